@@ -170,6 +170,9 @@ func (g FakeHIP) Graph(kernels ...string) func() {
 // LaunchHost launches a kernel by its host function.
 func (FakeHIP) LaunchHost(kernel string) { with(kernel, func(c *C.char) { C.hip_launch_host(c) }) }
 
+// LaunchSecond launches a kernel on the second stream.
+func (FakeHIP) LaunchSecond(kernel string) { with(kernel, func(c *C.char) { C.hip_launch_second(c) }) }
+
 // LaunchInThreads launches a kernel so many times in each of so many threads.
 func (FakeHIP) LaunchInThreads(kernel string, threads, launches int) {
 	with(kernel, func(c *C.char) { C.hip_launch_in_threads(c, C.int(threads), C.int(launches)) })
@@ -192,7 +195,7 @@ func (g FakeHIP) Branches(kernels ...string) (launch, destroy func()) {
 		if i%2 == 0 {
 			g.Launch(kernel)
 		} else {
-			with(kernel, func(c *C.char) { C.hip_launch_second(c) })
+			g.LaunchSecond(kernel)
 		}
 	}
 	C.hip_join_capture()

@@ -1,15 +1,19 @@
 package conformance
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler"
 )
@@ -238,6 +242,24 @@ replay
 finish`, `
 now > mul: count 3
 `},
+	{"a timeline has the streams of calls, because records have none", "", `
+load
+trace memcpy,sync
+launch add
+second mul
+copy 96
+host div
+again add
+replay
+wait
+finish`, `
+GPU 0 Stream 1: add
+GPU 0 Stream 2: mul
+GPU 0 Stream 1: <memcpy HtoD>
+GPU 0 Stream 1: div
+GPU 0 Stream 1: add
+calls: hipModuleLaunchKernel hipModuleLaunchKernel hipMemcpyAsync hipLaunchKernel hipModuleLaunchKernel hipGraphLaunch hipDeviceSynchronize
+`},
 	{"eight threads", "", `
 load
 start
@@ -323,6 +345,13 @@ func (h *hipStory) do(verb string, words []string) {
 		if _, err := h.m.Start(h.options); err != nil {
 			h.Fatal(err)
 		}
+	case "trace":
+		h.options = profiler.StartOptions{Name: filepath.Join(h.TempDir(), "p"), Backend: "roctracer", Data: "trace", Activities: strings.Join(words, "")}
+		if _, err := h.m.Start(h.options); err != nil {
+			h.Fatal(err)
+		}
+	case "second":
+		h.gpu.LaunchSecond(words[0])
 	case "deactivate":
 		h.m.Deactivate(nil, true)
 	case "activate":
@@ -380,7 +409,12 @@ func (h *hipStory) report() {
 	if err != nil {
 		h.Fatal(err)
 	}
-	fmt.Print("STORY\n", outline(p))
+	fmt.Print("STORY\n")
+	if p.Timeline != nil {
+		printTimeline(p.Timeline)
+	} else {
+		fmt.Print(outline(p))
+	}
 	if len(p.Devices) > 1 {
 		for _, d := range p.Devices {
 			fmt.Printf("devices: %s %s %d CUs %s\n", d.ID, d.Arch, d.NumSMs, d.Name)
@@ -393,4 +427,25 @@ func (h *hipStory) report() {
 		fmt.Printf("problem: %s\n", problem)
 	}
 	fmt.Print("END\n")
+}
+
+// printTimeline prints what lies on the lanes of GPUs, and the calls, in the order of their start.
+func printTimeline(timeline *profile.Timeline) {
+	lanes := map[int]string{}
+	for _, lane := range timeline.Lanes {
+		lanes[lane.ID] = lane.Name
+	}
+	slices.SortFunc(timeline.Slices, func(a, b profile.Slice) int { return cmp.Compare(a.Start, b.Start) })
+	calls, began := "calls:", timeline.Slices[0].Start
+	for _, slice := range timeline.Slices {
+		switch {
+		case slice.Start > began+int64(time.Minute):
+			fmt.Printf("%s is on another clock\n", slice.Name)
+		case slice.Kind == profile.LaunchSlice || slice.Kind == profile.SyncSlice:
+			calls += " " + slice.Name
+		case strings.HasPrefix(lanes[slice.Lane], "GPU"):
+			fmt.Printf("%s: %s\n", lanes[slice.Lane], slice.Name)
+		}
+	}
+	fmt.Println(calls)
 }

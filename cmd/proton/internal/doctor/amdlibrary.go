@@ -75,11 +75,11 @@ func (r *Report) folders(m Machine, setting *settings.Setting) (places []place) 
 		}
 	}
 	add(setting.Name, setting.Get(m.Env))
-	for _, site := range r.Python.SitePackages {
-		add("Python package", filepath.Join(site, "_rocm_sdk_core", "lib"), filepath.Join(site, "torch", "lib"))
-	}
 	add("LD_LIBRARY_PATH", filepath.SplitList(m.Env("LD_LIBRARY_PATH"))...)
-	add("system", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/opt/rocm/lib")
+	for _, site := range r.Python.SitePackages {
+		add("Python package", filepath.Join(site, "torch", "lib"), filepath.Join(site, "_rocm_sdk_core", "lib"))
+	}
+	add("system", "/opt/rocm/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64")
 	add("system", m.glob("/opt/rocm-*/lib")...)
 	return places
 }

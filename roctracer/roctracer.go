@@ -5,7 +5,7 @@
 package roctracer
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden
+#cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -fvisibility=hidden
 #cgo LDFLAGS: -ldl -lpthread
 #include "room.h"
 

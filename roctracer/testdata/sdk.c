@@ -52,6 +52,7 @@ static void hostile(void) {
     r[0] = n;
     deliver(r, (uint32_t)(any() % 3), 8 + (uint32_t)(any() % 6), 0);
     free(r);
+    if (!(i % 64)) sdk_finish_records(1);
   }
   deliver(NULL, SDK_TRACING, SDK_DISPATCHES, 0);
 }

@@ -56,7 +56,7 @@ func TestWhichBackend(t *testing.T) {
 		{[]Backend{b(always), {Names: []string{"cupti"}, Detect: always}}, "", "cupti"}, // a vendor's, wherever it was registered
 		{[]Backend{a(always), b(always)}, "B", "b"},
 		{[]Backend{a(always), b(always)}, "bee", "b"},
-		{[]Backend{a(always)}, "rocprofiler", "use the roctracer backend"},
+		{[]Backend{a(always)}, "xpupti", "Intel GPUs are not supported yet"},
 		{[]Backend{a(always), hip("x", never), hip("y", always)}, "hip", "y"},
 		{[]Backend{a(always), hip("x", never), hip("y", never)}, "HIP", "x"},
 		{[]Backend{a(always)}, "hip", "[PROTON] Unknown profiler: hip"},

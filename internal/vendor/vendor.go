@@ -76,7 +76,6 @@ func List(vendors ...*Vendor) []*Vendor {
 // Planned are upstream's other backends, with the reason why they are missing.
 var Planned = map[string]string{
 	"instrumentation": "instrumentation inside kernels is not supported yet; use the cupti backend for kernel times",
-	"rocprofiler":     "collecting through rocprofiler-sdk is not supported yet; use the roctracer backend",
 	"xpupti":          "Intel GPUs are not supported yet; on an NVIDIA GPU use the cupti backend",
 }
 

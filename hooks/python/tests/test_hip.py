@@ -1,4 +1,4 @@
-"""AMD's backend on the fake libraries of roctracer/stub: when HIP is loaded, launches with Triton's metadata, programs in C."""
+"""AMD's backends on the fake libraries of roctracer/stub: when HIP is loaded, launches with Triton's metadata, programs in C."""
 
 import os
 import shutil
@@ -16,12 +16,21 @@ HIP = STUB / "libamdhip64.so.6"
 pytestmark = pytest.mark.skipif(not HIP.exists(), reason="needs build/stub/hip: run make build")
 
 
+@pytest.fixture(params=["roctracer", "rocprofiler"], autouse=True)
+def backend(request, monkeypatch):
+    monkeypatch.setenv("BACKEND", request.param)
+    monkeypatch.setenv("TRITON_ROCPROFILER_SDK_LIB_PATH", str(STUB))
+    for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    return request.param
+
+
 def run(code, library, tmp_path, path=()):
     return run_python(code, path=path, cwd=tmp_path, env={"PROTON_LIB": library, "FAKE_HIP": str(HIP)})
 
 
 WORK = """
-import sys, fake_hip
+import os, sys, fake_hip
 import goproton as proton
 def work():
     with proton.scope("inside"):
@@ -32,7 +41,7 @@ def work():
 def test_hip_before_the_session(library, tmp_path):
     run(WORK + """
 fake_hip.load()
-proton.start("p", backend="roctracer")
+proton.start("p", backend=os.environ["BACKEND"])
 work()
 proton.finalize()
 """, library, tmp_path)
@@ -44,7 +53,7 @@ def test_hip_with_the_import_of_torch(library, tmp_path):
     (tmp_path / "torch.py").write_text("import fake_hip\nfake_hip.load()\n")
     run(WORK + """
 sys.path.insert(0, ".")
-proton.start("p", backend="roctracer")
+proton.start("p", backend=os.environ["BACKEND"])
 import torch
 work()
 proton.finalize()
@@ -58,7 +67,7 @@ def test_hip_with_triton_s_driver(library, tmp_path):
     (folder / "driver.py").write_text("class HIPUtils:\n    def __init__(self):\n        import fake_hip\n        fake_hip.load()\n")
     run(WORK + """
 sys.path.insert(0, ".")
-proton.start("p", backend="roctracer")
+proton.start("p", backend=os.environ["BACKEND"])
 from triton.backends.amd import driver
 assert fake_hip.hip is None
 driver.HIPUtils()
@@ -71,9 +80,9 @@ proton.finalize()
 def test_launch_metadata(library, tmp_path, triton):
     "The hook takes name and metrics of a launch, and its handle is HIP's."
     run("""
-import fake_hip, goproton as proton
+import os, fake_hip, goproton as proton
 fake_hip.load()
-proton.start("p", backend="roctracer", hook="triton")
+proton.start("p", backend=os.environ["BACKEND"], hook="triton")
 handle = fake_hip.function("matmul_kernel")
 for _ in range(3):
     fake_hip.launch_triton(handle, "matmul_kernel", lambda *_: {"name": "matmul <M=16>", "flops16": 100, "bytes": 8})
@@ -86,7 +95,7 @@ proton.finalize()
 def test_devices_are_hip_s(library, tmp_path):
     run(WORK + """
 fake_hip.load()
-proton.start("p", backend="roctracer")
+proton.start("p", backend=os.environ["BACKEND"])
 work()
 proton.finalize()
 """, library, tmp_path)
@@ -96,14 +105,14 @@ proton.finalize()
 
 
 @pytest.fixture
-def proton_run(tmp_path):
+def proton_run(tmp_path, backend):
     proton = LIBRARY.parent / "proton"
     if not proton.exists() or not shutil.which("cc"):
         pytest.skip("needs build/proton and cc")
 
     def go(*command, **env):
         inherited = {k: v for k, v in os.environ.items() if k not in ("PROTON_RUN_CONFIG", "LD_PRELOAD")}
-        return subprocess.run([proton, "run", "--backend", "roctracer", "--allow-empty", "-n", "out", *command], cwd=tmp_path, capture_output=True,
+        return subprocess.run([proton, "run", "--backend", backend, "--allow-empty", "-n", "out", *command], cwd=tmp_path, capture_output=True,
                               text=True, timeout=PATIENCE, env={**inherited, **env})
 
     return go

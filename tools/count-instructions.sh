@@ -7,16 +7,16 @@ set -eu
 cd "$(dirname "$0")/.."
 n=${1:-20000}
 build=$PWD/build
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 
 count() { # BACKEND CALLBACK PROGRAM LAUNCHES: instructions inside our callback
   # Go's preemption signals confuse callgrind. Each of three threads launches so many times.
   GODEBUG=asyncpreemptoff=1 CUDA_INJECTION64_PATH=$build/libproton.so PROTON_LIB=$build/libproton.so PROTON_CUPTI_PATH=$build/stub/libcupti.so \
-    PROTON_RUN_CONFIG="{\"name\": \"$work/out\", \"status\": \"$work\", \"backend\": \"$1\"}" \
-    valgrind --tool=callgrind --callgrind-out-file="$work/callgrind" --toggle-collect="$2" "$build/stub/$3" "$4" 2>"$work/log" ||
-    { cat "$work/log" >&2; exit 1; }
-  sed -n 's/^==[0-9]*== Collected : //p' "$work/log"
+    PROTON_RUN_CONFIG="{\"name\": \"$folder/out\", \"status\": \"$folder\", \"backend\": \"$1\"}" \
+    valgrind --tool=callgrind --callgrind-out-file="$folder/callgrind" --toggle-collect="$2" "$build/stub/$3" "$4" 2>"$folder/log" ||
+    { cat "$folder/log" >&2; exit 1; }
+  sed -n 's/^==[0-9]*== Collected : //p' "$folder/log"
 }
 
 # The difference of two runs excludes everything that does not depend on the number of launches.

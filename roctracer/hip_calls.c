@@ -2,9 +2,9 @@
 // compiled probes from the headers of HIP 5.2 to 7.2 (hip_prof_str.h: equal in all) and of rocprofiler-sdk 0.4 to 1.2.1.
 #include "room.h"
 
-#define LEGACY(...) .legacy = {__VA_ARGS__}
-#define SDK(...) .sdk = {__VA_ARGS__}
-#define SDK_ONLY(...) .legacy = {.absent = 1}, SDK(__VA_ARGS__)
+#define LEGACY(first, second, stream) .legacy = {first, second, stream, 0}
+#define SDK(first, second, stream) .sdk = {first, second, stream, 0}
+#define SDK_ONLY(first, second, stream) .legacy = {.absent = 1}, SDK(first, second, stream)
 // A kernel by its host function, and by its hipFunction_t.
 #define HOST_LAUNCH LEGACY(16, 0, 72), SDK(8, 0, 56)
 #define MODULE_LAUNCH LEGACY(16, 0, 56), SDK(8, 0, 48)
@@ -15,14 +15,14 @@ const struct hip_call hip_calls[] = {
     {"hipExtLaunchKernel", HIP_LAUNCH, .host = 1, HOST_LAUNCH},
     {"hipLaunchCooperativeKernel", HIP_LAUNCH, .host = 1, HOST_LAUNCH},
     {"hipLaunchCooperativeKernel_spt", HIP_LAUNCH, .host = 1, SDK_ONLY(8, 0, 56)},
-    {"hipLaunchByPtr", HIP_LAUNCH, .host = 1, LEGACY(16), SDK(8)},
+    {"hipLaunchByPtr", HIP_LAUNCH, .host = 1, LEGACY(16, 0, 0), SDK(8, 0, 0)},
     {"hipModuleLaunchKernel", HIP_LAUNCH, MODULE_LAUNCH},
     {"hipExtModuleLaunchKernel", HIP_LAUNCH, MODULE_LAUNCH},
     {"hipHccModuleLaunchKernel", HIP_LAUNCH, MODULE_LAUNCH},
     {"hipModuleLaunchCooperativeKernel", HIP_LAUNCH, MODULE_LAUNCH},
-    {"hipExtLaunchMultiKernelMultiDevice", HIP_LAUNCH, .host = 1, .list = 1, LEGACY(16), SDK(8)},
-    {"hipLaunchCooperativeKernelMultiDevice", HIP_LAUNCH, .host = 1, .list = 1, LEGACY(16), SDK(8)},
-    {"hipModuleLaunchCooperativeKernelMultiDevice", HIP_LAUNCH, .list = 1, LEGACY(16), SDK(8)},
+    {"hipExtLaunchMultiKernelMultiDevice", HIP_LAUNCH, .host = 1, .list = 1, LEGACY(16, 0, 0), SDK(8, 0, 0)},
+    {"hipLaunchCooperativeKernelMultiDevice", HIP_LAUNCH, .host = 1, .list = 1, LEGACY(16, 0, 0), SDK(8, 0, 0)},
+    {"hipModuleLaunchCooperativeKernelMultiDevice", HIP_LAUNCH, .list = 1, LEGACY(16, 0, 0), SDK(8, 0, 0)},
     {"hipLaunchKernelExC", HIP_LAUNCH, .host = 1, .in_config = 1, LEGACY(80, 0, 16), SDK(16, 0, 8)},
     {"hipDrvLaunchKernelEx", HIP_LAUNCH, .in_config = 1, LEGACY(80, 0, 16), SDK(16, 0, 8)},
 
@@ -33,15 +33,15 @@ const struct hip_call hip_calls[] = {
     {"hipStreamBeginCaptureToGraph", HIP_BEGIN_CAPTURE, LEGACY(0, 0, 16), SDK(0, 0, 8)},
     {"hipStreamEndCapture", HIP_END_CAPTURE, LEGACY(0, 24, 16), SDK(0, 16, 8)},
     {"hipStreamEndCapture_spt", HIP_END_CAPTURE, SDK_ONLY(0, 16, 8)},
-    {"hipGraphInstantiate", HIP_INSTANTIATE, LEGACY(16, 32), SDK(8, 16)},
-    {"hipGraphInstantiateWithFlags", HIP_INSTANTIATE, LEGACY(16, 32), SDK(8, 16)},
-    {"hipGraphInstantiateWithParams", HIP_INSTANTIATE, LEGACY(16, 32), SDK(8, 16)},
-    {"hipGraphDestroy", HIP_GRAPH_DESTROY, LEGACY(16), SDK(8)},
-    {"hipGraphExecDestroy", HIP_EXEC_DESTROY, LEGACY(16), SDK(8)},
+    {"hipGraphInstantiate", HIP_INSTANTIATE, LEGACY(16, 32, 0), SDK(8, 16, 0)},
+    {"hipGraphInstantiateWithFlags", HIP_INSTANTIATE, LEGACY(16, 32, 0), SDK(8, 16, 0)},
+    {"hipGraphInstantiateWithParams", HIP_INSTANTIATE, LEGACY(16, 32, 0), SDK(8, 16, 0)},
+    {"hipGraphDestroy", HIP_GRAPH_DESTROY, LEGACY(16, 0, 0), SDK(8, 0, 0)},
+    {"hipGraphExecDestroy", HIP_EXEC_DESTROY, LEGACY(16, 0, 0), SDK(8, 0, 0)},
 
 // A copy or fill without a stream runs on the NULL stream. WORK_ON has roctracer's place of the stream; rocprofiler-sdk's is 8 less.
-#define WORK(name, what) {name, what, LEGACY(0), SDK(0)}
-#define WORK_SPT(name, what) {name, what, SDK_ONLY(0)}
+#define WORK(name, what) {name, what, LEGACY(0, 0, 0), SDK(0, 0, 0)}
+#define WORK_SPT(name, what) {name, what, SDK_ONLY(0, 0, 0)}
 #define WORK_ON(name, what, stream) {name, what, LEGACY(0, 0, stream), SDK(0, 0, stream - 8)}
     WORK("hipMemcpy", HIP_COPY), WORK_SPT("hipMemcpy_spt", HIP_COPY), WORK_ON("hipMemcpyAsync", HIP_COPY, 48), WORK_SPT("hipMemcpyAsync_spt", HIP_COPY),
     WORK_ON("hipMemcpyWithStream", HIP_COPY, 48), WORK("hipMemcpyHtoD", HIP_COPY), WORK_ON("hipMemcpyHtoDAsync", HIP_COPY, 40),

@@ -28,7 +28,7 @@ func TakeBuffer() (Buffer, bool) {
 	return Buffer{i}, i >= 0
 }
 
-// Activities hands what is in the buffer to f, some at a time. The slice is only valid during the call.
+// Activities passes the activities in the buffer to f, in batches. The slice is only valid during the call.
 func (b Buffer) Activities(f func([]Activity)) {
 	const batch = 256
 	var out [batch]Activity

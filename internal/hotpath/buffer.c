@@ -40,7 +40,7 @@ uint8_t *hp_buffer_get(size_t *size) {
   *size = hp_buffer_size;
   for (int i = 0; i < HP_BUFFERS; i++)
     if (claim(&buffers[i], FREE, LENT)) return buffers[i].memory;
-  // Go is behind with its spares: one mmap here is better than losing records.
+  // Go has prepared too few: one mmap here is better than losing records.
   for (int i = 0; i < HP_BUFFERS; i++)
     if (claim(&buffers[i], NONE, MAKING) && make(&buffers[i], LENT)) return buffers[i].memory;
   atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);

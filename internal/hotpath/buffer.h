@@ -1,5 +1,5 @@
-// The pool of activity buffers: a vendor's library takes one on an application thread and hands it back full, Go reads
-// it and returns it zeroed. Slots are found by scanning; there are few.
+// The pool of activity buffers: a vendor's library takes one on an application thread and returns it full, Go reads it and
+// puts it back zeroed.
 #ifndef GOPROTON_BUFFER_H
 #define GOPROTON_BUFFER_H
 

@@ -3,8 +3,8 @@
 #include <stddef.h>
 
 static _Atomic(void *) known[HP_CONTEXTS];
-static _Atomic unsigned destroyed; // or forgotten, so far: an address may come back as another context
-// Almost always the same context again.
+static _Atomic unsigned destroyed; // or forgotten, so far: another context may have the same address
+// A thread almost always launches in the same context.
 static __thread struct { void *ctx; unsigned destroyed; } last __attribute__((tls_model("initial-exec")));
 
 static _Atomic(void (*)(void)) first_use;
@@ -35,7 +35,7 @@ void hp_context_gone(void *ctx) {
 }
 
 void hp_contexts_forget(void) {
-  atomic_fetch_add(&destroyed, 1); // every thread reports anew what it launches in
+  atomic_fetch_add(&destroyed, 1); // every thread reports its context again
   for (int i = 0; i < HP_CONTEXTS; i++) atomic_store(&known[i], NULL);
 }
 

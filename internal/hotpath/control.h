@@ -1,5 +1,4 @@
-// What Go (the sessions and the drainer) may do to the hot path. Never called on a launching thread's
-// account, so these may take their time; they still take no lock that a launching thread could want.
+// Functions for Go, that is, for the sessions and the drainer. No launch calls them or waits for them, so they may be slow.
 #ifndef GOPROTON_CONTROL_H
 #define GOPROTON_CONTROL_H
 
@@ -10,17 +9,17 @@ int hp_init(void);
 // hp_session_begins informs the threads that a session starts; the calling thread's scopes are the ones that
 // threads without scopes inherit. fresh: no session exists, so forget all call paths.
 void hp_session_begins(int fresh);
-// hp_inherit_nothing ends that: threads without scopes stay without.
+// hp_inherit_nothing ends the inheritance: threads without scopes stay without.
 void hp_inherit_nothing(void);
-// hp_set_active publishes which sessions listen. Zero sets switch the hot path off.
+// hp_set_active publishes which sessions are active, as sets, and what they want. Zero sets switch the hot path off.
 void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python, int tracing);
 
 struct hp_thread *hp_first_thread(void);
-// hp_thread_due returns the first state from t on whose thread has left records or ended.
+// hp_thread_due returns the first state, beginning with t, that has records to drain or whose thread has exited.
 struct hp_thread *hp_thread_due(struct hp_thread *t);
 // hp_thread_turn is smaller for threads that came earlier.
 uint32_t hp_thread_turn(struct hp_thread *t);
-// hp_ring_ready returns the records from the thread's tail on that can be read in one piece.
+// hp_ring_ready returns how many records can be read in one piece, and the first. hp_ring_taken removes n of them.
 uint32_t hp_ring_ready(struct hp_thread *t, struct hp_record **first);
 void hp_ring_taken(struct hp_thread *t, uint32_t n);
 // hp_thread_retire frees the state of an exited thread once its ring is drained.

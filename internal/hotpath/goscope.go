@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Token is what EnterScope gives and ExitScope wants back.
+// Token identifies a scope that EnterScope has opened, for ExitScope.
 type Token C.struct_hp_token
 
 // EnterScope opens a scope on the calling thread; the goroutine must stay on it until the scope is closed.

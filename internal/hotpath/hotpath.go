@@ -2,9 +2,9 @@
 // open scopes, states and current op as one interned call-path id, and a ring per thread into which a
 // launch stores one 40-byte record. Nothing there locks, allocates or enters Go.
 //
-// This Go face is for one drainer and for the sessions: it publishes who listens, reads rings in batches,
-// reads activities and resolves ids. The C of other rooms reaches the hot path through tables of function pointers:
-// API for the program's side, VendorAPI for vendors.
+// The Go functions are for the drainer and the sessions: they publish which sessions are active, read rings and activities in
+// batches, and resolve ids. The C of other rooms reaches the hot path through tables of function pointers: API for hooks and
+// programs, VendorAPI for vendors.
 package hotpath
 
 /*
@@ -58,8 +58,8 @@ const (
 	FlagSeveral  = C.HP_F_SEVERAL
 )
 
-// Record is one ring entry, laid out as struct hp_record, whose unions it reads through methods. What a type of record
-// has is said with enum hp_type.
+// Record is one ring entry, laid out as struct hp_record, whose unions it reads through methods. enum hp_type says which fields
+// a record of each type has.
 type Record struct {
 	ID     uint64 // Correlation, Graph or Metric
 	Word   uint64 // Function, Time, GraphNode, Value or Thread
@@ -69,7 +69,7 @@ type Record struct {
 	Op     uint32 // of CallEnd: Call
 	Type   uint8
 	Flags  uint8
-	Tag    uint16 // what kind of launch it is; 0 = not known
+	Tag    uint16 // number of the launch kind; 0 = not known
 	Stream uint32 // of a launch, for activities without one; 0 = not known
 }
 
@@ -108,15 +108,15 @@ func (r *Record) Thread() int64 { return int64(r.Word) }
 // Call is the vendor's number of the function that returned.
 func (r *Record) Call() uint32 { return r.Op }
 
-// Wait is of a record of type Waited: the interned name of the activity, the ordinal of the device, and the time in ns.
+// Wait is what a record of type Waited has: the interned name of the activity, the ordinal of the device, and the duration in ns.
 func (r *Record) Wait() (name uint32, device uint16, nanos uint64) {
 	return r.Op, r.Tag, r.OriginalNode()
 }
 
-// Node is one call-path node: its parent, its frame's name, and the scope set that sees it (0 = everyone).
+// Node is one call-path node: its parent, its frame's name, and the scope set that sees it (0 = every session).
 type Node struct{ Parent, Name, Set, Depth uint32 }
 
-// Others is the tag of launches whose kind found no number of its own.
+// Others is the tag of launch kinds without a number of their own.
 const Others = C.HP_OTHERS
 
 var (
@@ -134,13 +134,13 @@ func Init() error {
 	return nil
 }
 
-// API returns the table of functions (struct hp_api) that the C of the program's side calls.
+// API returns the table of functions (struct hp_api) that the C of hooks and programs calls.
 func API() unsafe.Pointer { return unsafe.Pointer(C.hp_api()) }
 
 // VendorAPI returns the table of functions (struct hp_vendor_api) that the C of vendor rooms calls.
 func VendorAPI() unsafe.Pointer { return unsafe.Pointer(C.hp_vendor_api()) }
 
-// AddVendor makes a vendor known by what it answers to the program's side, a struct hp_vendor that stays.
+// AddVendor registers a vendor's struct hp_vendor, which has to stay for the life of the process.
 func AddVendor(vendor unsafe.Pointer) {
 	if C.hp_vendor_add((*C.struct_hp_vendor)(vendor)) == 0 {
 		panic("BUG: more vendors than HP_VENDORS")
@@ -151,18 +151,18 @@ func AddVendor(vendor unsafe.Pointer) {
 // call paths; it is only allowed while no session exists.
 func SessionBegins(fresh bool) { C.hp_session_begins(boolint(fresh)) }
 
-// InheritNothing ends what SessionBegins began: threads without scopes stay without. It is for Go programs,
-// where no thread is the main one: whatever goroutine the starting thread runs next would pass its scopes on.
+// InheritNothing ends the inheritance that SessionBegins began: threads without scopes stay without. It is for Go programs, where
+// no thread is the main one: other threads would inherit the scopes of whatever goroutine the starting thread runs next.
 func InheritNothing() { C.hp_inherit_nothing() }
 
-// Listeners is what active sessions want, together. Without a launch set the hot path is off.
+// Listeners is what all active sessions together want. Without a launch set the hot path is off.
 type Listeners struct {
 	LaunchSet, ScopeSet uint32
 	Shadow, Python      bool // which contexts
-	Timeline            bool // when things happen: time stamps, and records of what opens and closes
+	Timeline            bool // time stamps, and records of the frames that open and close
 }
 
-// SetActive publishes who listens.
+// SetActive publishes to all threads what active sessions want.
 func SetActive(l Listeners) {
 	C.hp_set_active(C.uint32_t(l.LaunchSet), C.uint32_t(l.ScopeSet), boolint(l.Shadow), boolint(l.Python), boolint(l.Timeline))
 }
@@ -177,10 +177,9 @@ func boolint(b bool) C.int {
 	return 0
 }
 
-// Drain hands every record that is ready to f, thread by thread as they came and in order of recording, and returns how
-// many there were. The slice is only valid during the call. thread identifies the ring. Of each thread it takes what
-// was there at the beginning, and at most a ring in all: one that records scopes faster than f takes them would
-// otherwise keep it for ever.
+// Drain passes every record that is ready to f, thread by thread and in order of recording, and returns how many there were. The
+// slice is only valid during the call. thread identifies the ring. Of each thread it takes at most as many records as a ring
+// holds: with one that records scopes faster than f takes them, it would otherwise not return.
 func Drain(f func(thread uintptr, records []Record)) int {
 	total := 0
 	for _, thread := range inTurn() {
@@ -201,8 +200,8 @@ func Drain(f func(thread uintptr, records []Record)) int {
 	return total
 }
 
-// inTurn returns the states that there is something to do for, in the order in which their threads came: what is numbered as
-// it appears, as the threads of a timeline are, does not depend on how many of them there were at the first look.
+// inTurn returns the states with records to drain or whose thread has exited, in the order in which their threads were attached.
+// A timeline numbers threads as they appear; with this order, the numbers do not depend on when the rings are drained.
 func inTurn() (threads []threadTurn) {
 	for t := C.hp_thread_due(C.hp_first_thread()); t != nil; t = C.hp_thread_due(t.next) {
 		threads = append(threads, threadTurn{t, C.hp_thread_turn(t)})
@@ -211,14 +210,13 @@ func inTurn() (threads []threadTurn) {
 	return threads
 }
 
-// threadTurn is the state of a thread with the turn in which the thread came: the state may be given to the next thread while
-// the list is sorted.
+// threadTurn is the state of a thread with a copy of its turn: another thread may take over the state while the list is sorted.
 type threadTurn struct {
 	state *C.struct_hp_thread
 	turn  C.uint32_t
 }
 
-// Threads returns how many states of threads there are: those of living threads, and those that wait for one.
+// Threads returns how many states of threads there are, including those that no thread has at the moment.
 func Threads() int {
 	n := 0
 	for t := C.hp_first_thread(); t != nil; t = t.next {
@@ -227,7 +225,7 @@ func Threads() int {
 	return n
 }
 
-// Lost returns how many records and call paths could not be stored since the process started.
+// Lost returns how many records, call paths, names and metric slots found no room since the process started.
 func Lost() uint64 { return uint64(C.hp_lost_records()) }
 
 // BuffersRefused returns how often an activity buffer could not be provided.
@@ -236,7 +234,7 @@ func BuffersRefused() uint64 { return uint64(C.hp_buffers_refused()) }
 // Capturing reports whether some stream is being captured.
 func Capturing() bool { return C.hp_capturing() != 0 }
 
-// Wait sleeps until a thread rings or the time is over.
+// Wait sleeps until Kick is called, in Go or in C, or the time is over.
 func Wait(d time.Duration) { C.hp_wait(C.uint(d / time.Millisecond)) }
 
 // Kick ends a Wait.
@@ -268,7 +266,7 @@ func Contexts() []unsafe.Pointer {
 	return append([]unsafe.Pointer(nil), out[:n]...)
 }
 
-// ForgetContexts forgets them. Call it when the vendor's library no longer reports which of them still exist.
+// ForgetContexts forgets all contexts. Call it when the vendor's library no longer reports which of them still exist.
 func ForgetContexts() { C.hp_contexts_forget() }
 
 // OnFirstLaunch has a C function void(void) called once, on the thread that first launches something.
@@ -277,16 +275,16 @@ func OnFirstLaunch(f unsafe.Pointer) { C.hp_on_first_context((*[0]byte)(f)) }
 // DiscardBuffers has full buffers emptied at once instead of kept for TakeBuffer, while there is no drainer.
 func DiscardBuffers(on bool) { C.hp_buffers_discard(boolint(on)) }
 
-// MarkBuffers remembers how far each buffer is filled that the vendor library holds.
+// MarkBuffers remembers how far each buffer that the vendor library holds is filled.
 func MarkBuffers() { C.hp_buffers_mark() }
 
-// MarkedBuffers is a checksum of what was in the buffers at MarkBuffers that the vendor library still holds. The library
-// completes records in place, so the checksum changes when the GPU finishes something, and not with new launches.
+// MarkedBuffers is a checksum of the bytes that were filled at MarkBuffers, of the buffers that the vendor library still holds.
+// The library completes records in place, so the checksum changes when the GPU finishes something, and not with new launches.
 func MarkedBuffers() uint64 { return uint64(C.hp_buffers_marked()) }
 
-// ReclaimBuffers takes back buffers that were lent and never returned, after the vendor library has gone:
-// otherwise some hundred sessions could use up the pool.
+// ReclaimBuffers takes back buffers that the vendor library did not return before it was detached: otherwise some hundred
+// sessions could use up the pool.
 func ReclaimBuffers() { C.hp_buffers_reclaim() }
 
-// PrepareBuffers makes sure that that many activity buffers are ready to be lent out, faulted in.
+// PrepareBuffers makes sure that n activity buffers are ready to be lent, with their pages faulted in.
 func PrepareBuffers(n int) { C.hp_buffers_prepare(C.int(n)) }

@@ -16,6 +16,7 @@
 
 // ---- the record: one event of an application thread, as written to its ring ----------------------------
 
+// The comment of a type names the fields that its records have, in addition to set.
 enum hp_type {
   HP_LAUNCH = 1,          // a kernel launch, a copy or a wait: correlation, function, node, pynode, op, tag, stream
   HP_GRAPH_LAUNCH = 2,    // the launch of an executable graph: the same; function = the graph's handle
@@ -24,7 +25,6 @@ enum hp_type {
   HP_EXEC_DESTROYED = 5,  // graph = the executable graph's id
   HP_GRAPH_DESTROYED = 6, // graph
   HP_OP_METRIC = 7,       // a metric of an op while some stream is being captured: metric, value, node, pynode, op
-
   HP_LATE_METRIC = 8,     // a metric of a launch set that has no open slots: metric, value, node, pynode
 
   // Only while some session wants a timeline.
@@ -34,11 +34,11 @@ enum hp_type {
   HP_THREAD = 12,         // the thread that owns the ring until the next such record: thread
   HP_METRIC = 13,         // a metric was added: metric, value, node, op
 
-  HP_WAITED = 14,         // a wait of which no activity record tells: correlation, time = its start, waited, name, tag = the device
+  HP_WAITED = 14,         // a wait that has no activity record: correlation, time = its start, waited, name, tag = the device
 };
 
 enum hp_flags {
-  HP_F_OP = 1,        // node (and pynode) is an op's leaf: kernel time goes onto it, without a child of the kernel's name
+  HP_F_OP = 1,        // node and pynode are an op's: they get the kernel's time, without a child of the kernel's name
   HP_F_DOUBLE = 2,    // HP_OP_METRIC, HP_LATE_METRIC, HP_METRIC: value holds a double, else an int64
   HP_F_PROPERTY = 4,  // the same: replaces instead of adding
   HP_F_CAPTURED = 8,  // HP_NODE_CREATED: made by the thread's launch in progress, which runs no kernel itself
@@ -79,14 +79,15 @@ struct hp_record {
 _Static_assert(sizeof(struct hp_record) == 40, "Go reads rings as 40-byte records");
 
 // ---- call paths --------------------------------------------------------------------------------------
-// A call path is the id of its last node. Nodes never move, and change only when their id is reused after reclaiming (reclaim.h): {parent, name, set}. The
-// root is node 0. `set` names the sessions that saw the node being entered; 0 means every session.
+// A call path is the id of its last node. The root is node 0. Nodes never move, and change only when their id is reused
+// after reclaiming (reclaim.h). `set` says which sessions were active when the frame was entered; 0 means every session.
 
 struct hp_node { uint32_t parent, name, set, depth; };
 _Static_assert(sizeof(struct hp_node) == 16, "Go reads the node arena as 16-byte nodes");
 
 // ---- metrics -----------------------------------------------------------------------------------------
-// One slot per (node, launch set, metric name): values are summed in place. Metrics take ring space only in captures, for timelines and when they are late.
+// One slot per (node, launch set, metric name): values are summed in place. Metrics are written to rings only during captures,
+// for timelines, and when they are late.
 
 enum hp_metric_type { HP_INT = 1, HP_DOUBLE = 2 };
 enum hp_metric_flags {
@@ -103,7 +104,7 @@ struct hp_slot {
 };
 _Static_assert(sizeof(struct hp_slot) == 32, "Go reads the slot arena as 32-byte slots");
 
-enum { HP_OTHERS = 65535 };
+enum { HP_OTHERS = 65535 }; // the tag of launch kinds without a number of their own, see tag_launch
 
 enum hp_status {
   HP_OK = 0,
@@ -122,11 +123,11 @@ struct hp_token { uint32_t node, generation; };
 struct hp_api {
   uint32_t size;       // sizeof(struct hp_api), checked by users of the table
 
-  // Text to id, the same id for the same text within the process; 0 only when space ran out.
+  // Returns the id of a text: the same for the same text within the process, 0 only when space ran out.
   uint32_t (*intern)(const char *text, size_t len);
-  // The same for the name of a scope, state or op, which is reclaimed when nothing uses it any more, and may have another id
-  // later. The id stays valid while it is in the cell, which belongs to a table that hold_names announced, and while
-  // the scope, state or op is open. Nothing may change the cell between reading the id from it and entering with the id.
+  // The same for the name of a scope, state or op. Such a name is reclaimed when it is not used any more, and its text may get
+  // another id later. The id stays valid while it is in the cell, which belongs to a table that hold_names announced, and while
+  // the scope, state or op is open. The cell must not change between reading the id from it and entering with the id.
   uint32_t (*frame_name_in)(uint32_t *cell, const char *text, size_t len);
   // Announces count cells, stride bytes apart, for the life of the process. Returns 0 when there are too many tables.
   int (*hold_names)(const uint32_t *first, size_t stride, size_t count);
@@ -142,7 +143,7 @@ struct hp_api {
   // Scopes of the calling thread. exit with a zeroed token pops whatever is innermost.
   struct hp_token (*scope_enter)(uint32_t name);
   int (*scope_exit)(struct hp_token);
-  // The innermost scope of the calling thread, in whichever sessions it was entered; Go counts depth per session.
+  // The innermost scope of the calling thread, of whichever sessions; the depth in one session is counted in Go.
   uint32_t (*scope_node)(void);
 
   // States: a stack; the innermost is one extra frame below all scopes. exit of an empty stack: HP_EMPTY.
@@ -169,8 +170,8 @@ struct hp_api {
   void (*leaf_begin)(uint32_t *node, uint32_t *pynode, uint32_t *set);
   void (*leaf_end)(void);
 
-  // The python room registers its stack walker here: returns the call path of the calling thread's Python
-  // frames, 0 if it has none. Called on application threads, with or without the GIL.
+  // Python's hooks register their stack walker here. It returns the call path of the calling thread's Python frames, 0 if
+  // there are none, and is called on application threads, with or without the GIL.
   void (*set_python_walker)(uint32_t (*walk)(void));
   // Changes whenever call paths are forgotten or reclaimed: node ids from before are invalid afterwards, except those of
   // open scopes and of leaf().

@@ -4,13 +4,13 @@
 #include "thread.h"
 #include "vendor.h"
 
-// foreign reports that the open op is about another kernel: its own launch failed, or its grid was empty. Only
-// once an op has been seen to close itself is the handle known to be comparable.
+// foreign reports that the open op is of another kernel, whose launch failed or had an empty grid. Handles are compared only
+// after some launch has closed its op: before that, hooks may pass other handles than launches have.
 static int foreign(const struct hp_thread *t, uint64_t function) {
   return t->op_open && t->op_func && t->op_func != function && hp_load(&hp_g.op_func_proven);
 }
 
-// begin_call is the time of a launch, for timelines: it stands where otherwise the function does.
+// begin_call returns the time of a launch, for timelines. The record holds it in place of the function.
 __attribute__((cold, noinline)) static uint64_t begin_call(struct hp_thread *t) {
   hp_announce(t);
   return hp_now();
@@ -23,7 +23,7 @@ void hp_tag_launch(uint32_t tag, uint64_t function) {
   t->tag_func = function;
 }
 
-// take_tag gives a launch the tag that is meant for it. It counts once: the next launch may have other arguments.
+// take_tag returns the tag for a launch of the function, and cancels it: the next launch may have other arguments.
 static uint16_t take_tag(struct hp_thread *t, uint64_t function) {
   if (t->tag_func != function) return 0;
   uint16_t tag = (uint16_t)t->tag;
@@ -31,14 +31,14 @@ static uint16_t take_tag(struct hp_thread *t, uint64_t function) {
   return tag;
 }
 
-// remember_call keeps the launch in progress, of which a capture may make a graph node.
+// remember_call keeps the launch in progress for hp_node_created, if a capture makes a graph node of it.
 __attribute__((cold, noinline)) static void remember_call(struct hp_thread *t, struct hp_record r) {
   t->launching.corr = r.correlation, t->launching.node = r.node, t->launching.pynode = r.pynode;
   t->launching.op = r.op, t->launching.flags = r.flags & HP_F_OP, t->launching.inside = 1;
   t->launching.tag = r.tag;
 }
 
-// more is what only hp_call says of a call.
+// more is what hp_call knows of a call in addition to the others.
 struct more { uint8_t flags; uint32_t stream; };
 static const struct more nothing;
 
@@ -123,8 +123,8 @@ void hp_waited(uint64_t correlation, uint32_t name, uint16_t device, uint64_t st
   if (t) hp_push(t, (struct hp_record){.correlation = correlation, .time = start, .waited = nanos, .name = name, .tag = device, .set = hp_load(&hp_g.launch_set), .type = HP_WAITED});
 }
 
-// captured_now reports whether the launch that this thread is in is being captured. Its end is not reported when all
-// captures, of other threads then, end before it.
+// captured_now reports whether the thread is in a launch that is being captured. If the last capture, of another thread, ends
+// during a launch, its EXIT is not reported and `inside` stays set: a later launch has another correlation id.
 static int captured_now(const struct hp_thread *t) {
   return t->launching.inside && t->launching.corr == t->last_corr && hp_captures();
 }

@@ -1,3 +1,4 @@
+// Functions of struct hp_vendor_api (vendor.h) and of struct hp_api (hotpath.h), which describe them.
 #ifndef GOPROTON_LAUNCH_H
 #define GOPROTON_LAUNCH_H
 

@@ -11,7 +11,7 @@ static const struct hp_name_space reserved = {(1u << NAME_BITS) - 1, (uint64_t)5
 static struct hp_name_space room = {(1u << NAME_BITS) - 1, (uint64_t)512 << 20};
 
 struct name { uint64_t hash; uint32_t at, len; }; // `at` counts 8-byte units of text
-// IN_USE and YOUNG are frame names while names are reclaimed: found in use, and taken from a list.
+// While names are reclaimed, a frame name that is found in use is IN_USE, and a new one is YOUNG.
 enum standing { KEPT, FRAME, IN_USE, YOUNG, FREED };
 
 static struct name *names;
@@ -116,13 +116,13 @@ static uint32_t take_freed(unsigned class) {
 
 uint32_t hp_frame_name(const char *s, size_t len) {
   if (!storable(len)) return 0;
-  struct hp_table *index = atomic_load(&frame_index); // before `reclaiming`: what is not YOUNG and has an old number is in the old index
+  struct hp_table *index = atomic_load(&frame_index); // before `reclaiming`: each freed number that is put into the new index is YOUNG
   uint64_t hash = hash_text(s, len);
   uint32_t id = find(index, hash, s, len);
   if (id) return id;
   unsigned class = class_of(len);
   if (!(id = take_freed(class)) && !(id = claim((uint64_t)8 << class))) return 0;
-  atomic_store(&standing[id], atomic_load(&reclaiming) ? YOUNG : FRAME); // a number from a list does not say its age
+  atomic_store(&standing[id], atomic_load(&reclaiming) ? YOUNG : FRAME); // a freed number is below old_names, however new the name
   return put(index, hash, id, s, len);
 }
 
@@ -146,7 +146,7 @@ int hp_hold_names(const uint32_t *first, size_t stride, size_t count) {
   return 1;
 }
 
-// claimed is how many numbers were given out. A thread that finds no room raises the count for a moment.
+// claimed returns how many numbers were given out. A thread that finds no room raises name_count for a moment.
 static uint32_t claimed(void) {
   uint32_t n = atomic_load_explicit(&name_count, memory_order_acquire);
   return n < room.names ? n : room.names;
@@ -165,7 +165,7 @@ static struct hp_table *other_index(void) { return atomic_load(&frame_index) == 
 void hp_names_unindex(void) {
   struct hp_table *empty = other_index();
   atomic_store(&reclaiming, 1);
-  old_names = claimed(); // before the indexes change: what is in the new one has a higher number
+  old_names = claimed(); // before the indexes change: names that are claimed for the new one have higher numbers
   atomic_store(&frame_index, empty);
 }
 
@@ -173,7 +173,7 @@ void hp_name_keep(uint32_t id) {
   if (id < old_names && standing[id] == FRAME) standing[id] = IN_USE;
 }
 
-// Cells come first: who takes a number out of a cell stores it in its thread before the cell changes.
+// Cells come first: a thread that takes a number from a cell stores it in its state before the cell changes.
 void hp_names_keep_held(void) {
   for (int h = 0; h < atomic_load(&holder_count); h++)
     for (size_t i = 0; i < holders[h].count; i++)

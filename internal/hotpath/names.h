@@ -1,7 +1,7 @@
 // Names: texts with numbers. There are two kinds, with indexes of their own, so a text may have a number of each kind.
 //
-// Kept names stay for the life of the process, because their numbers are stored where Go does not find them: in the vendor's
-// decoder, in records and slots, in the cache of the Python walker.
+// Kept names stay for the life of the process, because Go cannot find all places that store their numbers: the vendor's
+// decoder, records, slots, and the cache of the Python walker.
 //
 // Frame names are those of scopes, states and ops. They are reclaimed together with call paths (reclaim.h), so that a
 // program that makes up a new name for each step does not fill the table. A frame name stays as long as
@@ -23,7 +23,7 @@ uint32_t hp_intern(const char *text, size_t len);
 // hp_frame_name returns the number of a frame name, 0 when space ran out. The calling thread is between hp_paths_begin and
 // hp_paths_end, and makes the number held before it leaves.
 uint32_t hp_frame_name(const char *text, size_t len);
-// hp_frame_name_in is hp_frame_name for a cell of an announced table, from anywhere.
+// hp_frame_name_in stores the number in a cell of an announced table. It needs no section.
 uint32_t hp_frame_name_in(uint32_t *cell, const char *text, size_t len);
 // hp_hold_names announces count cells, stride bytes apart, for the life of the process. A thread that uses the number in a
 // cell has no other thread change the cell before a call path, a state or an op has the number (Python's hooks keep the GIL).

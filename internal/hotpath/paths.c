@@ -19,8 +19,8 @@ static _Atomic uint32_t *free_after; // by id
 static _Atomic uint32_t free_count;
 static _Atomic uint32_t reclaiming;
 static _Atomic uint8_t *node_state;  // by id
-enum { USED, PINNED, FREED, YOUNG }; // YOUNG: taken from the list while call paths were reclaimed; such a number does not say its age
-static uint32_t old_nodes;                   // Go's
+enum { USED, PINNED, FREED, YOUNG }; // YOUNG: made while call paths are reclaimed, with a freed id, which is below old_nodes
+static uint32_t old_nodes;           // Go's: the first id that was made after hp_nodes_unindex
 
 int hp_paths_init(void) {
   nodes = hp_reserve(sizeof *nodes * HP_NODES);
@@ -30,8 +30,7 @@ int hp_paths_init(void) {
   return nodes && free_after && node_state && hp_table_init(&node_indexes[0], 14) && hp_table_init(&node_indexes[1], 14);
 }
 
-// filled is how far the arena is filled. A thread that finds it full raises the count and lowers it again, so the count
-// itself may exceed the arena's size for a moment.
+// filled returns how many nodes of the arena have been used. A thread that finds the arena full raises node_count for a moment.
 static uint32_t filled(void) {
   uint32_t n = atomic_load_explicit(&node_count, memory_order_acquire);
   return n <= last_node ? n : last_node + 1;
@@ -50,7 +49,7 @@ void hp_paths_reset(void) {
 
 // ---- call paths ----
 
-// take_node claims the number of a call path: one that was freed, if there is one. It returns 0 when the arena is full.
+// take_node claims an id, a freed one if there is one. It returns 0 when the arena is full.
 static uint32_t take_node(void) {
   uint32_t id = hp_free_take(&free_list, free_after);
   if (id) {
@@ -90,13 +89,15 @@ const struct hp_node *hp_nodes(uint32_t *count) {
 
 // ---- reclaiming them, see reclaim.h ----
 
+static struct hp_table *other_index(void) { return atomic_load(&node_index) == node_indexes ? node_indexes + 1 : node_indexes; }
+
 void hp_nodes_unindex(void) {
-  struct hp_table *now = atomic_load(&node_index);
+  struct hp_table *empty = other_index();
   hp_names_unindex();
   atomic_store(&reclaiming, 1);
-  old_nodes = filled(); // before the indexes change: what is in the new one has a higher id
-  atomic_store(&node_index, now == node_indexes ? node_indexes + 1 : node_indexes);
-  atomic_fetch_add(&hp_g.reclaims, 1); // the Python walker forgets what it holds
+  old_nodes = filled(); // before the indexes change: nodes that are added for the new one have higher ids
+  atomic_store(&node_index, empty);
+  atomic_fetch_add(&hp_g.reclaims, 1); // the Python walker empties its cache
 }
 
 uint32_t hp_nodes_old(void) { return old_nodes; }
@@ -111,14 +112,14 @@ int hp_node_free(uint32_t id) {
 
 struct hp_name_space hp_nodes_end_free(void) {
   hp_names_keep_held();
-  for (uint32_t id = 1, n = filled(); id < n; id++) { // after those in cells: who took one from a cell has made a call path
+  // After the names in cells: a thread that took one from a cell has made its call path before the cell changed.
+  for (uint32_t id = 1, n = filled(); id < n; id++) {
     uint8_t young = YOUNG;
     if (atomic_load_explicit(&node_state[id], memory_order_relaxed) != FREED) hp_name_keep(nodes[id].name);
     atomic_compare_exchange_strong(&node_state[id], &young, USED);
   }
   struct hp_name_space freed = hp_names_free();
-  struct hp_table *now = atomic_load(&node_index);
-  hp_table_clear(now == node_indexes ? node_indexes + 1 : node_indexes);
+  hp_table_clear(other_index());
   atomic_store(&reclaiming, 0);
   return freed;
 }

@@ -1,4 +1,4 @@
-// What the program's side asks the vendors that are known: see struct hp_vendor.
+// Queries that go to the registered vendors, see struct hp_vendor.
 #ifndef GOPROTON_QUESTIONS_H
 #define GOPROTON_QUESTIONS_H
 

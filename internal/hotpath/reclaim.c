@@ -1,7 +1,9 @@
 #include "reclaim.h"
 #include "paths.h"
 
-enum { PATIENCE = 1000 }; // looks at a thread before it is left for later; a section takes well under a microsecond
+// How often a thread that is in a section is looked at before the caller has to try again later. A section takes well under a
+// microsecond, unless the thread is descheduled in it.
+enum { PATIENCE = 1000 };
 
 int hp_threads_outside(void) {
   atomic_thread_fence(memory_order_seq_cst);
@@ -15,8 +17,9 @@ int hp_threads_outside(void) {
 
 static uint32_t peek(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 
+// held may read torn state: the caller checks afterwards whether the thread was in a section meanwhile.
 static int held(struct hp_thread *t, uint32_t *out) {
-  if (peek(&t->generation) != hp_load(&hp_g.generation)) return 0; // what it has is of call paths that are all forgotten
+  if (peek(&t->generation) != hp_load(&hp_g.generation)) return 0; // its ids are from before all call paths were forgotten
   int n = 0;
   out[n++] = hp_load(&t->scope);
   out[n++] = peek(&t->leaf);

@@ -17,26 +17,25 @@ type NameSpace struct{ Names, Text int }
 
 func nameSpace(s C.struct_hp_name_space) NameSpace { return NameSpace{int(s.names), int(s.text)} }
 
-// NamesUsed is what the names take that are not free, NamesRoom what there is room for.
+// NamesUsed is how many names are not free, and how long their texts are; NamesRoom is how much there is room for.
 func NamesUsed() NameSpace { return nameSpace(C.hp_names_used()) }
 
 // NamesRoom is described with NamesUsed.
 func NamesRoom() NameSpace { return nameSpace(C.hp_names_room()) }
 
-// LimitNames leaves room for so much more than was ever in use, for a test, at whose end the function that it returns gives
-// all room back.
+// LimitNames leaves room for so much more than was ever in use, for a test. unlimit ends the limit.
 func LimitNames(more NameSpace) (unlimit func()) {
 	C.hp_names_limit(C.struct_hp_name_space{names: C.uint32_t(more.Names), text: C.uint64_t(more.Text)})
 	return func() { C.hp_names_limit(C.struct_hp_name_space{names: 1 << 30, text: 1 << 40}) }
 }
 
-// UnindexNodes begins to reclaim call paths and the names of scopes, states and ops: threads find none of the old ones any
-// more, except those that they hold. Like all of this file it is for one caller at a time, and not while a timeline or a
-// trace keeps numbers of call paths.
+// UnindexNodes begins to reclaim call paths and the names of scopes, states and ops: threads no longer find old ones, except those
+// that they hold. The functions of this file are for one caller at a time, and not for use while a timeline or a trace keeps
+// numbers of call paths.
 func UnindexNodes() { C.hp_nodes_unindex() }
 
-// HeldNodes hands the call paths that threads hold to f. It returns false, and is to be called again, while a thread may
-// still be at work with an old one that it does not hold yet.
+// HeldNodes passes the call paths that threads hold to f. It returns false while some thread may be using an old one that it does
+// not hold yet; it has to be called again later.
 func HeldNodes(f func(node uint32)) bool {
 	if C.hp_threads_outside() == 0 {
 		return false

@@ -1,8 +1,8 @@
-// Reclaiming call paths that are no longer used, so that a program that runs for weeks with ever new ones does not fill
-// the arena. Go does it, in steps, while the program runs:
+// Reclaiming call paths that are no longer used, so that a program that makes new ones for weeks does not fill the arena.
+// The drainer does it, in steps, while the program runs:
 //
-//   1. hp_nodes_unindex replaces the index by an empty one. What threads look up from now on they make anew, so no thread
-//      can come upon an old call path, except one that it holds already. Two ids for one call path cost memory only.
+//   1. hp_nodes_unindex replaces the index by an empty one. Threads make anew what they look up from now on, so no thread
+//      finds an old call path, except one that it holds already. Two ids for one call path cost memory only.
 //   2. Go waits until every thread has left the section that it was in (hp_threads_outside).
 //   3. hp_thread_nodes lists the call paths that a thread holds. With those that Go's own tables hold, and their parents,
 //      they stay; hp_node_free gives the others to the threads for new call paths.

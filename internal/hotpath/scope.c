@@ -40,7 +40,7 @@ int hp_scope_exit(struct hp_token token) {
   struct hp_thread *t = hp_living();
   if (!t) return HP_OFF;
   uint32_t now = hp_load(&t->scope);
-  if (token.node && token.generation != t->generation) return HP_OFF; // its sessions are all gone
+  if (token.node && token.generation != t->generation) return HP_OFF; // all sessions that saw it have ended
   if (token.node && token.node != now) {
     if (hp_active()) return HP_MISMATCH;
     // Every session ended inside the scope, with inner ones open: no session is left to report it to.
@@ -91,8 +91,8 @@ int hp_state_exit(void) {
 
 // ---- metrics ----
 
-// python_metric_leaf is where python sessions see a metric: their call paths hold no scopes, so the
-// innermost scope's name stands between the Python frames and the state.
+// python_metric_leaf returns the call path of a metric in sessions with Python frames. Their call paths have no scopes, so the
+// innermost scope's name is put between the Python frames and the state.
 static uint32_t python_metric_leaf(struct hp_thread *t) {
   uint32_t (*walk)(void) = atomic_load_explicit(&hp_g.walker, memory_order_acquire);
   uint32_t scope = hp_load(&t->scope);
@@ -123,7 +123,7 @@ void hp_leaf_now(uint32_t *node, uint32_t *pynode, uint32_t *set) {
 void hp_leaf_begin(uint32_t *node, uint32_t *pynode, uint32_t *set) {
   *node = *pynode = *set = 0;
   struct hp_thread *t = hp_living();
-  if (!t || t->lent.depth++) return hp_leaf_now(node, pynode, set); // inside another the leaf is pinned: the thread holds one only
+  if (!t || t->lent.depth++) return hp_leaf_now(node, pynode, set); // a nested leaf is pinned: the thread has room for one
   if (!hp_active()) return;
   hp_paths_begin(t);
   look_up_leaf(t, node, pynode, set);
@@ -169,8 +169,8 @@ int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, in
   return add_at(t, node, pynode, set, name, type, bits);
 }
 
-// record_metric leaves it to Go whether a metric counts now or with every replay: while some stream is being
-// captured, the op's launch may be on its way into a graph.
+// record_metric has Go decide whether a metric counts now or with every replay of a graph: while some stream is being
+// captured, the op's launch may be captured too.
 static int record_metric(struct hp_thread *t, uint32_t node, uint32_t pynode, uint32_t name, int type, uint64_t bits) {
   hp_push(t, (struct hp_record){.metric = name, .set = hp_load(&hp_g.launch_set), .node = node, .pynode = pynode,
                                 .value = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = metric_flags(name, type)});
@@ -188,7 +188,7 @@ static int metric(uint32_t name, int type, uint64_t bits) {
   struct hp_thread *t = on();
   if (!t || !name) return HP_OFF;
   if (t->op_open && t->op_func && t->held_count < HP_OP_METRICS) {
-    // The launch to come knows the place: in a python session its call path is not the launch hook's.
+    // The metric gets the call path of the launch: in a session with Python frames, the launch hook has another one.
     t->held[t->held_count].name = name;
     t->held[t->held_count].type = (uint32_t)type;
     t->held[t->held_count++].bits = bits;
@@ -208,7 +208,7 @@ int hp_metric_double(uint32_t name, double value) {
   return metric(name, HP_DOUBLE, bits);
 }
 
-// other_type converts a value whose metric was of the other type on this node before: a launch must not fail.
+// other_type converts a value to the type that its metric has on this node already: a launch must not fail.
 static uint64_t other_type(uint32_t type, uint64_t bits) {
   double d;
   if (type == HP_INT) {

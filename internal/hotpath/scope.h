@@ -1,3 +1,4 @@
+// Functions of struct hp_api, which hotpath.h describes. hp_scope_open is scope_enter for a text.
 #ifndef GOPROTON_SCOPE_H
 #define GOPROTON_SCOPE_H
 

@@ -55,7 +55,7 @@ static uint32_t slot_of(struct arena *a, struct hp_slot k) {
   }
   k.value = 0;
   k.flags |= hp_metric_is_property(k.name) ? HP_M_PROPERTY : 0;
-  // Go reads slots by their number, not through the index: the set comes last, and without one it is not there yet.
+  // Go scans the arena without the index: set is stored last, and a slot whose set is 0 is not complete yet.
   uint32_t set = k.set;
   k.set = 0;
   slots[id] = k;
@@ -104,7 +104,7 @@ int hp_slots_add(struct hp_thread *t, const struct hp_slot *keys, int n, uint64_
   return status;
 }
 
-// ---- on Go's side, under the manager's lock ----
+// ---- called by Go, one caller at a time ----
 
 void hp_slots_publish(uint32_t set) {
   uint32_t now = atomic_load(&current);

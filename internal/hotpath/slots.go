@@ -22,7 +22,7 @@ const (
 	SlotDouble   = C.HP_DOUBLE
 )
 
-// Slots hands the slots of every launch set that has some to f. Their values may still grow; read Set and Bits with
+// Slots passes the slots of every launch set that has some to f. Their values may still grow; read Set and Bits with
 // atomics.
 func Slots(f func(set uint32, slots []Slot)) {
 	for arena := range C.int(C.HP_ARENAS) {
@@ -32,8 +32,8 @@ func Slots(f func(set uint32, slots []Slot)) {
 	}
 }
 
-// TakeSlots hands the slots of launch sets that are over to f, and empties them for the launch sets to come. Slots to
-// which a thread is still adding stay for a later call. Like SetActive it is for one caller at a time.
+// TakeSlots passes the slots of launch sets that are no longer active to f, and empties them for later launch sets. Slots to which
+// a thread is still adding stay for a later call. Like SetActive it is for one caller at a time.
 func TakeSlots(f func(slots []Slot)) {
 	for arena := range C.int(C.HP_ARENAS) {
 		if C.hp_slots_left(arena) == 0 {

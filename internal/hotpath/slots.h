@@ -4,7 +4,7 @@
 // phases.
 //
 // An arena is recycled only after every thread has left it: a thread names the arena in hp_thread.adding before it checks
-// that the arena is still open for its launch set. What finds no open arena goes to Go as a record instead
+// that the arena is still open for its launch set. A value that finds no open arena goes to Go as a record instead
 // (HP_LATE_METRIC), so that nothing is added to a phase that it does not belong to.
 #ifndef GOPROTON_SLOTS_H
 #define GOPROTON_SLOTS_H

@@ -1,8 +1,8 @@
 // A lock-free, insert-only hash index over an arena: open addressing, 32-bit ids, 0 = empty.
 //
-// It grows without moving anything: when a level is three quarters full, or a probe runs too long, new ids
+// It grows without moving anything: when a level is three quarters full, or HP_PROBES cells in a row are taken, new ids
 // go to the next, eight times larger level, and look-ups walk the levels in order. Two threads that insert
-// the same key at once may leave two ids for it; Go merges by content, so that costs memory, not truth.
+// the same key at once may leave two ids for it. Go merges them by content, so the only cost is memory.
 #ifndef GOPROTON_TABLE_H
 #define GOPROTON_TABLE_H
 
@@ -32,7 +32,7 @@ static inline uint64_t hp_mix(uint64_t x) {
   return x;
 }
 
-// HP_TABLE_FIND scans for a key: `same(id)` decides. Yields the id or 0.
+// HP_TABLE_FIND sets out to the id for which same(id) holds, 0 if there is none.
 #define HP_TABLE_FIND(t, hash, same, out)                                              \
   do {                                                                                 \
     (out) = 0;                                                                         \

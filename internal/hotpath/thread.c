@@ -14,14 +14,14 @@ struct hp_global hp_g;
 
 // Initial-exec: one load instead of a call to __tls_get_addr. A Go c-shared library is static-TLS anyway.
 static __thread struct hp_thread *self __attribute__((tls_model("initial-exec")));
-static _Atomic int32_t free_states; // with life HP_FREE; one less for a moment when a state is taken at once
+static _Atomic int32_t free_states; // how many are HP_FREE; too low for a moment when a freed state is taken at once
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
 void hp_thread_free(struct hp_thread *t) {
   t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = t->lent.depth = 0;
   t->seen.op = t->seen.op_over = 0;
-  atomic_store(&t->adding, 0); // a thread that was cancelled in the middle of something has left it
+  atomic_store(&t->adding, 0); // a thread that was cancelled while it added has left the arena
   if (t->making_depth) t->making_depth = 1, hp_paths_end(t);
   struct hp_thread *me = t;
   atomic_compare_exchange_strong(&hp_g.main, &me, NULL);
@@ -40,10 +40,10 @@ static void thread_exits(void *p) {
 static void make_exit_key(void) { pthread_key_create(&exit_key, thread_exits); }
 
 static struct hp_thread *recycled(void) {
-  // Where many threads live, looking at each for every new one takes longer than all else.
+  // With many live threads, a look at each of them would be most of the cost of a new one.
   if (atomic_load(&free_states) <= 0) return NULL;
   for (struct hp_thread *t = atomic_load(&hp_g.threads); t; t = t->next) {
-    // A plain load first: an exchange takes the cache line of every thread that lives away from it.
+    // A plain load first: an exchange would take the cache line away from every live thread.
     uint32_t want = HP_FREE;
     if (atomic_load_explicit(&t->life, memory_order_relaxed) == want && atomic_compare_exchange_strong(&t->life, &want, HP_LIVE)) {
       atomic_fetch_sub(&free_states, 1);
@@ -77,8 +77,7 @@ static struct hp_thread *attach(void) {
 }
 
 // catch_up brings a thread up to date after a session has started. A new generation means that all call
-// paths were forgotten. A thread with no scope of its own takes the main thread's, as upstream does when
-// a thread first meets a session.
+// paths were forgotten. A thread without a scope of its own inherits the main thread's, as in Triton's Proton.
 static void catch_up(struct hp_thread *t) {
   hp_paths_begin(t);
   uint32_t generation = atomic_load_explicit(&hp_g.generation, memory_order_acquire);
@@ -119,7 +118,7 @@ void hp_push_record(struct hp_thread *t, const struct hp_record *r) {
   }
   t->ring[head & (HP_RING - 1)] = *r;
   atomic_store_explicit(&t->head, head + 1, memory_order_release);
-  // Look up from the work now and then: a ring a quarter full is worth a wake-up call.
+  // Every 2,048 records: wakes the drainer when a quarter of the ring is full.
   if (__builtin_expect(!(head & 2047), 0)) {
     t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
     if (head - t->tail_seen > HP_RING / 4) hp_kick();
@@ -154,10 +153,10 @@ uint32_t hp_step(struct hp_thread *t, uint32_t parent, uint32_t name, uint32_t s
   if (m->node && m->parent == parent && m->name == name && m->set == set) return m->node;
   uint32_t node = hp_child(parent, name, set);
   if (node) *m = (struct hp_memo){parent, name, set, node};
-  return node ? node : parent; // out of room: the parent is the best truth left, and the loss is counted
+  return node ? node : parent; // out of room: the frame is left out, and counted as lost
 }
 
-// below adds the frames that stand under the scopes: the innermost state, then the op.
+// below adds the frames below the scopes: the innermost state, then the op.
 static uint32_t below(struct hp_thread *t, uint32_t node) {
   if (t->state_depth && t->state[t->state_depth - 1]) node = hp_step(t, node, t->state[t->state_depth - 1], 0);
   if (t->op_open) node = hp_step(t, node, t->op_name, 0);

@@ -6,16 +6,16 @@
 #include <stdatomic.h>
 
 enum {
-  // 32 k records of 40 bytes: 1.25 MiB, touched as it fills. At 140 k launches a second with metrics a drainer
-  // that wakes every 10 ms leaves 20 times that room.
+  // 32 k records of 40 bytes: 1.25 MiB, touched as it fills. The drainer wakes every 10 ms; at 140 k launches a second, a
+  // twentieth of the ring is filled by then.
   HP_RING = 1 << 15,
   HP_STATES = 32,
   HP_OP_METRICS = 16,
   HP_MEMO = 512,
 };
 
-// Life of a struct hp_thread: LIVE while its thread runs, EXITED until Go has drained it, if there is anything to
-// drain, FREE for the next thread.
+// Life of a struct hp_thread: LIVE while its thread runs; then EXITED until Go has drained its ring, unless that is empty; then
+// FREE for another thread.
 enum hp_thread_life { HP_LIVE, HP_EXITED, HP_FREE };
 
 struct hp_memo { uint32_t parent, name, set, node; };
@@ -27,7 +27,7 @@ struct hp_thread {
   uint32_t epoch, generation;
   _Atomic uint32_t scope;      // innermost open scope; other threads inherit from the main thread's
   uint32_t own;                // scopes this thread opened itself
-  uint32_t leaf, leaf_valid;
+  uint32_t leaf, leaf_valid;   // the call path that hp_leaf found last, until a scope, state or op changes
   uint32_t state_depth, state[HP_STATES];
   uint32_t op_name, op_seq, op_open;
   uint64_t op_func;
@@ -38,8 +38,8 @@ struct hp_thread {
   uint64_t last_corr;
   struct { uint64_t corr; uint32_t node, pynode, op, flags, inside, tag; } launching; // the launch in progress, during captures
   struct { uint32_t base, state, op, leaf; } python;              // the last python leaf computed
-  // What a timeline shows as open: the node of each state (0: it began unseen), of the op, and of an op that
-  // closed itself and ends with the call that its launch is in.
+  // What a timeline shows as open: the node of each state (0: it began while no session wanted a timeline), of the op, and of
+  // an op that was closed by its launch and is shown until that call returns.
   struct { uint32_t state[HP_STATES], op, op_over, announced; } seen;
   _Atomic uint64_t lost;
   struct { uint32_t node, pynode, depth; } lent; // the leaf between leaf_begin and leaf_end
@@ -50,23 +50,23 @@ struct hp_thread {
   struct hp_memo memo[HP_MEMO];
   // Written by Go.
   _Alignas(64) _Atomic uint32_t tail;
-  // Fixed after creation, but for life and turn.
+  // Fixed after creation, except life and turn.
   _Alignas(64) struct hp_record *ring;
   struct hp_thread *next;
   _Atomic uint32_t life;
-  _Atomic uint32_t turn;       // how many threads came before this one
+  _Atomic uint32_t turn;       // how many threads were attached before this one
 };
 
-// What the whole process shares. Go writes it through control.h; threads only read.
+// What the whole process shares. Most of it is written by Go, through control.h.
 struct hp_global {
   _Atomic uint32_t launch_set;   // 0 = no session is active
   _Atomic uint32_t scope_set;    // which sessions see a scope entered now
-  _Atomic uint32_t shadow, python; // whether some active session has that context
+  _Atomic uint32_t shadow, python; // whether some active session wants call paths of scopes, of Python frames
   _Atomic uint32_t epoch, generation;
   _Atomic uint32_t reclaims;     // how often call paths were reclaimed
   _Atomic uint32_t dead;         // this process is a forked child
-  _Atomic uint32_t watch;        // stream captures in progress, and HP_TRACING; not 0: ends of calls matter
-  _Atomic uint32_t op_func_proven; // some op closed itself: hooks name the very handle that launches use
+  _Atomic uint32_t watch;        // number of stream captures in progress, and HP_TRACING. Not 0: ends of calls are recorded
+  _Atomic uint32_t op_func_proven; // some op was closed by its launch: hooks pass the handles that launches have
   _Atomic(uint32_t (*)(void)) walker;
   _Atomic(struct hp_thread *) threads, main;
   _Atomic uint32_t turns;
@@ -93,16 +93,16 @@ uint32_t hp_leaf(struct hp_thread *t);
 uint32_t hp_python_leaf(struct hp_thread *t);
 // hp_op_close ends the op; metrics that still wait are added at the given place.
 void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode);
-// hp_op_abandon ends an op whose launch never came; what it brought still counts.
+// hp_op_abandon ends an op that no launch has closed, and adds its metrics to the current leaf.
 void hp_op_abandon(struct hp_thread *t);
-// hp_thread_free lets the next thread have the state of one that is gone and whose ring is empty.
+// hp_thread_free makes the state of a thread that has exited, and whose ring is empty, available to another thread.
 void hp_thread_free(struct hp_thread *t);
 // hp_now is the clock that activity records are in: ns of CLOCK_REALTIME, or what a replay has set instead.
 uint64_t hp_now(void);
 void hp_set_clock(uint64_t nanoseconds);
 // hp_push_frame records that a frame opens (HP_BEGIN) or closes (HP_END). Call it while tracing.
 void hp_push_frame(struct hp_thread *t, int type, uint32_t node);
-// hp_announce says once, before the first record of a timeline, which thread this is.
+// hp_announce records the thread's system id (HP_THREAD), once in each session, before the first record of a timeline.
 void hp_announce(struct hp_thread *t);
 // hp_step is hp_child through the thread's memo.
 uint32_t hp_step(struct hp_thread *t, uint32_t parent, uint32_t name, uint32_t set);

@@ -31,7 +31,7 @@ typedef int (*hp_activity_reader)(uint8_t *buffer, size_t valid, void **cursor, 
 
 // ---- what vendor rooms call --------------------------------------------------------------------------------
 
-// A call of the program, of which more is to be said than launch, graph_launch and work can.
+// A call of the program, for a room that knows more of it than launch, graph_launch and work take.
 struct hp_call {
   uint64_t correlation;
   uint64_t function;  // of a kernel's launch; the executable graph of a graph's launch
@@ -49,7 +49,7 @@ struct hp_vendor_api {
   void (*launch)(uint64_t correlation, uint64_t function);
   void (*graph_launch)(uint64_t correlation, uint64_t exec);
   void (*work)(uint64_t correlation); // a call that starts a memcpy or memset, or waits for the GPU
-  void (*call)(const struct hp_call *); // one of them with what the library's records lack
+  void (*call)(const struct hp_call *); // any of the three, with what the library's records lack
   // EXIT of the calls above; needed while *exits_matter is not 0. call is the vendor's number of the function.
   void (*launched)(uint64_t correlation, uint32_t call);
   // At EXIT of a call that waited for the GPU, if the library has no records of waits and Listen was asked for them: the name of

@@ -1,4 +1,4 @@
-// How the application's threads tell Go's drainer that there is work, without a lock.
+// The application's threads wake the drainer, without a lock.
 #ifndef GOPROTON_WAKE_H
 #define GOPROTON_WAKE_H
 

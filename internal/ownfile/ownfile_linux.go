@@ -250,7 +250,10 @@ func (f *File) IsAt(path string) bool {
 }
 
 // Descriptor returns the checked descriptor, for one call that this package does not have.
-func (f *File) Descriptor() (int, error) { return f.fd, f.ready("use") }
+func (f *File) Descriptor() (int, error) {
+	err := f.ready("use") // which may open the file again, with another descriptor
+	return f.fd, err
+}
 
 // Close closes the descriptor if it still leads to the file. Network file systems may report a failed write only then.
 func (f *File) Close() error {

@@ -1,5 +1,5 @@
 // Package drive calls the hot path as an application would: through its table of functions, from threads
-// that Go does not own. Tests and benchmarks use it; it is a package because tests can't hold C.
+// that Go does not own. Tests and benchmarks use it; it is a package because cgo does not work in test files.
 package drive
 
 /*
@@ -91,8 +91,8 @@ static struct hp_token enter_shared(uint32_t number) {
 	return t;
 }
 
-// The number of a launch says where it is: in two scopes that are named after parts of it, and in a scope, a state and an op
-// that nothing else is named after.
+// A launch is in two scopes that are named after parts of its number, and in a scope, a state and an op with names that no other
+// launch has.
 static void *wander(void *p) {
 	uint32_t names[WIDE];
 	char text[32];
@@ -158,7 +158,7 @@ static void launches(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i
 static void scopes(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->scope_exit(hp->scope_enter(nm)); }
 static void metrics(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->metric_int(nm, 1); }
 
-// A buffer of activities, as a vendor room hands it over.
+// Passes a buffer of activities to the drainer, as a vendor room does.
 static int deliver(const void *activities, size_t length) {
 	size_t size;
 	uint8_t *b = vendor->buffer_get(&size);
@@ -260,13 +260,13 @@ func Float(s string, v float64) (rc int) {
 	return rc
 }
 
-// Launch is a launch's ENTER; Launched its EXIT.
+// Launch is the ENTER callback of a launch.
 func Launch(corr uint64, function uint64) { C.launch(C.uint64_t(corr), C.uint64_t(function)) }
 
-// Tag says of what kind the next launch of a function is.
+// Tag sets the launch kind of the next launch of a function.
 func Tag(tag uint32, function uint64) { C.tag(C.uint32_t(tag), C.uint64_t(function)) }
 
-// Launched is a launch's EXIT callback.
+// Launched is the EXIT callback of a launch.
 func Launched() { C.launched() }
 
 // Returned is the EXIT callback of a call of the vendor's function with that number; Work the ENTER of a copy.
@@ -275,7 +275,7 @@ func Returned(corr uint64, call uint32) { C.returned(C.uint64_t(corr), C.uint32_
 // Work is described with Returned.
 func Work(corr uint64) { C.copies(C.uint64_t(corr)) }
 
-// GraphLaunch, NodeCreated, NodeCloned and Capture are the graph callbacks.
+// GraphLaunch is the ENTER callback of a graph's launch.
 func GraphLaunch(corr uint64) { C.graph_launch(C.uint64_t(corr)) }
 
 // NodeCreated reports a kernel node.
@@ -368,14 +368,14 @@ func Wandered(launch uint64) string {
 	return fmt.Sprintf("kept %02d > shared %02d > scope %d > state %d > op %d", launch/wide%wide, launch%wide, launch, launch, launch)
 }
 
-// Deliver fills an activity buffer of the pool and hands it over. It reports whether there was one with enough room.
+// Deliver fills an activity buffer of the pool and passes it to the drainer. It reports whether there was one with enough room.
 func Deliver(activities []hotpath.Activity) bool {
 	length := len(activities) * int(unsafe.Sizeof(hotpath.Activity{}))
 	return C.deliver(unsafe.Pointer(unsafe.SliceData(activities)), C.size_t(length)) != 0
 }
 
 // HoldBuffer takes an activity buffer from the pool and begins a record in its first byte. WriteHeld writes to it;
-// ReturnHeld hands it back as full.
+// ReturnHeld returns it as full.
 func HoldBuffer() bool             { return C.hold_buffer() != 0 }
 func WriteHeld(at int, value byte) { C.write_held(C.size_t(at), C.uint8_t(value)) }
 func ReturnHeld()                  { C.return_held() }

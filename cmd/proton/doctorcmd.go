@@ -14,7 +14,8 @@ import (
 )
 
 const doctorLong = `doctor examines this machine: the driver, the GPUs, every libcupti and which one would be used, other profilers,
-permission to sample, Python, Triton and torch. Each problem comes with a fix.
+permission to sample, Python, Triton and torch; on a machine with AMD's driver, its devices and ROCm's libraries. Each problem comes
+with a fix.
 
 Exit codes: 0 if kernels can be timed, 1 if they cannot.`
 

@@ -270,6 +270,15 @@ all > add: count 40000
 `},
 }
 
+// roctracerOnly are the stories of roctracer alone: of its own errors and records. rocprofiler-sdk counts lost records, and has no
+// records of fills. All others come out the same through it; its own are in rocprofiler_test.go.
+var roctracerOnly = map[string]bool{
+	"HIP is loaded after the session began": true, "roctracer was used before HIP was loaded": true, "another tool has a pool": true,
+	"every call of the library fails": true, "the library knows no launches": true, "records are refused": true, "records that never come": true,
+	"records of an unknown operation": true, "a buffer that ends in the middle of a record": true,
+	"waits, copies and fills that were asked for": true, "waits, copies and fills that were not asked for": true,
+}
+
 func TestHIPStories(t *testing.T) {
 	stub, _ := filepath.Abs("../../build/stub/hip")
 	if _, err := os.Stat(stub + "/libroctracer64.so.4"); err != nil {
@@ -277,25 +286,34 @@ func TestHIPStories(t *testing.T) {
 	}
 	for _, story := range hipStories {
 		t.Run(story.name, func(t *testing.T) {
-			root := t.TempDir()
-			os.MkdirAll(root+"/dev", 0o755)
-			os.WriteFile(root+"/dev/kfd", nil, 0o644)
-			for n, properties := range []string{"simd_count 0\n", "simd_count 0\n", "simd_count 1216\nlocation_id 49152\ndomain 0\n", "simd_count 1216\nlocation_id 49408\n"} {
-				folder := fmt.Sprintf("%s/sys/class/kfd/kfd/topology/nodes/%d", root, n)
-				os.MkdirAll(folder, 0o755)
-				os.WriteFile(folder+"/properties", []byte(properties), 0o644)
-			}
-			cmd := exec.Command(os.Args[0], "-test.run=^TestHIPStory$")
-			name, value, _ := strings.Cut(story.environment, "=")
-			cmd.Env = append(os.Environ(), "GOPROTON_HIP_STORY="+story.program, "PROTON_ROOT="+root, "STUB="+stub, name+"="+value)
-			out, err := cmd.CombinedOutput()
-			_, got, _ := strings.Cut(string(out), "STORY\n")
-			got, _, ended := strings.Cut(got, "END\n")
-			got = strings.ReplaceAll(got, stub, "STUB")
-			if want := strings.TrimPrefix(story.want, "\n"); err != nil || !ended || got != want {
-				t.Errorf("%v, got\n%s\nwant\n%s", err, out, want)
-			}
+			runHIPStory(t, "roctracer", stub, story.environment, story.program, story.want)
 		})
+		if !roctracerOnly[story.name] {
+			t.Run(story.name+", rocprofiler", func(t *testing.T) {
+				runHIPStory(t, "rocprofiler", stub, story.environment, story.program, story.want)
+			})
+		}
+	}
+}
+
+func runHIPStory(t *testing.T, backend, stub, environment, program, want string) {
+	root := t.TempDir()
+	os.MkdirAll(root+"/dev", 0o755)
+	os.WriteFile(root+"/dev/kfd", nil, 0o644)
+	for n, properties := range []string{"simd_count 0\n", "simd_count 0\n", "simd_count 1216\nlocation_id 49152\ndomain 0\n", "simd_count 1216\nlocation_id 49408\n"} {
+		folder := fmt.Sprintf("%s/sys/class/kfd/kfd/topology/nodes/%d", root, n)
+		os.MkdirAll(folder, 0o755)
+		os.WriteFile(folder+"/properties", []byte(properties), 0o644)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHIPStory$")
+	name, value, _ := strings.Cut(environment, "=")
+	cmd.Env = append(os.Environ(), "GOPROTON_HIP_STORY="+program, "PROTON_ROOT="+root, "STUB="+stub, "STORY_BACKEND="+backend, "TRITON_ROCPROFILER_SDK_LIB_PATH="+stub, name+"="+value)
+	out, err := cmd.CombinedOutput()
+	_, got, _ := strings.Cut(string(out), "STORY\n")
+	got, _, ended := strings.Cut(got, "END\n")
+	got = strings.ReplaceAll(got, stub, "STUB")
+	if want := strings.TrimPrefix(want, "\n"); err != nil || !ended || got != want {
+		t.Errorf("%v, got\n%s\nwant\n%s", err, out, want)
 	}
 }
 
@@ -306,7 +324,7 @@ func TestHIPStory(t *testing.T) {
 		t.Skip("TestHIPStories runs it")
 	}
 	runtime.LockOSThread()
-	h := &hipStory{stage: &stage{T: t, m: profiler.NewManager()}, stub: os.Getenv("STUB")}
+	h := &hipStory{stage: &stage{T: t, m: profiler.NewManager()}, stub: os.Getenv("STUB"), backend: os.Getenv("STORY_BACKEND")}
 	for line := range strings.Lines(strings.TrimSpace(program) + "\n") {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		h.do(verb, strings.Fields(rest))
@@ -316,7 +334,7 @@ func TestHIPStory(t *testing.T) {
 type hipStory struct {
 	*stage
 	gpu             FakeHIP
-	stub            string
+	stub, backend   string
 	scopes          []func()
 	replay, destroy func()
 }
@@ -335,18 +353,20 @@ func (h *hipStory) do(verb string, words []string) {
 		if _, err := OpenFakeHIP(h.stub + "/libamdhip64.so.6"); err != nil {
 			h.Fatal(err)
 		}
-		h.gpu.Start()
+		if h.backend == "roctracer" { // rocprofiler-sdk has to be there before HIP starts
+			h.gpu.Start()
+		}
 	case "roctracer", "pool":
 		if err := AnotherTool(h.stub+"/libroctracer64.so.4", verb == "pool"); err != nil {
 			h.Fatal(err)
 		}
 	case "start":
-		h.options = profiler.StartOptions{Name: filepath.Join(h.TempDir(), "p"), Backend: "roctracer", NoStats: true, Activities: strings.Join(words, "")}
+		h.options = profiler.StartOptions{Name: filepath.Join(h.TempDir(), "p"), Backend: h.backend, NoStats: true, Activities: strings.Join(words, "")}
 		if _, err := h.m.Start(h.options); err != nil {
 			h.Fatal(err)
 		}
 	case "trace":
-		h.options = profiler.StartOptions{Name: filepath.Join(h.TempDir(), "p"), Backend: "roctracer", Data: "trace", Activities: strings.Join(words, "")}
+		h.options = profiler.StartOptions{Name: filepath.Join(h.TempDir(), "p"), Backend: h.backend, Data: "trace", Activities: strings.Join(words, "")}
 		if _, err := h.m.Start(h.options); err != nil {
 			h.Fatal(err)
 		}

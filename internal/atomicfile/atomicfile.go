@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,8 +22,8 @@ import (
 // Write calls fill with a temporary file next to path and renames it to path when fill succeeded.
 // A path that exists and is not a regular file (a pipe, /dev/stdout) is written in place.
 //
-// The data are not synced to disk: the rename is there against a process that is killed, not against a power
-// cut, and a checkpoint every two seconds must not wait for a disk.
+// The data are not synced to disk: the rename protects against a process that is killed, not against a power cut, and a
+// checkpoint every two seconds must not wait for a disk.
 func Write(path string, fill func(w io.Writer) error) error {
 	target, special, err := resolve(path)
 	if err != nil {
@@ -72,7 +71,7 @@ func failed(path string, err error) error {
 // temporary is a file that is being written.
 type temporary struct {
 	file      *ownfile.File
-	mu        sync.Mutex // guards abandoned, and that nothing is renamed meanwhile
+	mu        sync.Mutex // guards abandoned, and is held while the file is renamed
 	abandoned bool
 }
 
@@ -133,7 +132,7 @@ func (f *files) remove(t *temporary) {
 	f.list = slices.DeleteFunc(f.list, func(x *temporary) bool { return x == t })
 }
 
-// Abandon removes what is half written and has its Writes fail: the process ends, or what they write is out of date.
+// Abandon removes half-written files and has their Writes fail: the process ends, or what they write is out of date.
 func Abandon() {
 	unfinished.Lock()
 	defer unfinished.Unlock()
@@ -147,15 +146,10 @@ func Abandon() {
 
 // RemoveLeft removes from a folder what a process was writing when it was killed.
 func RemoveLeft(folder string, pid int) {
-	left, _ := filepath.Glob(filepath.Join(escaped(folder), fmt.Sprintf(".*.%d-????????.tmp", pid)))
-	for _, path := range left {
-		os.Remove(path)
+	left, _ := fs.Glob(os.DirFS(folder), fmt.Sprintf(".*.%d-????????.tmp", pid))
+	for _, name := range left {
+		os.Remove(filepath.Join(folder, name))
 	}
-}
-
-// escaped makes a folder's name a pattern that matches itself.
-func escaped(folder string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(folder)
 }
 
 // resolve follows a symbolic link, so that the link stays and its target is replaced.

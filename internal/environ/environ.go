@@ -1,5 +1,5 @@
-// Package environ reads and sets C's environment. Libraries in the process read that, and of it Go keeps a copy from
-// start-up only.
+// Package environ reads and sets C's environment, which libraries in the process read and change. Go's os.Getenv reads a copy that
+// was made at start-up.
 package environ
 
 // #include <stdlib.h>

@@ -40,7 +40,7 @@ func (f *Folder) Close() error { return f.root.Close() }
 func (f *Folder) Write(name string, perm fs.FileMode, fill func(io.Writer) error) error {
 	if err := f.write(name, perm, fill); err != nil {
 		var at *fs.PathError
-		if errors.As(err, &at) { // whose path is the passing one
+		if errors.As(err, &at) { // its path is that of the temporary file
 			err = at.Err
 		}
 		return fmt.Errorf("write %s: %w", filepath.Join(f.path, filepath.FromSlash(name)), err)
@@ -67,7 +67,7 @@ func (f *Folder) write(name string, perm fs.FileMode, fill func(io.Writer) error
 // unfinished is a file that is being written.
 type unfinished struct {
 	root *os.Root
-	name string // a passing one
+	name string // of the temporary file
 }
 
 // writing are the files that Abandon removes.

@@ -85,21 +85,21 @@ func MoveAside(folder string, pid int, suffix string) error {
 // ReadStatuses reads the status files of a folder, by process id and then by age. They are written atomically, so one
 // that cannot be read is an error and not a race.
 func ReadStatuses(folder string) ([]Status, error) {
-	paths, err := filepath.Glob(filepath.Join(folder, "[0-9]*.json"))
+	names, err := fs.Glob(os.DirFS(folder), "[0-9]*.json")
 	if err != nil {
 		return nil, fmt.Errorf("list status files: %w", err)
 	}
 	var list []Status
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			return nil, fmt.Errorf("read the status of a profiled process: %w", err)
 		}
 		var one Status
 		if err := json.Unmarshal(text, &one); err != nil {
-			return nil, fmt.Errorf("read the status of a profiled process: %s: %w", filepath.Base(path), err)
+			return nil, fmt.Errorf("read the status of a profiled process: %s: %w", name, err)
 		}
-		one.Replaced = filepath.Base(path) != fmt.Sprintf("%d.json", one.PID)
+		one.Replaced = name != fmt.Sprintf("%d.json", one.PID)
 		list = append(list, one)
 	}
 	sort.SliceStable(list, func(i, j int) bool {

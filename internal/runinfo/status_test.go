@@ -8,7 +8,10 @@ import (
 
 // A process that executes other programs leaves a status for each.
 func TestStatusOfAProcessThatExecutesAnother(t *testing.T) {
-	folder := t.TempDir()
+	folder := filepath.Join(t.TempDir(), "[run]") // which would be a pattern
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	if err := MoveAside(folder, 7, ".json"); err != nil {
 		t.Errorf("nothing to move: %v", err)
 	}

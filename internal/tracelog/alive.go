@@ -7,13 +7,14 @@ import (
 	"strconv"
 )
 
-// alive says whether the process of a spool still runs on this machine. Its lock on the ring says so too, but the system takes
-// that away as soon as the process closes the file once more, as one does that copies its own folder of logs.
+// alive says whether the process of a spool still runs on this machine. The lock on the ring is not enough: the kernel releases a
+// process's lock when the process closes any descriptor of the file, as a program does that copies its own trace folder.
 func (h header) alive() bool {
 	return h.Started != 0 && h.PID != os.Getpid() && h.Host == hostLabel() && started(h.PID) == h.Started
 }
 
-// started is when a process began, in the kernel's ticks; 0 for none, and for one that has only not been waited for.
+// started is when a process began, in the kernel's ticks; 0 if there is no such process, or if it has ended and only waits for
+// its parent.
 func started(pid int) uint64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	at := bytes.LastIndexByte(text, ')') // the name before it may hold anything

@@ -11,11 +11,11 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// dictionary holds the definitions of a process, and what was made of them.
+// dictionary holds the definitions of a process, and what has been parsed from them.
 type dictionary struct {
 	mu     sync.RWMutex
 	values [][]byte
-	shared *dictionary // whose values to use instead; what is made of them belongs to one goroutine
+	shared *dictionary // has the values, if it is set: the maps below belong to one goroutine, values do not
 
 	// Made when first needed, by the one goroutine that writes.
 	templates map[uint64]*knownTemplate

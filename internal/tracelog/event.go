@@ -46,7 +46,7 @@ func (f *frame) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &[]any{&f.File, &f.Line, &f.Function})
 }
 
-// maxFile is the size from which on TritonParse does not store a text.
+// maxFile is the size of the largest text that TritonParse stores.
 const maxFile = 10 << 20
 
 // completed is the record of an event.

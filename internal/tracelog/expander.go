@@ -14,7 +14,7 @@ type expander struct {
 
 	read     uint64 // of the ring
 	events   uint64
-	done     atomic.Uint64 // events, for others to look at
+	done     atomic.Uint64 // events, as other goroutines may read it
 	counts   Counts
 	kept     Counts // what is in the file
 	problems []string
@@ -32,7 +32,7 @@ func (x *expander) drain(r *ring) (n int) {
 	for end := r.written(); x.read < end; {
 		payload, next, err := r.record(x.read, end)
 		if err != nil {
-			x.fail(fmt.Sprintf("%v: launches are missing", err))
+			x.problem(fmt.Sprintf("%v: launches are missing", err))
 			x.read = end
 			break
 		}
@@ -63,7 +63,7 @@ func (x *expander) record(payload []byte) {
 	case recordRank:
 		x.changeRank(body)
 	default:
-		x.fail(fmt.Sprintf("%v: a record of kind %d", errDamaged, payload[0]))
+		x.problem(fmt.Sprintf("%v: a record of kind %d", errDamaged, payload[0]))
 	}
 }
 
@@ -85,7 +85,7 @@ func (x *expander) launch(body []byte) {
 	x.counts.Launches++
 }
 
-// expand keeps a bug of ours out of the workload.
+// expand turns a panic into an error: a bug of ours must not end the program.
 func (x *expander) expand(l launch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -96,7 +96,7 @@ func (x *expander) expand(l launch) (err error) {
 	return err
 }
 
-// changeRank ends the file: TritonParse has one for each rank that a process has had.
+// changeRank ends the file: TritonParse has a file for each rank that a process has had.
 func (x *expander) changeRank(body []byte) {
 	c := cursor{b: body}
 	rank := c.int()
@@ -128,7 +128,7 @@ func (x *expander) addEvent(c completed) {
 	x.done.Store(x.events)
 }
 
-// flush writes, and says in the ring how far.
+// flush writes what is pending, and commits in the ring how far the output got.
 func (x *expander) flush(r *ring) {
 	if err := x.out.flush(); err != nil {
 		x.writingFailed(err)
@@ -155,7 +155,7 @@ func (x *expander) commit(r *ring) {
 	x.kept = x.counts
 }
 
-// writingFailed gives up: the program is worth more than its trace.
+// writingFailed ends the writing for good. The program goes on.
 func (x *expander) writingFailed(err error) {
 	if x.failed {
 		return
@@ -166,9 +166,7 @@ func (x *expander) writingFailed(err error) {
 	x.problem(fmt.Sprintf("write %s: %s: launches and compilations from here on are lost; the trace has what came before", x.out.path(), why(err)))
 }
 
-func (x *expander) fail(what string) { x.problem(what) }
-
-// problem says a thing once.
+// problem reports a problem, once.
 func (x *expander) problem(what string) {
 	for _, have := range x.problems {
 		if have == what {

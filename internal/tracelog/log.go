@@ -164,7 +164,7 @@ func (l *Log) completeEvents() {
 	}
 }
 
-// safely keeps a bug of ours out of the workload.
+// safely turns a panic into an error: a bug of ours must not end the program.
 func (l *Log) safely(text []byte, sources *sourceLines) (c completed) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -215,12 +215,12 @@ func (l *Log) write() {
 	}
 }
 
-// guarded keeps a bug of ours out of the workload: from there on launches are counted and not written.
+// guarded ends the writing after a panic: a bug of ours must not end the program. Later launches are counted as lost.
 func (l *Log) guarded(do func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			x := &l.expander
-			if x.panics++; x.panics > 1 { // not even that goes well
+			if x.panics++; x.panics > 1 { // counting them panicked too
 				x.read = l.ring.written()
 				x.commit(l.ring)
 			}
@@ -234,7 +234,7 @@ func (l *Log) guarded(do func()) {
 // stays in the spool for Recover. The ring must not be written to any more.
 func (l *Log) End(patience time.Duration) Counts {
 	const tick = time.Millisecond
-	for waited := time.Duration(0); !l.allDone() && waited < patience; waited += tick { // not time in which we were stopped
+	for waited := time.Duration(0); !l.allDone() && waited < patience; waited += tick { // counted and not measured: time in which the process is stopped does not count
 		time.Sleep(tick)
 	}
 	close(l.stop)
@@ -246,7 +246,7 @@ func (l *Log) End(patience time.Duration) Counts {
 	e := &l.expander
 	left := l.accepted - e.events
 	if left > 0 && (l.definitions == nil || l.ring.file == nil) {
-		e.fail(figures.Plural(left, "compilation was", "compilations were") + " not written in time")
+		e.problem(figures.Plural(left, "compilation was", "compilations were") + " not written in time")
 		left = 0
 	}
 	if lost := l.ring.lost(); lost > 0 {

@@ -31,7 +31,7 @@ type output struct {
 // endOfFrame is an empty last block: it ends a zstd frame without checksum wherever one block was completed.
 var endOfFrame = []byte{1, 0, 0}
 
-// continueAt goes on with a file where a process died: what it had not committed is cut off, and its frame is ended.
+// continueAt continues the file of a process that died: what it had not committed is cut off, and its frame is ended.
 func (o *output) continueAt(c commit) error {
 	o.rank = c.Rank
 	if _, err := os.Stat(o.path()); errors.Is(err, fs.ErrNotExist) && c.OutSize == 0 {
@@ -54,7 +54,7 @@ func (o *output) continueAt(c commit) error {
 	return nil
 }
 
-// written is the size of the file, which may be there before it is opened: numbers of processes come again.
+// written is the size of the file, which may exist before it is opened: process ids are reused.
 func (o *output) written() int64 {
 	if o.file == nil {
 		info, err := os.Stat(o.path())
@@ -70,7 +70,7 @@ func (o *output) path() string {
 	return filepath.Join(o.header.Options.Folder, o.header.outputName(o.rank))
 }
 
-// open finds the file there, or begins it: programs tidy the folder that they write into, even after they began.
+// open begins the file, also after the program has removed it: programs clear the folder that they write into, even late.
 func (o *output) open() error {
 	if o.file != nil && o.isThere() {
 		return nil
@@ -161,7 +161,7 @@ func (o *output) compress() error {
 		return member.Close()
 	}
 	if o.encoder == nil {
-		// A guest's encoder: one thread, little memory. Frames have no checksum, so that endOfFrame can end them.
+		// The encoder runs in the program's process, so it has one thread and little memory. Frames have no checksum, so that endOfFrame can end them.
 		encoder, err := zstd.NewWriter(o, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20),
 			zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
 		if err != nil {
@@ -197,7 +197,7 @@ func (o *output) end() error {
 
 var _ io.Writer = (*output)(nil)
 
-// why says what an error of writing means to the reader of the sentence.
+// why describes an error of writing to a user.
 func why(err error) string {
 	var of *fs.PathError // its path is in the sentence
 	switch {

@@ -21,11 +21,12 @@ type Recovered struct {
 // processes are not touched.
 func Recover(folder string) (Recovered, error) {
 	var found Recovered
-	paths, err := filepath.Glob(filepath.Join(escaped(folder), spoolPrefix+"*.ring"))
+	names, err := fs.Glob(os.DirFS(folder), spoolPrefix+"*.ring")
 	if err != nil {
 		return found, fmt.Errorf("look for unwritten launches: %w", err)
 	}
-	for _, path := range paths {
+	for _, name := range names {
+		path := filepath.Join(folder, name)
 		counts, problems, err := recoverOne(path)
 		switch {
 		case errors.Is(err, errInUse), errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoDefinitions): // alive; another process did it
@@ -44,12 +45,7 @@ func Recover(folder string) (Recovered, error) {
 // errNoDefinitions: the process died between making its two files, or the process that recovered it died between removing them.
 var errNoDefinitions = errors.New("nothing is left but the ring")
 
-// escaped makes a folder's name a pattern that matches itself.
-func escaped(folder string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(folder)
-}
-
-// recoverOwn does it for a process that had our number before us.
+// recoverOwn writes out what a process has left that had the id of this process before.
 func recoverOwn(h header) error {
 	path := h.spoolName("ring")
 	if _, err := os.Stat(path); err != nil {
@@ -81,7 +77,7 @@ func recoverOne(path string) (counts Counts, problems []string, err error) {
 	d.header.Options.Folder = filepath.Dir(path) // it may have moved
 	x := expander{header: d.header, dictionary: &dictionary{values: d.values}, out: output{header: d.header}}
 	before := r.last()
-	if err := x.resume(before, d); err != nil {
+	if err := x.resume(before, d, r.written()); err != nil {
 		return counts, nil, err
 	}
 	var sources sourceLines
@@ -114,9 +110,9 @@ func readDefinitionsFile(path string) (definitions, error) {
 	return readDefinitions(bufio.NewReaderSize(file, 1<<16))
 }
 
-// resume takes up where the process stopped.
-func (x *expander) resume(c commit, d definitions) error {
-	if c.Events > uint64(len(d.events)) || c.Read > c.Read+ringCapacity {
+// resume continues after the last commit of the process. written is how much it put into the ring.
+func (x *expander) resume(c commit, d definitions, written uint64) error {
+	if c.Events > uint64(len(d.events)) || c.Read > written {
 		return fmt.Errorf("%w: it says that more was written than there is", errDamaged)
 	}
 	x.read, x.events = c.Read, c.Events

@@ -24,7 +24,7 @@ type Kind struct {
 // Service is the trace of a process as Python controls it: method names and texts in, texts out.
 type Service struct {
 	Complain func(string)      // one line for the program's standard error
-	Register func(Kind) uint32 // gives a kind its number in the profile; nil = there is no profile to tell
+	Register func(Kind) uint32 // gives a kind its number in the profile; nil = there is no profile
 
 	life  sync.Mutex // held while a trace begins or ends: the next one must not find the files of the last
 	mu    sync.Mutex // guards log; taken after life

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,7 +33,7 @@ type Options struct {
 type header struct {
 	Version int     `json:"version"`
 	PID     int     `json:"pid"`
-	Started uint64  `json:"started"` // when the process was, in the kernel's ticks
+	Started uint64  `json:"started"` // when the process began, in the kernel's ticks
 	Host    string  `json:"host"`
 	User    string  `json:"user"`
 	Options Options `json:"options"`
@@ -40,7 +41,7 @@ type header struct {
 
 const formatVersion = 1
 
-// noRank is the rank of a process that is none of several, or does not know yet.
+// noRank is the rank of a process without a process group, or whose group is not initialised yet.
 const noRank = -1
 
 // outputName is the name of a trace file, as TritonParse has it.
@@ -114,7 +115,7 @@ type status struct {
 	Problems []string `json:"problems"`
 }
 
-// write replaces what the process said before, but for its problems.
+// write replaces the earlier status of the process and keeps its problems.
 func (s status) write(folder string, pid int) {
 	if folder == "" {
 		return
@@ -126,28 +127,28 @@ func (s status) write(folder string, pid int) {
 	}
 	text, _ := json.Marshal(s)
 	if os.WriteFile(path+".part", text, 0o666) == nil {
-		_ = os.Rename(path+".part", path) // failing to tell is not worth a word: the trace is what counts
+		_ = os.Rename(path+".part", path) // an error is not reported: the trace itself is written
 	}
 }
 
 // ReadSummary adds up what processes left in the status folder.
 func ReadSummary(folder string) (Summary, error) {
-	paths, err := filepath.Glob(filepath.Join(folder, "[0-9]*.trace"))
+	names, err := fs.Glob(os.DirFS(folder), "[0-9]*.trace")
 	if err != nil {
 		return Summary{}, fmt.Errorf("list what was traced: %w", err)
 	}
 	var sum Summary
 	pids := map[string]bool{} // a process that executed another program has two files
-	for _, path := range paths {
+	for _, name := range names {
 		var one status
-		text, err := os.ReadFile(path)
+		text, err := os.ReadFile(filepath.Join(folder, name))
 		if err == nil {
 			err = json.Unmarshal(text, &one)
 		}
 		if err != nil {
 			return sum, fmt.Errorf("read what a process traced: %w", err)
 		}
-		pid, _, _ := strings.Cut(filepath.Base(path), ".")
+		pid, _, _ := strings.Cut(name, ".")
 		pids[pid] = true
 		sum.Processes = len(pids)
 		sum.add(one.Counts)

@@ -1,4 +1,4 @@
-// Plays a capture: every event on a thread of its own recorded thread, one at a time, in the recorded order.
+// Plays a capture: one thread for each recorded thread plays its events, one at a time, in the recorded order.
 #include "player.h"
 
 #include <pthread.h>
@@ -32,8 +32,8 @@ static void play(const struct player_vendor *v, const struct capture *c, const s
   else play_program(c, e);
 }
 
-// The recording had a GPU to wait for and the replay has none: without a pause now and then the profiler's
-// rings would overflow as no real program makes them. PROTON_STUB_PACE=0 plays at full speed.
+// The recorded program waited for its GPU and the replay has none: without pauses, it would overflow the profiler's rings, as few
+// real programs do. PROTON_STUB_PACE=0 plays at full speed.
 static void pace(size_t event) {
   enum { EVENTS = 1024 };
   static const struct timespec pause = {0, 3000000}; // a full ring is 32 of these, time for a drainer on a busy machine
@@ -41,7 +41,7 @@ static void pace(size_t event) {
   if (event % EVENTS == 0 && !(wanted && !strcmp(wanted, "0"))) nanosleep(&pause, NULL);
 }
 
-// Plays the events from `next` on that belong to this thread, up to the first that does not.
+// Plays the events of this thread, beginning with `next`, up to the first of another thread.
 static size_t play_run(const struct player_vendor *v, const struct capture *c, size_t next, uint32_t thread) {
   for (; next < c->count && c->events[next].thread == thread; next++) {
     program_clock(c->events[next].time);
@@ -49,6 +49,10 @@ static size_t play_run(const struct player_vendor *v, const struct capture *c, s
     pace(next + 1);
   }
   return next;
+}
+
+static void signal_all(struct sequence *s) {
+  for (uint32_t i = 0; i <= s->capture.threads; i++) pthread_cond_signal(&s->turns[i]);
 }
 
 static void *player(void *argument) {
@@ -66,7 +70,7 @@ static void *player(void *argument) {
     s->next = next;
     if (next < c->count) pthread_cond_signal(&s->turns[c->events[next].thread]);
   }
-  for (uint32_t i = 0; i <= c->threads; i++) pthread_cond_signal(&s->turns[i]);
+  signal_all(s);
   pthread_mutex_unlock(&s->lock);
   return NULL;
 }
@@ -75,7 +79,7 @@ static void *player(void *argument) {
 static void stop(struct sequence *s) {
   pthread_mutex_lock(&s->lock);
   s->next = s->capture.count;
-  for (uint32_t i = 0; i <= s->capture.threads; i++) pthread_cond_signal(&s->turns[i]);
+  signal_all(s);
   pthread_mutex_unlock(&s->lock);
 }
 

@@ -1,5 +1,5 @@
-// Plays a capture: the recorded program's threads, scopes and control calls. What the vendor's library said is played by
-// the vendor's part.
+// Plays a capture: the recorded program's threads, scopes and control calls. The vendor's part plays what the vendor's library
+// reported.
 #ifndef GOPROTON_PLAYER_H
 #define GOPROTON_PLAYER_H
 

@@ -53,7 +53,7 @@ static int ours(void) {
   return !fstat(file.fd, &now) && now.st_dev == file.is.st_dev && now.st_ino == file.is.st_ino;
 }
 
-// A descriptor that a program is unlikely to count on: not one that it gets by closing its standard input.
+// Returns a high descriptor: a program that closes its standard input, and opens another file, expects that to be 0.
 static int open_high(const char *path, int flags) {
   int fd = open(path, flags | O_CLOEXEC, 0666), high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 200);
   if (high < 0) return fd;

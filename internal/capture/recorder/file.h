@@ -1,4 +1,4 @@
-// Writing the file: the one lock, the buffer, the tables of strings and of what was written before.
+// Writing the file: its lock, its buffer, and tables of the strings, answers and images that have been written.
 #ifndef GOPROTON_RECORDER_FILE_H
 #define GOPROTON_RECORDER_FILE_H
 

@@ -6,8 +6,7 @@
 // a player never has to look ahead. Numbers are LEB128 varints; a string is the number of an EV_STRING
 // event, counted from 1, and 0 is none.
 //
-// Events from 1 to 15 are what a vendor's library said; their payloads are the business of the vendor's room, which
-// writes and plays them. The others are what the program did.
+// Events from 1 to 15 are what a vendor's library reported; the vendor's room defines, writes and plays their payloads. The others are what the program did.
 #ifndef GOPROTON_CAPTURE_FORMAT_H
 #define GOPROTON_CAPTURE_FORMAT_H
 
@@ -38,7 +37,7 @@ enum capture_event {
   EV_LEAF = 24,       // node, python node, set
   EV_PYTHON = 25,     // count, frame names from the outermost in: the thread's call path from here on
   EV_CONTROL = 26,    // method, parameters (JSON)
-  EV_TAG = 27,        // tag, function: of what kind the thread's next launch of it is
+  EV_TAG = 27,        // tag, function: the launch kind of the thread's next launch of it
   EV_TIME = 28,       // when the next event happened, in ns of CLOCK_REALTIME: since the last EV_TIME, the first since 1970
   EV_END = 31,        // number of events before this one: the recording is whole
 };

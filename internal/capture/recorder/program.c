@@ -10,8 +10,6 @@ static const struct hp_api *real;
 static struct hp_api wrapped;
 static uint32_t (*_Atomic walker)(void);
 
-static int recording(void) { return record_on(); }
-
 // ---- python call paths -------------------------------------------------------------------------------
 
 static void write_path(uint32_t node) {
@@ -57,7 +55,7 @@ static uint64_t name_of(uint32_t id) {
 
 static struct hp_token scope_enter(uint32_t name) {
   struct hp_token token = real->scope_enter(name);
-  if (!recording()) return token;
+  if (!record_on()) return token;
   struct event e = {0};
   event_number(&e, name_of(name));
   event_number(&e, token.node);
@@ -68,7 +66,7 @@ static struct hp_token scope_enter(uint32_t name) {
 
 static int scope_exit(struct hp_token token) {
   int status = real->scope_exit(token);
-  if (!recording()) return status;
+  if (!record_on()) return status;
   struct event e = {0};
   event_number(&e, token.node);
   event_number(&e, token.generation);
@@ -78,7 +76,7 @@ static int scope_exit(struct hp_token token) {
 
 static int state_enter(uint32_t name) {
   int status = real->state_enter(name);
-  if (!recording()) return status;
+  if (!record_on()) return status;
   struct event e = {0};
   event_number(&e, name_of(name));
   event_write(&e, EV_STATE_ENTER);
@@ -87,7 +85,7 @@ static int state_enter(uint32_t name) {
 
 static int state_exit(void) {
   int status = real->state_exit();
-  if (!recording()) return status;
+  if (!record_on()) return status;
   struct event e = {0};
   event_write(&e, EV_STATE_EXIT);
   return status;
@@ -96,7 +94,7 @@ static int state_exit(void) {
 static uint32_t op_enter(uint32_t name, uint64_t func) {
   record_python_path();
   uint32_t op = real->op_enter(name, func);
-  if (!recording()) return op;
+  if (!record_on()) return op;
   struct event e = {0};
   event_number(&e, name_of(name));
   event_number(&e, func);
@@ -106,13 +104,13 @@ static uint32_t op_enter(uint32_t name, uint64_t func) {
 
 static void op_exit(void) {
   real->op_exit();
-  if (!recording()) return;
+  if (!record_on()) return;
   struct event e = {0};
   event_write(&e, EV_OP_EXIT);
 }
 
 static void write_metric(uint32_t name, int type, uint64_t bits) {
-  if (!recording()) return;
+  if (!record_on()) return;
   struct event e = {0};
   event_number(&e, name_of(name));
   event_number(&e, (uint64_t)type);
@@ -138,7 +136,7 @@ static int metric_double(uint32_t name, double value) {
 
 static int metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits) {
   int status = real->metric_at(node, pynode, set, name, type, bits);
-  if (!recording()) return status;
+  if (!record_on()) return status;
   struct event e = {0};
   event_number(&e, node);
   event_number(&e, pynode);
@@ -152,7 +150,7 @@ static int metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name
 
 static void tag_launch(uint32_t tag, uint64_t func) {
   real->tag_launch(tag, func);
-  if (!recording()) return;
+  if (!record_on()) return;
   struct event e = {0};
   event_number(&e, tag);
   event_number(&e, func);
@@ -160,7 +158,7 @@ static void tag_launch(uint32_t tag, uint64_t func) {
 }
 
 static void write_leaf(const uint32_t *node, const uint32_t *pynode, const uint32_t *set) {
-  if (!recording()) return;
+  if (!record_on()) return;
   struct event e = {0};
   event_number(&e, *node);
   event_number(&e, *pynode);
@@ -181,7 +179,7 @@ static void leaf_begin(uint32_t *node, uint32_t *pynode, uint32_t *set) {
 }
 
 void record_control(const char *method, const char *params_json) {
-  if (!recording()) return;
+  if (!record_on()) return;
   struct event e = {0};
   event_number(&e, record_cstring(method));
   event_number(&e, record_cstring(params_json));

@@ -1,4 +1,4 @@
-// What the program does: the recorder's own table between it and the hot path.
+// Recording what the program does, through a table of functions between the program and the hot path.
 #ifndef GOPROTON_RECORDER_PROGRAM_H
 #define GOPROTON_RECORDER_PROGRAM_H
 

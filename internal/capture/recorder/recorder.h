@@ -1,4 +1,4 @@
-// What a vendor's room sees of the recorder: it stands between the room and its library, and writes down what that says.
+// The recorder as a vendor's room calls it, to record what its library reports.
 //
 // Unlike the hot path the recorder locks and allocates: a run that is being recorded is a diagnostic run and is slower.
 // Rooms do not link against it (cgo links each package on its own): they get this table, and NULL while nothing is

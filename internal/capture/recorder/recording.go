@@ -1,4 +1,4 @@
-// Package recorder writes captures (PROTON_RECORD): everything that a vendor's library tells the profiler and everything
+// Package recorder writes captures (PROTON_RECORD): everything that a vendor's library reports to the profiler and everything
 // that the program does, in the format of package capture. It stands between the program and the hot path by giving out
 // a table of its own, and vendor rooms put it between themselves and their library (API). ../player plays captures.
 package recorder
@@ -29,15 +29,14 @@ import (
 	"github.com/goproton/goproton/internal/settings"
 )
 
-// Recording is a capture being written: what a vendor's library tells the profiler and what the program does, in the
-// format of internal/capture. There is one per process.
+// Recording is a capture that is being written. There is one per process.
 type Recording struct {
 	path  string
 	close sync.Once
 }
 
 // Record begins a recording into a file; in a child of a process that records, into FILE.pid<P>. Call it
-// before any source is attached, and give the program's side the table that HotPath returns. A variable names the process
+// before any source is attached, and have hooks and programs use the table that HotPath returns. A variable names the process
 // that the file belongs to: its children inherit the path, and would otherwise write over what their parent is writing.
 func Record(path string) (*Recording, error) {
 	pid := strconv.Itoa(os.Getpid())

@@ -131,7 +131,7 @@ const chunkBytes = 160
 // Size is how many bytes of the stream are in memory.
 func (t *Stream) Size() int { return len(t.Buffer) + chunkBytes*len(t.chunks) }
 
-// Lighten packs the stream if most bytes of it are in memory.
+// Lighten packs the stream if at least `most` bytes of it are in memory.
 func (t *Stream) Lighten(s *Spill, most int) {
 	if len(t.Buffer) >= most {
 		t.Pack(s)
@@ -175,6 +175,7 @@ func (s *Spill) Add(text []byte) *Chunk {
 	return s.compress(text, func(w *packer) ([]byte, error) { return deflate(w.general, text) })
 }
 
+// AddLaunches is Add for launches, whose texts are nearly equal.
 func (s *Spill) AddLaunches(text []byte) *Chunk {
 	return s.compress(text, func(w *packer) ([]byte, error) { return w.repeats.pack(text), nil })
 }
@@ -234,12 +235,14 @@ type Part struct {
 	chunks   []*Chunk
 }
 
+// Text adds text to the part.
 func (p *Part) Text(text []byte) {
 	if p.Held = append(p.Held, text...); len(p.Held) >= ChunkSize {
 		p.Flush()
 	}
 }
 
+// LaunchLines is Text for lines of launches.
 func (p *Part) LaunchLines(text []byte) {
 	p.launches += len(text)
 	p.Text(text)
@@ -262,6 +265,7 @@ func (p *Part) Flush() {
 	p.launches = 0
 }
 
+// Chunk adds a chunk that is in the spill, or on its way there.
 func (p *Part) Chunk(c *Chunk) {
 	p.Flush()
 	p.chunks = append(p.chunks, c)
@@ -277,12 +281,13 @@ func (p *Part) Add(q *Part) {
 	p.Text(q.Held)
 }
 
-// GzipFile is a file of one gzip member. Close writes it.
+// GzipFile is a file of one gzip member.
 type GzipFile struct {
 	Path  string
 	Parts []*Part
 }
 
+// Close writes the file.
 func (g *GzipFile) Close(s *Spill) error {
 	for _, p := range g.Parts {
 		p.Flush()
@@ -307,7 +312,7 @@ func (g *GzipFile) Close(s *Spill) error {
 
 func (g *GzipFile) write(f io.Writer, s *Spill) error {
 	w := bufio.NewWriterSize(f, ChunkSize)
-	_, _ = w.Write([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}) // w remembers what goes wrong
+	_, _ = w.Write([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}) // Flush returns the first error of w
 	var packed []byte
 	var sum uint32
 	var size int64

@@ -77,7 +77,7 @@ func recoverOne(path string) (counts Counts, problems []string, err error) {
 	d.header.Options.Folder = filepath.Dir(path) // it may have moved
 	x := expander{header: d.header, dictionary: &dictionary{values: d.values}, out: output{header: d.header}}
 	before := r.last()
-	if err := x.resume(before, d, r.written()); err != nil {
+	if err := x.resume(before, d); err != nil {
 		return counts, nil, err
 	}
 	var sources sourceLines
@@ -110,9 +110,10 @@ func readDefinitionsFile(path string) (definitions, error) {
 	return readDefinitions(bufio.NewReaderSize(file, 1<<16))
 }
 
-// resume continues after the last commit of the process. written is how much it put into the ring.
-func (x *expander) resume(c commit, d definitions, written uint64) error {
-	if c.Events > uint64(len(d.events)) || c.Read > written {
+// resume continues after the last commit of the process. In a ring that was copied while it was in use, c.Read may exceed what was
+// written: then nothing is left to read.
+func (x *expander) resume(c commit, d definitions) error {
+	if c.Events > uint64(len(d.events)) {
 		return fmt.Errorf("%w: it says that more was written than there is", errDamaged)
 	}
 	x.read, x.events = c.Read, c.Events

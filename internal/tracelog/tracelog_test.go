@@ -347,6 +347,29 @@ func TestDeathAtEveryByte(t *testing.T) {
 	}
 }
 
+// TestRingThatWasCopiedInUse has a commit that is newer than the number of bytes written.
+func TestRingThatWasCopiedInUse(t *testing.T) {
+	folder := t.TempDir()
+	l := begin(t, Options{Folder: folder, Compression: "zstd"})
+	p := producer{log: l}
+	p.launch(t, 1)
+	p.written(t, 1)
+	files := spool(t, folder)
+	l.End(await.Patience())
+	for name := range files {
+		if strings.HasSuffix(name, ".ring") {
+			clear(files[name][atWritten : atWritten+8])
+		}
+	}
+	again := died(t, files)
+	if found, err := Recover(again); err != nil || len(found.Problems) > 0 || found.Launches != 0 {
+		t.Errorf("recovered %+v, %v", found, err)
+	}
+	if n := len(records(t, again)); n != 1 {
+		t.Errorf("%d launches, want the one that was committed", n)
+	}
+}
+
 // smaller makes a ring whose records have not gone around as small as they are.
 func smaller(ring []byte) []byte {
 	size := ringHeader + int(binary.LittleEndian.Uint64(ring[atWritten:]))

@@ -30,6 +30,7 @@ static int says(uint32_t set, enum hip_what what) { return (set >> what) & 1; }
 static int exits_matter(void) { return __builtin_expect(atomic_load_explicit(room_hp->exits_matter, memory_order_relaxed) != 0, 0); }
 
 uint64_t room_inside(void) { return self.correlation; }
+int room_listens(void) { return says(atomic_load_explicit(&wanted, memory_order_relaxed), HIP_LAUNCH); }
 int room_wants(const struct hip_call *call) { return says(atomic_load_explicit(&wanted, memory_order_relaxed), (enum hip_what)call->what); }
 
 static uint64_t now(void) {
@@ -202,11 +203,13 @@ void room_listen(int launches, int copies, int waits) {
   if (launches) set |= bit(HIP_LAUNCH) | bit(HIP_GRAPH_LAUNCH) | bit(HIP_SET_DEVICE);
   if (copies) set |= bit(HIP_COPY) | bit(HIP_FILL);
   if (waits) set |= bit(HIP_WAIT);
-  if (says(atomic_load(&wanted), HIP_LAUNCH) != !!launches) graphs_interrupted();
+  if (room_listens() != !!launches) graphs_interrupted();
+  if (launches) ranges_listen();
   want(set);
 }
 
 void room_stop(void) {
+  ranges_stop();
   want(0);
   while (room_hp->capturing()) room_hp->capture(-1); // their ends are not reported any more
   graphs_forget();

@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,17 +12,8 @@
 #include <unistd.h>
 
 struct hip_driver hip;
-static char path[4096];
+static const char *path = "";
 static atomic_int found;
-
-static int is_hip(struct dl_phdr_info *info, size_t size, void *out) {
-  (void)size;
-  const char *name = strrchr(info->dlpi_name, '/');
-  name = name ? name + 1 : info->dlpi_name;
-  if (strncmp(name, "libamdhip64.so", 14) || strlen(info->dlpi_name) >= sizeof path) return 0;
-  strcpy(out, info->dlpi_name);
-  return 1;
-}
 
 static void fill(void *library) {
   struct { void *to; const char *name; } const functions[] = {
@@ -42,14 +32,13 @@ static void fill(void *library) {
 
 int hip_find(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  char name[sizeof path];
   if (atomic_load_explicit(&found, memory_order_acquire)) return 1;
-  if (!dl_iterate_phdr(is_hip, name)) return 0;
-  void *library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+  const char *name = loaded_library("libamdhip64.so");
+  void *library = *name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
   if (!library) return 0;
   pthread_mutex_lock(&lock);
   if (!atomic_load(&found)) {
-    strcpy(path, name);
+    path = name;
     fill(library);
     atomic_store_explicit(&found, 1, memory_order_release);
   }

@@ -3,7 +3,6 @@
 #include "legacy.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,20 +26,6 @@ const char *legacy_load(const char *path, int *missing_symbol) {
 #undef F
   roctracer = t;
   return NULL;
-}
-
-static int is_roctracer(struct dl_phdr_info *info, size_t size, void *out) {
-  (void)size;
-  const char *name = strrchr(info->dlpi_name, '/');
-  if (!name || strncmp(name, "/libroctracer64.so", 18)) return 0;
-  *(const char **)out = info->dlpi_name; // it stays as long as the library is loaded
-  return 1;
-}
-
-const char *legacy_loaded(void) {
-  const char *path = "";
-  dl_iterate_phdr(is_roctracer, &path);
-  return path;
 }
 
 int legacy_version(void) { return roctracer.version_major() * 100 + roctracer.version_minor(); }

@@ -57,7 +57,7 @@ func (l *legacy) attach(bool) error {
 // program uses comes before those of the system.
 func (l *legacy) candidates() (paths []string) {
 	const name = "libroctracer64.so"
-	if path := C.GoString(C.legacy_loaded()); path != "" {
+	if path := loadedLibrary(name); path != "" {
 		return []string{path} // a second copy would not hear HIP
 	}
 	folders := []string{settings.TritonROCtracer.Get(environ.Get), filepath.Dir(C.GoString(C.hip_path()))}

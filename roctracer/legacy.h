@@ -7,8 +7,6 @@
 
 // Opens a library: NULL on success, else dlerror's text or the missing symbol's name.
 const char *legacy_load(const char *path, int *missing_symbol);
-// The file of a libroctracer64 that the process has loaded, "" for none.
-const char *legacy_loaded(void);
 int legacy_version(void); // 401 is 4.1
 
 // 1 if the library does not report HIP's calls, because it was used before HIP was loaded; it looks for HIP once. 0 if it does, or if

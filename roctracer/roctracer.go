@@ -7,6 +7,7 @@ package roctracer
 /*
 #cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -fvisibility=hidden
 #cgo LDFLAGS: -ldl -lpthread
+#include <stdlib.h>
 #include "room.h"
 
 static const char *call_name(uint32_t number) { return number < hip_call_count ? hip_calls[number].name : ""; }
@@ -19,7 +20,9 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler/record"
 )
 
@@ -55,6 +58,7 @@ func (c *Collector) Attach(early bool) error {
 		return nil
 	}
 	C.room_use_hotpath((*C.struct_hp_vendor_api)(hotpath.VendorAPI()))
+	C.ranges_want(boolint(settings.NVTX.On(environ.Get)))
 	err := c.attach(early)
 	var part *incomplete
 	c.attached = err == nil || errors.As(err, &part)
@@ -127,6 +131,13 @@ func (c *Collector) APIName(call uint32) (name string, waits bool) {
 func (c *Collector) ClockAhead() int64 { return 0 }
 
 func init() { hotpath.AddVendor(unsafe.Pointer(&C.room_vendor)) }
+
+// loadedLibrary is the path of a library that the process has loaded, "" for none.
+func loadedLibrary(name string) string {
+	c := C.CString(name)
+	defer C.free(unsafe.Pointer(c))
+	return C.GoString(C.loaded_library(c))
+}
 
 func boolint(b bool) C.int {
 	if b {

@@ -60,6 +60,20 @@ int room_wants(const struct hip_call *call);
 // The number by which Go asks for the name of a call: its position in hip_calls.
 static inline uint32_t room_call_number(const struct hip_call *call) { return (uint32_t)(call - hip_calls); }
 
+// Whether launches are recorded.
+int room_listens(void);
+
+// ---- ranges (ranges.c) ---------------------------------------------------------------------------------------------------
+
+// A range of the program begins or ends, on its thread. While launches are recorded it is a scope.
+void room_range_push(const char *message);
+void room_range_pop(void);
+// Whether ranges are to be scopes.
+void ranges_want(int on);
+// Has the libroctx64 that the program has loaded report ranges, if they are wanted and it does not yet; and no more.
+void ranges_listen(void);
+void ranges_stop(void);
+
 // ---- records (records.c) -------------------------------------------------------------------------------------------------
 
 // Adds an activity to the buffer that is being filled. Called on the library's own thread, or on the drainer's, but never on a
@@ -94,6 +108,8 @@ struct hip_driver {
   const char *(*KernelNameRef)(const void *), *(*KernelNameRefByPtr)(const void *, const void *);
 };
 extern struct hip_driver hip;
+// The path of a loaded library whose file name begins so, "" for none. It stays valid as long as the library is loaded (loaded.c).
+const char *loaded_library(const char *name);
 // 1 when the program has loaded libamdhip64 and the table is filled.
 int hip_find(void);
 // Whether the program has started HIP: it then has the kernel's driver open, /dev/kfd.

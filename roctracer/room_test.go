@@ -20,7 +20,7 @@ func TestRoom(t *testing.T) {
 		t.Skipf("needs a C compiler: %v", err)
 	}
 	sources := []string{"testdata/room.c"}
-	for _, name := range []string{"calls", "driver", "graphs", "hip_calls", "legacy", "names", "nodes", "records"} {
+	for _, name := range []string{"calls", "driver", "graphs", "hip_calls", "legacy", "loaded", "names", "nodes", "ranges", "records"} {
 		sources = append(sources, name+".c")
 	}
 	for _, sanitizer := range []string{"address,undefined", "thread"} {

@@ -37,6 +37,7 @@ void sdk_hip_seen(void) {
   static _Atomic int seen;
   if (atomic_load_explicit(&seen, memory_order_acquire)) return;
   hip_find();
+  ranges_listen(); // torch loads libroctx64 before it uses HIP
   sdk_number_gpus();
   atomic_store(&seen, 1);
 }
@@ -104,9 +105,9 @@ int sdk_on_copy_id(uint64_t thread, uint64_t context, uint32_t kind, int32_t ope
 // ---- ranges ----
 
 static void marked(int32_t operation, uint32_t phase, const struct sdk_marker_call *call) {
-  if (phase != SDK_ENTER || !atomic_load_explicit(&sdk_listening, memory_order_relaxed)) return;
-  if (operation == SDK_RANGE_PUSH && call && call->message) room_hp->range_push(call->message);
-  if (operation == SDK_RANGE_POP) room_hp->range_pop();
+  if (phase != SDK_ENTER) return;
+  if (operation == SDK_RANGE_PUSH && call && call->message) room_range_push(call->message);
+  if (operation == SDK_RANGE_POP) room_range_pop();
 }
 
 void sdk_on_marker_a(struct sdk_callback_a r, uint64_t *user, void *data) { marked(r.operation, r.phase, r.payload); }

@@ -5,6 +5,7 @@
 #   stub/fake-program                        a program for the fake driver, to record and to profile
 #   proton-replay
 #   stub/hip/libamdhip64.so.6, libroctracer64.so.4, librocprofiler-sdk.so.1   HIP 6, roctracer 4.1 and rocprofiler-sdk 1.2.1
+#   stub/hip/libroctx64.so.4                 4.1
 #   stub/hip/fake-program                    a program for the fake HIP
 #   stub/hip-6.4/librocprofiler-sdk.so.0     0.6.0
 set -eu
@@ -36,6 +37,7 @@ r=roctracer/stub
 mkdir -p "$out/hip"
 library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,common}.c
 library "$out/hip/libroctracer64.so.4" -Wl,-soname,libroctracer64.so.4 $r/{roctracer,common}.c
+library "$out/hip/libroctx64.so.4" -Wl,-soname,libroctx64.so.4 $r/roctx.c
 "$cc" "${flags[@]}" -o "$out/hip/fake-program" $r/program.c -L"$out/hip" -l:libamdhip64.so.6 -Wl,-rpath,'$ORIGIN' -pthread -ldl
 library "$out/hip/librocprofiler-sdk.so.1" -Wl,-soname,librocprofiler-sdk.so.1 $r/{sdk,common}.c
 mkdir -p "$out/hip-6.4"

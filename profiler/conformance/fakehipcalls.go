@@ -14,11 +14,25 @@ static int call_loaded(const char *name, const word *a, word *result) {
 	return f != NULL;
 }
 static word *cell(void) { return calloc(1, sizeof(word)); }
+
+// libroctx64, by its own handle: the fake librocprofiler-sdk has functions of the same names.
+static int (*push_range)(const char *), (*pop_range)(void);
+static const char *open_roctx(const char *path) {
+	void *lib = dlopen(path, RTLD_NOW);
+	if (!lib) return dlerror();
+	*(void **)&push_range = dlsym(lib, "roctxRangePushA"), *(void **)&pop_range = dlsym(lib, "roctxRangePop");
+	return push_range && pop_range ? NULL : "it has no ranges";
+}
+static void roctx_push(const char *message) { push_range(message); }
+static void roctx_pop(void) { pop_range(); }
 static void *load_library(const char *path) { return dlopen(path, RTLD_NOW | RTLD_GLOBAL); }
 */
 import "C"
 
-import "unsafe"
+import (
+	"errors"
+	"unsafe"
+)
 
 // Call calls a function of a loaded library by its name, with integers or addresses.
 func (FakeHIP) Call(function string, arguments ...uint64) uint64 {
@@ -53,3 +67,19 @@ func (FakeHIP) Load(path string) (ok bool) {
 	with(path, func(c *C.char) { ok = C.load_library(c) != nil })
 	return ok
 }
+
+// OpenROCTX loads a libroctx64, fake or real, as a program does that marks ranges.
+func OpenROCTX(path string) (err error) {
+	with(path, func(c *C.char) {
+		if problem := C.open_roctx(c); problem != nil {
+			err = errors.New(C.GoString(problem))
+		}
+	})
+	return err
+}
+
+// Push begins a range of roctx.
+func (FakeHIP) Push(message string) { with(message, func(c *C.char) { C.roctx_push(c) }) }
+
+// Pop ends the innermost range of roctx.
+func (FakeHIP) Pop() { C.roctx_pop() }

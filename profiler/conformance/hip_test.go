@@ -260,6 +260,42 @@ GPU 0 Stream 1: div
 GPU 0 Stream 1: add
 calls: hipModuleLaunchKernel hipModuleLaunchKernel hipMemcpyAsync hipLaunchKernel hipModuleLaunchKernel hipGraphLaunch hipDeviceSynchronize
 `},
+	{"ranges are scopes", "", ranges, rangesOutline},
+	{"ranges of a libroctx64 that is loaded after the session began", "", `
+load
+start
+roctx
+launch add
+deactivate
+activate
+push train
+launch mul
+pop
+finish`, `
+add: count 1
+train > mul: count 1
+`},
+	{"ranges while no session listens", "", `
+load
+roctx
+push before
+start
+push in
+launch add
+deactivate
+pop
+push paused
+activate
+launch mul
+finish`, `
+in > add: count 1
+in > mul: count 1
+`},
+	{"ranges that are not wanted", "TRITON_ENABLE_NVTX=0", ranges, `
+add: count 2
+mul: count 1
+div: count 1
+`},
 	{"eight threads", "", `
 load
 start
@@ -268,6 +304,40 @@ threads 8 5000 add
 finish`, `
 all > add: count 40000
 `},
+}
+
+// ranges is a program with ranges of roctx; the last pop has no push.
+const ranges = `
+load
+roctx
+start
+push train
+launch add
+push inner
+launch mul
+pop
+launch add
+pop
+pop
+launch div
+finish`
+
+const rangesOutline = `
+train > add: count 2
+train > inner > mul: count 1
+div: count 1
+`
+
+// TestRealROCTX runs the same program with Debian's libroctx64.
+func TestRealROCTX(t *testing.T) {
+	const name = "libroctx64.so.4"
+	if err := OpenROCTX(name); err != nil {
+		t.Skipf("needs %s (%v): install Debian 13's package libroctx64-4, or set LD_LIBRARY_PATH", name, err)
+	}
+	stub := stubFolder(t, "hip")
+	for _, backend := range []string{"roctracer", "rocprofiler"} {
+		t.Run(backend, func(t *testing.T) { runHIPStory(t, backend, stub, "ROCTX="+name, ranges, rangesOutline) })
+	}
 }
 
 // roctracerOnly are the stories of roctracer alone: of its own errors and records. rocprofiler-sdk counts lost records, and has no
@@ -360,6 +430,14 @@ func (h *hipStory) do(verb string, words []string) {
 		if err := AnotherTool(h.stub+"/libroctracer64.so.4", verb == "pool"); err != nil {
 			h.Fatal(err)
 		}
+	case "roctx":
+		if err := OpenROCTX(cmp.Or(os.Getenv("ROCTX"), h.stub+"/libroctx64.so.4")); err != nil {
+			h.Fatal(err)
+		}
+	case "push":
+		h.gpu.Push(words[0])
+	case "pop":
+		h.gpu.Pop()
 	case "start":
 		h.options = profiler.StartOptions{Name: filepath.Join(h.TempDir(), "p"), Backend: h.backend, NoStats: true, Activities: strings.Join(words, "")}
 		if _, err := h.m.Start(h.options); err != nil {

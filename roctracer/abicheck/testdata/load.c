@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "../../driver.c"
+#include "../../loaded.c"
 
 __thread int room_own_call;
 

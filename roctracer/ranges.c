@@ -1,0 +1,48 @@
+// Ranges that the program marks are scopes. libroctx64 reports them to one listener. roctracer would pass them on, but only if
+// libroctx64 had been loaded before roctracer's first use, and rocprofiler-sdk does not hear that library: both providers ask it
+// themselves.
+#include "room.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+enum { ROCTX_PUSH = 1, ROCTX_POP = 2 };
+struct roctx_call { const char *message; }; // the beginning of roctx_api_data_t
+typedef int roctx_listener(uint32_t domain, uint32_t operation, void *data);
+
+static atomic_int wanted;
+static _Atomic(void (*)(roctx_listener *)) registration; // of the libroctx64 that has been asked
+
+void room_range_push(const char *message) {
+  if (room_listens()) room_hp->range_push(message);
+}
+
+void room_range_pop(void) {
+  if (room_listens()) room_hp->range_pop();
+}
+
+static int on_range(uint32_t domain, uint32_t operation, void *data) {
+  (void)domain;
+  if (operation == ROCTX_PUSH) room_range_push(((const struct roctx_call *)data)->message);
+  if (operation == ROCTX_POP) room_range_pop();
+  return 0;
+}
+
+void ranges_want(int on) { atomic_store(&wanted, on); }
+
+void ranges_listen(void) {
+  if (!atomic_load(&wanted) || atomic_load(&registration)) return;
+  const char *path = loaded_library("libroctx64.so");
+  void *library = *path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+  if (!library) return;
+  void (*take)(roctx_listener *) = NULL;
+  *(void **)&take = dlsym(library, "roctxRegisterTracerCallback"); // ROCm 5.2 has another
+  if (!take) return;
+  take(on_range);
+  atomic_store(&registration, take);
+}
+
+void ranges_stop(void) {
+  void (*take)(roctx_listener *) = atomic_exchange(&registration, NULL);
+  if (take) take(NULL);
+}

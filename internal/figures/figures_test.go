@@ -107,6 +107,11 @@ func TestForms(t *testing.T) {
 	if got := FormFor(slices.Values([]float64{1.5})).AtMost(2).Text(1.5); got != "1.50" {
 		t.Errorf("with at most 2 decimals: %q", got)
 	}
+	for _, v := range []float64{2e-13, 1e16} {
+		if got, want := FormFor(slices.Values([]float64{v})).AtMost(2).Text(v), strconv.FormatFloat(v, 'g', 5, 64); got != want {
+			t.Errorf("%g is %q with at most 2 decimals, want %q", v, got, want)
+		}
+	}
 	if got := InOwnUnits(&Times, 1e-6).Text(1500); got != "1.500 ms" {
 		t.Errorf("1500 us in its own unit: %q", got)
 	}

@@ -47,7 +47,10 @@ func FormFor(values iter.Seq[float64]) Form {
 func InOwnUnits(q *Quantity, factor float64) Form { return Form{own: q, factor: factor} }
 
 // AtMost limits the decimals.
-func (f Form) AtMost(decimals int) Form { return Form{decimals: min(f.decimals, decimals)} }
+func (f Form) AtMost(decimals int) Form {
+	f.decimals = min(f.decimals, decimals)
+	return f
+}
 
 // Text writes a number of the column.
 func (f Form) Text(v float64) string { return string(f.Append(nil, v)) }

@@ -197,7 +197,7 @@ func (b *builder) needRoofline(asked string) error {
 		return err
 	}
 	b.roof = r
-	b.findDevices()
+	b.findDevices(elapsed.own)
 	b.findWork()
 	r.elapsed = b.computed(ours+"time", true, func(f *frame) float64 { return elapsed.own(f) })
 	r.covered = b.computed(ours+"time of known work", true, func(f *frame) float64 {
@@ -280,9 +280,9 @@ func (r *roofline) bytesOf(f *frame) float64 {
 	return bytes
 }
 
-// findDevices gives every frame its device: its own, or else that of the work below it, since scopes have flops but no device, or
-// else its caller's.
-func (b *builder) findDevices() {
+// findDevices gives every frame its device: its own; else the one that worked longest below it, since scopes have flops but no
+// device; else its caller's.
+func (b *builder) findDevices(time func(f *frame) float64) {
 	for i := range b.frames {
 		f := &b.frames[i]
 		f.device = -1
@@ -293,19 +293,45 @@ func (b *builder) findDevices() {
 		typ, _ := f.node.Metric("device_type")
 		f.device = b.ceilings(deviceKey{typ.Str(), id.Str()})
 	}
-	for i := len(b.frames) - 1; i > 0; i-- {
-		if up := &b.frames[b.frames[i].parent]; b.frames[i].device >= 0 && up.device < 0 {
-			up.device = b.frames[i].device
-		}
+	below := b.devicesBelow(time)
+	if b.frames[0].device < 0 && below[0] < 0 {
+		below[0] = b.ceilings(deviceKey{}) // nothing names a device: other profilers' files
 	}
-	if root := &b.frames[0]; root.device < 0 {
-		root.device = b.ceilings(deviceKey{}) // nothing names a device: other profilers' files
-	}
-	for i := range b.frames[1:] {
-		if f := &b.frames[i+1]; f.device < 0 {
+	for i := range b.frames {
+		switch f := &b.frames[i]; {
+		case f.device >= 0:
+		case below[i] >= 0:
+			f.device = below[i]
+		default:
 			f.device = b.frames[f.parent].device
 		}
 	}
+}
+
+// devicesBelow returns, by frame, the device whose work in the frame's subtree took longest, -1 where none worked.
+func (b *builder) devicesBelow(time func(f *frame) float64) []int32 {
+	longest, device, sum := none(len(b.frames)), make([]int32, len(b.frames)), make([]float64, len(b.frames))
+	for i := range device {
+		device[i] = -1
+	}
+	for d := range int32(len(b.roof.devices)) {
+		for i := range sum {
+			sum[i] = missing
+		}
+		for i := len(b.frames) - 1; i >= 0; i-- {
+			f := &b.frames[i]
+			if f.device == d {
+				sum[i] = add(add(sum[i], 0), time(f))
+			}
+			if !math.IsNaN(sum[i]) && !(longest[i] >= sum[i]) {
+				longest[i], device[i] = sum[i], d
+			}
+			if i > 0 {
+				sum[f.parent] = add(sum[f.parent], sum[i])
+			}
+		}
+	}
+	return device
 }
 
 // ceilings returns the position of a device's peaks, looked up once.

@@ -232,3 +232,26 @@ func TestScopesNextToTheirKernels(t *testing.T) {
 		}
 	}
 }
+
+// TestScopeCountsOnItsBusiestGPU: the amounts of a scope count on the GPU that worked longest below it, in whatever order the kernels
+// come, and a scope below which nothing ran counts on the GPU of its caller.
+func TestScopeCountsOnItsBusiestGPU(t *testing.T) {
+	const large, small = "    gemm time=9e6 count=1 device_id='0' device_type='CUDA'\n", "    cast time=1e3 count=1 device_id='1' device_type='CUDA'\n"
+	for _, kernels := range []string{large + small, small + large} {
+		p := tree("train\n  step flops16=5e11\n" + kernels + "  plan flops16=1e9\n")
+		p.Devices = []profile.Device{
+			{Type: "CUDA", ID: "0", Arch: "90", NumSMs: 132, ClockRate: 1_980_000}, {Type: "CUDA", ID: "1", Arch: "75", NumSMs: 40, ClockRate: 1_590_000},
+		}
+		table, err := NewTable(p, Options{Metrics: []string{"util", "roof_time/us"}, BaseUnits: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for r := range table.All() {
+			got[r.Name] = figures.Places(r.Values[0], 3) + " " + figures.Places(r.Values[1], 2)
+		}
+		if got["step"] != "0.056 505.95" || got["plan"] != "- 1.01" { // 988.2 Tflop/s
+			t.Errorf("util and µs at the roof are %q", got)
+		}
+	}
+}

@@ -1,5 +1,6 @@
-// Callbacks run on the program's threads, inside its driver calls. A launch costs a comparison, one or two loads and a store
-// into a ring: no lock, no allocation, no Go.
+// Callbacks run on the program's threads, inside its driver calls, and pass what happens to the hot path. A launch is two calls
+// of it: context_seen compares the context with the last one, and launch looks up the call path, adds the op's metrics to their
+// slots and stores a record in the ring. There is no lock, no allocation and no Go.
 #include "runtime.h"
 #include <stdatomic.h>
 #include <string.h>

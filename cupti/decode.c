@@ -1,4 +1,4 @@
-// Turns CUPTI's records into activities. Only the drainer's goroutine runs this.
+// Turns CUPTI's records into activities. Only the drainer's commands run this, one at a time: the tables need no lock.
 #include "runtime.h"
 
 #include <stdlib.h>

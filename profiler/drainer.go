@@ -11,8 +11,8 @@ import (
 )
 
 // drainer owns the sessions, their trees, and what fills them. It carries out one command at a time (do): functions with a
-// drainer for receiver or argument are commands, or parts of one. They ask the source about records, but never call the
-// vendor's library for anything that may hang, so that draining, checkpoints and the end of the process go on.
+// drainer for receiver or argument are commands, or parts of one. Except to
+// attach it, they make no call of the vendor's library that may hang, so that draining, checkpoints and the end of the process go on.
 type drainer struct {
 	turn sync.Mutex // held by the command that runs
 

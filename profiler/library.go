@@ -2,9 +2,6 @@ package profiler
 
 import "time"
 
-// The vendor's library is called on threads of the callers: the thread that initialises the GPU holds locks of the driver, and
-// any call may hang.
-
 // attach attaches the source unless it is attached already. A source that collects less than was asked for is attached, and its
 // error is a problem to report. early says that the program is initialising its GPU and that the call is made from inside that.
 func (m *Manager) attach(early bool) {

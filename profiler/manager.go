@@ -2,10 +2,10 @@
 // Source to the hot path, drains what the application's threads left in their rings, has callpath and
 // aggregate add it up, and freezes profile.Profiles that a codec writes.
 //
-// Three parts share the work. A Manager carries out control calls, on the threads of their callers: it alone calls the
-// vendor's library, which may hang. A drainer owns sessions, trees and what fills them, and carries out one command at a time.
-// Rounds are a goroutine that, while there are sessions, has the drainer drain every few milliseconds and does what is due
-// more rarely: checkpoints, complete phases.
+// Three parts share the work. A Manager carries out control calls, on the threads of their callers. A drainer owns sessions,
+// trees and what fills them, and carries out one command at a time. Rounds are a goroutine that, while there are sessions, has
+// the drainer drain every few milliseconds and does what is due more rarely: checkpoints, complete phases. Which of them calls
+// the vendor's library, and under which lock, is in docs/architecture.md (Threads of a profiled process).
 //
 // Go programs use Start, Scope and Session; libproton drives a Manager for Python and everything else.
 package profiler

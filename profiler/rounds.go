@@ -20,17 +20,17 @@ const (
 	firstCheckpoint = 250 * time.Millisecond
 )
 
-// rounds is a goroutine that has the drainer drain at intervals while there are sessions. It also makes the calls that may
-// take long or hang, which the drainer must not make: it asks the vendor library for buffers and writes checkpoints.
+// rounds is a goroutine that has the drainer drain at intervals while there are sessions. Between commands of the drainer it
+// has the vendor library hand over its buffers, which may hang, and writes checkpoints, which take long.
 type rounds struct {
 	m             *Manager
 	stop, stopped chan struct{}
 
 	graphs, phases, checkpointed time.Time // when each was last done
-	worked                       bool      // something was launched
+	worked                       bool      // a round has found work: a record in a ring, or a full buffer
 
 	mu         sync.Mutex // guards what follows
-	firstWork  func()     // called once, when something was launched
+	firstWork  func()     // called once, at the first work
 	checkpoint func()
 	every      time.Duration // between checkpoints
 }
@@ -61,7 +61,7 @@ func (m *Manager) Checkpoint(seconds float64, f func()) {
 	m.withRounds(func(r *rounds) { r.checkpoint, r.every = f, time.Duration(seconds*float64(time.Second)) })
 }
 
-// OnFirstWork has f called once, soon after the first launch, from the same goroutine.
+// OnFirstWork has f called once, soon after the first launch (or, with a timeline, the first scope), from the same goroutine.
 func (m *Manager) OnFirstWork(f func()) { m.withRounds(func(r *rounds) { r.firstWork = f }) }
 
 func (m *Manager) withRounds(f func(*rounds)) {

@@ -74,7 +74,7 @@ type ceilings struct {
 	bytes float64
 }
 
-// roofColumn reads util, intensity, attainable, bound and roof_time.
+// roofColumn reads util, coverage, intensity, attainable, bound and roof_time.
 func (b *builder) roofColumn(name string) (column, bool, error) {
 	base, wanted, fixed := strings.Cut(name, "/")
 	if !slices.Contains([]string{"util", "coverage", "intensity", "attainable", "bound", "roof_time"}, base) {

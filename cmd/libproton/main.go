@@ -46,7 +46,7 @@ var (
 func main() {}
 
 func init() {
-	// Two processors are enough for one drainer; the variable GOMAXPROCS is meant for the program.
+	// Two processors are enough, because the drainer's commands run one at a time; the variable GOMAXPROCS is meant for the program.
 	runtime.GOMAXPROCS(2)
 	debug.SetGCPercent(400) // the heap is small: a few MB of trees
 	reserveThreads()
@@ -62,8 +62,8 @@ func init() {
 	hooks.Control = call
 }
 
-// threads is how many goroutines are in C or in system calls at once, each of which needs a thread: the drainer, the rounds, two
-// of a trace, an exit and those that it waits for.
+// threads is how many goroutines are in C or in system calls at once, each of which needs a thread: a control call, the
+// rounds, two of a trace, an exit and those that it waits for.
 const threads = 7
 
 // reserveThreads has Go start these threads now. Later the program may have used up all that the system allows; see threads.c.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
 
@@ -135,7 +135,7 @@ func (f *convertFlags) target() (formats.Target, error) {
 	return target, nil
 }
 
-func (f *convertFlags) read(files []string, stdin io.Reader) (*tree.Profile, error) {
+func (f *convertFlags) read(files []string, stdin io.Reader) (*profile.Profile, error) {
 	var from *formats.Format
 	if f.from != "" {
 		var err error

@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"io"
 
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
 
 // readProfile reads a file of any format, or standard input for "-".
-func readProfile(file string, stdin io.Reader) (*tree.Profile, error) {
+func readProfile(file string, stdin io.Reader) (*profile.Profile, error) {
 	return readProfileAs(file, stdin, nil)
 }
 
 // readProfileAs reads a file of one format, nil for any.
-func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*tree.Profile, error) {
+func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*profile.Profile, error) {
 	if file != "-" {
 		p, err := formats.ReadFileAs(file, f)
 		if err != nil && formats.NotThere(err) {
@@ -32,8 +32,8 @@ func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*tree.Profi
 }
 
 // warnIncomplete reports on standard error that the profile is incomplete.
-func warnIncomplete(file string, p *tree.Profile) {
-	for _, about := range []string{tree.InfoNote, tree.InfoIncomplete} {
+func warnIncomplete(file string, p *profile.Profile) {
+	for _, about := range []string{profile.InfoNote, profile.InfoIncomplete} {
 		if p != nil && p.Info[about] != "" {
 			tell(toUser(), "%s: %s", file, p.Info[about])
 		}

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profile/merge"
 )
@@ -48,16 +48,16 @@ func BenchmarkMergeThousandFiles(b *testing.B) {
 
 // writeRank writes a profile with ten children to a node, of scopes, kernels and what those recorded.
 func writeRank(file string, nodes int) error {
-	p := &tree.Profile{Root: &tree.Node{Name: "ROOT"}, Kinds: tree.Kinds{"time (ns)": tree.Inclusive, "count": tree.Inclusive},
-		Devices: []tree.Device{{Type: "CUDA", ID: "0", Arch: "90", NumSMs: 132}}}
-	queue := []*tree.Node{p.Root}
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{"time (ns)": profile.Inclusive, "count": profile.Inclusive},
+		Devices: []profile.Device{{Type: "CUDA", ID: "0", Arch: "90", NumSMs: 132}}}
+	queue := []*profile.Node{p.Root}
 	for made := 0; made < nodes; made++ {
 		parent := queue[made/10]
-		n := &tree.Node{Name: fmt.Sprintf("module_%d/kernel_%d_%s", made%977, made%10, strings.Repeat("x", 20))}
-		n.Set("time (ns)", tree.IntValue(int64(1000+made)))
-		n.Set("count", tree.IntValue(1))
-		n.Set("device_id", tree.StringValue("0"))
-		n.Set("device_type", tree.StringValue("CUDA"))
+		n := &profile.Node{Name: fmt.Sprintf("module_%d/kernel_%d_%s", made%977, made%10, strings.Repeat("x", 20))}
+		n.Set("time (ns)", profile.IntValue(int64(1000+made)))
+		n.Set("count", profile.IntValue(1))
+		n.Set("device_id", profile.StringValue("0"))
+		n.Set("device_type", profile.StringValue("CUDA"))
 		parent.Children = append(parent.Children, n)
 		queue = append(queue, n)
 	}
@@ -83,7 +83,7 @@ func TestFilesOfTheMergeBenchmark(t *testing.T) {
 		}
 	}
 	nodes, sum := 0, int64(0)
-	m.Profile().Root.Walk(func(n *tree.Node, _ int) bool {
+	m.Profile().Root.Walk(func(n *profile.Node, _ int) bool {
 		nodes++
 		v, _ := n.Metric("time (ns)")
 		sum += v.Int()

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profile/merge"
 	"github.com/goproton/goproton/viewer/imbalance"
@@ -169,7 +169,7 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 }
 
 // merge reads and adds up one file after another. It returns the number of files left out.
-func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *tree.Profile, broken int) {
+func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *profile.Profile, broken int) {
 	merged := merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Note: note})
 	who := merge.Identifier{By: merge.By(f.by), Note: note}
 	for _, file := range files {
@@ -199,7 +199,7 @@ func noteRepeated(files []string, note func(string)) {
 }
 
 // missing reports the metrics of --columns that no file has.
-func (f *mergeFlags) missing(p *tree.Profile, note func(string)) {
+func (f *mergeFlags) missing(p *profile.Profile, note func(string)) {
 	if f.by == "" || f.imbalance { // --imbalance reports them itself
 		return
 	}

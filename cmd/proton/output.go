@@ -16,7 +16,7 @@ import (
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/term"
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer"
 )
@@ -82,7 +82,7 @@ func writeFile(path string, write func(w io.Writer) error) error {
 }
 
 // writeProfile writes a profile as writeFile does, or to standard output for "-", without escaping, because it is data.
-func writeProfile(target formats.Target, path string, p *tree.Profile, stdout io.Writer) error {
+func writeProfile(target formats.Target, path string, p *profile.Profile, stdout io.Writer) error {
 	return writeOutput(path, term.Raw(stdout), func(w io.Writer) error { return target.Write(w, p) })
 }
 

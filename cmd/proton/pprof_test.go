@@ -21,7 +21,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"github.com/ianlancetaylor/demangle"
 
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
 
@@ -90,13 +90,13 @@ func TestPprofPages(t *testing.T) {
 	if err := os.WriteFile(source, []byte("def forward(x):\n    return x @ secret_weights\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	kernel := &tree.Node{Name: "gemm"}
-	kernel.Set("time (ns)", tree.IntValue(5000))
-	kernel.Set("count", tree.IntValue(2))
-	kernel.Set("device_id", tree.StringValue("0"))
-	p := &tree.Profile{
-		Root:  &tree.Node{Name: "ROOT", Children: []*tree.Node{{Name: source + ":2@forward", Children: []*tree.Node{kernel}}}},
-		Kinds: tree.Kinds{"time (ns)": tree.Inclusive, "count": tree.Inclusive, "device_id": tree.Property},
+	kernel := &profile.Node{Name: "gemm"}
+	kernel.Set("time (ns)", profile.IntValue(5000))
+	kernel.Set("count", profile.IntValue(2))
+	kernel.Set("device_id", profile.StringValue("0"))
+	p := &profile.Profile{
+		Root:  &profile.Node{Name: "ROOT", Children: []*profile.Node{{Name: source + ":2@forward", Children: []*profile.Node{kernel}}}},
+		Kinds: profile.Kinds{"time (ns)": profile.Inclusive, "count": profile.Inclusive, "device_id": profile.Property},
 	}
 	file := filepath.Join(folder, "train.hatchet")
 	target, err := formats.TargetOf(file, nil)
@@ -205,18 +205,18 @@ func TestPprofSourcePageHasFramesWithFiles(t *testing.T) {
 	if err := os.WriteFile(source, []byte("def forward(x):\n    return x @ w\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	kernel := func(name string, nanos int64) *tree.Node {
-		n := &tree.Node{Name: name}
-		n.Set("time (ns)", tree.IntValue(nanos))
-		n.Set("count", tree.IntValue(1))
-		n.Set("device_id", tree.StringValue("0"))
+	kernel := func(name string, nanos int64) *profile.Node {
+		n := &profile.Node{Name: name}
+		n.Set("time (ns)", profile.IntValue(nanos))
+		n.Set("count", profile.IntValue(1))
+		n.Set("device_id", profile.StringValue("0"))
 		return n
 	}
-	line := &tree.Node{Name: source + ":2@forward", Children: []*tree.Node{kernel("gemm", 600), kernel("relu", 100)}}
-	inner := &tree.Node{Name: "layer", Children: []*tree.Node{line}}
+	line := &profile.Node{Name: source + ":2@forward", Children: []*profile.Node{kernel("gemm", 600), kernel("relu", 100)}}
+	inner := &profile.Node{Name: "layer", Children: []*profile.Node{line}}
 	// A scope of the function's name is not the function.
-	outer := &tree.Node{Name: "forward", Children: []*tree.Node{inner, kernel("copy", 300)}}
-	p := &tree.Profile{Root: &tree.Node{Name: "ROOT", Children: []*tree.Node{outer}}, Kinds: tree.Kinds{"time (ns)": tree.Inclusive, "count": tree.Inclusive, "device_id": tree.Property}}
+	outer := &profile.Node{Name: "forward", Children: []*profile.Node{inner, kernel("copy", 300)}}
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{outer}}, Kinds: profile.Kinds{"time (ns)": profile.Inclusive, "count": profile.Inclusive, "device_id": profile.Property}}
 	write := func(name string) string {
 		file := filepath.Join(folder, name)
 		target, err := formats.TargetOf(file, nil)
@@ -369,11 +369,11 @@ func TestPprofCountsLikeTheViewer(t *testing.T) {
 }
 
 // totals are the times below each frame, as pprof names frames by line. A frame that is below itself counts once.
-func totals(p *tree.Profile) map[string]int64 {
+func totals(p *profile.Profile) map[string]int64 {
 	sums := map[string]int64{}
 	var path []string
-	p.Root.Walk(func(n *tree.Node, depth int) bool {
-		if tree.IsLaunchMetadata(n.Name) {
+	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		if profile.IsLaunchMetadata(n.Name) {
 			return false // the viewer does not count it
 		}
 		path = append(path[:depth], byLine(demangle.Filter(n.Name, demangle.NoParams, demangle.NoTemplateParams)))

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/figures"
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/compare"
 	"github.com/goproton/goproton/viewer/kernels"
@@ -142,7 +142,7 @@ func (f *reportFlags) allTexts(files []string, sources []report.Source, stderr i
 }
 
 // texts finds the source texts that the Source tab shows with samples.
-func (f *reportFlags) texts(file string, p *tree.Profile) *report.Texts {
+func (f *reportFlags) texts(file string, p *profile.Profile) *report.Texts {
 	sources := sourceFlags{paths: f.paths}
 	return &report.Texts{Files: sources.files(file, p), Modules: &kernels.Modules{Profile: file, Env: os.LookupEnv}}
 }

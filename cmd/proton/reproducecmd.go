@@ -15,7 +15,7 @@ import (
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/internal/tracetools/reproduce"
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -192,7 +192,7 @@ func (f *reproduceFlags) places(trace *tritonparse.Trace, selection reproduce.Se
 	if err != nil {
 		return nil, nil, err
 	}
-	filter, err := tree.NewFilter(f.include, f.exclude)
+	filter, err := profile.NewFilter(f.include, f.exclude)
 	if err != nil {
 		return nil, nil, &exitError{code: 2, err: err}
 	}

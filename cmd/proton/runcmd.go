@@ -63,7 +63,7 @@ func newRunCommand() *cobra.Command {
 			if err := trace.apply(&options); err != nil {
 				return &exitError{code: 2, err: err}
 			}
-			return profile(options)
+			return profileProgram(options)
 		},
 	}
 	flags := cmd.Flags()
@@ -100,8 +100,8 @@ func newRunCommand() *cobra.Command {
 	return cmd
 }
 
-// profile runs the target and ends as the target did.
-func profile(options run.Options) error {
+// profileProgram runs the target and ends as the target did.
+func profileProgram(options run.Options) error {
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the parts of proton: %w", err)

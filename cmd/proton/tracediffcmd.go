@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/tracetools/compare"
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -167,7 +167,7 @@ func (f *traceDiffFlags) run(sources []string, stdin io.Reader, stdout, stderr i
 }
 
 // readProfiles reads the profiles of A and B; a single one is for both.
-func (f *traceDiffFlags) readProfiles(stdin io.Reader) (p [2]*tree.Profile, err error) {
+func (f *traceDiffFlags) readProfiles(stdin io.Reader) (p [2]*profile.Profile, err error) {
 	for i, file := range f.profiles {
 		if file == "" {
 			p[i] = p[0]
@@ -241,7 +241,7 @@ func (f *traceDiffFlags) twoOfOne(t *tritonparse.Trace) (i, j int, err error) {
 }
 
 // runPair compares two compilations; tensors adds the comparison of two of their launches.
-func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, tensors func(*compare.Diff) error, profiles [2]*tree.Profile, stdout io.Writer) error {
+func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, tensors func(*compare.Diff) error, profiles [2]*profile.Profile, stdout io.Writer) error {
 	x, y := compare.Compilation(a, i), compare.Compilation(b, j)
 	x.SetTime(profiles[0])
 	y.SetTime(profiles[1])
@@ -294,7 +294,7 @@ func (f *traceDiffFlags) chooseStages(d *compare.Diff) error {
 	return nil
 }
 
-func (f *traceDiffFlags) runTraces(a, b *tritonparse.Trace, profiles [2]*tree.Profile, stdout io.Writer) error {
+func (f *traceDiffFlags) runTraces(a, b *tritonparse.Trace, profiles [2]*profile.Profile, stdout io.Writer) error {
 	d, err := compare.Traces(a, b, profiles[0], profiles[1], &f.tensors)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/testkit"
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 )
 
@@ -196,11 +196,11 @@ func randomProfiles(t *testing.T, count int) []string {
 	var files []string
 	for i := range count {
 		r := rand.New(rand.NewPCG(uint64(i), 1))
-		p := &tree.Profile{
-			Root: &tree.Node{Name: "ROOT"},
-			Kinds: tree.Kinds{"time (ns)": tree.Inclusive, "count": tree.Inclusive, "bytes": tree.Inclusive,
-				"flops16": tree.Inclusive, "flops": tree.Inclusive, "tokens": tree.Inclusive},
-			Devices: []tree.Device{{Type: "CUDA", ID: "0", Arch: "90", BusWidth: 6016, ClockRate: 1980000, MemoryClockRate: 3201000, NumSMs: 132}},
+		p := &profile.Profile{
+			Root: &profile.Node{Name: "ROOT"},
+			Kinds: profile.Kinds{"time (ns)": profile.Inclusive, "count": profile.Inclusive, "bytes": profile.Inclusive,
+				"flops16": profile.Inclusive, "flops": profile.Inclusive, "tokens": profile.Inclusive},
+			Devices: []profile.Device{{Type: "CUDA", ID: "0", Arch: "90", BusWidth: 6016, ClockRate: 1980000, MemoryClockRate: 3201000, NumSMs: 132}},
 		}
 		p.Root.Children = randomNodes(r, 0)
 		file := filepath.Join(dir, fmt.Sprintf("random%d.hatchet", i))
@@ -212,26 +212,26 @@ func randomProfiles(t *testing.T, count int) []string {
 	return files
 }
 
-func randomNodes(r *rand.Rand, depth int) []*tree.Node {
-	var nodes []*tree.Node
+func randomNodes(r *rand.Rand, depth int) []*profile.Node {
+	var nodes []*profile.Node
 	for i := range 2 + r.IntN(3) {
-		n := &tree.Node{Name: fmt.Sprintf("%c_%d/x.py:%d@kernel", 'A'+rune(r.IntN(60)), i, r.IntN(99))}
+		n := &profile.Node{Name: fmt.Sprintf("%c_%d/x.py:%d@kernel", 'A'+rune(r.IntN(60)), i, r.IntN(99))}
 		if depth < 3 && r.IntN(3) > 0 {
 			n.Children = randomNodes(r, depth+1)
 			if r.IntN(2) == 0 {
-				n.Set("cpu_time (ns)", tree.IntValue(r.Int64N(1e9)))
+				n.Set("cpu_time (ns)", profile.IntValue(r.Int64N(1e9)))
 			}
 			if r.IntN(3) == 0 {
-				n.Set("tokens", tree.IntValue(r.Int64N(1000)))
+				n.Set("tokens", profile.IntValue(r.Int64N(1000)))
 			}
 		} else {
-			n.Set("time (ns)", tree.IntValue(r.Int64N(1e7)))
-			n.Set("count", tree.IntValue(1+r.Int64N(9)))
-			n.Set("device_id", tree.StringValue("0"))
-			n.Set("device_type", tree.StringValue("CUDA"))
+			n.Set("time (ns)", profile.IntValue(r.Int64N(1e7)))
+			n.Set("count", profile.IntValue(1+r.Int64N(9)))
+			n.Set("device_id", profile.StringValue("0"))
+			n.Set("device_type", profile.StringValue("CUDA"))
 			for _, m := range []string{"bytes", "flops16", "flops"} {
 				if r.IntN(2) == 0 {
-					n.Set(m, tree.FloatValue(r.Float64()*1e9))
+					n.Set(m, profile.FloatValue(r.Float64()*1e9))
 				}
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/internal/term"
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compat"
 )
@@ -251,7 +251,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	if f.terminal.Width == 0 {
 		f.terminal.Width = term.Width(stdout)
 	}
-	var p *tree.Profile
+	var p *profile.Profile
 	if file != "" {
 		if p, err = readProfile(file, stdin); err != nil {
 			return err
@@ -274,7 +274,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	return err
 }
 
-func (f *viewerFlags) print(p *tree.Profile, out io.Writer) ([]string, error) {
+func (f *viewerFlags) print(p *profile.Profile, out io.Writer) ([]string, error) {
 	if f.list {
 		var text strings.Builder
 		err := viewer.List(&text, p)
@@ -299,7 +299,7 @@ func (f *viewerFlags) print(p *tree.Profile, out io.Writer) ([]string, error) {
 }
 
 // printCompat prints what proton-viewer prints.
-func (f *viewerFlags) printCompat(p *tree.Profile, stdin io.Reader, out io.Writer) (notes []string, err error) {
+func (f *viewerFlags) printCompat(p *profile.Profile, stdin io.Reader, out io.Writer) (notes []string, err error) {
 	if f.list {
 		return nil, compat.List(out, p)
 	}

@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
 // splitLaunches adds a frame below each kernel for every kind of its launches.
-func (f *viewerFlags) splitLaunches(p *tree.Profile) ([]string, error) {
+func (f *viewerFlags) splitLaunches(p *profile.Profile) ([]string, error) {
 	var trace *tritonparse.Trace
 	if f.samples.trace != "" {
 		var err error

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	tree "github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/kernels"
 	"github.com/goproton/goproton/viewer/listing"
 )
@@ -151,7 +151,7 @@ func exists(file string) bool {
 }
 
 // files finds sources where they were, next to the profile and in the current folder.
-func (f *sourceFlags) files(file string, p *tree.Profile) *kernels.Files {
+func (f *sourceFlags) files(file string, p *profile.Profile) *kernels.Files {
 	files := &kernels.Files{Moves: f.paths, Near: []string{"."}}
 	if file != "" && file != "-" {
 		files.Near = append(files.Near, filepath.Dir(file))
@@ -160,7 +160,7 @@ func (f *sourceFlags) files(file string, p *tree.Profile) *kernels.Files {
 		if p.Sampling != nil {
 			files.Keep(p.Sampling.Sources)
 		}
-		if ns, err := strconv.ParseInt(p.Info[tree.InfoStart], 10, 64); err == nil {
+		if ns, err := strconv.ParseInt(p.Info[profile.InfoStart], 10, 64); err == nil {
 			files.Since = time.Unix(0, ns)
 		}
 	}
@@ -168,7 +168,7 @@ func (f *sourceFlags) files(file string, p *tree.Profile) *kernels.Files {
 }
 
 // printKernels prints the output of --source and --sass. p is nil if there is only a trace.
-func (f *viewerFlags) printKernels(file string, p *tree.Profile, out io.Writer) (notes []string, err error) {
+func (f *viewerFlags) printKernels(file string, p *profile.Profile, out io.Writer) (notes []string, err error) {
 	sf := &f.samples
 	o := kernels.Options{
 		Profile: p, Files: sf.files(file, p), Modules: &kernels.Modules{Profile: file, Env: os.LookupEnv},
@@ -221,9 +221,9 @@ func checkStages(r *kernels.Run, l listing.Options) error {
 }
 
 // traceOf is the folder of the trace that was recorded with a profile, "" if there was none.
-func traceOf(p *tree.Profile) string {
+func traceOf(p *profile.Profile) string {
 	if p == nil {
 		return ""
 	}
-	return p.Info[tree.InfoTrace]
+	return p.Info[profile.InfoTrace]
 }

@@ -66,10 +66,10 @@ type Record struct {
 	Node   uint32
 	PyNode uint32
 	Set    uint32
-	Op     uint32 // of CallEnd: Call
+	Op     uint32 // of CallEnd: Call; of Waited: the interned name of the activity
 	Type   uint8
 	Flags  uint8
-	Tag    uint16 // number of the launch kind; 0 = not known
+	Tag    uint16 // number of the launch kind, 0 = not known; of Waited: the ordinal of the device
 	Stream uint32 // of a launch, for activities without one; 0 = not known
 }
 
@@ -93,7 +93,7 @@ func (r *Record) Function() uint64 {
 	return r.Word
 }
 
-// Time is when it happened, in ns since 1970; only in records of timelines.
+// Time is when it happened, in ns since 1970. Records of type Waited have it, and others while some session wants a timeline.
 func (r *Record) Time() uint64 { return r.Word }
 
 // GraphNode is the vendor's id of a graph node, OriginalNode that of the node which it is a copy of.

@@ -104,7 +104,7 @@ int hp_slots_add(struct hp_thread *t, const struct hp_slot *keys, int n, uint64_
   return status;
 }
 
-// ---- called by Go, one caller at a time ----
+// ---- called by Go, one caller at a time: the drainer's command that runs ----
 
 void hp_slots_publish(uint32_t set) {
   uint32_t now = atomic_load(&current);

@@ -1,5 +1,5 @@
 // The interface of the hot path for the room of a GPU vendor. The vendor's callbacks run on the application's threads:
-// they call struct hp_vendor_api, and a launch costs one call and one store into a ring. Activity records come back in
+// they call struct hp_vendor_api, which takes no lock, allocates nothing and does not enter Go. Activity records come back in
 // buffers of a shared pool, which Go reads as struct hp_activity.
 #ifndef GOPROTON_VENDOR_H
 #define GOPROTON_VENDOR_H
@@ -26,7 +26,7 @@ struct hp_activity {
 _Static_assert(sizeof(struct hp_activity) == 64, "Go reads activities as 64-byte records");
 
 // Turns the records in a buffer into at most max activities, continuing at *cursor (NULL at first). Fewer than max
-// means that the buffer is done. Called by Go's drainer only.
+// means that the buffer is done. Called by the drainer only, and so by one thread at a time.
 typedef int (*hp_activity_reader)(uint8_t *buffer, size_t valid, void **cursor, struct hp_activity *out, int max);
 
 // ---- what vendor rooms call --------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Package vendor has the facts about the makers of GPUs that need none of their libraries: names of backends, files by which a
 // driver is detected, options of modes. It has no cgo, so that the command can use it; profiler makes backends from it. What
-// needs a vendor's library is in the vendor's room (cupti).
+// needs a vendor's library is in the vendor's room: cupti, roctracer.
 package vendor
 
 import (

@@ -86,7 +86,7 @@ func (m *module) Function(_ uint32, name string) (gpucode.Function, bool) {
 	}, name == "syn.add"
 }
 
-// Add makes the synthetic vendor known, next to NVIDIA, until the test ends.
+// Add makes NVIDIA and the synthetic vendor the only ones that are known, until the test ends.
 func Add(t *testing.T) {
 	t.Helper()
 	before := vendor.All

@@ -131,8 +131,8 @@ func (a *Aggregator) route(key cacheKey, order uint64) (r route) {
 	return r
 }
 
-// AddUnattributed adds an activity whose call is unknown, to every session that listens now. A wait is the
-// program's own, and known by its call or not at all.
+// AddUnattributed adds an activity whose call is unknown to the sessions of a launch set: the newest that was not empty. A wait
+// is the program's own, and known by its call or not at all.
 func (a *Aggregator) AddUnattributed(k *record.Activity, set uint32) {
 	if k.Kind == record.Sync {
 		return

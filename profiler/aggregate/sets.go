@@ -53,8 +53,7 @@ func (s *Sets) Launch(trees []*Tree) uint32 {
 	return id
 }
 
-// Scope returns the number of a combination of sessions; 0 means everyone, so that it is never returned
-// for an empty combination either: without a listener no scope is recorded.
+// Scope returns the number of a combination of sessions. It is never 0, not even for no session at all: 0 stands for everyone.
 func (s *Sets) Scope(sessions []int) uint32 {
 	key := fmt.Sprint("scope", sessions)
 	id, fresh := s.id(key)

@@ -32,13 +32,36 @@ func TestLegacyABI(t *testing.T) {
 	for _, wheel := range []string{"triton-3.6.0", "triton-3.9.0"} {
 		t.Run(wheel, func(t *testing.T) {
 			include := testkit.Fetched(t, "oracles/"+wheel+"/triton/backends/amd/include")
-			out, err := exec.Command(compile(t, "legacy.c", "-I"+include, "-I"+include+"/roctracer")).CombinedOutput()
-			if err != nil {
-				t.Errorf("the declarations do not say what the headers of %s say (%v):\n%s", wheel, err, out)
-			}
-			t.Logf("%s", out)
+			compareHIP(t, include, include+"/roctracer")
 		})
 	}
+}
+
+// TestOtherHIP compares them with the headers of HIP that the system has, and with those in the folders of HIP_HEADERS. The headers
+// of roctracer are always those of the wheel: roctracer's interface has not changed since 4.1.
+func TestOtherHIP(t *testing.T) {
+	folders := append(filepath.SplitList(os.Getenv("HIP_HEADERS")), "/usr/include", "/opt/rocm/include")
+	var found []string
+	for _, folder := range folders {
+		if _, err := os.Stat(folder + "/hip/amd_detail/hip_prof_str.h"); err == nil {
+			found = append(found, folder)
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("needs headers of HIP: install Debian's package libamdhip64-dev, or set HIP_HEADERS to folders that have hip/hip_version.h")
+	}
+	roctracer := testkit.Fetched(t, "oracles/triton-3.6.0/triton/backends/amd/include/roctracer")
+	for _, folder := range found {
+		t.Run(folder, func(t *testing.T) { compareHIP(t, folder, roctracer) })
+	}
+}
+
+func compareHIP(t *testing.T, hip, roctracer string) {
+	out, err := exec.Command(compile(t, "legacy.c", "-I"+hip, "-isystem", roctracer)).CombinedOutput()
+	if err != nil {
+		t.Errorf("the declarations do not say what the headers in %s say (%v):\n%s", hip, err, out)
+	}
+	t.Logf("%s", out)
 }
 
 // withoutGPU is what load.c prints of HIP 5.2.3, which Debian 12 has.

@@ -1,12 +1,11 @@
 // Compares roctracer's abi_legacy.h, abi_hip.h and hip_calls.c with the vendor's headers. abicheck_test.go compiles it for each version
-// of them. It prints the differences and returns 1, or prints how many numbers it has compared.
+// of them, from HIP 5.2 on. It prints the differences and returns 1, or prints how many numbers it has compared.
 #define __HIP_PLATFORM_AMD__ 1
 #include <stdbool.h>
 #include <hip/hip_runtime_api.h>
 #include <hip/amd_detail/hip_prof_str.h>
 #include <hip/amd_detail/hip_runtime_prof.h>
 #include <roctracer.h>
-#include <roctracer_hip.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +13,8 @@
 #include "../../abi_hip.h"
 #include "../../abi_legacy.h"
 #include "../../hip_calls.c"
+
+#define HIP(major, minor) (HIP_VERSION_MAJOR * 100 + HIP_VERSION_MINOR >= major * 100 + minor) // since when the headers have something
 
 static int compared, wrong;
 
@@ -54,6 +55,26 @@ static void call(const char *name, int first, int second, int stream) {
 #define ON_STREAM(name) call(#name, 0, 0, AT(name, stream))
 #define PLAIN(name) (void)HIP_API_ID_##name, call(#name, 0, 0, 0)
 
+#define INSTANTIATE(name) call(#name, AT(name, pGraphExec), AT(name, graph), 0)
+
+static void newer_calls(void) {
+#if HIP(5, 6)
+  LAUNCH(hipModuleLaunchCooperativeKernel, f, stream);
+  LIST(hipModuleLaunchCooperativeKernelMultiDevice);
+  VALUE(0, offsetof(hipFunctionLaunchParams, function));
+#endif
+#if HIP(6, 2)
+  ON_STREAM(hipStreamBeginCaptureToGraph);
+  INSTANTIATE(hipGraphInstantiateWithParams);
+#endif
+#if HIP(7, 1)
+  LAUNCH(hipLaunchKernelExC, fPtr, config);
+  LAUNCH(hipDrvLaunchKernelEx, f, config);
+  VALUE(HIP_CONFIG_STREAM, offsetof(hipLaunchConfig_t, stream));
+  VALUE(HIP_CONFIG_STREAM, offsetof(HIP_LAUNCH_CONFIG, hStream));
+#endif
+}
+
 static void calls(void) {
   LAUNCH(hipLaunchKernel, function_address, stream);
   LAUNCH(hipExtLaunchKernel, function_address, stream);
@@ -62,20 +83,13 @@ static void calls(void) {
   LAUNCH(hipModuleLaunchKernel, f, stream);
   LAUNCH(hipExtModuleLaunchKernel, f, hStream);
   LAUNCH(hipHccModuleLaunchKernel, f, hStream);
-  LAUNCH(hipModuleLaunchCooperativeKernel, f, stream);
   LIST(hipExtLaunchMultiKernelMultiDevice);
   LIST(hipLaunchCooperativeKernelMultiDevice);
-  LIST(hipModuleLaunchCooperativeKernelMultiDevice);
-  LAUNCH(hipLaunchKernelExC, fPtr, config);
-  LAUNCH(hipDrvLaunchKernelEx, f, config);
   LAUNCH(hipGraphLaunch, graphExec, stream);
   ON_STREAM(hipStreamBeginCapture);
-  ON_STREAM(hipStreamBeginCaptureToGraph);
   call("hipStreamEndCapture", 0, AT(hipStreamEndCapture, pGraph), AT(hipStreamEndCapture, stream));
-#define INSTANTIATE(name) call(#name, AT(name, pGraphExec), AT(name, graph), 0)
   INSTANTIATE(hipGraphInstantiate);
   INSTANTIATE(hipGraphInstantiateWithFlags);
-  INSTANTIATE(hipGraphInstantiateWithParams);
   ONE(hipGraphDestroy, graph);
   ONE(hipGraphExecDestroy, graphExec);
   ON_STREAM(hipMemcpyAsync);
@@ -97,12 +111,10 @@ static void calls(void) {
   PLAIN(hipMemcpyToSymbol), PLAIN(hipMemcpyFromSymbol), PLAIN(hipMemset), PLAIN(hipMemsetD8), PLAIN(hipMemsetD16), PLAIN(hipMemsetD32), PLAIN(hipMemset2D);
   PLAIN(hipDeviceSynchronize), PLAIN(hipStreamSynchronize), PLAIN(hipEventSynchronize), PLAIN(hipCtxSynchronize);
   PLAIN(hipSetDevice), PLAIN(hipCtxSetCurrent), PLAIN(hipCtxPushCurrent), PLAIN(hipCtxPopCurrent);
-  for (unsigned i = 0; i < hip_call_count; i++)
+  newer_calls();
+  for (unsigned i = 0; i < hip_call_count && HIP(7, 1); i++)
     if (!checked[i] && !hip_calls[i].legacy.absent) printf("%s is not compared\n", hip_calls[i].name), wrong++;
   VALUE(0, offsetof(hipLaunchParams, func));
-  VALUE(0, offsetof(hipFunctionLaunchParams, function));
-  VALUE(HIP_CONFIG_STREAM, offsetof(hipLaunchConfig_t, stream));
-  VALUE(HIP_CONFIG_STREAM, offsetof(HIP_LAUNCH_CONFIG, hStream));
   VALUE(offsetof(struct roctracer_call, correlation), offsetof(hip_api_data_t, correlation_id));
   VALUE(offsetof(struct roctracer_call, phase), offsetof(hip_api_data_t, phase));
 }
@@ -132,11 +144,13 @@ static void records(void) {
   VALUE(ROCTRACER_ROCTX, ACTIVITY_DOMAIN_ROCTX);
   VALUE(ROCTRACER_ENTER, ACTIVITY_API_PHASE_ENTER);
   VALUE(ROCTRACER_EXIT, ACTIVITY_API_PHASE_EXIT);
-  VALUE(ROCTRACER_DISPATCH, HIP_OP_ID_DISPATCH);
-  VALUE(ROCTRACER_COPY, HIP_OP_ID_COPY);
-  VALUE(ROCTRACER_BARRIER, HIP_OP_ID_BARRIER);
+  VALUE(ROCTRACER_DISPATCH, kHipVdiOpIdDispatch);
+  VALUE(ROCTRACER_COPY, kHipVdiOpIdCopy);
+  VALUE(ROCTRACER_BARRIER, kHipVdiOpIdBarrier);
   VALUE(ROCTRACER_KERNEL, kHipVdiCommandKernel);
+#if HIP(6, 2)
   VALUE(ROCTRACER_TASK, kHipVdiCommandTask);
+#endif
   VALUE(ROCTRACER_DTOH, kHipVdiMemcpyDeviceToHost);
   VALUE(ROCTRACER_HTOD, kHipHipVdiMemcpyHostToDevice);
   VALUE(ROCTRACER_DTOD, kHipVdiMemcpyDeviceToDevice);
@@ -159,6 +173,7 @@ static void statuses(void) {
 }
 
 static void devices(void) {
+#if HIP(6, 0)
   VALUE(PROP_NAME, offsetof(hipDeviceProp_tR0600, name));
   VALUE(PROP_WARP, offsetof(hipDeviceProp_tR0600, warpSize));
   VALUE(PROP_CLOCK, offsetof(hipDeviceProp_tR0600, clockRate));
@@ -166,6 +181,7 @@ static void devices(void) {
   VALUE(PROP_MEMORY_CLOCK, offsetof(hipDeviceProp_tR0600, memoryClockRate));
   VALUE(PROP_BUS, offsetof(hipDeviceProp_tR0600, memoryBusWidth));
   VALUE(PROP_ARCH, offsetof(hipDeviceProp_tR0600, gcnArchName));
+#endif
   VALUE(ATTRIBUTE_CLOCK, hipDeviceAttributeClockRate);
   VALUE(ATTRIBUTE_BUS, hipDeviceAttributeMemoryBusWidth);
   VALUE(ATTRIBUTE_MEMORY_CLOCK, hipDeviceAttributeMemoryClockRate);
@@ -186,10 +202,30 @@ DECLARED(close_pool, void);
 DECLARED(enable_op_activity, activity_domain_t, uint32_t);
 DECLARED(disable_op_activity, activity_domain_t, uint32_t);
 DECLARED(flush_activity, void);
+
+// And so have the functions that driver.c finds in libamdhip64.
+#define FOUND(type, name, ...) _Static_assert(__builtin_types_compatible_p(typeof(&hip##name), type(*)(__VA_ARGS__)), #name)
+FOUND(hipError_t, GetDevice, int *);
+FOUND(hipError_t, SetDevice, int);
+FOUND(hipError_t, GetDeviceCount, int *);
+FOUND(hipError_t, DeviceSynchronize, void);
+FOUND(hipError_t, DriverGetVersion, int *);
+FOUND(hipError_t, RuntimeGetVersion, int *);
+FOUND(hipError_t, StreamIsCapturing, hipStream_t, hipStreamCaptureStatus *);
+FOUND(hipError_t, StreamGetCaptureInfo, hipStream_t, hipStreamCaptureStatus *, unsigned long long *);
+FOUND(hipError_t, DeviceGetAttribute, int *, hipDeviceAttribute_t, int);
+FOUND(hipError_t, DeviceGetName, char *, int, hipDevice_t);
+FOUND(hipError_t, DeviceGetPCIBusId, char *, int, int);
+FOUND(const char *, KernelNameRef, const hipFunction_t);
+FOUND(const char *, KernelNameRefByPtr, const void *, hipStream_t);
+#if HIP(6, 0)
+FOUND(hipError_t, GetDevicePropertiesR0600, hipDeviceProp_tR0600 *, int);
+#endif
+_Static_assert(sizeof(hipDevice_t) == 4 && sizeof(hipError_t) == 4 && sizeof(hipStreamCaptureStatus) == 4 && sizeof(hipDeviceAttribute_t) == 4, "they are ints");
 _Static_assert(sizeof(roctracer_status_t) == 4 && sizeof(activity_domain_t) == 4, "enums are ints");
 
 int main(void) {
   calls(), records(), statuses(), devices();
-  if (!wrong) printf("%d numbers compared\n", compared);
+  if (!wrong) printf("HIP %d.%d: %d numbers compared\n", HIP_VERSION_MAJOR, HIP_VERSION_MINOR, compared);
   return wrong != 0;
 }

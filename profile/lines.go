@@ -9,6 +9,9 @@ import (
 // SelectedReason is the stall reason of samples that are not stalled: the scheduler chose the warp.
 const SelectedReason = "selected"
 
+// NoReason is that of samples whose sampler does not see why a warp waits, or whether it does.
+const NoReason = ""
+
 // AddLines shows the samples of every node as metrics: below the node a frame for the line of the function itself,
 // below that those of the inlined calls, and the samples at the innermost, so that inclusive sums are right everywhere.
 // Samples whose place is not known stay on the node.
@@ -31,6 +34,9 @@ func (p *Profile) AddLines() {
 	}
 	p.Kinds[SamplesMetric], p.Kinds[StalledSamplesMetric] = Inclusive, Inclusive
 	for _, reason := range p.Sampling.Reasons {
+		if reason == NoReason {
+			continue
+		}
 		p.Kinds[StalledMetricPrefix+reason] = Inclusive
 	}
 }
@@ -131,7 +137,7 @@ func (t *stallSums) add(s *Sampling, stalls []Stall) {
 			continue
 		}
 		t.byReason[stall.Reason] += stall.Samples
-		if s.Reasons[stall.Reason] != SelectedReason {
+		if reason := s.Reasons[stall.Reason]; reason != SelectedReason && reason != NoReason {
 			t.stalled += stall.Samples
 		}
 	}
@@ -141,7 +147,7 @@ func (t *stallSums) set(n *Node, reasons []string) {
 	n.Set(SamplesMetric, IntValue(int64(t.all)))
 	n.Set(StalledSamplesMetric, IntValue(int64(t.stalled)))
 	for i, samples := range t.byReason {
-		if samples > 0 {
+		if samples > 0 && reasons[i] != NoReason {
 			n.Set(StalledMetricPrefix+reasons[i], IntValue(int64(samples)))
 		}
 	}

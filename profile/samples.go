@@ -5,7 +5,7 @@ package profile
 type Sampling struct {
 	Mode    string   // "continuous" or "serialized"
 	Period  uint64   // cycles between two samples of one multiprocessor
-	Reasons []string // why a warp did not go on, by number: "long_scoreboard". "selected" means that it did
+	Reasons []string // why a warp did not go on, by number: "long_scoreboard". "selected" means that it did, "" that the sampler does not say
 
 	Total       uint64 // samples taken in kernels of the program, whether they found a node or not
 	Dropped     uint64 // samples that the hardware lost

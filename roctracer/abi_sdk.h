@@ -38,7 +38,7 @@ enum { SDK_OPERATIONS = 1024 }; // more than HIP has functions: 500 in 7.2
 enum sdk_phase { SDK_ENTER = 1, SDK_EXIT = 2 }; // of code: loaded, unloaded
 enum sdk_code { SDK_CODE_LOAD = 1, SDK_CODE_KERNEL = 2 };
 enum sdk_copy { SDK_HTOH = 1, SDK_HTOD, SDK_DTOH, SDK_DTOD };
-enum sdk_category { SDK_TRACING = 1 };
+enum sdk_category { SDK_TRACING = 1, SDK_SAMPLES = 2 };
 enum sdk_policy { SDK_DISCARD = 1, SDK_LOSSLESS = 2 };
 enum sdk_agent_type { SDK_GPU = 2 };
 enum sdk_marker { SDK_RANGE_PUSH = 1, SDK_RANGE_POP = 2 };
@@ -149,6 +149,7 @@ SDK_AT(sdk_dispatch, start, 40);
 SDK_AT(sdk_dispatch, end, 48);
 SDK_AT(sdk_dispatch, info.agent, 64);
 SDK_AT(sdk_dispatch, info.kernel, 80);
+SDK_AT(sdk_dispatch, info.number, 88);
 SDK_SIZE(sdk_dispatch, 96);
 
 // The record of a copy, as layout A has it.
@@ -164,6 +165,60 @@ SDK_AT(sdk_copied, start, 40);
 SDK_AT(sdk_copied, to_agent, 56);
 SDK_AT(sdk_copied, bytes, 72);
 SDK_SIZE(sdk_copied, 80);
+
+// ---- samples of instructions, from 0.7 on -----------------------------------------------------------------------------------
+
+enum sdk_sampling_method { SDK_ANY_METHOD, SDK_STOCHASTIC, SDK_HOST_TRAP, SDK_METHODS };
+enum sdk_sampling_unit { SDK_CYCLES = 2, SDK_MICROSECONDS = 3 };
+enum sdk_sample_kind { SDK_INVALID_SAMPLE = 1, SDK_TRAPPED = 2, SDK_SAMPLED = 3 };
+enum { SDK_POWERS_OF_TWO = 1 }; // a flag of a configuration
+
+// A way in which a GPU can take samples.
+struct sdk_sampling_way {
+  uint64_t size;
+  uint32_t method, unit;
+  uint64_t least, most; // interval
+  uint64_t flags;
+};
+SDK_AT(sdk_sampling_way, unit, 12);
+SDK_AT(sdk_sampling_way, least, 16);
+SDK_AT(sdk_sampling_way, flags, 32);
+SDK_SIZE(sdk_sampling_way, 40);
+
+// A sample by the host trap.
+struct sdk_trapped {
+  uint64_t size, place;
+  uint64_t code, offset; // from the load base of the code object; code 0: offset is an address
+  uint64_t lanes, time, dispatch, internal, external;
+  uint32_t workgroup[3], wave;
+};
+SDK_AT(sdk_trapped, code, 16);
+SDK_AT(sdk_trapped, offset, 24);
+SDK_AT(sdk_trapped, dispatch, 48);
+SDK_AT(sdk_trapped, internal, 56);
+SDK_AT(sdk_trapped, workgroup, 72);
+SDK_AT(sdk_trapped, wave, 84);
+SDK_SIZE(sdk_trapped, 88);
+
+// A stochastic sample.
+struct sdk_sampled {
+  uint64_t size;
+  uint8_t flags, wave, issue, unused_11[5]; // issue: its lowest bit is set where the instruction was issued
+  uint64_t place, code, offset, lanes;
+  uint32_t workgroup[3], waves;
+  uint64_t time, dispatch, internal, external;
+  uint32_t snapshot, counters; // snapshot: its lowest four bits are the reason why the instruction was not issued
+};
+enum { SDK_ISSUED = 1, SDK_REASON = 15 };
+SDK_AT(sdk_sampled, issue, 10);
+SDK_AT(sdk_sampled, code, 24);
+SDK_AT(sdk_sampled, offset, 32);
+SDK_AT(sdk_sampled, workgroup, 48);
+SDK_AT(sdk_sampled, time, 64);
+SDK_AT(sdk_sampled, dispatch, 72);
+SDK_AT(sdk_sampled, internal, 80);
+SDK_AT(sdk_sampled, snapshot, 96);
+SDK_SIZE(sdk_sampled, 104);
 
 // ---- agents --------------------------------------------------------------------------------------------------------------
 
@@ -190,6 +245,8 @@ typedef void (*sdk_on_records)(uint64_t context, uint64_t buffer, const struct s
 typedef int (*sdk_on_request)(uint64_t thread, uint64_t context, uint32_t kind, int32_t operation, uint64_t internal, uint64_t *external, void *data);
 typedef int (*sdk_on_agents)(uint32_t version, const struct sdk_agent **agents, size_t count, void *data);
 
+typedef int (*sdk_on_ways)(const struct sdk_sampling_way *ways, size_t count, void *data);
+
 // F(name without rocprofiler_, arguments)
 #define SDK_FUNCTIONS(F)                                                                                                   \
   F(get_version, (uint32_t *, uint32_t *, uint32_t *))                                                                     \
@@ -212,6 +269,10 @@ struct sdk_table {
   SDK_FUNCTIONS(F)
 #undef F
   const char *(*get_status_string)(uint32_t);
+  // NULL in a library without them
+  uint32_t (*query_pc_sampling_agent_configurations)(uint64_t agent, sdk_on_ways, void *data);
+  uint32_t (*configure_pc_sampling_service)(uint64_t context, uint64_t agent, uint32_t method, uint32_t unit, uint64_t interval, uint64_t buffer, int flags);
+  uint32_t (*stop_context)(uint64_t);
 };
 
 #endif

@@ -42,7 +42,7 @@ static void convert_times(struct hp_activity *a) {
   if (!taken || a->start >= a->end) a->start = a->end = 0; // also times that no clock shows
 }
 
-void room_record(struct hp_activity a) {
+int room_record(struct hp_activity a) {
   if (a.kind == HP_KERNEL) graph_resolve(&a);
   pthread_mutex_lock(&lock);
   if (buffer && used + sizeof a > size) hand_over();
@@ -53,6 +53,7 @@ void room_record(struct hp_activity a) {
     used += sizeof a;
   }
   pthread_mutex_unlock(&lock);
+  return a.graph != 0;
 }
 
 void room_flush(void) {

@@ -45,6 +45,7 @@ type provider interface {
 // Collector is the process's connection to one of the libraries. It implements profiler.Source.
 type Collector struct {
 	provider
+	sampler        *sampler // nil without sampling
 	attached       bool
 	records, calls record.Kinds // as passed to Listen
 }

@@ -78,8 +78,9 @@ void ranges_stop(void);
 
 // Adds an activity to the buffer that is being filled. Called on the library's own thread, or on the drainer's, but never on a
 // thread of the program; takes a lock. Times are those of the library (CLOCK_BOOTTIME or HSA's), which are converted to CLOCK_REALTIME here.
-// A kernel of a graph launch (its correlation is one) gets the node that it is: by its name and by the order of the capture.
-void room_record(struct hp_activity activity);
+// A kernel of a graph launch (its correlation is one) gets the node that it is: by its name and by the order of the capture. Returns
+// whether it is one.
+int room_record(struct hp_activity activity);
 // Hands over what is there. A provider calls it at the end of each of its library's buffers.
 void room_flush(void);
 // Counts a record that had to be left out, because its kind or size is not known.

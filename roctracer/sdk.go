@@ -19,10 +19,19 @@ import (
 )
 
 // sdk is the provider on librocprofiler-sdk. A process registers with that once, before HIP starts, and stays registered.
-type sdk struct{ opts Options }
+type sdk struct {
+	opts    Options
+	sampler *sampler // nil without sampling
+}
 
 // NewSDK returns a collector on librocprofiler-sdk.
-func NewSDK(opts Options) *Collector { return &Collector{provider: &sdk{opts: opts}} }
+func NewSDK(opts Options) *Collector {
+	s := &sdk{opts: opts}
+	if opts.Sampling.Mode != record.NoSampling {
+		s.sampler = newSampler(opts.Sampling)
+	}
+	return &Collector{provider: s, sampler: s.sampler}
+}
 
 // ready is always true: HIP hands out its functions when it starts, so the library must be there before.
 func (s *sdk) ready() bool { return true }
@@ -30,13 +39,15 @@ func (s *sdk) ready() bool { return true }
 func (s *sdk) later() error { return errors.New("rocprofiler-sdk has to be there before HIP starts") }
 
 func (s *sdk) attach(bool) error {
+	if s.sampler != nil {
+		C.sdk_sampling_allow()
+	}
 	if err := s.load(); err != nil {
 		return err
 	}
 	started := C.sdk_registered() == 0 && C.hip_started() != 0
 	var refused *C.char
-	markers, images := boolint(settings.NVTX.On(environ.Get)), boolint(s.opts.Sampling.Mode != record.NoSampling)
-	if rc := C.sdk_register(markers, images, &refused); rc != 0 {
+	if rc := C.sdk_register(boolint(settings.NVTX.On(environ.Get)), s.sampler.wish(), &refused); rc != 0 {
 		return s.refused(C.GoString(refused), uint32(rc))
 	}
 	if C.sdk_gpu_count() == 0 {
@@ -115,7 +126,12 @@ func (s *sdk) listen(records, calls record.Kinds) error {
 	return nil
 }
 
-func (s *sdk) flush(forced bool) { C.sdk_flush(boolint(forced)) }
+func (s *sdk) flush(forced bool) {
+	C.sdk_flush(boolint(forced))
+	if s.sampler != nil && forced {
+		s.sampler.complete = true
+	}
+}
 
 func (s *sdk) detach(bool) {
 	C.sdk_leave()

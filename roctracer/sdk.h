@@ -21,8 +21,10 @@ int sdk_loaded(void);           // whether the process has a copy
 const char *sdk_status_text(uint32_t status);
 
 // ---- sdk_setup.c ---------------------------------------------------------------------------------------------------------
-// Registers with the library, which must be done before HIP starts. Returns SDK_OK or what was refused, with its name in refused.
-uint32_t sdk_register(int markers, int images, const char **refused);
+struct sdk_sampling_wish { int wanted; uint32_t method; uint64_t interval; }; // 0: what the GPU has, and ours
+// Registers with the library, which must be done before HIP starts. Returns SDK_OK or what was refused, with its name in refused. What
+// is refused of sampling is in its facts.
+uint32_t sdk_register(int markers, struct sdk_sampling_wish sampling, const char **refused);
 // Starts what records these, as far as it has not been started: contexts are not stopped, because a context that was stopped may
 // not start again, as Triton's profiler has found. Without launches all that the library reports is ignored.
 uint32_t sdk_listen(int launches, int copies, int waits, const char **refused);
@@ -31,6 +33,47 @@ void sdk_flush(int all);
 int sdk_registered(void);
 void sdk_leave(void);           // what the library reports from now on is ignored
 int sdk_usable(void);           // the library may be called: it is registered and not finalized, and this process is not a forked child
+
+// ---- sdk_sampling.c ------------------------------------------------------------------------------------------------------
+// Before the library is opened: it samples only if a variable of the environment says so. One that the user has set stays.
+void sdk_sampling_allow(void);
+void sdk_sampling_set_up(const struct sdk_sampling_wish *wish); // while the library initialises us, with the GPUs known
+int sdk_sampling_on(void);
+void sdk_sampling_start(void);
+void sdk_sampling_stop(void);
+void sdk_sampling_flush(int all); // with all, it also looks whether samples have ceased to come
+
+struct sdk_sampling_facts {
+  uint64_t samples, invalid, dropped; // records: all, those without a place, those that the library dropped
+  uint64_t lost;                      // samples that were not counted, for lack of memory
+  uint64_t silent;                    // ns of kernels without a sample, if samples have ceased to come
+  struct sdk_sampling_wish asked, got; // got: of the first GPU
+  int gpus, sampled;                  // GPUs that HIP sees, and those of them that are sampled
+  const char *refused;                // the first function that failed; NULL: none
+  uint32_t status;
+};
+void sdk_sampling_facts(struct sdk_sampling_facts *out);
+
+// ---- sdk_samples.c -------------------------------------------------------------------------------------------------------
+void sdk_take_samples(uint64_t context, uint64_t buffer, const struct sdk_header **records, size_t count, void *drops_so_far, uint64_t drops);
+// The record of a dispatch has come, whose samples belong to the call with that correlation; 0: that is one of several kernels' call.
+void sdk_dispatch_seen(uint64_t dispatch, uint64_t correlation, uint64_t nanos);
+
+enum { SDK_REASONS = 10 }; // reasons from 0, issued; SDK_REASONS: the sampler does not say
+struct sdk_count {
+  uint64_t code, offset, dispatch;
+  uint32_t reason, samples;
+};
+struct sdk_pair { uint64_t dispatch, correlation; };
+// What has come since the last call, in memory that the caller frees.
+struct sdk_taken {
+  struct sdk_pair *dispatches;
+  struct sdk_count *counts; // a table: those with 0 samples are empty
+  size_t dispatch_count, size;
+};
+struct sdk_taken sdk_samples_take(void);
+void sdk_samples_facts(struct sdk_sampling_facts *out);
+void sdk_samples_watch(void); // all that the library had was delivered
 
 // ---- sdk_callback.c ------------------------------------------------------------------------------------------------------
 // Finds the library's numbers of HIP's functions; fills operations with those that are to be reported and returns how many.
@@ -76,6 +119,8 @@ int sdk_code_object(uint64_t id, struct sdk_code_object *out);
 // ---- sdk_agents.c --------------------------------------------------------------------------------------------------------
 uint32_t sdk_find_gpus(void);
 int sdk_gpu_count(void);
+enum { SDK_GPUS = 64 };
+int sdk_visible_gpus(uint64_t *agents); // those that HIP sees; agents has room for SDK_GPUS
 // Numbers the GPUs as HIP does, by the variables that hide some. HIP reads them when it starts: the first call of HIP calls this.
 void sdk_number_gpus(void);
 int sdk_is_gpu(uint64_t agent);

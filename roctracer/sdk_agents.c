@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SDK_GPUS = 64 };
 static struct sdk_gpu {
   uint64_t agent, uuid;
   uint32_t node;
@@ -37,6 +36,13 @@ uint32_t sdk_find_gpus(void) {
 }
 
 int sdk_gpu_count(void) { return count; }
+
+int sdk_visible_gpus(uint64_t *agents) {
+  int n = 0;
+  for (int i = 0; i < count; i++)
+    if (gpus[i].ordinal >= 0) agents[n++] = gpus[i].agent;
+  return n;
+}
 
 // ---- numbers ----
 

@@ -54,7 +54,11 @@ const char *sdk_open(const char *wanted, int *missing_function) {
   if (!t.name) return *missing_function = 1, "rocprofiler_" #name;
   SDK_FUNCTIONS(F)
 #undef F
-  *(void **)&t.get_status_string = dlsym(library, "rocprofiler_get_status_string");
+#define OPTIONAL(name) *(void **)&t.name = dlsym(library, "rocprofiler_" #name)
+  OPTIONAL(get_status_string);
+  OPTIONAL(query_pc_sampling_agent_configurations);
+  OPTIONAL(configure_pc_sampling_service);
+  OPTIONAL(stop_context);
   snprintf(path, sizeof path, "%s", dladdr(*(void **)&t.get_version, &at) && at.dli_fname ? at.dli_fname : names[0]);
   uint32_t major = 0, minor = 0, patch = 0;
   if (t.get_version(&major, &minor, &patch)) major = minor = patch = 0;

@@ -8,8 +8,14 @@ _Atomic uint64_t sdk_arrived;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards what follows
 // Kernels whose names have not come: the library may register a symbol after the first record of its kernel.
 enum { NAMELESS = 1024 };
-static struct { struct hp_activity activity; uint64_t kernel; } nameless[NAMELESS];
+static struct { struct hp_activity activity; uint64_t kernel, dispatch; } nameless[NAMELESS];
 static unsigned waiting;
+
+// Samples name their dispatch. The kernels of a graph's launch share one correlation, which then does not say which of them it was.
+static void pass_on(struct hp_activity a, uint64_t dispatch) {
+  uint64_t nanos = a.end > a.start ? a.end - a.start : 0;
+  sdk_dispatch_seen(dispatch, room_record(a) ? 0 : a.correlation, nanos);
+}
 
 // Passes on those that have a name by now; with all, the others too.
 static void name_waiting(int all) {
@@ -18,16 +24,16 @@ static void name_waiting(int all) {
   for (unsigned i = 0; i < waiting; i++) {
     struct hp_activity a = nameless[i].activity;
     if (!(a.name = sdk_kernel_name(nameless[i].kernel)) && !all) nameless[left++] = nameless[i];
-    else a.name = a.name ? a.name : room_kernel_name(NULL), room_record(a);
+    else a.name = a.name ? a.name : room_kernel_name(NULL), pass_on(a, nameless[i].dispatch);
   }
   waiting = left;
   pthread_mutex_unlock(&lock);
 }
 
-static int hold(const struct hp_activity *a, uint64_t kernel) {
+static int hold(const struct hp_activity *a, const struct sdk_dispatch *r) {
   pthread_mutex_lock(&lock);
   int held = waiting < NAMELESS;
-  if (held) nameless[waiting].activity = *a, nameless[waiting++].kernel = kernel;
+  if (held) nameless[waiting].activity = *a, nameless[waiting].dispatch = r->info.number, nameless[waiting++].kernel = r->info.kernel;
   pthread_mutex_unlock(&lock);
   return held;
 }
@@ -43,9 +49,9 @@ static void dispatch(const struct sdk_dispatch *r) {
   struct hp_activity a = {.kind = HP_KERNEL, .correlation = correlation(r->internal, r->external), .start = r->start, .end = r->end,
                           .device = sdk_ordinal(r->info.agent), .name = sdk_kernel_name(r->info.kernel)};
   a.context = a.device + 1u;
-  if (!a.name && hold(&a, r->info.kernel)) return;
+  if (!a.name && hold(&a, r)) return;
   if (!a.name) a.name = room_kernel_name(NULL);
-  room_record(a);
+  pass_on(a, r->info.number);
 }
 
 static enum room_copy direction(int32_t operation) {
@@ -69,6 +75,7 @@ static void take(const struct sdk_header *h) {
   if (!sdk_usable()) return;
   if (h->kind == SDK_DISPATCHES && d->size >= sizeof *d) {
     if (d->external != SDK_UNHEARD) dispatch(d);
+    else sdk_dispatch_seen(d->info.number, SDK_UNHEARD, 0);
   } else if (h->kind == SDK_COPIES && c->size >= sizeof *c) {
     if (c->external != SDK_UNHEARD) copied(c);
   } else {

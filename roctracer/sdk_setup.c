@@ -17,6 +17,7 @@ static struct service code, work, copies;
 
 static struct { const char *what; uint32_t status; } failed; // the first call that was refused
 static int with_markers, registered;
+static struct sdk_sampling_wish sampling;
 static _Atomic int configured, finalized, forked, attached;
 
 int sdk_usable(void) { return atomic_load(&configured) && !atomic_load(&finalized) && !atomic_load(&forked) && atomic_load(&attached); }
@@ -76,6 +77,7 @@ static int start(struct service *s) {
 static int initialize(void (*finalize_now)(void), void *data) {
   if (!set_up() || !start(&code)) return -1;
   refused("rocprofiler_query_available_agents", status_of(sdk_find_gpus()));
+  if (sampling.wanted) sdk_sampling_set_up(&sampling);
   atomic_store(&configured, 1);
   return 0;
 }
@@ -104,11 +106,11 @@ static uint32_t join(void) {
   return status_of(sdk.force_configure(configure));
 }
 
-uint32_t sdk_register(int markers, int images, const char **what) {
+uint32_t sdk_register(int markers, struct sdk_sampling_wish wish, const char **what) {
   if (!registered) {
     failed.what = NULL, failed.status = SDK_OK;
-    with_markers = markers;
-    sdk_keep_images(images);
+    with_markers = markers, sampling = wish;
+    sdk_keep_images(wish.wanted);
     if (!refused("rocprofiler_force_configure", join())) {
       registered = 1;
       pthread_atfork(NULL, NULL, child);
@@ -131,10 +133,12 @@ uint32_t sdk_listen(int launches, int copying, int waits, const char **what) {
   room_listen(launches && work.started, copying && copies.started, waits && work.started);
   if (launches && !atomic_load(&sdk_listening)) nap(); // the kernel of a launch that goes on all this time has no launch
   atomic_store(&sdk_listening, launches && work.started);
+  if (launches && work.started) sdk_sampling_start();
   return failed.status;
 }
 
 void sdk_leave(void) {
+  sdk_sampling_stop();
   atomic_store(&sdk_listening, 0);
   sdk_hear(0);
   atomic_store(&attached, 0);
@@ -161,5 +165,6 @@ void sdk_flush(int all) {
     if (quiet == PATIENCE - 1) missing = until - arrived;
     nap();
   }
+  sdk_sampling_flush(all);
   sdk_finish_records(all);
 }

@@ -8,15 +8,20 @@ import (
 )
 
 // TestSDK has records of any content decoded, and tests what is kept of code objects and how GPUs are numbered.
-func TestSDK(t *testing.T) {
+func TestSDK(t *testing.T) { runC(t, "testdata/sdk.c") }
+
+func TestSamples(t *testing.T) { runC(t, "testdata/samples.c") }
+
+func runC(t *testing.T, source string) {
+	t.Helper()
 	cc := os.Getenv("CC")
 	if cc == "" {
 		cc = "cc"
 	}
 	program := filepath.Join(t.TempDir(), "sdk")
-	build := exec.Command(cc, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-fsanitize=address,undefined", "-I../internal/hotpath", "-o", program, "testdata/sdk.c", "-lpthread")
+	build := exec.Command(cc, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-fsanitize=address,undefined", "-I../internal/hotpath", "-o", program, source, "-lpthread")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("testdata/sdk.c does not compile: %v\n%s", err, out)
+		t.Fatalf("%s does not compile: %v\n%s", source, err, out)
 	}
 	run := exec.Command(program, t.TempDir())
 	run.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")

@@ -1,6 +1,7 @@
 package hsaco
 
 import (
+	"cmp"
 	"debug/elf"
 	"slices"
 	"strings"
@@ -114,4 +115,25 @@ func (m *module) Kernels() (names []string) {
 		}
 	}
 	return names
+}
+
+// Symbol is a function of a code object: its place in the symbol table, and its addresses in the ELF file.
+type Symbol struct {
+	Name          string
+	Index         int
+	Address, Size uint64
+}
+
+// Symbols returns the functions of a code object in the order of their addresses.
+func Symbols(image []byte) ([]Symbol, error) {
+	m, err := read(image)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Symbol, 0, len(m.functions))
+	for _, f := range m.functions {
+		all = append(all, Symbol{f.name, f.index, f.address, f.size})
+	}
+	slices.SortFunc(all, func(a, b Symbol) int { return cmp.Compare(a.Address, b.Address) })
+	return all, nil
 }

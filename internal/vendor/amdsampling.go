@@ -25,6 +25,12 @@ const (
 	HostTrap   AMDMethod = "host_trap"  // the driver interrupts the warps at regular times, which says where they are and not why
 )
 
+// AMDReasons are the names of the reasons by their numbers in a stochastic sample. Number 0 is that of an issued instruction here.
+var AMDReasons = []string{
+	"selected", "no_instructions", "amd_alu_dependency", "amd_waitcnt", "amd_internal_instruction", "barrier", "not_selected",
+	"amd_arbiter_win_ex_stall", "amd_other_wait", "sleeping",
+}
+
 // parseAMDSampling reads the options of the mode "pcsampling": "method=stochastic:interval=65536:kernels=matmul.*". Samples know
 // their launch and kernels run as without sampling, so the collection is always continuous.
 func parseAMDSampling(text string) (record.SamplingRequest, error) {

@@ -55,7 +55,7 @@ func TestSamplingIsOfOneBackend(t *testing.T) {
 	if v := ByDevice("HIP"); v != AMD || ByTarget("hip") != AMD || ArchName("HIP", "gfx942") != "gfx942" {
 		t.Errorf("HIP is %v", v.Name)
 	}
-	for _, name := range []string{AMD.Stalls.Issued, AMD.Stalls.Ready} {
+	for _, name := range append(AMDReasons, AMD.Stalls.Issued, AMD.Stalls.Ready) {
 		if _, known := AMD.Stalls.Explain(name); !known {
 			t.Errorf("%q is not explained", name)
 		}

@@ -29,7 +29,7 @@ type backend struct {
 
 var implementations = []backend{
 	{name: "cupti", open: fakeCUDA, device: "CUDA", sampling: "sample instructions", graphs: "graphs are timed node by node"},
-	{name: "rocprofiler", open: fakeHIP, device: "HIP", sampling: "instructions are not sampled",
+	{name: "rocprofiler", open: fakeHIP, device: "HIP", sampling: "sample instructions",
 		graphs: `backend "rocprofiler" cannot time a graph as a whole`}, // before roctracer: HIP has not started
 	{name: "roctracer", open: fakeHIP, device: "HIP", sampling: "cannot sample instructions",
 		graphs: `backend "roctracer" cannot time a graph as a whole`},

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -304,14 +305,14 @@ func (s *script) environ(t *testing.T) []string {
 // TestRocprofiler runs each script in a process of its own, which is this test again.
 func TestRocprofiler(t *testing.T) {
 	if name := os.Getenv(scriptVariable); name != "" {
-		for _, s := range append(scripts, failures()...) {
+		for _, s := range allScripts() {
 			if s.name == name {
 				s.run(t)
 			}
 		}
 		return
 	}
-	for _, s := range append(scripts, failures()...) {
+	for _, s := range allScripts() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			self := exec.Command(os.Args[0], "-test.run=^TestRocprofiler$", "-test.timeout=60s")
@@ -349,7 +350,9 @@ func (c *script) run(t *testing.T) {
 		t.Errorf("%d records are lost, want %d", lost, c.lost)
 	}
 	p := s.finish()
-	if c.want != "" {
+	if got := sampleOutline(p); c.want != "" && s.options.Mode != "" && got != strings.TrimPrefix(c.want, "\n") {
+		t.Errorf("got\n%swant%s", got, c.want)
+	} else if c.want != "" && s.options.Mode == "" {
 		s.expect(p, c.want)
 	}
 	var devices []string
@@ -360,6 +363,8 @@ func (c *script) run(t *testing.T) {
 		t.Errorf("devices %q, want %q", got, c.devicesN)
 	}
 }
+
+func allScripts() []script { return slices.Concat(scripts, samplingScripts, failures()) }
 
 // failures are scripts in which one function of the library fails, each in turn: the session says so, and the program runs on.
 func failures() (all []script) {

@@ -18,6 +18,9 @@
 //   slow N             records arrive N ms after the kernel ended
 //   busy N             the first N flushes find the buffer busy
 //   unheard            requests for external ids are not implemented
+//   sampling METHOD... the GPUs offer these: host_trap, stochastic
+//   samples KERNEL ADDRESS:REASON:COUNT... KERNEL ...  each dispatch of these kernels has these samples: sdk_sampling.c
+//   eager              samples are delivered before their kernel has ended
 #define _GNU_SOURCE
 #include "stub.h"
 
@@ -159,6 +162,13 @@ API rocprofiler_start_context(uint64_t context) {
   if (finalized) return code(FINALIZED);
   if (!context_at(context)) return NO_CONTEXT;
   return context_at(context)->started = 1, OK;
+}
+
+API rocprofiler_stop_context(uint64_t context) {
+  ENTRY(stop_context);
+  if (finalized) return code(FINALIZED);
+  if (!context_at(context)) return NO_CONTEXT;
+  return context_at(context)->started = 0, OK;
 }
 
 API rocprofiler_create_buffer(uint64_t context, size_t size, size_t watermark, int policy, buffer_cb *cb, void *data, uint64_t *buffer) {
@@ -339,11 +349,12 @@ API rocprofiler_flush_buffer(uint64_t buffer) {
   return OK;
 }
 
-static void add_record(uint64_t handle, uint32_t kind, const void *payload, size_t size) {
+static void add(uint64_t handle, struct header header, const void *payload, size_t size) {
   struct buffer *b = buffer_at(handle);
   const char *slow = stub_order("slow");
   struct item *i = made(sizeof *i);
-  *i = (struct item){.header = {1, kind, made(size)}, .size = size, .due = slow ? now(CLOCK_MONOTONIC) + strtoull(slow, NULL, 10) * 1000000 : 0};
+  header.payload = made(size);
+  *i = (struct item){.header = header, .size = size, .due = slow ? now(CLOCK_MONOTONIC) + strtoull(slow, NULL, 10) * 1000000 : 0};
   memcpy(i->header.payload, payload, size);
   pthread_mutex_lock(&lock);
   *b->last = i, b->last = &i->next;
@@ -352,6 +363,8 @@ static void add_record(uint64_t handle, uint32_t kind, const void *payload, size
   pthread_mutex_unlock(&lock);
   if (full && !slow) hand_over(b);
 }
+
+static void add_record(uint64_t handle, uint32_t kind, const void *payload, size_t size) { add(handle, (struct header){1, kind, NULL}, payload, size); }
 
 // ---- calls ----
 
@@ -425,7 +438,7 @@ static void leave(const struct stub_call *call, uint64_t id) {
 
 // ---- code ----
 
-struct kernel { struct kernel *next; uint64_t id, function; int registered; char name[]; };
+struct kernel { struct kernel *next; uint64_t id, function, module; int registered; char name[]; };
 static struct kernel *kernels;
 
 static void tell_kernel(struct kernel *k) {
@@ -463,16 +476,19 @@ static void register_late(void) {
 }
 
 static void kernel_loaded(uint64_t module, uint64_t function, const char *name) {
-  (void)module;
-  kernel(function, name);
+  kernel(function, name)->module = module;
 }
+
+enum { LOAD_SHIFT = 0x1000 }; // the lowest address in the file
+#define LOAD_BASE (0x7f0000000000 + LOAD_SHIFT)
+#define LOAD_DELTA 0x7f0000000000
 
 static void tell_code(uint64_t module, const void *image, size_t size, uint32_t phase) {
   uint8_t load[88] = {0};
   char uri[64];
   snprintf(uri, sizeof uri, "memory://%d#offset=0x%zx&size=%zu", getpid(), (size_t)image, size);
   put64(load, 0, sizeof load), put64(load, 8, module), put64(load, 16, agent_of(0)), put64(load, 32, (uint64_t)(uintptr_t)uri);
-  put64(load, 40, 0x7f0000000000), put64(load, 48, size), put64(load, 56, 0x7eff00000000), put32(load, 64, 2);
+  put64(load, 40, LOAD_BASE), put64(load, 48, size), put64(load, 56, LOAD_DELTA), put32(load, 64, 2);
   put64(load, 72, (uint64_t)(uintptr_t)image), put64(load, 80, size);
   tell(ON_CODE, 1, phase, load, 0);
 }
@@ -504,11 +520,14 @@ static uint64_t external_id(struct context *c, uint64_t internal, int kind) {
   return r.external;
 }
 
+#include "sdk_sampling.c"
+
 static void dispatched(struct context *c, const char *name, const struct stub_work *w, uint64_t number) {
   static _Atomic uint64_t count;
   uint8_t r[240] = {0};
   size_t size = stub_order("long") ? 240 : stub_named(stub_order("short"), name) ? 80 : 184;
   uint64_t internal = c->on[ON_HIP].cb ? number : next_id(), external = external_id(c, internal, DISPATCHES), id = kernel(w->function, name)->id;
+  uint64_t dispatch = atomic_fetch_add(&count, 1) + 1;
   if (stub_named(stub_order("uncorrelated"), name)) internal = external = 0;
   if (stub_named(stub_order("lost"), name)) {
     pthread_mutex_lock(&lock);
@@ -518,7 +537,8 @@ static void dispatched(struct context *c, const char *name, const struct stub_wo
   }
   put64(r, 0, size), put32(r, 8, DISPATCHES), put32(r, 12, 2), put64(r, 16, internal), put64(r, 24, external), put64(r, 32, thread_id());
   put64(r, 40, w->start), put64(r, 48, stub_named(stub_order("backwards"), name) ? w->start - 1 : w->end);
-  put64(r, 56, 128), put64(r, 64, agent_of(w->device)), put64(r, 72, w->queue), put64(r, 80, id), put64(r, 88, atomic_fetch_add(&count, 1) + 1);
+  put64(r, 56, 128), put64(r, 64, agent_of(w->device)), put64(r, 72, w->queue), put64(r, 80, id), put64(r, 88, dispatch);
+  sample(kernel(w->function, name), dispatch, agent_of(w->device));
   add_record(c->buffers[DISPATCHES], DISPATCHES, r, size);
 }
 

@@ -15,8 +15,10 @@ int sdk_usable(void) { return usable; }
 
 static struct hp_activity last;
 static unsigned recorded, dropped, flushed;
-void room_record(struct hp_activity a) { last = a, recorded++; }
+static struct sdk_pair pair; // of the last dispatch
+int room_record(struct hp_activity a) { return last = a, recorded++, a.correlation == 99; }
 void sdk_hip_seen(void) {}
+void sdk_dispatch_seen(uint64_t dispatch, uint64_t correlation, uint64_t nanos) { pair = (struct sdk_pair){dispatch, correlation}; }
 void room_flush(void) { flushed++; }
 void room_drop(uint64_t n) { dropped += (unsigned)n; }
 uint32_t room_copy_name(enum room_copy direction) { return 1000 + direction; }
@@ -69,6 +71,10 @@ static void ids_and_drops(void) {
   expect("the id of a record with an external one", (long long)last.correlation, 1ll << 40);
   deliver(&d, SDK_TRACING, SDK_DISPATCHES, 7);
   expect("drops", dropped, 7);
+  d.external = 99, d.info.number = 12; // a graph's launch, see room_record
+  deliver(&d, SDK_TRACING, SDK_DISPATCHES, 7);
+  expect("the correlation for samples of a graph's kernel", (long long)pair.correlation, 0);
+  expect("its dispatch", (long long)pair.dispatch, 12);
   d.external = SDK_UNHEARD;
   recorded = 0;
   deliver(&d, SDK_TRACING, SDK_DISPATCHES, 7);

@@ -267,7 +267,7 @@ func (f *gathered) add(pc *profile.PCSamples, reasons []string, issued string) {
 		r := min(int(stall.Reason), len(reasons)-1)
 		c.Reasons[r] += stall.Samples
 		c.Samples += stall.Samples
-		if reasons[r] != issued {
+		if reasons[r] != issued && reasons[r] != profile.NoReason {
 			c.Stalled += stall.Samples
 			c.NotIssued += stall.NotIssued
 		}
@@ -349,7 +349,7 @@ type Wait struct {
 func (s *Samples) Waits(c Counts) []Wait {
 	var all []Wait
 	for i, n := range c.Reasons {
-		if n > 0 && s.Reasons[i] != s.Stalls.Issued {
+		if n > 0 && s.Reasons[i] != s.Stalls.Issued && s.Reasons[i] != profile.NoReason {
 			all = append(all, Wait{s.Reasons[i], n})
 		}
 	}

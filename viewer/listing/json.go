@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -204,7 +205,7 @@ func (v *view) jsonIR(f *kernels.Function, lines []kernels.IRLine) (all []jsonIR
 func (v *view) jsonCounts(c kernels.Counts, of uint64) jsonCounts {
 	j := jsonCounts{c.Samples, c.Share(of), c.Stalled, c.NotIssued, map[string]uint64{}}
 	for i, n := range c.Reasons {
-		if n > 0 {
+		if n > 0 && v.s.Reasons[i] != profile.NoReason {
 			j.Reasons[v.s.Reasons[i]] += n
 		}
 	}

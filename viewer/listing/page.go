@@ -6,6 +6,7 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -112,7 +113,7 @@ func NewComparePage(c *kernels.Comparison) *Page {
 func pageReasons(s *kernels.Samples) (all []PageReason) {
 	for _, name := range s.Reasons {
 		r, _ := s.Stalls.Explain(name)
-		all = append(all, PageReason{term.Printable(name), r.Means, r.Hint, name != s.Stalls.Issued})
+		all = append(all, PageReason{term.Printable(name), r.Means, r.Hint, name != s.Stalls.Issued && name != profile.NoReason})
 	}
 	return all
 }

@@ -33,7 +33,7 @@ continuous, period 0, 9 samples
 train > inlined: count 1
 continuous, period 65536, 0 samples
 `},
-	{name: "an interval that is no power of two", orders: "sampling stochastic", options: mode("interval=300000"), program: inlinedOnce, want: `
+	{name: "an interval between powers of two", orders: "sampling stochastic", options: mode("interval=300000"), program: inlinedOnce, want: `
 train > inlined: count 1
 continuous, period 262144, 0 samples
 `},

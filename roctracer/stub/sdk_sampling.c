@@ -1,5 +1,5 @@
 // Sampling of instructions, a part of sdk.c. REASON of an order "samples" is 0 for an instruction that was issued, up to 15 the reason why one was not,
-// "error" for a sample without a place, and "code" for one in code that nobody loaded. ADDRESS is the one in the ELF file.
+// "error" for a sample without a place, and "code" for one in code whose loading was not reported. ADDRESS is the one in the ELF file.
 
 #ifdef STUB_LAYOUT_A
 static void sample(const struct kernel *k, uint64_t dispatch, uint64_t agent) { (void)k, (void)dispatch, (void)agent; }

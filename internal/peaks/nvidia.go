@@ -2,6 +2,8 @@ package peaks
 
 import (
 	"math/bits"
+	"slices"
+	"strings"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -9,7 +11,7 @@ import (
 const cuda = "CUDA" // the type of devices in a profile
 
 var nvidia = Figures{
-	Complete: nvidiaComplete, ProtonFlops: nvidiaFlops, Bandwidth: nvidiaBandwidth, ProtonBandwidth: nvidiaBandwidth,
+	Complete: nvidiaComplete, Halved: halvedByGeForce, ProtonFlops: nvidiaFlops, Bandwidth: nvidiaBandwidth, ProtonBandwidth: nvidiaBandwidth,
 	// Each figure is the datasheet's dense rate divided by units and boost clock. The documents are those that perClock names, and
 	// here those of the parts whose other figures are Proton's formulas.
 	Rates: map[string]Rates{
@@ -17,11 +19,12 @@ var nvidia = Figures{
 		"72": beyondWidth(0, 128, 64, 64),
 		"75": beyondWidth(0, 128, 4, 4),
 		// NVIDIA A100 datasheet: 108 SMs, 1410 MHz, 19.5 TFLOPS FP32, 19.5 FP64 tensor, 9.7 FP64.
-		"80": beyondWidth(0, 128, 128, 64),
+		// 624 TOPS INT8, 312 TFLOPS FP16, 156 TF32. The 8 bit figure stands for FP8 too, which the GPU lacks.
+		"80": {"fp8": 4096, "int8": 4096, "fp16": 2048, "bf16": 2048, "tf32": 1024, "fp32": 128, "fp64": 128, "fp64-vector": 64},
 		"86": beyondWidth(0, 256, 4, 4),
 		"87": beyondWidth(0, 256, 4, 4),
-		// NVIDIA Ada GPU Architecture whitepaper, RTX 4090: 128 SMs, 2520 MHz, 82.6 TFLOPS FP32; FP64 is 1/64 of it.
-		"89": beyondWidth(0, 256, 4, 4),
+		// NVIDIA L4 datasheet: 58 SMs, 2040 MHz, 242.5 TFLOPS FP8 and TOPS INT8, 121 FP16, 60 TF32, 30.3 FP32; FP64 is 1/64 of that.
+		"89": {"fp8": 2048, "int8": 2048, "fp16": 1024, "bf16": 1024, "tf32": 512, "fp32": 256, "fp64": 4, "fp64-vector": 4},
 		// NVIDIA H100 datasheet, SXM: 132 SMs, 67 TFLOPS FP32, 67 FP64 tensor, 34 FP64 at about 1980 MHz.
 		"90": beyondWidth(0, 256, 256, 128),
 		// NVIDIA HGX B200 datasheet, per GPU: 148 SMs, 9 PFLOPS FP4 dense, 75 TFLOPS FP32, 37 FP64 at about 1965 MHz.
@@ -50,9 +53,8 @@ func beyondWidth(fp4, fp32, fp64, fp64Vector float64) Rates {
 // perClock holds flop per clock and SM for operands of 8, 16, 32 and 64 bits. The 32 bit figure is TF32 on the
 // tensor cores where there are any that do it, plain FP32 otherwise. A fused multiply-add counts as two.
 //
-// Each figure is the datasheet's rate divided by SMs and boost clock. GeForce boards of sm_75, sm_86 and
-// sm_120 run 16 bit and FP8 products with FP32 accumulation at half of what stands here; the figure is the
-// unit's full rate, which the professional boards reach and GeForce reaches with FP16 accumulation.
+// Each figure is the datasheet's rate divided by SMs and boost clock. It is the rate of professional boards:
+// halvedByGeForce says what GeForce boards run at half of it.
 var perClock = map[string][4]float64{
 	// Volta. NVIDIA Tesla V100 GPU Architecture whitepaper (WP-08608): 80 SMs, 1530 MHz, 125 TFLOPS FP16
 	// tensor, 15.7 FP32, 7.8 FP64. There is no 8 bit tensor path, so 8 bit data run at the FP16 rate.
@@ -84,7 +86,14 @@ var perClock = map[string][4]float64{
 	"121": {2048, 1024, 512, 4},
 }
 
-// nvidiaFlops returns the peak in flop/s, and whether width and architecture are known.
+// halvedByGeForce reports whether a GeForce board runs products of a type at half of the rate of its architecture. It does those of
+// floats on tensor cores with accumulation in FP32, as a dot of Triton does by default. NVIDIA Ada GPU Architecture
+// whitepaper, RTX 4090: 330.3 TFLOPS FP16 with FP16 accumulation, 165.2 with FP32 accumulation, 82.6 TF32, but 660.6 TOPS INT8.
+func halvedByGeForce(d profile.Device, dtype string) bool {
+	return strings.Contains(d.Name, "GeForce") && slices.Contains([]string{"fp8", "fp16", "bf16", "tf32"}, dtype)
+}
+
+// nvidiaFlops returns Proton's peak in flop/s for the architectures that Proton has, and whether the architecture is known.
 func nvidiaFlops(d profile.Device, width int) (float64, bool) {
 	share := float64(width) / 8
 	sms, kHz := float64(d.NumSMs), float64(d.ClockRate)
@@ -94,7 +103,7 @@ func nvidiaFlops(d profile.Device, width int) (float64, bool) {
 		return 624e12 / share, true
 	case "89":
 		// NVIDIA Ada GPU Architecture whitepaper, GeForce RTX 4090: 330.3 TFLOPS FP8 with FP32 accumulation.
-		// A constant in Proton; other Ada boards are measured against the 4090.
+		// A constant in Proton, whatever the Ada board is.
 		return 330.3 * 1e12 / share, true
 	case "90":
 		// NVIDIA H100 datasheet, PCIe board: 114 SMs, 1755 MHz, 1513 TFLOPS FP8 dense, scaled to this board.

@@ -14,6 +14,8 @@ type Figures struct {
 	Rates map[string]Rates
 	// As has, by architecture, the types whose operands the units take as those of another type, with that type.
 	As map[string]map[string]string
+	// Halved reports whether a board runs operands of a type at half of the rate of its architecture; nil: none does.
+	Halved func(d profile.Device, dtype string) bool
 	// Complete fills in the facts that a profile lacks of a board that it names.
 	Complete func(d *profile.Device)
 	// Bandwidth is the peak of the device's memory in byte/s; 0 where the profile lacks a fact, and whether the architecture is known.

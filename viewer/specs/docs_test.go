@@ -39,7 +39,7 @@ func amdTable() string {
 
 // typeTable has the types whose peaks do not follow from the width.
 func typeTable(t *testing.T) string {
-	types := []string{"fp4", "tf32", "fp32", "fp64", "fp64-vector"}
+	types := []string{"fp4", "int8", "tf32", "fp32", "fp64", "fp64-vector"}
 	var b strings.Builder
 	fmt.Fprintf(&b, "| board | %s |\n|---%s|\n", strings.Join(types, " | "), strings.Repeat("|---", len(types)))
 	for _, board := range boards {
@@ -62,7 +62,7 @@ func peakTable(t *testing.T) string {
 	for _, board := range boards {
 		fmt.Fprintf(&b, "| %s | sm_%s |", board.name, board.d.Arch)
 		for _, w := range Widths {
-			peak, err := ProtonFlops(board.d, w)
+			peak, err := Peak(board.d, OfWidth(w))
 			if err != nil {
 				t.Fatal(err)
 			}

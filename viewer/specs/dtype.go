@@ -75,6 +75,15 @@ func Peak(d profile.Device, dtype string) (float64, error) {
 		return byWidth(v, d, Bits(dtype))
 	}
 	dtype = taken(v.As[peaks.Architecture(d)], rates, dtype)
+	peak, err := full(v, d, rates, dtype)
+	if v.Halved != nil && v.Halved(d, dtype) {
+		peak /= 2
+	}
+	return peak, err
+}
+
+// full is the peak of a device that runs operands of a type at the rate of its architecture.
+func full(v *peaks.Figures, d profile.Device, rates peaks.Rates, dtype string) (float64, error) {
 	rate, found := rates[dtype]
 	if !found {
 		peak, err := byWidth(v, d, Bits(dtype))

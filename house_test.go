@@ -265,8 +265,10 @@ var vendorSpellingAllowed = []spellingException{
 	{"cmd/proton/internal/doctor/amd*.go", "they are the vendor's checks", nil},
 	{"cmd/proton/internal/doctor/vendors.go", "it lists the vendors", []string{"nvidia", "amd"}},
 	{"cmd/proton/internal/doctor/doctor.go", "a field of the report in JSON", []string{"`json:\"libcupti\"`"}},
-	{"cmd/proton/internal/replay/replay.go", "captures are of CUPTI only",
-		[]string{`"libcupti.so"`, `"replaying what %s did on %s (CUPTI %d, CUDA %d.%d); no GPU is used"`}},
+	{"cmd/proton/internal/replay/nvidia.go", "it is the vendor's stub", nil},
+	{"cmd/proton/internal/replay/amd.go", "it is the vendor's stub", nil},
+	{"cmd/proton/internal/replay/vendors.go", "it lists the vendors", []string{"NVIDIA", "AMD", "nvidia", "amd"}},
+	{"internal/capture/capture.go", "captures that name no backend are from before there was a second one", []string{`"cupti"`}},
 }
 
 // TestSharedRoomsNameNoVendor looks at identifiers, string literals and file names of what is not a test.

@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 const struct hp_vendor_api *room_hp;
 static _Atomic uint32_t wanted;     // a bit for each enum hip_what that is reported
@@ -32,12 +31,6 @@ static int exits_matter(void) { return __builtin_expect(atomic_load_explicit(roo
 uint64_t room_inside(void) { return self.correlation; }
 int room_listens(void) { return says(atomic_load_explicit(&wanted, memory_order_relaxed), HIP_LAUNCH); }
 int room_wants(const struct hip_call *call) { return says(atomic_load_explicit(&wanted, memory_order_relaxed), (enum hip_what)call->what); }
-
-static uint64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_REALTIME, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 // ---- the device and the stream of a call ----
 
@@ -110,7 +103,7 @@ RARE static void other_enters(const struct hip_call *call, uint64_t correlation,
   case HIP_WAIT:
     seen();
     room_hp->work(correlation);
-    self.since = now();
+    self.since = room_hp->now();
     return;
   case HIP_END_CAPTURE: self.captured = hip_capture_of(a->stream, &self.capture); return;
   case HIP_GRAPH_DESTROY: graph_destroyed(a->first); return; // before another graph can have the handle
@@ -162,7 +155,7 @@ RARE static void other_exits(const struct hip_call *call, uint64_t correlation, 
     return;
   case HIP_SET_DEVICE: self.device = -1; return;
   case HIP_WAIT: {
-    uint64_t end = now();
+    uint64_t end = room_hp->now();
     room_hp->waited(correlation, room_wait_name(call), (uint16_t)self.device, self.since, end > self.since ? end - self.since : 0);
     break;
   }

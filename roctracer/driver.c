@@ -1,7 +1,7 @@
 // The libamdhip64 that the program has loaded. Nothing here loads one: it would be another than the program's.
 #define _GNU_SOURCE
 #include "abi_hip.h"
-#include "room.h"
+#include "record.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -28,6 +28,7 @@ static void fill(void *library) {
     void *f = dlsym(library, functions[i].name);
     memcpy(functions[i].to, &f, sizeof f);
   }
+  record_driver();
 }
 
 int hip_find(void) {
@@ -141,6 +142,7 @@ int hip_describe(int device, struct hip_device *out) {
     snprintf(out->arch, sizeof out->arch, "%.255s", properties + PROP_ARCH);
     out->clock_khz = number_at(properties, PROP_CLOCK), out->memory_clock_khz = number_at(properties, PROP_MEMORY_CLOCK);
     out->bus_width = number_at(properties, PROP_BUS), out->units = number_at(properties, PROP_UNITS), out->warp = number_at(properties, PROP_WARP);
+    memcpy(&out->memory, properties + PROP_MEMORY, sizeof out->memory);
   } else {
     known = describe_old(device, out);
   }

@@ -1,6 +1,7 @@
 // The legacy provider: callbacks of libroctracer64 for calls of HIP, and its records.
 #define _GNU_SOURCE
 #include "legacy.h"
+#include "record.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ const char *legacy_load(const char *path, int *missing_symbol) {
   ROCTRACER_FUNCTIONS(F)
 #undef F
   roctracer = t;
+  if (room_recorder) record_library((uint32_t)legacy_version(), loaded_library("libroctracer64.so")), record_legacy(&roctracer);
   return NULL;
 }
 

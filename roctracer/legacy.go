@@ -24,7 +24,9 @@ type legacy struct {
 }
 
 // NewLegacy returns a collector on libroctracer64.
-func NewLegacy(opts Options) *Collector { return &Collector{provider: &legacy{opts: opts}} }
+func NewLegacy(opts Options) *Collector {
+	return &Collector{name: "roctracer", provider: &legacy{opts: opts}}
+}
 
 // HIPLoaded reports whether the program has loaded HIP.
 func HIPLoaded() bool { return C.hip_find() != 0 }

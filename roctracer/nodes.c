@@ -1,6 +1,7 @@
 // Which GPU a record of roctracer is of: it has the number of the node in the topology of the kernel's driver, and HIP numbers the
 // GPUs that the program may see.
 #include "legacy.h"
+#include "record.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ static int read_node(int number, struct place *out) {
     if (!strcmp(name, "domain")) out->domain = value;
   }
   fclose(file);
+  record_node(&(struct record_node){.number = (uint64_t)number, .gpu = (uint64_t)out->gpu, .domain = out->domain, .location = out->location});
   return 1;
 }
 

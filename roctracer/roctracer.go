@@ -5,7 +5,7 @@
 package roctracer
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -fvisibility=hidden
+#cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -I${SRCDIR}/../internal/capture/recorder -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -fvisibility=hidden
 #cgo LDFLAGS: -ldl -lpthread
 #include <stdlib.h>
 #include "room.h"
@@ -46,6 +46,7 @@ type provider interface {
 type Collector struct {
 	provider
 	sampler        *sampler // nil without sampling
+	name           string   // of its backend
 	attached       bool
 	records, calls record.Kinds // as passed to Listen
 }
@@ -60,6 +61,7 @@ func (c *Collector) Attach(early bool) error {
 	}
 	C.room_use_hotpath((*C.struct_hp_vendor_api)(hotpath.VendorAPI()))
 	C.ranges_want(boolint(settings.NVTX.On(environ.Get)))
+	recordAs(c.name)
 	err := c.attach(early)
 	var part *incomplete
 	c.attached = err == nil || errors.As(err, &part)

@@ -126,7 +126,7 @@ extern __thread int room_own_call __attribute__((tls_model("initial-exec")));
 
 struct hip_device {
   char name[256], arch[256];
-  int64_t clock_khz, memory_clock_khz, bus_width, units, warp;
+  int64_t clock_khz, memory_clock_khz, bus_width, units, warp, memory; // memory in bytes
 };
 int hip_describe(int device, struct hip_device *out); // 0 when nothing is known
 

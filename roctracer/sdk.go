@@ -30,7 +30,7 @@ func NewSDK(opts Options) *Collector {
 	if opts.Sampling.Mode != record.NoSampling {
 		s.sampler = newSampler(opts.Sampling)
 	}
-	return &Collector{provider: s, sampler: s.sampler}
+	return &Collector{name: "rocprofiler", provider: s, sampler: s.sampler}
 }
 
 // ready is always true: HIP hands out its functions when it starts, so the library must be there before.

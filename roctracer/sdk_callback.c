@@ -1,5 +1,6 @@
 // The library's callbacks on threads of the program: a launch costs a look-up by its number and the room's call. No lock, no
 // allocation, no Go.
+#include "record.h"
 #include "sdk.h"
 
 #include <string.h>
@@ -38,6 +39,7 @@ void sdk_hip_seen(void) {
   if (atomic_load_explicit(&seen, memory_order_acquire)) return;
   hip_find();
   ranges_listen(); // torch loads libroctx64 before it uses HIP
+  if (room_recorder) record_library(sdk_version(), sdk_path()); // now with the version of HIP
   sdk_number_gpus();
   atomic_store(&seen, 1);
 }

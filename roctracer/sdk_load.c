@@ -1,5 +1,6 @@
 // Opens librocprofiler-sdk.
 #define _GNU_SOURCE
+#include "record.h"
 #include "sdk.h"
 
 #include <dlfcn.h>
@@ -64,6 +65,7 @@ const char *sdk_open(const char *wanted, int *missing_function) {
   if (t.get_version(&major, &minor, &patch)) major = minor = patch = 0;
   version = 10000 * major + 100 * minor + patch;
   sdk = t;
+  if (room_recorder) record_library(version, path), record_sdk(&sdk);
   return NULL;
 }
 

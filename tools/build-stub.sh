@@ -6,7 +6,7 @@
 #   proton-replay
 #   stub/hip/libamdhip64.so.6, libroctracer64.so.4, librocprofiler-sdk.so.1   HIP 6, roctracer 4.1 and rocprofiler-sdk 1.2.1
 #   stub/hip/libroctx64.so.4                 4.1
-#   stub/hip/fake-program                    a program for the fake HIP
+#   stub/hip/fake-program, fake-training     programs for the fake HIP
 #   stub/hip-6.4/librocprofiler-sdk.so.0     0.6.0
 set -eu
 cd "$(dirname "$0")/.."
@@ -34,11 +34,13 @@ library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${t
 "$cc" "${flags[@]}" -o "$out/fake-program" $s/program.c -L"$out" -l:libcuda.so.1 -Wl,-rpath,'$ORIGIN' -pthread -ldl
 
 r=roctracer/stub
+replay=(roctracer/hip_calls.c $p/{reader,map,player,program}.c)
 mkdir -p "$out/hip"
-library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,common}.c
-library "$out/hip/libroctracer64.so.4" -Wl,-soname,libroctracer64.so.4 $r/{roctracer,common}.c
+library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,replay,common}.c "${replay[@]}"
+library "$out/hip/libroctracer64.so.4" -Wl,-soname,libroctracer64.so.4 $r/{roctracer,common}.c roctracer/hip_calls.c
 library "$out/hip/libroctx64.so.4" -Wl,-soname,libroctx64.so.4 $r/roctx.c
 "$cc" "${flags[@]}" -o "$out/hip/fake-program" $r/program.c -L"$out/hip" -l:libamdhip64.so.6 -Wl,-rpath,'$ORIGIN' -pthread -ldl
-library "$out/hip/librocprofiler-sdk.so.1" -Wl,-soname,librocprofiler-sdk.so.1 $r/{sdk,common}.c
+"$cc" "${flags[@]}" -o "$out/hip/fake-training" $r/training.c -L"$out/hip" -l:libamdhip64.so.6 -Wl,-rpath,'$ORIGIN' -pthread -ldl
+library "$out/hip/librocprofiler-sdk.so.1" -Wl,-soname,librocprofiler-sdk.so.1 $r/{sdk,common}.c roctracer/hip_calls.c
 mkdir -p "$out/hip-6.4"
-library "$out/hip-6.4/librocprofiler-sdk.so.0" -DSTUB_LAYOUT_A -Wl,-soname,librocprofiler-sdk.so.0 $r/{sdk,common}.c
+library "$out/hip-6.4/librocprofiler-sdk.so.0" -DSTUB_LAYOUT_A -Wl,-soname,librocprofiler-sdk.so.0 $r/{sdk,common}.c roctracer/hip_calls.c

@@ -6,7 +6,7 @@
 // (PROTON_RUN_CONFIG), or START, the JSON parameters of the control call of that name.
 //
 // Environment: PROTON_LIB names libproton.so, PROTON_CUPTI_PATH the fake libcupti, PROTON_STUB_CAPTURE the
-// capture again, for the fake libcuda.
+// capture again, for the fake driver. Of a capture from an AMD GPU, PROTON_STUB_PLAYER names the fake libamdhip64.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -96,13 +96,14 @@ static int load_driver(const char *cupti) {
 }
 
 int main(int argc, char **argv) {
-  const char *cupti = getenv("PROTON_CUPTI_PATH");
+  const char *cupti = getenv("PROTON_CUPTI_PATH"), *player = getenv("PROTON_STUB_PLAYER");
   if (argc < 2 || argc > 3) return fail("start", "usage: proton-replay CAPTURE [START]; proton run --backend replay CAPTURE does it for you"), 2;
   start_params = argc == 3 ? argv[2] : NULL;
   unsetenv("CUDA_INJECTION64_PATH"); // the session begins when the capture says so, not when the driver starts
-  if (load_driver(cupti)) return 1;
+  void *stub = player ? library(player, RTLD_NOW | RTLD_GLOBAL) : NULL;
+  if (player ? !stub : load_driver(cupti)) return 1;
   void *proton = library(getenv("PROTON_LIB"), RTLD_NOW | RTLD_LOCAL);
-  void *stub = library(cupti, RTLD_NOW | RTLD_LOCAL);
+  if (!stub) stub = library(cupti, RTLD_NOW | RTLD_LOCAL);
   if (!proton || !stub || symbol(&call, proton, "proton_call") || symbol(&start, proton, "proton_start") ||
       symbol(&hotpath, proton, "proton_hotpath") || symbol(&replay, stub, "stub_replay"))
     return 1;

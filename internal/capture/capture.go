@@ -1,6 +1,6 @@
-// Package capture reads recordings of profiled runs (PROTON_RECORD): what CUPTI reported to the profiler and what
+// Package capture reads recordings of profiled runs (PROTON_RECORD): what a vendor's library reported to the profiler and what
 // the program did, in the order in which it happened. docs/formats.md has the format field by field;
-// recorder writes it, and player and cupti/stub play it.
+// recorder writes it; player, cupti/stub and roctracer/stub play it.
 //
 // It reads a file, compressed or not, into the machine that the recording was made on and a list of events. The replay checks and
 // unpacks files with it.
@@ -44,6 +44,9 @@ const (
 	Cubin      Type = 9
 	Reasons    Type = 10
 	Samples    Type = 11
+	Request    Type = 12
+	NodeOf     Type = 13
+	Variable   Type = 14
 	ScopeEnter Type = 16
 	ScopeExit  Type = 17
 	StateEnter Type = 18
@@ -70,12 +73,22 @@ type Event struct {
 
 // Machine is where and with what a capture was made.
 type Machine struct {
-	CUPTI    uint32 // as cuptiGetVersion counts
-	Driver   int    // 13000 is CUDA 13.0
-	Library  string // path of libcupti
+	Backend  string // the first name of the one that collected
+	Tracer   uint32 // version of the library that it used, as cuptiGetVersion and rocprofiler_get_version count; of roctracer 401 is 4.1
+	Driver   int    // 13000 is CUDA 13.0; 60342133 is HIP 6.3
+	Library  string // path of the library that it used
 	Recorded time.Time
 	Arch     string // as uname -m
 	Devices  []GPU
+	Nodes    []Node // AMD: of the kernel driver's topology
+}
+
+// Node is a CPU or GPU as the kernel driver of AMD numbers them.
+type Node struct {
+	Number   int
+	GPU      bool
+	Domain   uint64 // of PCI
+	Location uint64 // on PCI: bus, device and function
 }
 
 // GPU is one device of the machine. Clocks are in kHz, the bus width in bits.
@@ -84,6 +97,8 @@ type GPU struct {
 	Name                                string
 	Major, Minor, SMs                   int
 	ClockRate, MemoryClockRate, BusBits int
+	Arch                                string // AMD: as "gfx942:sramecc+:xnack-"
+	Memory                              uint64 // AMD: bytes
 }
 
 // Capture is a recording.
@@ -141,7 +156,7 @@ func Read(r io.Reader) (*Capture, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: it does not begin as one; make one by running the program with PROTON_RECORD=FILE", ErrNotCapture)
 	}
-	c := &Capture{Strings: []string{""}}
+	c := &Capture{Machine: Machine{Backend: noBackend}, Strings: []string{""}}
 	if err := c.readEvents(rest); err != nil {
 		return nil, err
 	}
@@ -175,17 +190,30 @@ func (c *Capture) readEvents(rest []byte) error {
 			c.readMachine(e)
 		case Device:
 			c.readDevice(e)
+		case NodeOf:
+			c.readNode(e)
 		}
 		c.Events = append(c.Events, e)
 	}
 	return nil
 }
 
+// noBackend is the backend of captures that name none.
+const noBackend = "cupti"
+
+// readMachine takes the first of the events that a program writes each time it attaches. AMD's driver may be loaded later.
 func (c *Capture) readMachine(e Event) {
 	in := cursor{rest: e.Payload}
-	m := Machine{CUPTI: uint32(in.number()), Driver: int(in.number()), Library: c.text(in.number()), Devices: c.Machine.Devices}
+	m := c.Machine
+	m.Backend, m.Tracer, m.Driver, m.Library = noBackend, uint32(in.number()), int(in.number()), c.text(in.number())
 	m.Recorded, m.Arch = time.Unix(int64(in.number()), 0).UTC(), c.text(in.number())
-	if !in.short && c.Machine.CUPTI == 0 { // a program that attaches again reports it again
+	if in.short {
+		return
+	}
+	if len(in.rest) > 0 {
+		m.Backend = c.text(in.number())
+	}
+	if c.Machine.Tracer == 0 || c.Machine.Driver == 0 {
 		c.Machine = m
 	}
 }
@@ -196,8 +224,20 @@ func (c *Capture) readDevice(e Event) {
 	for _, figure := range []*int{&d.Major, &d.Minor, &d.SMs, &d.ClockRate, &d.MemoryClockRate, &d.BusBits} {
 		*figure = int(in.number())
 	}
-	if !in.short {
-		c.Machine.Devices = append(c.Machine.Devices, d)
+	if in.short {
+		return
+	}
+	if len(in.rest) > 0 {
+		d.Arch, d.Memory = c.text(in.number()), in.number()
+	}
+	c.Machine.Devices = append(c.Machine.Devices, d)
+}
+
+func (c *Capture) readNode(e Event) {
+	in := cursor{rest: e.Payload}
+	n := Node{Number: int(in.number()), GPU: in.number() != 0, Domain: in.number(), Location: in.number()}
+	if !in.short && n.Number >= 0 && n.Number < 256 {
+		c.Machine.Nodes = append(c.Machine.Nodes, n)
 	}
 }
 

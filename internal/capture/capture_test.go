@@ -107,7 +107,7 @@ func TestRealCaptures(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if m := c.Machine; !c.Whole || len(m.Devices) == 0 || !strings.HasPrefix(m.Devices[0].Name, "NVIDIA") || m.CUPTI < 18 || m.Driver < 11000 {
+		if m := c.Machine; !c.Whole || len(m.Devices) == 0 || !strings.HasPrefix(m.Devices[0].Name, "NVIDIA") || m.Backend != "cupti" || m.Tracer < 18 || m.Driver < 11000 {
 			t.Errorf("%s: whole %v, %+v", file, c.Whole, m)
 		}
 		text := c.dump()

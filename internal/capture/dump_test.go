@@ -46,11 +46,14 @@ func (d *dumper) event(e Event) {
 }
 
 func (d *dumper) describe(t Type, in *cursor) string {
+	if t < ScopeEnter && d.capture.Machine.Backend != noBackend {
+		return fmt.Sprintf("event %d of %s, %d bytes", t, d.capture.Machine.Backend, len(in.rest))
+	}
 	str := func() string { return fmt.Sprintf("%q", d.capture.text(in.number())) }
 	switch t {
 	case MachineOf:
 		m := d.capture.Machine
-		return fmt.Sprintf("machine: CUPTI %d, CUDA %d.%d, %s, %s", m.CUPTI, m.Driver/1000, m.Driver%1000/10, m.Arch, m.Recorded.Format("2006-01-02"))
+		return fmt.Sprintf("machine: CUPTI %d, CUDA %d.%d, %s, %s", m.Tracer, m.Driver/1000, m.Driver%1000/10, m.Arch, m.Recorded.Format("2006-01-02"))
 	case Device:
 		return fmt.Sprintf("device %d: %s, compute capability %d.%d, %d SMs", in.number(), str(), in.number(), in.number(), in.number())
 	case Callback:

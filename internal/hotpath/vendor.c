@@ -51,6 +51,7 @@ static const struct hp_vendor_api table = {
     .call = hp_call,
     .launched = hp_launched,
     .waited = hp_waited,
+    .now = hp_now,
     .exits_matter = &hp_g.watch,
     .capture = hp_capture,
     .capturing = hp_capturing,

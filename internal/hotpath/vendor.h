@@ -55,6 +55,7 @@ struct hp_vendor_api {
   // At EXIT of a call that waited for the GPU, if the library has no records of waits and Listen was asked for them: the name of
   // the activity, the ordinal of the device, and when the wait began, in ns of CLOCK_REALTIME.
   void (*waited)(uint64_t correlation, uint32_t name, uint16_t device, uint64_t start, uint64_t nanos);
+  uint64_t (*now)(void); // CLOCK_REALTIME; in a replay, the time of the event that is played
   const _Atomic uint32_t *exits_matter; // some stream is being captured, or some session wants a timeline
 
   // Graphs. capture: +1 when the capture of a stream begins, -1 when it ended. Ids of nodes are unique in the process. If a library

@@ -1,6 +1,7 @@
 // The fake libamdhip64: devices, modules, streams, launches, copies, captures and graphs. Work is done when the call returns; a
 // kernel takes a microsecond. Functions that a profiler does not look at are not reported.
 #define _GNU_SOURCE
+#include "replay.h"
 #include "stub.h"
 
 #include <dlfcn.h>
@@ -55,6 +56,9 @@ static void hip_starts(void) {
   pthread_once(&once, start);
 }
 
+void replay_start_hip(void) { hip_starts(); }
+void replay_tell(const struct stub_said *said) { TELL(said, said); }
+
 // ---- calls ----
 
 struct call { struct stub_call said; uint64_t numbers[LISTENERS]; int listeners; };
@@ -66,13 +70,13 @@ static void begin(struct call *c, const char *name, int count, const uint64_t *a
   for (int i = 0; i < count && i < WORDS; i++) c->said.arguments[i] = arguments[i];
   c->listeners = atomic_load(&listener_count);
   for (int i = 0; i < c->listeners; i++)
-    if (listeners[i]->enter) c->numbers[i] = listeners[i]->enter(&c->said);
+    if (listeners[i]->enter && !replay_capture()) c->numbers[i] = listeners[i]->enter(&c->said);
 }
 
 static int end(struct call *c, int result) {
   c->said.result = result;
   for (int i = c->listeners; i-- > 0;)
-    if (listeners[i]->exit) listeners[i]->exit(&c->said, c->numbers[i]);
+    if (listeners[i]->exit && !replay_capture()) listeners[i]->exit(&c->said, c->numbers[i]);
   return result;
 }
 
@@ -104,7 +108,7 @@ STUB_EXPORT int hipRuntimeGetVersion(int *version) {
 }
 
 static __thread int current;
-static int devices(void) { return (int)stub_number("PROTON_STUB_DEVICES", 1); }
+static int devices(void) { return replay_capture() ? replay_devices() : (int)stub_number("PROTON_STUB_DEVICES", 1); }
 
 STUB_EXPORT int hipInit(unsigned flags) {
   (void)flags;
@@ -122,37 +126,53 @@ STUB_EXPORT int hipSetDevice(int device) {
   END(OK);
 }
 
+void replay_set_device(int device) { current = device; }
+
 static void put(char *properties, int at, int value) { memcpy(properties + at, &value, sizeof value); }
+
+// A device as it was recorded, otherwise an MI300X; device i is on bus 0xc0 + i. 0: there is none of that number.
+static int describe(int device, struct replay_device *out) {
+  static __thread char place[16];
+  if (device < 0 || device >= devices()) return 0;
+  if (replay_capture() && replay_device(device, out)) return 1;
+  snprintf(place, sizeof place, "0000:%02x:00.0", (0xc0 + device) & 0xff);
+  *out = (struct replay_device){"AMD Instinct MI300X", "gfx942:sramecc+:xnack-", place, 304, 2100000, 1300000, 8192, 192ull << 30, 64};
+  return 1;
+}
 
 // Members of hipDeviceProp_tR0600 by their offsets in HIP 6.
 STUB_EXPORT int hipGetDevicePropertiesR0600(void *properties, int device) {
   char *p = properties;
-  if (device < 0 || device >= devices()) return INVALID_DEVICE;
+  struct replay_device d;
+  if (!describe(device, &d)) return INVALID_DEVICE;
   memset(p, 0, 1472);
-  strcpy(p + 0, "AMD Instinct MI300X");
+  snprintf(p + 0, 256, "%s", d.name);
   memset(p + 256, 0x40 + device, 16);
-  put(p, 308, 64), put(p, 348, 2100000), put(p, 388, 304), put(p, 608, 1300000), put(p, 612, 8192);
-  strcpy(p + 1160, "gfx942:sramecc+:xnack-");
+  memcpy(p + 288, &d.memory, sizeof d.memory);
+  put(p, 308, (int)d.warp), put(p, 348, (int)d.clock), put(p, 388, (int)d.units), put(p, 608, (int)d.memory_clock), put(p, 612, (int)d.bus);
+  snprintf(p + 1160, 256, "%s", d.arch);
   return stub_result("hipGetDevicePropertiesR0600");
 }
 
 STUB_EXPORT int hipDeviceGetName(char *name, int length, int device) {
-  return device < 0 || device >= devices() ? INVALID_DEVICE : (snprintf(name, (size_t)length, "AMD Instinct MI300X"), OK);
+  struct replay_device d;
+  return describe(device, &d) ? (snprintf(name, (size_t)length, "%s", d.name), OK) : INVALID_DEVICE;
 }
 
-// Device i is on bus 0xc0 + i.
 STUB_EXPORT int hipDeviceGetPCIBusId(char *text, int length, int device) {
-  return device < 0 || device >= devices() ? INVALID_DEVICE : (snprintf(text, (size_t)length, "0000:%02x:00.0", 0xc0 + device), OK);
+  struct replay_device d;
+  return describe(device, &d) ? (snprintf(text, (size_t)length, "%s", d.place), OK) : INVALID_DEVICE;
 }
 
 STUB_EXPORT int hipDeviceGetAttribute(int *value, int attribute, int device) {
-  if (device < 0 || device >= devices()) return INVALID_DEVICE;
+  struct replay_device d;
+  if (!describe(device, &d)) return INVALID_DEVICE;
   switch (attribute) {
-  case 5: *value = 2100000; return OK;
-  case 59: *value = 8192; return OK;
-  case 60: *value = 1300000; return OK;
-  case 63: *value = 304; return OK;
-  case 87: *value = 64; return OK;
+  case 5: *value = (int)d.clock; return OK;
+  case 59: *value = (int)d.bus; return OK;
+  case 60: *value = (int)d.memory_clock; return OK;
+  case 63: *value = (int)d.units; return OK;
+  case 87: *value = (int)d.warp; return OK;
   }
   return INVALID_VALUE;
 }
@@ -232,10 +252,14 @@ STUB_EXPORT void stub_register_host_function(const void *function, const char *n
   pthread_mutex_unlock(&lock);
 }
 
-STUB_EXPORT const char *hipKernelNameRef(const void *function) { return function ? ((const struct function *)function)->name : NULL; }
+STUB_EXPORT const char *hipKernelNameRef(const void *function) {
+  if (replay_capture()) return replay_kernel_name(function);
+  return function ? ((const struct function *)function)->name : NULL;
+}
 
 STUB_EXPORT const char *hipKernelNameRefByPtr(const void *function, void *stream) {
   (void)stream;
+  if (replay_capture()) return replay_kernel_name(function);
   pthread_mutex_lock(&lock);
   struct host *h = hosts;
   while (h && h->function != function) h = h->next;
@@ -249,7 +273,7 @@ STUB_EXPORT const char *hipKernelNameRefByPtr(const void *function, void *stream
 struct node { struct stub_work work; char name[256]; };
 struct graph { struct node *nodes; int count, capacity; };
 struct capture { uint64_t number; struct graph *graph; int streams; };
-struct stream { int device; uint64_t queue; struct capture *capture; };
+struct stream { int device; uint64_t queue, busy; struct capture *capture; }; // busy: until when its last work takes
 struct event { struct stream *of; };
 static struct stream null_stream;
 
@@ -278,8 +302,14 @@ STUB_EXPORT int hipStreamWaitEvent(void *stream, void *event, unsigned flags) {
   return OK;
 }
 
+static uint64_t gpu_busy; // until when its last work takes
+
 STUB_EXPORT int hipDeviceSynchronize(void) {
   BEGIN(0);
+  pthread_mutex_lock(&lock);
+  uint64_t until = gpu_busy;
+  pthread_mutex_unlock(&lock);
+  for (uint64_t now = boot_time(); now < until; now = boot_time()) nanosleep(&(struct timespec){.tv_nsec = (long)((until - now) % 1000000000)}, NULL);
   END(devices() ? OK : NO_DEVICE);
 }
 STUB_EXPORT int hipStreamSynchronize(void *stream) {
@@ -322,12 +352,14 @@ static struct capture *capture_of(void *stream) {
 }
 
 STUB_EXPORT int hipStreamGetCaptureInfo(void *stream, int *status, unsigned long long *number) {
+  if (replay_capture()) return replay_stream(stream, status, number);
   struct capture *c = capture_of(stream);
   *status = c != NULL;
   if (c && number) *number = c->number;
   return stub_result("hipStreamGetCaptureInfo");
 }
 STUB_EXPORT int hipStreamIsCapturing(void *stream, int *status) {
+  if (replay_capture()) return replay_stream(stream, status, NULL);
   return *status = capture_of(stream) != NULL, stub_result("hipStreamIsCapturing");
 }
 
@@ -370,12 +402,31 @@ STUB_EXPORT int hipGraphExecDestroy(void *exec) {
   END(OK);
 }
 
+// The work of a stream runs one after the other.
+static void take_turn(struct stream *s, struct stub_work *work, uint64_t nanoseconds) {
+  uint64_t now = boot_time();
+  pthread_mutex_lock(&lock);
+  work->start = s->busy > now ? s->busy : now;
+  work->end = s->busy = work->start + nanoseconds;
+  if (s->busy > gpu_busy) gpu_busy = s->busy;
+  pthread_mutex_unlock(&lock);
+}
+
+static __thread uint64_t next_takes;
+STUB_EXPORT void stub_next_takes(uint64_t nanoseconds) { next_takes = nanoseconds; }
+
+static uint64_t duration(void) {
+  uint64_t wanted = next_takes ? next_takes : NANOS;
+  return next_takes = 0, wanted;
+}
+
 STUB_EXPORT int hipGraphLaunch(void *exec, void *stream) {
   BEGIN(W(exec), W(stream));
   struct graph *g = exec;
   for (int i = 0; i < g->count; i++) {
     struct stub_work work = g->nodes[i].work;
-    work.name = g->nodes[i].name, work.start = boot_time(), work.end = work.start + NANOS, work.in_graph = 1;
+    work.name = g->nodes[i].name, work.in_graph = 1;
+    take_turn(stream_at(stream), &work, work.end);
     work.device = stream_at(stream) == &null_stream ? current : stream_at(stream)->device;
     ran(&call, &work);
   }
@@ -390,10 +441,11 @@ static void do_work(const struct call *c, void *stream, struct stub_work work) {
   work.device = s == &null_stream ? current : s->device;
   work.queue = s->queue;
   if (capture) {
+    work.end = duration();
     add_node(capture->graph, &work);
     return;
   }
-  work.start = boot_time(), work.end = work.start + NANOS;
+  take_turn(s, &work, duration());
   ran(c, &work);
 }
 

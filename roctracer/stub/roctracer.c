@@ -1,6 +1,7 @@
 // The fake libroctracer64, version 4.1. It keeps what roctracer's source and measurements show: HIP is looked for once in a process,
 // an operation has one callback, there is one default pool, a call without a callback has no correlation id, and a kernel's name
-// dies with the buffer that its record was in. Numbers and offsets are its own, so that a wrong one of the room is seen.
+// dies with the buffer that its record was in. Numbers and offsets are its own, so that a wrong one of the room is seen; a replay takes the
+// room's, because a capture has what the room read.
 //
 // PROTON_STUB_SCRIPT:
 //   ids from N             correlation ids begin after N
@@ -11,6 +12,7 @@
 //   reversed               the records of a buffer are in reverse order
 //   torn                   a buffer ends in the middle of a record
 #define _GNU_SOURCE
+#include "replay.h"
 #include "stub.h"
 
 #include <dlfcn.h>
@@ -55,6 +57,11 @@ static const struct known {
 #undef P
 };
 enum { KNOWN = sizeof known / sizeof *known, OPS = 450, DATA = 1520 };
+
+static int replaying(void) {
+  const char *capture = getenv("PROTON_STUB_CAPTURE");
+  return capture && *capture;
+}
 
 static const struct known *named(const char *name) {
   for (size_t i = 0; i < KNOWN; i++)
@@ -127,13 +134,18 @@ static uint32_t kind_of(const struct stub_work *w) {
   }
 }
 
+// Waits for a place in the pool, and returns the next; -1: the pool is closed. Called with the lock held.
+static int take_place(void) {
+  while (pool.open && (pool.filled == MOST || pool.delivering)) ask_for_delivery();
+  return pool.open ? pool.filled++ : -1;
+}
+
 static void write_record(const struct stub_work *w, uint64_t correlation) {
   pthread_mutex_lock(&pool.lock);
-  while (pool.open && (pool.filled == MOST || pool.delivering)) ask_for_delivery();
-  if (pool.open) {
-    char *r = pool.records[pool.filled], *name = pool.names[pool.filled];
+  int at = take_place();
+  if (at >= 0) {
+    char *r = pool.records[at], *name = pool.names[at];
     int backwards = stub_named(stub_order("backwards"), w->name);
-    pool.filled++;
     memset(r, 0, RECORD);
     strncpy(name, w->name ? w->name : "", NAME - 4);
     if (w->name) strcat(name, ".kd");
@@ -144,6 +156,42 @@ static void write_record(const struct stub_work *w, uint64_t correlation) {
     put32(r + 40, (uint32_t)(FIRST_NODE + w->device)), put64(r + 48, w->queue);
     put64(r + 56, w->kind == STUB_KERNEL ? (uint64_t)(uintptr_t)name : w->bytes);
   }
+  pthread_mutex_unlock(&pool.lock);
+}
+
+// ---- replays: operations have the numbers of hip_calls ----
+
+static void say_call(const struct stub_said *s) {
+  const struct hip_offsets *at = &hip_calls[s->call].legacy;
+  call_fn *f = atomic_load(&callbacks[s->call].function);
+  char data[DATA] = {0};
+  put64(data, s->correlation), put32(data + 8, (uint32_t)s->exited);
+  if (at->first) put64(data + at->first, (uint64_t)(uintptr_t)s->arguments.first);
+  if (at->second) put64(data + at->second, (uint64_t)(uintptr_t)s->arguments.second);
+  if (at->stream) put64(data + at->stream, (uint64_t)(uintptr_t)s->arguments.stream);
+  if (f) f(HIP_API, s->call, data, callbacks[s->call].argument);
+}
+
+static void say_record(const struct stub_record *s) {
+  int on = s->operation > BARRIER || atomic_load(&activities[s->operation]);
+  pthread_mutex_lock(&pool.lock);
+  int at = on ? take_place() : -1;
+  if (at >= 0) {
+    char *r = pool.records[at];
+    memset(r, 0, RECORD);
+    put32(r, (uint32_t)s->category), put32(r + 4, (uint32_t)s->kind), put32(r + 8, (uint32_t)s->operation);
+    put64(r + 16, s->correlation), put64(r + 24, s->begin), put64(r + 32, s->end), put32(r + 40, (uint32_t)s->device), put64(r + 48, s->queue);
+    put64(r + 56, s->operation == DISPATCH ? (uint64_t)(uintptr_t)s->name : s->bytes);
+  }
+  pthread_mutex_unlock(&pool.lock);
+}
+
+static void on_said(const struct stub_said *s) {
+  if (s->what == SAID_CALL) say_call(s);
+  if (s->what == SAID_RECORD) say_record(&s->record);
+  if (s->what != SAID_BUFFER_ENDS) return;
+  pthread_mutex_lock(&pool.lock);
+  if (pool.open) ask_for_delivery();
   pthread_mutex_unlock(&pool.lock);
 }
 
@@ -188,7 +236,7 @@ static void on_work(const struct stub_work *work, uint64_t id) {
 
 // HIP is looked for once: what is loaded later is never heard.
 static void find_hip(void) {
-  static const struct stub_listener listener = {.enter = on_enter, .exit = on_exit_of, .work = on_work};
+  static const struct stub_listener listener = {.enter = on_enter, .exit = on_exit_of, .work = on_work, .said = on_said};
   void *library = dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
   stub_listen_fn *listen = NULL;
   if (library) *(void **)&listen = dlsym(library, "stub_listen");
@@ -211,11 +259,12 @@ STUB_EXPORT uint32_t roctracer_version_minor(void) { return 1; }
 STUB_EXPORT int roctracer_op_code(uint32_t domain, const char *name, uint32_t *op, uint32_t *kind) {
   START("op_code");
   if (domain != HIP_API) return BAD_DOMAIN;
-  const struct known *k = named(name);
-  if (!k) return BAD_ARGUMENT;
-  *op = k->op;
   if (kind) *kind = 0;
-  return 0;
+  const struct known *k = named(name);
+  if (!replaying() && k) return *op = k->op, 0;
+  for (unsigned i = 0; replaying() && i < hip_call_count; i++)
+    if (!strcmp(hip_calls[i].name, name)) return *op = i, 0;
+  return BAD_ARGUMENT;
 }
 
 STUB_EXPORT int roctracer_set_properties(uint32_t domain, void *properties) {

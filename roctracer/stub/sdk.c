@@ -22,6 +22,7 @@
 //   samples KERNEL ADDRESS:REASON:COUNT... KERNEL ...  each dispatch of these kernels has these samples: sdk_sampling.c
 //   eager              samples are delivered before their kernel has ended
 #define _GNU_SOURCE
+#include "replay.h"
 #include "stub.h"
 
 #include <dlfcn.h>
@@ -73,12 +74,16 @@ static int context_count, buffer_count, threads;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards buffers, kernels and flushing
 static pthread_mutex_t registration = PTHREAD_MUTEX_INITIALIZER; // held while a tool's finalize runs
 static _Atomic int state; // -1: initialising; 1: done
-static int hip_started, loaded_late, finalized;
+static int started_hip, loaded_late, finalized;
 static struct configuration *tool;
 static struct client client;
 static _Atomic uint64_t ids, kernels_made;
 static __thread int in_callback, in_finalize;
 
+static int replaying(void) {
+  const char *capture = getenv("PROTON_STUB_CAPTURE");
+  return capture && *capture;
+}
 static uint32_t version(void) { return (uint32_t)stub_number("PROTON_STUB_SDK", NEWEST); }
 static uint64_t thread_id(void) { return (uint64_t)gettid(); }
 static int code(int status) { return version() < 500 && status > 13 ? status - 1 : status; }
@@ -112,7 +117,7 @@ static void fork_warning(void) { finalized = 1; } // the real one is undefined t
 API rocprofiler_force_configure(configure_fn *configure) {
   ENTRY(force_configure);
   int any_time = version() >= 10302;
-  if (atomic_load(&state) || (hip_started && !any_time)) return code(LOCKED);
+  if (atomic_load(&state) || (started_hip && !any_time)) return code(LOCKED);
   void *hip = dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
   stub_listen_fn *listen = hip ? (stub_listen_fn *)dlsym(hip, "stub_listen") : NULL;
   loaded_late = listen && listen(&hears) && !any_time; // its dispatches cannot be seen any more
@@ -134,7 +139,7 @@ API rocprofiler_force_configure(configure_fn *configure) {
   return OK;
 }
 
-API rocprofiler_is_initialized(int *out) { return *out = hip_started && !atomic_load(&state) ? 1 : atomic_load(&state), OK; }
+API rocprofiler_is_initialized(int *out) { return *out = started_hip && !atomic_load(&state) ? 1 : atomic_load(&state), OK; }
 API rocprofiler_get_version(uint32_t *major, uint32_t *minor, uint32_t *patch) {
   ENTRY(get_version);
   return *major = version() / 10000, *minor = version() / 100 % 100, *patch = version() % 100, OK;
@@ -245,10 +250,31 @@ API rocprofiler_query_callback_tracing_kind_operation_name(int kind, int op, con
   ENTRY(query_callback_tracing_kind_operation_name);
   if (kind != ON_HIP) return NO_KIND;
   if (op < 0 || op >= OPERATIONS) return NO_OPERATION;
+  if (replaying()) return *name = (unsigned)op < hip_call_count ? hip_calls[op].name : "hipOther", *length = strlen(*name), OK;
   *name = "hipOther", *length = 8;
   for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
     if (operations[i].op == op) *name = operations[i].name, *length = strlen(*name);
   return OK;
+}
+
+static void put_agent(char *a, uint64_t size, uint64_t id, uint32_t type, uint32_t node, uint32_t number, uint64_t uuid) {
+  memcpy(a, &size, 8), memcpy(a + 8, &id, 8), memcpy(a + 16, &type, 4), memcpy(a + 280, &node, 4), memcpy(a + 284, &node, 4), memcpy(a + 288, &number, 4);
+  if (size > 296) memcpy(a + 296, &uuid, 8);
+}
+
+static int recorded_agents(int (*cb)(int, const void **, size_t, void *), int info, void *data) {
+  static char agents[65][312];
+  const void *list[65];
+  struct stub_node nodes[65];
+  void *hip = dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  int (*find)(struct stub_node *, int) = NULL;
+  if (hip) *(void **)&find = dlsym(hip, "stub_nodes");
+  int n = find ? find(nodes, 65) : 0;
+  for (int i = 0; i < n; i++) {
+    put_agent(agents[i], 304, nodes[i].agent, nodes[i].gpu ? 2 : 1, (uint32_t)nodes[i].number, (uint32_t)i, nodes[i].uuid);
+    list[i] = agents[i];
+  }
+  return cb(info, list, (size_t)n, data);
 }
 
 // A host and PROTON_STUB_DEVICES GPUs, listed from the last to the first.
@@ -259,13 +285,10 @@ API rocprofiler_query_available_agents(int info, int (*cb)(int, const void **, s
   uint64_t n = stub_number("PROTON_STUB_DEVICES", 1), own = version() < 600 ? 296 : version() < 10200 ? 304 : 312;
   if (info != 1) return code(ARGUMENT);
   if (size > own) return code(ABI);
+  if (replaying()) return recorded_agents(cb, info, data);
   for (uint64_t i = 0; i <= n; i++) {
-    char *a = agents[i];
-    uint64_t id = 7000 + i, uuid = 0xabc0 + i;
-    uint32_t type = i ? 2 : 1, node = (uint32_t)i, number = i ? (uint32_t)i - 1 : 0;
-    memcpy(a, &own, 8), memcpy(a + 8, &id, 8), memcpy(a + 16, &type, 4), memcpy(a + 280, &node, 4), memcpy(a + 284, &node, 4), memcpy(a + 288, &number, 4);
-    if (own > 296) memcpy(a + 296, &uuid, 8);
-    list[n - i] = a;
+    put_agent(agents[i], own, 7000 + i, i ? 2 : 1, (uint32_t)i, i ? (uint32_t)i - 1 : 0, 0xabc0 + i);
+    list[n - i] = agents[i];
   }
   return cb(info, list, n + 1, data);
 }
@@ -567,12 +590,82 @@ static void work(const struct stub_work *w, uint64_t number) {
   }
 }
 
-static const struct stub_listener hears = {enter, leave, work, code_loaded, kernel_loaded, code_unloaded, NULL};
+// ---- replays: calls have their numbers of hip_calls ----
+
+static void say_call(const struct stub_said *s) {
+  const struct hip_offsets *at = &hip_calls[s->call].sdk;
+  uint8_t payload[120] = {0};
+  put64(payload, 0, sizeof payload), put32(payload, 96, (uint64_t)s->result);
+  if (at->first) put64(payload, at->first, (uint64_t)(uintptr_t)s->arguments.first);
+  if (at->second) put64(payload, at->second, (uint64_t)(uintptr_t)s->arguments.second);
+  if (at->stream) put64(payload, at->stream, (uint64_t)(uintptr_t)s->arguments.stream);
+  tell(ON_HIP, (int)s->call, s->exited ? 2 : 1, payload, s->correlation);
+}
+
+// The record has the recorded answer.
+static void say_request(const struct stub_said *s) {
+  int on = s->kind == COPIES ? COPIES : DISPATCHES;
+  for (int i = 0; i < context_count; i++)
+    if (contexts[i].started && contexts[i].buffers[on]) external_id(&contexts[i], s->correlation, on);
+}
+
+static void say_record(const struct stub_record *s) {
+  uint8_t r[240] = {0};
+  int on = s->work == WORK_COPY ? COPIES : DISPATCHES;
+  put64(r, 0, s->size), put32(r, 8, (uint64_t)on), put32(r, 12, s->operation), put64(r, 16, s->correlation), put64(r, 24, s->external);
+  put64(r, 32, s->thread), put64(r, 40, s->begin), put64(r, 48, s->end);
+  if (on == COPIES) put64(r, 56, s->device), put64(r, 64, s->from), put64(r, 72, s->bytes);
+  else put64(r, 56, 128), put64(r, 64, s->device), put64(r, 72, s->queue), put64(r, 80, s->kernel), put64(r, 88, s->bytes);
+  for (int i = 0; i < context_count; i++)
+    if (contexts[i].started && contexts[i].buffers[on]) add_record(contexts[i].buffers[on], s->work == WORK_OTHER ? 99 : (uint32_t)on, r, sizeof r);
+}
+
+static void say_buffers_end(uint64_t drops) {
+  for (int i = 0; i < context_count; i++)
+    for (int kind = COPIES; kind <= DISPATCHES; kind++) {
+      struct buffer *b = contexts[i].started ? buffer_at(contexts[i].buffers[kind]) : NULL;
+      if (b && kind == DISPATCHES) b->drops = drops;
+      if (b) hand_over(b);
+    }
+}
+
+static void say_code(const struct stub_said *s) {
+  uint8_t load[88] = {0};
+  put64(load, 0, sizeof load), put64(load, 8, s->id), put64(load, 16, s->agent), put64(load, 32, (uint64_t)(uintptr_t)s->name);
+  put64(load, 40, s->load_base), put64(load, 48, s->load_size), put64(load, 56, (uint64_t)s->load_delta), put32(load, 64, s->image ? 2 : 0);
+  put64(load, 72, (uint64_t)(uintptr_t)s->image), put64(load, 80, s->image_size);
+  tell(ON_CODE, 1, s->kind == CODE_LOADED ? 1 : 2, load, 0);
+}
+
+static void say_kernel(const struct stub_said *s) {
+  uint8_t symbol[88] = {0};
+  put64(symbol, 0, sizeof symbol), put64(symbol, 8, s->id), put64(symbol, 16, s->code), put64(symbol, 24, (uint64_t)(uintptr_t)s->name);
+  tell(ON_CODE, 2, 1, symbol, 0);
+}
+
+static void say_range(const struct stub_said *s) {
+  struct { uint64_t size; const char *message; uint64_t rest[2]; } call = {32, s->name, {0}};
+  if (s->kind == 1 || s->kind == 2) tell(ON_MARKER, (int)s->kind, 1, &call, 0);
+}
+
+static void on_said(const struct stub_said *s) {
+  switch (s->what) {
+  case SAID_CALL: say_call(s); return;
+  case SAID_REQUEST: say_request(s); return;
+  case SAID_RECORD: say_record(&s->record); return;
+  case SAID_BUFFER_ENDS: say_buffers_end(s->drops); return;
+  case SAID_CODE: say_code(s); return;
+  case SAID_KERNEL: say_kernel(s); return;
+  case SAID_RANGE: say_range(s); return;
+  }
+}
+
+static const struct stub_listener hears = {enter, leave, work, code_loaded, kernel_loaded, code_unloaded, on_said, NULL};
 
 // ---- HIP and ROCTX hand out their tables ----
 
 STUB_EXPORT void stub_hip_starts(stub_listen_fn *listen) {
-  hip_started = 1;
+  started_hip = 1;
   if (atomic_load(&state) == 1) listen(&hears);
 }
 

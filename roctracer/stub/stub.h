@@ -26,6 +26,8 @@ struct stub_work {
   int in_graph;         // it is part of a graph launch
 };
 
+struct stub_said;
+
 // A listener: a tracing library. Each member may be NULL. The call's number of a listener's own choice comes back with its exit
 // and its work, which is reported between enter and exit.
 struct stub_listener {
@@ -35,6 +37,7 @@ struct stub_listener {
   void (*code_loaded)(const void *image, size_t size, uint64_t module);    // before the first launch of it
   void (*kernel_loaded)(uint64_t module, uint64_t function, const char *name);
   void (*code_unloaded)(uint64_t module);
+  void (*said)(const struct stub_said *said);                              // of a replay (replay.h); nothing else is reported in one
   void (*initialised)(void);                                               // HIP starts: API tables are handed out
 };
 
@@ -45,6 +48,9 @@ typedef int stub_listen_fn(const struct stub_listener *);
 void stub_hip_starts(stub_listen_fn *listen);
 // Of the fake libamdhip64: the name of the kernel behind a host function, as hipcc's code registers it.
 void stub_register_host_function(const void *function, const char *name);
+
+// How long the calling thread's next kernel, copy or fill takes; 1000 ns unless it says so.
+void stub_next_takes(uint64_t nanoseconds);
 
 // common.c: PROTON_STUB_RESULTS has the results of functions ("hipGraphLaunch=1,roctracer_open_pool=-5,rocprofiler_*=16").
 int stub_result(const char *function);

@@ -26,6 +26,9 @@ enum capture_event {
   EV_REASONS = 10,    // context, count, {index, name}: why a sampled warp may not go on
   EV_SAMPLES = 11,    // context, result, total, dropped, non-user, buffer full, count, {module, function, offset, name,
                       // correlation, count, {reason, samples}}
+  EV_REQUEST = 12,    // AMD: kind, id of the call: the library asked for the id that the record of this work will carry
+  EV_NODE = 13,       // AMD: number, whether it is a GPU, PCI domain, location, agent, its unique id
+  EV_VARIABLE = 14,   // AMD: name, value of a variable that hides GPUs
   EV_SCOPE_ENTER = 16, // name, node, generation
   EV_SCOPE_EXIT = 17, // node, generation
   EV_STATE_ENTER = 18, // name (0: no state)

@@ -175,6 +175,7 @@ static void statuses(void) {
 static void devices(void) {
 #if HIP(6, 0)
   VALUE(PROP_NAME, offsetof(hipDeviceProp_tR0600, name));
+  VALUE(PROP_MEMORY, offsetof(hipDeviceProp_tR0600, totalGlobalMem));
   VALUE(PROP_WARP, offsetof(hipDeviceProp_tR0600, warpSize));
   VALUE(PROP_CLOCK, offsetof(hipDeviceProp_tR0600, clockRate));
   VALUE(PROP_UNITS, offsetof(hipDeviceProp_tR0600, multiProcessorCount));

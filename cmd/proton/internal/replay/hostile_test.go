@@ -80,14 +80,21 @@ type outcome struct {
 // playBytes replays a capture that is given as it stands in its file.
 func playBytes(t testing.TB, plain []byte, mode string) outcome {
 	t.Helper()
+	return playWithEnv(t, plain, map[string]string{"mode": mode})
+}
+
+// playWithEnv does it with these options of a start, and with variables of Replay.Env.
+func playWithEnv(t testing.TB, plain []byte, options map[string]string, env ...string) outcome {
+	t.Helper()
 	build, folder := "../../../../build", t.TempDir()
 	file := filepath.Join(folder, "hostile.capture")
 	if err := os.WriteFile(file, plain, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	start, _ := json.Marshal(map[string]string{"name": folder + "/out", "mode": mode})
+	options["name"] = folder + "/out"
+	start, _ := json.Marshal(options)
 	cmd := exec.Command(build+"/proton-replay", file, string(start))
-	cmd.Env = append(os.Environ(), "PROTON_LIB="+build+"/libproton.so", "PROTON_CUPTI_PATH="+build+"/stub/libcupti.so",
+	cmd.Env = append(append(os.Environ(), env...), "PROTON_LIB="+build+"/libproton.so", "PROTON_CUPTI_PATH="+build+"/stub/libcupti.so",
 		"PROTON_STUB_CAPTURE="+file, "PROTON_STUB_PACE=0", "PROTON_RUN_CONFIG=")
 	out, err := cmd.CombinedOutput()
 	o := outcome{text: string(out), ok: err == nil}

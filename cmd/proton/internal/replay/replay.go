@@ -1,5 +1,5 @@
 // Package replay turns a capture into a program to run: proton-replay, which plays it through the real
-// profiler on a fake driver and a fake libcupti. No GPU and no Python is needed.
+// profiler on a fake driver and a fake library of the vendor's. No GPU and no Python is needed.
 //
 // Prepare gets the path of a capture and the places of the parts, and returns a command with its environment. The capture, which is
 // usually compressed, is unpacked into a temporary file until the command has ended.
@@ -21,7 +21,7 @@ import (
 type Parts struct {
 	Host    string // proton-replay
 	Library string // libproton.so
-	Stub    string // folder of the fake libcuda and libcupti
+	Stub    string // folder of the fake drivers and libraries
 }
 
 // Replay is a capture ready to be played. Close it when the command has ended.
@@ -34,6 +34,7 @@ type Replay struct {
 	Sampled bool // the capture has samples of instructions
 
 	folder string
+	stub   *stub
 }
 
 // Prepare checks and unpacks a capture.
@@ -46,6 +47,9 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 		return nil, err
 	}
 	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path), Sampled: slices.ContainsFunc(c.Events, isSamples)}
+	if r.stub, err = stubOf(c.Machine.Backend); err != nil {
+		return nil, fmt.Errorf("replay %s: %w", path, err)
+	}
 	if r.folder, err = os.MkdirTemp("", "proton-replay-"); err != nil {
 		return nil, fmt.Errorf("unpack capture: %w", err)
 	}
@@ -57,10 +61,15 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 	r.Args = []string{parts.Host, plain}
 	r.Env = []string{
 		"PROTON_LIB=" + parts.Library,
-		"PROTON_CUPTI_PATH=" + filepath.Join(parts.Stub, "libcupti.so"),
 		"PROTON_STUB_CAPTURE=" + plain,
 		"PROTON_RECORD=", // a replay of a replay shows nothing new
 	}
+	env, err := r.stub.environment(r.Machine, parts.Stub, r.folder)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	r.Env = append(r.Env, env...)
 	return r, nil
 }
 
@@ -108,8 +117,7 @@ func (r *Replay) Describe() string {
 	if n := len(r.Machine.Devices); n > 1 {
 		gpu = fmt.Sprintf("%d × %s", n, gpu)
 	}
-	return fmt.Sprintf("replaying what %s did on %s (CUPTI %d, CUDA %d.%d); no GPU is used", gpu, r.Machine.Recorded.Format("2006-01-02"),
-		r.Machine.CUPTI, r.Machine.Driver/1000, r.Machine.Driver%1000/10)
+	return fmt.Sprintf("replaying what %s did on %s (%s); no GPU is used", gpu, r.Machine.Recorded.Format("2006-01-02"), r.stub.versions(r.Machine))
 }
 
 // Close removes the unpacked capture.

@@ -13,10 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goproton/goproton/cmd/proton/internal/replay"
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/pythonpath"
 	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/internal/vendor"
 )
 
 // Exit codes of "proton run" beyond those of the target itself.
@@ -60,7 +60,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	}
 	defer os.RemoveAll(status)
 
-	config, err := newConfig(options, command, status)
+	config, err := newConfig(options, command, play, status)
 	if err != nil {
 		return Result{}, err
 	}
@@ -143,7 +143,7 @@ func finish(options Options, result Result, status, root string, stderr io.Write
 }
 
 // newConfig fills in what a command line leaves open.
-func newConfig(options Options, command Command, status string) (runinfo.Config, error) {
+func newConfig(options Options, command Command, play *replay.Replay, status string) (runinfo.Config, error) {
 	config := options.Config
 	name, err := outputName(options.Name, command.Name, os.Getenv)
 	if err != nil {
@@ -151,9 +151,9 @@ func newConfig(options Options, command Command, status string) (runinfo.Config,
 	}
 	stats := !options.NoStats
 	config.Name, config.Stats, config.Status, config.SitePackages = name, &stats, status, sitePackages()
-	if options.isReplay() {
+	if play != nil {
 		config.Replay = filepath.Base(options.Target[0])
-		config.Backend = vendor.All[0].Backends[0].Names[0] // captures are of its library only
+		config.Backend = play.Machine.Backend
 	}
 	return config, nil
 }

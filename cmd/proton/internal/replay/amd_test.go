@@ -1,0 +1,175 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/capture"
+	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/profile/formats"
+)
+
+// amdProviders are the two libraries of AMD, and both layouts of the newer one.
+var amdProviders = []struct{ backend, folder, versions string }{
+	{"roctracer", "hip", "roctracer 4.1, HIP 6.3"},
+	{"rocprofiler", "hip", "rocprofiler-sdk 1.2.1, HIP 6.3"},
+	{"rocprofiler", "hip-6.4", "rocprofiler-sdk 0.6.0, HIP 6.3"},
+}
+
+// onHIP runs a command with the profiler in it. It returns the profile's file and the problems.
+func onHIP(t *testing.T, backend, data string, env []string, path string, args ...string) (file string, problems []string) {
+	t.Helper()
+	dir := t.TempDir()
+	config, _ := json.Marshal(map[string]string{"name": dir + "/out", "status": dir, "backend": backend, "data": data, "activities": "memcpy,memset,sync"})
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(append(os.Environ(), "PROTON_RUN_CONFIG="+string(config)), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+	suffix := map[string]string{"tree": "/out.hatchet", "trace": "/out.chrome_trace"}
+	return dir + suffix[data], problemsIn(t, dir)
+}
+
+// outlineOf is a profile or a trace as text, without what differs between a run and its replay: how long the host waited.
+func outlineOf(t *testing.T, file string) string {
+	t.Helper()
+	if strings.HasSuffix(file, ".hatchet") {
+		p, err := formats.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return regexp.MustCompile(`(sync_\w+ \(ns\)) [\d.e+]+`).ReplaceAllString(outline(p), "$1")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read struct{ TraceEvents []traceEvent }
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	// Threads and streams are numbered as they are seen, which differs where threads race.
+	lines := strings.Split(regexp.MustCompile(`(Thread|Stream) \d+`).ReplaceAllString(traceOutline(read.TraceEvents), "$1"), "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// recordHIP records a program of the fake HIP, and returns the capture and the outline of the run's own profile.
+func recordHIP(t *testing.T, backend, folder, data, program string, more ...string) (file, live string) {
+	t.Helper()
+	stub := filepath.Join(built(t, "stub/hip/fake-training"), "stub")
+	file = filepath.Join(t.TempDir(), "amd.capture.gz")
+	env := append([]string{"PROTON_RECORD=" + file, "PROTON_LIB=" + stub + "/../libproton.so", "TRITON_ROCTRACER_LIB_PATH=" + stub + "/hip",
+		"TRITON_ROCPROFILER_SDK_LIB_PATH=" + filepath.Join(stub, folder)}, more...)
+	profile, problems := onHIP(t, backend, data, env, filepath.Join(stub, "hip", program), "2")
+	if len(problems) > 0 {
+		t.Fatalf("the recorded run has problems: %q", problems)
+	}
+	return file, outlineOf(t, profile)
+}
+
+func prepared(t *testing.T, file string) *Replay {
+	t.Helper()
+	build := built(t)
+	r, err := Prepare(file, Parts{Host: build + "/proton-replay", Library: build + "/libproton.so", Stub: build + "/stub"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// TestAMDIsRecordedAndReplayed: the replay of a run gives the tree and the trace of the run.
+func TestAMDIsRecordedAndReplayed(t *testing.T) {
+	for _, c := range amdProviders {
+		for _, data := range []string{"tree", "trace"} {
+			for _, program := range []string{"fake-training", "fake-program"} {
+				t.Run(c.backend+"."+c.folder+"."+data+"."+program, func(t *testing.T) {
+					file, live := recordHIP(t, c.backend, c.folder, data, program)
+					r := prepared(t, file)
+					if want := "(" + c.versions + "); no GPU is used"; !strings.HasSuffix(r.Describe(), want) {
+						t.Errorf("it is described as %q, want …%s", r.Describe(), want)
+					}
+					profile, problems := onHIP(t, c.backend, data, r.Env, r.Path, r.Args[1:]...)
+					if got := outlineOf(t, profile); got != live {
+						t.Errorf("the replay differs:\n%s", testkit.FirstDifference(live, got))
+					}
+					if len(problems) > 0 {
+						t.Errorf("the replay has problems: %q", problems)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestAMDGPUsAreThoseOfTheRecording: two GPUs of which one is hidden, in a replay on a machine without variables.
+func TestAMDGPUsAreThoseOfTheRecording(t *testing.T) {
+	for _, c := range amdProviders {
+		root := t.TempDir()
+		for node, at := range []int{0, 0xc000, 0xc100} {
+			dir := fmt.Sprintf("%s/sys/class/kfd/kfd/topology/nodes/%d", root, node+1)
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			os.WriteFile(dir+"/properties", fmt.Appendf(nil, "simd_count %d\nlocation_id %d\ndomain 0\n", at&1216, at), 0o666)
+		}
+		file, _ := recordHIP(t, c.backend, c.folder, "tree", "fake-program", "PROTON_STUB_DEVICES=2", "PROTON_ROOT="+root, "ROCR_VISIBLE_DEVICES=1,0")
+		read, err := capture.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := read.Machine
+		if len(m.Devices) != 2 || m.Devices[1].Arch != "gfx942:sramecc+:xnack-" || m.Devices[0].Memory != 192<<30 || m.Backend != c.backend {
+			t.Errorf("%s: recorded machine %+v", c.versions, m)
+		}
+		r := prepared(t, file)
+		if want := "2 × AMD Instinct MI300X"; !strings.Contains(r.Describe(), want) {
+			t.Errorf("described as %q, want %s", r.Describe(), want)
+		}
+	}
+}
+
+// TestDamagedAMDCaptures: a capture that was cut off plays as far as it goes, and a damaged one may be refused.
+func TestDamagedAMDCaptures(t *testing.T) {
+	for _, c := range amdProviders {
+		file, _ := recordHIP(t, c.backend, c.folder, "tree", "fake-training")
+		r := prepared(t, file)
+		plain, err := os.ReadFile(r.Args[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(6) {
+			bad := mutated(plain, seed)
+			if seed%2 == 0 {
+				bad = plain[:9+(len(plain)-9)*int(seed)/6]
+			}
+			o := playWithEnv(t, bad, map[string]string{"backend": c.backend}, r.Env...)
+			if o.check(t); t.Failed() {
+				t.Fatalf("%s, seed %d", c.versions, seed)
+			}
+			if seed%2 == 0 && seed > 0 && !strings.Contains(o.text, "the capture ends early") {
+				t.Errorf("%s, cut to %d bytes: %s", c.versions, len(bad), o.text)
+			}
+		}
+	}
+}
+
+func TestUnknownBackend(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new.capture")
+	text := events("PROTNCAP\x01").add(capture.String, 1, []byte("teracl")).add(capture.MachineOf, 1, numbers(1, 1, 0, 0, 0, 1))
+	if err := os.WriteFile(file, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Prepare(file, Parts{Host: "h", Library: "l", Stub: "s"})
+	if err == nil || !strings.Contains(err.Error(), `it is of backend "teracl", which this version does not know; update GoProton`) {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,0 +1,272 @@
+// Plays AMD's events of a capture: what HIP answered, and what the tracing library said. internal/capture/player plays the rest.
+#define _GNU_SOURCE
+#include "replay.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "map.h"
+#include "player.h"
+
+// ---- the capture, for what HIP says of the machine ----
+
+static struct capture machine;
+static int has_machine;
+
+static void read_machine(void) {
+  const char *path = getenv("PROTON_STUB_CAPTURE");
+  if (!path || !*path) return;
+  const char *wrong = capture_read(&machine, path);
+  if (wrong) fprintf(stderr, "fake libamdhip64: %s: %s\n", path, wrong);
+  else has_machine = 1;
+}
+
+const struct capture *replay_capture(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, read_machine);
+  return has_machine ? &machine : NULL;
+}
+
+static int read_device(const struct capture *c, const struct cap_event *e, int ordinal, struct replay_device *out) {
+  struct cap_cursor at = cap_open(e);
+  if (e->type != EV_DEVICE || cap_number(&at) != (uint64_t)ordinal) return 0;
+  out->name = cap_string(c, &at);
+  cap_number(&at), cap_number(&at);
+  out->units = cap_number(&at), out->clock = cap_number(&at), out->memory_clock = cap_number(&at), out->bus = cap_number(&at);
+  out->arch = cap_string(c, &at);
+  out->memory = cap_number(&at), out->warp = cap_number(&at);
+  out->place = cap_string(c, &at);
+  return !at.short_ && out->name && out->arch && out->place;
+}
+
+int replay_device(int ordinal, struct replay_device *out) {
+  const struct capture *c = replay_capture();
+  for (size_t i = 0; c && i < c->count; i++)
+    if (read_device(c, &c->events[i], ordinal, out)) return 1;
+  return 0;
+}
+
+static int devices;
+
+static void count_devices(void) {
+  struct replay_device d;
+  while (devices < 256 && replay_device(devices, &d)) devices++;
+  if (!devices) devices = 1; // a program that was killed early has recorded none
+}
+
+int replay_devices(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, count_devices);
+  return devices;
+}
+
+STUB_EXPORT int stub_nodes(struct stub_node *out, int most) {
+  const struct capture *c = replay_capture();
+  int n = 0;
+  for (size_t i = 0; c && i < c->count && n < most; i++) {
+    struct cap_cursor at = cap_open(&c->events[i]);
+    if (c->events[i].type != EV_NODE) continue;
+    uint64_t *const numbers[] = {&out[n].number, &out[n].gpu, &out[n].domain, &out[n].location, &out[n].agent, &out[n].uuid};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) *numbers[k] = cap_number(&at);
+    n += !at.short_;
+  }
+  return n;
+}
+
+// ---- answers ----
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards answers: HIP is also asked on threads of the profiler
+static struct map answers;
+
+static uint64_t answer(enum capture_answer function, const void *of) {
+  pthread_mutex_lock(&lock);
+  const struct map_entry *e = map_get(&answers, function, (uintptr_t)of);
+  uint64_t value = e ? e->value[0] : 0;
+  pthread_mutex_unlock(&lock);
+  return value;
+}
+
+int replay_stream(const void *stream, int *status, unsigned long long *number) {
+  uint64_t value = answer(ANS_CAPTURE, stream);
+  *status = (int)(value & 3);
+  if (number) *number = value >> 2;
+  return 0;
+}
+
+const char *replay_kernel_name(const void *function) { return (const char *)(uintptr_t)answer(ANS_NAME, function); }
+
+static void play_answer(const struct capture *c, const struct cap_event *e) {
+  struct cap_cursor at = cap_open(e);
+  uint64_t function = cap_number(&at), of = cap_number(&at), value;
+  if (function == ANS_NAME) value = (uintptr_t)cap_string(c, &at);
+  else value = cap_number(&at);
+  if (at.short_) return;
+  if (function == ANS_DEVICE) {
+    if (value < 256) replay_set_device((int)value);
+    return;
+  }
+  pthread_mutex_lock(&lock);
+  map_put(&answers, function, of, value, 0);
+  pthread_mutex_unlock(&lock);
+}
+
+// ---- calls ----
+
+static const void *pointer(struct cap_cursor *at) { return (const void *)(uintptr_t)cap_number(at); }
+
+static int call_named(const char *name, unsigned *call) {
+  for (*call = 0; name && *call < hip_call_count; ++*call)
+    if (!strcmp(hip_calls[*call].name, name)) return 1;
+  return 0;
+}
+
+static void play_call(const struct capture *c, const struct cap_event *e) {
+  struct stub_said said = {.what = SAID_CALL};
+  struct cap_cursor at = cap_open(e);
+  const char *name = cap_string(c, &at);
+  said.exited = cap_number(&at) != 0;
+  said.correlation = cap_number(&at);
+  said.arguments.first = pointer(&at), said.arguments.second = pointer(&at), said.arguments.stream = pointer(&at);
+  uint64_t behind[8] = {0}, target = cap_number(&at); // what an argument points to
+  said.result = (int)cap_number(&at) - 1;
+  if (at.short_ || !call_named(name, &said.call)) return;
+  size_t place;
+  const void **argument = capture_target(&hip_calls[said.call], &said.arguments, said.exited, &place);
+  behind[place / sizeof *behind] = target;
+  if (argument && *argument) *argument = behind;
+  replay_tell(&said);
+}
+
+static void play_request(const struct cap_event *e) {
+  struct stub_said said = {.what = SAID_REQUEST};
+  struct cap_cursor at = cap_open(e);
+  said.kind = cap_number(&at), said.correlation = cap_number(&at);
+  if (!at.short_) replay_tell(&said);
+}
+
+static void play_range(const struct capture *c, const struct cap_event *e) {
+  struct stub_said said = {.what = SAID_RANGE};
+  struct cap_cursor at = cap_open(e);
+  said.kind = cap_number(&at), said.name = cap_string(c, &at);
+  if (!at.short_) replay_tell(&said);
+}
+
+// ---- code ----
+
+static struct map images; // hash to address and size, which live as long as the process
+
+static void play_image(const struct cap_event *e) {
+  struct cap_cursor at = cap_open(e);
+  uint64_t hash = cap_number(&at), size = (uint64_t)(at.end - at.at);
+  uint8_t *copy = at.short_ || !size ? NULL : malloc(size);
+  if (!copy) return;
+  memcpy(copy, at.at, size);
+  map_put(&images, hash, 0, (uintptr_t)copy, size);
+}
+
+static void play_code(const struct capture *c, const struct cap_event *e) {
+  struct stub_said said = {.what = SAID_CODE};
+  struct cap_cursor at = cap_open(e);
+  said.kind = cap_number(&at), said.id = cap_number(&at);
+  if (said.kind == CODE_KERNEL) {
+    said.what = SAID_KERNEL, said.code = cap_number(&at), said.name = cap_string(c, &at);
+  } else if (said.kind == CODE_LOADED) {
+    said.agent = cap_number(&at), said.load_base = cap_number(&at), said.load_size = cap_number(&at), said.load_delta = (int64_t)cap_number(&at);
+    said.name = cap_string(c, &at);
+    const struct map_entry *image = map_get(&images, cap_number(&at), 0);
+    if (image) said.image = (const void *)(uintptr_t)image->value[0], said.image_size = image->value[1];
+  }
+  if (!at.short_) replay_tell(&said);
+}
+
+// ---- records ----
+
+static int64_t gpu_moves; // ns to add to the recorded CLOCK_REALTIME
+
+static int64_t clock_now(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void play_record(const struct capture *c, struct cap_cursor *at, int64_t moves) {
+  struct stub_said said = {.what = SAID_RECORD};
+  struct stub_record *r = &said.record;
+  r->work = (enum capture_work)cap_number(at);
+  uint64_t *const numbers[] = {&r->size, &r->category, &r->kind, &r->operation, &r->correlation, &r->external, &r->thread, &r->begin,
+                               &r->end, &r->device, &r->from, &r->queue, &r->bytes};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) *numbers[i] = cap_number(at);
+  r->name = cap_string(c, at), r->kernel = cap_number(at);
+  if (r->begin) r->begin += (uint64_t)moves;
+  if (r->end) r->end += (uint64_t)moves;
+  if (!at->short_) replay_tell(&said);
+}
+
+// The fake GPU has the clock of this machine, so that the profiler's conversion to CLOCK_REALTIME gives the time that is meant.
+static void play_buffer(const struct capture *c, const struct cap_event *e) {
+  struct stub_said end = {.what = SAID_BUFFER_ENDS};
+  struct cap_cursor at = cap_open(e);
+  int64_t ahead = (int64_t)cap_number(&at), moves = ahead + gpu_moves - (clock_now(CLOCK_REALTIME) - clock_now(CLOCK_BOOTTIME));
+  end.drops = cap_number(&at);
+  for (uint64_t n = cap_number(&at); n && !at.short_; n--) play_record(c, &at, moves);
+  replay_tell(&end);
+}
+
+// ---- the capture as a whole ----
+
+// The first event happens now, and all others keep their distance to it.
+static void set_times(struct capture *c) {
+  uint64_t now = (uint64_t)clock_now(CLOCK_REALTIME), first = c->count ? c->events[0].time : 0;
+  for (size_t i = 0; i < c->count; i++) c->events[i].time = now + (c->events[i].time - first);
+  gpu_moves = (int64_t)(now - first);
+}
+
+// The variables that hide GPUs are those of the recording.
+static void set_variables(const struct capture *c) {
+  static const char *const hiding[] = {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
+  for (size_t i = 0; i < sizeof hiding / sizeof *hiding; i++) unsetenv(hiding[i]);
+  for (size_t i = 0; i < c->count; i++) {
+    struct cap_cursor at = cap_open(&c->events[i]);
+    const char *name = c->events[i].type == EV_VARIABLE ? cap_string(c, &at) : NULL, *value = name ? cap_string(c, &at) : NULL;
+    for (size_t n = 0; value && n < sizeof hiding / sizeof *hiding; n++)
+      if (!strcmp(hiding[n], name)) setenv(name, value, 1);
+  }
+}
+
+static const char *begin(struct capture *c) {
+  int has_machine = 0;
+  for (size_t i = 0; i < c->count && !has_machine; i++) has_machine = c->events[i].type == EV_INFO;
+  if (!has_machine || !c->timed) return "it does not say what was recorded: record it again";
+  set_times(c);
+  set_variables(c);
+  return NULL;
+}
+
+static void play(const struct capture *c, const struct cap_event *e) {
+  switch (e->type) {
+  case EV_ANSWER: play_answer(c, e); return;
+  case EV_CUBIN: play_image(e); return;
+  }
+  replay_start_hip(); // what the library says comes of HIP's use
+  switch (e->type) {
+  case EV_CALLBACK: play_call(c, e); return;
+  case EV_REQUEST: play_request(e); return;
+  case EV_NVTX: play_range(c, e); return;
+  case EV_RESOURCE: play_code(c, e); return;
+  case EV_BUFFER: play_buffer(c, e); return;
+  }
+}
+
+static void forget(void) {
+  pthread_mutex_lock(&lock);
+  map_free(&answers), map_free(&images);
+  pthread_mutex_unlock(&lock);
+}
+
+STUB_EXPORT const char *stub_replay(const char *path, const struct hp_api *api, void (*control)(const char *, const char *)) {
+  static const struct player_vendor amd = {begin, play, forget};
+  return player_play(path, &amd, api, control);
+}

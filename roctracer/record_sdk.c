@@ -147,7 +147,6 @@ static uint32_t configure_requests(uint64_t context, const uint32_t *kinds, size
 
 // ---- buffers ----
 
-static sdk_on_records on_records;
 static uint64_t all_drops; // of all buffers, which one thread hands over
 
 static void write_record(struct event *e, const struct sdk_header *h) {
@@ -181,12 +180,12 @@ static void records_recorded(uint64_t context, uint64_t buffer, const struct sdk
       if (records[i]) write_record(&e, records[i]);
     record_buffer_ends(&e);
   }
-  on_records(context, buffer, records, count, data, drops);
+  sdk_take_records(context, buffer, records, count, data, drops);
 }
 
 static uint32_t create_buffer(uint64_t context, size_t size, size_t watermark, uint32_t policy, sdk_on_records f, void *data, uint64_t *buffer) {
-  on_records = f;
-  return real.create_buffer(context, size, watermark, policy, records_recorded, data, buffer);
+  if (f == sdk_take_records) f = records_recorded; // samples of instructions are not recorded
+  return real.create_buffer(context, size, watermark, policy, f, data, buffer);
 }
 
 static uint32_t flush_buffer(uint64_t buffer) {

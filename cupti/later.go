@@ -18,11 +18,7 @@ static const char *own_library(void) {
 */
 import "C"
 
-import (
-	"errors"
-
-	"github.com/goproton/goproton/internal/environ"
-)
+import "github.com/goproton/goproton/internal/environ"
 
 // injectionVariable names the library whose InitializeInjection the CUDA driver calls when a program initialises it.
 const injectionVariable = "CUDA_INJECTION64_PATH"
@@ -31,16 +27,16 @@ const injectionVariable = "CUDA_INJECTION64_PATH"
 // later, and two of them in one process disturb each other.
 func (c *Collector) Ready() bool { return DriverLoaded() }
 
-// AttachLater has the driver call InitializeInjection when the program initialises it. It fails if this code is not in a library
-// with that function, or if another tool has set the variable.
-func (c *Collector) AttachLater() error {
+// AttachLater has the driver call InitializeInjection when the program initialises it. That cannot be done if this code is not in
+// a library with that function, or if another tool has set the variable.
+func (c *Collector) AttachLater() bool {
 	own := C.own_library()
 	if own == nil {
-		return errors.New("this program has no function InitializeInjection for the driver to call")
+		return false
 	}
 	if set := environ.Get(injectionVariable); set != "" && set != C.GoString(own) {
-		return errors.New(injectionVariable + " already names the library of another tool, " + set)
+		return false
 	}
 	environ.SetDefault(injectionVariable, C.GoString(own))
-	return nil
+	return true
 }

@@ -9,7 +9,7 @@ func (m *Manager) attach(early bool) {
 		if d.attached || d.waiting && !early {
 			return
 		}
-		if !d.waiting && !d.source.Ready() && d.source.AttachLater() == nil {
+		if !d.waiting && !d.source.Ready() && d.source.AttachLater() {
 			d.waiting = true
 			return
 		}
@@ -137,5 +137,5 @@ func (m *Manager) CodeLoaded(handle uint64, name string, image []byte) {
 	})
 }
 
-// spareBuffers is how many buffers are kept ready for the vendor library. One of 2 MiB holds 9,500 kernels.
+// spareBuffers is how many buffers are kept ready for the vendor library. One of 2 MiB holds 8,400 to 10,500 kernels.
 const spareBuffers = 3

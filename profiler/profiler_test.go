@@ -82,8 +82,8 @@ func (f *fakeSource) Detach(ending bool) {
 		late()
 	}
 }
-func (f *fakeSource) Ready() bool        { return true }
-func (f *fakeSource) AttachLater() error { return nil }
+func (f *fakeSource) Ready() bool       { return true }
+func (f *fakeSource) AttachLater() bool { return true }
 
 // ends queues what the GPU did.
 func (f *fakeSource) ends(activities ...record.Activity) {

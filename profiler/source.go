@@ -17,7 +17,7 @@ type Source interface {
 	Dropped() uint64                               // records that the vendor library itself lost since the last call
 	Detach(ending bool)                            // leave the vendor library to others; ending: the process ends, and threads may still use the GPU
 	Ready() bool                                   // whether attaching now finds the library that the program itself will use
-	AttachLater() error                            // arrange for the program's own GPU initialisation to call Manager.GPUStarts
+	AttachLater() bool                             // arrange for the program's own GPU initialisation to call Manager.GPUStarts; false where that cannot be done
 	APIName(call uint32) (name string, waits bool) // of a function that the room recorded by number; waits: it waits for the GPU
 	ClockAhead() int64                             // how far the clock of records is ahead of hotpath.Now, in ns
 	Device(ordinal uint32) profile.Device

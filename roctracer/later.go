@@ -18,11 +18,6 @@ static int has_entry_point(void) {
 */
 import "C"
 
-// attachWhenLoaded returns nil in a process that calls proton_hip_loaded of libproton once it has loaded HIP: Python's import hook
+// attachWhenLoaded is true in a process that calls proton_hip_loaded of libproton once it has loaded HIP: Python's import hook
 // does, and so does the library that `proton run` preloads. HIP itself has no hook for that.
-func attachWhenLoaded() error {
-	if C.has_entry_point() == 0 {
-		return errNoHIP
-	}
-	return nil
-}
+func attachWhenLoaded() bool { return C.has_entry_point() != 0 }

@@ -33,7 +33,7 @@ func HIPLoaded() bool { return C.hip_find() != 0 }
 
 func (l *legacy) ready() bool { return HIPLoaded() }
 
-func (l *legacy) later() error { return attachWhenLoaded() }
+func (l *legacy) later() bool { return attachWhenLoaded() }
 
 func (l *legacy) attach(bool) error {
 	if !HIPLoaded() {

@@ -35,7 +35,7 @@ type Options struct {
 // provider is one of the two libraries. Its methods are called on one goroutine at a time, never on a thread of the program.
 type provider interface {
 	ready() bool                              // see profiler.Source.Ready
-	later() error                             // see profiler.Source.AttachLater
+	later() bool                              // see profiler.Source.AttachLater
 	attach(early bool) error                  // open the library and prepare callbacks; nothing is recorded yet
 	listen(records, calls record.Kinds) error // report these; no records: none, and no calls
 	flush(forced bool)                        // have the library deliver its records to room_record
@@ -74,8 +74,8 @@ type incomplete struct{ error }
 // Ready reports whether attaching now finds the library that the program uses.
 func (c *Collector) Ready() bool { return c.ready() }
 
-// AttachLater arranges for the program's use of HIP to call Manager.GPUStarts.
-func (c *Collector) AttachLater() error { return c.later() }
+// AttachLater arranges for the program's use of HIP to call Manager.GPUStarts; false where that cannot be done.
+func (c *Collector) AttachLater() bool { return c.later() }
 
 // Listen sets what is recorded: records of these kinds (none: nothing is recorded), and calls that ask for those.
 func (c *Collector) Listen(records, calls record.Kinds) error {

@@ -7,7 +7,6 @@ package roctracer
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,10 +32,10 @@ func NewSDK(opts Options) *Collector {
 	return &Collector{name: "rocprofiler", provider: s, sampler: s.sampler}
 }
 
-// ready is always true: HIP hands out its functions when it starts, so the library must be there before.
+// ready is always true, and later is never asked: HIP hands out its functions when it starts, so the library must be there before.
 func (s *sdk) ready() bool { return true }
 
-func (s *sdk) later() error { return errors.New("rocprofiler-sdk has to be there before HIP starts") }
+func (s *sdk) later() bool { return false }
 
 func (s *sdk) attach(bool) error {
 	if s.sampler != nil {

@@ -6,7 +6,7 @@
 #include "vendor.h"
 
 enum { HP_BUFFERS = 256 };
-static const size_t hp_buffer_size = (size_t)2 << 20; // ~9,700 kernel records
+static const size_t hp_buffer_size = (size_t)2 << 20; // 8,400 to 10,500 kernel records of CUPTI, by its version
 
 // On application threads.
 uint8_t *hp_buffer_get(size_t *size);

@@ -279,7 +279,7 @@ type recent struct {
 	next int
 }
 
-// mostRecent is far more than a buffer of kernel records holds (9,500), which is what can lie between a kernel's
+// mostRecent is far more than a buffer of kernel records holds (10,500), which is what can lie between a kernel's
 // record and its samples.
 const mostRecent = 1 << 16
 

@@ -145,9 +145,7 @@ func (s *Source) Detach(bool) {
 func (s *Source) Ready() bool { return true }
 
 // AttachLater is not needed where Ready is always true.
-func (s *Source) AttachLater() error {
-	return fmt.Errorf("attach the synthetic backend later: it is ready")
-}
+func (s *Source) AttachLater() bool { return false }
 
 // APIName names a call by its number.
 func (s *Source) APIName(call uint32) (string, bool) {

@@ -61,7 +61,7 @@ func (h *hanging) Flush(bool)                    { h.at("Flush") }
 func (h *hanging) Dropped() uint64               { return 0 }
 func (h *hanging) Detach(bool)                   { h.at("Detach") }
 func (h *hanging) Ready() bool                   { return true }
-func (h *hanging) AttachLater() error            { return nil }
+func (h *hanging) AttachLater() bool             { return true }
 func (h *hanging) APIName(uint32) (string, bool) { return "", false }
 func (h *hanging) ClockAhead() int64             { return 0 }
 func (h *hanging) Listen(kinds, _ record.Kinds) error {

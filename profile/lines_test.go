@@ -51,3 +51,19 @@ func TestAddLines(t *testing.T) {
 		t.Errorf("kinds %v", p.Kinds)
 	}
 }
+
+// TestLinesWithoutReasons: samples whose sampler does not see why a warp waits count as samples, and neither as stalled nor as going on.
+func TestLinesWithoutReasons(t *testing.T) {
+	k := &Node{Name: "k", Samples: []FunctionSamples{{PCs: []PCSamples{{Stalls: []Stall{{Reason: 1, Samples: 7}, {Reason: 0, Samples: 2}}}}}}}
+	p := &Profile{Root: &Node{Name: "ROOT", Children: []*Node{k}}, Kinds: map[string]Kind{},
+		Sampling: &Sampling{Reasons: []string{"wait", NoReason}, Functions: []SampledFunction{{}}}}
+	p.AddLines()
+	for name, want := range map[string]int64{"num_samples": 9, "num_stalled_samples": 2, "stalled_wait": 2} {
+		if v, ok := k.Metric(name); !ok || v.Int() != want {
+			t.Errorf("%s is %v, want %d", name, v, want)
+		}
+	}
+	if _, has := k.Metric(StalledMetricPrefix); has || len(p.Kinds) != 3 {
+		t.Errorf("a metric for no reason, or kinds %v", p.Kinds)
+	}
+}

@@ -59,6 +59,16 @@ func (g FakeHIP) Make(function string, arguments ...uint64) uint64 {
 	return uint64(*cell)
 }
 
+// Second calls a function that returns an object through its second argument.
+func (g FakeHIP) Second(function string, first uint64) uint64 {
+	cell := C.cell()
+	defer C.free(unsafe.Pointer(cell))
+	if result := g.Call(function, first, uint64(uintptr(unsafe.Pointer(cell)))); result != 0 {
+		panic(function + " fails")
+	}
+	return uint64(*cell)
+}
+
 // Text is a copy of a text in C memory, which is not freed.
 func (FakeHIP) Text(text string) uint64 { return uint64(uintptr(unsafe.Pointer(C.CString(text)))) }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler"
 )
 
@@ -28,7 +29,8 @@ type script struct {
 	problem  string                      // what a session says
 	lost     uint64                      // records that the library lost
 	devicesN string                      // the devices in the profile
-	crash    bool                        // the program ends inside of it, with status 0
+	check    func(s *stage, p *profile.Profile)
+	crash    bool // the program ends inside of it, with status 0
 }
 
 // usual starts a session, launches kernels in several ways, copies, and ends it.
@@ -315,6 +317,9 @@ func TestRocprofiler(t *testing.T) {
 	for _, s := range allScripts() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
+			if _, err := os.Stat(viewer); s.check != nil && err != nil {
+				t.Skip("needs build/proton: run make build")
+			}
 			self := exec.Command(os.Args[0], "-test.run=^TestRocprofiler$", "-test.timeout=60s")
 			self.Env = s.environ(t)
 			out, err := self.CombinedOutput()
@@ -355,6 +360,9 @@ func (c *script) run(t *testing.T) {
 	} else if c.want != "" && s.options.Mode == "" {
 		s.expect(p, c.want)
 	}
+	if c.check != nil {
+		c.check(s, p)
+	}
 	var devices []string
 	for _, d := range p.Devices {
 		devices = append(devices, d.ID)
@@ -364,7 +372,9 @@ func (c *script) run(t *testing.T) {
 	}
 }
 
-func allScripts() []script { return slices.Concat(scripts, samplingScripts, failures()) }
+func allScripts() []script {
+	return slices.Concat(scripts, samplingScripts, objectScripts(), failures())
+}
 
 // failures are scripts in which one function of the library fails, each in turn: the session says so, and the program runs on.
 func failures() (all []script) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -24,10 +25,10 @@ train > inlined: count 1
 train > inlined: selected 2, amd_waitcnt 5, not_selected 1, amd_other_wait 1
 continuous, period 131072, 9 samples
 `},
-	{name: "samples by the host trap", orders: "sampling host_trap" + someSamples, options: sampled, program: inlinedOnce, want: `
+	{name: "samples by the host trap", orders: "sampling host_trap; samples inlined 0x1600:0:200 0x1608:3:50", options: sampled, program: inlinedOnce, check: showsNoReasons, want: `
 train > inlined: count 1
-train > inlined:  9
-continuous, period 0, 9 samples
+train > inlined:  250
+continuous, period 0, 250 samples
 `},
 	{name: "an interval for a GPU with limits", orders: "sampling stochastic", options: mode("interval=1000"), program: inlinedOnce, want: `
 train > inlined: count 1
@@ -49,18 +50,25 @@ forward > inlined: selected 4
 backward > inlined: selected 2
 continuous, period 131072, 6 samples
 `},
-	{name: "samples of kernels of a graph", orders: "sampling stochastic; samples inlined 0x1600:0:2", options: sampled, program: func(s *stage, gpu FakeHIP) {
+	{name: "samples of kernels of a graph", orders: "sampling stochastic; samples inlined 0x1600:0:2 softmax 0x1600:0:3", options: sampled, program: func(s *stage, gpu FakeHIP) {
 		s.start()
 		f := loaded(s, gpu, "inlined.gfx942.hsaco", "inlined")
-		again := gpu.Graph("add", "mul")
-		again()
-		scope("train", func() { launchOf(gpu, f) })
+		g := loaded(s, gpu, "softmax.gfx90a.hsaco", "softmax")
+		stream := gpu.Make("hipStreamCreate")
+		gpu.Call("hipStreamBeginCapture", stream, 0)
+		scope("captured", func() {
+			gpu.Call("hipModuleLaunchKernel", f, 1, 1, 1, 1, 1, 1, 0, stream)
+			gpu.Call("hipModuleLaunchKernel", g, 1, 1, 1, 1, 1, 1, 0, stream)
+		})
+		graph := gpu.Second("hipStreamEndCapture", stream)
+		exec := gpu.Make("hipGraphInstantiate", graph)
+		scope("replay", func() { gpu.Call("hipGraphLaunch", exec, stream) })
 	}, want: `
-<captured_at> > add: count 1
-<captured_at> > mul: count 1
-train > inlined: count 1
-train > inlined: selected 2
-continuous, period 131072, 2 samples
+replay > <captured_at> > captured > inlined: count 1
+replay > <captured_at> > captured > softmax: count 1
+replay > <captured_at> > captured > inlined: selected 2
+replay > <captured_at> > captured > softmax: selected 3
+continuous, period 131072, 5 samples
 `},
 	{name: "samples of kernels that match", orders: "sampling stochastic" + someSamples, options: mode("kernels=nothing"), program: inlinedOnce,
 		problem: "kernels= matches no sampled kernel: 9 samples taken are of others", want: notSampled + "continuous, period 131072, 0 samples\n"},
@@ -133,6 +141,18 @@ func inlinedTwice(s *stage, gpu FakeHIP) {
 	f := loaded(s, gpu, "inlined.gfx942.hsaco", "inlined")
 	scope("forward", func() { launchOf(gpu, f); launchOf(gpu, f) })
 	scope("backward", func() { launchOf(gpu, f) })
+}
+
+// showsNoReasons checks that the viewer shows lines with samples and no stalls.
+func showsNoReasons(s *stage, _ *profile.Profile) {
+	out, err := exec.Command(viewer, "viewer", "--source", "--json", s.options.Name+".hatchet").Output()
+	if text := string(out); err != nil || !strings.Contains(text, `"reasons": {}`) || !strings.Contains(text, `"stalled": 0`) || !strings.Contains(text, `"samples": 250`) {
+		s.Errorf("proton viewer --source --json: %v\n%s", err, text)
+	}
+	out, err = exec.Command(viewer, "viewer", "--source", s.options.Name+".hatchet").Output()
+	if text := string(out); err != nil || strings.Contains(text, "hint") || strings.Contains(text, "stalls:") {
+		s.Errorf("proton viewer --source: %v\n%s", err, text)
+	}
 }
 
 // sampleOutline has the launches and samples of each call path, and what is known of all samples.

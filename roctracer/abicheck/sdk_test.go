@@ -8,7 +8,7 @@ import (
 )
 
 // TestSDK compares abi_sdk.h with the headers of rocprofiler-sdk that Triton 3.9 brings, a part of those of 1.2.1. The records of
-// dispatches and copies, and all of layout A, are not in them.
+// dispatches, copies and samples, and all of layout A, are not in them.
 func TestSDK(t *testing.T) {
 	headers, err := filepath.Abs("../../.venv/oracles/triton-3.9.0/triton/backends/amd/include")
 	if err != nil {

@@ -47,6 +47,18 @@ static void seen(void) {
   room_hp->context_seen((void *)(uintptr_t)(self.device + 1));
 }
 
+// A launch on several devices has a stream for each.
+RARE static void list_seen(const struct hip_call *call, const struct hip_arguments *a) {
+  uint32_t count = (uint32_t)handle(a->second); // an int: what lies behind it is another argument
+  const char *element = a->first;
+  for (uint32_t i = 0; element && hip.GetStreamDeviceId && i < count; i++, element += HIP_LIST_ELEMENT) {
+    room_own_call++;
+    int device = hip.GetStreamDeviceId(*(void *const *)(element + (call->host ? HIP_LIST_HOST_STREAM : HIP_LIST_MODULE_STREAM)));
+    room_own_call--;
+    if (device >= 0) room_hp->context_seen((void *)(uintptr_t)(device + 1));
+  }
+}
+
 // Streams have numbers in the order of their first use while a timeline is recorded. The number of a destroyed stream goes to the
 // next one at its address.
 enum { STREAMS = 4096 };
@@ -74,23 +86,27 @@ static const void *stream_of(const struct hip_call *call, const struct hip_argum
 }
 
 static const void *function_of(const struct hip_call *call, const struct hip_arguments *a) {
-  return call->list && a->first ? *(const void *const *)a->first : a->first;
+  return call->what == HIP_LIST_LAUNCH && a->first ? *(const void *const *)a->first : a->first;
 }
 
 // ---- calls begin ----
 
 RARE static void launch_in_full(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a) {
-  room_hp->call(&(struct hp_call){.correlation = correlation, .function = handle(function_of(call, a)), .stream = stream_number(stream_of(call, a)), .several = call->list});
+  room_hp->call(&(struct hp_call){.correlation = correlation, .function = handle(function_of(call, a)), .stream = stream_number(stream_of(call, a)), .several = call->what == HIP_LIST_LAUNCH});
 }
 
 static void launch_enters(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a) {
   seen();
-  if (exits_matter() || call->list) launch_in_full(call, correlation, a);
+  if (exits_matter()) launch_in_full(call, correlation, a);
   else room_hp->launch(correlation, handle(a->first));
 }
 
 RARE static void other_enters(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a) {
   switch (call->what) {
+  case HIP_LIST_LAUNCH:
+    seen(), list_seen(call, a);
+    launch_in_full(call, correlation, a);
+    return;
   case HIP_GRAPH_LAUNCH:
     seen();
     room_hp->call(&(struct hp_call){.correlation = correlation, .function = graph_launched(a->first, correlation), .graph = 1,
@@ -159,7 +175,7 @@ RARE static void other_exits(const struct hip_call *call, uint64_t correlation, 
     room_hp->waited(correlation, room_wait_name(call), (uint16_t)self.device, self.since, end > self.since ? end - self.since : 0);
     break;
   }
-  case HIP_LAUNCH:
+  case HIP_LAUNCH: case HIP_LIST_LAUNCH:
     if (room_hp->capturing() && result <= 0) launch_captured(call, a);
     break;
   case HIP_GRAPH_DESTROY: case HIP_EXEC_DESTROY: return;
@@ -193,7 +209,7 @@ void room_start(void) { want(GRAPH_CALLS); }
 
 void room_listen(int launches, int copies, int waits) {
   uint32_t set = GRAPH_CALLS;
-  if (launches) set |= bit(HIP_LAUNCH) | bit(HIP_GRAPH_LAUNCH) | bit(HIP_SET_DEVICE);
+  if (launches) set |= bit(HIP_LAUNCH) | bit(HIP_LIST_LAUNCH) | bit(HIP_GRAPH_LAUNCH) | bit(HIP_SET_DEVICE);
   if (copies) set |= bit(HIP_COPY) | bit(HIP_FILL);
   if (waits) set |= bit(HIP_WAIT);
   if (room_listens() != !!launches) graphs_interrupted();

@@ -18,7 +18,7 @@ static atomic_int found;
 static void fill(void *library) {
   struct { void *to; const char *name; } const functions[] = {
       {&hip.GetDevice, "hipGetDevice"}, {&hip.SetDevice, "hipSetDevice"}, {&hip.GetDeviceCount, "hipGetDeviceCount"},
-      {&hip.DeviceSynchronize, "hipDeviceSynchronize"}, {&hip.DriverGetVersion, "hipDriverGetVersion"},
+      {&hip.DeviceSynchronize, "hipDeviceSynchronize"}, {&hip.GetStreamDeviceId, "hipGetStreamDeviceId"}, {&hip.DriverGetVersion, "hipDriverGetVersion"},
       {&hip.RuntimeGetVersion, "hipRuntimeGetVersion"}, {&hip.StreamIsCapturing, "hipStreamIsCapturing"},
       {&hip.StreamGetCaptureInfo, "hipStreamGetCaptureInfo"}, {&hip.GetDevicePropertiesR0600, "hipGetDevicePropertiesR0600"},
       {&hip.DeviceGetAttribute, "hipDeviceGetAttribute"}, {&hip.DeviceGetName, "hipDeviceGetName"}, {&hip.DeviceGetPCIBusId, "hipDeviceGetPCIBusId"},
@@ -99,13 +99,13 @@ enum hip_capture hip_capture_of(const void *stream, uint64_t *capture) {
 }
 
 int hip_synchronize(int device) {
-  int before = 0;
+  int before = -1; // as HIP 5.2 says where there is no device
   if (!hip.GetDevice || !hip.SetDevice || !hip.DeviceSynchronize) return -1;
   room_own_call++;
   int result = hip.GetDevice(&before);
   if (!result) result = hip.SetDevice(device);
   if (!result) result = hip.DeviceSynchronize();
-  hip.SetDevice(before);
+  if (before >= 0) hip.SetDevice(before);
   room_own_call--;
   return result;
 }

@@ -20,9 +20,9 @@ const struct hip_call hip_calls[] = {
     {"hipExtModuleLaunchKernel", HIP_LAUNCH, MODULE_LAUNCH},
     {"hipHccModuleLaunchKernel", HIP_LAUNCH, MODULE_LAUNCH},
     {"hipModuleLaunchCooperativeKernel", HIP_LAUNCH, MODULE_LAUNCH},
-    {"hipExtLaunchMultiKernelMultiDevice", HIP_LAUNCH, .host = 1, .list = 1, LEGACY(16, 0, 0), SDK(8, 0, 0)},
-    {"hipLaunchCooperativeKernelMultiDevice", HIP_LAUNCH, .host = 1, .list = 1, LEGACY(16, 0, 0), SDK(8, 0, 0)},
-    {"hipModuleLaunchCooperativeKernelMultiDevice", HIP_LAUNCH, .list = 1, LEGACY(16, 0, 0), SDK(8, 0, 0)},
+    {"hipExtLaunchMultiKernelMultiDevice", HIP_LIST_LAUNCH, .host = 1, LEGACY(16, 80, 0), SDK(8, 16, 0)},
+    {"hipLaunchCooperativeKernelMultiDevice", HIP_LIST_LAUNCH, .host = 1, LEGACY(16, 80, 0), SDK(8, 16, 0)},
+    {"hipModuleLaunchCooperativeKernelMultiDevice", HIP_LIST_LAUNCH, LEGACY(16, 80, 0), SDK(8, 16, 0)},
     {"hipLaunchKernelExC", HIP_LAUNCH, .host = 1, .in_config = 1, LEGACY(80, 0, 16), SDK(16, 0, 8)},
     {"hipDrvLaunchKernelEx", HIP_LAUNCH, .in_config = 1, LEGACY(80, 0, 16), SDK(16, 0, 8)},
 

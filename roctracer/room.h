@@ -10,7 +10,7 @@
 
 // What a function of HIP is to us.
 enum hip_what {
-  HIP_OTHER, HIP_LAUNCH, HIP_GRAPH_LAUNCH, HIP_BEGIN_CAPTURE, HIP_END_CAPTURE, HIP_INSTANTIATE, HIP_GRAPH_DESTROY, HIP_EXEC_DESTROY,
+  HIP_OTHER, HIP_LAUNCH, HIP_LIST_LAUNCH, HIP_GRAPH_LAUNCH, HIP_BEGIN_CAPTURE, HIP_END_CAPTURE, HIP_INSTANTIATE, HIP_GRAPH_DESTROY, HIP_EXEC_DESTROY,
   HIP_COPY, HIP_FILL, HIP_WAIT, HIP_SET_DEVICE, HIP_WHATS
 };
 
@@ -21,14 +21,16 @@ struct hip_call {
   const char *name;
   uint8_t what;        // enum hip_what
   uint8_t host;        // the function is a host function's address, not a hipFunction_t
-  uint8_t list;        // first points to a list of launches, whose first element begins with the function
   uint8_t in_config;   // stream points to a launch configuration that has the stream at HIP_CONFIG_STREAM
   struct hip_offsets { uint8_t first, second, stream, absent; } legacy, sdk; // 0: the function has no such argument
   // first: the function of a launch, the executable graph of a graph launch, an instantiation (a pointer to it) or its end, the
   // graph of the end of a graph; second: the graph of an instantiation, or of the end of a capture (a pointer to it).
+  // Of a launch on several devices first points to a list of launches, and second is its length.
   // absent: the provider does not have the function.
 };
 enum { HIP_CONFIG_STREAM = 32 };
+// The elements of a list begin with the function. The stream's place depends on whether that is a host function.
+enum { HIP_LIST_ELEMENT = 56, HIP_LIST_HOST_STREAM = 48, HIP_LIST_MODULE_STREAM = 40 };
 
 extern const struct hip_call hip_calls[];
 extern const unsigned hip_call_count;
@@ -103,6 +105,7 @@ uint32_t room_wait_name(const struct hip_call *call);
 // Functions of the libamdhip64 that the program has loaded; NULL: that version does not have it.
 struct hip_driver {
   int (*GetDevice)(int *), (*SetDevice)(int), (*GetDeviceCount)(int *), (*DeviceSynchronize)(void);
+  int (*GetStreamDeviceId)(void *); // of NULL: the current device
   int (*DriverGetVersion)(int *), (*RuntimeGetVersion)(int *);
   int (*StreamIsCapturing)(void *, int *), (*StreamGetCaptureInfo)(void *, int *, unsigned long long *);
   int (*GetDevicePropertiesR0600)(void *, int), (*DeviceGetAttribute)(int *, int, int), (*DeviceGetName)(char *, int, int), (*DeviceGetPCIBusId)(char *, int, int);

@@ -46,7 +46,7 @@ void sdk_hip_seen(void) {
 
 // Calls other than launches, and calls whose end matters. Not inlined: a launch then saves no registers for them.
 __attribute__((noinline)) static void enters(const struct hip_call *call, uint64_t internal, const void *payload) {
-  int is_work = call->what == HIP_LAUNCH || call->what == HIP_GRAPH_LAUNCH || call->what == HIP_COPY || call->what == HIP_FILL;
+  int is_work = call->what == HIP_LAUNCH || call->what == HIP_LIST_LAUNCH || call->what == HIP_GRAPH_LAUNCH || call->what == HIP_COPY || call->what == HIP_FILL;
   struct hip_arguments a = hip_arguments(&call->sdk, payload);
   sdk_hip_seen();
   if (!is_work || (call->what != HIP_LAUNCH && !room_wants(call))) other.correlation = internal, other.reported = 0;

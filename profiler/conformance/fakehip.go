@@ -22,6 +22,7 @@ static struct {
 	int (*hipGraphDestroy)(void *);
 	int (*hipGraphLaunch)(void *, void *);
 	int (*hipLaunchKernel)(const void *, struct dim3, struct dim3, void **, size_t, void *);
+	int (*hipExtLaunchMultiKernelMultiDevice)(void *, int, unsigned);
 	int (*hipSetDevice)(int);
 	int (*hipDeviceSynchronize)(void);
 	int (*hipEventCreate)(void **);
@@ -41,7 +42,7 @@ static const char *open_hip(const char *path) {
 	F(hipModuleLoadData) F(hipModuleGetFunction) F(hipStreamCreate) F(hipModuleLaunchKernel) F(hipMemcpyAsync)
 	F(hipStreamBeginCapture) F(hipStreamEndCapture) F(hipGraphInstantiate) F(hipGraphDestroy) F(hipGraphLaunch)
 	F(hipLaunchKernel) F(hipSetDevice) F(hipDeviceSynchronize) F(hipEventCreate) F(hipEventRecord) F(hipStreamWaitEvent) F(hipMemsetAsync)
-	F(hipGraphExecDestroy) F(stub_register_host_function)
+	F(hipGraphExecDestroy) F(hipExtLaunchMultiKernelMultiDevice) F(stub_register_host_function)
 #undef F
 	return NULL;
 }
@@ -70,6 +71,18 @@ static void hip_launch_host(const char *kernel) {
 	struct dim3 one = {1, 1, 1};
 	hip.stub_register_host_function(&function, kernel);
 	hip.hipLaunchKernel(&function, one, one, NULL, 0, STREAM);
+}
+static void hip_launch_on_two(const char *kernel) {
+	struct { const void *function; struct dim3 grid, block; void **arguments; size_t shared; void *stream; } list[2];
+	static const char function;
+	hip.stub_register_host_function(&function, kernel);
+	STREAM;
+	for (int device = 1; device >= 0; device--) {
+		hip.hipSetDevice(device);
+		list[device].function = &function;
+		hip.hipStreamCreate(&list[device].stream);
+	}
+	hip.hipExtLaunchMultiKernelMultiDevice(list, 2, 0);
 }
 static void hip_set_device(int device) {
 	STREAM;
@@ -159,16 +172,27 @@ func (FakeHIP) Copy(bytes int) { C.hip_copy(C.size_t(bytes)) }
 
 // Graph is described with GPU.
 func (g FakeHIP) Graph(kernels ...string) func() {
-	C.hip_begin_capture()
+	g.Capture()
 	for _, kernel := range kernels {
 		g.Launch(kernel)
 	}
+	return g.Instantiate()
+}
+
+// Capture begins a capture: launches are nodes of a graph.
+func (FakeHIP) Capture() { C.hip_begin_capture() }
+
+// Instantiate ends the capture and returns what launches its graph.
+func (FakeHIP) Instantiate() func() {
 	exec := C.hip_end_capture()
 	return func() { C.hip_launch_graph(exec) }
 }
 
 // LaunchHost launches a kernel by its host function.
 func (FakeHIP) LaunchHost(kernel string) { with(kernel, func(c *C.char) { C.hip_launch_host(c) }) }
+
+// LaunchOnTwo launches a kernel on devices 0 and 1 by one call. The current device is then 0.
+func (FakeHIP) LaunchOnTwo(kernel string) { with(kernel, func(c *C.char) { C.hip_launch_on_two(c) }) }
 
 // LaunchSecond launches a kernel on the second stream.
 func (FakeHIP) LaunchSecond(kernel string) { with(kernel, func(c *C.char) { C.hip_launch_second(c) }) }

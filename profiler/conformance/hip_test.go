@@ -201,6 +201,76 @@ mul: count 1
 devices: 0 gfx942 304 CUs AMD Instinct MI300X
 devices: 1 gfx942 304 CUs AMD Instinct MI300X
 `},
+	{"one call launches on two devices", "PROTON_STUB_DEVICES=2", `
+load
+start
+enter train
+two add
+exit
+launch mul
+finish`, `
+train > add: count 2
+mul: count 1
+devices: 0 gfx942 304 CUs AMD Instinct MI300X
+devices: 1 gfx942 304 CUs AMD Instinct MI300X
+`},
+	{"the end waits for each device that one call launched on", "PROTON_STUB_DEVICES=2, PROTON_STUB_SCRIPT=held", `
+load
+start
+two add
+finish`, `
+add: count 2
+devices: 0 gfx942 304 CUs AMD Instinct MI300X
+devices: 1 gfx942 304 CUs AMD Instinct MI300X
+`},
+	{"the end waits for each device that was the current one", "PROTON_STUB_DEVICES=2, PROTON_STUB_SCRIPT=held", `
+load
+start
+device 1
+launch mul
+device 0
+finish`, `
+mul: count 1
+`},
+	{"kernels of one name in graphs of several scopes", "PROTON_STUB_SCRIPT=reversed", `
+load
+start
+enter a
+again add add
+exit
+replay
+enter b
+again add mul add
+exit
+replay
+enter c
+replay
+finish`, `
+<captured_at> > a > add: count 2
+<captured_at> > b > add: count 2
+<captured_at> > b > mul: count 1
+c > <captured_at> > b > add: count 2
+c > <captured_at> > b > mul: count 1
+`},
+	{"kernels of one name are captured in several scopes of one graph", "", `
+load
+start
+capture
+enter a
+launch add
+exit
+enter b
+launch add
+launch add
+exit
+instantiate
+enter now
+replay
+replay
+finish`, `
+now > <captured_at> > a > add: count 2
+now > <captured_at> > b > add: count 4
+`},
 	{"kernels of parallel branches are found by name, and equal names by order", "PROTON_STUB_SCRIPT=reversed", `
 load
 start
@@ -346,6 +416,7 @@ var roctracerOnly = map[string]bool{
 	"HIP is loaded after the session began": true, "roctracer was used before HIP was loaded": true, "another tool has a pool": true,
 	"every call of the library fails": true, "the library knows no launches": true, "records are refused": true, "records that never come": true,
 	"records of an unknown operation": true, "a buffer that ends in the middle of a record": true,
+	"the end waits for each device that one call launched on": true, "the end waits for each device that was the current one": true,
 	"waits, copies and fills that were asked for": true, "waits, copies and fills that were not asked for": true,
 }
 
@@ -376,8 +447,8 @@ func runHIPStory(t *testing.T, backend, stub, environment, program, want string)
 		os.WriteFile(folder+"/properties", []byte(properties), 0o644)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHIPStory$")
-	name, value, _ := strings.Cut(environment, "=")
-	cmd.Env = append(os.Environ(), "GOPROTON_HIP_STORY="+program, "PROTON_ROOT="+root, "STUB="+stub, "STORY_BACKEND="+backend, "TRITON_ROCPROFILER_SDK_LIB_PATH="+stub, name+"="+value)
+	cmd.Env = append(os.Environ(), "GOPROTON_HIP_STORY="+program, "PROTON_ROOT="+root, "STUB="+stub, "STORY_BACKEND="+backend, "TRITON_ROCPROFILER_SDK_LIB_PATH="+stub)
+	cmd.Env = append(cmd.Env, strings.Split(environment, ", ")...)
 	out, err := cmd.CombinedOutput()
 	_, got, _ := strings.Cut(string(out), "STORY\n")
 	got, _, ended := strings.Cut(got, "END\n")
@@ -460,6 +531,8 @@ func (h *hipStory) do(verb string, words []string) {
 		h.exit()
 	case "launch":
 		h.gpu.Launch(words[0])
+	case "two":
+		h.gpu.LaunchOnTwo(words[0])
 	case "host":
 		h.gpu.LaunchHost(words[0])
 	case "copy":
@@ -474,6 +547,10 @@ func (h *hipStory) do(verb string, words []string) {
 		h.replay = h.gpu.Graph(words...)
 	case "branches":
 		h.replay, h.destroy = h.gpu.Branches(words...)
+	case "capture":
+		h.gpu.Capture()
+	case "instantiate":
+		h.replay = h.gpu.Instantiate()
 	case "replay":
 		h.replay()
 	case "destroy":

@@ -80,9 +80,36 @@ static int end(struct call *c, int result) {
   return result;
 }
 
-static void ran(const struct call *c, const struct stub_work *work) {
+static void tell_of(const struct call *c, const struct stub_work *work) {
   for (int i = 0; i < c->listeners; i++)
     if (listeners[i]->work) listeners[i]->work(work, c->numbers[i]);
+}
+
+// With the order "held" in PROTON_STUB_SCRIPT a device does its work when the program waits for it.
+static struct held { struct held *next; struct call call; struct stub_work work; } *held;
+static pthread_mutex_t holding = PTHREAD_MUTEX_INITIALIZER;
+
+static void ran(const struct call *c, const struct stub_work *work) {
+  struct held *h = stub_order("held") ? malloc(sizeof *h) : NULL;
+  if (!h) {
+    tell_of(c, work);
+    return;
+  }
+  pthread_mutex_lock(&holding);
+  *h = (struct held){held, *c, *work}, held = h;
+  pthread_mutex_unlock(&holding);
+}
+
+static void release(int device) {
+  pthread_mutex_lock(&holding);
+  for (struct held **at = &held; *at;) {
+    struct held *h = *at;
+    if (h->work.device != device) { at = &h->next; continue; }
+    *at = h->next;
+    tell_of(&h->call, &h->work);
+    free(h);
+  }
+  pthread_mutex_unlock(&holding);
 }
 
 #define W(x) (uint64_t)(uintptr_t)(x)
@@ -310,6 +337,7 @@ STUB_EXPORT int hipDeviceSynchronize(void) {
   uint64_t until = gpu_busy;
   pthread_mutex_unlock(&lock);
   for (uint64_t now = boot_time(); now < until; now = boot_time()) nanosleep(&(struct timespec){.tv_nsec = (long)((until - now) % 1000000000)}, NULL);
+  release(current);
   END(devices() ? OK : NO_DEVICE);
 }
 STUB_EXPORT int hipStreamSynchronize(void *stream) {
@@ -466,6 +494,15 @@ STUB_EXPORT int hipLaunchKernel(const void *function, struct dim3 grid, struct d
   const char *name = hipKernelNameRefByPtr(function, stream);
   if (!name) END(98); // hipErrorInvalidDeviceFunction
   do_work(&call, stream, (struct stub_work){.kind = STUB_KERNEL, .name = name, .function = W(function)});
+  END(OK);
+}
+
+struct launch { const void *function; struct dim3 grid, block; void **arguments; size_t shared; void *stream; }; // hipLaunchParams
+
+STUB_EXPORT int hipExtLaunchMultiKernelMultiDevice(struct launch *list, int count, unsigned flags) {
+  BEGIN(W(list), count, flags);
+  for (int i = 0; i < count; i++)
+    do_work(&call, list[i].stream, (struct stub_work){.kind = STUB_KERNEL, .name = hipKernelNameRefByPtr(list[i].function, list[i].stream), .function = W(list[i].function)});
   END(OK);
 }
 

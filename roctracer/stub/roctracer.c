@@ -38,6 +38,7 @@ static const struct known {
 #define P {16, 8}
     {"hipModuleLaunchKernel", 169, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 4}, {56, 8}, {64, 8}, {80, 8}}},
     {"hipLaunchKernel", 107, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 8}, {64, 8}, {72, 8}}},
+    {"hipExtLaunchMultiKernelMultiDevice", 63, {P, {80, 4}, {84, 4}}},
     {"hipGraphLaunch", 215, {P, {24, 8}}},
     {"hipStreamBeginCapture", 219, {P, {24, 4}}},
     {"hipStreamEndCapture", 220, {P, {24, 8}}},

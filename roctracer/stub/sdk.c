@@ -241,7 +241,7 @@ API rocprofiler_configure_external_correlation_id_request_service(uint64_t conte
 
 static const struct { const char *name; int op; } operations[] = {
     {"hipDeviceSynchronize", 66}, {"hipEventSynchronize", 82}, {"hipExtLaunchKernel", 84}, {"hipGraphDestroy", 136}, {"hipGraphExecDestroy", 143},
-    {"hipGraphInstantiate", 159}, {"hipGraphLaunch", 166}, {"hipLaunchKernel", 214}, {"hipMemcpyAsync", 268}, {"hipMemcpyHtoDAsync", 274},
+    {"hipExtLaunchMultiKernelMultiDevice", 85}, {"hipGraphInstantiate", 159}, {"hipGraphLaunch", 166}, {"hipLaunchKernel", 214}, {"hipMemcpyAsync", 268}, {"hipMemcpyHtoDAsync", 274},
     {"hipMemsetAsync", 293}, {"hipModuleLaunchKernel", 308}, {"hipModuleLoadData", 310}, {"hipModuleUnload", 316}, {"hipSetDevice", 323},
     {"hipStreamBeginCapture", 333}, {"hipStreamEndCapture", 338}, {"hipStreamSynchronize", 346},
 };

@@ -50,7 +50,7 @@ static void call(const char *name, int first, int second, int stream) {
 
 #define AT(name, member) (int)offsetof(hip_api_data_t, args.name.member)
 #define LAUNCH(name, function, stream) call(#name, AT(name, function), 0, AT(name, stream))
-#define LIST(name) call(#name, AT(name, launchParamsList), 0, 0)
+#define LIST(name) call(#name, AT(name, launchParamsList), AT(name, numDevices), 0)
 #define ONE(name, member) call(#name, AT(name, member), 0, 0)
 #define ON_STREAM(name) call(#name, 0, 0, AT(name, stream))
 #define PLAIN(name) (void)HIP_API_ID_##name, call(#name, 0, 0, 0)
@@ -62,6 +62,8 @@ static void newer_calls(void) {
   LAUNCH(hipModuleLaunchCooperativeKernel, f, stream);
   LIST(hipModuleLaunchCooperativeKernelMultiDevice);
   VALUE(0, offsetof(hipFunctionLaunchParams, function));
+  VALUE(HIP_LIST_MODULE_STREAM, offsetof(hipFunctionLaunchParams, hStream));
+  VALUE(HIP_LIST_ELEMENT, sizeof(hipFunctionLaunchParams));
 #endif
 #if HIP(6, 2)
   ON_STREAM(hipStreamBeginCaptureToGraph);
@@ -115,6 +117,8 @@ static void calls(void) {
   for (unsigned i = 0; i < hip_call_count && HIP(7, 1); i++)
     if (!checked[i] && !hip_calls[i].legacy.absent) printf("%s is not compared\n", hip_calls[i].name), wrong++;
   VALUE(0, offsetof(hipLaunchParams, func));
+  VALUE(HIP_LIST_HOST_STREAM, offsetof(hipLaunchParams, stream));
+  VALUE(HIP_LIST_ELEMENT, sizeof(hipLaunchParams));
   VALUE(offsetof(struct roctracer_call, correlation), offsetof(hip_api_data_t, correlation_id));
   VALUE(offsetof(struct roctracer_call, phase), offsetof(hip_api_data_t, phase));
 }
@@ -210,6 +214,7 @@ FOUND(hipError_t, GetDevice, int *);
 FOUND(hipError_t, SetDevice, int);
 FOUND(hipError_t, GetDeviceCount, int *);
 FOUND(hipError_t, DeviceSynchronize, void);
+FOUND(int, GetStreamDeviceId, hipStream_t);
 FOUND(hipError_t, DriverGetVersion, int *);
 FOUND(hipError_t, RuntimeGetVersion, int *);
 FOUND(hipError_t, StreamIsCapturing, hipStream_t, hipStreamCaptureStatus *);

@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
   if (!dlopen(argv[1], RTLD_NOW)) return printf("%s\n", dlerror()), 1;
   if (!hip_find()) return printf("%s was loaded and is not found\n", argv[1]), 3;
   printf("found %s\n", strrchr(hip_path(), '/') + 1);
-  HAS(GetDevice) HAS(SetDevice) HAS(GetDeviceCount) HAS(DeviceSynchronize) HAS(DriverGetVersion) HAS(RuntimeGetVersion) HAS(StreamIsCapturing)
+  HAS(GetDevice) HAS(SetDevice) HAS(GetDeviceCount) HAS(DeviceSynchronize) HAS(GetStreamDeviceId) HAS(DriverGetVersion) HAS(RuntimeGetVersion) HAS(StreamIsCapturing)
   HAS(StreamGetCaptureInfo) HAS(GetDevicePropertiesR0600) HAS(DeviceGetAttribute) HAS(DeviceGetName) HAS(DeviceGetPCIBusId) HAS(KernelNameRef)
   HAS(KernelNameRefByPtr)
   uint64_t capture;

@@ -195,9 +195,9 @@ static void calls() {
   CALL(hipExtModuleLaunchKernel, func, stream);
   CALL(hipHccModuleLaunchKernel, func, stream);
   CALL(hipModuleLaunchCooperativeKernel, func, stream);
-  FIRST(hipExtLaunchMultiKernelMultiDevice, launchParamsList);
-  FIRST(hipLaunchCooperativeKernelMultiDevice, launchParamsList);
-  FIRST(hipModuleLaunchCooperativeKernelMultiDevice, launchParamsList);
+  PAIR(hipExtLaunchMultiKernelMultiDevice, launchParamsList, numDevices);
+  PAIR(hipLaunchCooperativeKernelMultiDevice, launchParamsList, numDevices);
+  PAIR(hipModuleLaunchCooperativeKernelMultiDevice, launchParamsList, numDevices);
   CALL(hipLaunchKernelExC, fPtr, config);
   CALL(hipDrvLaunchKernelEx, f, config);
   CALL(hipGraphLaunch, graphExec, stream);

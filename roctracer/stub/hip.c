@@ -80,7 +80,7 @@ static int end(struct call *c, int result) {
   return result;
 }
 
-static void tell_of(const struct call *c, const struct stub_work *work) {
+static void report(const struct call *c, const struct stub_work *work) {
   for (int i = 0; i < c->listeners; i++)
     if (listeners[i]->work) listeners[i]->work(work, c->numbers[i]);
 }
@@ -92,7 +92,7 @@ static pthread_mutex_t holding = PTHREAD_MUTEX_INITIALIZER;
 static void ran(const struct call *c, const struct stub_work *work) {
   struct held *h = stub_order("held") ? malloc(sizeof *h) : NULL;
   if (!h) {
-    tell_of(c, work);
+    report(c, work);
     return;
   }
   pthread_mutex_lock(&holding);
@@ -106,7 +106,7 @@ static void release(int device) {
     struct held *h = *at;
     if (h->work.device != device) { at = &h->next; continue; }
     *at = h->next;
-    tell_of(&h->call, &h->work);
+    report(&h->call, &h->work);
     free(h);
   }
   pthread_mutex_unlock(&holding);

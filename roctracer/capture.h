@@ -19,7 +19,7 @@ enum capture_code { CODE_LOADED = 1, CODE_UNLOADED = 2, CODE_KERNEL = 3 };
 // call writes there is known at its exit.
 static inline const void **capture_target(const struct hip_call *call, struct hip_arguments *a, int exited, size_t *at) {
   *at = call->in_config ? HIP_CONFIG_STREAM : 0;
-  if (call->list) return &a->first;
+  if (call->what == HIP_LIST_LAUNCH) return &a->first;
   if (call->in_config) return &a->stream;
   if (exited && call->what == HIP_INSTANTIATE) return &a->first;
   if (exited && call->what == HIP_END_CAPTURE) return &a->second;

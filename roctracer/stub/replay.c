@@ -137,6 +137,7 @@ static void play_call(const struct capture *c, const struct cap_event *e) {
   const void **argument = capture_target(&hip_calls[said.call], &said.arguments, said.exited, &place);
   behind[place / sizeof *behind] = target;
   if (argument && *argument) *argument = behind;
+  if (hip_calls[said.call].what == HIP_LIST_LAUNCH) said.arguments.second = NULL; // of the list only the first function is known
   replay_tell(&said);
 }
 

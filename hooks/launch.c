@@ -213,11 +213,11 @@ static void add_converted(const struct leaf *at, struct metric *m) {
 }
 
 static void add_numbers(struct launch *l) {
-  // The op of a function handle keeps its metrics until the launch, where the call path is complete. During a graph capture the
-  // hot path must find out itself that the metrics belong to an op. In all other cases the leaf is looked up once, because each
+  // The op of a function handle keeps its metrics until the launch, where the call path is complete. During a graph capture, and
+  // for a timeline, the hot path must find out itself that the metrics belong to an op. In all other cases the leaf is looked up once, because each
   // look-up walks the Python stack in a session in python context.
   struct leaf at, *once = NULL;
-  if (l->n > 1 && !l->function && !hooks_hp->capturing()) at = hooks_leaf_begin(), once = &at;
+  if (l->n > 1 && !l->function && !*hooks_hp->watch) at = hooks_leaf_begin(), once = &at;
   for (py_ssize i = 0; i < l->n; i++)
     if (!l->all[i].tensor) add_converted(once, &l->all[i]);
   if (once) hooks_hp->leaf_end();

@@ -1,5 +1,6 @@
 #include "native.h"
 #include <string.h>
+#include <strings.h>
 
 PyObject *hooks_str_get, *hooks_str_data, *hooks_str_extras, *hooks_str_name;
 
@@ -24,6 +25,17 @@ static size_t trimmed(const char *s, size_t n, const char **from) {
 
 static int is(const char *s, size_t n, const char *word) { return n == strlen(word) && !memcmp(s, word, n); }
 
+// is_flops reports whether the viewer reads the metric as flops, see OfMetric in viewer/specs.
+static int is_flops(const char *s, size_t n) {
+  static const char *const ends[] = {"", "8", "16", "32", "64", "_fp4", "_fp6", "_fp8", "_int8", "_fp16", "_bf16", "_tf32", "_xf32", "_fp32",
+                                     "_fp32-vector", "_fp64", "_fp64-vector"};
+  enum { STEM = sizeof "flops" - 1 };
+  if (n < STEM || strncasecmp(s, "flops", STEM)) return 0;
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (n - STEM == strlen(ends[i]) && !strncasecmp(s + STEM, ends[i], n - STEM)) return 1;
+  return 0;
+}
+
 static enum name_kind kind_of(const char *s, size_t n) {
   if (is(s, n, "name")) return NAME_NAME;
   if (is(s, n, "function")) return NAME_FUNCTION;
@@ -31,8 +43,7 @@ static enum name_kind kind_of(const char *s, size_t n) {
   n = trimmed(s, n, &s);
   if (is(s, n, "bytes")) return NAME_BYTES;
   if (is(s, n, "cpu_time")) return NAME_CPU_TIME;
-  if (is(s, n, "flops") || is(s, n, "flops8") || is(s, n, "flops16") || is(s, n, "flops32") || is(s, n, "flops64")) return NAME_FLOPS;
-  return NAME_METRIC;
+  return is_flops(s, n) ? NAME_FLOPS : NAME_METRIC;
 }
 
 static struct name intern(const char *s, size_t n) { return (struct name){hooks_hp->intern(s, n), kind_of(s, n)}; }

@@ -6,12 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/viewer/specs"
 )
 
 // pythons finds one interpreter for each CPython version, on PATH or below .pythons.
@@ -83,9 +85,22 @@ func testlib(t *testing.T, flags ...string) string {
 
 func runNative(t *testing.T, python, lib string, env ...string) {
 	t.Helper()
+	env = append(env, "FLOPS_NAMES="+strings.Join(flopsNames(), " "))
 	for _, script := range []string{"test_native.py", "test_trace.py"} {
 		runScript(t, python, "testdata/native/"+script, lib, env...)
 	}
+}
+
+// flopsNames are the metrics that the viewer reads as flops.
+func flopsNames() []string {
+	names := []string{"flops", "FLOPS16"}
+	for _, bits := range specs.Widths {
+		names = append(names, fmt.Sprint("flops", bits))
+	}
+	for _, dtype := range specs.Names() {
+		names = append(names, "flops_"+dtype)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { _, is := specs.OfMetric(name); return !is })
 }
 
 func runScript(t *testing.T, python, script, lib string, env ...string) {
@@ -173,6 +188,22 @@ func TestNativeModuleInPrivateLibpython(t *testing.T) {
 	got, err := cmd.CombinedOutput()
 	if err != nil || !strings.HasSuffix(string(got), "internal\n") {
 		t.Errorf("got %v, output %q, want internal", err, got)
+	}
+}
+
+// TestFlopsInPython: the Python package gives tensors the type that the native module gives numbers.
+func TestFlopsInPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("needs python3 on PATH")
+	}
+	cmd := exec.Command(python, "-B", "-c", "import metric; print(*sorted(n for n, made in metric.ROOFLINE_TYPES.items() if made is float))")
+	cmd.Dir = "python/goproton"
+	out, err := cmd.CombinedOutput()
+	want := slices.DeleteFunc(flopsNames(), func(name string) bool { return name != strings.ToLower(name) })
+	slices.Sort(want)
+	if got := strings.Fields(string(out)); err != nil || !slices.Equal(got, want) {
+		t.Errorf("the package has %q (%v), the viewer %q", got, err, want)
 	}
 }
 

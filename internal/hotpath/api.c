@@ -34,7 +34,6 @@ static const struct hp_api table = {
     .leaf_end = hp_leaf_end,
     .set_python_walker = set_python_walker,
     .generation = generation,
-    .capturing = hp_capturing,
     .watch = &hp_g.watch,
     .stream_capturing = hp_stream_capturing,
     .current_device = hp_current_device,

@@ -177,8 +177,7 @@ struct hp_api {
   // open scopes and of leaf().
   uint32_t (*generation)(void);
 
-  // How many stream captures are in progress. *watch is not 0 while there are some, or while some session wants a timeline.
-  int (*capturing)(void);
+  // *watch is not 0 while stream captures are in progress, or while some session wants a timeline.
   const _Atomic uint32_t *watch;
   // Queries of the GPU's driver, through the vendor rooms: whether a stream is being captured, and the ordinal of the
   // thread's current device, -1 where there is none. Neither initialises a driver.

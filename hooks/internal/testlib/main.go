@@ -26,6 +26,7 @@ func init() {
 
 type request struct {
 	Shadow, Python bool
+	Timeline       bool
 	Fresh          bool
 	Func           uint64
 	Kind, Text     string
@@ -45,7 +46,7 @@ func control(method string, params []byte) []byte {
 	case "start":
 		hotpath.TakeSlots(func([]hotpath.Slot) {})
 		hotpath.SessionBegins(r.Fresh)
-		hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 1, Shadow: r.Shadow, Python: r.Python})
+		hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 1, Shadow: r.Shadow, Python: r.Python, Timeline: r.Timeline})
 	case "finalize":
 		hotpath.SetActive(hotpath.Listeners{})
 	case "launch":
@@ -116,6 +117,7 @@ type launched struct {
 	Func           uint64
 	Op             bool
 	Type           uint8
+	InOp           bool // of a metric for timelines: it belongs to an op's kernel
 }
 
 // records drains what was launched since the last call, oldest first for each thread.
@@ -123,7 +125,7 @@ func records() []launched {
 	all := []launched{}
 	hotpath.Drain(func(_ uintptr, records []hotpath.Record) {
 		for _, r := range records {
-			all = append(all, launched{path(r.Node), path(r.PyNode), r.Word, r.Flags&hotpath.FlagOp != 0, r.Type})
+			all = append(all, launched{path(r.Node), path(r.PyNode), r.Word, r.Flags&hotpath.FlagOp != 0, r.Type, r.Type == hotpath.MetricAdded && r.Op != 0})
 		}
 	})
 	return all

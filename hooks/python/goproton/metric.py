@@ -1,8 +1,8 @@
 """Metric values: the accepted types, and the type in the profile.
 
 A metric is an int (summed as int64), a float (summed as double), a sequence of them (summed element by element), or a
-tensor. Roofline metrics have a fixed type for every caller: ``flops``, ``flops8`` .. ``flops64`` are doubles (FLOP),
-``bytes`` is an int64 (bytes).
+tensor. Roofline metrics have a fixed type for every caller: ``flops``, ``flops8`` .. ``flops64`` and ``flops_TYPE`` are doubles
+(FLOP), ``bytes`` is an int64 (bytes).
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from typing import Any, Mapping
 
 FLOPS_WIDTHS = (8, 16, 32, 64)
+_FLOPS_TYPES = ("fp4", "fp6", "fp8", "int8", "fp16", "bf16", "tf32", "xf32", "fp32", "fp32-vector", "fp64", "fp64-vector")
 
 # Type indices of the native module's TensorMetric.
 INT64, DOUBLE, VECTOR_INT64, VECTOR_DOUBLE = 1, 2, 5, 6
 
-ROOFLINE_TYPES = {"bytes": int, "flops": float, **{f"flops{width}": float for width in FLOPS_WIDTHS}}
+ROOFLINE_TYPES = {"bytes": int, "flops": float, **{f"flops{width}": float for width in FLOPS_WIDTHS},
+                  **{f"flops_{dtype}": float for dtype in _FLOPS_TYPES}}
 
 
 class TensorMetric:

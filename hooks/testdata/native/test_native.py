@@ -18,6 +18,7 @@ def load(path):
 
 
 n = load(sys.argv[1])
+METRIC = 13  # HP_METRIC
 PYTHON = os.environ.get("TEST_PYTHON", sys.executable)  # a wrapper script's interpreter cannot be started by itself
 
 
@@ -26,10 +27,10 @@ def call(method, **params):
 
 
 @contextlib.contextmanager
-def session(python=False):
+def session(python=False, timeline=False):
     call("finalize")
     call("records")
-    call("start", Shadow=True, Python=python, Fresh=True)
+    call("start", Shadow=True, Python=python, Fresh=True, Timeline=timeline)
     try:
         yield
     finally:
@@ -434,6 +435,16 @@ def test_roofline_metrics_have_one_type():
                         ("a", "flopsy"): ("int", "1")})
 
 
+def test_flops_of_every_type_are_doubles():
+    # As ints they wrap at 9.2e18, which is 2.6 hours at 1 Pflop/s.
+    names = os.environ["FLOPS_NAMES"].split()
+    with session():
+        for value in (1 << 62, 1 << 62, 1 << 62):
+            n.launch_enter({"name": "k", "function": 3, **{name: value for name in names}})
+            launch(3)
+        check(slots(), {("k", name): ("double", repr(3.0 * (1 << 62))) for name in names})
+
+
 def test_metric_vectors():
     with session():
         with n.scope("a"):
@@ -588,6 +599,16 @@ def test_launch_names_and_metrics():
         check(launches(), ["s/k<1>", "s", "s/plain", "s/dict", "s", "s"])
         check(slots(), {("s/k<1>", "flops32"): ("double", "10"), ("s/k<1>", "bytes"): ("int", "6"),
                         ("s/k<1>", "tokens"): ("int", "3"), ("s/dict", "x"): ("double", "0.5")})
+
+
+def test_launch_metrics_in_timelines():
+    # Metrics of an op stand at its kernel, also where Triton gives no function handle.
+    for metrics in {"flops": 1}, {"flops": 1, "bytes": 2}:
+        with session(timeline=True):
+            n.launch_enter({"name": "k", "function": None, **metrics})
+            launch(3)
+            n.launch_exit({})
+            check([r["InOp"] for r in call("records") if r["Type"] == METRIC], [True] * len(metrics))
 
 
 def test_launch_metadata_with_many_keys():

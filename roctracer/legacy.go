@@ -7,6 +7,7 @@ package roctracer
 import "C"
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"unsafe"
@@ -62,7 +63,10 @@ func (l *legacy) candidates() (paths []string) {
 	if path := loadedLibrary(name); path != "" {
 		return []string{path} // a second copy would not hear HIP
 	}
-	folders := []string{settings.TritonROCtracer.Get(environ.Get), filepath.Dir(C.GoString(C.hip_path()))}
+	folders := []string{filepath.Dir(C.GoString(C.hip_path()))}
+	if folder := settings.TritonROCtracer.Get(environ.Get); folder != "" {
+		folders = append([]string{folder}, folders...)
+	}
 	for _, site := range l.opts.SitePackages {
 		folders = append(folders, filepath.Join(site, "torch", "lib"), filepath.Join(site, "_rocm_sdk_core", "lib"))
 	}
@@ -77,18 +81,20 @@ func (l *legacy) candidates() (paths []string) {
 }
 
 func (l *legacy) load() error {
-	var first error
+	var missing, unknown error // the first of each
 	for _, path := range l.candidates() {
 		err := open(path)
-		if err == nil {
-			l.path, l.version = path, int(C.legacy_version())
+		if err != nil {
+			missing = cmp.Or(missing, err)
+			continue
+		}
+		l.path, l.version = path, int(C.legacy_version())
+		if l.version/100 == 4 {
 			return nil
 		}
-		if first == nil {
-			first = err
-		}
+		unknown = cmp.Or(unknown, fmt.Errorf("%s is roctracer %d.%d, and GoProton knows version 4", path, l.version/100, l.version%100))
 	}
-	return fmt.Errorf("%w; install roctracer of the ROCm that the program uses, or set %s to its folder", first, settings.TritonROCtracer.Name)
+	return fmt.Errorf("%w; install roctracer of the ROCm that the program uses, or set %s to its folder", cmp.Or(unknown, missing), settings.TritonROCtracer.Name)
 }
 
 func open(path string) error {

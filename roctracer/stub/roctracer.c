@@ -254,7 +254,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
   int result = stub_result("roctracer_" name);     \
   if (result) return result
 
-STUB_EXPORT uint32_t roctracer_version_major(void) { return 4; }
+STUB_EXPORT uint32_t roctracer_version_major(void) { return (uint32_t)stub_number("PROTON_STUB_ROCTRACER", 4); }
 STUB_EXPORT uint32_t roctracer_version_minor(void) { return 1; }
 
 STUB_EXPORT int roctracer_op_code(uint32_t domain, const char *name, uint32_t *op, uint32_t *kind) {

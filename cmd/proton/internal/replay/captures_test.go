@@ -58,7 +58,7 @@ func playWith(t *testing.T, capture string, asked map[string]string) (*profile.P
 	}
 	defer r.Close()
 	tmp := t.TempDir()
-	asked["name"], asked["status"] = tmp+"/out", tmp
+	asked["name"], asked["status"], asked["backend"] = tmp+"/out", tmp, r.Machine.Backend
 	config, _ := json.Marshal(asked)
 	cmd := exec.Command(r.Path)
 	cmd.Args = r.Args
@@ -95,7 +95,7 @@ func problemsIn(t *testing.T, dir string) (problems []string) {
 func TestRecordedRuns(t *testing.T) {
 	for _, c := range []struct{ capture, context string }{
 		{"vecadd", "shadow"}, {"matmul", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"},
-		{"dynamic_net", "shadow"}, {"dynamic_net", "python"}, {"overlap", "shadow"},
+		{"dynamic_net", "shadow"}, {"dynamic_net", "python"}, {"overlap", "shadow"}, {"mi300x_synthetic", "shadow"},
 	} {
 		t.Run(c.capture+"."+c.context, func(t *testing.T) {
 			testkit.Golden(t, "testdata/"+c.capture+"."+c.context+".txt", outline(play(t, c.capture, c.context)))

@@ -38,7 +38,7 @@ func playTrace(t *testing.T, path, context string) []traceEvent {
 	}
 	defer r.Close()
 	tmp := t.TempDir()
-	config, _ := json.Marshal(map[string]string{"name": tmp + "/out", "context": context, "data": "trace", "status": tmp})
+	config, _ := json.Marshal(map[string]string{"name": tmp + "/out", "context": context, "data": "trace", "status": tmp, "backend": r.Machine.Backend})
 	cmd := exec.Command(r.Path)
 	cmd.Args = r.Args
 	cmd.Env = append(append(os.Environ(), "PROTON_RUN_CONFIG="+string(config)), r.Env...)
@@ -159,7 +159,7 @@ func byPath(list []traceEvent) string {
 // launch, also in a replay.
 func TestRecordedTraces(t *testing.T) {
 	for _, c := range []struct{ capture, context string }{
-		{"vecadd", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"}, {"overlap", "shadow"},
+		{"vecadd", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"}, {"overlap", "shadow"}, {"mi300x_synthetic", "shadow"},
 	} {
 		t.Run(c.capture+"."+c.context, func(t *testing.T) {
 			events := playTrace(t, filepath.Join("../../../../testdata/captures", c.capture+".capture.gz"), c.context)

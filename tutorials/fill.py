@@ -42,6 +42,9 @@ def block(name, folder, facts):
     return f"<!-- output -->\n{caption(name, facts)}\n\n```console\n{lines}\n```\n<!-- /output -->"
 
 
+REPLAYED = {"amd"}  # what stands there is not of this machine; TestReplaysOnPages writes it
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: tutorials/fill.py OUTDIR")
@@ -52,6 +55,8 @@ def main():
         name, text = readme.parent.name, readme.read_text()
         if len(BLOCK.findall(text)) != 1:
             sys.exit(f"fill: {readme} has not exactly one output block: put <!-- output --> and <!-- /output --> where the output goes")
+        if name in REPLAYED:
+            continue
         if not (folder / f"{name}.txt").exists():
             missing.append(name)
             continue

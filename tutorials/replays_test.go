@@ -15,11 +15,13 @@ import (
 func TestReplaysOnPages(t *testing.T) {
 	env := testkit.Built(t)
 	block := regexp.MustCompile("(?s)```console\n\\$ proton run [^\n]*--backend replay .*?```")
-	page := filepath.Join("overlap", "README.md") // that of matmul is abridged by hand, and needs a disassembler
-	text := testkit.Read(t, page)
-	shown := block.ReplaceAllStringFunc(text, func(old string) string { return replayed(t, env, old) })
-	if shown != text {
-		testkit.Golden(t, page, shown)
+	for _, name := range []string{"overlap", "amd"} { // that of matmul is abridged by hand, and needs a disassembler
+		page := filepath.Join(name, "README.md")
+		text := testkit.Read(t, page)
+		shown := block.ReplaceAllStringFunc(text, func(old string) string { return replayed(t, env, old) })
+		if shown != text {
+			testkit.Golden(t, page, shown)
+		}
 	}
 }
 
@@ -39,6 +41,9 @@ func replayed(t *testing.T, env []string, block string) string {
 		}
 		part := "$ " + m[1] + "\n"
 		for line := range strings.Lines(string(out)) {
+			if strings.HasPrefix(line, "Time: ") { // pprof's, of the replay
+				continue
+			}
 			runes := []rune(strings.TrimRight(line, " \n"))
 			if len(runes) > width {
 				runes = append(runes[:width-1], '…')

@@ -106,6 +106,16 @@ steps_overlap() {
     step proton viewer -m time/ms,gbyte/s,count overlap.tree.hatchet
 }
 
+# It needs no GPU, and TestReplaysOnPages keeps its page.
+steps_amd() {
+  step proton run -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
+    step proton viewer -m time,count mi300x.hatchet &&
+    step proton viewer -m util,tflop/s,tbyte/s,bound mi300x.hatchet &&
+    step proton pprof -top mi300x.hatchet &&
+    step proton run -d trace -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
+    step proton viewer -m time,count --top 5 mi300x.chrome_trace
+}
+
 steps_cpp() {
   step make &&
     step proton run ./heat &&
@@ -144,6 +154,7 @@ tutorial trace
 tutorial dynamic_net
 tutorial cuda_graph
 tutorial overlap
+if [ -e "$out/../testdata/captures" ]; then tutorial amd; else skip amd "OUTDIR is not in the root of the repository, whose capture it plays"; fi
 if command -v nvcc >/dev/null; then tutorial cpp; else skip cpp "there is no nvcc in PATH"; fi
 if [ -x "$root/build/tutorial-go" ] || command -v go >/dev/null; then
   tutorial go

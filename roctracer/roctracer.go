@@ -102,6 +102,9 @@ func (c *Collector) Synchronize(done func()) bool {
 		C.hip_synchronize(C.int(uintptr(device)) - 1)
 		done()
 	}
+	if c.sampler != nil {
+		c.sampler.synced.Store(true)
+	}
 	return true
 }
 

@@ -9,6 +9,7 @@ import "C"
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/gpucode"
@@ -22,8 +23,9 @@ type sampler struct {
 	code     map[uint64]*codeObject // by the library's id
 	images   sync.Map               // *codeObject by hash, which is also read when a profile is written
 	launches launches
-	held     []sample // whose dispatch has no record yet
-	complete bool     // the records of all dispatches have come
+	held     []sample      // whose dispatch has no record yet
+	complete atomic.Uint32 // enum sdk_complete of the last flush, until samples are taken
+	synced   atomic.Bool   // the GPU was waited for, and no flush has been complete since
 
 	kept, filtered, unseen, unjoined uint64 // samples: passed on, of other kernels, of unknown code, without a launch
 }
@@ -62,6 +64,7 @@ type launches struct {
 	by   map[uint64]uint64 // dispatches by correlation
 	ids  []uint64          // dispatches in the order of their records: a ring
 	next int
+	last uint64 // the highest dispatch
 }
 
 // mostLaunches is several times what lies between the records of a kernel and its samples.
@@ -74,7 +77,7 @@ func (l *launches) add(dispatch, correlation uint64) {
 	if other, several := l.by[correlation]; several && correlation != C.SDK_UNHEARD {
 		l.of[other], correlation = 0, 0
 	}
-	l.of[dispatch] = correlation
+	l.of[dispatch], l.last = correlation, max(l.last, dispatch)
 	if correlation != 0 {
 		l.by[correlation] = dispatch
 	}
@@ -97,6 +100,7 @@ func (c *Collector) Samples(f func(*record.Sample)) {
 	if s == nil {
 		return
 	}
+	complete := s.complete.Swap(C.SDK_NOT_YET)
 	taken := C.sdk_samples_take()
 	for _, d := range unsafe.Slice(taken.dispatches, taken.dispatch_count) {
 		s.launches.add(uint64(d.dispatch), uint64(d.correlation))
@@ -112,21 +116,30 @@ func (c *Collector) Samples(f func(*record.Sample)) {
 	C.free(unsafe.Pointer(taken.counts))
 	var out record.Sample // f does not keep it
 	for _, n := range ready {
-		s.pass(n, &out, f)
+		if !s.hold(n, complete) {
+			s.pass(n, &out, f)
+		}
 	}
-	s.complete = false
 }
 
-// pass passes on a sample, or holds it until the record of its dispatch has come.
+// hold keeps a sample until the record of its dispatch has come.
+func (s *sampler) hold(n sample, complete uint32) bool {
+	_, known := s.launches.of[n.dispatch]
+	over := complete == C.SDK_TO_THE_END || complete == C.SDK_SO_FAR && n.dispatch <= s.launches.last // its record would be here
+	if known || over || n.dispatch == 0 || len(s.held) == mostHeld {
+		return false
+	}
+	s.held = append(s.held, n)
+	return true
+}
+
+// pass passes on a sample.
 func (s *sampler) pass(n sample, out *record.Sample, f func(*record.Sample)) {
 	correlation, known := s.launches.of[n.dispatch]
-	switch {
-	case correlation == C.SDK_UNHEARD: // of a time in which no session listened
+	if correlation == C.SDK_UNHEARD { // of a time in which no session listened
 		return
-	case !known && !s.complete && n.dispatch != 0 && len(s.held) < mostHeld:
-		s.held = append(s.held, n)
-		return
-	case !known:
+	}
+	if !known {
 		s.unjoined += uint64(n.samples)
 	}
 	object := s.object(n.code)

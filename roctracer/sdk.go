@@ -126,13 +126,21 @@ func (s *sdk) listen(records, calls record.Kinds) error {
 }
 
 func (s *sdk) flush(forced bool) {
-	C.sdk_flush(boolint(forced))
-	if s.sampler != nil && forced {
-		s.sampler.complete = true
+	complete := C.sdk_flush(boolint(forced))
+	if s.sampler == nil || complete == C.SDK_NOT_YET {
+		return
 	}
+	if s.sampler.synced.Swap(false) {
+		complete = C.SDK_TO_THE_END
+	}
+	s.sampler.complete.Store(uint32(complete))
 }
 
-func (s *sdk) detach(bool) {
+// detach leaves sampling as it is at the end of a process: stopping it waits for the GPU.
+func (s *sdk) detach(ending bool) {
+	if !ending {
+		C.sdk_sampling_stop()
+	}
 	C.sdk_leave()
 	C.room_stop()
 }

@@ -29,7 +29,9 @@ uint32_t sdk_register(int markers, struct sdk_sampling_wish sampling, const char
 // not start again, as Triton's profiler has found. Without launches all that the library reports is ignored.
 uint32_t sdk_listen(int launches, int copies, int waits, const char **refused);
 // Has the library hand over its records. With all, it waits until those of all dispatches have arrived, or none does for a while.
-void sdk_flush(int all);
+// Returns whether the records of all dispatches have come that were made before, or all that ever will.
+enum sdk_complete { SDK_NOT_YET, SDK_SO_FAR, SDK_TO_THE_END };
+enum sdk_complete sdk_flush(int all);
 int sdk_registered(void);
 void sdk_leave(void);           // what the library reports from now on is ignored
 int sdk_usable(void);           // the library may be called: it is registered and not finalized, and this process is not a forked child
@@ -39,9 +41,10 @@ int sdk_usable(void);           // the library may be called: it is registered a
 void sdk_sampling_allow(void);
 void sdk_sampling_set_up(const struct sdk_sampling_wish *wish); // while the library initialises us, with the GPUs known
 int sdk_sampling_on(void);
+int sdk_samples_gpu(uint64_t agent);
 void sdk_sampling_start(void);
 void sdk_sampling_stop(void);
-void sdk_sampling_flush(int all); // with all, it also looks whether samples have ceased to come
+void sdk_sampling_flush(int complete); // when the records of kernels are complete, it also looks whether samples have ceased to come
 
 struct sdk_sampling_facts {
   uint64_t samples, invalid, dropped; // records: all, those without a place, those that the library dropped
@@ -57,6 +60,7 @@ void sdk_sampling_facts(struct sdk_sampling_facts *out);
 // ---- sdk_samples.c -------------------------------------------------------------------------------------------------------
 void sdk_take_samples(uint64_t context, uint64_t buffer, const struct sdk_header **records, size_t count, void *drops_so_far, uint64_t drops);
 // The record of a dispatch has come, whose samples belong to the call with that correlation; 0: that is one of several kernels' call.
+// It ran for so many ns on a GPU that is sampled.
 void sdk_dispatch_seen(uint64_t dispatch, uint64_t correlation, uint64_t nanos);
 
 enum { SDK_REASONS = 10 }; // reasons from 0, issued; SDK_REASONS: the sampler does not say

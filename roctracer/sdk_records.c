@@ -8,13 +8,15 @@ _Atomic uint64_t sdk_arrived;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards what follows
 // Kernels whose names have not come: the library may register a symbol after the first record of its kernel.
 enum { NAMELESS = 1024 };
-static struct { struct hp_activity activity; uint64_t kernel, dispatch; } nameless[NAMELESS];
+static struct { struct hp_activity activity; uint64_t kernel, dispatch, agent; } nameless[NAMELESS];
 static unsigned waiting;
 
 // Samples name their dispatch. The kernels of a graph's launch share one correlation, which then does not say which of them it was.
-static void pass_on(struct hp_activity a, uint64_t dispatch) {
-  uint64_t nanos = a.end > a.start ? a.end - a.start : 0;
-  sdk_dispatch_seen(dispatch, room_record(a) ? 0 : a.correlation, nanos);
+static void pass_on(struct hp_activity a, uint64_t dispatch, uint64_t agent) {
+  int of_graph = room_record(a);
+  if (!sdk_sampling_on()) return;
+  uint64_t nanos = a.end > a.start && sdk_samples_gpu(agent) ? a.end - a.start : 0;
+  sdk_dispatch_seen(dispatch, of_graph ? 0 : a.correlation, nanos);
 }
 
 // Passes on those that have a name by now; with all, the others too.
@@ -24,7 +26,7 @@ static void name_waiting(int all) {
   for (unsigned i = 0; i < waiting; i++) {
     struct hp_activity a = nameless[i].activity;
     if (!(a.name = sdk_kernel_name(nameless[i].kernel)) && !all) nameless[left++] = nameless[i];
-    else a.name = a.name ? a.name : room_kernel_name(NULL), pass_on(a, nameless[i].dispatch);
+    else a.name = a.name ? a.name : room_kernel_name(NULL), pass_on(a, nameless[i].dispatch, nameless[i].agent);
   }
   waiting = left;
   pthread_mutex_unlock(&lock);
@@ -33,7 +35,7 @@ static void name_waiting(int all) {
 static int hold(const struct hp_activity *a, const struct sdk_dispatch *r) {
   pthread_mutex_lock(&lock);
   int held = waiting < NAMELESS;
-  if (held) nameless[waiting].activity = *a, nameless[waiting].dispatch = r->info.number, nameless[waiting++].kernel = r->info.kernel;
+  if (held) nameless[waiting].activity = *a, nameless[waiting].dispatch = r->info.number, nameless[waiting].agent = r->info.agent, nameless[waiting++].kernel = r->info.kernel;
   pthread_mutex_unlock(&lock);
   return held;
 }
@@ -51,7 +53,7 @@ static void dispatch(const struct sdk_dispatch *r) {
   a.context = a.device + 1u;
   if (!a.name && hold(&a, r)) return;
   if (!a.name) a.name = room_kernel_name(NULL);
-  pass_on(a, r->info.number);
+  pass_on(a, r->info.number, r->info.agent);
 }
 
 static enum room_copy direction(int32_t operation) {
@@ -75,7 +77,7 @@ static void take(const struct sdk_header *h) {
   if (!sdk_usable()) return;
   if (h->kind == SDK_DISPATCHES && d->size >= sizeof *d) {
     if (d->external != SDK_UNHEARD) dispatch(d);
-    else sdk_dispatch_seen(d->info.number, SDK_UNHEARD, 0);
+    else if (sdk_sampling_on()) sdk_dispatch_seen(d->info.number, SDK_UNHEARD, 0);
   } else if (h->kind == SDK_COPIES && c->size >= sizeof *c) {
     if (c->external != SDK_UNHEARD) copied(c);
   } else {

@@ -75,7 +75,6 @@ void sdk_take_samples(uint64_t context, uint64_t buffer, const struct sdk_header
 }
 
 void sdk_dispatch_seen(uint64_t dispatch, uint64_t correlation, uint64_t nanos) {
-  if (!sdk_sampling_on()) return;
   pthread_mutex_lock(&lock);
   unsampled += nanos;
   if (have.dispatch_count == room_for_dispatches && room_for_dispatches < MOST_DISPATCHES) {
@@ -98,7 +97,7 @@ struct sdk_taken sdk_samples_take(void) {
   return taken;
 }
 
-// Drivers have been seen to stop sampling without a word. Every kernel of this length has samples.
+// Drivers have been seen to stop sampling without a word. Kernels of this length have samples.
 enum { LONG = 1000000000 };
 
 void sdk_samples_watch(void) {

@@ -8,7 +8,7 @@ enum { BUFFER = 1 << 20, WATERMARK = BUFFER / 4 * 3 }; // those of Triton's prof
 enum { CYCLES = 1 << 17, MICROSECONDS = 512 };         // usual intervals: those of Triton's profiler and of rocprof-compute
 
 static uint64_t context;
-static struct { uint64_t buffer, drops; } sampled[SDK_GPUS];
+static struct { uint64_t agent, buffer, drops; } sampled[SDK_GPUS];
 static struct sdk_sampling_facts facts;
 static _Atomic int started;
 
@@ -55,6 +55,7 @@ static int configure(uint64_t agent, uint64_t thread, const struct sdk_sampling_
   TRY(create_buffer, context, BUFFER, WATERMARK, SDK_LOSSLESS, sdk_take_samples, drops, buffer);
   TRY(assign_callback_thread, *buffer, thread);
   TRY(configure_pc_sampling_service, context, agent, c.way.method, c.way.unit, c.interval, *buffer, 0);
+  sampled[facts.sampled].agent = agent;
   if (!facts.sampled++) facts.got = (struct sdk_sampling_wish){1, c.way.method, c.interval};
   return 1;
 }
@@ -74,6 +75,12 @@ void sdk_sampling_set_up(const struct sdk_sampling_wish *wish) { set_up(wish); }
 
 int sdk_sampling_on(void) { return started; }
 
+int sdk_samples_gpu(uint64_t agent) {
+  for (int i = 0; i < facts.sampled; i++)
+    if (sampled[i].agent == agent) return 1;
+  return 0;
+}
+
 // ---- from Go ----
 
 void sdk_sampling_start(void) {
@@ -86,12 +93,12 @@ void sdk_sampling_stop(void) {
   if (started && sdk_usable() && sdk.stop_context && !sdk.stop_context(context)) started = 0;
 }
 
-void sdk_sampling_flush(int all) {
+void sdk_sampling_flush(int complete) {
   if (!started) return;
   for (int i = 0; i < facts.sampled; i++)
     for (int patience = 1000; patience > 0 && sdk.flush_buffer(sampled[i].buffer) == SDK_BUFFER_BUSY; patience--)
       nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-  if (all) sdk_samples_watch();
+  if (complete) sdk_samples_watch();
 }
 
 void sdk_sampling_facts(struct sdk_sampling_facts *out) {

@@ -138,7 +138,6 @@ uint32_t sdk_listen(int launches, int copying, int waits, const char **what) {
 }
 
 void sdk_leave(void) {
-  sdk_sampling_stop();
   atomic_store(&sdk_listening, 0);
   sdk_hear(0);
   atomic_store(&attached, 0);
@@ -153,18 +152,21 @@ static void flush(const struct service *s) {
 }
 
 // The GPU has finished a kernel some time before the library has its record: a single flush misses the last ones.
-void sdk_flush(int all) {
+enum sdk_complete sdk_flush(int all) {
   static uint64_t missing; // dispatches whose records never came
-  if (!sdk_usable()) return;
+  if (!sdk_usable()) return SDK_NOT_YET;
   uint64_t until = atomic_load(&sdk_dispatched), seen = 0;
+  enum sdk_complete complete = all ? SDK_TO_THE_END : SDK_NOT_YET;
   for (int quiet = 0; quiet < PATIENCE; quiet++) {
     flush(&work), flush(&copies);
     uint64_t arrived = atomic_load(&sdk_arrived);
+    if (arrived + missing >= until && !complete) complete = SDK_SO_FAR;
     if (!all || arrived + missing >= until) break;
     if (arrived != seen) quiet = 0, seen = arrived;
     if (quiet == PATIENCE - 1) missing = until - arrived;
     nap();
   }
-  sdk_sampling_flush(all);
+  sdk_sampling_flush(complete != SDK_NOT_YET);
   sdk_finish_records(all);
+  return complete;
 }

@@ -85,6 +85,15 @@ continuous, period 131072, 5 samples
 			launchOf(gpu, f)
 		})
 	}, want: "\ntrain > inlined: count 2\ntrain > inlined: selected 4\ncontinuous, period 131072, 4 samples\n"},
+	{name: "samples of a kernel without a record", orders: "sampling stochastic; lost inlined; samples inlined 0x1600:0:2", options: sampled, lost: 1, program: inlinedOnce,
+		problem: "2 samples name a launch that has no record", want: "<unattributed> > inlined: selected 2\ncontinuous, period 131072, 2 samples\n"},
+	{name: "samples that cease to come", orders: "sampling stochastic; lasting 2000", options: sampled, program: inlinedOnce,
+		problem: "samples stopped: kernels ran for 2.0 s without one", want: notSampled + "continuous, period 131072, 0 samples\n"},
+	{name: "long kernels with samples", orders: "sampling stochastic; lasting 2000; samples inlined 0x1600:0:2", options: sampled, program: inlinedOnce, want: `
+train > inlined: count 1
+train > inlined: selected 2
+continuous, period 131072, 2 samples
+`},
 	{name: "a GPU that cannot sample", options: sampled, program: inlinedOnce, problem: "no GPU offers it; Instinct GPUs from the MI200 on do", want: notSampled},
 	{name: "a GPU without that method", orders: "sampling host_trap", options: mode("method=stochastic"), program: inlinedOnce, problem: "no GPU offers this method", want: notSampled},
 	{name: "a library before 0.7", version: "600", options: sampled, program: inlinedOnce, problem: "have a form that is not known; use ROCm 7.0", want: notSampled},

@@ -7,6 +7,7 @@
 //   ids from N         ids of calls begin after N
 //   uncorrelated NAME...  records of these kernels carry no id
 //   backwards NAME...  the end of their records is before the start
+//   lasting N          each kernel takes N ms by its record
 //   lost NAME...       their records are dropped, and counted
 //   late NAME...       their symbols are registered after their first record was delivered
 //   nameless NAME...   their symbols are never registered
@@ -551,6 +552,7 @@ static void dispatched(struct context *c, const char *name, const struct stub_wo
   size_t size = stub_order("long") ? 240 : stub_named(stub_order("short"), name) ? 80 : 184;
   uint64_t internal = c->on[ON_HIP].cb ? number : next_id(), external = external_id(c, internal, DISPATCHES), id = kernel(w->function, name)->id;
   uint64_t dispatch = atomic_fetch_add(&count, 1) + 1;
+  sample(kernel(w->function, name), dispatch, agent_of(w->device));
   if (stub_named(stub_order("uncorrelated"), name)) internal = external = 0;
   if (stub_named(stub_order("lost"), name)) {
     pthread_mutex_lock(&lock);
@@ -559,9 +561,10 @@ static void dispatched(struct context *c, const char *name, const struct stub_wo
     return;
   }
   put64(r, 0, size), put32(r, 8, DISPATCHES), put32(r, 12, 2), put64(r, 16, internal), put64(r, 24, external), put64(r, 32, thread_id());
-  put64(r, 40, w->start), put64(r, 48, stub_named(stub_order("backwards"), name) ? w->start - 1 : w->end);
+  const char *lasting = stub_order("lasting");
+  uint64_t end = lasting ? w->start + strtoull(lasting, NULL, 10) * 1000000 : w->end;
+  put64(r, 40, w->start), put64(r, 48, stub_named(stub_order("backwards"), name) ? w->start - 1 : end);
   put64(r, 56, 128), put64(r, 64, agent_of(w->device)), put64(r, 72, w->queue), put64(r, 80, id), put64(r, 88, dispatch);
-  sample(kernel(w->function, name), dispatch, agent_of(w->device));
   add_record(c->buffers[DISPATCHES], DISPATCHES, r, size);
 }
 

@@ -16,9 +16,12 @@ int sdk_usable(void) { return usable; }
 static struct hp_activity last;
 static unsigned recorded, dropped, flushed;
 static struct sdk_pair pair; // of the last dispatch
+static uint64_t sampled_nanos;
 int room_record(struct hp_activity a) { return last = a, recorded++, a.correlation == 99; }
 void sdk_hip_seen(void) {}
-void sdk_dispatch_seen(uint64_t dispatch, uint64_t correlation, uint64_t nanos) { pair = (struct sdk_pair){dispatch, correlation}; }
+int sdk_sampling_on(void) { return 1; }
+int sdk_samples_gpu(uint64_t agent) { return agent == 70; }
+void sdk_dispatch_seen(uint64_t dispatch, uint64_t correlation, uint64_t nanos) { pair = (struct sdk_pair){dispatch, correlation}, sampled_nanos += nanos; }
 void room_flush(void) { flushed++; }
 void room_drop(uint64_t n) { dropped += (unsigned)n; }
 uint32_t room_copy_name(enum room_copy direction) { return 1000 + direction; }
@@ -63,7 +66,7 @@ static void ids_and_drops(void) {
   struct sdk_code_kernel known = {sizeof known, 3, 1, "add.kd"};
   sdk_on_code_b((struct sdk_callback_b){.operation = SDK_CODE_KERNEL, .phase = SDK_ENTER, .payload = &known}, NULL, NULL);
   struct sdk_dispatch d = {.size = sizeof d, .internal = 5, .start = 10, .end = 20, .info = {.kernel = 3}};
-  recorded = dropped = 0;
+  recorded = dropped = 0, sampled_nanos = 0;
   deliver(&d, SDK_TRACING, SDK_DISPATCHES, 0);
   expect("the id of a record without an external one", (long long)last.correlation, 5);
   d.external = (uint64_t)1 << 40;
@@ -75,6 +78,10 @@ static void ids_and_drops(void) {
   deliver(&d, SDK_TRACING, SDK_DISPATCHES, 7);
   expect("the correlation for samples of a graph's kernel", (long long)pair.correlation, 0);
   expect("its dispatch", (long long)pair.dispatch, 12);
+  expect("ns on a GPU that is not sampled", (long long)sampled_nanos, 0);
+  d.info.agent = 70;
+  deliver(&d, SDK_TRACING, SDK_DISPATCHES, 7);
+  expect("ns on a GPU that is", (long long)sampled_nanos, 10);
   d.external = SDK_UNHEARD;
   recorded = 0;
   deliver(&d, SDK_TRACING, SDK_DISPATCHES, 7);

@@ -56,6 +56,11 @@ struct roctracer_call {
 };
 _Static_assert(sizeof(struct roctracer_call) == 16, "");
 
+// libroctx64 reports marks and ranges to one listener: this is the beginning of what it passes.
+enum roctx_operation { ROCTX_PUSH = 1, ROCTX_POP = 2 };
+struct roctx_call { const char *message; };
+typedef int roctx_listener(uint32_t domain, uint32_t operation, void *data);
+
 // F(name, required, arguments)
 #define ROCTRACER_FUNCTIONS(F)                                                         \
   F(version_major, 1, (void))                                                          \

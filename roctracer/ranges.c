@@ -1,14 +1,11 @@
 // Ranges that the program marks are scopes. libroctx64 reports them to one listener. roctracer would pass them on, but only if
 // libroctx64 had been loaded before roctracer's first use, and rocprofiler-sdk does not hear that library: both providers ask it
 // themselves.
+#include "abi_legacy.h"
 #include "room.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
-
-enum { ROCTX_PUSH = 1, ROCTX_POP = 2 };
-struct roctx_call { const char *message; }; // the beginning of roctx_api_data_t
-typedef int roctx_listener(uint32_t domain, uint32_t operation, void *data);
 
 static atomic_int wanted;
 static _Atomic(void (*)(roctx_listener *)) registration; // of the libroctx64 that has been asked
@@ -22,9 +19,8 @@ void room_range_pop(void) {
 }
 
 static int on_range(uint32_t domain, uint32_t operation, void *data) {
-  (void)domain;
-  if (operation == ROCTX_PUSH) room_range_push(((const struct roctx_call *)data)->message);
-  if (operation == ROCTX_POP) room_range_pop();
+  if (domain == ROCTRACER_ROCTX && operation == ROCTX_PUSH) room_range_push(((const struct roctx_call *)data)->message);
+  if (domain == ROCTRACER_ROCTX && operation == ROCTX_POP) room_range_pop();
   return 0;
 }
 

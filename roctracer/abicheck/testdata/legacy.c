@@ -6,6 +6,7 @@
 #include <hip/amd_detail/hip_prof_str.h>
 #include <hip/amd_detail/hip_runtime_prof.h>
 #include <roctracer.h>
+#include <roctracer_roctx.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,6 +147,9 @@ static void records(void) {
   VALUE(ROCTRACER_HIP_OPS, ACTIVITY_DOMAIN_HIP_OPS);
   VALUE(ROCTRACER_HIP_API, ACTIVITY_DOMAIN_HIP_API);
   VALUE(ROCTRACER_ROCTX, ACTIVITY_DOMAIN_ROCTX);
+  VALUE(ROCTX_PUSH, ROCTX_API_ID_roctxRangePushA);
+  VALUE(ROCTX_POP, ROCTX_API_ID_roctxRangePop);
+  VALUE(offsetof(struct roctx_call, message), offsetof(roctx_api_data_t, args.roctxRangePushA.message));
   VALUE(ROCTRACER_ENTER, ACTIVITY_API_PHASE_ENTER);
   VALUE(ROCTRACER_EXIT, ACTIVITY_API_PHASE_EXIT);
   VALUE(ROCTRACER_DISPATCH, kHipVdiOpIdDispatch);

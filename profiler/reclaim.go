@@ -9,7 +9,7 @@ const (
 	reclaimTextAt  = 4 << 20
 )
 
-// reclaimer frees call paths and names, in one round of the drainer if all threads allow it. hotpath/reclaim.h says how
+// reclaimer frees call paths and names, in one round if all threads allow it. hotpath/reclaim.h says how
 // and why.
 type reclaimer struct {
 	old     spaces // in use when the indexes were last replaced

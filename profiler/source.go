@@ -25,7 +25,8 @@ type Source interface {
 }
 
 // Sampler is a Source that can sample instructions, if SourceOptions.Sampling asked for it. Samples begin and end with
-// Listen; Synchronize and then Flush make Samples complete. None of its methods is called on a thread of the program.
+// Listen; Synchronize and then Flush make Samples complete. Its methods are called in Go, one at a time where commands of the drainer
+// call them, and never inside a scope or a launch.
 type Sampler interface {
 	// Samples passes on the samples since the last call.
 	Samples(func(*record.Sample))

@@ -32,7 +32,7 @@ type Options struct {
 	Sampling     record.SamplingRequest // of the rocprofiler backend
 }
 
-// provider is one of the two libraries. Its methods are called on one goroutine at a time, never on a thread of the program.
+// provider is one of the two libraries. Its methods are called on one goroutine at a time, never inside a scope or a launch.
 type provider interface {
 	ready() bool                              // see profiler.Source.Ready
 	later() bool                              // see profiler.Source.AttachLater

@@ -78,8 +78,8 @@ void ranges_stop(void);
 
 // ---- records (records.c) -------------------------------------------------------------------------------------------------
 
-// Adds an activity to the buffer that is being filled. Called on the library's own thread, or on the drainer's, but never on a
-// thread of the program; takes a lock. Times are those of the library (CLOCK_BOOTTIME or HSA's), which are converted to CLOCK_REALTIME here.
+// Adds an activity to the buffer that is being filled. Called on the library's own thread, or in a flush, but never inside
+// a launch of the program; takes a lock. Times are those of the library (CLOCK_BOOTTIME or HSA's), which are converted to CLOCK_REALTIME here.
 // A kernel of a graph launch (its correlation is one) gets the node that it is: by its name and by the order of the capture. Returns
 // whether it is one.
 int room_record(struct hp_activity activity);

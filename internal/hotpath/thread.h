@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 enum {
-  // 32 k records of 40 bytes: 1.25 MiB, touched as it fills. The drainer wakes every 10 ms; at 140 k launches a second, a
+  // 32 k records of 40 bytes: 1.25 MiB, touched as it fills. The rounds drain it every 10 ms; at 140 k launches a second, a
   // twentieth of the ring is filled by then.
   HP_RING = 1 << 15,
   HP_STATES = 32,

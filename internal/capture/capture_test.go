@@ -165,6 +165,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(sample().Bytes())
 	f.Add(newFile().event(Buffer, 1, numbers(0, 0, 1, 10, 0, 104)...).Bytes())
 	f.Add([]byte(magic))
+	f.Add(newFile().string("rocprofiler").string("gfx942").event(MachineOf, 1, numbers(10201, 60342133, 0, 1763700000, 0, 1, 0)...).
+		event(Device, 1, numbers(0, 1, 0, 0, 304, 2100000, 1300000, 8192, 2, 1<<37, 64, 0)...).event(NodeOf, 1, numbers(1, 1, 0, 49152, 7001, 0)...).Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Read(bytes.NewReader(data))
 		if err != nil {

@@ -15,4 +15,7 @@ const (
 	SamplesMetric        = "num_samples" // instruction samples
 	StalledSamplesMetric = "num_stalled_samples"
 	StalledMetricPrefix  = "stalled_" // before the reason
+
+	LostRecordsMetric       = "lost_records"       // of a profile: records of launches for which the ring had no room
+	DroppedActivitiesMetric = "dropped_activities" // records of kernels and copies that the vendor's library dropped
 )

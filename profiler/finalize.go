@@ -164,9 +164,9 @@ func (d *drainer) addLoss(p *profile.Profile) {
 		n = &profile.Node{Name: aggregate.UnattributedFrame}
 		p.Root.Children = append(p.Root.Children, n)
 	}
-	n.Set("lost_records", profile.IntValue(int64(l.Records)))
-	n.Set("dropped_activities", profile.IntValue(int64(l.Buffers)))
-	p.Kinds["lost_records"], p.Kinds["dropped_activities"] = profile.Exclusive, profile.Exclusive
+	n.Set(profile.LostRecordsMetric, profile.IntValue(int64(l.Records)))
+	n.Set(profile.DroppedActivitiesMetric, profile.IntValue(int64(l.Buffers)))
+	p.Kinds[profile.LostRecordsMetric], p.Kinds[profile.DroppedActivitiesMetric] = profile.Exclusive, profile.Exclusive
 }
 
 func (d *drainer) lossNow() Loss {

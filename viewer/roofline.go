@@ -225,12 +225,55 @@ func (b *builder) needRoofline(asked string) error {
 	return nil
 }
 
-// noteCoverage adds a note on the share of the time that util covers, if that is not all.
-func (b *builder) noteCoverage() {
-	asked := slices.ContainsFunc(b.sums.columns, func(c column) bool { return c.Label == "util" || c.Label == "bound" })
-	if b.roof == nil || !asked {
+// noteUtil adds notes on what util does not cover, and on what makes it too high.
+func (b *builder) noteUtil(names *namer) {
+	shown := func(label string) bool {
+		return b.roof != nil && slices.ContainsFunc(b.sums.columns, func(c column) bool { return c.Label == label })
+	}
+	if shown("util") || shown("bound") {
+		b.noteCoverage()
+	}
+	if shown("util") {
+		b.noteExcess(names)
+		b.noteLosses()
+	}
+}
+
+// noteExcess names the row with the highest util if that is above 1, which no work can reach.
+func (b *builder) noteExcess(names *namer) {
+	highest, most, rows := 0, 0.0, 0
+	for i := range b.sums.rows {
+		util := b.roof.util(b.sums.of(b.sums.sum, i))
+		if !(util > 1.005) { // up to there it is 1, rounded
+			continue
+		}
+		if rows++; util >= most { // of a scope and the only one with work below it, the latter
+			highest, most = i, util
+		}
+	}
+	if rows == 0 {
 		return
 	}
+	b.note(fmt.Sprintf("util is above 1 in %s, at most %s of %s: flops or bytes count twice where both a scope and kernels below it have them, or the GPU ran at a higher clock than the file has; --peak sets its peaks",
+		figures.Count(rows, "row"), figures.Places(most, 3), term.Printable(names.label(b.sums.rows[highest].node.Name))))
+}
+
+// noteLosses says that work counts whose time the profiler has lost.
+func (b *builder) noteLosses() {
+	lost := 0.0
+	for i := range b.frames {
+		for _, name := range [...]string{profile.LostRecordsMetric, profile.DroppedActivitiesMetric} {
+			lost = add(lost, number(b.frames[i].node, name))
+		}
+	}
+	if lost > 0 {
+		b.note(fmt.Sprintf("the profiler lost %s: their flops and bytes may count where their time does not, which makes util too high",
+			figures.Count(int64(lost), "record")+" of launches or of kernels"))
+	}
+}
+
+// noteCoverage adds a note on the share of the time that util covers, if that is not all.
+func (b *builder) noteCoverage() {
 	switch part := b.roof.coverage(b.sums.of(b.sums.sum, 0)); {
 	case part >= 0.99 || math.IsNaN(part) || part == 0 && len(b.notes) > 0: // nothing is left out, or another note explains why all is
 	case part == 0 && slices.ContainsFunc(b.frames, func(f frame) bool { return f.worked }):

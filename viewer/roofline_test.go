@@ -233,6 +233,24 @@ func TestScopesNextToTheirKernels(t *testing.T) {
 	}
 }
 
+// TestUtilAboveOneIsExplained: flops of a scope and of its kernel are one work that counts twice, and work of a lost launch has no time.
+func TestUtilAboveOneIsExplained(t *testing.T) {
+	const twice, lost = "util is above 1 in 3 rows, at most 1.012 of step: flops or bytes count twice", "the profiler lost 3 records of launches or of kernels"
+	for text, want := range map[string][]string{
+		"train\n  step flops16=506\n    gemm time=1000 count=1 flops16=506\n":                                         {twice},
+		"train\n  step\n    gemm time=1000 count=1 flops16=1004\n":                                                    nil,
+		"train\n  step\n    gemm time=1000 count=1 flops16=506\n<unattributed> lost_records=1 dropped_activities=2\n": {lost},
+	} {
+		table, err := NewTable(tree(text), Options{Metrics: []string{"util"}, BaseUnits: true, Peaks: []string{"flops16=1G"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(table.Notes) != len(want) || len(want) > 0 && !strings.HasPrefix(table.Notes[0], want[0]) {
+			t.Errorf("%s: notes %q, want %q", text, table.Notes, want)
+		}
+	}
+}
+
 // TestScopeCountsOnItsBusiestGPU: the amounts of a scope count on the GPU that worked longest below it, in whatever order the kernels
 // come, and a scope below which nothing ran counts on the GPU of its caller.
 func TestScopeCountsOnItsBusiestGPU(t *testing.T) {

@@ -26,6 +26,7 @@ arm64 go test -c -o "$folder/hotpath.test" ./internal/hotpath
 failed=0
 for capture in testdata/captures/*.capture.gz; do
   name=$(basename "$capture" .capture.gz)
+  case $name in mi300x*) continue ;; esac # ROCm has no arm64
   gunzip -c "$capture" >"$folder/capture"
   PROTON_RUN_CONFIG="{\"name\": \"$folder/$name.arm64\", \"status\": \"$folder\"}" PROTON_LIB=$folder/libproton.so \
     PROTON_CUPTI_PATH=$folder/stub/libcupti.so PROTON_STUB_CAPTURE=$folder/capture emulate "$folder/proton-replay" "$folder/capture"

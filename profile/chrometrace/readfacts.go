@@ -1,6 +1,7 @@
 package chrometrace
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,16 +72,15 @@ func (d *reader) deviceProperties() {
 		return
 	}
 	d.Array("", func() {
-		device := profile.Device{Type: "CUDA"}
+		var device profile.Device
 		var major, minor uint64
 		d.objects(func(fact string) {
 			switch fact {
 			case "id":
 				device.ID = d.text()
 			case "name":
-				if device.Name = d.text(); strings.Contains(device.Name, "AMD") {
-					device.Type = "HIP"
-				}
+				device.Name = d.text()
+				device.Type = deviceType(device.Name)
 			case "computeMajor":
 				major = d.whole()
 			case "computeMinor":
@@ -98,4 +98,17 @@ func (d *reader) deviceProperties() {
 			d.b.Device(device)
 		}
 	})
+}
+
+// deviceType is the type of a device by its product's name, "" for those of other vendors. PyTorch writes the name that the vendor's
+// runtime reports.
+func deviceType(name string) string {
+	for typ, marks := range map[string][]string{
+		"CUDA": {"NVIDIA", "Tesla", "GeForce", "Quadro", "TITAN", "GRID"}, "HIP": {"AMD", "Radeon", "Instinct"},
+	} {
+		if slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(name, mark) }) {
+			return typ
+		}
+	}
+	return ""
 }

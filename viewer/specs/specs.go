@@ -25,6 +25,9 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
+	if e.Type == "" {
+		return "the device is of no known vendor"
+	}
 	if e.Arch == "" {
 		return fmt.Sprintf("the profile does not name the architecture of a %s device", e.Type)
 	}

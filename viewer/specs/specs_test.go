@@ -68,6 +68,7 @@ func TestUnknownPartsAreNamed(t *testing.T) {
 		"no peak figures for HIP architecture gfx1100":                {Type: "HIP", Arch: "gfx1100"}, // in Proton; Peak knows it
 		"no peak figures for XPU architecture pvc":                    {Type: "XPU", Arch: "pvc"},
 		"the profile does not name the architecture of a CUDA device": {Type: "CUDA"},
+		"the device is of no known vendor":                            {},
 	} {
 		_, err := ProtonFlops(d, 16)
 		var unknown *UnknownError

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all but the table of handles and the ring
 static _Atomic uint64_t ids;                             // of nodes and graphs
@@ -251,12 +252,15 @@ static void add_launch(uint64_t correlation, uint64_t id) {
   waiting++;
 }
 
-// A thread that has taken a place needs a moment to fill it, and the launches behind it may be complete.
+// A thread that has taken a place fills it at once, unless the system stops it in between, on a busy machine for milliseconds. The
+// launches behind it may be complete meanwhile.
 static int filled(const struct launched *l, uint64_t turn) {
-  for (int patience = 10000; patience > 0; patience--) {
+  enum { YIELDS = 100, SLEEPS = 20000 }; // a second
+  for (int i = 0; i < YIELDS + SLEEPS; i++) {
     if (atomic_load_explicit(&l->turn, memory_order_acquire) == turn) return 1;
     if (atomic_load(&written) == taken) return 0;
-    sched_yield();
+    if (i < YIELDS) sched_yield();
+    else nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
   }
   return 0;
 }

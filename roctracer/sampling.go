@@ -3,6 +3,8 @@ package roctracer
 /*
 #include <stdlib.h>
 #include "sdk.h"
+
+static uint64_t unheard(void) { return SDK_UNHEARD; } // clang's cgo takes the constant for a signed one
 */
 import "C"
 
@@ -67,6 +69,9 @@ type launches struct {
 	last uint64 // the highest dispatch
 }
 
+// unheard is the correlation of what ran while no session listened.
+var unheard = uint64(C.unheard())
+
 // mostLaunches is several times what lies between the records of a kernel and its samples.
 const mostLaunches = 1 << 17
 
@@ -74,7 +79,7 @@ func (l *launches) add(dispatch, correlation uint64) {
 	if _, known := l.of[dispatch]; known {
 		return
 	}
-	if other, several := l.by[correlation]; several && correlation != C.SDK_UNHEARD {
+	if other, several := l.by[correlation]; several && correlation != unheard {
 		l.of[other], correlation = 0, 0
 	}
 	l.of[dispatch], l.last = correlation, max(l.last, dispatch)
@@ -136,7 +141,7 @@ func (s *sampler) hold(n sample, complete uint32) bool {
 // pass passes on a sample.
 func (s *sampler) pass(n sample, out *record.Sample, f func(*record.Sample)) {
 	correlation, known := s.launches.of[n.dispatch]
-	if correlation == C.SDK_UNHEARD { // of a time in which no session listened
+	if correlation == unheard {
 		return
 	}
 	if !known {

@@ -34,14 +34,14 @@ if [ "${1-}" = build ]; then
   tar c -C "$tree" . | xz -T1 --lzma2=preset=2,dict=256MiB >"$2/fuzz.tar.xz"
   cat >"$2/run.sh" <<'RUN'
 #!/usr/bin/env bash
-# run.sh SECONDS JOBS: needs python3 and what it comes with. OUT, a folder, gets what was found (./found).
+# run.sh SECONDS JOBS: needs python3 and what it comes with. FOUND, a folder, gets what was found (./found).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-OUT=$(realpath -m "${OUT:-$here/found}")
+found=$(realpath -m "${FOUND:-$here/found}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$here/fuzz.tar.xz" "$folder"
-python3 "$folder/run.py" --out "$OUT" "$1" "$2"
+python3 "$folder/run.py" --out "$found" "$1" "$2"
 RUN
   chmod +x "$2/run.sh"
   ls -l "$2"

@@ -1,0 +1,51 @@
+// Package inside reads what scopes inside of kernels leave in GPU memory: the profile scratch buffer that the code of Triton's
+// instrumentation passes fills at each launch. A Launch with its buffer goes in; out come the intervals of each scope, by block
+// and warp, and what was lost. It knows neither sessions nor call paths, makes no call of a vendor's library and runs on the
+// drainer's side only.
+package inside
+
+// Scope is one pair of records in a kernel's code: a start and its end. A name can own several scopes, as that of a helper that
+// was inlined twice.
+type Scope struct {
+	ID     int // as in the entries, 0 to 255
+	Name   string
+	Parent int    // the ID of the innermost scope around it; -1: the kernel itself
+	File   string // of the start, from the kept TTGIR; "" if it is not known
+	Line   int
+}
+
+// Kernel is one compiled kernel with scopes. It is made once, when the kernel is loaded, and is not changed after that: launches
+// share it, and it outlives the session in which the kernel was loaded.
+type Kernel struct {
+	Name       string // as compiled
+	Mode       string // of the instrumentation, as the user gave it
+	Triton     string // version of the compiler
+	SlotSize   int    // profile_scratch_size: bytes that one block (CTA) has in the buffer
+	Warps      int    // of a block, in total: num_warps of the kernel's metadata
+	Units      []int  // the warps that write, ascending; nil: all of them
+	BufferSize int    // bytes of a block's rings as they were asked for; 0: as the compiler chose. The slots themselves are right
+	Clock32    bool   // entries have the low word of the clock only
+	Scopes     []Scope
+	Arch       string // "90", "gfx942"
+	Backend    string // "cuda" or "hip"
+}
+
+// Launch is one finished launch of a Kernel, with the bytes that it left.
+type Launch struct {
+	Kernel         *Kernel
+	Grid           [3]uint32 // in blocks, or in clusters if CTAsPerCluster is more than 1
+	CTAsPerCluster uint32    // num_ctas; 0 counts as 1
+	Device         int       // ordinal within the process
+	Stream         uint64
+	Op             uint64 // the correlation id of the launch, by which the record of its kernel is found; 0 if there is none
+	Set            uint32 // the launch set: the sessions that were active at the launch, each in its phase
+	Node           uint32 // call path of the launch, below which the kernel's frame stands
+	PyNode         uint32 // the same for sessions in python context; 0 while there is none
+	IsOp           bool   // Node is that of an op, which stands for the kernel: no frame of its own is added
+	Buffer         []byte // all slots, one after another; read during the call only
+}
+
+// Blocks is how many slots the buffer of a launch has by its grid.
+func (l *Launch) Blocks() uint64 {
+	return uint64(l.Grid[0]) * uint64(l.Grid[1]) * uint64(l.Grid[2]) * uint64(max(l.CTAsPerCluster, 1))
+}

@@ -1,6 +1,7 @@
 // Records what CUPTI reports to the profiler: callbacks, buffers, and the answers to questions about handles.
 #include "record.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -421,6 +422,7 @@ void record_wrap_cupti(struct cupti_table *table, const struct cuda_table *cuda,
   real = *table;
   if (cuda) driver = *cuda;
   recorder->gpu_seen();
+  recorder->driver_seen(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD));
   table->Subscribe = subscribe;
   if (real.Subscribe_v2) table->Subscribe_v2 = subscribe_v2;
   table->ActivityRegisterCallbacks = register_callbacks;

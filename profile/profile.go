@@ -61,7 +61,8 @@ const (
 	InfoTool  = "tool"  // what recorded it: "goproton 0.1", "triton"
 	InfoTrace = "trace" // folder of the TritonParse trace of the same run, as the user gave it
 
-	InfoReplay = "replay" // file name of the capture that was played, of a profile of a replay
+	InfoReplay    = "replay"    // file name of the capture that was played, of a profile of a replay
+	InfoSynthetic = "synthetic" // a sentence that says that no GPU was measured, of a replay of such a capture
 
 	InfoNote       = "note"       // a sentence on what a reader could not make sense of
 	InfoIncomplete = "incomplete" // a sentence on what is missing, from a reader that could not read all of a file

@@ -32,6 +32,7 @@ type SourceOptions struct {
 	WholeGraphs  bool
 	SitePackages []string
 	Replay       string // file name of the capture that is played instead of a program
+	Synthetic    bool   // that capture was made with a fake driver
 	Sampling     record.SamplingRequest
 }
 

@@ -119,6 +119,9 @@ func (d *drainer) add(s *session) {
 	if d.options.Replay != "" {
 		s.info[profile.InfoReplay] = d.options.Replay
 	}
+	if d.options.Synthetic {
+		s.info[profile.InfoSynthetic] = "the recording that was replayed is synthetic: a fake driver made it, and no GPU was measured"
+	}
 	d.nextID++
 	d.newTree(s, now)
 	d.list = append(d.list, s)

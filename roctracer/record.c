@@ -1,5 +1,6 @@
 #include "record.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,7 @@ static const char *kernel_name_by_pointer(const void *function, const void *stre
 void record_driver(void) {
   if (!room_recorder || real.GetDevice) return;
   real = hip;
+  room_recorder->driver_seen(dlopen(loaded_library("libamdhip64.so"), RTLD_LAZY | RTLD_NOLOAD));
   if (hip.GetDevice) hip.GetDevice = get_device;
   if (hip.StreamGetCaptureInfo) hip.StreamGetCaptureInfo = get_capture;
   if (hip.KernelNameRef) hip.KernelNameRef = kernel_name;

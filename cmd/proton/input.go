@@ -31,9 +31,9 @@ func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*profile.Pr
 	return p, nil
 }
 
-// warnIncomplete reports on standard error that the profile is incomplete.
+// warnIncomplete reports on standard error that the profile is incomplete, or is not of a GPU.
 func warnIncomplete(file string, p *profile.Profile) {
-	for _, about := range []string{profile.InfoNote, profile.InfoIncomplete} {
+	for _, about := range []string{profile.InfoSynthetic, profile.InfoNote, profile.InfoIncomplete} {
 		if p != nil && p.Info[about] != "" {
 			tell(toUser(), "%s: %s", file, p.Info[about])
 		}

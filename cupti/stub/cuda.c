@@ -11,6 +11,8 @@
 
 #include "driver.h"
 
+STUB_EXPORT const char goproton_fake_driver = 1; // recordings say that they were made with it
+
 static void no_call(uint32_t domain, uint32_t cbid, const void *data) { (void)domain, (void)cbid, (void)data; }
 static void no_kernel(const struct stub_kernel *k) { (void)k; }
 static void no_work(const struct stub_work *work) { (void)work; }

@@ -47,6 +47,7 @@ const (
 	Request    Type = 12
 	NodeOf     Type = 13
 	Variable   Type = 14
+	Synthetic  Type = 15
 	ScopeEnter Type = 16
 	ScopeExit  Type = 17
 	StateEnter Type = 18
@@ -81,6 +82,8 @@ type Machine struct {
 	Arch     string // as uname -m
 	Devices  []GPU
 	Nodes    []Node // AMD: of the kernel driver's topology
+
+	Synthetic bool // the driver was a fake: there was no GPU
 }
 
 // Node is a CPU or GPU as the kernel driver of AMD numbers them.
@@ -192,6 +195,8 @@ func (c *Capture) readEvents(rest []byte) error {
 			c.readDevice(e)
 		case NodeOf:
 			c.readNode(e)
+		case Synthetic:
+			c.Machine.Synthetic = true
 		}
 		c.Events = append(c.Events, e)
 	}

@@ -15,6 +15,7 @@ type Session struct {
 	Format       string   `json:"format"`
 	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be
 	Replay       string   `json:"replay,omitempty"`        // file name of the capture that is played; "" = a program runs
+	Synthetic    bool     `json:"synthetic,omitempty"`     // that capture was made with a fake driver
 }
 
 // The words that a session may be asked for in, the default first.

@@ -21,6 +21,8 @@ enum { NANOS = 1000, WORDS = 12, LISTENERS = 4 };
 static const struct stub_listener *listeners[LISTENERS];
 static atomic_int listener_count, started;
 
+STUB_EXPORT const char goproton_fake_driver = 1; // recordings say that they were made with it
+
 STUB_EXPORT int stub_listen(const struct stub_listener *listener) {
   int n = atomic_load(&listener_count);
   for (int i = 0; i < n; i++)

@@ -250,6 +250,7 @@ static void play(const struct capture *c, const struct cap_event *e) {
   switch (e->type) {
   case EV_ANSWER: play_answer(c, e); return;
   case EV_CUBIN: play_image(e); return;
+  case EV_SYNTHETIC: return;
   }
   replay_start_hip(); // what the library says comes of HIP's use
   switch (e->type) {

@@ -13,6 +13,8 @@
 #define CAPTURE_MAGIC "PROTNCAP\001"
 enum { CAPTURE_MAGIC_SIZE = 9 };
 
+#define FAKE_DRIVER "goproton_fake_driver"
+
 enum capture_event {
   EV_STRING = 1,      // the bytes
   EV_INFO = 2,        // cupti version, driver version, library, unix seconds, machine
@@ -29,6 +31,7 @@ enum capture_event {
   EV_REQUEST = 12,    // AMD: kind, id of the call: the library asked for the id that the record of this work will carry
   EV_NODE = 13,       // AMD: number, whether it is a GPU, PCI domain, location, agent, its unique id
   EV_VARIABLE = 14,   // AMD: name, value of a variable that hides GPUs
+  EV_SYNTHETIC = 15,  // nothing: the driver is a fake, which exports FAKE_DRIVER
   EV_SCOPE_ENTER = 16, // name, node, generation
   EV_SCOPE_EXIT = 17, // node, generation
   EV_STATE_ENTER = 18, // name (0: no state)

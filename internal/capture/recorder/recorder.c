@@ -1,5 +1,6 @@
 #include "recorder.h"
 
+#include <dlfcn.h>
 #include <stdatomic.h>
 
 #include "file.h"
@@ -11,6 +12,10 @@ static atomic_int gpu;
 static void gpu_seen(void) { atomic_store(&gpu, 1); }
 int record_saw_gpu(void) { return atomic_load(&gpu); }
 
+static void driver_seen(void *library) {
+  if (library && dlsym(library, FAKE_DRIVER)) event_write(&(struct event){0}, EV_SYNTHETIC);
+}
+
 static const struct recorder_api table = {
     .on = record_on,
     .number = event_number,
@@ -19,6 +24,7 @@ static const struct recorder_api table = {
     .string = record_string,
     .is_new = record_is_new,
     .python_path = record_python_path,
+    .driver_seen = driver_seen,
     .gpu_seen = gpu_seen,
 };
 

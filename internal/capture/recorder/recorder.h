@@ -31,6 +31,8 @@ struct recorder_api {
   // Writes the calling thread's Python call path when it has changed since the last time. Asked for at every event that
   // a python context could want it for, so that one capture serves both contexts.
   void (*python_path)(void);
+  // The library of the driver, from dlopen: a recording says if that is a fake.
+  void (*driver_seen)(void *library);
   // The process has turned out to use a GPU: what is recorded is worth keeping.
   void (*gpu_seen)(void);
 };

@@ -62,7 +62,7 @@ function subtitle(report) {
   if (report.diff) parts.push(`A: ${report.files[0].name}`, `B: ${report.files[1].name}`);
   const {info, devices} = report.files[report.files.length - 1];
   if (devices?.length) parts.push(deviceNames(devices));
-  if (info.replay) parts.push("replay of " + info.replay); // its host and start are not those of the run
+  if (info.replay) parts.push((info.synthetic ? "replay of a synthetic recording: " : "replay of ") + info.replay); // its host and start are not those of the run
   else if (info.host) parts.push(info.host);
   if (info.rank) parts.push(`rank ${info.rank}${info.world ? ` of ${info.world}` : ""}`);
   if (info.start && !info.replay) parts.push(startText(info.start));

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -92,6 +93,20 @@ func problemsIn(t *testing.T, dir string) (problems []string) {
 }
 
 // TestRecordedRuns plays what an H200 did through the real profiler: callbacks, buffers, names, graphs.
+// TestSyntheticCapturesSaySo: a recording that was made with a fake driver says so, and that of a GPU does not.
+func TestSyntheticCapturesSaySo(t *testing.T) {
+	files, _ := filepath.Glob("../../../../testdata/captures/*.capture.gz")
+	for _, file := range files {
+		c, err := capture.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.Contains(file, "synthetic"); c.Machine.Synthetic != want {
+			t.Errorf("%s: synthetic %t, want %t", file, c.Machine.Synthetic, want)
+		}
+	}
+}
+
 func TestRecordedRuns(t *testing.T) {
 	for _, c := range []struct{ capture, context string }{
 		{"vecadd", "shadow"}, {"matmul", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"},

@@ -117,7 +117,11 @@ func (r *Replay) Describe() string {
 	if n := len(r.Machine.Devices); n > 1 {
 		gpu = fmt.Sprintf("%d × %s", n, gpu)
 	}
-	return fmt.Sprintf("replaying what %s did on %s (%s); no GPU is used", gpu, r.Machine.Recorded.Format("2006-01-02"), r.stub.versions(r.Machine))
+	versions, day := r.stub.versions(r.Machine), r.Machine.Recorded.Format("2006-01-02")
+	if r.Machine.Synthetic {
+		return fmt.Sprintf("replaying a synthetic recording of %s (%s): a fake driver called itself %s, and no GPU was measured", day, versions, gpu)
+	}
+	return fmt.Sprintf("replaying what %s did on %s (%s); no GPU is used", gpu, day, versions)
 }
 
 // Close removes the unpacked capture.

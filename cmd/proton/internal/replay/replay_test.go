@@ -119,7 +119,7 @@ func TestRecordAndReplay(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			if want := "replaying what stub GPU did on "; r.Name != "fake" || !strings.HasPrefix(r.Describe(), want) {
+			if want := "replaying a synthetic recording of "; r.Name != "fake" || !strings.HasPrefix(r.Describe(), want) {
 				t.Errorf("it is called %q and described as %q, want fake and %s…", r.Name, r.Describe(), want)
 			}
 			replayed := profiled(t, "node", r.Env, r.Path, r.Args[1:]...)

@@ -44,6 +44,9 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 	prefix := ""
 	if options.isReplay() {
 		prefix = fmt.Sprintf("a replay of %s: ", s.GPU)
+		if options.Synthetic {
+			prefix = fmt.Sprintf("a replay of a synthetic %s: ", s.GPU)
+		}
 	}
 	printed := options.Name == "-"
 	fmt.Fprintf(w, "proton: %s%s\n", prefix, s.line(printed, options.recordsCopies()))

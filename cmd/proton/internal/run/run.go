@@ -53,6 +53,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if play != nil {
 		defer play.Close()
 		fmt.Fprintf(stderr, "proton: %s\n", play.Describe())
+		options.Synthetic = play.Machine.Synthetic
 	}
 	status, err := statusFolder()
 	if err != nil {

@@ -28,6 +28,7 @@ const module = "github.com/goproton/goproton"
 // it, unless a longer one does; a package may always import what is below itself.
 var arrows = map[string][]string{
 	"profile":              {"internal/atomicfile", "internal/figures", "internal/inflate", "internal/jsontext"},
+	"profile/chrometrace":  {"profile", "internal/vendor", "internal/inflate", "internal/jsontext"}, // PyTorch's traces name devices, not their types
 	"profiler/record":      nil,
 	"internal":             {"internal"},
 	"internal/vendor":      {"profiler/record", "internal"},
@@ -229,7 +230,7 @@ func TestVendorNamesStayInTheirRooms(t *testing.T) {
 var (
 	sharedRooms = []string{"internal/hotpath", "internal/capture", "internal/gpucode", "internal/runinfo", "internal/tracelog", "internal/tracetools/resources",
 		"profiler", "hooks", "profile", "viewer", "cmd/proton/internal"}
-	vendorSpelling = regexp.MustCompile(`CUpti|cupti|cuda|CUDA|nvidia|NVIDIA|nvdisasm|cubin|\bsm_|hsaco|amdgcn|\bgfx|\bhip|HIP|AMD|\bamd|roctracer|rocprofiler`)
+	vendorSpelling = regexp.MustCompile(`CUpti|cupti|cuda|CUDA|nvidia|NVIDIA|nvdisasm|cubin|\bsm_|hsaco|amdgcn|\bgfx|\bhip|HIP|AMD|\bamd|roctracer|rocprofiler|ROC[mM]|rocm|Radeon|Instinct`)
 )
 
 type spellingException struct {
@@ -254,7 +255,6 @@ var vendorSpellingAllowed = []spellingException{
 	{"profiler/conformance/fakehip*.go", "the same of another", nil},
 	{"profile/internal/lanes/category.go", "categories of torch.profiler's traces, of every vendor",
 		[]string{`"cuda_sync"`, `"cuda_runtime"`, `"cuda_driver"`, `"hip_runtime"`, `"hip_driver"`}},
-	{"profile/chrometrace/readfacts.go", "torch.profiler's traces name a device's product, not its type", []string{`"CUDA"`, `"NVIDIA"`, `"AMD"`, `"HIP"`}},
 	{"profile/internal/profiletest", "samples of recorded devices, for tests", nil},
 	{"profile/internal/tracetest", "samples of recorded devices, for tests", nil},
 	{"viewer/kernels", "torch calls the graphs of every vendor CUDA graphs, and so does TritonParse's note", []string{`"CUDA graph"`,
@@ -264,7 +264,7 @@ var vendorSpellingAllowed = []spellingException{
 	{"cmd/proton/internal/doctor/nvidia*.go", "they are the vendor's checks", nil},
 	{"cmd/proton/internal/doctor/amd*.go", "they are the vendor's checks", nil},
 	{"cmd/proton/internal/doctor/vendors.go", "it lists the vendors", []string{"nvidia", "amd"}},
-	{"cmd/proton/internal/doctor/doctor.go", "a field of the report in JSON", []string{"`json:\"libcupti\"`"}},
+	{"cmd/proton/internal/doctor/doctor.go", "fields of the report in JSON", []string{"`json:\"libcupti\"`", "`json:\"rocm,omitempty\"`", "ROCm"}},
 	{"cmd/proton/internal/replay/nvidia.go", "it is the vendor's stub", nil},
 	{"cmd/proton/internal/replay/amd.go", "it is the vendor's stub", nil},
 	{"cmd/proton/internal/replay/vendors.go", "it lists the vendors", []string{"NVIDIA", "AMD", "nvidia", "amd"}},

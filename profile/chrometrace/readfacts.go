@@ -1,10 +1,7 @@
 package chrometrace
 
 import (
-	"slices"
-	"strconv"
-	"strings"
-
+	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -65,7 +62,7 @@ func (d *reader) objects(member func(key string)) {
 }
 
 // deviceProperties reads the devices of a Kineto trace. They lack the clock rates and the memory bus; internal/peaks has these of
-// some boards by name.
+// some boards by name. PyTorch writes the names of the vendor's runtime, and no type.
 func (d *reader) deviceProperties() {
 	if d.Peek() != '[' {
 		d.Skip(0)
@@ -74,13 +71,14 @@ func (d *reader) deviceProperties() {
 	d.Array("", func() {
 		var device profile.Device
 		var major, minor uint64
+		var maker *vendor.Vendor // nil for one that is not known
 		d.objects(func(fact string) {
 			switch fact {
 			case "id":
 				device.ID = d.text()
 			case "name":
 				device.Name = d.text()
-				device.Type = deviceType(device.Name)
+				maker = vendor.ByProduct(device.Name)
 			case "computeMajor":
 				major = d.whole()
 			case "computeMinor":
@@ -91,24 +89,14 @@ func (d *reader) deviceProperties() {
 				d.Skip(0)
 			}
 		})
-		if device.Type == "CUDA" && major > 0 {
-			device.Arch = strconv.FormatUint(major*10+minor, 10)
+		if maker != nil {
+			device.Type = maker.DeviceType
+		}
+		if maker != nil && maker.Arch != nil && major > 0 {
+			device.Arch = maker.Arch(major, minor)
 		}
 		if device.ID != "" {
 			d.b.Device(device)
 		}
 	})
-}
-
-// deviceType is the type of a device by its product's name, "" for those of other vendors. PyTorch writes the name that the vendor's
-// runtime reports.
-func deviceType(name string) string {
-	for typ, marks := range map[string][]string{
-		"CUDA": {"NVIDIA", "Tesla", "GeForce", "Quadro", "TITAN", "GRID"}, "HIP": {"AMD", "Radeon", "Instinct"},
-	} {
-		if slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(name, mark) }) {
-			return typ
-		}
-	}
-	return ""
 }

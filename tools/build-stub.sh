@@ -36,8 +36,8 @@ library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${t
 r=roctracer/stub
 replay=(roctracer/hip_calls.c $p/{reader,map,player,program}.c)
 mkdir -p "$out/hip"
-library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,replay,common}.c "${replay[@]}"
-library "$out/hip/libroctracer64.so.4" -Wl,-soname,libroctracer64.so.4 $r/{roctracer,common}.c roctracer/hip_calls.c
+library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,tracer,prof,replay,common}.c "${replay[@]}"
+library "$out/hip/libroctracer64.so.4" -Wl,-soname,libroctracer64.so.4 $r/{roctracer,prof,common}.c roctracer/hip_calls.c
 library "$out/hip/libroctx64.so.4" -Wl,-soname,libroctx64.so.4 $r/roctx.c
 "$cc" "${flags[@]}" -o "$out/hip/fake-program" $r/program.c -L"$out/hip" -l:libamdhip64.so.6 -Wl,-rpath,'$ORIGIN' -pthread -ldl
 "$cc" "${flags[@]}" -o "$out/hip/fake-training" $r/training.c -L"$out/hip" -l:libamdhip64.so.6 -Wl,-rpath,'$ORIGIN' -pthread -ldl

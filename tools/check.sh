@@ -36,6 +36,7 @@ arm64() {
 }
 
 step "oracles" tools/oracles.sh
+step "ROCm" tools/rocm.sh
 step "build" tools/build.sh
 step "tools" install_tools
 step "go test -race" race

@@ -124,14 +124,15 @@ static void *hip_end_capture(void) {
 static void hip_launch_graph(void *exec) { hip.hipGraphLaunch(exec, hip.stream); }
 // Another tool's first use of roctracer; with a pool, it goes on.
 static void buffer(const char *begin, const char *end, void *argument) {}
+static void on_call(uint32_t domain, uint32_t op, const void *data, void *argument) {}
 static const char *another_tool(const char *path, int pool) {
 	struct { uint32_t mode; size_t size; void *allocate, *argument; void (*buffer)(const char *, const char *, void *); void *buffer_argument; } p = {.size = 4096, .buffer = buffer};
 	void *lib = dlopen(path, RTLD_NOW);
-	int (*open_pool)(const void *), (*op_code)(uint32_t, const char *, uint32_t *, uint32_t *);
-	uint32_t op;
+	int (*open_pool)(const void *), (*op_code)(uint32_t, const char *, uint32_t *, uint32_t *), (*enable)(uint32_t, uint32_t, void *, void *);
+	uint32_t op = 0;
 	if (!lib) return dlerror();
-	*(void **)&open_pool = dlsym(lib, "roctracer_open_pool"), *(void **)&op_code = dlsym(lib, "roctracer_op_code");
-	return (pool ? open_pool(&p) : op_code(3, "hipModuleLaunchKernel", &op, NULL)) ? "it fails" : NULL;
+	*(void **)&open_pool = dlsym(lib, "roctracer_open_pool"), *(void **)&op_code = dlsym(lib, "roctracer_op_code"), *(void **)&enable = dlsym(lib, "roctracer_enable_op_callback");
+	return (pool ? open_pool(&p) : op_code(3, "hipModuleLaunchKernel", &op, NULL) || enable(3, op, on_call, NULL)) ? "it fails" : NULL;
 }
 static int fork_hip(const char *kernel) {
 	pid_t pid = fork();

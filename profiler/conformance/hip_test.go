@@ -422,18 +422,6 @@ train > inner > mul: count 1
 div: count 1
 `
 
-// TestRealROCTX runs the same program with Debian's libroctx64.
-func TestRealROCTX(t *testing.T) {
-	const name = "libroctx64.so.4"
-	if err := OpenROCTX(name); err != nil {
-		t.Skipf("needs %s (%v): install Debian 13's package libroctx64-4, or set LD_LIBRARY_PATH", name, err)
-	}
-	stub := stubFolder(t, "hip")
-	for _, backend := range []string{"roctracer", "rocprofiler"} {
-		t.Run(backend, func(t *testing.T) { runHIPStory(t, backend, stub, "ROCTX="+name, ranges, rangesOutline) })
-	}
-}
-
 // roctracerOnly are the stories of roctracer alone: of its own errors and records. rocprofiler-sdk counts lost records, and has no
 // records of fills. All others come out the same through it; its own are in rocprofiler_test.go.
 var roctracerOnly = map[string]bool{

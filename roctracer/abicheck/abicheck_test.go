@@ -37,22 +37,29 @@ func TestLegacyABI(t *testing.T) {
 	}
 }
 
-// TestOtherHIP compares them with the headers of HIP that the system has, and with those in the folders of HIP_HEADERS. The headers
-// of roctracer are always those of the wheel: roctracer's interface has not changed since 4.1.
+// TestOtherHIP compares them with Debian's headers of HIP, with those that the system has, and with those in the folders of HIP_HEADERS.
+// The headers of roctracer are those of the wheel, and for HIP 6.4 also its own: roctracer's interface has not changed since 4.1.
 func TestOtherHIP(t *testing.T) {
-	folders := append(filepath.SplitList(os.Getenv("HIP_HEADERS")), "/usr/include", "/opt/rocm/include")
-	var found []string
-	for _, folder := range folders {
-		if _, err := os.Stat(folder + "/hip/amd_detail/hip_prof_str.h"); err == nil {
-			found = append(found, folder)
-		}
-	}
-	if len(found) == 0 {
-		t.Skip("needs headers of HIP: install Debian's package libamdhip64-dev, or set HIP_HEADERS to folders that have hip/hip_version.h")
-	}
+	rocm := filepath.Join(testkit.Root(t), ".venv/oracles/rocm")
 	roctracer := testkit.Fetched(t, "oracles/triton-3.6.0/triton/backends/amd/include/roctracer")
-	for _, folder := range found {
-		t.Run(folder, func(t *testing.T) { compareHIP(t, folder, roctracer) })
+	compare := func(hip, roctracer string) {
+		t.Run(hip, func(t *testing.T) {
+			for _, file := range []string{hip + "/hip/amd_detail/hip_prof_str.h", roctracer + "/roctracer.h"} {
+				if _, err := os.Stat(file); err != nil {
+					t.Skipf("needs headers of HIP and roctracer (%v): run tools/rocm.sh where Debian's archive can be reached", err)
+				}
+			}
+			compareHIP(t, hip, roctracer)
+		})
+	}
+	for _, version := range []string{"5.2", "5.7", "6.4", "7.2"} {
+		compare(rocm+"/hip-"+version+"/usr/include", roctracer)
+	}
+	compare(rocm+"/hip-6.4/usr/include", rocm+"/roctracer-6.4/inc")
+	for _, folder := range append(filepath.SplitList(os.Getenv("HIP_HEADERS")), "/usr/include", "/opt/rocm/include") {
+		if _, err := os.Stat(folder + "/hip"); err == nil {
+			compare(folder, roctracer)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 // The fake libroctracer64, version 4.1. It keeps what roctracer's source and measurements show: HIP is looked for once in a process,
 // an operation has one callback, there is one default pool, a call without a callback has no correlation id, and a kernel's name
-// dies with the buffer that its record was in. Numbers and offsets are its own, so that a wrong one of the room is seen; a replay takes the
-// room's, because a capture has what the room read.
+// dies with the buffer that its record was in. A replay takes the room's numbers of calls, because a capture has what the room read.
 //
 // PROTON_STUB_SCRIPT:
 //   ids from N             correlation ids begin after N
@@ -12,6 +11,7 @@
 //   reversed               the records of a buffer are in reverse order
 //   torn                   a buffer ends in the middle of a record
 #define _GNU_SOURCE
+#include "prof.h"
 #include "replay.h"
 #include "stub.h"
 
@@ -22,59 +22,20 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HIP_OPS = 2, HIP_API = 3, DOMAINS = 8 };
+enum { DOMAINS = 8 };
 enum { ERROR = -1, BAD_DOMAIN = -2, BAD_ARGUMENT = -3, NO_POOL = -4, POOL_EXISTS = -5 };
-enum { DISPATCH, COPY, BARRIER };
-enum { RECORD = 64, MOST = 16384, NAME = 256, FIRST_NODE = 2 };
-
-// ---- the functions of HIP: their numbers, and where hip_api_data_t has their arguments ----
-
-struct place { uint16_t at, size; };
-static const struct known {
-  const char *name;
-  uint32_t op;
-  struct place arguments[11];
-} known[] = {
-#define P {16, 8}
-    {"hipModuleLaunchKernel", 169, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 4}, {56, 8}, {64, 8}, {80, 8}}},
-    {"hipLaunchKernel", 107, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 8}, {64, 8}, {72, 8}}},
-    {"hipExtLaunchMultiKernelMultiDevice", 63, {P, {80, 4}, {84, 4}}},
-    {"hipGraphLaunch", 215, {P, {24, 8}}},
-    {"hipStreamBeginCapture", 219, {P, {24, 4}}},
-    {"hipStreamEndCapture", 220, {P, {24, 8}}},
-    {"hipGraphInstantiate", 214, {P, {32, 8}, {40, 8}, {56, 8}, {64, 8}}},
-    {"hipGraphDestroy", 212, {P}},
-    {"hipGraphExecDestroy", 213, {P}},
-    {"hipMemcpyAsync", 134, {P, {24, 8}, {32, 8}, {40, 4}, {48, 8}}},
-    {"hipMemcpyHtoDAsync", 144, {P, {24, 8}, {32, 8}, {40, 8}}},
-    {"hipMemsetAsync", 159, {P, {24, 4}, {32, 8}, {40, 8}}},
-    {"hipRuntimeGetVersion", 343, {P}},
-    {"hipDeviceSynchronize", 48, {{0, 0}}},
-    {"hipStreamSynchronize", 199, {P}},
-    {"hipEventSynchronize", 60, {P}},
-    {"hipSetDevice", 190, {{16, 4}}},
-    {"hipModuleLoadData", 171, {P, {24, 8}}},
-    {"hipModuleUnload", 177, {P}},
-#undef P
-};
-enum { KNOWN = sizeof known / sizeof *known, OPS = 450, DATA = 1520 };
+enum { MOST = 16384, NAME = 256 };
 
 static int replaying(void) {
   const char *capture = getenv("PROTON_STUB_CAPTURE");
   return capture && *capture;
 }
 
-static const struct known *named(const char *name) {
-  for (size_t i = 0; i < KNOWN; i++)
-    if (!strcmp(known[i].name, name)) return &known[i];
-  return NULL;
-}
-
 // ---- what is enabled ----
 
 typedef void call_fn(uint32_t domain, uint32_t op, const void *data, void *argument);
 typedef void buffer_fn(const char *begin, const char *end, void *argument);
-static struct { _Atomic(call_fn *) function; void *argument; } callbacks[OPS];
+static struct { _Atomic(call_fn *) function; void *argument; } callbacks[PROF_CALLS];
 static atomic_int activities[3];
 
 static struct pool {
@@ -83,18 +44,15 @@ static struct pool {
   int open, filled, deliver, delivering; // delivering: the consumer runs the callback
   buffer_fn *callback;
   void *argument;
-  char (*records)[RECORD], (*names)[NAME];
+  char (*records)[PROF_RECORD], (*names)[NAME];
   pthread_t consumer;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 // ---- the pool: producers wait while its consumer is behind, and a flush waits for the consumer ----
 
-static void put32(char *at, uint32_t v) { memcpy(at, &v, sizeof v); }
-static void put64(char *at, uint64_t v) { memcpy(at, &v, sizeof v); }
-
-static void reverse(char (*records)[RECORD], int n) {
-  char t[RECORD];
-  for (int i = 0; i < n / 2; i++) memcpy(t, records[i], RECORD), memcpy(records[i], records[n - 1 - i], RECORD), memcpy(records[n - 1 - i], t, RECORD);
+static void reverse(char (*records)[PROF_RECORD], int n) {
+  char t[PROF_RECORD];
+  for (int i = 0; i < n / 2; i++) memcpy(t, records[i], PROF_RECORD), memcpy(records[i], records[n - 1 - i], PROF_RECORD), memcpy(records[n - 1 - i], t, PROF_RECORD);
 }
 
 static void deliver(void) { // with the lock held
@@ -103,7 +61,7 @@ static void deliver(void) { // with the lock held
   if (stub_order("reversed")) reverse(pool.records, n);
   pool.delivering = 1;
   pthread_mutex_unlock(&pool.lock);
-  pool.callback(pool.records[0], pool.records[0] + n * RECORD - (stub_order("torn") ? 24 : 0), pool.argument);
+  pool.callback(pool.records[0], pool.records[0] + n * PROF_RECORD - (stub_order("torn") ? 24 : 0), pool.argument);
   pthread_mutex_lock(&pool.lock);
   memset(pool.names, '?', (size_t)n * NAME); // a name that was kept instead of copied is seen to be wrong
   pool.filled = pool.delivering = 0;
@@ -127,14 +85,6 @@ static void ask_for_delivery(void) { // with the lock held
   while (pool.open && pool.deliver) pthread_cond_wait(&pool.changed, &pool.lock);
 }
 
-static uint32_t kind_of(const struct stub_work *w) {
-  switch (w->kind) {
-  case STUB_KERNEL: return w->in_graph ? 0x11F1 : 0x11F0;
-  case STUB_FILL: return 0x1207;
-  default: return w->copy_kind == 1 ? 0x11F4 : w->copy_kind == 2 ? 0x11F3 : 0x11F5;
-  }
-}
-
 // Waits for a place in the pool, and returns the next; -1: the pool is closed. Called with the lock held.
 static int take_place(void) {
   while (pool.open && (pool.filled == MOST || pool.delivering)) ask_for_delivery();
@@ -147,15 +97,11 @@ static void write_record(const struct stub_work *w, uint64_t correlation) {
   if (at >= 0) {
     char *r = pool.records[at], *name = pool.names[at];
     int backwards = stub_named(stub_order("backwards"), w->name);
-    memset(r, 0, RECORD);
     strncpy(name, w->name ? w->name : "", NAME - 4);
     if (w->name) strcat(name, ".kd");
-    put32(r, HIP_OPS), put32(r + 4, kind_of(w));
-    put32(r + 8, stub_named(stub_order("unknown"), w->name) ? 7 : w->kind == STUB_KERNEL ? DISPATCH : COPY);
-    put64(r + 16, stub_named(stub_order("uncorrelated"), w->name) ? 0 : correlation);
-    put64(r + 24, backwards ? w->end : w->start), put64(r + 32, backwards ? w->start : w->end);
-    put32(r + 40, (uint32_t)(FIRST_NODE + w->device)), put64(r + 48, w->queue);
-    put64(r + 56, w->kind == STUB_KERNEL ? (uint64_t)(uintptr_t)name : w->bytes);
+    prof_record(r, w, name, stub_named(stub_order("uncorrelated"), w->name) ? 0 : correlation);
+    if (stub_named(stub_order("unknown"), w->name)) prof_put32(r + 8, 7);
+    if (backwards) prof_put64(r + 24, w->end), prof_put64(r + 32, w->start);
   }
   pthread_mutex_unlock(&pool.lock);
 }
@@ -165,24 +111,24 @@ static void write_record(const struct stub_work *w, uint64_t correlation) {
 static void say_call(const struct stub_said *s) {
   const struct hip_offsets *at = &hip_calls[s->call].legacy;
   call_fn *f = atomic_load(&callbacks[s->call].function);
-  char data[DATA] = {0};
-  put64(data, s->correlation), put32(data + 8, (uint32_t)s->exited);
-  if (at->first) put64(data + at->first, (uint64_t)(uintptr_t)s->arguments.first);
-  if (at->second) put64(data + at->second, (uint64_t)(uintptr_t)s->arguments.second);
-  if (at->stream) put64(data + at->stream, (uint64_t)(uintptr_t)s->arguments.stream);
-  if (f) f(HIP_API, s->call, data, callbacks[s->call].argument);
+  char data[PROF_CALL] = {0};
+  prof_put64(data, s->correlation), prof_put32(data + 8, (uint32_t)s->exited);
+  if (at->first) prof_put64(data + at->first, (uint64_t)(uintptr_t)s->arguments.first);
+  if (at->second) prof_put64(data + at->second, (uint64_t)(uintptr_t)s->arguments.second);
+  if (at->stream) prof_put64(data + at->stream, (uint64_t)(uintptr_t)s->arguments.stream);
+  if (f) f(PROF_HIP_API, s->call, data, callbacks[s->call].argument);
 }
 
 static void say_record(const struct stub_record *s) {
-  int on = s->operation > BARRIER || atomic_load(&activities[s->operation]);
+  int on = s->operation > PROF_BARRIER || atomic_load(&activities[s->operation]);
   pthread_mutex_lock(&pool.lock);
   int at = on ? take_place() : -1;
   if (at >= 0) {
     char *r = pool.records[at];
-    memset(r, 0, RECORD);
-    put32(r, (uint32_t)s->category), put32(r + 4, (uint32_t)s->kind), put32(r + 8, (uint32_t)s->operation);
-    put64(r + 16, s->correlation), put64(r + 24, s->begin), put64(r + 32, s->end), put32(r + 40, (uint32_t)s->device), put64(r + 48, s->queue);
-    put64(r + 56, s->operation == DISPATCH ? (uint64_t)(uintptr_t)s->name : s->bytes);
+    memset(r, 0, PROF_RECORD);
+    prof_put32(r, (uint32_t)s->category), prof_put32(r + 4, (uint32_t)s->kind), prof_put32(r + 8, (uint32_t)s->operation);
+    prof_put64(r + 16, s->correlation), prof_put64(r + 24, s->begin), prof_put64(r + 32, s->end), prof_put32(r + 40, (uint32_t)s->device), prof_put64(r + 48, s->queue);
+    prof_put64(r + 56, s->operation == PROF_DISPATCH ? (uint64_t)(uintptr_t)s->name : s->bytes);
   }
   pthread_mutex_unlock(&pool.lock);
 }
@@ -206,32 +152,32 @@ static uint64_t next_id(void) {
 
 // A call without a callback draws no id.
 static uint64_t on_enter(const struct stub_call *call) {
-  const struct known *k = named(call->name);
+  const struct prof_known *k = prof_named(call->name);
   call_fn *f = k ? atomic_load(&callbacks[k->op].function) : NULL;
   if (!f) return 0;
   uint64_t id = next_id();
-  char data[DATA] = {0};
-  put64(data, id), put32(data + 8, 0);
-  for (int i = 0; i < call->count; i++) memcpy(data + k->arguments[i].at, &call->arguments[i], k->arguments[i].size);
-  f(HIP_API, k->op, data, callbacks[k->op].argument);
+  char data[PROF_CALL];
+  prof_call(data, k, call);
+  prof_put64(data, id);
+  f(PROF_HIP_API, k->op, data, callbacks[k->op].argument);
   return id;
 }
 
 static void on_exit_of(const struct stub_call *call, uint64_t id) {
-  const struct known *k = named(call->name);
+  const struct prof_known *k = prof_named(call->name);
   call_fn *f = k && id ? atomic_load(&callbacks[k->op].function) : NULL;
   if (!f) return;
-  char data[DATA] = {0};
-  put64(data, id), put32(data + 8, 1);
-  for (int i = 0; i < call->count; i++) memcpy(data + k->arguments[i].at, &call->arguments[i], k->arguments[i].size);
-  f(HIP_API, k->op, data, callbacks[k->op].argument);
+  char data[PROF_CALL];
+  prof_call(data, k, call);
+  prof_put64(data, id), prof_put32(data + 8, 1);
+  f(PROF_HIP_API, k->op, data, callbacks[k->op].argument);
 }
 
 static pid_t owner; // a forked child has no consumer
 
 static void on_work(const struct stub_work *work, uint64_t id) {
   if (getpid() != owner) return;
-  if (!atomic_load(&activities[work->kind == STUB_KERNEL ? DISPATCH : COPY]) || stub_named(stub_order("lost"), work->name)) return;
+  if (!atomic_load(&activities[work->kind == STUB_KERNEL ? PROF_DISPATCH : PROF_COPY]) || stub_named(stub_order("lost"), work->name)) return;
   write_record(work, id);
 }
 
@@ -249,19 +195,22 @@ static void find_hip(void) {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-#define START(name)                                \
-  pthread_once(&once, find_hip);                   \
-  int result = stub_result("roctracer_" name);     \
+#define RESULT(name)                           \
+  int result = stub_result("roctracer_" name); \
   if (result) return result
+// Only what switches something looks for HIP.
+#define SWITCH(name)             \
+  pthread_once(&once, find_hip); \
+  RESULT(name)
 
 STUB_EXPORT uint32_t roctracer_version_major(void) { return (uint32_t)stub_number("PROTON_STUB_ROCTRACER", 4); }
 STUB_EXPORT uint32_t roctracer_version_minor(void) { return 1; }
 
 STUB_EXPORT int roctracer_op_code(uint32_t domain, const char *name, uint32_t *op, uint32_t *kind) {
-  START("op_code");
-  if (domain != HIP_API) return BAD_DOMAIN;
+  RESULT("op_code");
+  if (domain != PROF_HIP_API) return BAD_DOMAIN;
   if (kind) *kind = 0;
-  const struct known *k = named(name);
+  const struct prof_known *k = prof_named(name);
   if (!replaying() && k) return *op = k->op, 0;
   for (unsigned i = 0; replaying() && i < hip_call_count; i++)
     if (!strcmp(hip_calls[i].name, name)) return *op = i, 0;
@@ -270,23 +219,23 @@ STUB_EXPORT int roctracer_op_code(uint32_t domain, const char *name, uint32_t *o
 
 STUB_EXPORT int roctracer_set_properties(uint32_t domain, void *properties) {
   (void)properties;
-  START("set_properties");
+  RESULT("set_properties");
   return domain < DOMAINS ? 0 : BAD_DOMAIN;
 }
 
 STUB_EXPORT int roctracer_enable_op_callback(uint32_t domain, uint32_t op, call_fn *callback, void *argument) {
-  START("enable_op_callback");
-  if (domain != HIP_API) return BAD_DOMAIN;
-  if (op >= OPS) return BAD_ARGUMENT;
+  SWITCH("enable_op_callback");
+  if (domain != PROF_HIP_API) return BAD_DOMAIN;
+  if (op >= PROF_CALLS) return BAD_ARGUMENT;
   callbacks[op].argument = argument;
   atomic_store(&callbacks[op].function, callback);
   return 0;
 }
 
 STUB_EXPORT int roctracer_disable_op_callback(uint32_t domain, uint32_t op) {
-  START("disable_op_callback");
-  if (domain != HIP_API) return BAD_DOMAIN;
-  if (op >= OPS) return BAD_ARGUMENT;
+  SWITCH("disable_op_callback");
+  if (domain != PROF_HIP_API) return BAD_DOMAIN;
+  if (op >= PROF_CALLS) return BAD_ARGUMENT;
   atomic_store(&callbacks[op].function, NULL);
   return 0;
 }
@@ -294,19 +243,19 @@ STUB_EXPORT int roctracer_disable_op_callback(uint32_t domain, uint32_t op) {
 struct properties { uint32_t mode; size_t buffer_size; void *allocate, *allocate_argument; buffer_fn *buffer; void *argument; };
 
 STUB_EXPORT int roctracer_open_pool(const struct properties *p) {
-  START("open_pool");
+  RESULT("open_pool");
   if (pool.open) return POOL_EXISTS;
   pthread_mutex_lock(&pool.lock);
   pool.open = 1, pool.filled = pool.deliver = 0;
   pool.callback = p->buffer, pool.argument = p->argument;
-  if (!pool.records) pool.records = malloc((size_t)MOST * RECORD), pool.names = malloc((size_t)MOST * NAME);
+  if (!pool.records) pool.records = malloc((size_t)MOST * PROF_RECORD), pool.names = malloc((size_t)MOST * NAME);
   pthread_create(&pool.consumer, NULL, consume, NULL);
   pthread_mutex_unlock(&pool.lock);
   return 0;
 }
 
 STUB_EXPORT int roctracer_close_pool(void) {
-  START("close_pool");
+  RESULT("close_pool");
   if (!pool.open) return 0;
   pthread_mutex_lock(&pool.lock);
   ask_for_delivery();
@@ -318,25 +267,25 @@ STUB_EXPORT int roctracer_close_pool(void) {
 }
 
 static int switch_activity(uint32_t domain, uint32_t op, int on) {
-  if (domain != HIP_OPS) return BAD_DOMAIN;
-  if (op > BARRIER) return BAD_ARGUMENT;
+  if (domain != PROF_HIP_OPS) return BAD_DOMAIN;
+  if (op > PROF_BARRIER) return BAD_ARGUMENT;
   if (on && !pool.open) return NO_POOL;
   atomic_store(&activities[op], on);
   return 0;
 }
 
 STUB_EXPORT int roctracer_enable_op_activity(uint32_t domain, uint32_t op) {
-  START("enable_op_activity");
+  SWITCH("enable_op_activity");
   return switch_activity(domain, op, 1);
 }
 
 STUB_EXPORT int roctracer_disable_op_activity(uint32_t domain, uint32_t op) {
-  START("disable_op_activity");
+  SWITCH("disable_op_activity");
   return switch_activity(domain, op, 0);
 }
 
 STUB_EXPORT int roctracer_flush_activity(void) {
-  START("flush_activity");
+  RESULT("flush_activity");
   if (!pool.open) return 0;
   pthread_mutex_lock(&pool.lock);
   ask_for_delivery();

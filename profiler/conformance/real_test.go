@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
+)
+
+// realROCtracer returns a folder with the fake HIP and the real libroctracer64 that tools/rocm.sh builds.
+func realROCtracer(t *testing.T) string {
+	testkit.OnlyInCheck(t, "tools/rocm.sh builds libroctracer64")
+	stub, folder := stubFolder(t, "hip"), t.TempDir()
+	for name, file := range map[string]string{
+		"libroctracer64.so.4": rocm(t, "roctracer-6.4/made/libroctracer64.so.4"),
+		"libamdhip64.so.6":    stub + "/libamdhip64.so.6", "libroctx64.so.4": stub + "/libroctx64.so.4",
+	} {
+		if err := os.Symlink(file, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// rocm is a file that tools/rocm.sh fetches or builds.
+func rocm(t *testing.T, path string) string {
+	t.Helper()
+	path = filepath.Join(testkit.Root(t), ".venv/oracles/rocm", path)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("%v: run tools/rocm.sh where Debian's archive can be reached", err)
+	}
+	return path
+}
+
+// fakeOnly are the environments in which the fake libroctracer64 misbehaves.
+var fakeOnly = regexp.MustCompile(`PROTON_STUB_(ROCTRACER|RESULTS=roctracer|SCRIPT=[^h])`)
+
+// TestRealROCtracer runs the other stories under AMD's library on the fake HIP.
+func TestRealROCtracer(t *testing.T) {
+	folder := realROCtracer(t)
+	for _, story := range hipStories {
+		if fakeOnly.MatchString(story.environment) {
+			continue
+		}
+		t.Run(story.name, func(t *testing.T) { runHIPStory(t, "roctracer", folder, story.environment, story.program, story.want) })
+	}
+}
+
+// TestRealROCtracerBehaves runs the table of behaviours under it, with a forked child, in a process of its own.
+func TestRealROCtracerBehaves(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.v", "-test.run=^TestBackends$/^roctracer$")
+	cmd.Env = append(os.Environ(), "HIP_STUB="+realROCtracer(t))
+	out, err := cmd.CombinedOutput()
+	if n := strings.Count(string(out), "--- PASS: TestBackends/roctracer/"); err != nil || n != len(behaviours) {
+		t.Errorf("%v, %d of %d behaviours\n%s", err, n, len(behaviours), out)
+	}
+}
+
+// TestRealROCTX runs the program with ranges with Debian's libroctx64.
+func TestRealROCTX(t *testing.T) {
+	stub := stubFolder(t, "hip")
+	for _, version := range []string{"5.7", "6.4", "7.2"} {
+		t.Run(version, func(t *testing.T) {
+			library := "ROCTX=" + rocm(t, "roctx-"+version+"/usr/lib/x86_64-linux-gnu/libroctx64.so.4")
+			for _, backend := range []string{"roctracer", "rocprofiler"} {
+				t.Run(backend, func(t *testing.T) { runHIPStory(t, backend, stub, library, ranges, rangesOutline) })
+			}
+			t.Run("and the real roctracer", func(t *testing.T) { runHIPStory(t, "roctracer", realROCtracer(t), library, ranges, rangesOutline) })
+		})
+	}
+}

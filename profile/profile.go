@@ -76,6 +76,7 @@ type Node struct {
 	Children []*Node           // in chronological order of first appearance
 	Times    *Sketch           // how long the kernels at exactly this path ran, in ns; nil when it was not collected
 	Samples  []FunctionSamples // of the kernels at exactly this path; nil without instruction sampling
+	Inside   *Inside           // of instrumented kernels and the scopes inside of them; nil elsewhere
 	Launches []LaunchTimes     // of the traced launches at exactly this path, in order of kind and device; nil without a trace
 }
 

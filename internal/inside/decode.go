@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/profile"
 )
 
 // Decoder turns buffers into pairs. Its scratch memory is that of one block. One drainer owns it.
@@ -18,7 +20,7 @@ type Decoder struct {
 	events  []event
 	open    [256]opened // by scope
 	opening uint32      // number of the unit, for open
-	losses  Losses
+	losses  profile.InsideLosses
 }
 
 // layout is what a kernel's table says of each of its slots.
@@ -57,8 +59,8 @@ const maxWarps = 1024
 const maxRate = 4
 
 // Decode passes the blocks of a launch on, one after another, and returns what was lost. Whatever the bytes are, it returns.
-func (d *Decoder) Decode(l *Launch, each func(*Block)) Losses {
-	d.losses = Losses{}
+func (d *Decoder) Decode(l *Launch, each func(*Block)) profile.InsideLosses {
+	d.losses = profile.InsideLosses{}
 	d.prepare(l.Kernel)
 	rest := l.Buffer
 	for i, blocks := uint64(0), l.Blocks(); i < blocks; i++ {

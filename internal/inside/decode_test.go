@@ -10,6 +10,7 @@ import (
 
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/inside/insidetest"
+	"github.com/goproton/goproton/profile"
 )
 
 func kernel(warps int, units []int, rings int) *inside.Kernel {
@@ -20,7 +21,7 @@ func kernel(warps int, units []int, rings int) *inside.Kernel {
 	return k
 }
 
-func decode(k *inside.Kernel, buffer []byte, blocks uint32) (list []inside.Block, losses inside.Losses) {
+func decode(k *inside.Kernel, buffer []byte, blocks uint32) (list []inside.Block, losses profile.InsideLosses) {
 	var d inside.Decoder
 	losses = d.Decode(&inside.Launch{Kernel: k, Grid: [3]uint32{blocks, 1, 1}, Buffer: buffer}, func(b *inside.Block) {
 		own := *b
@@ -44,7 +45,7 @@ func TestSlotOfAGPU(t *testing.T) {
 	slot := make([]byte, k.SlotSize)
 	copy(slot, bytes)
 	blocks, losses := decode(k, slot, 1)
-	if losses != (inside.Losses{}) || len(blocks) != 1 {
+	if losses != (profile.InsideLosses{}) || len(blocks) != 1 {
 		t.Fatalf("%d blocks, losses %+v", len(blocks), losses)
 	}
 	b := blocks[0]
@@ -156,7 +157,7 @@ func check(t *testing.T, r *rand.Rand, units []int, clock32 bool, from uint64, n
 	if n > capacity { // and with the size that it names nothing is lost
 		k.BufferSize = int(losses.Need)
 		k.SlotSize = insidetest.SlotSize(4, k.BufferSize)
-		if _, losses = decode(k, insidetest.Buffer(k, 0, blocks), uint32(len(blocks))); losses != (inside.Losses{}) {
+		if _, losses = decode(k, insidetest.Buffer(k, 0, blocks), uint32(len(blocks))); losses != (profile.InsideLosses{}) {
 			t.Fatalf("%d records: with %d bytes %+v are lost", n, k.BufferSize, losses)
 		}
 	}
@@ -170,7 +171,7 @@ func TestTornClocks(t *testing.T) {
 		records := slices.Clone(clean)
 		records[torn].Clock += 1 << 32
 		blocks, losses := decode(k, insidetest.Buffer(k, 0, []insidetest.Block{{Init: 5, PreFinal: 900, Warps: map[int][]insidetest.Record{0: records}}}), 1)
-		if want := (inside.Losses{Torn: 1}); losses != want {
+		if want := (profile.InsideLosses{Torn: 1}); losses != want {
 			t.Errorf("entry %d: losses %+v", torn, losses)
 		}
 		if p := blocks[0].Pairs; len(p) != 2 || p[0].Cycles() != 20 || p[1].Cycles() != 70 {
@@ -186,7 +187,7 @@ func TestMovedStores(t *testing.T) {
 		k.Mode, k.Clock32 = "default:optimizations=sched_stores", clock32
 		records := []insidetest.Record{insidetest.In(1, 1<<32-10), insidetest.Out(1, 1<<32+30), insidetest.In(0, 1<<32-50), insidetest.Out(0, 1<<32+90)}
 		blocks, losses := decode(k, insidetest.Buffer(k, 0, []insidetest.Block{{PreFinal: 900, Warps: map[int][]insidetest.Record{0: records}}}), 1)
-		if p := blocks[0].Pairs; losses != (inside.Losses{}) || len(p) != 2 || p[0].Cycles() != 40 || p[1].Cycles() != 140 || p[0].Start-p[1].Start != 40 {
+		if p := blocks[0].Pairs; losses != (profile.InsideLosses{}) || len(p) != 2 || p[0].Cycles() != 40 || p[1].Cycles() != 140 || p[0].Start-p[1].Start != 40 {
 			t.Errorf("clock32 %v: %+v, losses %+v", clock32, p, losses)
 		}
 	}
@@ -209,7 +210,7 @@ func TestEvents(t *testing.T) {
 	if got := blocks[0].Pairs; !slices.Equal(got, want) {
 		t.Errorf("pairs %+v", got)
 	}
-	if want := (inside.Losses{Starts: 1, Ends: 1}); losses != want {
+	if want := (profile.InsideLosses{Starts: 1, Ends: 1}); losses != want {
 		t.Errorf("losses %+v, want %+v", losses, want)
 	}
 }
@@ -228,18 +229,18 @@ func TestLosses(t *testing.T) {
 	backwards.Init = 901
 	for name, c := range map[string]struct {
 		block insidetest.Block
-		want  inside.Losses
+		want  profile.InsideLosses
 		pairs int
 	}{
-		"good":              {good, inside.Losses{}, 1},
-		"never started":     {absent, inside.Losses{NotStarted: 1}, 0},
-		"never ended":       {backwards, inside.Losses{Unfinished: 1}, 0},
-		"start without end": {with(insidetest.In(0, 1)), inside.Losses{Starts: 1}, 0},
-		"two starts":        {with(insidetest.In(0, 1), insidetest.In(0, 3), insidetest.Out(0, 9)), inside.Losses{Starts: 1}, 1},
-		"end without start": {with(insidetest.Out(0, 1)), inside.Losses{Ends: 1}, 0},
-		"two ends":          {with(insidetest.In(0, 1), insidetest.Out(0, 2), insidetest.Out(0, 3)), inside.Losses{Ends: 1}, 1},
-		"unknown scope":     {with(insidetest.In(9, 1), insidetest.Out(9, 2)), inside.Losses{Unknown: 1}, 1},
-		"too long":          {with(insidetest.In(0, 1), insidetest.Out(0, 1e6)), inside.Losses{Broken: 1}, 0},
+		"good":              {good, profile.InsideLosses{}, 1},
+		"never started":     {absent, profile.InsideLosses{NotStarted: 1}, 0},
+		"never ended":       {backwards, profile.InsideLosses{Unfinished: 1}, 0},
+		"start without end": {with(insidetest.In(0, 1)), profile.InsideLosses{Starts: 1}, 0},
+		"two starts":        {with(insidetest.In(0, 1), insidetest.In(0, 3), insidetest.Out(0, 9)), profile.InsideLosses{Starts: 1}, 1},
+		"end without start": {with(insidetest.Out(0, 1)), profile.InsideLosses{Ends: 1}, 0},
+		"two ends":          {with(insidetest.In(0, 1), insidetest.Out(0, 2), insidetest.Out(0, 3)), profile.InsideLosses{Ends: 1}, 1},
+		"unknown scope":     {with(insidetest.In(9, 1), insidetest.Out(9, 2)), profile.InsideLosses{Unknown: 1}, 1},
+		"too long":          {with(insidetest.In(0, 1), insidetest.Out(0, 1e6)), profile.InsideLosses{Broken: 1}, 0},
 	} {
 		blocks, losses := decode(k, insidetest.Buffer(k, 0, []insidetest.Block{c.block}), 1)
 		pairs := 0
@@ -249,7 +250,7 @@ func TestLosses(t *testing.T) {
 		if losses != c.want || pairs != c.pairs {
 			t.Errorf("%s: %d pairs, losses %+v, want %d, %+v", name, pairs, losses, c.pairs, c.want)
 		}
-		if losses.Any() != (c.want != inside.Losses{}) {
+		if losses.Any() != (c.want != profile.InsideLosses{}) {
 			t.Errorf("%s: Any is %v", name, losses.Any())
 		}
 	}

@@ -65,12 +65,12 @@ type Format struct {
 var all = []*Format{
 	{
 		Name: "hatchet", Suffixes: []string{".hatchet"}, About: "JSON tree of Proton, proton-viewer and llnl-hatchet",
-		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times | Samples | Launches,
+		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times | Samples | Launches | Inside,
 		Sniff: sniffHatchet, Read: hatchet.Read, ReadAt: hatchet.ReadAt, Write: hatchet.Write, Loses: hatchet.Loses,
 	},
 	{
 		Name: "hatchet_msgpack", Suffixes: []string{".hatchet_msgpack"}, About: "the same tree in MessagePack",
-		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times | Samples | Launches,
+		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times | Samples | Launches | Inside,
 		Sniff: msgpack.Sniff, Read: msgpack.Read, Write: msgpack.Write,
 	},
 	{

@@ -28,6 +28,7 @@ const (
 	Timeline                   // what happened when
 	Samples                    // instruction samples
 	Launches                   // traced launches by kind
+	Inside                     // scopes inside of kernels
 	Bytes                      // names and texts that are not valid UTF-8
 )
 
@@ -38,7 +39,7 @@ var holdings = []struct {
 }{
 	{Tree, "tree"}, {Floats, "fractions"}, {Text, "text"}, {Vectors, "vectors"}, {Kinds, "kinds"},
 	{Devices, "devices"}, {Info, "info"}, {Times, "distributions"}, {Timeline, "timeline"},
-	{Samples, "instruction samples"}, {Launches, "launches"}, {Bytes, "names as bytes"},
+	{Samples, "instruction samples"}, {Launches, "launches"}, {Inside, "scopes in kernels"}, {Bytes, "names as bytes"},
 }
 
 func (h Holds) String() string {
@@ -76,6 +77,7 @@ func (t Target) Drops(p *profile.Profile) []string {
 	note(Times, u.times, "distribution of kernel times", "distributions of kernel times")
 	note(Samples, u.samples, "frame's instruction samples", "frames' instruction samples")
 	note(Launches, u.launches, "frame's launches by kind", "frames' launches by kind")
+	note(Inside, u.inside, "frame's distributions inside of kernels", "frames' distributions inside of kernels")
 	note(Bytes, u.broken, "name that is not valid UTF-8, repaired", "names that are not valid UTF-8, repaired")
 	if f.Holds&Tree != 0 {
 		excess := fold.Of(p.Root)
@@ -101,7 +103,7 @@ func (t Target) Drops(p *profile.Profile) []string {
 type uses struct {
 	text, vectors, fractions, kinds []string
 
-	times, samples, launches, broken int // nodes with a distribution, samples, launches; names or texts that are not valid UTF-8
+	times, samples, launches, inside, broken int // nodes with a distribution, samples, launches, what is inside of kernels; names or texts that are not valid UTF-8
 }
 
 func use(p *profile.Profile) uses {
@@ -116,6 +118,9 @@ func use(p *profile.Profile) uses {
 		}
 		if n.Launches != nil {
 			u.launches++
+		}
+		if n.Inside != nil {
+			u.inside++
 		}
 		if !utf8.ValidString(n.Name) {
 			u.broken++

@@ -161,6 +161,7 @@ func (j *joiner) node(into, from *profile.Node) error {
 	} else {
 		into.Times.Merge(from.Times)
 	}
+	into.Inside = profile.MergeInside(into.Inside, from.Inside)
 	onPile(j.samples, into, into.Samples, from.Samples, sampleunion.Join)
 	onPile(j.launches, into, into.Launches, from.Launches, launchunion.Join)
 	return nil

@@ -238,6 +238,9 @@ func (o *outerNode) addTo(n *openNode) bool {
 	if o.Samples != nil {
 		n.Samples = o.Samples
 	}
+	if o.Inside != nil {
+		n.Inside = o.Inside
+	}
 	if o.Launches != nil {
 		n.Launches = o.Launches
 	}

@@ -93,7 +93,7 @@ func (t *treeWriter) node(n *profile.Node) {
 	t.known("type")
 	t.raw(`"function"`)
 	t.close('}')
-	const beforeMetrics = tree.Info | tree.Kinds | tree.LaunchKinds | tree.Launches
+	const beforeMetrics = tree.Info | tree.Inside | tree.Kinds | tree.LaunchKinds | tree.Launches
 	metrics, keys := n.Metrics, t.extra.Keys(n)
 	t.extra.Write(n, keys&beforeMetrics)
 	if n == t.root {

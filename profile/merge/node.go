@@ -127,6 +127,7 @@ func (a *adder) node(into *node, from *profile.Node) {
 		}
 		into.out.Times.Merge(from.Times)
 	}
+	into.out.Inside = profile.MergeInside(into.out.Inside, from.Inside)
 	into.samples.Add(a.samples.Join(nil, from.Samples), sampleunion.Join)
 	into.launches.Add(a.launches.Join(nil, from.Launches), launchunion.Join)
 }

@@ -83,7 +83,7 @@ func folded(root *profile.Node, kinds profile.Kinds) *profile.Node {
 		c.Children = nil
 		if depth == profile.MaxDepth-1 && len(n.Children) > 0 {
 			c.Metrics = append([]profile.Metric(nil), n.Metrics...)
-			c.Times, c.Launches = n.Times.Clone(), launches(n)
+			c.Times, c.Inside, c.Launches = n.Times.Clone(), profile.MergeInside(nil, n.Inside), launches(n)
 		}
 		path = append(path[:depth], &c)
 		if depth > 0 {
@@ -111,6 +111,7 @@ func add(into, n *profile.Node, kinds profile.Kinds) {
 		}
 		into.Times.Merge(n.Times)
 	}
+	into.Inside = profile.MergeInside(into.Inside, n.Inside)
 	into.Samples = sampleunion.Join(into.Samples, n.Samples)
 	into.Launches = launchunion.Join(into.Launches, launches(n))
 }

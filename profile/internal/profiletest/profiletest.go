@@ -153,6 +153,7 @@ func Text(p *profile.Profile) string {
 		for _, f := range n.Samples {
 			fmt.Fprintf(&b, " samples %d %v", f.Function, f.PCs)
 		}
+		b.WriteString(insideText(n.Inside))
 		b.WriteString(launchesText(n.Launches))
 		b.WriteByte('\n')
 		return true

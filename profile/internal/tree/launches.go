@@ -21,7 +21,7 @@ func launches(w Writer, all []profile.LaunchTimes) {
 		number(w, "min", l.Least)
 		number(w, "ns", l.Nanos)
 		if hasTimes(l.Times) {
-			times(w, l.Times)
+			times(w, "times", l.Times)
 		}
 		w.EndObject()
 	}

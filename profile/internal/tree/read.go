@@ -48,6 +48,8 @@ func (d *Decoder) NodeKey(r Reader, n *profile.Node, key []byte) bool {
 		n.Times = readTimes(r)
 	case "samples":
 		n.Samples, d.sampled = readSamples(r), true
+	case "inside":
+		n.Inside = readInside(r)
 	case "launches":
 		n.Launches = d.readLaunches(r)
 	default:

@@ -3,8 +3,8 @@ package tree
 import "github.com/goproton/goproton/profile"
 
 // times writes a sketch that is not empty.
-func times(w Writer, s *profile.Sketch) {
-	w.Key("times")
+func times(w Writer, key string, s *profile.Sketch) {
+	w.Key(key)
 	before := w.Wrap(false)
 	w.Object(6)
 	number(w, "count", s.Count)

@@ -14,6 +14,7 @@ type Keys uint8
 // The keys, as the package comment describes them.
 const (
 	Info Keys = 1 << iota
+	Inside
 	Kinds
 	LaunchKinds
 	Launches
@@ -45,6 +46,7 @@ func (e *Encoder) Keys(n *profile.Node) (keys Keys) {
 			keys |= k
 		}
 	}
+	set(Inside, n.Inside != nil)
 	set(Launches, len(n.Launches) > 0)
 	set(Samples, e.p.Sampling != nil && len(n.Samples) > 0)
 	set(Times, hasTimes(n.Times))
@@ -67,6 +69,9 @@ func (e *Encoder) Write(n *profile.Node, keys Keys) {
 	if keys&Info != 0 {
 		e.strings("info", slices.Sorted(maps.Keys(e.p.Info)), func(key string) string { return e.p.Info[key] })
 	}
+	if keys&Inside != 0 {
+		inside(e.w, n.Inside)
+	}
 	if keys&Kinds != 0 {
 		e.strings("kinds", e.strong, func(metric string) string { return e.p.Kinds[metric].String() })
 	}
@@ -83,7 +88,7 @@ func (e *Encoder) Write(n *profile.Node, keys Keys) {
 		sampling(e.w, e.p.Sampling)
 	}
 	if keys&Times != 0 {
-		times(e.w, n.Times)
+		times(e.w, "times", n.Times)
 	}
 }
 

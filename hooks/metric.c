@@ -91,7 +91,7 @@ void hooks_number_for(enum name_kind kind, struct number *n) {
   if (kind == NAME_BYTES) as_int(n);
 }
 
-// ---- vectors: Go stores them, and gets them as JSON ----
+// ---- vectors: Go stores them, and receives them as JSON ----
 
 static void put_string(struct bytes *t, const char *s, size_t n) {
   char escape[8];
@@ -137,14 +137,26 @@ static struct number *vector_numbers(PyObject *key, PyObject *items, py_ssize n,
   return numbers;
 }
 
-static int send_vector(struct leaf at, struct name name, const struct number *numbers, py_ssize n, int doubles) {
-  struct bytes t;
+static void begin_value(struct bytes *t, struct name name, struct leaf at) {
   char head[120];
   size_t len;
-  bytes_init(&t);
-  put(&t, head, (size_t)snprintf(head, sizeof head, "{\"node\":%u,\"pynode\":%u,\"set\":%u,\"name\":", at.node, at.pynode, at.set));
+  bytes_init(t);
+  put(t, head, (size_t)snprintf(head, sizeof head, "{\"node\":%u,\"pynode\":%u,\"set\":%u,\"name\":", at.node, at.pynode, at.set));
   const char *s = hooks_hp->text(name.id, &len);
-  put_string(&t, s, len);
+  put_string(t, s, len);
+}
+
+static int send_value(struct bytes *t) {
+  put(t, "}", 1);
+  PyObject *answer = t->incomplete ? py.PyErr_NoMemory() : hooks_call("metric_vector", 13, (const char *)t->at, t->n);
+  bytes_free(t);
+  py.Py_DecRef(answer);
+  return answer ? 0 : -1;
+}
+
+static int send_vector(struct leaf at, struct name name, const struct number *numbers, py_ssize n, int doubles) {
+  struct bytes t;
+  begin_value(&t, name, at);
   put(&t, doubles ? ",\"floats\":[" : ",\"ints\":[", doubles ? 11 : 9);
   for (py_ssize i = 0; i < n; i++) {
     struct number v = numbers[i];
@@ -152,11 +164,8 @@ static int send_vector(struct leaf at, struct name name, const struct number *nu
     if (i) put(&t, ",", 1);
     put_number(&t, v);
   }
-  put(&t, "]}", 2);
-  PyObject *answer = t.incomplete ? py.PyErr_NoMemory() : hooks_call("metric_vector", 13, (const char *)t.at, t.n);
-  bytes_free(&t);
-  py.Py_DecRef(answer);
-  return answer ? 0 : -1;
+  put(&t, "]", 1);
+  return send_value(&t);
 }
 
 static int add_vector(PyObject *key, struct name name, PyObject *v, struct leaf at) {
@@ -234,8 +243,35 @@ struct leaf hooks_leaf_begin(void) {
   return at;
 }
 
-static int add_vector_here(PyObject *key, struct name name, PyObject *v) {
-  int status = add_vector(key, name, v, hooks_leaf_begin());
+// ---- texts: Go stores them too ----
+
+static int is_marked(struct name name) {
+  size_t len;
+  const char *s = hooks_hp->text(name.id, &len);
+  for (size_t i = 0; i + 5 <= len; i++)
+    if (!memcmp(s + i, "(pty)", 5) || !memcmp(s + i, "(exc)", 5)) return 1;
+  return 0;
+}
+
+// add_text stores a text, which can stand at one node but cannot be summed over a subtree.
+static int add_text(PyObject *key, struct name name, PyObject *v, struct leaf at) {
+  if (!is_marked(name))
+    return py.PyErr_Format(py.PyExc_TypeError, "add metric %R: a text cannot be summed; mark the name as a property: %S (pty)", key, key), -1;
+  py_ssize n;
+  const char *s = py.PyUnicode_AsUTF8AndSize(v, &n);
+  if (!s) return -1;
+  struct bytes t;
+  begin_value(&t, name, at);
+  put(&t, ",\"text\":", 8);
+  put_string(&t, s, (size_t)n);
+  return send_value(&t);
+}
+
+// add_long adds a vector or a text at a leaf, or at the current one if `at` is NULL.
+static int add_long(PyObject *key, struct name name, PyObject *v, const struct leaf *at) {
+  int (*add)(PyObject *, struct name, PyObject *, struct leaf) = py_is(v, py.PyUnicode_Type) ? add_text : add_vector;
+  if (at) return add(key, name, v, *at);
+  int status = add(key, name, v, hooks_leaf_begin());
   hooks_hp->leaf_end();
   return status;
 }
@@ -251,8 +287,8 @@ static int add_one(PyObject *key, PyObject *v, const struct leaf *at, int keeps)
   struct number n;
   switch (hooks_value(v, &n)) {
   case VALUE_ERROR: return -1;
-  case VALUE_NONE: return refuse_value(key, v);
-  case VALUE_VECTOR: return at ? add_vector(key, name, v, *at) : add_vector_here(key, name, v);
+  case VALUE_NONE: return py_is(v, py.PyUnicode_Type) ? add_long(key, name, v, at) : refuse_value(key, v);
+  case VALUE_VECTOR: return add_long(key, name, v, at);
   case VALUE_TENSOR: return hooks_tensor(key, v, at && keeps ? *at : hooks_leaf());
   case VALUE_NUMBER: break;
   }

@@ -146,7 +146,16 @@ func (m *Manager) Depth(id int, node, pynode uint32) (depth int, err error) {
 }
 
 // AddVector adds a vector metric at a place that the hot path named.
-func (m *Manager) AddVector(node, pynode, set uint32, name string, values []float64, whole bool) (err error) {
+func (m *Manager) AddVector(node, pynode, set uint32, name string, values []float64, whole bool) error {
+	return m.addMetric(node, pynode, set, name, aggregate.VectorMetric(values, whole))
+}
+
+// AddText adds a metric that is a text.
+func (m *Manager) AddText(node, pynode, set uint32, name, text string) error {
+	return m.addMetric(node, pynode, set, name, aggregate.TextMetric(text))
+}
+
+func (m *Manager) addMetric(node, pynode, set uint32, name string, v aggregate.Metric) (err error) {
 	place := callpath.Place{Set: set, Node: node, PyNode: pynode}
 	m.drainer.do(func(d *drainer) {
 		for _, s := range d.list {
@@ -154,9 +163,9 @@ func (m *Manager) AddVector(node, pynode, set uint32, name string, values []floa
 				switch {
 				case err != nil || !d.agg.Sets.Has(set, t):
 				case t.Timeline != nil:
-					t.Timeline.AddVector(node, name, values, whole)
+					t.Timeline.AddMetric(node, name, v)
 				default:
-					err = t.AddVector(place, name, values, whole)
+					err = t.AddMetric(place, name, v)
 				}
 			}
 		}

@@ -117,7 +117,9 @@ func TestManyChildren(t *testing.T) {
 func TestVectors(t *testing.T) {
 	_, tree, set := stage(t)
 	at := callpath.Place{Set: set}
-	add := func(name string, values []float64, whole bool) error { return tree.AddVector(at, name, values, whole) }
+	add := func(name string, values []float64, whole bool) error {
+		return tree.AddMetric(at, name, VectorMetric(values, whole))
+	}
 	add("v", []float64{1, 2}, true)
 	add("v", []float64{10, 20}, true)
 	add("last (pty)", []float64{1}, true)
@@ -137,6 +139,36 @@ func TestVectors(t *testing.T) {
 		t.Errorf("mixed is %v", v.Floats())
 	}
 	if k := p.Kinds; k["v"] != profile.Inclusive || k["last"] != profile.Property || k["mixed"] != profile.Exclusive {
+		t.Errorf("kinds %v", k)
+	}
+}
+
+// A text stands instead of what was there, whatever that was; a vector does so with a text.
+func TestTexts(t *testing.T) {
+	_, tree, set := stage(t)
+	at := callpath.Place{Set: set}
+	for _, add := range []struct {
+		name string
+		v    Metric
+	}{
+		{"kind (pty)", TextMetric("first")}, {"kind (pty)", TextMetric("\"second\"")}, {"empty (exc)", TextMetric("")},
+		{"vector (pty)", VectorMetric([]float64{1}, true)}, {"vector (pty)", TextMetric("text")},
+		{"text (pty)", TextMetric("text")}, {"text (pty)", VectorMetric(nil, true)},
+	} {
+		if err := tree.AddMetric(at, add.name, add.v); err != nil {
+			t.Errorf("%s: %v", add.name, err)
+		}
+	}
+	p, _ := (&Aggregator{}).Freeze(tree, "CUDA")
+	for name, want := range map[string]string{"kind": "\"second\"", "empty": "", "vector": "text"} {
+		if v, _ := p.Root.Metric(name); v.Type() != profile.String || v.Str() != want {
+			t.Errorf("%s is %q, want %q", name, v.Str(), want)
+		}
+	}
+	if v, _ := p.Root.Metric("text"); v.Type() != profile.Ints || len(v.Ints()) != 0 {
+		t.Errorf("the vector after a text is %v", v.Ints())
+	}
+	if k := p.Kinds; k["kind"] != profile.Property || k["empty"] != profile.Exclusive {
 		t.Errorf("kinds %v", k)
 	}
 }

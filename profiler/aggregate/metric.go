@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/profiler/callpath"
 )
 
-// metric is a user metric that Go itself sums: vectors, and the metrics of captured ops.
+// metric is a user metric that Go itself sums: vectors, texts, and the metrics of captured ops.
 type metric struct {
 	name   string
 	kind   profile.Kind
@@ -54,9 +54,9 @@ func value(double bool, bits uint64) profile.Value {
 	return profile.IntValue(int64(bits))
 }
 
-// sum adds b to a, or replaces a; the sum of an integer and a float is a float.
+// sum adds b to a, or replaces a, as a text always does; the sum of an integer and a float is a float.
 func sum(a, b profile.Value, replace bool) profile.Value {
-	if replace {
+	if replace || a.Type() == profile.String || b.Type() == profile.String {
 		return b
 	}
 	if a.Type() == profile.Int && b.Type() == profile.Int {
@@ -67,20 +67,41 @@ func sum(a, b profile.Value, replace bool) profile.Value {
 	return profile.FloatValue(x + y)
 }
 
-// AddVector adds a vector metric element by element at a place. The error is a change of length.
-func (t *Tree) AddVector(p callpath.Place, raw string, values []float64, whole bool) error {
+// Metric is the value of a metric that does not fit a slot of the hot path: a vector or a text.
+type Metric struct {
+	vector []float64
+	whole  bool // the vector holds integers
+	text   string
+}
+
+// VectorMetric returns a vector, of integers if whole.
+func VectorMetric(values []float64, whole bool) Metric {
+	if values == nil {
+		values = []float64{}
+	}
+	return Metric{vector: values, whole: whole}
+}
+
+// TextMetric returns a text.
+func TextMetric(text string) Metric { return Metric{text: text} }
+
+// AddMetric adds a vector element by element at a place, or sets a text. The error is a change of length.
+func (t *Tree) AddMetric(p callpath.Place, raw string, v Metric) error {
 	m := t.at(p, lastOrder).metric(raw)
-	if m.vector == nil || m.kind == profile.Property {
-		m.vector, m.whole = append([]float64(nil), values...), whole
+	switch {
+	case v.vector == nil:
+		m.value, m.vector = profile.StringValue(v.text), nil
 		return nil
+	case m.vector == nil || m.kind == profile.Property:
+		m.vector, m.whole = append([]float64{}, v.vector...), v.whole
+		return nil
+	case len(m.vector) != len(v.vector):
+		return &VectorSizeError{m.name, len(m.vector), len(v.vector)}
 	}
-	if len(m.vector) != len(values) {
-		return &VectorSizeError{m.name, len(m.vector), len(values)}
+	for i, x := range v.vector {
+		m.vector[i] += x
 	}
-	for i, v := range values {
-		m.vector[i] += v
-	}
-	m.whole = m.whole && whole
+	m.whole = m.whole && v.whole
 	return nil
 }
 
@@ -94,7 +115,15 @@ func (m *metric) frozen() profile.Value {
 	if m.vector == nil {
 		return m.value
 	}
-	if !m.whole {
+	v := Metric{vector: m.vector, whole: m.whole}
+	return v.frozen()
+}
+
+func (m *Metric) frozen() profile.Value {
+	switch {
+	case m.vector == nil:
+		return profile.StringValue(m.text)
+	case !m.whole:
 		return profile.FloatsValue(m.vector)
 	}
 	ints := make([]int64, len(m.vector))

@@ -212,9 +212,8 @@ func (th *threadLane) addMetric(rec *hotpath.Record) {
 	}
 }
 
-// AddVector shows a vector metric on the innermost open frame of a node.
-func (t *Timeline) AddVector(hot uint32, raw string, values []float64, whole bool) {
-	m := metric{vector: values, whole: whole}
+// AddMetric shows a vector or a text on the innermost open frame of a node.
+func (t *Timeline) AddMetric(hot uint32, raw string, m Metric) {
 	for _, th := range t.sortedThreads() {
 		for i := len(th.open) - 1; i >= 0; i-- {
 			if f := &th.open[i]; f.hot == hot {

@@ -44,6 +44,7 @@ type params struct {
 	UpToPhase    bool       `json:"clear_up_to_phase"`
 	Ints         []float64  `json:"ints"`
 	Floats       []*float64 `json:"floats"` // null is what JSON has for NaN and infinity
+	Text         *string    `json:"text"`
 	Handle       uint64     `json:"handle"`
 	Image        []byte     `json:"image"` // base64
 }
@@ -201,7 +202,11 @@ func launchKind(p *params) map[string]uint32 {
 	return map[string]uint32{"tag": n &^ launchkinds.Rest}
 }
 
+// metricVector adds what does not fit a slot of the hot path: a vector or a text.
 func (s *Service) metricVector(p *params) (any, error) {
+	if p.Text != nil {
+		return nil, s.Manager.AddText(p.Node, p.PyNode, p.Set, p.Name, *p.Text)
+	}
 	if p.Ints != nil {
 		return nil, s.Manager.AddVector(p.Node, p.PyNode, p.Set, p.Name, p.Ints, true)
 	}

@@ -23,6 +23,9 @@ metric_type_int64_index = INT64
 metric_type_double_index = DOUBLE
 metric_type_vector_int64_index = VECTOR_INT64
 metric_type_vector_double_index = VECTOR_DOUBLE
+# Names of the first two before vectors were added.
+metric_int64_index = INT64
+metric_double_index = DOUBLE
 
 # This module is both triton._C.libproton and triton._C.libproton.proton. As the first it needs the second as an attribute,
 # and the __path__ of a package.
@@ -48,11 +51,11 @@ def activate_all() -> None:
     _session_call("activate", session=None)
 
 
-def deactivate(session: int, flushing: bool, /) -> None:
+def deactivate(session: int, flushing: bool = False, /) -> None:  # Triton 3.6 has no second argument
     _session_call("deactivate", session=session, flushing=flushing)
 
 
-def deactivate_all(flushing: bool, /) -> None:
+def deactivate_all(flushing: bool = False, /) -> None:
     _session_call("deactivate", session=None, flushing=flushing)
 
 

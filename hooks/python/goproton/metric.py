@@ -1,7 +1,7 @@
 """Metric values: the accepted types, and the type in the profile.
 
-A metric is an int (summed as int64), a float (summed as double), a sequence of them (summed element by element), or a
-tensor. Roofline metrics have a fixed type for every caller: ``flops``, ``flops8`` .. ``flops64`` and ``flops_TYPE`` are doubles
+A metric is an int (summed as int64), a float (summed as double), a sequence of them (summed element by element), a
+tensor or, for a property or an exclusive metric, a text. Roofline metrics have a fixed type for every caller: ``flops``, ``flops8`` .. ``flops64`` and ``flops_TYPE`` are doubles
 (FLOP), ``bytes`` is an int64 (bytes).
 """
 
@@ -52,8 +52,11 @@ def plain(name: str, value: Any) -> Any:
     numpy scalars and arrays, Fractions, Decimals, ranges and CPU tensors are accepted.
 
     Raises:
-        TypeError: the value is not a number or a flat sequence of numbers.
+        TypeError: the value is not a number or a flat sequence of numbers; or it is a text, and the metric is neither a
+            property nor exclusive.
     """
+    if isinstance(value, str) and ("(pty)" in name or "(exc)" in name):
+        return value
     convert = ROOFLINE_TYPES.get(name)
     if hasattr(value, "tolist"):  # numpy scalars and arrays, tensors
         value = value.tolist()

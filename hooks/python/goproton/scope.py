@@ -51,7 +51,7 @@ class scope(metaclass=_ScopeType):
         name: the frame's text.
         metrics: values added to the frame at entry: numbers, flat lists of numbers, or tensors (those on a GPU are
             read without waiting for the GPU). A metric whose name ends in "(exc)" is exclusive, one in "(pty)" is a
-            property and is set instead of added. A unit is part of the name: "latency (ns)".
+            property and is set instead of added; the values of both may be texts. A unit is part of the name: "latency (ns)".
 
     Attributes:
         id: number of the most recent entry; None before the first entry and while nothing is profiled.

@@ -3,6 +3,7 @@
 The cases are those of upstream's own test suite, by the names it gives them.
 """
 
+import json
 import sys
 import threading
 import types
@@ -162,6 +163,35 @@ def test_scope_properties(proton, tmp_path):
             pass
     proton.finalize()
     assert at(load(tmp_path / "test.hatchet"), "test0")["metrics"] == {"a": 1.0}
+
+
+def test_texts(proton, tmp_path):
+    """A property, and an exclusive metric, may be a text; it replaces what was there."""
+    proton.start("test")
+    texts = {"a (pty)": "one", "b (exc)": 'q"\\\n\u2602', "(pty)": ""}
+    with proton.scope("test0", texts):
+        proton.enter_scope("test1", metrics={"a (pty)": "old"})
+        proton.exit_scope(metrics={"a (pty)": "new"})
+    with pytest.raises(TypeError, match=r"mark the name as a property: a \(pty\)"):
+        with proton.scope("test0", {"a": "text"}):
+            pass
+    with pytest.raises(UnicodeEncodeError):
+        with proton.scope("test0", {"a (pty)": "\ud800"}):
+            pass
+    proton.finalize()
+    root = load(tmp_path / "test.hatchet")
+    assert root["metrics"] == {}
+    assert at(root, "test0")["metrics"] == {"a": "one", "b": 'q"\\\n\u2602', "": ""}
+    assert at(root, "test0", "test1")["metrics"] == {"a": "new"}
+
+
+def test_texts_on_a_timeline(proton, tmp_path):
+    proton.start("test", data="trace")
+    with proton.scope("test0", {"a (pty)": "one"}):
+        pass
+    proton.finalize()
+    events = json.loads((tmp_path / "test.chrome_trace").read_text())["traceEvents"]
+    assert [e["args"]["metrics"] for e in events if e["name"] == "test0"] == [{"a": "one"}]
 
 
 def test_scope_exclusive(proton, tmp_path):

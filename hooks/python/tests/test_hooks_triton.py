@@ -129,6 +129,29 @@ assert HookManager.active_hooks == []
     run_python(code, path=[triton])
 
 
+def test_hooks_registered_before_the_first_session(triton):
+    code = PRELUDE + """
+import triton
+class Mine(Hook):
+    priority = 7
+    def enter(self, metadata): pass
+    exit = enter
+    def activate(self): pass
+    deactivate = activate
+
+mine, hook = Mine(), LaunchHook()
+HookManager.register(mine, 2); HookManager.register(hook, 2); HookManager.register(LaunchHook(), 2)
+assert HookManager.active_hooks == [hook, mine] and HookManager.session_hooks[2] == {mine: True, hook: True}
+launch("k")
+assert said("launch_enter", "launch_exit") == [("launch_enter", "k"), ("launch_exit", "k")]
+HookManager.unregister()
+assert HookManager.active_hooks == [] and triton.knobs.runtime.launch_enter_hook.calls == []
+"""
+    run_python(code, path=[triton])
+    without_library = code.replace('sys.modules["goproton._native"] = ', "").replace('== [("launch_enter", "k"), ("launch_exit", "k")]', "== []")
+    run_python(without_library, path=[triton], env={"PROTON_LIB": "/nonesuch"})
+
+
 def test_hooks_of_other_tools_keep_running(triton):
     code = PRELUDE + """
 import triton

@@ -43,6 +43,8 @@ def test_session(libproton, tmp_path):
     session = libproton.start("test", "shadow", "tree", "cupti", "")
     libproton.deactivate(session, False)
     libproton.activate(session)
+    libproton.deactivate(session)
+    libproton.deactivate_all()
     libproton.deactivate_all(True)
     libproton.activate_all()
     assert libproton.advance_data_phase(session) == 1
@@ -100,6 +102,8 @@ def test_set_metric_kernels(libproton):
 def test_tensor_metric_construction(libproton):
     metric = libproton.TensorMetric(123, libproton.metric_type_double_index)
     assert (metric.ptr, metric.index, metric.size) == (123, 2, 1)
+    assert libproton.metric_double_index == libproton.metric_type_double_index
+    assert libproton.metric_int64_index == libproton.metric_type_int64_index
     assert libproton.TensorMetric(1, libproton.metric_type_vector_int64_index, 4).size == 4
     with pytest.raises(AttributeError):
         metric.ptr = 1

@@ -60,6 +60,10 @@ def test_plain(value, plain):
     assert got == plain and type(got) is type(plain)
 
 
+def test_plain_texts():
+    assert metric.plain("m (pty)", "text") == "text" and metric.plain("(exc) m", "") == ""
+
+
 @pytest.mark.parametrize("value", ["text", None, 1j, [[1]], b"x", object(), {}])
 def test_plain_refuses(value):
     with pytest.raises(TypeError, match="metric 'm'"):

@@ -51,20 +51,24 @@ class LaunchHook(Hook):
             _library.native.set_launch_filter(self._filter)
 
     def activate(self) -> None:
-        _library.native.set_launch_filter(self._filter)  # it may have been set before the library was loaded
+        native = _library.load()  # a hook may be registered before the first session
+        if native is not None:
+            native.set_launch_filter(self._filter)  # it may have been set before the library was loaded
 
     def deactivate(self) -> None:
         pass
 
     def enter(self, metadata: Any) -> None:
-        _library.native.launch_enter(metadata)
+        if _library.native is not None:
+            _library.native.launch_enter(metadata)
 
     def exit(self, metadata: Any) -> None:
-        _library.native.launch_exit(metadata)
+        if _library.native is not None:
+            _library.native.launch_exit(metadata)
 
     def native_heads(self) -> dict[str, Callable] | None:
         # A derived class needs its own enter and exit called.
-        if type(self) is not LaunchHook:
+        if type(self) is not LaunchHook or _library.native is None:
             return None
         # An op ends with the launch of its function, which Triton names from 3.6 on. The exit hook (50 ns) is for older
         # releases and for empty grids: Triton calls both hooks around those and launches nothing.

@@ -5,7 +5,8 @@
 # make demo        a profile and its tree; a replay of an H200 where there is no GPU
 # make gpu-check   correctness and overhead on a machine with a GPU, torch and triton
 # make arm64-check builds for arm64 and replays the captures in an emulator
-.PHONY: all build test check lint demo gpu-check arm64-check oracles docs clean
+# make wheel       packages for pip in build/wheels: x86_64 and aarch64, for glibc 2.28 and newer
+.PHONY: all build test check lint demo gpu-check arm64-check wheel oracles docs clean
 
 all: build
 
@@ -29,6 +30,9 @@ gpu-check: build
 
 arm64-check: build
 	tools/arm64-check.sh
+
+wheel: oracles
+	tools/packages/wheel.sh
 
 oracles:
 	tools/oracles.sh

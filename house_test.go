@@ -27,7 +27,7 @@ const module = "github.com/goproton/goproton"
 // arrows says which of our packages each room may import. A rule holds for the room and for what is below
 // it, unless a longer one does; a package may always import what is below itself.
 var arrows = map[string][]string{
-	"profile":              {"internal/atomicfile", "internal/figures", "internal/inflate", "internal/jsontext"},
+	"profile":              {"internal/atomicfile", "internal/figures", "internal/inflate", "internal/jsontext", "internal/version"},
 	"profile/chrometrace":  {"profile", "internal/vendor", "internal/inflate", "internal/jsontext"}, // PyTorch's traces name devices, not their types
 	"profiler/record":      nil,
 	"internal":             {"internal"},

@@ -7,18 +7,16 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 )
-
-// Version is set by the build.
-var Version = "unknown"
 
 // infoOf gathers the facts of this process that a profile holds.
 func infoOf(name string, now uint64) profile.Info {
 	info := profile.Info{
 		profile.InfoPID:   strconv.Itoa(os.Getpid()),
 		profile.InfoStart: strconv.FormatUint(now, 10),
-		profile.InfoTool:  "goproton " + Version,
+		profile.InfoTool:  version.Tool(),
 	}
 	if base := filepath.Base(name); name != "" && name != "-" {
 		info[profile.InfoName] = base

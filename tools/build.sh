@@ -10,15 +10,16 @@
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build
-version=$(git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# Without git, or in a folder of another repository, the version has no revision.
+revision=$(tools/revision.sh)
 
-CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$version" -o build/proton ./cmd/proton
+CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/goproton/goproton/internal/version.Revision=$revision" -o build/proton ./cmd/proton
 ln -sf proton build/proton-viewer
 if compgen -G 'cmd/libproton/*.go' >/dev/null; then
   tools/overlay.sh build/overlay.json
   # Without libraries: it is loaded into programs of any libc, see its source.
   ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror -fPIC -shared -nostdlib -fvisibility=hidden -o build/libproton-preload.so cmd/libproton/preload/preload.c
-  CGO_ENABLED=1 go build -trimpath -overlay build/overlay.json -ldflags "-X github.com/goproton/goproton/profiler.Version=$version" -buildmode=c-shared -o build/libproton.so ./cmd/libproton
+  CGO_ENABLED=1 go build -trimpath -overlay build/overlay.json -ldflags "-X github.com/goproton/goproton/internal/version.Revision=$revision" -buildmode=c-shared -o build/libproton.so ./cmd/libproton
 fi
 if [ -d hooks/python/goproton ]; then
   rm -rf build/python.new

@@ -22,6 +22,7 @@ import (
 
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer"
 )
@@ -71,9 +72,6 @@ func commands() []*cobra.Command {
 	}
 }
 
-// version is set by the build.
-var version = "unknown"
-
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "proton",
@@ -87,7 +85,7 @@ func newRoot() *cobra.Command {
   proton doctor                                 report what is missing on this machine
 
 "proton [flags] script.py" is short for "proton run [flags] script.py".`,
-		Version:       version,
+		Version:       version.Text(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,

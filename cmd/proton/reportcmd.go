@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/compare"
@@ -105,7 +106,7 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	if err != nil {
 		return err
 	}
-	o := report.Options{Title: f.title, Version: version, Peaks: f.peaks, Rename: renames, Texts: texts[len(texts)-1], Old: texts[0]}
+	o := report.Options{Title: f.title, Version: version.Text(), Peaks: f.peaks, Rename: renames, Texts: texts[len(texts)-1], Old: texts[0]}
 	var page bytes.Buffer
 	if err := f.write(&page, sources, o); err != nil {
 		return fmt.Errorf("report on %s: %w", strings.Join(files, " and "), err)

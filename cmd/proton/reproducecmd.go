@@ -15,6 +15,7 @@ import (
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/internal/tracetools/reproduce"
+	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -276,7 +277,7 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 // complete parses the flags that are not plain values.
 func (f *reproduceFlags) complete() error {
 	o := &f.options
-	o.Import, o.Version, o.Stamp = reproduce.Import(f.kernelImport), version, f.stamp
+	o.Import, o.Version, o.Stamp = reproduce.Import(f.kernelImport), version.Text(), f.stamp
 	if f.benchmark || f.compare != "" {
 		if o.Template != "" && o.Template != "benchmark" {
 			return errors.New("--benchmark and --compare use their own template; leave out --template")

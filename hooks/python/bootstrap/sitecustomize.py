@@ -30,7 +30,7 @@ def _too_old(config):
         pass
 
 
-def _begin(root):
+def _begin(package):
     config = os.environ.get("PROTON_RUN_CONFIG")
     if not config or getattr(sys, "implementation", None) is None or sys.implementation.name != "cpython":
         return
@@ -41,15 +41,20 @@ def _begin(root):
         import json
         # This run's package, even if another is installed; loaded by path, so that the folder is not in sys.path.
         from importlib.util import module_from_spec, spec_from_file_location
-        spec = spec_from_file_location("goproton", os.path.join(root, "goproton", "__init__.py"),
-                                       submodule_search_locations=[os.path.join(root, "goproton")])
-        package = module_from_spec(spec)
-        sys.modules["goproton"] = package
-        spec.loader.exec_module(package)
+        spec = spec_from_file_location("goproton", os.path.join(package, "__init__.py"), submodule_search_locations=[package])
+        module = module_from_spec(spec)
+        sys.modules["goproton"] = module
+        spec.loader.exec_module(module)
         from goproton import _run
         _run.begin(json.loads(config))
     except Exception as error:
         sys.stderr.write("goproton: this process is not profiled: %r\n" % (error,))
+
+
+def _package(here):
+    """The package's folder: the one that this folder is in, if it was installed from a wheel, else the one next to this folder."""
+    above = os.path.dirname(here)
+    return above if os.path.exists(os.path.join(above, "__init__.py")) else os.path.join(above, "goproton")
 
 
 _here = os.path.dirname(os.path.realpath(__file__))
@@ -58,4 +63,4 @@ sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder or ".") 
 try:
     _hidden_sitecustomize(_here)
 finally:
-    _begin(os.path.dirname(_here))
+    _begin(_package(_here))

@@ -33,6 +33,8 @@ __all__ = [
     "mode", "profile", "scope", "specs", "start", "state", "trace", "uninstall"
 ]
 
+__version__ = "0.1.0"  # "go test ./internal/version -update" copies it from there
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import context as context, data as data, hooks as hooks, language as language, metric as metric

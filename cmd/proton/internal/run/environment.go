@@ -3,54 +3,80 @@ package run
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/internal/version"
 )
 
 // Layout is where the parts of an installation are.
 type Layout struct {
-	Library string                   // libproton.so
-	Python  string                   // folder of the goproton package; bootstrap/ with sitecustomize.py is in it
-	Probe   string                   // proton-probe, "" if there is none
-	Replay  string                   // proton-replay, "" if there is none
-	Stub    string                   // folder of the replaying libcupti and libcuda, "" if there is none
-	Preload func(name string) string // path of a library for LD_PRELOAD, "" if there is none
+	Library   string                   // libproton.so
+	Bootstrap string                   // folder of the sitecustomize.py that loads the goproton package into Python processes
+	Python    string                   // folder that has the goproton package alone, "" if that is among other packages of a Python
+	Probe     string                   // proton-probe, "" if there is none
+	Replay    string                   // proton-replay, "" if there is none
+	Stub      string                   // folder of the replaying libcupti and libcuda, "" if there is none
+	Preload   func(name string) string // path of a library for LD_PRELOAD, "" if there is none
 }
 
 // FindLayout looks for the parts in PROTON_HOME if that is set, else next to the executable, as "make build"
-// leaves them, and in ../lib/goproton, as packages install them. PROTON_LIB names the library alone. Missing
-// parts are empty.
+// leaves them, in ../lib/goproton, as packages of a distribution install them, and in the Python package of this version, as pip
+// installs it. PROTON_LIB names the library alone. Missing parts are empty.
 func FindLayout(executable string, env func(string) string) Layout {
 	if real, err := filepath.EvalSymlinks(executable); err == nil {
 		executable = real
 	}
 	folder := filepath.Dir(executable)
-	folders := []string{folder, filepath.Join(folder, "../lib/goproton")}
+	folders := append([]string{folder, filepath.Join(folder, "../lib/goproton")}, wheels(folder)...)
 	if home := settings.Home.Get(env); home != "" {
 		folders = []string{home}
 	}
 	part := func(name string) string {
 		for _, folder := range folders {
-			path, err := filepath.Abs(filepath.Join(folder, name))
+			full, err := filepath.Abs(filepath.Join(folder, name))
 			if err != nil {
 				continue
 			}
-			if _, err := os.Stat(path); err == nil {
-				return path
+			if _, err := os.Stat(full); err == nil {
+				return full
 			}
 		}
 		return ""
 	}
-	layout := Layout{Library: part("libproton.so"), Python: part("python"), Probe: part("proton-probe"), Replay: part("proton-replay"), Stub: part("stub"), Preload: part}
+	layout := Layout{Library: part("libproton.so"), Probe: part("proton-probe"), Replay: part("proton-replay"), Stub: part("stub"), Preload: part}
+	const bootstrap = "bootstrap/sitecustomize.py" // a whole name, because bin has an interpreter called python
+	if inFolder := part(filepath.Join("python", bootstrap)); inFolder != "" {
+		layout.Bootstrap = filepath.Dir(inFolder)
+		layout.Python = filepath.Dir(layout.Bootstrap)
+	} else if inPackage := part(bootstrap); inPackage != "" {
+		layout.Bootstrap = filepath.Dir(inPackage)
+	}
 	if library := settings.Library.Get(env); library != "" {
 		layout.Library = library
 	}
 	return layout
+}
+
+// wheels are the folders of the Python package of this version that pip may have installed together with a command in the
+// given folder: for each Python below the same prefix, and next to the folder if pip was given a target. The executable
+// is not among the packages, so that it starts without Python. Several Pythons of one prefix share the command, so the version decides.
+func wheels(bin string) []string {
+	var folders []string
+	prefix := filepath.Dir(bin)
+	for _, packages := range []string{"lib*/python3*/*-packages", "."} {
+		found, _ := fs.Glob(os.DirFS(prefix), path.Join(packages, "goproton-"+version.Number+".dist-info")) // the pattern is valid
+		for _, metadata := range found {
+			folders = append(folders, filepath.Join(prefix, filepath.Dir(metadata), "goproton"))
+		}
+	}
+	return folders
 }
 
 // Environment adds to a list of variables what Python needs to import goproton. Nothing is recorded there unless the program
@@ -73,7 +99,7 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 	switch {
 	case layout.Library == "":
 		return nil, nil, fmt.Errorf("find libproton.so: it is not next to the proton command: run make build, or set PROTON_LIB to its path")
-	case layout.Python == "":
+	case layout.Bootstrap == "":
 		return nil, nil, fmt.Errorf("find the goproton package: there is no python folder next to the proton command: run make build, or set PROTON_HOME to the folder that contains it")
 	}
 	library, err := filepath.Abs(layout.Library)
@@ -90,7 +116,10 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 	vars := variables{list: append([]string(nil), base...)}
 	vars.set(settings.RunConfig.Name, string(text))
 	vars.set(settings.Library.Name, library)
-	vars.prepend("PYTHONPATH", filepath.Join(layout.Python, "bootstrap"), layout.Python)
+	if layout.Python != "" {
+		vars.prepend("PYTHONPATH", layout.Python)
+	}
+	vars.prepend("PYTHONPATH", layout.Bootstrap)
 	for _, variable := range vendor.Injections() {
 		if other := vars.get(variable); other != "" && other != library {
 			warnings = append(warnings, fmt.Sprintf("%s is already set to %s and is kept: programs other than Python are not profiled; unset it to profile them", variable, other))

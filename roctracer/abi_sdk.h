@@ -167,6 +167,7 @@ SDK_AT(sdk_copied, bytes, 72);
 SDK_SIZE(sdk_copied, 80);
 
 // ---- samples of instructions, from 0.7 on -----------------------------------------------------------------------------------
+// As in pc_sampling.h of 1.0 and in its development until 2026. Later members follow the last one here.
 
 enum sdk_sampling_method { SDK_ANY_METHOD, SDK_STOCHASTIC, SDK_HOST_TRAP, SDK_METHODS };
 enum sdk_sampling_unit { SDK_CYCLES = 2, SDK_MICROSECONDS = 3 };

@@ -3,6 +3,7 @@
 #include "sdk.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum { BUFFER = 8 << 20, WATERMARK = BUFFER / 8 * 7 }; // 45,000 dispatches
@@ -97,13 +98,29 @@ static struct sdk_configuration *configure(uint32_t version, const char *runtime
 
 static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); }
 
-static void child(void) { atomic_store(&forked, 1); }
+// force_configure sets this variable to 1 for librocprofiler-register, and other programs inherit it: one in which that finds no
+// librocprofiler-sdk dies of SIGABRT. The first dispatch shows that the libraries below HIP have handed out their functions too; from
+// then on it is not needed. The value is written in place, because other threads may read the environment.
+static char *force_load;
+
+static void spare_other_programs(void) {
+  if (force_load && *force_load == '1') *force_load = '0';
+}
+
+static void child(void) {
+  atomic_store(&forked, 1);
+  spare_other_programs();
+}
 
 // Before 1.3.2 the library takes no tool once HIP has started; if it was loaded after that, it does, and reports no dispatches.
 static uint32_t join(void) {
   int state = 0;
   if (sdk_version() < SDK_ANY_TIME && (hip_started() || (!sdk.is_initialized(&state) && state))) return SDK_LOCKED;
-  return status_of(sdk.force_configure(configure));
+  const char *const name = "ROCPROFILER_REGISTER_FORCE_LOAD";
+  int wanted = getenv(name) != NULL;
+  uint32_t status = status_of(sdk.force_configure(configure));
+  if (!wanted) force_load = getenv(name);
+  return status;
 }
 
 uint32_t sdk_register(int markers, struct sdk_sampling_wish wish, const char **what) {
@@ -157,6 +174,7 @@ enum sdk_complete sdk_flush(int all) {
   if (!sdk_usable()) return SDK_NOT_YET;
   uint64_t until = atomic_load(&sdk_dispatched), seen = 0;
   enum sdk_complete complete = all ? SDK_TO_THE_END : SDK_NOT_YET;
+  if (until) spare_other_programs();
   for (int quiet = 0; quiet < PATIENCE; quiet++) {
     flush(&work), flush(&copies);
     uint64_t arrived = atomic_load(&sdk_arrived);

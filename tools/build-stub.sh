@@ -36,7 +36,7 @@ $cc "${flags[@]}" -o "$out/fake-program" $s/program.c "$out/libcuda.so.1" -Wl,-r
 r=roctracer/stub
 replay=(roctracer/hip_calls.c $p/{reader,map,player,program}.c)
 mkdir -p "$out/hip"
-library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,tracer,prof,replay,common}.c "${replay[@]}"
+library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,register,tracer,prof,replay,common}.c "${replay[@]}"
 library "$out/hip/libroctracer64.so.4" -Wl,-soname,libroctracer64.so.4 $r/{roctracer,prof,common}.c roctracer/hip_calls.c
 library "$out/hip/libroctx64.so.4" -Wl,-soname,libroctx64.so.4 $r/roctx.c
 $cc "${flags[@]}" -o "$out/hip/fake-program" $r/program.c "$out/hip/libamdhip64.so.6" -Wl,-rpath,'$ORIGIN' -pthread -ldl

@@ -19,7 +19,7 @@ for tool in "$helper" dpkg-deb; do command -v "$tool" >/dev/null || skip "needs 
 fetch() { # FOLDER PATH HASH
   local dir=$into/$1 file pool
   [ -d "$dir" ] && return
-  rm -rf "$dir.part" && mkdir "$dir.part"
+  rm -rf "$dir.part" && mkdir -p "$dir.part"
   file=$dir.part/$(basename "$2")
   for pool in $pools; do
     timeout 60 "$helper" -qq -o Acquire::Retries=1 -o APT::Sandbox::User= download-file "$pool/$2" "$file" "SHA256:$3" 2>/dev/null && break

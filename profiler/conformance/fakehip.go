@@ -134,6 +134,7 @@ static const char *another_tool(const char *path, int pool) {
 	*(void **)&open_pool = dlsym(lib, "roctracer_open_pool"), *(void **)&op_code = dlsym(lib, "roctracer_op_code"), *(void **)&enable = dlsym(lib, "roctracer_enable_op_callback");
 	return (pool ? open_pool(&p) : op_code(3, "hipModuleLaunchKernel", &op, NULL) || enable(3, op, on_call, NULL)) ? "it fails" : NULL;
 }
+static int run_command(const char *command) { return system(command); }
 static int fork_hip(const char *kernel) {
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -240,6 +241,12 @@ func AnotherTool(path string, pool bool) (err error) {
 		}
 	})
 	return err
+}
+
+// Run has a shell run a command with C's environment, and returns its wait status.
+func (FakeHIP) Run(command string) (status int) {
+	with(command, func(c *C.char) { status = int(C.run_command(c)) })
+	return status
 }
 
 // Fork is described with GPU.

@@ -390,6 +390,15 @@ add: count 2
 mul: count 1
 div: count 1
 `},
+	{"a program that the profiled one starts does not load the library", "", `
+load
+start
+launch add
+flush
+run
+finish`, `
+add: count 1
+`},
 	{"eight threads", "", `
 load
 start
@@ -450,6 +459,11 @@ func TestHIPStories(t *testing.T) {
 }
 
 func runHIPStory(t *testing.T, backend, stub, environment, program, want string) {
+	runHIPStoryBy(t, nil, backend, stub, environment, program, want)
+}
+
+// runHIPStoryBy runs a story by a command in front of it.
+func runHIPStoryBy(t *testing.T, by []string, backend, stub, environment, program, want string) {
 	root := t.TempDir()
 	os.MkdirAll(root+"/dev", 0o755)
 	os.WriteFile(root+"/dev/kfd", nil, 0o644)
@@ -458,7 +472,8 @@ func runHIPStory(t *testing.T, backend, stub, environment, program, want string)
 		os.MkdirAll(folder, 0o755)
 		os.WriteFile(folder+"/properties", []byte(properties), 0o644)
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestHIPStory$")
+	command := append(slices.Clone(by), os.Args[0], "-test.run=^TestHIPStory$")
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), "GOPROTON_HIP_STORY="+program, "PROTON_ROOT="+root, "STUB="+stub, "STORY_BACKEND="+backend, "TRITON_ROCPROFILER_SDK_LIB_PATH="+stub)
 	cmd.Env = append(cmd.Env, strings.Split(environment, ", ")...)
 	out, err := cmd.CombinedOutput()
@@ -553,6 +568,12 @@ func (h *hipStory) do(verb string, words []string) {
 		h.gpu.Fill(number(words[0]))
 	case "wait":
 		h.gpu.Wait()
+	case "flush":
+		h.m.Flush()
+	case "run":
+		if status := h.gpu.Run(cmp.Or(os.Getenv("RUN"), `test "$ROCPROFILER_REGISTER_FORCE_LOAD" != 1`)); status != 0 {
+			h.Errorf("the program that it starts ends with wait status %#x", status)
+		}
 	case "device":
 		h.gpu.SetDevice(number(words[0]))
 	case "again":

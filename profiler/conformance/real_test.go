@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,33 @@ func TestRealROCTX(t *testing.T) {
 				t.Run(backend, func(t *testing.T) { runHIPStory(t, backend, stub, library, ranges, rangesOutline) })
 			}
 			t.Run("and the real roctracer", func(t *testing.T) { runHIPStory(t, "roctracer", realROCtracer(t), library, ranges, rangesOutline) })
+		})
+	}
+}
+
+// register returns the command that runs a program with the C library of Debian 13, which librocprofiler-register needs, and that library.
+func register(t *testing.T) (by []string, library string) {
+	testkit.OnlyInCheck(t, "tools/rocm.sh fetches librocprofiler-register")
+	library = rocm(t, "register/register/usr/lib/x86_64-linux-gnu/librocprofiler-register.so.0")
+	folders, _ := filepath.Glob(rocm(t, "register") + "/*/usr/lib/x86_64-linux-gnu")
+	return []string{rocm(t, "register/libc6/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"), "--library-path", strings.Join(folders, ":")}, library
+}
+
+// TestRealRegister runs the stories of rocprofiler-sdk where the fake HIP hands out its functions through AMD's
+// librocprofiler-register, which finds the fake librocprofiler-sdk that the room has registered with.
+func TestRealRegister(t *testing.T) {
+	by, library := register(t)
+	another := strings.Join(append(slices.Clone(by), stubFolder(t, "hip")+"/fake-program"), " ")
+	for _, story := range hipStories {
+		if roctracerOnly[story.name] {
+			continue
+		}
+		t.Run(story.name, func(t *testing.T) {
+			environment := "PROTON_STUB_REGISTER=" + library + ", RUN=" + another
+			if story.environment != "" {
+				environment += ", " + story.environment
+			}
+			runHIPStoryBy(t, by, "rocprofiler", stubFolder(t, "hip"), environment, story.program, story.want)
 		})
 	}
 }

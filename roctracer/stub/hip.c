@@ -1,6 +1,7 @@
 // The fake libamdhip64: devices, modules, streams, launches, copies, captures and graphs. Work is done when the call returns; a
 // kernel takes a microsecond. Functions that a profiler does not look at are not reported.
 #define _GNU_SOURCE
+#include "register.h"
 #include "replay.h"
 #include "stub.h"
 
@@ -42,13 +43,7 @@ static void start(void) {
   char driver[4096];
   snprintf(driver, sizeof driver, "%s/dev/kfd", root ? root : "");
   open(driver, O_RDWR | O_CLOEXEC); // as the real one has it open from here on
-  static const char *const names[] = {"librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    void *sdk = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
-    void (*starts)(stub_listen_fn *) = NULL;
-    if (sdk) *(void **)&starts = dlsym(sdk, "stub_hip_starts");
-    if (starts) starts(stub_listen);
-  }
+  hand_out(stub_listen);
   atomic_store(&started, 1);
   TELL(initialised);
 }

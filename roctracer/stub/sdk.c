@@ -24,6 +24,7 @@
 //   eager              samples are delivered before their kernel has ended
 #define _GNU_SOURCE
 #include "replay.h"
+#include "register.h"
 #include "stub.h"
 
 #include <dlfcn.h>
@@ -119,7 +120,7 @@ API rocprofiler_force_configure(configure_fn *configure) {
   ENTRY(force_configure);
   int any_time = version() >= 10302;
   if (atomic_load(&state) || (started_hip && !any_time)) return code(LOCKED);
-  void *hip = dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  void *hip = getenv("PROTON_STUB_REGISTER") ? NULL : dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
   stub_listen_fn *listen = hip ? (stub_listen_fn *)dlsym(hip, "stub_listen") : NULL;
   loaded_late = listen && listen(&hears) && !any_time; // its dispatches cannot be seen any more
   memset(&client, 0, sizeof client);
@@ -267,7 +268,7 @@ static int recorded_agents(int (*cb)(int, const void **, size_t, void *), int in
   static char agents[65][312];
   const void *list[65];
   struct stub_node nodes[65];
-  void *hip = dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  void *hip = getenv("PROTON_STUB_REGISTER") ? NULL : dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
   int (*find)(struct stub_node *, int) = NULL;
   if (hip) *(void **)&find = dlsym(hip, "stub_nodes");
   int n = find ? find(nodes, 65) : 0;
@@ -670,6 +671,14 @@ static const struct stub_listener hears = {enter, leave, work, code_loaded, kern
 STUB_EXPORT void stub_hip_starts(stub_listen_fn *listen) {
   started_hip = 1;
   if (atomic_load(&state) == 1) listen(&hears);
+}
+
+// What librocprofiler-register calls.
+STUB_EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance, void **tables, uint64_t count) {
+  (void)version, (void)instance;
+  if (strcmp(name, "hip") || count != 1) return 1;
+  stub_hip_starts(((const struct stub_table *)tables[0])->listen);
+  return 0;
 }
 
 static void mark(int op, const char *message) {

@@ -1,0 +1,1 @@
+"""Scopes in kernels without editing them."""

@@ -13,7 +13,11 @@ enum capture_answer {
 };
 
 enum capture_work { WORK_OTHER, WORK_KERNEL, WORK_COPY };
+enum capture_ranges { RANGE_OF_SDK, RANGE_OF_ROCTX }; // by librocprofiler-sdk-roctx, or libroctx64
 enum capture_code { CODE_LOADED = 1, CODE_UNLOADED = 2, CODE_KERNEL = 3 };
+
+// Equal samples of a GPU, as an event has them; their number follows. Of a record without a place only category, kind and size are set.
+struct capture_sample { uint64_t category, kind, size, code, offset, dispatch, internal, issue, reason; };
 
 // The argument that points to the word which an event keeps as its target, NULL for none, and where behind it the word lies. What a
 // call writes there is known at its exit.

@@ -2,7 +2,7 @@
 // libroctx64 had been loaded before roctracer's first use, and rocprofiler-sdk does not hear that library: both providers ask it
 // themselves.
 #include "abi_legacy.h"
-#include "room.h"
+#include "record.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -19,8 +19,10 @@ void room_range_pop(void) {
 }
 
 static int on_range(uint32_t domain, uint32_t operation, void *data) {
-  if (domain == ROCTRACER_ROCTX && operation == ROCTX_PUSH) room_range_push(((const struct roctx_call *)data)->message);
-  if (domain == ROCTRACER_ROCTX && operation == ROCTX_POP) room_range_pop();
+  const char *message = operation == ROCTX_PUSH ? ((const struct roctx_call *)data)->message : NULL;
+  if (domain != ROCTRACER_ROCTX || (operation != ROCTX_PUSH && operation != ROCTX_POP)) return 0;
+  operation == ROCTX_PUSH ? room_range_push(message) : room_range_pop();
+  record_range(operation, message, RANGE_OF_ROCTX);
   return 0;
 }
 

@@ -155,6 +155,15 @@ void record_call(const struct hip_call *call, int exited, uint64_t correlation, 
   room_recorder->write(&e, EV_CALLBACK);
 }
 
+void record_range(uint64_t operation, const char *message, enum capture_ranges library) {
+  struct event e = {0};
+  if (!recording()) return;
+  put(&e, operation);
+  put(&e, text_number(message));
+  put(&e, library);
+  room_recorder->write(&e, EV_NVTX);
+}
+
 // ---- records ----
 
 static int64_t clock_now(clockid_t clock) {

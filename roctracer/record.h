@@ -39,11 +39,17 @@ void record_buffer_begins(struct event *e, size_t count, uint64_t drops);
 void record_work(struct event *e, const struct record_work *w);
 void record_buffer_ends(struct event *e);
 
+// A range that the program begins (operation 1, with a message) or ends (2), and the library with which it does.
+void record_range(uint64_t operation, const char *message, enum capture_ranges library);
+
 // ---- record_legacy.c ----
 struct roctracer_table;
 void record_legacy(struct roctracer_table *table);
 // ---- record_sdk.c ----
 struct sdk_table;
 void record_sdk(struct sdk_table *table);
+// ---- record_samples.c ----
+void record_sdk_sampling(struct sdk_table *table);
+int record_sdk_samples_wanted(void); // a GPU is sampled
 
 #endif

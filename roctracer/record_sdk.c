@@ -37,11 +37,8 @@ static void before_marker(int32_t operation, uint32_t phase) { (void)operation, 
 
 static void after_marker(uint64_t internal, int32_t operation, uint32_t phase, const void *payload) {
   const struct sdk_marker_call *call = payload;
-  if (!recording() || phase != SDK_ENTER || (operation != SDK_RANGE_PUSH && operation != SDK_RANGE_POP)) return;
-  struct event e = {0};
-  put(&e, (uint64_t)operation);
-  put(&e, operation == SDK_RANGE_PUSH && call ? text_number(call->message) : 0);
-  room_recorder->write(&e, EV_NVTX);
+  if (phase != SDK_ENTER || (operation != SDK_RANGE_PUSH && operation != SDK_RANGE_POP)) return;
+  record_range((uint64_t)operation, operation == SDK_RANGE_PUSH && call ? call->message : NULL, RANGE_OF_SDK);
 }
 
 // ---- code ----
@@ -53,22 +50,33 @@ static uint64_t hash_of(const uint8_t *bytes, size_t length) {
 }
 
 // Small images, such as Triton's, are kept; those of libraries only where they are asked for.
-static int image_wanted(size_t size) {
+static size_t largest_image(void) {
   enum { SMALL = 256 << 10 };
   const char *wanted = getenv("PROTON_RECORD_CUBINS");
-  return wanted && *wanted ? strcmp(wanted, "0") != 0 : size <= SMALL;
+  if (!wanted || !*wanted) return SMALL;
+  return strcmp(wanted, "0") ? SDK_IMAGES : 0;
 }
 
-static uint64_t write_image(const struct sdk_code_load *l) {
-  const uint8_t *image = (const uint8_t *)(uintptr_t)l->memory;
-  if (l->storage != SDK_IN_MEMORY || !image || !l->memory_size || !image_wanted(l->memory_size)) return 0;
-  uint64_t hash = hash_of(image, l->memory_size);
+static uint64_t write_bytes(const uint8_t *image, size_t size) {
+  uint64_t hash = hash_of(image, size);
   if (room_recorder->is_new(hash, 1)) {
     struct event e = {0};
     put(&e, hash);
-    room_recorder->bytes(&e, image, l->memory_size);
+    room_recorder->bytes(&e, image, size);
     room_recorder->write(&e, EV_CUBIN);
   }
+  return hash;
+}
+
+// Of images in files only samples need a copy.
+static uint64_t write_image(const struct sdk_code_load *l) {
+  const uint8_t *image = (const uint8_t *)(uintptr_t)l->memory;
+  uint8_t *read = NULL;
+  size_t most = largest_image(), size = 0;
+  if (l->storage == SDK_IN_MEMORY && image && l->memory_size <= most) size = l->memory_size;
+  if (l->storage == SDK_IN_FILE && l->uri && record_sdk_samples_wanted()) size = sdk_read_file(l->uri, most, &read), image = read;
+  uint64_t hash = size ? write_bytes(image, size) : 0;
+  free(read);
   return hash;
 }
 
@@ -184,7 +192,7 @@ static void records_recorded(uint64_t context, uint64_t buffer, const struct sdk
 }
 
 static uint32_t create_buffer(uint64_t context, size_t size, size_t watermark, uint32_t policy, sdk_on_records f, void *data, uint64_t *buffer) {
-  if (f == sdk_take_records) f = records_recorded; // samples of instructions are not recorded
+  f = f == sdk_take_records ? records_recorded : record_sdk_samples(f);
   return real.create_buffer(context, size, watermark, policy, f, data, buffer);
 }
 
@@ -217,6 +225,7 @@ static uint32_t query_agents(uint32_t version, sdk_on_agents f, size_t size, voi
 }
 
 void record_sdk(struct sdk_table *table) {
+  record_sdk_sampling(table);
   real = *table;
   table->query_callback_tracing_kind_operation_name = query_name;
   table->configure_callback_tracing_service = configure_callbacks;

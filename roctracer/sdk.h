@@ -77,6 +77,7 @@ struct sdk_taken {
 };
 struct sdk_taken sdk_samples_take(void);
 void sdk_samples_facts(struct sdk_sampling_facts *out);
+sdk_on_records record_sdk_samples(sdk_on_records f); // record_samples.c: sdk_take_samples, recorded; any other unchanged
 void sdk_samples_watch(void); // all that the library had was delivered
 
 // ---- sdk_callback.c ------------------------------------------------------------------------------------------------------
@@ -117,6 +118,8 @@ struct sdk_code_object {
   size_t image_size;
 };
 enum { SDK_IMAGES = 256 << 20 }; // bytes of all images together
+// Reads the bytes, up to most, that a URI such as "file:///tmp/a.so#offset=4096&size=9000" names. Returns how many; 0: none.
+size_t sdk_read_file(const char *uri, size_t most, uint8_t **image);
 // Copies the facts of a code object; uri and image stay valid. 0: it is not known.
 int sdk_code_object(uint64_t id, struct sdk_code_object *out);
 

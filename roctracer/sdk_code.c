@@ -40,8 +40,7 @@ static size_t images; // bytes
 
 void sdk_keep_images(int on) { images_wanted = on; }
 
-// The bytes of a file that a URI such as "file:///tmp/a.so#offset=4096&size=9000" names.
-static size_t read_file(const char *uri, uint8_t **image) {
+size_t sdk_read_file(const char *uri, size_t most, uint8_t **image) {
   static const char scheme[] = "file://";
   char path[4096];
   const char *from = strncmp(uri, scheme, strlen(scheme)) ? NULL : uri + strlen(scheme);
@@ -53,7 +52,7 @@ static size_t read_file(const char *uri, uint8_t **image) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   off_t begin = offset ? strtoll(offset + 7, NULL, 0) : 0, end = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
   size_t bytes = size ? strtoull(size + 5, NULL, 0) : (size_t)(end > begin ? end - begin : 0);
-  if (fd >= 0 && bytes && bytes <= SDK_IMAGES - images && (*image = malloc(bytes)) && pread(fd, *image, bytes, begin) != (ssize_t)bytes) {
+  if (fd >= 0 && bytes && bytes <= most && (*image = malloc(bytes)) && pread(fd, *image, bytes, begin) != (ssize_t)bytes) {
     free(*image);
     *image = NULL;
   }
@@ -63,7 +62,7 @@ static size_t read_file(const char *uri, uint8_t **image) {
 
 // The image is there only while the callback lasts.
 static void copy_image(struct sdk_code_object *o, const struct sdk_code_load *l) {
-  if (l->storage == SDK_IN_FILE && l->uri) o->image_size = read_file(l->uri, &o->image);
+  if (l->storage == SDK_IN_FILE && l->uri) o->image_size = sdk_read_file(l->uri, SDK_IMAGES - images, &o->image);
   if (l->storage == SDK_IN_MEMORY && l->memory && l->memory_size <= SDK_IMAGES - images && (o->image = malloc(l->memory_size))) {
     memcpy(o->image, (const void *)(uintptr_t)l->memory, l->memory_size);
     o->image_size = l->memory_size;

@@ -40,7 +40,7 @@ library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,registe
 library "$out/hip/libroctracer64.so.4" -Wl,-soname,libroctracer64.so.4 $r/{roctracer,prof,common}.c roctracer/hip_calls.c
 library "$out/hip/libroctx64.so.4" -Wl,-soname,libroctx64.so.4 $r/roctx.c
 $cc "${flags[@]}" -o "$out/hip/fake-program" $r/program.c "$out/hip/libamdhip64.so.6" -Wl,-rpath,'$ORIGIN' -pthread -ldl
-$cc "${flags[@]}" -o "$out/hip/fake-training" $r/training.c "$out/hip/libamdhip64.so.6" -Wl,-rpath,'$ORIGIN' -pthread -ldl
+$cc "${flags[@]}" -o "$out/hip/fake-training" $r/training.c "$out/hip/libamdhip64.so.6" "$out/hip/libroctx64.so.4" -Wl,-rpath,'$ORIGIN' -pthread -ldl
 library "$out/hip/librocprofiler-sdk.so.1" -Wl,-soname,librocprofiler-sdk.so.1 $r/{sdk,common}.c roctracer/hip_calls.c
 mkdir -p "$out/hip-6.4"
 library "$out/hip-6.4/librocprofiler-sdk.so.0" -DSTUB_LAYOUT_A -Wl,-soname,librocprofiler-sdk.so.0 $r/{sdk,common}.c roctracer/hip_calls.c

@@ -40,7 +40,7 @@ func replayed(t *testing.T, env []string, block string) string {
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}
 		part := "$ " + m[1] + "\n"
-		for line := range strings.Lines(string(out)) {
+		for line := range strings.Lines(strings.ReplaceAll(string(out), filepath.Join(testkit.Root(t), "testdata"), "../../testdata")) {
 			if strings.HasPrefix(line, "Time: ") { // pprof's, of the replay
 				continue
 			}

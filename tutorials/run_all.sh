@@ -108,9 +108,11 @@ steps_overlap() {
 
 # It needs no GPU, and TestReplaysOnPages keeps its page.
 steps_amd() {
-  step proton run -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
+  step proton run -m pcsampling -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
     step proton viewer -m time,count mi300x.hatchet &&
     step proton viewer -m util,tflop/s,tbyte/s,bound mi300x.hatchet &&
+    step proton viewer --source --source-path ../../testdata/captures/mi300x mi300x.hatchet &&
+    step proton viewer --source softmax --source-path ../../testdata/captures/mi300x mi300x.hatchet &&
     step proton pprof -top mi300x.hatchet &&
     step proton run -d trace -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
     step proton viewer -m time,count --top 5 mi300x.chrome_trace

@@ -5,6 +5,7 @@ type Stalls struct {
 	Issued  string // the reason in samples whose warp issued its instruction
 	Ready   string // the reason in samples whose warp could have issued it, but another warp was chosen
 	Reasons []Stall
+	Exact   string // the option of the mode with which every sample names its launch; "" for none
 }
 
 // Stall explains a stall reason: why a sampled warp did not issue its instruction.
@@ -15,7 +16,7 @@ type Stall struct {
 }
 
 // nvidiaStalls are the stall reasons of NVIDIA's GPUs in alphabetical order. docs/sampling.md has them as a table.
-var nvidiaStalls = Stalls{Issued: "selected", Ready: "not_selected", Reasons: []Stall{
+var nvidiaStalls = Stalls{Issued: "selected", Ready: "not_selected", Exact: "collection=serialized", Reasons: []Stall{
 	{"barrier", "waits at a barrier for the other warps of its block",
 		"warps arrive at different times: look for work that only some warps do before it, and for more blocks per multiprocessor to fill the gap"},
 	{"branch_resolving", "waits for the target of a branch",

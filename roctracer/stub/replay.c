@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "replay.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,18 @@ STUB_EXPORT int stub_nodes(struct stub_node *out, int most) {
   return n;
 }
 
+STUB_EXPORT int stub_way_of(uint64_t agent, struct stub_way *out) {
+  const struct capture *c = replay_capture();
+  for (size_t i = 0; c && i < c->count; i++) {
+    struct cap_cursor at = cap_open(&c->events[i]);
+    if (c->events[i].type != EV_REASONS || cap_number(&at) != agent) continue;
+    *out = (struct stub_way){agent, cap_number(&at), 0, 0, 0};
+    out->method = cap_number(&at), out->unit = cap_number(&at), out->interval = cap_number(&at);
+    if (!at.short_) return 1;
+  }
+  return 0;
+}
+
 // ---- answers ----
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards answers: HIP is also asked on threads of the profiler
@@ -148,11 +161,35 @@ static void play_request(const struct cap_event *e) {
   if (!at.short_) replay_tell(&said);
 }
 
-static void play_range(const struct capture *c, const struct cap_event *e) {
-  struct stub_said said = {.what = SAID_RANGE};
+// ---- ranges ----
+
+static int (*roctx_push)(const char *), (*roctx_pop)(void);
+
+static enum capture_ranges range(const struct capture *c, const struct cap_event *e, struct stub_said *said) {
   struct cap_cursor at = cap_open(e);
-  said.kind = cap_number(&at), said.name = cap_string(c, &at);
-  if (!at.short_) replay_tell(&said);
+  *said = (struct stub_said){.what = SAID_RANGE, .kind = cap_number(&at)};
+  said->name = cap_string(c, &at);
+  if (at.short_) said->kind = 0;
+  return at.at < at.end ? (enum capture_ranges)cap_number(&at) : RANGE_OF_SDK;
+}
+
+// The fake libroctx64 lies next to this library. It has to be there before the session begins.
+static void load_roctx(void) {
+  Dl_info this;
+  char path[4096];
+  const char *slash = dladdr((void *)load_roctx, &this) ? strrchr(this.dli_fname, '/') : NULL;
+  if (!slash || roctx_push) return;
+  snprintf(path, sizeof path, "%.*slibroctx64.so.4", (int)(slash + 1 - this.dli_fname), this.dli_fname);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) return;
+  *(void **)&roctx_push = dlsym(library, "roctxRangePushA"), *(void **)&roctx_pop = dlsym(library, "roctxRangePop");
+}
+
+static void play_range(const struct capture *c, const struct cap_event *e) {
+  struct stub_said said;
+  if (range(c, e, &said) == RANGE_OF_SDK) replay_tell(&said);
+  else if (said.kind == 1 && roctx_push) roctx_push(said.name ? said.name : "");
+  else if (said.kind == 2 && roctx_pop) roctx_pop();
 }
 
 // ---- code ----
@@ -216,6 +253,22 @@ static void play_buffer(const struct capture *c, const struct cap_event *e) {
   replay_tell(&end);
 }
 
+static void play_samples(const struct cap_event *e) {
+  enum { MOST = 1 << 20 }; // a hundred times what a buffer holds
+  struct stub_said said = {.what = SAID_SAMPLES}, end = {.what = SAID_SAMPLES_END};
+  struct cap_cursor at = cap_open(e);
+  said.agent = end.agent = cap_number(&at), end.drops = cap_number(&at);
+  for (uint64_t n = cap_number(&at), all = 0; n && !at.short_; n--) {
+    uint64_t *members = (uint64_t *)&said.sample;
+    for (size_t i = 0; i < sizeof said.sample / sizeof *members; i++) members[i] = cap_number(&at);
+    said.times = cap_number(&at);
+    if (at.short_ || said.times > MOST - all) break;
+    all += said.times;
+    replay_tell(&said);
+  }
+  replay_tell(&end);
+}
+
 // ---- the capture as a whole ----
 
 // The first event happens now, and all others keep their distance to it.
@@ -243,6 +296,10 @@ static const char *begin(struct capture *c) {
   if (!has_machine || !c->timed) return "it does not say what was recorded: record it again";
   set_times(c);
   set_variables(c);
+  for (size_t i = 0; i < c->count; i++) {
+    struct stub_said said;
+    if (c->events[i].type == EV_NVTX && range(c, &c->events[i], &said) == RANGE_OF_ROCTX) load_roctx();
+  }
   return NULL;
 }
 
@@ -250,7 +307,7 @@ static void play(const struct capture *c, const struct cap_event *e) {
   switch (e->type) {
   case EV_ANSWER: play_answer(c, e); return;
   case EV_CUBIN: play_image(e); return;
-  case EV_SYNTHETIC: return;
+  case EV_REASONS: case EV_SYNTHETIC: return; // of the whole process
   }
   replay_start_hip(); // what the library says comes of HIP's use
   switch (e->type) {
@@ -259,6 +316,7 @@ static void play(const struct capture *c, const struct cap_event *e) {
   case EV_NVTX: play_range(c, e); return;
   case EV_RESOURCE: play_code(c, e); return;
   case EV_BUFFER: play_buffer(c, e); return;
+  case EV_SAMPLES: play_samples(e); return;
   }
 }
 

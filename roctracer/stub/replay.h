@@ -7,7 +7,7 @@
 
 // What a tracing library said to the profiler when the capture was made: the fake one says it again, in its own form.
 struct stub_said {
-  enum { SAID_CALL, SAID_RECORD, SAID_BUFFER_ENDS, SAID_REQUEST, SAID_RANGE, SAID_CODE, SAID_KERNEL } what;
+  enum { SAID_CALL, SAID_RECORD, SAID_BUFFER_ENDS, SAID_REQUEST, SAID_RANGE, SAID_CODE, SAID_KERNEL, SAID_SAMPLES, SAID_SAMPLES_END } what;
   uint64_t correlation;            // of a call, and of a request for the id of work
   unsigned call;                   // its position in hip_calls
   int exited, result;
@@ -23,6 +23,8 @@ struct stub_said {
   int64_t load_delta;
   const void *image;
   uint64_t image_size;
+  struct capture_sample sample;    // and how many such a GPU of that agent took
+  uint64_t times;
   const char *name;                // of a range, of a kernel, of code
 };
 
@@ -38,6 +40,10 @@ const char *replay_kernel_name(const void *function);
 // For the fake librocprofiler-sdk: the recorded nodes. Returns how many.
 struct stub_node { uint64_t number, gpu, domain, location, agent, uuid; };
 int stub_nodes(struct stub_node *out, int most);
+
+// Also for that: how an agent was sampled. 0: nothing is known, and the GPU offers nothing.
+struct stub_way { uint64_t agent, status, method, unit, interval; };
+int stub_way_of(uint64_t agent, struct stub_way *out);
 
 // Of hip.c, for the player.
 void replay_set_device(int device);

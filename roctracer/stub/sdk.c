@@ -661,6 +661,8 @@ static void on_said(const struct stub_said *s) {
   case SAID_CODE: say_code(s); return;
   case SAID_KERNEL: say_kernel(s); return;
   case SAID_RANGE: say_range(s); return;
+  case SAID_SAMPLES: say_samples(s->agent, &s->sample, s->times); return;
+  case SAID_SAMPLES_END: say_samples_end(s->agent, s->drops); return;
   }
 }
 

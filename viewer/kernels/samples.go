@@ -378,7 +378,11 @@ func (s *Samples) Notes() []string {
 		notes = append(notes, "the hardware's buffer was full at times, so an unknown number of samples is missing; sample less often (interval=) or give it a larger buffer")
 	}
 	if f.Apportioned > 0 && f.Total > 0 {
-		notes = append(notes, figures.Share(float64(f.Apportioned)/float64(f.Total))+" of the samples are of functions launched from several call paths, and were apportioned by kernel time; collection=serialized attributes them exactly")
+		note := figures.Share(float64(f.Apportioned)/float64(f.Total)) + " of the samples are of functions launched from several call paths, and were apportioned by kernel time"
+		if exact := s.Stalls.Exact; exact != "" {
+			note += "; " + exact + " attributes them exactly"
+		}
+		notes = append(notes, note)
 	}
 	return notes
 }

@@ -1,6 +1,7 @@
 """Compiles code objects for the tests; no GPU is needed. Usage: [DWARF=5] make.py FOLDER KERNELS.PY ARCH…
 
-It needs triton in PYTHONPATH. KERNELS.PY has a list KERNELS of (name, kernel, signature, constants, options). FOLDER gets
+It needs triton in PYTHONPATH. KERNELS.PY has a list KERNELS of (name, kernel, signature, constants, options); a type that ends
+with ":16" is that of multiples of 16. FOLDER gets
 NAME.ARCH.hsaco and the assembly that it was made of, NAME.ARCH.amdgcn. DWARF is the version of the line tables; Triton's is 4. What an architecture does not take is a line on stderr."""
 import os
 import re
@@ -31,7 +32,9 @@ def make(folder, script, architectures):
     for arch in architectures:
         threads = 64 if arch.startswith("gfx9") else 32
         for name, fn, signature, constants, options in kernels:
-            source = ASTSource(fn=fn, signature={**signature, **{c: "constexpr" for c in constants}}, constexprs=constants)
+            aligned = {(i,): [["tt.divisibility", 16]] for i, kind in enumerate(signature.values()) if kind.endswith(":16")}
+            types = {name: kind.removesuffix(":16") for name, kind in signature.items()}
+            source = ASTSource(fn=fn, signature={**types, **{c: "constexpr" for c in constants}}, constexprs=constants, attrs=aligned)
             try:
                 compiled = compile(source, target=GPUTarget("hip", arch, threads), options=options)
             except Exception as e:

@@ -26,15 +26,21 @@ var amdProviders = []struct{ backend, folder, versions string }{
 // onHIP runs a command with the profiler in it. It returns the profile's file and the problems.
 func onHIP(t *testing.T, backend, data string, env []string, path string, args ...string) (file string, problems []string) {
 	t.Helper()
+	return onHIPWith(t, map[string]string{"backend": backend, "data": data, "activities": "memcpy,memset,sync"}, env, path, args...)
+}
+
+func onHIPWith(t *testing.T, asked map[string]string, env []string, path string, args ...string) (file string, problems []string) {
+	t.Helper()
 	dir := t.TempDir()
-	config, _ := json.Marshal(map[string]string{"name": dir + "/out", "status": dir, "backend": backend, "data": data, "activities": "memcpy,memset,sync"})
+	asked["name"], asked["status"] = dir+"/out", dir
+	config, _ := json.Marshal(asked)
 	cmd := exec.Command(path, args...)
 	cmd.Env = append(append(os.Environ(), "PROTON_RUN_CONFIG="+string(config)), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
-	suffix := map[string]string{"tree": "/out.hatchet", "trace": "/out.chrome_trace"}
-	return dir + suffix[data], problemsIn(t, dir)
+	suffix := map[string]string{"": "/out.hatchet", "tree": "/out.hatchet", "trace": "/out.chrome_trace"}
+	return dir + suffix[asked["data"]], problemsIn(t, dir)
 }
 
 // outlineOf is a profile or a trace as text, without what differs between a run and its replay: how long the host waited.
@@ -93,6 +99,9 @@ func TestAMDIsRecordedAndReplayed(t *testing.T) {
 			for _, program := range []string{"fake-training", "fake-program"} {
 				t.Run(c.backend+"."+c.folder+"."+data+"."+program, func(t *testing.T) {
 					file, live := recordHIP(t, c.backend, c.folder, data, program)
+					if program == "fake-training" && (!strings.Contains(live, "load batch") || !strings.Contains(live, "update")) {
+						t.Errorf("the ranges of both libraries are missing:\n%s", live)
+					}
 					r := prepared(t, file)
 					if want := "(" + c.versions + "): a fake driver called itself AMD Instinct MI300X, and no GPU was measured"; !strings.HasSuffix(r.Describe(), want) {
 						t.Errorf("it is described as %q, want …%s", r.Describe(), want)
@@ -108,6 +117,57 @@ func TestAMDIsRecordedAndReplayed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAMDSamplesAreRecordedAndReplayed: the replay of a sampled run gives the samples of the run, and its problems.
+func TestAMDSamplesAreRecordedAndReplayed(t *testing.T) {
+	objects := filepath.Join(testkit.Root(t), "testdata/captures/mi300x")
+	const places = "matmul_kernel 0x1e00:0:7 0x1e00:7:2 0x1e10:2:1 softmax_kernel 0x1900:3:5 add 0x1700:5:1"
+	for _, c := range []struct{ name, script, mode string }{
+		{"stochastic", "sampling stochastic host_trap\nsamples " + places, "pcsampling"},
+		{"host trap", "sampling stochastic host_trap\nsamples " + places, "pcsampling:method=host_trap"},
+		{"eager", "sampling stochastic\neager\nsamples " + places, "pcsampling:interval=65536"},
+		{"incomplete", "sampling stochastic\nsamples " + places + " softmax_kernel 0x1900:code:3 0x1900:error:4", "pcsampling"},
+		{"refused", "samples " + places, "pcsampling"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stub := filepath.Join(built(t, "stub/hip/fake-training"), "stub")
+			file := filepath.Join(t.TempDir(), "amd.capture.gz")
+			env := []string{"PROTON_RECORD=" + file, "PROTON_LIB=" + stub + "/../libproton.so", "TRITON_ROCPROFILER_SDK_LIB_PATH=" + stub + "/hip",
+				"PROTON_STUB_SCRIPT=" + c.script}
+			config := map[string]string{"backend": "rocprofiler", "mode": c.mode, "activities": "memcpy"}
+			live, said := onHIPWith(t, config, env, filepath.Join(stub, "hip/fake-training"), "2", objects)
+			r := prepared(t, file)
+			if r.Sampled != (c.name != "refused") {
+				t.Errorf("the capture has samples: %t", r.Sampled)
+			}
+			config["mode"] = "pcsampling"
+			replayed, saidAgain := onHIPWith(t, config, r.Env, r.Path, r.Args[1:]...)
+			if want, got := sampledOutlineOf(t, live), sampledOutlineOf(t, replayed); got != want {
+				t.Errorf("the replay differs:\n%s", testkit.FirstDifference(want, got))
+			}
+			if !slices.Equal(said, saidAgain) {
+				t.Errorf("the problems are %q, of the replay %q", said, saidAgain)
+			}
+		})
+	}
+}
+
+// sampledOutlineOf has times and samples of a profile, and the images that are kept next to it.
+func sampledOutlineOf(t *testing.T, file string) string {
+	p, err := formats.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := outline(p) + sampled(p)
+	images, _ := filepath.Glob(filepath.Dir(file) + "/*/*")
+	if len(images) == 0 && strings.Contains(text, "num_samples") {
+		t.Errorf("no images are kept next to %s", file)
+	}
+	for _, image := range images {
+		text += filepath.Base(image) + "\n"
+	}
+	return text
 }
 
 // TestAMDGPUsAreThoseOfTheRecording: two GPUs of which one is hidden, in a replay on a machine without variables.

@@ -73,7 +73,11 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 		warnings = append(warnings, warning)
 	}
 	if play != nil && play.Sampled && !strings.HasPrefix(strings.ToLower(config.Mode), "pcsampling") {
-		warnings = append(warnings, "the samples of instructions in the capture are left out: to replay them, add -m pcsampling")
+		how := "to replay them, add -m pcsampling"
+		if strings.EqualFold(config.Data, "trace") {
+			how = "a timeline has none"
+		}
+		warnings = append(warnings, "the samples of instructions in the capture are left out: "+how)
 	}
 	for _, warning := range warnings {
 		fmt.Fprintf(stderr, "proton: warning: %s\n", warning)

@@ -102,7 +102,9 @@ func (d *Decoder) prepare(k *Kernel) {
 		d.valid = d.valid && w >= 0 && w < k.Warps && (i == 0 || w > d.units[i-1])
 	}
 	for _, s := range k.Scopes {
-		d.known[uint8(s.ID)] = true
+		if s.ID >= 0 && s.ID < len(d.known) {
+			d.known[s.ID] = true
+		}
 	}
 }
 
@@ -125,11 +127,13 @@ func (d *Decoder) block(b *Block, slot []byte, index uint64, clock32 bool) bool 
 	}
 	d.pairs, d.events = d.pairs[:0], d.events[:0]
 	clock := newUnwrapper(clock32, d.sched)
+	b.Clock32, b.Rings = clock32, size
 	rings := slot[headerSize+countSize*d.warps:][:size]
 	segment := int(size) / len(d.units)
 	for _, warp := range d.units {
 		words := binary.LittleEndian.Uint32(slot[headerSize+countSize*warp:])
 		d.unroll(rings[:segment], uint64(words/2), &clock)
+		b.see(d.entries)
 		d.pair(uint16(warp), int(words/2) > len(d.entries))
 		rings = rings[segment:]
 	}
@@ -270,14 +274,21 @@ func b2i(b bool) int {
 	return 0
 }
 
+// see takes in the entries of one unit. Ring order is the order of time; starts that were moved stand behind the first entry.
+func (b *Block) see(entries []entry) {
+	if len(entries) == 0 {
+		return
+	}
+	if first := entries[0].clock; b.First == 0 || first < b.First {
+		b.First = first
+	}
+	b.Last = max(b.Last, entries[len(entries)-1].clock)
+}
+
 // check leaves out what cannot be: a pair that ends before it starts, or that takes longer than its block ran. Half a clock
 // that was read too late is repaired.
 func (d *Decoder) check(b *Block, clock32 bool) {
-	ran := b.PreFinal - b.Init + 1000 // the timer makes steps, of up to a microsecond on older GPUs
-	longest := uint64(1) << clockBits
-	if ran < longest/maxRate {
-		longest = ran * maxRate
-	}
+	longest := b.longest()
 	kept := 0
 	for i := range d.pairs {
 		p := &d.pairs[i]
@@ -294,7 +305,7 @@ func (d *Decoder) check(b *Block, clock32 bool) {
 		kept++
 	}
 	d.pairs = d.pairs[:kept]
-	if clock32 && ran > 1<<32/3 {
+	if clock32 && b.PreFinal-b.Init > 1<<32/3 {
 		d.losses.Unsure += uint64(kept)
 	}
 }

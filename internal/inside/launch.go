@@ -4,6 +4,11 @@
 // drainer's side only.
 package inside
 
+import (
+	"slices"
+	"strconv"
+)
+
 // Scope is one pair of records in a kernel's code: a start and its end. A name can own several scopes, as that of a helper that
 // was inlined twice.
 type Scope struct {
@@ -49,3 +54,44 @@ type Launch struct {
 func (l *Launch) Blocks() uint64 {
 	return uint64(l.Grid[0]) * uint64(l.Grid[1]) * uint64(l.Grid[2]) * uint64(max(l.CTAsPerCluster, 1))
 }
+
+// Recorded is how many warps of each block write records.
+func (k *Kernel) Recorded() int {
+	if k.Units != nil {
+		return len(k.Units)
+	}
+	return k.Warps
+}
+
+// scope returns the scope of an ID, nil if the table has none.
+func (k *Kernel) scope(id uint8) *Scope {
+	for i := range k.Scopes {
+		if k.Scopes[i].ID == int(id) {
+			return &k.Scopes[i]
+		}
+	}
+	return nil
+}
+
+// Path returns the names of the scopes around a scope and its own, the outermost first. One that the table does not have is
+// called scope_<id>, as Triton's Proton does.
+func (k *Kernel) Path(id uint8) (names []string) {
+	s := k.scope(id)
+	if s == nil {
+		return []string{"scope_" + strconv.Itoa(int(id))}
+	}
+	for range maxDepth { // a table may go round in circles
+		names = append(names, s.Name)
+		if s.Parent < 0 || s.Parent > 255 {
+			break
+		}
+		if s = k.scope(uint8(s.Parent)); s == nil {
+			break
+		}
+	}
+	slices.Reverse(names)
+	return names
+}
+
+// maxDepth is how many scopes a kernel can have inside of each other.
+const maxDepth = 256

@@ -39,7 +39,21 @@ type Block struct {
 	// entries out.
 	Init, PreFinal, PostFinal uint64
 
+	Rings       uint32 // bytes of its rings together
+	First, Last uint64 // clocks of the first and of the last entry; 0 if there is none
+	Clock32     bool   // these have the low word of the clock only
+
 	Pairs []Pair // by warp and, within one, in order of their ends; then those of events. Valid during the call only
+}
+
+// longest is the length of the longest pair that a block can have, in cycles: the timer makes steps, of up to a microsecond on
+// older GPUs, and no clock is faster than maxRate.
+func (b *Block) longest() uint64 {
+	ran := b.PreFinal - b.Init + 1000
+	if ran >= 1<<clockBits/maxRate {
+		return 1 << clockBits
+	}
+	return ran * maxRate
 }
 
 // Pair is one time that a warp, or an event, was in a scope.
@@ -53,18 +67,6 @@ type Pair struct {
 
 // Cycles is how long it took.
 func (p *Pair) Cycles() uint64 { return p.End - p.Start }
-
-// Span returns the clock at the first start and the last end of a block; false for a block without pairs.
-func (b *Block) Span() (first, last uint64, ok bool) {
-	for i := range b.Pairs {
-		p := &b.Pairs[i]
-		if i == 0 || p.Start < first {
-			first = p.Start
-		}
-		last = max(last, p.End)
-	}
-	return first, last, len(b.Pairs) > 0
-}
 
 // readHeader reads a slot up to the counts. It says what is wrong with it otherwise.
 func readHeader(slot []byte, index uint64, b *Block) (size uint32, fault slotFault) {

@@ -19,7 +19,7 @@ const (
 type Aggregator struct {
 	Sets     *Sets
 	Sampling *Sampling // nil while nothing is sampled
-	Inside   Inside
+	Inside   Inside    // what is known of scopes inside of kernels
 	cache    map[cacheKey]route
 
 	Kernels      uint64 // kernels and whole graphs added

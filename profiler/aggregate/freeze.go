@@ -44,6 +44,7 @@ func (f *freezer) node(n *node) *profile.Node {
 	out := &profile.Node{Name: n.name}
 	f.totals(out, n.totals)
 	f.launches.node(out, n)
+	f.inside(out, n)
 	for i := range n.metrics {
 		f.metric(out, &n.metrics[i])
 	}
@@ -52,7 +53,7 @@ func (f *freezer) node(n *node) *profile.Node {
 	}
 	// Chronological: by the first launch below each child. Kernels arrive in order of completion.
 	sorted := slices.Clone(n.children)
-	slices.SortStableFunc(sorted, func(a, b *node) int { return cmp.Compare(a.order, b.order) })
+	slices.SortStableFunc(sorted, func(a, b *node) int { return cmp.Or(cmp.Compare(a.order, b.order), a.inside.compare(b.inside)) })
 	for _, c := range sorted {
 		out.Children = append(out.Children, f.node(c))
 	}

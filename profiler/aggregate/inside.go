@@ -1,12 +1,136 @@
 package aggregate
 
-import "github.com/goproton/goproton/internal/inside"
+import (
+	"cmp"
+	"strconv"
 
-// Inside is what is known of scopes inside of kernels over all sessions.
+	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/callpath"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// Inside reads the scopes inside of kernels for all sessions. Blocks are decoded once, whatever the number of sessions.
 type Inside struct {
 	Launches uint64 // that had scopes
+	Losses   profile.InsideLosses
+
+	decoder inside.Decoder
+	tally   inside.Tally
+	clocks  map[int]*inside.Clock // by device
+}
+
+// insideNode is what a node has of the scopes inside of kernels.
+type insideNode struct {
+	profile.Inside
+	normalized float64 // cycles by recorded warps, of a scope
+	device     uint32
+	scope      int // ID: siblings are in order of it
 }
 
 // AddInside adds the scopes of one finished launch to the sessions of its launch set. It never fails: what cannot be read is
 // counted. The drainer calls it; nothing of the launch is kept.
-func (a *Aggregator) AddInside(_ *inside.Launch) { a.Inside.Launches++ }
+func (a *Aggregator) AddInside(l *inside.Launch) {
+	trees := a.insideTrees(l.Set)
+	if len(trees) == 0 {
+		return
+	}
+	in := &a.Inside
+	clock := in.clock(l.Device)
+	losses := in.decoder.Decode(l, func(b *inside.Block) {
+		in.tally.Add(b, l.Kernel)
+		clock.Add(b)
+	})
+	clock.EndLaunch()
+	sum := in.tally.Take(l.Kernel, clock.Rate(), &losses)
+	in.Launches++
+	in.Losses.Add(&losses)
+	for _, t := range trees {
+		if t.Timeline == nil {
+			t.addInside(l, &sum)
+		}
+	}
+}
+
+// insideTrees are the trees of a launch set that show scopes inside of kernels.
+func (a *Aggregator) insideTrees(set uint32) (some []*Tree) {
+	for _, t := range a.Sets.trees(set) {
+		if t.Inside {
+			some = append(some, t)
+		}
+	}
+	return some
+}
+
+func (in *Inside) clock(device int) *inside.Clock {
+	c := in.clocks[device]
+	if c == nil {
+		c = &inside.Clock{}
+		if in.clocks == nil {
+			in.clocks = map[int]*inside.Clock{}
+		}
+		in.clocks[device] = c
+	}
+	return c
+}
+
+// kernelOf is the node that the time of a launch's kernel goes onto.
+func (t *Tree) kernelOf(l *inside.Launch) *node {
+	order := uint64(lastOrder)
+	if l.Op != 0 {
+		order = launchOrder(l.Op)
+	}
+	at := callpath.Place{Set: l.Set, Node: l.Node, PyNode: l.PyNode, Op: l.IsOp}
+	return t.leaf(cacheKey{launch: at, name: l.Kernel.Name, kind: record.Kernel}, order)
+}
+
+func (t *Tree) addInside(l *inside.Launch, sum *inside.Sum) {
+	kernel := t.kernelOf(l)
+	kernel.addInside(&profile.Inside{Kernel: sum.Kernel}, l.Device, 0)
+	for _, s := range sum.Scopes {
+		n := kernel
+		for _, name := range l.Kernel.Path(s.ID) {
+			n = n.child(name, kernel.order)
+		}
+		n.addInside(&profile.Inside{Scope: s.InsideScope}, l.Device, int(s.ID))
+		n.inside.normalized += float64(s.Cycles) / float64(sum.Kernel.Warps)
+	}
+}
+
+func (n *node) addInside(sum *profile.Inside, device, scope int) {
+	if n.inside == nil {
+		n.inside = &insideNode{device: uint32(device), scope: scope}
+	}
+	n.inside.Merge(sum)
+}
+
+// compare puts scopes in order of their IDs, and behind all that is not one.
+func (i *insideNode) compare(o *insideNode) int {
+	switch {
+	case i == nil && o == nil:
+		return 0
+	case i == nil:
+		return -1
+	case o == nil:
+		return 1
+	}
+	return cmp.Compare(i.scope, o.scope)
+}
+
+// inside copies what a node has into a profile.
+func (f *freezer) inside(out *profile.Node, n *node) {
+	if n.inside == nil {
+		return
+	}
+	out.Inside = profile.MergeInside(nil, &n.inside.Inside)
+	s := out.Inside.Scope
+	if s == nil {
+		return
+	}
+	out.Set(profile.CyclesMetric, profile.IntValue(int64(s.Cycles)))
+	out.Set(profile.NormalizedCyclesMetric, profile.FloatValue(n.inside.normalized))
+	out.Set(profile.DeviceIDMetric, profile.StringValue(strconv.Itoa(int(n.inside.device))))
+	out.Set(profile.DeviceTypeMetric, profile.StringValue(f.deviceType))
+	f.devices[n.inside.device] = true
+	f.kinds[profile.DeviceIDMetric], f.kinds[profile.DeviceTypeMetric] = profile.Property, profile.Property
+}

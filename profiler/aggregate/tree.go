@@ -25,6 +25,7 @@ type TreeOptions struct {
 	Python   bool         // call paths are python frames instead of scopes
 	Times    bool         // keep how long the kernels of a node ran, as a distribution
 	Also     record.Kinds // what the session asked for in addition to kernels
+	Inside   bool         // show scopes inside kernels
 	Timeline *Timeline    // where every activity is shown; nil: they are summed in the tree
 }
 
@@ -50,6 +51,7 @@ type node struct {
 	totals   []*total
 	launches map[launchKey]*launchTotal
 	metrics  []metric
+	inside   *insideNode             // of a kernel with scopes, or of a scope
 	samples  map[uint32]*nodeSamples // of instructions, by number of the function
 	path     []string                // names from the root to here, once a timeline has asked
 }

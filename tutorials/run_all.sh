@@ -118,6 +118,12 @@ steps_amd() {
     step proton viewer -m time,count --top 5 mi300x.chrome_trace
 }
 
+# It needs no GPU either; the notebook itself is run by the tests.
+steps_notebook() {
+  step proton run -n matmul --backend replay ../../testdata/captures/matmul.capture.gz &&
+    step proton viewer -m time/ms,util --top 3 matmul.hatchet
+}
+
 steps_cpp() {
   step make &&
     step proton run ./heat &&
@@ -156,7 +162,9 @@ tutorial trace
 tutorial dynamic_net
 tutorial cuda_graph
 tutorial overlap
-if [ -e "$out/../testdata/captures" ]; then tutorial amd; else skip amd "OUTDIR is not in the root of the repository, whose capture it plays"; fi
+for name in amd notebook; do
+  if [ -e "$out/../testdata/captures" ]; then tutorial $name; else skip $name "OUTDIR is not in the root of the repository, whose capture it plays"; fi
+done
 if command -v nvcc >/dev/null; then tutorial cpp; else skip cpp "there is no nvcc in PATH"; fi
 if [ -x "$root/build/tutorial-go" ] || command -v go >/dev/null; then
   tutorial go

@@ -82,6 +82,17 @@ func List(w io.Writer, p *profile.Profile) error {
 	return err
 }
 
+// ListJSON prints the metrics of a profile as the document that docs/viewer.md promises.
+func ListJSON(w io.Writer, p *profile.Profile) error {
+	j := (&jsonText{}).raw(`{"schema":"goproton.metrics/1",` + "\n" + `"metrics":[`)
+	for i, m := range Metrics(p) {
+		j.comma(i).raw("\n{\"name\":").text(m.Name).raw(`,"about":`).text(m.About).raw(`,"inclusive":`).truth(m.Inclusive)
+		j.raw(`,"text":`).truth(m.Text).raw(`,"derived":`).truth(m.Derived).raw("}")
+	}
+	_, err := w.Write(*j.raw("\n]}\n"))
+	return err
+}
+
 // derived are the computed metrics by the names that leave their unit open.
 var derived = []struct{ name, about string }{
 	{"avg_time", "time per kernel launch"},

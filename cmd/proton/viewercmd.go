@@ -275,6 +275,9 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 }
 
 func (f *viewerFlags) print(p *profile.Profile, out io.Writer) ([]string, error) {
+	if f.list && f.samples.json {
+		return nil, viewer.ListJSON(out, p)
+	}
 	if f.list {
 		var text strings.Builder
 		err := viewer.List(&text, p)

@@ -499,13 +499,19 @@ func (p *page) shoot(name string) {
 // shootTo writes a picture of what is shown.
 func (p *page) shootTo(file string) {
 	p.t.Helper()
+	if err := os.WriteFile(file, p.picture(), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// picture is a PNG of what is shown.
+func (p *page) picture() []byte {
+	p.t.Helper()
 	var picture struct{ Data string }
 	p.must(p.c.call(p.session, "Page.captureScreenshot", map[string]any{"format": "png"}))(&picture)
 	png, err := base64.StdEncoding.DecodeString(picture.Data)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(file, png, 0o644); err != nil {
-		p.t.Fatal(err)
-	}
+	return png
 }

@@ -30,7 +30,7 @@ from .state import enter_state, exit_state, metadata_state, state
 __all__ = [
     "DEFAULT_PROFILE_NAME", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope",
     "enter_state", "exit_scope", "exit_state", "finalize", "flags", "hooks", "install", "metadata_state", "metric",
-    "mode", "profile", "scope", "specs", "start", "state", "trace", "uninstall"
+    "mode", "profile", "read", "scope", "show", "specs", "start", "state", "trace", "uninstall"
 ]
 
 __version__ = "0.1.0"  # "go test ./internal/version -update" copies it from there
@@ -38,22 +38,34 @@ __version__ = "0.1.0"  # "go test ./internal/version -update" copies it from the
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import context as context, data as data, hooks as hooks, language as language, metric as metric
-    from . import mode as mode, proton as proton, specs as specs, trace as trace, viewer as viewer
+    from . import mode as mode, notebook as notebook, proton as proton, reading as reading, specs as specs, trace as trace
+    from . import viewer as viewer
+    from .notebook import show as show
+    from .reading import Profile as Profile, read as read
 
 # Submodules that most profiling scripts never use are imported at their first use: together they cost more than the
 # rest of the package.
-_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "proton", "specs", "trace", "viewer"))
+_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "reading", "specs", "trace", "viewer"))
+_LAZY_NAMES = {"Profile": "reading", "read": "reading", "show": "notebook"}
 
 
 def __getattr__(name: str):
     if name in _LAZY:
         import importlib
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _LAZY_NAMES:
+        return getattr(__getattr__(_LAZY_NAMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted(set(globals()) | _LAZY)
+    return sorted(set(globals()) | _LAZY | set(_LAZY_NAMES))
+
+
+def load_ipython_extension(ipython) -> None:
+    """``%load_ext goproton`` in a notebook: defines the cell magic ``%%proton``."""
+    from . import notebook
+    notebook.load(ipython)
 
 
 def install() -> None:

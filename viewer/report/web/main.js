@@ -102,9 +102,17 @@ function showTab(id) {
   }
   hideTip();
   state.tab = view.id;
-  if (location.hash.slice(1) !== view.id) history.replaceState(null, "", "#" + view.id);
+  keepInAddress(view.id);
   made[view.id] ??= view.make(byID("panel-" + view.id));
   made[view.id].show();
+}
+
+/**
+ * keepInAddress lets a copied address lead to the view. A page within a notebook has no address of its own, which browsers refuse to change.
+ * @param {string} id
+ */
+function keepInAddress(id) {
+  if (location.protocol !== "about:" && location.hash.slice(1) !== id) history.replaceState(null, "", "#" + id);
 }
 
 function listenToSearch() {

@@ -1,0 +1,128 @@
+"""GoProton in notebooks: ``%load_ext goproton``, the cell magic ``%%proton``, and ``goproton.show``.
+
+    %load_ext goproton
+
+    %%proton --metrics util,time
+    loss = model(x).sum()
+    loss.backward()
+
+The magic profiles what the cell does and shows the page of ``proton report`` below it. The page is part of the output, needs no
+network, and stays in the saved notebook.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import sys
+
+from . import reading
+from .profile import finalize, start
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_HEIGHT = 640  # pixels: a summary and a flame graph of ten levels
+
+
+def show(profile: reading.Profile | str | os.PathLike[str], height: int = _HEIGHT) -> None:
+    """Shows a profile below the notebook's cell, as the page of ``proton report``. Outside a notebook it prints the tree.
+
+    Args:
+        profile: a path, or what :func:`goproton.read` returned.
+        height: of the page, in pixels.
+
+    Raises:
+        FileNotFoundError: there is no such profile, or no ``proton`` command.
+        ValueError: the file is not a profile.
+    """
+    if not isinstance(profile, reading.Profile):
+        profile = reading.read(profile)
+    if not _in_notebook():
+        print(profile.tree(), end="")
+        return
+    from IPython.display import display
+    display({"text/html": inline(profile, height), "text/plain": repr(profile)}, raw=True)  # HTML() warns of every iframe
+
+
+def inline(profile: reading.Profile, height: int = _HEIGHT) -> str:
+    """An element with the page of a profile. The page cannot reach the notebook around it: names in a profile are not to be trusted."""
+    page = html.escape(profile.html(), quote=True)
+    return (f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads allow-popups" title="{html.escape(profile.path, quote=True)}" '
+            f'style="width: 100%; height: {int(height)}px; box-sizing: border-box; border: 1px solid #8884"></iframe>')
+
+
+def _in_notebook() -> bool:
+    """Whether outputs of this process can be HTML: in Jupyter, not in a terminal's IPython."""
+    module = sys.modules.get("IPython")
+    shell = module.get_ipython() if module else None
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
+def load(shell: Any) -> None:
+    """Defines the magic in an IPython shell; ``%load_ext goproton`` calls it."""
+    from IPython.core.error import UsageError
+    from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+
+    @magic_arguments()
+    @argument("name", nargs="?", help="keep the profile as NAME.hatchet; by default it is a temporary file")
+    @argument("-c", "--context", default="shadow", help="call paths of scopes (shadow) or of Python functions (python)")
+    @argument("-d", "--data", default="tree", help="tree or trace")
+    @argument("-b", "--backend", help="cupti, rocprofiler, roctracer; by default that of this machine")
+    @argument("--mode", help="pcsampling and its options")
+    @argument("-k", "--hook", default="triton", help="triton (default), or none")
+    @argument("-m", "--metrics", help="print the tree with these metrics instead of the page")
+    @argument("-o", "--output", help="assign the profile to this variable")
+    @argument("--height", type=int, default=_HEIGHT, help="height of the page in pixels")
+    @argument("--quiet", action="store_true", help="show nothing")
+    def proton(line: str, cell: str) -> None:
+        """Profiles a cell and shows its profile."""
+        options = parse_argstring(proton, line)
+        if options.output and not options.output.isidentifier():
+            raise UsageError(f"-o {options.output}: give the name of a variable")
+        made = _profile_cell(shell, options, cell)
+        if made is None:
+            return
+        if options.output:
+            shell.user_ns[options.output] = made
+        if not options.quiet:
+            _show_cell(made, options)
+
+    shell.register_magic_function(proton, "cell", "proton")
+
+
+def _profile_cell(shell: Any, options: Any, cell: str) -> reading.Profile | None:
+    """Runs the cell in a session of its own; None if nothing was recorded. An error of the cell is shown as usual, and what ran is kept."""
+    name = options.name or os.path.join(_temporary_folder(), f"cell{shell.execution_count}")
+    session = start(name, context=options.context, data=options.data, backend=options.backend, mode=options.mode,
+                    hook=None if options.hook == "none" else options.hook)
+    try:
+        shell.run_cell(cell)
+    finally:
+        if session is not None:
+            finalize(session)
+    path = name + (".chrome_trace" if options.data == "trace" else ".hatchet")
+    return reading.read(path) if session is not None and os.path.exists(path) else None
+
+
+def _show_cell(profile: reading.Profile, options: Any) -> None:
+    try:
+        if options.metrics:
+            print(profile.tree(options.metrics), end="")
+        else:
+            show(profile, options.height)
+    except ValueError as error:
+        print(f"goproton: the profile of this cell is in {profile.path}; it cannot be shown: {error}", file=sys.stderr)
+
+
+_folder: Any = None
+
+
+def _temporary_folder() -> str:
+    """The folder of profiles without a name; it is removed when the process ends."""
+    global _folder
+    if _folder is None:
+        import tempfile
+        _folder = tempfile.TemporaryDirectory(prefix="goproton-")
+    return _folder.name

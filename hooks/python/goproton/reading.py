@@ -1,0 +1,157 @@
+"""Profiles as Python objects: ``goproton.read`` opens one, whatever its format.
+
+    profile = goproton.read("matmul.hatchet")
+    profile.to_pandas()                        # a row per frame
+    print(profile.tree("util,tflop/s,time"))   # what `proton viewer` prints
+    goproton.show(profile)                     # in a notebook: the page of `proton report`
+
+The ``proton`` command does the reading. It comes with this package and needs neither a GPU nor libproton.so.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import _library
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Sequence
+
+    import pandas
+
+
+def read(path: str | os.PathLike[str]) -> Profile:
+    """Opens a profile in any format that ``proton`` reads: hatchet, chrome_trace, pprof, a trace of torch.profiler.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    return Profile(path)
+
+
+class Profile:
+    """A profile in a file. Nothing is cached: each method reads the file as it is now."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        if not os.path.exists(self.path):
+            raise FileNotFoundError(f"there is no profile {self.path}: goproton.finalize() and `proton run` write them")
+
+    def __repr__(self) -> str:
+        return f"goproton.read({self.path!r})"
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """What can be requested of this profile: dictionaries with name, about, inclusive, text and derived."""
+        return _json("viewer", "--list", "--json", self.path)["metrics"]
+
+    def rows(self, metrics: str | Sequence[str] | None = None) -> dict[str, Any]:
+        """The document of ``proton viewer --view json``: info, notes, columns and rows; docs/viewer.md describes its keys.
+
+        Args:
+            metrics: names, also with units, as a list or separated by commas; by default all that were recorded.
+
+        Raises:
+            ValueError: a metric that this profile does not have; the text names those it has.
+        """
+        return _json("viewer", "--view", "json", "-m", self._names(metrics), self.path)
+
+    def to_pandas(self, metrics: str | Sequence[str] | None = None) -> pandas.DataFrame:
+        """A data frame with a row per frame of the tree, parents before children.
+
+        Args:
+            metrics: as for :meth:`rows`.
+
+        Returns:
+            Columns ``name`` (as printed), ``symbol`` (as recorded), ``depth`` (0 for the root), ``parent`` (index of a row, <NA> for the
+            root), ``path`` (tuple of names from the root), and for each metric ``time (ns)`` or, without a unit, ``count``. Inclusive metrics
+            cover the subtree, and have a second column, ``time (ns) own``, of the frame alone. A value that was not recorded is NaN.
+            ``attrs["info"]`` and ``attrs["notes"]`` are the facts of the run and remarks.
+
+        Raises:
+            ValueError: a metric that this profile does not have.
+            ImportError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas: pip install pandas, or use rows(), which needs nothing") from error
+        document = self.rows(metrics)
+        rows = document["rows"]
+        columns: dict[str, Any] = {
+            "name": [row["label"] for row in rows], "symbol": [row["name"] for row in rows], "depth": [row["depth"] for row in rows],
+            "parent": pandas.array([row["parent"] for row in rows], dtype="Int64"), "path": [tuple(row["path"]) for row in rows],
+        }
+        for i, column in enumerate(document["columns"]):
+            title = f"{column['label']} ({column['unit']})" if column["unit"] else column["label"]
+            dtype = object if column["text"] else float
+            columns[title] = pandas.Series([row["values"][i] for row in rows], dtype=dtype)
+            if column["inclusive"] and not column["text"]:
+                columns[f"{title} own"] = pandas.Series([row["own"][i] for row in rows], dtype=dtype)
+        frame = pandas.DataFrame(columns)
+        frame.index.name = "id"
+        frame.attrs.update(info=document["info"], notes=document["notes"])
+        return frame
+
+    def tree(self, metrics: str | Sequence[str] | None = None, width: int = 100) -> str:
+        """The text that ``proton viewer`` prints, in lines of at most ``width`` columns."""
+        wanted = ["-m", _comma_separated(metrics)] if metrics else []
+        return _run("viewer", *wanted, "--width", str(width), "--color", "never", "--no-pager", self.path).decode()
+
+    def html(self) -> str:
+        """The page of ``proton report``: one document that needs no network."""
+        return _run("report", "-o", "-", self.path).decode()
+
+    def _repr_html_(self) -> str:
+        from . import notebook
+        return notebook.inline(self)
+
+    def _names(self, metrics: str | Sequence[str] | None) -> str:
+        if metrics:
+            return _comma_separated(metrics)
+        return ",".join(_quoted(metric["name"]) for metric in self.metrics() if not metric["derived"])
+
+
+def _comma_separated(metrics: str | Sequence[str]) -> str:
+    return metrics if isinstance(metrics, str) else ",".join(map(_quoted, metrics))
+
+
+def _quoted(name: str) -> str:
+    """A name as ``-m`` takes it: in quotes, as a field of CSV, if a comma or a quote would split it."""
+    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"\n') else name
+
+
+def command() -> str:
+    """Path of the ``proton`` command that belongs to this package.
+
+    Raises:
+        FileNotFoundError: it is not there.
+    """
+    here = os.path.dirname(os.path.abspath(__file__))
+    folders = [os.path.join(here, "bin"), *(os.path.dirname(path) for path in _library.candidates()), os.path.dirname(sys.executable)]
+    for folder in [*folders, *os.environ.get("PATH", "").split(os.pathsep)]:
+        path = os.path.join(folder, "proton")
+        if os.access(path, os.X_OK) and os.path.isfile(path) and not _is_script(path):
+            return path
+    raise FileNotFoundError(f"the proton command is not in {', '.join(folders)} nor on PATH: install the goproton package, or add "
+                            "the folder of a build to PATH")
+
+
+def _is_script(path: str) -> bool:
+    """Whether a file is a script, as the command of Triton's profiler is, which has the same name."""
+    with open(path, "rb") as file:
+        return file.read(2) == b"#!"
+
+
+def _run(*arguments: str) -> bytes:
+    import subprocess
+    done = subprocess.run([command(), *arguments], stdin=subprocess.DEVNULL, capture_output=True)
+    if done.returncode:
+        raise ValueError(done.stderr.decode(errors="replace").strip().removeprefix("proton: ") or f"proton ended with code {done.returncode}")
+    return done.stdout
+
+
+def _json(*arguments: str) -> Any:
+    import json
+    return json.loads(_run(*arguments))

@@ -21,8 +21,8 @@ type Backend struct {
 	WholeGraphs bool // it can time a launch of a graph as one unit
 	// Modes read the options of the backend's own modes, by name. A backend that samples instructions has "pcsampling".
 	Modes map[string]func(options string) (record.SamplingRequest, error)
-	// Detect reports whether this machine has such a GPU and its driver.
-	Detect func() bool
+	// Detect reports whether this machine has such a GPU and its driver, and the library, if there are several to choose from.
+	Detect func(SourceOptions) bool
 	// New returns the source that collects for one session, and those that come while it goes on.
 	New func(SourceOptions) Source
 }
@@ -41,7 +41,7 @@ func VendorBackend(v *vendor.Vendor, number int, make func(SourceOptions) Source
 	b := &v.Backends[number]
 	return Backend{
 		Names: b.Names, Class: b.Class, DeviceType: v.DeviceType, WholeGraphs: b.WholeGraphs, Modes: b.Modes, New: make,
-		Detect: func() bool { return v.Present("/") },
+		Detect: func(SourceOptions) bool { return v.Present("/") },
 	}
 }
 
@@ -75,14 +75,14 @@ func (b *Backend) turn() int {
 
 // backendNamed finds a backend. The type of a device stands for the backends of its vendor. Without a name it is the first whose GPU
 // this machine has, or, on a machine without any, the first: its source says what is missing.
-func backendNamed(name string) (*Backend, error) {
+func backendNamed(name string, o SourceOptions) (*Backend, error) {
 	backends.Lock()
 	defer backends.Unlock()
 	name = strings.ToLower(name)
 	var first *Backend
 	for _, b := range backends.list {
 		asked := name == "" || name == strings.ToLower(b.DeviceType)
-		if slices.Contains(b.Names, name) || asked && b.Detect != nil && b.Detect() {
+		if slices.Contains(b.Names, name) || asked && b.Detect != nil && b.Detect(o) {
 			return b, nil
 		}
 		if asked && first == nil {

@@ -37,10 +37,12 @@ func TestSessionsOfTwoBackends(t *testing.T) {
 func TestWhichBackend(t *testing.T) {
 	before := backends.list
 	t.Cleanup(func() { backends.list = before })
-	never, always := func() bool { return false }, func() bool { return true }
-	a := func(detect func() bool) Backend { return Backend{Names: []string{"a"}, Detect: detect} }
-	b := func(detect func() bool) Backend { return Backend{Names: []string{"b", "bee"}, Detect: detect} }
-	hip := func(name string, detect func() bool) Backend {
+	never, always := func(SourceOptions) bool { return false }, func(SourceOptions) bool { return true }
+	a := func(detect func(SourceOptions) bool) Backend { return Backend{Names: []string{"a"}, Detect: detect} }
+	b := func(detect func(SourceOptions) bool) Backend {
+		return Backend{Names: []string{"b", "bee"}, Detect: detect}
+	}
+	hip := func(name string, detect func(SourceOptions) bool) Backend {
 		return Backend{Names: []string{name}, DeviceType: "HIP", Detect: detect}
 	}
 	for _, c := range []struct {
@@ -66,7 +68,7 @@ func TestWhichBackend(t *testing.T) {
 		for _, b := range c.there {
 			Register(b)
 		}
-		b, err := backendNamed(c.name)
+		b, err := backendNamed(c.name, SourceOptions{})
 		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && b.name() != c.want {
 			t.Errorf("%q of %d backends: %v, %v, want %s", c.name, len(c.there), b, err, c.want)
 		}

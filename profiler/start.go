@@ -65,7 +65,7 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 
 // sessionFor returns the living session of that name, activated, or else a new one that is not in the table yet.
 func (d *drainer) sessionFor(o *StartOptions) (s *session, known bool, err error) {
-	b, err := d.backendFor(o.Backend)
+	b, err := d.backendFor(o.Backend, o.Source)
 	if err != nil {
 		return nil, false, err
 	}
@@ -81,11 +81,11 @@ func (d *drainer) sessionFor(o *StartOptions) (s *session, known bool, err error
 
 // backendFor finds the backend that a session asks for. While there are sessions it must be theirs: the records of two
 // vendors' callbacks would be taken for each other's.
-func (t *sessions) backendFor(name string) (*Backend, error) {
+func (t *sessions) backendFor(name string, o SourceOptions) (*Backend, error) {
 	if len(t.list) > 0 && name == "" {
 		return t.backend, nil
 	}
-	b, err := backendNamed(name)
+	b, err := backendNamed(name, o)
 	if err == nil && len(t.list) > 0 && b.name() != t.backend.name() {
 		return nil, &ArgumentError{fmt.Sprintf("Cannot add a session with backend %q to sessions with backend %q: a process profiles with one at a time; finalize them first", b.name(), t.backend.name())}
 	}

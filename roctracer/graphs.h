@@ -16,7 +16,7 @@ uint64_t graph_launched(const void *exec, uint64_t correlation);   // our number
 
 // With records: sets graph and graph_node of a kernel whose correlation is a graph launch's.
 void graph_resolve(struct hp_activity *kernel);
-// Takes in the launches that are waiting, and frees what is no longer needed. Not on a thread of the program.
+// Takes in the launches that are waiting, and frees what is no longer needed. Not inside a launch.
 void graphs_tidy(void);
 // Launches begin or cease to be reported: of the captures in progress some kernels are not known.
 void graphs_interrupted(void);

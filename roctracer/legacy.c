@@ -134,15 +134,17 @@ void legacy_records(const char *begin, const char *end, void *unused) {
   room_flush();
 }
 
+static int switch_operation(uint32_t operation, int *is_on, int on) {
+  if (*is_on == on) return ROCTRACER_OK;
+  int rc = on ? roctracer.enable_op_activity(ROCTRACER_HIP_OPS, operation) : roctracer.disable_op_activity(ROCTRACER_HIP_OPS, operation);
+  if (!rc) *is_on = on;
+  return rc;
+}
+
 static int switch_records(int kernels, int copies) {
   static int kernels_on, copies_on;
-  int rc = ROCTRACER_OK;
-  if (kernels != kernels_on) rc = kernels ? roctracer.enable_op_activity(ROCTRACER_HIP_OPS, ROCTRACER_DISPATCH) : roctracer.disable_op_activity(ROCTRACER_HIP_OPS, ROCTRACER_DISPATCH);
-  if (rc) return rc;
-  kernels_on = kernels;
-  if (copies != copies_on) rc = copies ? roctracer.enable_op_activity(ROCTRACER_HIP_OPS, ROCTRACER_COPY) : roctracer.disable_op_activity(ROCTRACER_HIP_OPS, ROCTRACER_COPY);
-  if (!rc) copies_on = copies;
-  return rc;
+  int rc = switch_operation(ROCTRACER_DISPATCH, &kernels_on, kernels);
+  return rc ? rc : switch_operation(ROCTRACER_COPY, &copies_on, copies);
 }
 
 // ---- set-up ----

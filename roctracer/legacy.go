@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/internal/rocmpath"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -56,28 +57,18 @@ func (l *legacy) attach(bool) error {
 	return nil
 }
 
-// candidates are the files to try, best first. roctracer and HIP must be of the same generation, so the folder of the HIP that the
-// program uses comes before those of the system.
+// candidates are the files to try, best first; the last are for the loader to find.
 func (l *legacy) candidates() (paths []string) {
-	const name = "libroctracer64.so"
-	if path := loadedLibrary(name); path != "" {
+	if path := loadedLibrary("libroctracer64.so"); path != "" {
 		return []string{path} // a second copy would not hear HIP
 	}
-	folders := []string{filepath.Dir(C.GoString(C.hip_path()))}
-	if folder := settings.TritonROCtracer.Get(environ.Get); folder != "" {
-		folders = append([]string{folder}, folders...)
-	}
-	for _, site := range l.opts.SitePackages {
-		folders = append(folders, filepath.Join(site, "torch", "lib"), filepath.Join(site, "_rocm_sdk_core", "lib"))
-	}
-	for _, folder := range append(folders, "", "/opt/rocm/lib") {
-		if folder == "" {
-			paths = append(paths, name+".4", name)
-			continue
+	search := rocmpath.Search{Env: environ.Get, SitePackages: l.opts.SitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}
+	for _, place := range search.Places(rocmpath.ROCtracer) {
+		for _, name := range rocmpath.ROCtracer.Names {
+			paths = append(paths, filepath.Join(place.Folder, name))
 		}
-		paths = append(paths, filepath.Join(folder, name+".4"), filepath.Join(folder, name))
 	}
-	return paths
+	return append(paths, rocmpath.ROCtracer.Names...)
 }
 
 func (l *legacy) load() error {

@@ -12,7 +12,8 @@ static int is_wanted(struct dl_phdr_info *info, size_t size, void *argument) {
   struct search *s = argument;
   const char *name = strrchr(info->dlpi_name, '/');
   name = name ? name + 1 : info->dlpi_name;
-  if (strncmp(name, s->name, strlen(s->name))) return 0;
+  size_t length = strlen(s->name);
+  if (strncmp(name, s->name, length) || (name[length] && name[length] != '.')) return 0;
   s->path = info->dlpi_name;
   return 1;
 }

@@ -14,7 +14,6 @@ static int first = -1;      // of the nodes with a GPU
 
 void nodes_use_root(const char *folder) { snprintf(root, sizeof root, "%s", folder); }
 
-
 // A GPU's place on PCI, as the driver writes it: bus, device and function.
 struct place { unsigned long domain, location; int gpu, taken; };
 

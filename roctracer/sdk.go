@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/internal/rocmpath"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -59,9 +60,6 @@ func (s *sdk) attach(bool) error {
 	return nil
 }
 
-// libraryNames are the file names of the library, newest first.
-var libraryNames = []string{"librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0", "librocprofiler-sdk.so"}
-
 // SDKFound reports whether the process has librocprofiler-sdk, or a search finds it.
 func SDKFound(sitePackages []string) bool {
 	return C.sdk_loaded() != 0 || sdkFile(sitePackages) != ""
@@ -69,14 +67,10 @@ func SDKFound(sitePackages []string) bool {
 
 // sdkFile is the library in the folders of settings, of Python's packages and of ROCm, "" for none.
 func sdkFile(sitePackages []string) string {
-	folders := append([]string{settings.TritonROCSDK.Get(environ.Get)}, filepath.SplitList(environ.Get("LD_LIBRARY_PATH"))...)
-	for _, site := range sitePackages {
-		folders = append(folders, filepath.Join(site, "torch", "lib"), filepath.Join(site, "_rocm_sdk_core", "lib"))
-	}
-	for _, folder := range append(folders, "/opt/rocm/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64") {
-		for _, name := range libraryNames {
-			path := filepath.Join(folder, name)
-			if _, err := os.Stat(path); folder != "" && err == nil {
+	for _, place := range (rocmpath.Search{Env: environ.Get, SitePackages: sitePackages}).Places(rocmpath.SDK) {
+		for _, name := range rocmpath.SDK.Names {
+			path := filepath.Join(place.Folder, name)
+			if _, err := os.Stat(path); err == nil {
 				return path
 			}
 		}

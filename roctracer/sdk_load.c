@@ -4,9 +4,7 @@
 #include "sdk.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
-#include <string.h>
 
 struct sdk_table sdk;
 static char path[4096];
@@ -18,28 +16,16 @@ uint32_t sdk_version(void) { return version; }
 static const char *const names[] = {"librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0", "librocprofiler-sdk.so"};
 enum { NAMES = sizeof names / sizeof *names };
 
-// Two copies in one process disturb each other up to deadlock, so a loaded one is taken whatever its path.
-static int is_sdk(struct dl_phdr_info *info, size_t size, void *out) {
-  (void)size;
-  const char *name = strrchr(info->dlpi_name, '/');
-  name = name ? name + 1 : info->dlpi_name;
-  size_t length = strlen(names[NAMES - 1]);
-  if (strncmp(name, names[NAMES - 1], length) || (name[length] && name[length] != '.')) return 0;
-  *(void **)out = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  return *(void **)out != NULL;
-}
+int sdk_loaded(void) { return *loaded_library("librocprofiler-sdk.so") != 0; }
 
-int sdk_loaded(void) {
-  void *library = NULL;
-  return dl_iterate_phdr(is_sdk, &library);
-}
-
-// RTLD_GLOBAL: librocprofiler-register, through which HIP hands out its tables, looks for the library by the name without a version,
-// which an installation may lack, and among the global symbols.
+// Two copies in one process disturb each other up to deadlock, so a loaded one is taken whatever its path. RTLD_GLOBAL:
+// librocprofiler-register, through which HIP hands out its tables, looks for the library by the name without a version, which an
+// installation may lack, and among the global symbols.
 static void *open_library(const char *wanted) {
-  void *library = NULL;
-  if (dl_iterate_phdr(is_sdk, &library)) return library;
+  const char *loaded = loaded_library("librocprofiler-sdk.so");
+  if (*loaded) return dlopen(loaded, RTLD_LAZY | RTLD_NOLOAD);
   if (wanted) return dlopen(wanted, RTLD_NOW | RTLD_GLOBAL);
+  void *library = NULL;
   for (size_t i = 0; i < NAMES && !library; i++) library = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
   return library;
 }

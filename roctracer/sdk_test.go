@@ -29,3 +29,17 @@ func runC(t *testing.T, source string) {
 		t.Errorf("%v\n%.4000s", err, out)
 	}
 }
+
+func TestSDKFound(t *testing.T) {
+	t.Setenv("LD_LIBRARY_PATH", "")
+	t.Setenv("TRITON_ROCPROFILER_SDK_LIB_PATH", "")
+	if SDKFound(nil) {
+		t.Skip("needs a machine without librocprofiler-sdk")
+	}
+	site := t.TempDir()
+	os.MkdirAll(site+"/torch/lib", 0o755)
+	os.WriteFile(site+"/torch/lib/librocprofiler-sdk.so.0", nil, 0o644)
+	if !SDKFound([]string{t.TempDir(), site}) {
+		t.Error("the library in torch's wheel is not found")
+	}
+}

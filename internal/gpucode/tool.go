@@ -49,6 +49,20 @@ const (
 	longestOutput = 128 << 20
 )
 
+// Code is what parse finds of a function in the output of a disassembler.
+func (d Disassembler) Code(tool, file string, f *Function, parse func(listing []byte, function string, size uint64) *Code, options ...string) (*Code, error) {
+	out, err := d.Output(tool, file, f.Index, options...)
+	if err != nil {
+		return nil, err
+	}
+	code := parse(out, f.Name, f.Size)
+	if len(code.Text) == 0 {
+		return nil, fmt.Errorf("%s printed no instructions of function %s", tool, f.Name)
+	}
+	code.Tool = tool
+	return code, nil
+}
+
 // Output runs a disassembler on a file, whose path is its last argument, for the function at an index of the symbol table.
 func (d Disassembler) Output(tool, file string, index int, options ...string) ([]byte, error) {
 	if d.Run != nil {

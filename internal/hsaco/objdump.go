@@ -31,14 +31,9 @@ func disassemble(d gpucode.Disassembler, file string, f *gpucode.Function) (*gpu
 		if strings.Contains(f.Name, ",") {
 			option = "-d" // everything, since a comma ends the name; Triton 3.6 has it in names
 		}
-		var out []byte
-		if out, err = d.Output(tool, file, f.Index, option, realTrue16); err == nil {
-			code := parse(out, f.Name, f.Size)
-			if len(code.Text) > 0 {
-				code.Tool = tool
-				return code, nil
-			}
-			err = fmt.Errorf("%s printed no instructions of function %s", tool, f.Name)
+		var code *gpucode.Code
+		if code, err = d.Code(tool, file, f, parse, option, realTrue16); err == nil {
+			return code, nil
 		}
 	}
 	return &gpucode.Code{}, err

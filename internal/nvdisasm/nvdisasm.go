@@ -5,7 +5,6 @@ package nvdisasm
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -21,14 +20,9 @@ import (
 func Code(d gpucode.Disassembler, file string, f *gpucode.Function) (*gpucode.Code, error) {
 	tool, err := find(d)
 	if err == nil {
-		var out []byte
-		if out, err = d.Output(tool, file, f.Index, "-c", "-fun", strconv.Itoa(f.Index)); err == nil {
-			code := parse(out, f.Name, f.Size)
-			if len(code.Text) > 0 {
-				code.Tool = tool
-				return code, nil
-			}
-			err = fmt.Errorf("%s printed no instructions of function %s", tool, f.Name)
+		var code *gpucode.Code
+		if code, err = d.Code(tool, file, f, parse, "-c", "-fun", strconv.Itoa(f.Index)); err == nil {
+			return code, nil
 		}
 	}
 	return operations(f), err

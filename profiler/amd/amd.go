@@ -21,7 +21,7 @@ func register(number int, open func(roctracer.Options) *roctracer.Collector) {
 	})
 	if number == 0 { // without a name, a machine that has roctracer only gets that
 		driver := b.Detect
-		b.Detect = func() bool { return driver() && roctracer.SDKFound(nil) }
+		b.Detect = func(o profiler.SourceOptions) bool { return driver(o) && roctracer.SDKFound(o.SitePackages) }
 	}
 	profiler.Register(b)
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from . import _library
@@ -202,18 +203,34 @@ def select_profiler(triton_backend: str) -> str:
 
 
 def _select_backend() -> str:
-    # torch names its backend without using the GPU. Triton's driver is asked only if the program has made it active: choosing
-    # one may initialise the GPU.
-    torch_version = getattr(sys.modules.get("torch"), "version", None)
-    if torch_version is not None:
-        kind = "hip" if getattr(torch_version, "hip", None) else "cuda"
-    else:
-        kind = _active_triton_backend() or "cuda"
+    kind = _active_triton_backend()
+    if kind not in _PROFILERS and "torch" in sys.modules:
+        kind = _torch_backend()
+    kind = kind or _machine_backend()
     return _ANY_OF.get(kind) or select_profiler(kind)
 
 
+def _torch_backend() -> str | None:
+    """The backend that torch is built for, which it names without using the GPU; None for the CPU alone."""
+    version = getattr(sys.modules["torch"], "version", None)
+    return next((kind for kind in ("hip", "cuda") if getattr(version, kind, None)), None)
+
+
+def _machine_backend() -> str:
+    """The backend of the one driver whose library the process has loaded, or which the machine has; "cuda" if both or none."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            text = maps.read()
+    except OSError:
+        text = ""
+    loaded = [kind for kind, library in (("hip", "/libamdhip64.so"), ("cuda", "/libcuda.so")) if library in text]
+    if len(loaded) == 1:
+        return loaded[0]
+    return "hip" if os.path.exists("/dev/kfd") and not os.path.exists("/dev/nvidiactl") else "cuda"
+
+
 def _active_triton_backend() -> str | None:
-    """The backend of Triton's driver, None if there is none yet."""
+    """The backend of Triton's driver, None if the program has not made one active: choosing one may initialise the GPU."""
     config = getattr(sys.modules.get("triton.runtime.driver"), "driver", None)
     active = getattr(config, "_active", None)  # Triton 3.4 and later; the property would make one
     try:
@@ -231,7 +248,6 @@ def _check_devices(backend: str) -> None:
     """Refuses variables that number AMD's devices anew, as Triton's profiler does."""
     if not of_amd(backend):
         return
-    import os
     for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"):
         if name in os.environ:
             raise ValueError(f"Proton does not work when the environment variable {name} is set on AMD GPUs. Please unset it and "
@@ -243,7 +259,6 @@ def disabled() -> bool:
     proton_knobs = getattr(sys.modules.get("triton.knobs"), "proton", None)
     if proton_knobs is not None:
         return bool(proton_knobs.disable)
-    import os
     return os.environ.get("TRITON_PROTON_DISABLE", "").lower() in ("1", "true", "on", "yes", "y")
 
 

@@ -50,16 +50,9 @@ def launch(handle, on=None):
 
 
 def launch_triton(handle, name, metadata=None, on=None, grid=1):
-    """Launches a kernel the way Triton does: metadata, enter hook, launch, exit hook."""
-    from triton import knobs
-    from triton.compiler import LazyDict
-    lazy = LazyDict({"name": name, "function": handle, "stream": on or 0})
-    if metadata:
-        lazy.add(metadata, ())
-    knobs.runtime.launch_enter_hook(lazy)
-    if grid:
-        launch(handle, on)
-    knobs.runtime.launch_exit_hook(lazy)
+    """Launches a kernel the way Triton does; an empty grid launches nothing."""
+    from triton_launch import launch_with_hooks
+    launch_with_hooks(launch if grid else lambda *_: None, handle, name, metadata, on)
 
 
 class Graph:

@@ -43,15 +43,9 @@ def stream():
 
 
 def launch_triton(handle, name, metadata=None, on=None):
-    """Launches a kernel the way Triton does: metadata, enter hook, launch, exit hook."""
-    from triton import knobs
-    from triton.compiler import LazyDict
-    lazy = LazyDict({"name": name, "function": handle, "stream": on or 0})
-    if metadata:
-        lazy.add(metadata, ())
-    knobs.runtime.launch_enter_hook(lazy)
-    launch(handle, on)
-    knobs.runtime.launch_exit_hook(lazy)
+    """Launches a kernel the way Triton does."""
+    from triton_launch import launch_with_hooks
+    launch_with_hooks(launch, handle, name, metadata, on)
 
 
 class Graph:

@@ -223,3 +223,51 @@ def test_the_preloaded_library_needs_no_libc(tmp_path):
         pytest.skip("needs readelf")
     text = subprocess.run(["readelf", "-d", "-V", LIBRARY.parent / "libproton-preload.so"], capture_output=True, text=True, check=True).stdout
     assert "(NEEDED)" not in text and "GLIBC" not in text and "BIND_NOW" not in text, text
+
+
+SELECT = """
+import os, sys, types, goproton
+from goproton.profile import _select_backend
+def module(name, **members):
+    sys.modules[name] = types.SimpleNamespace(**members)
+    return sys.modules[name]
+def torch(**versions):
+    module("torch", version=types.SimpleNamespace(**versions))
+def triton(backend):
+    target = types.SimpleNamespace(backend=backend)
+    module("triton.runtime.driver", driver=types.SimpleNamespace(_active=types.SimpleNamespace(get_current_target=lambda: target)))
+has = set()
+os.path.exists = lambda path: path in has
+assert _select_backend() == "cupti"               # nothing is known
+has |= {"/dev/kfd"}
+assert _select_backend() == "hip"                 # AMD's driver is there, and no other
+has |= {"/dev/nvidiactl"}
+assert _select_backend() == "cupti"
+torch(hip=None, cuda=None)
+assert _select_backend() == "cupti"               # torch for the CPU
+import fake_hip
+fake_hip.load()
+assert _select_backend() == "hip"                 # the program has HIP
+torch(hip=None, cuda="13.0")
+assert _select_backend() == "cupti"
+torch(hip="7.0", cuda=None)
+assert _select_backend() == "hip"
+triton("cuda")
+assert _select_backend() == "cupti"               # Triton's driver comes first
+torch(hip=None, cuda="13.0")
+triton("hip")
+assert _select_backend() == "hip"
+triton("cpu")
+assert _select_backend() == "cupti"               # torch's, where Triton's is of neither
+del sys.modules["torch"]
+try:
+    _select_backend()
+except ValueError as e:
+    assert "cpu" in str(e)
+else:
+    raise AssertionError("a Triton backend without a profiler")
+"""
+
+
+def test_which_backend_is_selected(library, tmp_path):
+    run(SELECT, library, tmp_path)

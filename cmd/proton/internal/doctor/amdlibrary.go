@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/rocmpath"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -21,13 +22,12 @@ type Provider struct {
 // providers are the backends with the names of their libraries, in the order in which they are tried.
 var providers = []struct {
 	backend   string
-	setting   *settings.Setting
-	names     []string
+	library   rocmpath.Library
 	otherwise string // what is the matter without it, where the other backend is there
 }{
-	{"rocprofiler", settings.TritonROCSDK, []string{"librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0", "librocprofiler-sdk.so"},
+	{"rocprofiler", rocmpath.SDK,
 		"there is no librocprofiler-sdk (ROCm 6.2 or newer has it): roctracer times kernels, and does not sample instructions"},
-	{"roctracer", settings.TritonROCtracer, []string{"libroctracer64.so.4", "libroctracer64.so"}, "there is no libroctracer64; rocprofiler does not need it"},
+	{"roctracer", rocmpath.ROCtracer, "there is no libroctracer64; rocprofiler does not need it"},
 }
 
 // examineProviders looks for both libraries where the runtime does. The runtime prefers one that the program has loaded by then.
@@ -37,9 +37,13 @@ func (r *Report) examineProviders(m Machine) {
 	}
 	found := map[string]bool{}
 	for _, p := range providers {
-		for _, place := range r.folders(m, p.setting) {
-			if l, there := m.provider(place.folder, p.names); there {
-				l.Backend, l.Origin, l.Chosen = p.backend, place.origin, !found[p.backend]
+		places := (rocmpath.Search{Env: m.Env, SitePackages: r.Python.SitePackages}).Places(p.library)
+		for _, folder := range m.glob("/opt/rocm-*/lib") {
+			places = append(places, rocmpath.Place{Origin: "system", Folder: folder})
+		}
+		for _, place := range places {
+			if l, there := m.provider(place.Folder, p.library.Names); there {
+				l.Backend, l.Origin, l.Chosen = p.backend, place.Origin, !found[p.backend]
 				if !slices.ContainsFunc(r.rocm().Libraries, func(o Provider) bool { return o.Path == l.Path }) {
 					r.ROCm.Libraries = append(r.ROCm.Libraries, l)
 				}
@@ -61,27 +65,6 @@ func (r *Report) examineProviders(m Machine) {
 		l := r.ROCm.Libraries[i]
 		r.found(p.backend, OK, fmt.Sprintf("%s (%s, version %s)", l.Path, l.Origin, orUnknown(l.Version)), "")
 	}
-}
-
-type place struct{ origin, folder string }
-
-// folders are where a library may be, in the order of the search.
-func (r *Report) folders(m Machine, setting *settings.Setting) (places []place) {
-	add := func(origin string, folders ...string) {
-		for _, folder := range folders {
-			if folder != "" {
-				places = append(places, place{origin, folder})
-			}
-		}
-	}
-	add(setting.Name, setting.Get(m.Env))
-	add("LD_LIBRARY_PATH", filepath.SplitList(m.Env("LD_LIBRARY_PATH"))...)
-	for _, site := range r.Python.SitePackages {
-		add("Python package", filepath.Join(site, "torch", "lib"), filepath.Join(site, "_rocm_sdk_core", "lib"))
-	}
-	add("system", "/opt/rocm/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64")
-	add("system", m.glob("/opt/rocm-*/lib")...)
-	return places
 }
 
 // provider finds a library in a folder by one of its names.

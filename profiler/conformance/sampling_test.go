@@ -85,6 +85,30 @@ continuous, period 131072, 5 samples
 			launchOf(gpu, f)
 		})
 	}, want: "\ntrain > inlined: count 2\ntrain > inlined: selected 4\ncontinuous, period 131072, 4 samples\n"},
+	{name: "two GPUs, of which one is sampled", orders: "sampling stochastic; unsampled 1; samples inlined 0x1600:0:2", devices: "2", options: sampled, program: func(s *stage, gpu FakeHIP) {
+		s.m.Start(s.options)
+		f := loaded(s, gpu, "inlined.gfx942.hsaco", "inlined")
+		scope("train", func() {
+			launchOf(gpu, f)
+			gpu.Call("hipSetDevice", 1)
+			launchOf(gpu, f)
+		})
+	}, problem: "only 1 of 2 GPUs are sampled: the others do not offer it, or another process samples them",
+		want: "\ntrain > inlined: count 2\ntrain > inlined: selected 2\ncontinuous, period 131072, 2 samples\n"},
+	{name: "another interval in a second session", orders: "sampling stochastic; samples inlined 0x1600:0:2", options: mode("interval=300000"), program: func(s *stage, gpu FakeHIP) {
+		inlinedOnce(s, gpu)
+		s.m.Finalize(nil, "")
+		s.options.Mode = "pcsampling:interval=70000"
+		inlinedOnce(s, gpu)
+	}, problem: "method and interval are those of the first session of this process, because rocprofiler-sdk takes them once",
+		want: "\ntrain > inlined: count 1\ntrain > inlined: selected 2\ncontinuous, period 262144, 2 samples\n"},
+	{name: "samples with more members than known", orders: "sampling host_trap stochastic; long" + someSamples, options: sampled, program: inlinedOnce, want: `
+train > inlined: count 1
+train > inlined: selected 2, amd_waitcnt 5, not_selected 1, amd_other_wait 1
+continuous, period 131072, 9 samples
+`},
+	{name: "samples of an unknown kind, and of an unknown size", orders: "sampling stochastic; samples inlined 0x1600:0:2 0x1600:strange:3 0x1600:short:4", options: sampled, program: inlinedOnce,
+		problem: "7 samples have no place", want: "\ntrain > inlined: count 1\ntrain > inlined: selected 2\ncontinuous, period 131072, 2 samples\n"},
 	{name: "samples of a kernel without a record", orders: "sampling stochastic; lost inlined; samples inlined 0x1600:0:2", options: sampled, lost: 1, program: inlinedOnce,
 		problem: "2 samples name a launch that has no record", want: "<unattributed> > inlined: selected 2\ncontinuous, period 131072, 2 samples\n"},
 	{name: "samples that cease to come", orders: "sampling stochastic; lasting 2000", options: sampled, program: inlinedOnce,

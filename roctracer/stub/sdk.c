@@ -12,7 +12,7 @@
 //   late NAME...       their symbols are registered after their first record was delivered
 //   nameless NAME...   their symbols are never registered
 //   short NAME...      their records end before the kernel's number
-//   long               records of dispatches have more members than known
+//   long               records of dispatches, and samples, have more members than known
 //   strange            every buffer ends with a record of an unknown kind
 //   indirect           packets for the GPU are written by another thread
 //   blit               copies are made by kernels
@@ -20,6 +20,7 @@
 //   busy N             the first N flushes find the buffer busy
 //   unheard            requests for external ids are not implemented
 //   sampling METHOD... the GPUs offer these: host_trap, stochastic
+//   unsampled GPU...   these GPUs, from 0, offer no way to sample
 //   samples KERNEL ADDRESS:REASON:COUNT... KERNEL ...  each dispatch of these kernels has these samples: sdk_sampling.c
 //   eager              samples are delivered before their kernel has ended
 #define _GNU_SOURCE

@@ -1,5 +1,6 @@
 // Sampling of instructions, a part of sdk.c. REASON of an order "samples" is 0 for an instruction that was issued, up to 15 the reason why one was not,
-// "error" for a sample without a place, and "code" for one in code whose loading was not reported. ADDRESS is the one in the ELF file.
+// "error" for a sample without a place, "code" for one in code whose loading was not reported, "strange" for a record of an unknown kind, and
+// "short" for one that ends too early. ADDRESS is the one in the ELF file.
 
 #ifdef STUB_LAYOUT_A
 static void sample(const struct kernel *k, uint64_t dispatch, uint64_t agent) { (void)k, (void)dispatch, (void)agent; }
@@ -45,8 +46,10 @@ API rocprofiler_query_pc_sampling_agent_configurations(uint64_t agent, int (*cb)
   if (!allowed()) return code(UNIMPLEMENTED);
   if (replaying()) return recorded_ways(agent, cb, data);
   if (agent <= 7000 || agent > 7000 + stub_number("PROTON_STUB_DEVICES", 1)) return code(ARGUMENT);
+  char gpu[8];
+  snprintf(gpu, sizeof gpu, "%d", (int)(agent - 7001));
   for (int i = 0; i < 2; i++)
-    if (offered(names[i])) ways[n++] = *offered(names[i]);
+    if (offered(names[i]) && !stub_named(stub_order("unsampled"), gpu)) ways[n++] = *offered(names[i]);
   return cb(ways, n, data);
 }
 
@@ -73,12 +76,15 @@ API rocprofiler_configure_pc_sampling_service(uint64_t context, uint64_t agent, 
 
 // One sample of an order "samples".
 static void take_sample(int at, const struct kernel *k, uint64_t dispatch, uint64_t address, const char *reason) {
-  uint8_t r[104] = {0};
+  uint8_t r[112] = {0};
   struct header header = {2, sampled[at].method == 1 ? 3 : 2, NULL};
   size_t size = header.kind == 3 ? 104 : 88;
   int stochastic = header.kind == 3, shift = stochastic ? 8 : 0;
   unsigned long number = strtoul(reason, NULL, 10);
   if (!strncmp(reason, "error", 5)) header.kind = 1, size = 8;
+  if (!strncmp(reason, "strange", 7)) header.kind = 9;
+  if (!strncmp(reason, "short", 5)) size -= 8;
+  if (stub_order("long")) size += 8;
   put64(r, 0, size), put64(r, 16 + shift, k->module), put64(r, 24 + shift, address - LOAD_SHIFT);
   if (!strncmp(reason, "code", 4)) put64(r, 16 + shift, 0);
   if (stochastic) {
@@ -117,7 +123,7 @@ static int sampled_at(uint64_t agent) {
 }
 
 static void say_samples(uint64_t agent, const struct capture_sample *s, uint64_t times) {
-  uint8_t r[104] = {0};
+  uint8_t r[112] = {0};
   int at = sampled_at(agent), shift = s->kind == 3 ? 8 : 0;
   if (at < 0) return;
   put64(r, 0, s->size), put64(r, 16 + shift, s->code), put64(r, 24 + shift, s->offset);

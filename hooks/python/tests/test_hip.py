@@ -271,3 +271,51 @@ else:
 
 def test_which_backend_is_selected(library, tmp_path):
     run(SELECT, library, tmp_path)
+
+
+SAMPLED = """
+import sys
+sys.path.append({tests!r})
+import fake_hip, goproton as proton
+fake_hip.load()
+SESSION
+with proton.scope("train"):
+    fake_hip.launch(fake_hip.function("inlined", open({image!r}, "rb").read()))
+proton.finalize()
+"""
+STOCHASTIC = "sampling stochastic; samples inlined 0x1600:0:2 0x1608:3:5"
+
+
+def sampled_script(tmp_path, session=""):
+    image = TESTS.parents[2] / "internal/hsaco/testdata/inlined.gfx942.hsaco"
+    script = tmp_path / "script.py"
+    script.write_text(SAMPLED.format(tests=str(TESTS), image=str(image)).replace("SESSION", session))
+    return script
+
+
+def sampled_lines(profile):
+    out = subprocess.run([LIBRARY.parent / "proton", "viewer", "--source", "--json", profile], capture_output=True, text=True, timeout=PATIENCE)
+    assert out.returncode == 0, out.stderr
+    return out.stdout
+
+
+def test_proton_run_samples(proton_run, backend, tmp_path):
+    done = proton_run("-m", "pcsampling", "script.py", PYTHON=sys.executable, FAKE_HIP=str(HIP), PROTON_STUB_SCRIPT=STOCHASTIC,
+                      PYTHONPATH=str(sampled_script(tmp_path).parent))
+    if backend == "roctracer":
+        assert done.returncode == 2 and 'backend "roctracer" has no mode "pcsampling"' in done.stderr, done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    text = sampled_lines(tmp_path / "out.hatchet")
+    assert '"samples": 7' in text and '"amd_waitcnt": 5' in text, text
+
+
+@pytest.mark.parametrize("mode", ['"pcsampling"', "proton.mode.PCSampling(interval=300000)"])
+def test_a_session_in_python_samples(mode, library, backend, tmp_path, monkeypatch):
+    if backend == "roctracer":
+        pytest.skip("roctracer cannot sample")
+    monkeypatch.setenv("PROTON_STUB_SCRIPT", STOCHASTIC)
+    script = sampled_script(tmp_path, f'import goproton.mode\nproton.start("p", backend="rocprofiler", mode={mode})')
+    run(script.read_text(), library, tmp_path)
+    text = sampled_lines(tmp_path / "p.hatchet")
+    assert '"samples": 7' in text and '"amd_waitcnt": 5' in text, text

@@ -64,6 +64,7 @@ the whole, run.hatchet, or all its parts. To combine several runs, use proton me
 	choices(cmd, "to", formatChoices()...)
 	choices(cmd, "from", formatChoices()...)
 	flags.StringVar(&f.metric, "metric", "", "write the metric `NAME` if the format holds only one")
+	metricChoices(cmd, "metric")
 	flags.BoolVar(&f.strict, "strict", false, "fail instead of leaving anything out")
 	registerForce(cmd, &f.force)
 	flags.BoolVarP(&f.list, "list", "l", false, "list the formats and what each holds")

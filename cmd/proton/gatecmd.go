@@ -106,6 +106,8 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	flags.Lookup("markdown").NoOptDefVal = "-"
 	flags.StringVar(&f.color, "color", "auto", colorUsage)
 	registerWidth(flags, &f.width, widthUsage)
+	choices(cmd, "on-new", "report", "fail")
+	choices(cmd, "on-vanished", "report", "fail")
 	choices(cmd, "color", term.ColorWords...)
 }
 

@@ -35,10 +35,8 @@ func TestPages(t *testing.T) {
 // addPages adds the page of a command and those of its subcommands.
 func addPages(pages map[string]string, cmd *cobra.Command) {
 	pages[pageName(cmd)] = page(cmd)
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "help" {
-			addPages(pages, sub)
-		}
+	for _, sub := range listed(cmd) {
+		addPages(pages, sub)
 	}
 }
 
@@ -62,10 +60,8 @@ func page(cmd *cobra.Command) string {
 		fmt.Fprintf(&b, "\n## Flags\n\n```\n%s\n```\n", usages)
 	}
 	var list []string
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "help" {
-			list = append(list, fmt.Sprintf("- [%s](%s): %s", sub.CommandPath(), pageName(sub), sub.Short))
-		}
+	for _, sub := range listed(cmd) {
+		list = append(list, fmt.Sprintf("- [%s](%s): %s", sub.CommandPath(), pageName(sub), sub.Short))
 	}
 	if len(list) > 0 {
 		fmt.Fprintf(&b, "\n## Commands\n\n%s\n", strings.Join(list, "\n"))

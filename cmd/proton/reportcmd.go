@@ -82,6 +82,7 @@ standard output.`,
 	flags.StringArrayVar(&f.traces, "trace", nil, "add launches by arguments, and the lines that source lines were compiled to, from the `TRACE` of the same run, a folder or a file; for two profiles give it twice, A's first")
 	flags.BoolVar(&f.force, "force", false, "replace a file that is not a report")
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
+	choices(cmd, "svg", pictures()...)
 	return cmd
 }
 

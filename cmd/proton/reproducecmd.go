@@ -121,6 +121,7 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.stamp, "stamp", "time", "append `TEXT` to the files' names, the time if it is \"time\"; empty for none")
 	flags.BoolVar(&f.options.Force, "force", false, "replace the script if it exists")
 	flags.BoolVar(&f.json, "json", false, "print a JSON object; with --slowest 2 or more it has the list launches")
+	choices(cmd, "kernel-import", "default", "copy", "override-ttir")
 }
 
 func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {

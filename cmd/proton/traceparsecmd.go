@@ -77,6 +77,7 @@ written, because of --strict or because no kernel matches --kernel-allowlist for
 	flags.StringVar(&f.torchTrace, "torch-trace-dir", "", "also read torch's own traces (TORCH_TRACE) in `DIR` for the origin of kernels that do not name it; those next to SRC are always read")
 	flags.BoolVar(&f.noSplit, "no-split", false, "do not write one file per compilation of torch.compile")
 	flags.BoolVar(&f.strict, "strict", false, "fail if anything was damaged")
+	choices(cmd, "compat", "tritonparse")
 	return cmd
 }
 

@@ -1,0 +1,224 @@
+"""The wheel: what is in it, and what it does in an environment of its own outside this checkout.
+
+GOPROTON_WHEELS names a folder of wheels, which tools/check.sh builds for other machines and for every Python; without it there is one
+of the parts in build/, for this machine and this Python.
+"""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from email import message_from_string
+from pathlib import Path
+
+import pytest
+from conftest import LIBRARY, ORACLES, PATIENCE, REPOSITORY, TESTS, other_python
+from trees import at, load
+
+GIVEN = os.environ.get("GOPROTON_WHEELS")
+CAPTURE = REPOSITORY / "testdata" / "captures" / "vecadd.capture.gz"
+SMALLEST_GLIBC = (2, 28)
+# The libraries that manylinux lets a wheel need, as far as ours does.
+SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+
+pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="needs build/: run make build")
+
+
+def given(machine):
+    """The wheel that was built for a machine."""
+    if not GIVEN:
+        pytest.skip("GOPROTON_WHEELS is not set: make check builds wheels for other machines")
+    wheels = list(Path(GIVEN).glob(f"*manylinux_2_28_{machine}.whl"))
+    assert len(wheels) == 1, wheels
+    return wheels[0]
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel for this machine."""
+    if GIVEN:
+        return given(platform.machine())
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run([REPOSITORY / "tools/packages/parts.sh", "here", folder / "parts"], check=True)
+    packer = REPOSITORY / "tools/packages/wheel.py"
+    done = subprocess.run([sys.executable, packer, folder / "parts", f"py3-none-linux_{platform.machine()}", folder], check=True, stdout=subprocess.PIPE, text=True)
+    return Path(done.stdout.strip())
+
+
+class Environment:
+    """A virtual environment with nothing but the wheel, in an empty folder, without variables of ours."""
+
+    def __init__(self, folder, python):
+        self.folder, self.work = folder / "environment", folder / "work"
+        self.work.mkdir()
+        self.own = python == sys.executable
+        self.python = self.folder / "bin" / "python"
+        subprocess.run([python, "-m", "venv", *["--without-pip"] * self.own, self.folder], check=True, timeout=PATIENCE)
+
+    def run(self, *command, check=True, **variables):
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PROTON_", "PYTHON", "TRITON_", "CUDA", "LD_", "VIRTUAL_ENV"))}
+        path = f"{self.folder}/bin:/usr/bin:/bin"
+        done = subprocess.run(list(map(str, command)), env={**inherited, "PATH": path, **variables}, cwd=self.work, capture_output=True, text=True, timeout=PATIENCE)
+        assert not check or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def pip(self, *arguments):
+        # An environment of this Python has no pip of its own: making one takes seconds.
+        pip = [sys.executable, "-m", "pip", "--python", self.python] if self.own else [self.python, "-m", "pip"]
+        return self.run(*pip, "--disable-pip-version-check", "--no-input", *arguments)
+
+    def files(self):
+        return {str(path.relative_to(self.folder)) for path in self.folder.rglob("*")}
+
+
+@pytest.fixture
+def environment(tmp_path):
+    return lambda python=sys.executable: Environment(tmp_path, python)
+
+
+def test_installed(environment, wheel):
+    used(environment(), wheel, triton=ORACLES / "triton-3.6.0")
+
+
+@pytest.mark.skipif(not GIVEN, reason="GOPROTON_WHEELS is not set: make check installs the wheel in every Python")
+@pytest.mark.parametrize("version", ["3.9", "3.10", "3.12", "3.13", "3.14"])
+def test_installed_in_other_pythons(environment, wheel, version):
+    used(environment(other_python(version)), wheel)
+
+
+PROGRAM = """
+import triton.profiler as proton
+import fake_gpu as gpu
+assert proton.__name__ == "goproton", proton
+gpu.init()
+with proton.scope("step", metrics={"items": 3}):
+    gpu.launch(gpu.function("kernel"))
+gpu.synchronize()
+"""
+OWN = """
+import goproton as proton
+proton.start("own")
+with proton.scope("step", metrics={"items": 3}):
+    pass
+proton.finalize()
+"""
+
+
+def used(env, wheel, triton=None):
+    """Installs the wheel, uses each part of it, and removes it."""
+    before = env.files()
+    env.pip("install", "--no-index", "--no-compile", wheel)
+    env.pip("check")
+    number = wheel.name.split("-")[1]
+    assert env.run(env.python, "-c", "import goproton; print(goproton.__version__)").stdout == number + "\n"
+    for command in ("proton", "goproton"):
+        assert re.fullmatch(rf"proton version {re.escape(number)}(\+\S+)?\n", env.run(command, "--version").stdout)
+
+    said = env.run("proton", "run", "--backend", "replay", "--name", "replayed", CAPTURE).stderr
+    assert "wrote replayed.hatchet" in said
+    tree = env.run("proton", "viewer", "-m", "time,count", "replayed.hatchet").stdout
+    assert "ROOT" in tree and "add_kernel" in tree, tree
+    assert env.run("proton-viewer", "-m", "time/ns", "replayed.hatchet").stdout == env.run("goproton", "viewer", "--compat", "-m", "time/ns", "replayed.hatchet").stdout
+
+    # Triton's wheel is for one Python. Others have a package of its name, which the profiler does not look into.
+    if triton is None or not triton.exists():
+        triton = env.work / "packages"
+        (triton / "triton").mkdir(parents=True)
+        (triton / "triton" / "__init__.py").write_text("")
+    # The fake driver is that of replays, and a part of the wheel.
+    stub = next(env.folder.glob("lib/python3*/site-packages/goproton/stub"))
+    shutil.copy(TESTS / "fake_gpu.py", env.work)
+    fake = {"PYTHONPATH": str(triton), "LD_LIBRARY_PATH": str(stub), "PROTON_CUPTI_PATH": str(stub / "libcupti.so")}
+    (env.work / "train.py").write_text(PROGRAM)
+    env.run("proton", "run", "train.py", **fake)
+    env.run("proton", "-n", "short", "-k", "triton", "train.py", **fake)  # as Triton's command is called
+    for name in ("train", "short"):
+        step = at(load(env.work / f"{name}.hatchet"), "step")
+        assert step["metrics"] == {"items": 3} and at(step, "kernel")["metrics"]["count"] == 1
+    (env.work / "own.py").write_text(OWN)
+    env.run(env.python, "own.py")
+    assert at(load(env.work / "own.hatchet"), "step")["metrics"] == {"items": 3}
+
+    findings = {f["name"]: f for f in json.loads(env.run("proton", "doctor", "--json", check=False).stdout)["findings"]}
+    assert findings["runtime"]["state"] == "ok" and str(env.folder) in findings["runtime"]["text"], findings
+    if shutil.which("man"):
+        assert "profile GPU programs" in env.run("man", "-M", env.folder / "share" / "man", "proton").stdout
+
+    env.pip("uninstall", "--yes", "goproton")
+    assert env.files() - before == set() and before - env.files() == set()
+
+
+# ---- what is in it ----
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64", "here"])
+def test_contents(machine, request):
+    path = request.getfixturevalue("wheel") if machine == "here" else given(machine)
+    assert path.stat().st_size <= 15e6, f"{path.name} has {path.stat().st_size / 1e6:.1f} MB"
+    with zipfile.ZipFile(path) as packed:
+        names = packed.namelist()
+        assert len(names) == len(set(names)) and names[-1].endswith(".dist-info/RECORD")
+        check_record(packed)
+        check_metadata(packed, path)
+        for name in names:
+            executable = bool(packed.getinfo(name).external_attr >> 16 & 0o111)
+            content = packed.read(name)
+            assert str(REPOSITORY).encode() not in content or machine == "here", f"{name} has the path of this checkout"
+            assert executable == ("/scripts/" in name or name.startswith(("goproton/libproton-", "goproton/proton-", "goproton/stub/"))), f"{name}: executable is {executable}"
+            assert not name.endswith((".pyc", ".o", ".h"))
+
+
+def check_record(packed):
+    name = packed.namelist()[-1]
+    rows = {row[0]: row[1:] for row in csv.reader(io.StringIO(packed.read(name).decode()))}
+    assert rows.pop(name) == ["", ""] and set(rows) == set(packed.namelist()) - {name}
+    for file, (digest, size) in rows.items():
+        content = packed.read(file)
+        want = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        assert (digest, size) == ("sha256=" + want, str(len(content))), file
+
+
+def check_metadata(packed, path):
+    _, number, *tag = path.stem.split("-")
+    info = f"goproton-{number}.dist-info"
+    text = packed.read(f"{info}/METADATA").decode()
+    # Fields that a registry refuses raise here.
+    metadata = pytest.importorskip("packaging.metadata").Metadata.from_email(text, validate=True)
+    assert (metadata.name, str(metadata.version), str(metadata.requires_python), metadata.license_expression) == ("goproton", number, ">=3.9", "MIT")
+    assert metadata.requires_dist in (None, []) and metadata.description.startswith("# GoProton")
+    assert not re.search(r"\]\((?!https?:|#)", metadata.description), "a link leads into the checkout"
+    for file in metadata.license_files:
+        assert packed.read(f"{info}/licenses/{file}") == (REPOSITORY / file).read_bytes()
+    wheel = message_from_string(packed.read(f"{info}/WHEEL").decode())
+    assert wheel["Root-Is-Purelib"] == "false" and wheel.get_all("Tag") == ["-".join(tag)]
+
+
+@pytest.mark.skipif(not shutil.which("readelf"), reason="there is no readelf: install binutils")
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_libraries_of_the_system(machine, tmp_path):
+    """Binaries are for the machine that the file's name has, and need no glibc newer than its tag promises."""
+    seen = 0
+    with zipfile.ZipFile(given(machine)) as packed:
+        for name in packed.namelist():
+            if packed.read(name)[:4] != b"\x7fELF":
+                continue
+            seen += 1
+            path = Path(packed.extract(name, tmp_path))
+            said = subprocess.run(["readelf", "--wide", "--file-header", "--dynamic", "--version-info", path], check=True, capture_output=True, text=True).stdout
+            assert {"x86_64": "X86-64", "aarch64": "AArch64"}[machine] in re.search(r"Machine: *(.*)", said).group(1), name
+            needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", said))
+            assert needed <= SYSTEM | ({"libcuda.so.1"} if name.endswith("stub/libcupti.so") else set()), (name, needed)
+            assert set(re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", said)) <= {"$ORIGIN"}, name
+            versions = {tuple(map(int, v.split("."))) for v in re.findall(r"Name: GLIBC_([0-9.]+)", said)}
+            assert max(versions, default=(0, )) <= SMALLEST_GLIBC, (name, versions)
+            others = set(re.findall(r"Name: (?!GLIBC_)([A-Z]+)_[0-9]", said))
+            assert not others, (name, others)
+    assert seen == 11, f"{seen} binaries"

@@ -30,6 +30,12 @@ asan() {
 other_systems() {
   for system in darwin windows; do GOOS=$system CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/proton; done
 }
+# Wheels for each machine, installed in every Python that is here, and built again elsewhere.
+wheels() {
+  tools/packages/wheel.sh
+  GOPROTON_WHEELS=$PWD/build/wheels pytests -k test_wheel
+  tools/packages/reproducible.sh
+}
 arm64() {
   if ! command -v aarch64-linux-gnu-gcc qemu-aarch64 >/dev/null; then skip "arm64: tools/arm64-check.sh says what it needs"; return; fi
   tools/arm64-check.sh
@@ -42,6 +48,7 @@ step "tools" install_tools
 step "go test -race" race
 step "go test -asan" asan
 step "other systems" other_systems
+if [ -d .venv/oracles/zig-0.15.1 ]; then step "wheels" wheels; else skip "wheels: there is no zig (tools/oracles.sh says why)"; fi
 step "process abuse" tools/abuse.sh
 if [ -z "${CI-}" ]; then step "fuzz" tools/fuzz.sh "$FUZZ_SECONDS"; else skip "fuzz: in CI"; fi
 step "mutated files" go test ./cmd/proton -run '^TestMutations$' -timeout 0 -v -mutate "${FUZZ_SECONDS}s" -mutate-memory 1024 -mutate-seed "$(date +%s)"

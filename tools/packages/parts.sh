@@ -2,7 +2,6 @@
 # parts.sh MACHINE FOLDER: what a wheel has.
 #   proton      the command
 #   goproton/   the package, with its libraries, programs and the stubs of replays
-#   share/      manual pages, and completions for shells
 # For x86_64 and aarch64 it is built to run with glibc 2.28 or newer, and its bytes depend neither on this machine's glibc nor on the path of
 # the checkout. For "here" it is what "make build" made: a quick wheel for tests on this machine.
 set -eu
@@ -12,12 +11,9 @@ rm -rf "$out"
 package=$out/goproton
 mkdir -p "$package"
 
-# The command for this machine, which writes the pages of man.
-here=$out/here
 # The C compiler is zig's, see zigcc. Without -g0 the stubs' debug information would name paths.
 build() {
   local link="-s -w -X github.com/goproton/goproton/internal/version.Revision=$(tools/revision.sh)"
-  CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$here" ./cmd/proton
   export GOOS=linux GOARCH=$architecture CC="$PWD/tools/packages/zigcc $machine-linux-gnu.2.28" GOFLAGS="-trimpath -buildvcs=false"
   CGO_ENABLED=0 go build -ldflags "$link" -o "$out/proton" ./cmd/proton
   tools/overlay.sh "$out/overlay.json"
@@ -32,7 +28,6 @@ case $machine in
   x86_64) architecture=amd64 && build ;;
   aarch64) architecture=arm64 && build ;;
   here)
-    here=build/proton
     cp build/proton "$out"
     cp -R build/libproton.so build/libproton-preload.so build/proton-probe build/proton-replay build/stub "$package"
     ;;
@@ -43,4 +38,3 @@ rm -r "$package/stub/cupti-11" "$package/stub/cupti-12" "$package/stub/fake-prog
 
 cp -R hooks/python/goproton/. hooks/python/bootstrap "$package"
 find "$package" -name __pycache__ -prune -exec rm -rf {} +
-tools/packages/share.sh "$here" "$out/share"

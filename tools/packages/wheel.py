@@ -77,9 +77,6 @@ def entries(parts, tag):
     yield f"{data}/scripts/{NAME}", (parts / "proton").read_bytes(), True
     for script, arguments in SCRIPTS.items():
         yield f"{data}/scripts/{script}", SCRIPT.format(arguments=arguments).encode(), True
-    for path in sorted((parts / "share").rglob("*")):
-        if path.is_file():
-            yield f"{data}/data/{path.relative_to(parts).as_posix()}", path.read_bytes(), False
     interpreter, abi, platforms = tag.split("-", 2)
     tags = "\n".join(f"Tag: {interpreter}-{abi}-{platform}" for platform in platforms.split("."))
     yield f"{info}/METADATA", METADATA.format(name=NAME, version=number, description=description()).encode(), False

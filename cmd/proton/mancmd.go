@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/internal/version"
 )
 
-// newManCommand is hidden, because who builds a package needs it and nobody else: --help says the same as a page.
+// newManCommand is hidden: it is for scripts that build packages, and --help says the same as a page.
 func newManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man FOLDER",

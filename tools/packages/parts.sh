@@ -14,7 +14,7 @@ mkdir -p "$package"
 # The C compiler is zig's, see zigcc. Without -g0 the stubs' debug information would name paths.
 build() {
   local link="-s -w -X github.com/goproton/goproton/internal/version.Revision=$(tools/revision.sh)"
-  export GOOS=linux GOARCH=$architecture CC="$PWD/tools/packages/zigcc $machine-linux-gnu.2.28" GOFLAGS="-trimpath -buildvcs=false"
+  export PATH=$PWD/tools/packages:$PATH GOOS=linux GOARCH=$architecture CC="zigcc $machine-linux-gnu.2.28" GOFLAGS="-trimpath -buildvcs=false"
   CGO_ENABLED=0 go build -ldflags "$link" -o "$out/proton" ./cmd/proton
   tools/overlay.sh "$out/overlay.json"
   CGO_ENABLED=1 CGO_CFLAGS='-O2 -g0' go build -overlay "$out/overlay.json" -ldflags "$link" -buildmode=c-shared -o "$package/libproton.so" ./cmd/libproton

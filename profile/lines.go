@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // SelectedReason is the stall reason of samples that are not stalled: the scheduler chose the warp.
@@ -39,6 +40,32 @@ func (p *Profile) AddLines() {
 		}
 		p.Kinds[StalledMetricPrefix+reason] = Inclusive
 	}
+}
+
+// AddZeros gives kernels without any sample the metric 0, which says that they were sampled and too short to be hit. captured
+// says whether kernels of graphs were sampled too.
+func (p *Profile) AddZeros(captured bool) {
+	if p.Sampling == nil {
+		return
+	}
+	p.Kinds[SamplesMetric] = Inclusive
+	addZeros(p.Root, captured)
+}
+
+// addZeros reports whether there are samples at a node or below.
+func addZeros(n *Node, captured bool) (sampled bool) {
+	if n.Name == "<captured_at>" && !captured {
+		return true
+	}
+	_, sampled = n.Metric(SamplesMetric)
+	for _, c := range n.Children {
+		sampled = addZeros(c, captured) || sampled
+	}
+	// Every activity has a device; the name of one that is not a kernel, such as <memcpy HtoD>, is in angle brackets.
+	if _, activity := n.Metric(DeviceIDMetric); activity && !sampled && !strings.HasPrefix(n.Name, "<") {
+		n.Set(SamplesMetric, IntValue(0))
+	}
+	return sampled
 }
 
 func (s *Sampling) addLines(n *Node) {

@@ -52,6 +52,38 @@ func TestAddLines(t *testing.T) {
 	}
 }
 
+// Zeros stand at kernels only, and not above or below samples.
+func TestAddZeros(t *testing.T) {
+	ran := []Metric{{Name: DeviceIDMetric, Value: StringValue("0")}}
+	hit := Metric{Name: SamplesMetric, Value: IntValue(3)}
+	tree := func() *Node {
+		return &Node{Name: "ROOT", Children: []*Node{
+			{Name: "scope", Children: []*Node{{Name: "short", Metrics: ran}, {Name: "<memcpy HtoD>", Metrics: ran}}},
+			{Name: "hit", Metrics: append(ran[:1:1], hit)},
+			{Name: "lines", Metrics: ran, Children: []*Node{{Name: "k.py:3", Metrics: []Metric{hit}}}},
+			{Name: "<captured_at>", Children: []*Node{{Name: "graph's", Metrics: ran}}},
+		}}
+	}
+	for captured, want := range map[bool]string{true: "short graph's", false: "short"} {
+		p := &Profile{Root: tree(), Kinds: Kinds{}, Sampling: &Sampling{}}
+		p.AddZeros(captured)
+		var zeros []string
+		p.Root.Walk(func(n *Node, _ int) bool {
+			if v, found := n.Metric(SamplesMetric); found && v.Int() == 0 {
+				zeros = append(zeros, n.Name)
+			}
+			return true
+		})
+		if got := strings.Join(zeros, " "); got != want || p.Kinds[SamplesMetric] != Inclusive {
+			t.Errorf("captured %v: zeros at %s, want %s; kinds %v", captured, got, want, p.Kinds)
+		}
+	}
+	unsampled := &Profile{Root: tree(), Kinds: Kinds{}}
+	if unsampled.AddZeros(true); len(unsampled.Kinds) > 0 {
+		t.Error("a profile without sampling got zeros")
+	}
+}
+
 // TestLinesWithoutReasons: samples whose sampler does not see why a warp waits count as samples, and neither as stalled nor as going on.
 func TestLinesWithoutReasons(t *testing.T) {
 	k := &Node{Name: "k", Samples: []FunctionSamples{{PCs: []PCSamples{{Stalls: []Stall{{Reason: 1, Samples: 7}, {Reason: 0, Samples: 2}}}}}}}

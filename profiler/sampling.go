@@ -92,6 +92,9 @@ func (m *Manager) describe(s *session, p *profile.Profile, w Window) error {
 	var images *images
 	m.drainer.do(func(d *drainer) { images = d.images })
 	images.describe(p)
+	if !s.sampling.Some && p.Sampling.Period > 0 { // the sampler has begun, and it leaves no kernel out
+		p.AddZeros(p.Sampling.Mode == record.Continuous.String())
+	}
 	if s.sampling.KeepSources {
 		began, _ := strconv.ParseInt(s.info[profile.InfoStart], 10, 64) //nolint:errcheck // written by infoOf
 		keepSources(p, began)

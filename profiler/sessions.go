@@ -24,6 +24,7 @@ type session struct {
 	backend  *Backend
 	python   bool
 	trace    bool         // it keeps a timeline
+	upstream bool         // the timeline is written in upstream's form
 	times    bool         // it keeps distributions of kernel times
 	also     record.Kinds // what it asked for in addition to kernels
 	periodic string       // format in which complete phases are written at once; "" = at the end

@@ -30,6 +30,9 @@ type StartOptions struct {
 	Activities string
 	Source     SourceOptions
 
+	// TraceForm is a word of runinfo.TraceForms, the form of a timeline's file. "" is the first, ours.
+	TraceForm string
+
 	// Sinks take each phase in addition to its file: when it is over, with periodic flushing, else at the end of the session.
 	// Timelines go to files only, into which they are written all along.
 	Sinks []Sink
@@ -146,8 +149,11 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	if s.trace, err = second(runinfo.DataForms, o.Data, "Unknown data: "); err != nil {
 		return nil, err
 	}
+	if s.upstream, err = second(runinfo.TraceForms, o.TraceForm, "Unknown form of a trace: "); err != nil {
+		return nil, err
+	}
 	s.times = s.times && !s.trace
-	if s.also, err = o.activities(s.trace); err != nil {
+	if s.also, err = o.activities(s.trace, s.upstream); err != nil {
 		return nil, err
 	}
 	if err := o.setMode(b, s); err != nil {
@@ -192,9 +198,9 @@ func makeFolder(name string) error {
 // activityKinds are what the words of runinfo.Activities stand for.
 var activityKinds = []record.Kinds{0, record.KindsOf(record.Memcpy), record.KindsOf(record.Memset), record.KindsOf(record.Sync)}
 
-func (o *StartOptions) activities(trace bool) (kinds record.Kinds, err error) {
+func (o *StartOptions) activities(trace, upstream bool) (kinds record.Kinds, err error) {
 	if o.Activities == "" {
-		if trace {
+		if trace && !upstream { // upstream's traces have kernels only
 			kinds = record.KindsOf(record.Memcpy, record.Memset, record.Sync)
 		}
 		return kinds, nil

@@ -471,3 +471,95 @@ func TestTraceOnAFullDisk(t *testing.T) {
 		t.Errorf("left is\n%s", got)
 	}
 }
+
+// A trace in upstream's form has the scopes and kernels only, and kernels come last; until the end the file is in ours, whole
+// after every flush.
+func TestTraceInUpstreamsForm(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace", TraceForm: "Triton"})
+	outer := drive.Enter("outer")
+	drive.Int("tokens", 3)
+	f.call(1, "plain")
+	drive.Op("named", 5)
+	drive.Launch(2, 5)
+	drive.Returned(2, 307)
+	f.ran(2, record.Kernel, "compiled_name", 8)
+	drive.Work(3)
+	f.ran(3, record.Memcpy, "<memcpy HtoD>", 7)
+	drive.Leave(outer)
+	drive.State("")
+	if files, err := m.WriteDrained(); err != nil || len(files) != 1 || !strings.Contains(lanes(t, readTrace(t, files[0])), "launch [ROOT outer]") {
+		t.Fatalf("a checkpoint wrote %q, %v", files, err)
+	}
+	files := finalize(t, m, id, "")
+	events := readTrace(t, files[0])
+	same(t, lanes(t, events), `CPU Thread 0
+  outer: <tokens, 3> [ROOT outer] map[tokens:3]
+GPU Stream 7
+  plain [ROOT outer plain]
+GPU Stream 8
+  named [ROOT outer named]
+arrow 1 leaves CPU Thread 0
+arrow 1 reaches GPU Stream 7
+arrow 2 leaves CPU Thread 0
+arrow 2 reaches GPU Stream 8
+`)
+	if last := events[len(events)-1]; last.Cat != "kernel" {
+		t.Errorf("the last event is %+v", last)
+	}
+	if left, _ := filepath.Glob(filepath.Dir(files[0]) + "/*"); len(left) != 1 {
+		t.Errorf("left are %q", left)
+	}
+}
+
+// The phases of a trace in upstream's form are all in that form, wherever a checkpoint put them.
+func TestPhasesInUpstreamsForm(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace", TraceForm: "triton"})
+	s := drive.Enter("s")
+	f.call(1, "early")
+	if _, err := m.WriteDrained(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.AdvancePhase(id); err != nil {
+		t.Fatal(err)
+	}
+	f.call(2, "late")
+	drive.Leave(s)
+	files := finalize(t, m, id, "")
+	if len(files) != 2 {
+		t.Fatalf("wrote %q", files)
+	}
+	for i, kernel := range []string{"early", "late"} {
+		if got := lanes(t, readTrace(t, files[i])); !strings.Contains(got, kernel+" [ROOT s "+kernel+"]") || strings.Contains(got, "launch [") {
+			t.Errorf("phase %d:\n%s", i, got)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Dir(files[0]) + "/*"); len(left) != 2 {
+		t.Errorf("left are %q", left)
+	}
+}
+
+func TestATraceThatIsTooLargeToRewriteStaysInOurForm(t *testing.T) {
+	before := mostRewritten
+	mostRewritten = 100
+	defer func() { mostRewritten = before }()
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace", TraceForm: "triton"})
+	f.call(1, "k")
+	files := finalize(t, m, id, "")
+	if got := lanes(t, readTrace(t, files[0])); !strings.Contains(got, "launch [ROOT]") {
+		t.Errorf("got\n%s", got)
+	}
+	if said := strings.Join(m.Problems(), "\n"); !strings.Contains(said, "the trace is in GoProton's form") {
+		t.Errorf("problems: %s", said)
+	}
+}
+
+func TestUnknownFormOfATrace(t *testing.T) {
+	m, _ := stage(t)
+	_, err := m.Start(StartOptions{Name: "p", Data: "trace", TraceForm: "other", Backend: "fake"})
+	if err == nil || !strings.Contains(err.Error(), "Unknown form of a trace: other") {
+		t.Errorf("the error is %v", err)
+	}
+}

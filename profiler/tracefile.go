@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/chrometrace"
@@ -24,6 +26,9 @@ type traceFile struct {
 	target func() string // where it will be: asked when the file is made
 	placed string        // where it has been put, and is to stay
 	closed bool
+
+	upstream bool  // the phase is written in upstream's form at the end; until then it is in ours
+	inOurs   error // why it stayed in ours
 }
 
 // newTraceFile makes a trace that begins now. Its file comes with its first flush: most processes below `proton run`
@@ -93,6 +98,16 @@ func (f *traceFile) finish(path string) error {
 		return err
 	}
 	defer f.close()
+	if f.upstream {
+		if f.inOurs = f.rewrite(path); f.inOurs == nil {
+			return nil
+		}
+	}
+	return f.place(path)
+}
+
+// place puts the file where the phase is to be; "" is standard output.
+func (f *traceFile) place(path string) error {
 	if path != "" {
 		return f.checkpoint(path)
 	}
@@ -101,6 +116,33 @@ func (f *traceFile) finish(path string) error {
 	}
 	_, err := io.Copy(ownfile.Stdout, f.file)
 	return err
+}
+
+// mostRewritten is the size of the largest trace that is rewritten, which takes about its size in memory. A variable for tests.
+var mostRewritten int64 = 1 << 30
+
+// rewrite writes the phase in upstream's form, in place of a checkpoint if there is one.
+func (f *traceFile) rewrite(path string) error {
+	if size, err := f.file.Size(); err != nil || size > mostRewritten {
+		return cmp.Or(err, fmt.Errorf("%d MiB are too many to be rewritten in memory", size>>20))
+	}
+	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	p, err := chrometrace.Read(f.file)
+	if err != nil {
+		return err
+	}
+	if path == "" {
+		return chrometrace.WriteUpstream(ownfile.Stdout, p)
+	}
+	if err := atomicfile.Write(path, func(w io.Writer) error { return chrometrace.WriteUpstream(w, p) }); err != nil {
+		return err
+	}
+	if f.placed != "" && f.placed != path {
+		os.Remove(f.placed)
+	}
+	return nil
 }
 
 // failed keeps what was written of a trace that could not be completed, and says where it is.
@@ -130,6 +172,7 @@ func (f *traceFile) close() {
 func (d *drainer) newTrace(s *session, now uint64) *aggregate.Timeline {
 	phase := s.phase
 	f := newTraceFile(func() string { return s.path(phase, traceFormat) }, now, s.info)
+	f.upstream = s.upstream
 	s.traces[phase] = f
 	return aggregate.NewTimeline(f.writer, d.source.APIName)
 }
@@ -150,6 +193,9 @@ func (d *drainer) writeTrace(s *session, t *aggregate.Tree, path string, now uin
 	}
 	if err := f.finish(path); err != nil {
 		return f.failed(err)
+	}
+	if f.inOurs != nil {
+		d.problem(fmt.Sprintf("the trace is in GoProton's form instead of that of Triton's profiler: %v; `proton viewer` and Perfetto read both", f.inOurs))
 	}
 	return nil
 }

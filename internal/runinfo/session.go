@@ -13,6 +13,7 @@ type Session struct {
 	Stats        *bool    `json:"stats,omitempty"` // nil = as PROTON_STATS says
 	Activities   string   `json:"activities"`
 	Format       string   `json:"format"`
+	TraceForm    string   `json:"trace_form,omitempty"`    // of a timeline's file
 	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be
 	Replay       string   `json:"replay,omitempty"`        // file name of the capture that is played; "" = a program runs
 	Synthetic    bool     `json:"synthetic,omitempty"`     // that capture was made with a fake driver
@@ -22,6 +23,7 @@ type Session struct {
 var (
 	Contexts    = []string{"shadow", "python"}
 	DataForms   = []string{"tree", "trace"}
+	TraceForms  = []string{"goproton", "triton"}
 	GraphLevels = []string{"node", "graph"}
 	Activities  = []string{"kernel", "memcpy", "memset", "sync"} // the first always
 )

@@ -28,7 +28,7 @@ func parseSampling(text string, request *record.SamplingRequest, kernels *func(s
 			if pattern, err = regexp.Compile(value); err != nil {
 				return fmt.Errorf("kernels=%s: want a regular expression: %w", value, err)
 			}
-			*kernels = pattern.MatchString
+			*kernels, request.Some = pattern.MatchString, true
 		case "cubins", "images": // the first is how NVIDIA's are called
 			request.KeepImages, err = keep(key, value)
 		case "sources":

@@ -45,6 +45,7 @@ func (m SamplingMode) String() string {
 type SamplingRequest struct {
 	Mode        SamplingMode
 	OfLaunches  bool // samples know their launch
+	Some        bool // only some kernels are sampled
 	KeepImages  bool // the binaries of sampled functions are to lie next to the profile
 	KeepSources bool // the profile is to hold the text of the sampled lines
 	Options     any

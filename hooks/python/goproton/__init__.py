@@ -68,15 +68,21 @@ def load_ipython_extension(ipython) -> None:
     notebook.load(ipython)
 
 
-def install() -> None:
+def install(*, upstream: bool = True) -> None:
     """Makes ``import triton.profiler`` return this package from now on.
 
     Covers ``import triton.profiler as proton``, ``from triton.profiler import scope``, every submodule
     (``triton.profiler.language``, ``triton.profiler.hooks.launch``, ...) and ``triton._C.libproton.proton``. Triton
-    itself is not imported. Earlier references to Triton's own profiler still point to it. A second call has no effect.
+    itself is not imported. Earlier references to Triton's own profiler still point to it. A second call only changes
+    ``upstream``.
+
+    Args:
+        upstream: sessions do by default what programs written for Triton's profiler expect: timelines have the events and
+            the form of its files, and ``mode="pcsampling"`` samples one kernel at a time. False keeps our defaults: calls,
+            copies and waits on timelines, numbers as numbers, and sampling while kernels run concurrently.
     """
     from . import _dropin
-    _dropin.install()
+    _dropin.install(upstream=upstream)
 
 
 def uninstall() -> None:

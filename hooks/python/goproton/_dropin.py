@@ -21,14 +21,38 @@ _LIBPROTON = "triton._C.libproton"
 
 _set_aside: dict[str, ModuleType] = {}
 
+_upstream = True  # the argument of install
+
 
 def installed() -> bool:
     """Whether the names are replaced at the moment."""
     return _Finder in sys.meta_path
 
 
-def install() -> None:
+def trace_form() -> str:
+    """The form in which timelines are written."""
+    return "triton" if _upstream and installed() else ""
+
+
+def mode(text: str) -> str:
+    """A mode of a session, with what Triton's profiler does where the mode does not say: it samples one kernel at a time, every
+    1024 cycles."""
+    kind, _, options = text.partition(":")
+    if kind.lower() != "pcsampling" or not _upstream or not installed():
+        return text
+    # What follows "kernels=" belongs to that, so it stays last.
+    given = dict(option.partition("=")[::2] for option in options.partition("kernels=")[0].split(":"))
+    added = [] if given.get("collection") == "continuous" else [f"{key}={value}" for key, value in _SAMPLING.items() if key not in given]
+    return ":".join(filter(None, [kind, *added, options]))
+
+
+_SAMPLING = {"collection": "serialized", "interval": "1024"}
+
+
+def install(*, upstream: bool = True) -> None:
     """Replaces the names; see :func:`goproton.install`."""
+    global _upstream
+    _upstream = upstream
     if installed():
         return
     sys.meta_path.insert(0, _Finder)

@@ -10,7 +10,7 @@ import sys
 
 from . import _library
 from .metric import DOUBLE, INT64, VECTOR_DOUBLE, VECTOR_INT64, TensorMetric
-from .profile import select_profiler, site_packages
+from .profile import select_profiler, site_packages, trace_form, upstream_mode
 from .state import COMPUTE_METADATA_SCOPE_NAME, COMPUTE_METADATA_SCOPE_PREFIX
 
 TYPE_CHECKING = False
@@ -39,8 +39,8 @@ _KEPT = 4096
 
 
 def start(path: str, contextSourceName: str, dataName: str, profilerName: str, mode: str = "") -> int:
-    return _session_call("start", name=path, context=contextSourceName, data=dataName, backend=profilerName, mode=mode,
-                         graph="", site_packages=site_packages())["session"]
+    return _session_call("start", name=path, context=contextSourceName, data=dataName, backend=profilerName,
+                         mode=upstream_mode(mode, profilerName), graph="", site_packages=site_packages(), trace_form=trace_form())["session"]
 
 
 def activate(session: int, /) -> None:

@@ -35,7 +35,7 @@ def begin(config: dict[str, Any]) -> None:
     command = _command()
     if any(_RESOURCE_TRACKER in word for word in command):
         return
-    _dropin.install()
+    _dropin.install(upstream=False)
     flags.command_line = True
     if disabled():
         _report(config, command, "profiling Python code is off: TRITON_PROTON_DISABLE is set: unset it")

@@ -98,7 +98,8 @@ class PCSampling(BaseMode):
             it to the profiler, which uses what the GPU can deliver without loss. Upstream's default is 1000. With
             method="host_trap" it is a time.
         collection: "continuous" lets kernels run as without sampling; "serialized" runs one at a time, which is slow but
-            identifies the launch of every sample.
+            identifies the launch of every sample. None (the default) is "continuous", and "serialized" under Triton's names
+            (:func:`goproton.install`), as Triton's profiler does.
         kernels: regular expression; only functions with a match anywhere in their name are sampled.
         buffer: bytes on the GPU for samples, None for the default.
         scratch: bytes on the host for CUPTI to decode them, None for the default.
@@ -112,7 +113,7 @@ class PCSampling(BaseMode):
     """
     name: str = field(default="pcsampling", init=False)
     interval: int | None = None
-    collection: str = "continuous"
+    collection: str | None = None
     kernels: str | None = None
     buffer: int | None = None
     scratch: int | None = None
@@ -123,7 +124,7 @@ class PCSampling(BaseMode):
     def __post_init__(self) -> None:
         if self.interval is not None and self.interval <= 0:
             raise ValueError("Interval must be a positive integer.")
-        for option, words in (("collection", ("continuous", "serialized")), ("cubins", ("keep", "drop")),
+        for option, words in (("collection", (None, "continuous", "serialized")), ("cubins", ("keep", "drop")),
                               ("sources", ("keep", "drop")), ("method", (None, "stochastic", "host_trap"))):
             if getattr(self, option) not in words:
                 raise ValueError(f"Unknown {option}: {getattr(self, option)}")
@@ -131,7 +132,7 @@ class PCSampling(BaseMode):
     def __str__(self) -> str:
         options = {"method": self.method, "interval": self.interval, "collection": self.collection, "buffer": self.buffer,
                    "scratch": self.scratch, "cubins": self.cubins, "sources": self.sources, "kernels": self.kernels}  # kernels comes last
-        defaults = {"collection": "continuous", "cubins": "keep", "sources": "keep"}
+        defaults = {"cubins": "keep", "sources": "keep"}
         given = (f"{option}={value}" for option, value in options.items()
                  if value is not None and value != defaults.get(option))
         return ":".join((self.name, *given))

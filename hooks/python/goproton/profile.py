@@ -67,8 +67,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     _check_devices(backend)
     answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
                            data=data or "", backend=backend,
-                           mode="" if mode is None else str(mode), graph="", site_packages=site_packages(), stats=stats,
-                           activities=_comma_separated(activities))
+                           mode=upstream_mode("" if mode is None else str(mode), backend), graph="", site_packages=site_packages(),
+                           stats=stats, activities=_comma_separated(activities), trace_form=trace_form())
     _say_problems(answer)
     session = answer["session"]
     if of_amd(backend):
@@ -188,6 +188,23 @@ def profile(func: Callable | None = None, *, name: str | None = None, context: s
         return inside
 
     return decorate if func is None else decorate(func)
+
+
+def _drop_in():
+    """The module that puts this package under Triton's names, if it has been imported."""
+    return sys.modules.get(f"{__package__}._dropin")
+
+
+def trace_form() -> str:
+    """The form in which timelines are written: under Triton's names that of Triton's profiler."""
+    drop_in = _drop_in()
+    return drop_in.trace_form() if drop_in else ""
+
+
+def upstream_mode(mode: str, backend: str) -> str:
+    """A mode with the defaults of Triton's profiler, if this package is under its names. It samples NVIDIA's GPUs only."""
+    drop_in = _drop_in()
+    return drop_in.mode(mode) if drop_in and not of_amd(backend) else mode
 
 
 def _comma_separated(words: str | Sequence[str] | None) -> str:

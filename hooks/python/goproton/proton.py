@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs the command line and exits with the script's exit code."""
     options = _parse(argv)
-    _dropin.install()
+    if not _dropin.installed():
+        _dropin.install(upstream=False)
     try:
         # Under `proton run` the session already exists, and start returns None.
         start(options.name, context=options.context, data=options.data, backend=options.backend, mode=options.mode,

@@ -124,4 +124,70 @@ runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
     done = run_python(run, "triton.profiler.proton", "-d", "trace", "-n", "out", str(script), path=[triton], env=env, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
     events = json.loads((tmp_path / "out.chrome_trace").read_text())["traceEvents"]
+    assert [(e["name"], e["args"]["metrics"]) for e in events] == [("work: <m, 1>", {"m": "1"})]
+    run_python("import runpy; runpy.run_module('goproton.proton', run_name='__main__', alter_sys=True)", "-d", "trace", "-n", "own", str(script),
+               path=[triton], env=env, cwd=tmp_path)
+    events = json.loads((tmp_path / "own.chrome_trace").read_text())["traceEvents"]
     assert [e["args"]["metrics"] for e in events if e["name"] == "work"] == [{"m": 1}]
+
+
+SESSION = """
+import sys, spy_native
+sys.modules["goproton._native"] = native = spy_native.make()
+import goproton
+from goproton.mode import PCSampling
+from goproton import _libproton
+
+def asked(mode=None, backend="cupti", through=None):
+    (through or goproton.start)("p", backend=backend, mode=mode)
+    started = [arguments for name, arguments in native.calls if name == "start"][-1]
+    return started["mode"], started["trace_form"]
+"""
+
+
+def test_what_sessions_do_by_default():
+    """Under Triton's names, what Triton's profiler does; unless a program asks for ours."""
+    code = SESSION + """
+assert asked("pcsampling") == ("pcsampling", "") and asked() == ("", "")
+goproton.install()
+serialized = "pcsampling:collection=serialized:interval=1024"
+assert asked("pcsampling") == asked(PCSampling()) == (serialized, "triton")
+assert asked("pcsampling:interval=64")[0] == "pcsampling:collection=serialized:interval=64"
+assert asked(PCSampling(kernels="a:interval=2"))[0] == serialized + ":kernels=a:interval=2"
+assert asked(PCSampling(collection="continuous"))[0] == "pcsampling:collection=continuous"
+assert asked("pcsampling", backend="roctracer")[0] == "pcsampling"
+assert asked("periodic_flushing") == ("periodic_flushing", "triton")
+_libproton.start("p", "shadow", "trace", "cupti", "pcsampling")
+assert native.calls[-1][1]["mode"] == serialized and native.calls[-1][1]["trace_form"] == "triton"
+goproton.install(upstream=False)
+assert asked("pcsampling") == ("pcsampling", "")
+goproton.install(); goproton.uninstall()
+assert asked("pcsampling") == ("pcsampling", "")
+"""
+    run_python(code)
+
+
+def test_timelines_under_triton_s_names(triton, library, tmp_path):
+    code = """
+import json, goproton
+goproton.install()
+import triton.profiler as proton
+proton.start("p", data="trace", backend="cupti")
+with proton.scope("outer", {"loss (exc)": 0.5, "kind (pty)": "x"}):
+    with proton.scope("inner"):
+        pass
+proton.finalize()
+file = json.load(open("p.chrome_trace"))
+assert list(file) == ["baseTimeNanoseconds", "displayTimeUnit", "traceEvents"]
+outer, inner = file["traceEvents"]
+assert outer["name"] == "outer: <loss (exc), 0.500000>, <kind (pty), x>" and outer["cat"] == "metric" and outer["ts"] == 0
+assert inner["name"] == "inner" and inner["cat"] == "scope" and inner["args"]["call_stack"] == ["ROOT", "outer", "inner"]
+goproton.install(upstream=False)
+proton.start("p", data="trace", backend="cupti")
+with proton.scope("outer", {"loss (exc)": 0.5}):
+    pass
+proton.finalize()
+events = json.load(open("p.chrome_trace"))["traceEvents"]
+assert [e["args"]["metrics"] for e in events if e["name"] == "outer"] == [{"loss": 0.5}]
+"""
+    run_python(code, path=[triton], env={"PROTON_LIB": library}, cwd=tmp_path)

@@ -75,6 +75,7 @@ def test_modes_print_as_upstream_s():
     assert str(mode.PCSampling()) == "pcsampling"
     assert (str(mode.PCSampling(kernels="a:b", collection="serialized", buffer=1 << 26, cubins="drop", sources="drop"))
             == "pcsampling:collection=serialized:buffer=67108864:cubins=drop:sources=drop:kernels=a:b")
+    assert str(mode.PCSampling(collection="continuous")) == "pcsampling:collection=continuous"
     assert str(mode.BaseMode("x")) == "x"
     text = ("default:metric_type=METRIC_TYPE.CYCLE:sampling_strategy=SAMPLING_STRATEGY.SELECTIVE:sampling_options=0,1:"
             "granularity=GRANULARITY.WARP_2:buffer_strategy=BUFFER_STRATEGY.CIRCULAR:buffer_type=BUFFER_TYPE.GLOBAL:"

@@ -160,7 +160,8 @@ void sdk_leave(void) {
   atomic_store(&attached, 0);
 }
 
-enum { PATIENCE = 1000 }; // naps of 1 ms without a record
+// Naps of 1 ms without a record; of a library that has failed to deliver some before, as in the replay of a recording that was cut off.
+enum { PATIENCE = 1000, LITTLE_PATIENCE = 100 };
 
 // A buffer that is being handed over already answers that it is busy.
 static void flush(const struct service *s) {
@@ -175,13 +176,14 @@ enum sdk_complete sdk_flush(int all) {
   uint64_t until = atomic_load(&sdk_dispatched), seen = 0;
   enum sdk_complete complete = all ? SDK_TO_THE_END : SDK_NOT_YET;
   if (until) spare_other_programs();
-  for (int quiet = 0; quiet < PATIENCE; quiet++) {
+  int patience = missing ? LITTLE_PATIENCE : PATIENCE;
+  for (int quiet = 0; quiet < patience; quiet++) {
     flush(&work), flush(&copies);
     uint64_t arrived = atomic_load(&sdk_arrived);
     if (arrived + missing >= until && !complete) complete = SDK_SO_FAR;
     if (!all || arrived + missing >= until) break;
     if (arrived != seen) quiet = 0, seen = arrived;
-    if (quiet == PATIENCE - 1) missing = until - arrived;
+    if (quiet == patience - 1) missing = until - arrived;
     nap();
   }
   sdk_sampling_flush(complete != SDK_NOT_YET);

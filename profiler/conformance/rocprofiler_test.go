@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler"
@@ -112,6 +113,18 @@ add: count 1
 <unattributed>: dropped_activities 2
 <unattributed>: lost_records 0
 `},
+	{name: "records that never come", orders: "gone mul", program: func(s *stage, gpu FakeHIP) {
+		s.start()
+		gpu.Launch("add")
+		gpu.Launch("mul")
+		s.m.Flush() // waits a second
+		began := time.Now()
+		gpu.Launch("mul")
+		s.m.Flush()
+		if took := time.Since(began); took > 700*time.Millisecond {
+			s.Errorf("the second wait for a record that never comes took %s", took)
+		}
+	}, want: "\nadd: count 1\n"},
 	{name: "longer records", orders: "long", options: copies, want: usualOutline},
 	{name: "shorter records", orders: "short mul", lost: 1, want: `
 train > add: count 1

@@ -9,6 +9,7 @@
 //   backwards NAME...  the end of their records is before the start
 //   lasting N          each kernel takes N ms by its record
 //   lost NAME...       their records are dropped, and counted
+//   gone NAME...       their records never come, and are not counted
 //   late NAME...       their symbols are registered after their first record was delivered
 //   nameless NAME...   their symbols are never registered
 //   short NAME...      their records end before the kernel's number
@@ -556,6 +557,7 @@ static void dispatched(struct context *c, const char *name, const struct stub_wo
   uint64_t dispatch = atomic_fetch_add(&count, 1) + 1;
   sample(kernel(w->function, name), dispatch, agent_of(w->device));
   if (stub_named(stub_order("uncorrelated"), name)) internal = external = 0;
+  if (stub_named(stub_order("gone"), name)) return;
   if (stub_named(stub_order("lost"), name)) {
     pthread_mutex_lock(&lock);
     buffer_at(c->buffers[DISPATCHES])->drops++;

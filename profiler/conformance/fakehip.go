@@ -30,6 +30,9 @@ static struct {
 	int (*hipStreamWaitEvent)(void *, void *, unsigned);
 	int (*hipMemsetAsync)(void *, int, size_t, void *);
 	int (*hipGraphExecDestroy)(void *);
+	int (*hipStreamDestroy)(void *);
+	int (*hipDeviceReset)(void);
+	int (*hipModuleUnload)(void *);
 	void (*stub_register_host_function)(const void *, const char *);
 	void *module, *stream, *second, *event;
 } hip;
@@ -42,7 +45,7 @@ static const char *open_hip(const char *path) {
 	F(hipModuleLoadData) F(hipModuleGetFunction) F(hipStreamCreate) F(hipModuleLaunchKernel) F(hipMemcpyAsync)
 	F(hipStreamBeginCapture) F(hipStreamEndCapture) F(hipGraphInstantiate) F(hipGraphDestroy) F(hipGraphLaunch)
 	F(hipLaunchKernel) F(hipSetDevice) F(hipDeviceSynchronize) F(hipEventCreate) F(hipEventRecord) F(hipStreamWaitEvent) F(hipMemsetAsync)
-	F(hipGraphExecDestroy) F(hipExtLaunchMultiKernelMultiDevice) F(stub_register_host_function)
+	F(hipGraphExecDestroy) F(hipStreamDestroy) F(hipDeviceReset) F(hipModuleUnload) F(hipExtLaunchMultiKernelMultiDevice) F(stub_register_host_function)
 #undef F
 	return NULL;
 }
@@ -133,6 +136,13 @@ static const char *another_tool(const char *path, int pool) {
 	if (!lib) return dlerror();
 	*(void **)&open_pool = dlsym(lib, "roctracer_open_pool"), *(void **)&op_code = dlsym(lib, "roctracer_op_code"), *(void **)&enable = dlsym(lib, "roctracer_enable_op_callback");
 	return (pool ? open_pool(&p) : op_code(3, "hipModuleLaunchKernel", &op, NULL) || enable(3, op, on_call, NULL)) ? "it fails" : NULL;
+}
+// Destroys the streams and the module, resets the device, and makes new ones.
+static void hip_reset(void) {
+	hip.hipStreamDestroy(hip.stream), hip.hipStreamDestroy(hip.second);
+	hip.hipDeviceReset();
+	hip.hipModuleUnload(hip.module);
+	start_once();
 }
 static int run_command(const char *command) { return system(command); }
 static int fork_hip(const char *kernel) {
@@ -242,6 +252,9 @@ func AnotherTool(path string, pool bool) (err error) {
 	})
 	return err
 }
+
+// Reset destroys streams, module and device, and makes new ones.
+func (FakeHIP) Reset() { C.hip_reset() }
 
 // Run has a shell run a command with C's environment, and returns its wait status.
 func (FakeHIP) Run(command string) (status int) {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -82,6 +83,46 @@ enter train
 host _Z3addPf
 finish`, `
 train > _Z3addPf: count 1
+`},
+	{"every launch of a kernel", "", `
+load
+start memcpy
+ways
+finish`, `
+hipLaunchKernel > host_kernel: count 1
+hipExtLaunchKernel > host_kernel: count 1
+hipLaunchCooperativeKernel > host_kernel: count 1
+hipModuleLaunchKernel > add: count 1
+hipExtModuleLaunchKernel > add: count 1
+hipHccModuleLaunchKernel > add: count 1
+hipModuleLaunchCooperativeKernel > add: count 1
+hipLaunchByPtr > host_kernel: count 1
+hipExtLaunchMultiKernelMultiDevice > host_kernel: count 2
+hipLaunchCooperativeKernelMultiDevice > host_kernel: count 2
+hipModuleLaunchCooperativeKernelMultiDevice > add: count 2
+hipGraphLaunch > <captured_at> > capture > add: count 1
+`},
+	{launchesOfHIP7, "", `
+load
+start
+ways7
+finish`, `
+hipLaunchKernelExC > host_kernel: count 1
+hipDrvLaunchKernelEx > add: count 1
+`},
+	{"a stream, a module and a device that are gone when the session ends", "", `
+load
+start
+enter train
+launch add
+second mul
+exit
+reset
+launch add
+finish`, `
+train > add: count 1
+train > mul: count 1
+add: count 1
 `},
 	{"waits, copies and fills that were asked for", "PROTON_STUB_COPY_PARTS=3", `
 load
@@ -570,6 +611,12 @@ func (h *hipStory) do(verb string, words []string) {
 		h.gpu.Wait()
 	case "flush":
 		h.m.Flush()
+	case "ways":
+		h.ways()
+	case "ways7":
+		h.ways7()
+	case "reset":
+		h.gpu.Reset()
 	case "run":
 		if status := h.gpu.Run(cmp.Or(os.Getenv("RUN"), `test "$ROCPROFILER_REGISTER_FORCE_LOAD" != 1`)); status != 0 {
 			h.Errorf("the program that it starts ends with wait status %#x", status)
@@ -595,6 +642,52 @@ func (h *hipStory) do(verb string, words []string) {
 	default:
 		h.Fatalf("no verb %q", verb)
 	}
+}
+
+// launchesOfHIP7 are of HIP 7.1, which an older roctracer does not know.
+const launchesOfHIP7 = "launches that HIP 7.1 has"
+
+// words is memory of so many 64-bit words, of which some are set.
+func (h *hipStory) words(n int, set map[int]uint64) uint64 {
+	b := make([]byte, 8*n)
+	for i, v := range set {
+		binary.LittleEndian.PutUint64(b[8*i:], v)
+	}
+	return h.gpu.Text(string(b))
+}
+
+// ways launches a kernel in each way that HIP has, in a scope of the function's name.
+func (h *hipStory) ways() {
+	const host = 77
+	g := h.gpu
+	call := func(function string, arguments ...uint64) {
+		scope(function, func() { g.Call(function, arguments...) })
+	}
+	add, stream := g.Make("hipModuleGetFunction", module(g), g.Text("add")), g.Make("hipStreamCreate")
+	g.Call("stub_register_host_function", host, g.Text("host_kernel"))
+	for _, function := range []string{"hipLaunchKernel", "hipExtLaunchKernel", "hipLaunchCooperativeKernel"} {
+		call(function, host, 1|1<<32, 1, 64|1<<32, 1, 0, 0, stream)
+	}
+	for _, function := range []string{"hipModuleLaunchKernel", "hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel", "hipModuleLaunchCooperativeKernel"} {
+		call(function, add, 1, 1, 1, 64, 1, 1, 0, stream)
+	}
+	call("hipLaunchByPtr", host)
+	list := h.words(14, map[int]uint64{0: host, 6: stream, 7: host, 13: stream}) // two of hipLaunchParams
+	call("hipExtLaunchMultiKernelMultiDevice", list, 2)
+	call("hipLaunchCooperativeKernelMultiDevice", list, 2)
+	call("hipModuleLaunchCooperativeKernelMultiDevice", h.words(14, map[int]uint64{0: add, 5: stream, 7: add, 12: stream}), 2)
+	var again func()
+	scope("capture", func() { again = g.Graph("add") })
+	scope("hipGraphLaunch", again)
+}
+
+func (h *hipStory) ways7() {
+	g := h.gpu
+	add := g.Make("hipModuleGetFunction", module(g), g.Text("add"))
+	g.Call("stub_register_host_function", 77, g.Text("host_kernel"))
+	config := h.words(7, map[int]uint64{4: g.Make("hipStreamCreate")})
+	scope("hipLaunchKernelExC", func() { g.Call("hipLaunchKernelExC", config, 77) })
+	scope("hipDrvLaunchKernelEx", func() { g.Call("hipDrvLaunchKernelEx", config, add) })
 }
 
 func (h *hipStory) exit() {

@@ -44,7 +44,7 @@ var fakeOnly = regexp.MustCompile(`PROTON_STUB_(ROCTRACER|RESULTS=roctracer|SCRI
 func TestRealROCtracer(t *testing.T) {
 	folder := realROCtracer(t)
 	for _, story := range hipStories {
-		if fakeOnly.MatchString(story.environment) {
+		if fakeOnly.MatchString(story.environment) || story.name == launchesOfHIP7 {
 			continue
 		}
 		t.Run(story.name, func(t *testing.T) { runHIPStory(t, "roctracer", folder, story.environment, story.program, story.want) })

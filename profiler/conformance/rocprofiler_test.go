@@ -61,6 +61,7 @@ func everyWay(s *stage, gpu FakeHIP) {
 	gpu.Call("stub_register_host_function", 77, gpu.Text("host_kernel"))
 	scope("null stream", func() { gpu.Call("hipModuleLaunchKernel", add, 1, 1, 1, 1, 1, 1) })
 	scope("host function", func() { gpu.Call("hipLaunchKernel", 77, 1|1<<32, 1, 1|1<<32, 1) })
+	scope("stream of the thread", func() { gpu.Call("hipLaunchKernel_spt", 77, 1|1<<32, 1, 1|1<<32, 1) })
 	scope("fill", func() { gpu.Call("hipMemsetAsync", 1, 0, 64) })
 	gpu.Call("roctxRangePushA", gpu.Text("range"))
 	gpu.Launch("mul")
@@ -73,6 +74,7 @@ func everyWay(s *stage, gpu FakeHIP) {
 const everyOutline = `
 null stream > add: count 1
 host function > host_kernel: count 1
+stream of the thread > host_kernel: count 1
 fill > __amd_rocclr_fillBufferAligned: count 1
 range > mul: count 1
 wait > <sync context>: sync_count 1

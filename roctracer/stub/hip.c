@@ -484,6 +484,10 @@ STUB_EXPORT int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigne
   END(OK);
 }
 
+static struct stub_work host_kernel(const void *function, void *stream) {
+  return (struct stub_work){.kind = STUB_KERNEL, .name = hipKernelNameRefByPtr(function, stream), .function = W(function)};
+}
+
 struct dim3 { uint32_t x, y, z; };
 
 STUB_EXPORT int hipLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, void *stream) {
@@ -499,8 +503,69 @@ struct launch { const void *function; struct dim3 grid, block; void **arguments;
 STUB_EXPORT int hipExtLaunchMultiKernelMultiDevice(struct launch *list, int count, unsigned flags) {
   BEGIN(W(list), count, flags);
   for (int i = 0; i < count; i++)
-    do_work(&call, list[i].stream, (struct stub_work){.kind = STUB_KERNEL, .name = hipKernelNameRefByPtr(list[i].function, list[i].stream), .function = W(list[i].function)});
+    do_work(&call, list[i].stream, host_kernel(list[i].function, list[i].stream));
   END(OK);
+}
+
+// The other launches differ from these by their names, and by arguments that follow the ones here.
+#define HOST_LAUNCH(name, shared_type)                                                                                                   \
+  STUB_EXPORT int name(const void *function, struct dim3 grid, struct dim3 block, void **arguments, shared_type shared, void *stream) { \
+    BEGIN(W(function), grid.x, grid.y, grid.z, block.x, block.y, block.z, W(arguments), shared, W(stream));                              \
+    do_work(&call, stream, host_kernel(function, stream));                                                                               \
+    END(OK);                                                                                                                             \
+  }
+HOST_LAUNCH(hipExtLaunchKernel, size_t)
+HOST_LAUNCH(hipLaunchCooperativeKernel, unsigned)
+HOST_LAUNCH(hipLaunchKernel_spt, size_t)
+
+#define MODULE_LAUNCH(name, shared_type)                                                                                                          \
+  STUB_EXPORT int name(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, shared_type shared, void *stream) { \
+    BEGIN(W(f), gx, gy, gz, bx, by, bz, shared, W(stream));                                                                                       \
+    do_work(&call, stream, kernel(f));                                                                                                            \
+    END(OK);                                                                                                                                      \
+  }
+MODULE_LAUNCH(hipExtModuleLaunchKernel, size_t)
+MODULE_LAUNCH(hipHccModuleLaunchKernel, size_t)
+MODULE_LAUNCH(hipModuleLaunchCooperativeKernel, unsigned)
+
+STUB_EXPORT int hipLaunchByPtr(const void *function) { // on the stream of hipConfigureCall: here the NULL stream
+  BEGIN(W(function));
+  do_work(&call, NULL, host_kernel(function, NULL));
+  END(OK);
+}
+
+struct config { struct dim3 grid, block; size_t shared; void *stream, *attributes; unsigned count; }; // hipLaunchConfig_t
+STUB_EXPORT int hipLaunchKernelExC(const struct config *config, const void *function, void **arguments) {
+  (void)arguments;
+  BEGIN(W(config), W(function));
+  do_work(&call, config->stream, host_kernel(function, config->stream));
+  END(OK);
+}
+STUB_EXPORT int hipDrvLaunchKernelEx(const struct config *config, void *f, void **arguments, void **extra) {
+  (void)arguments, (void)extra;
+  BEGIN(W(config), W(f));
+  do_work(&call, config->stream, kernel(f));
+  END(OK);
+}
+
+STUB_EXPORT int hipLaunchCooperativeKernelMultiDevice(struct launch *list, int count, unsigned flags) {
+  BEGIN(W(list), count, flags);
+  for (int i = 0; i < count; i++)
+    do_work(&call, list[i].stream, host_kernel(list[i].function, list[i].stream));
+  END(OK);
+}
+
+struct module_launch { void *function; uint32_t sizes[7]; void *stream, **arguments; }; // hipFunctionLaunchParams
+STUB_EXPORT int hipModuleLaunchCooperativeKernelMultiDevice(struct module_launch *list, unsigned count, unsigned flags) {
+  BEGIN(W(list), count, flags);
+  for (unsigned i = 0; i < count; i++) do_work(&call, list[i].stream, kernel(list[i].function));
+  END(OK);
+}
+
+// It waits for the device, and ends what the program has made there.
+STUB_EXPORT int hipDeviceReset(void) {
+  hip_starts();
+  return hipDeviceSynchronize();
 }
 
 STUB_EXPORT int hipMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream) {

@@ -9,7 +9,17 @@ static const struct prof_known known[] = {
 #define P {16, 8}
     {"hipModuleLaunchKernel", 169, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 4}, {56, 8}, {64, 8}, {80, 8}}},
     {"hipLaunchKernel", 107, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 8}, {64, 8}, {72, 8}}},
+    {"hipExtLaunchKernel", 62, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 8}, {64, 8}, {72, 8}}},
+    {"hipLaunchCooperativeKernel", 105, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 8}, {64, 4}, {72, 8}}},
+    {"hipLaunchByPtr", 104, {P}},
+    {"hipExtModuleLaunchKernel", 65, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 8}, {56, 8}}},
+    {"hipHccModuleLaunchKernel", 88, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 8}, {56, 8}}},
+    {"hipModuleLaunchCooperativeKernel", 358, {P, {24, 4}, {28, 4}, {32, 4}, {36, 4}, {40, 4}, {44, 4}, {48, 4}, {56, 8}}},
+    {"hipLaunchKernelExC", 419, {P, {80, 8}}}, // from HIP 7.1 on
+    {"hipDrvLaunchKernelEx", 420, {P, {80, 8}}},
     {"hipExtLaunchMultiKernelMultiDevice", 63, {P, {80, 4}, {84, 4}}},
+    {"hipLaunchCooperativeKernelMultiDevice", 106, {P, {80, 4}, {84, 4}}},
+    {"hipModuleLaunchCooperativeKernelMultiDevice", 359, {P, {80, 4}, {84, 4}}},
     {"hipGraphLaunch", 215, {P, {24, 8}}},
     {"hipStreamBeginCapture", 219, {P, {24, 4}}},
     {"hipStreamEndCapture", 220, {P, {24, 8}}},

@@ -243,11 +243,16 @@ API rocprofiler_configure_external_correlation_id_request_service(uint64_t conte
 
 // ---- names and agents ----
 
-static const struct { const char *name; int op; } operations[] = {
-    {"hipDeviceSynchronize", 66}, {"hipEventSynchronize", 82}, {"hipExtLaunchKernel", 84}, {"hipGraphDestroy", 136}, {"hipGraphExecDestroy", 143},
-    {"hipExtLaunchMultiKernelMultiDevice", 85}, {"hipGraphInstantiate", 159}, {"hipGraphLaunch", 166}, {"hipLaunchKernel", 214}, {"hipMemcpyAsync", 268}, {"hipMemcpyHtoDAsync", 274},
-    {"hipMemsetAsync", 293}, {"hipModuleLaunchKernel", 308}, {"hipModuleLoadData", 310}, {"hipModuleUnload", 316}, {"hipSetDevice", 323},
-    {"hipStreamBeginCapture", 333}, {"hipStreamEndCapture", 338}, {"hipStreamSynchronize", 346},
+enum shape { WORDS, OF_HOST, OF_MODULE }; // how the arguments lie: one word each, or as those of hipLaunchKernel or hipModuleLaunchKernel
+static const struct { const char *name; int op; enum shape shape; } operations[] = {
+    {"hipLaunchKernel", 214, OF_HOST}, {"hipExtLaunchKernel", 84, OF_HOST}, {"hipLaunchCooperativeKernel", 211, OF_HOST}, {"hipLaunchKernel_spt", 419, OF_HOST},
+    {"hipModuleLaunchKernel", 308, OF_MODULE}, {"hipExtModuleLaunchKernel", 388, OF_MODULE}, {"hipHccModuleLaunchKernel", 389, OF_MODULE},
+    {"hipModuleLaunchCooperativeKernel", 306, OF_MODULE}, {"hipLaunchByPtr", 210, WORDS}, {"hipLaunchKernelExC", 474, WORDS}, {"hipDrvLaunchKernelEx", 475, WORDS},
+    {"hipLaunchCooperativeKernelMultiDevice", 212, WORDS}, {"hipModuleLaunchCooperativeKernelMultiDevice", 307, WORDS},
+    {"hipDeviceSynchronize", 66, WORDS}, {"hipEventSynchronize", 82, WORDS}, {"hipGraphDestroy", 136, WORDS}, {"hipGraphExecDestroy", 143, WORDS},
+    {"hipExtLaunchMultiKernelMultiDevice", 85, WORDS}, {"hipGraphInstantiate", 159, WORDS}, {"hipGraphLaunch", 166, WORDS}, {"hipMemcpyAsync", 268, WORDS}, {"hipMemcpyHtoDAsync", 274, WORDS},
+    {"hipMemsetAsync", 293, WORDS}, {"hipModuleLoadData", 310, WORDS}, {"hipModuleUnload", 316, WORDS}, {"hipSetDevice", 323, WORDS},
+    {"hipStreamBeginCapture", 333, WORDS}, {"hipStreamEndCapture", 338, WORDS}, {"hipStreamSynchronize", 346, WORDS},
 };
 
 API rocprofiler_query_callback_tracing_kind_operation_name(int kind, int op, const char **name, uint64_t *length) {
@@ -414,6 +419,12 @@ static int operation(const char *name) {
   return -1;
 }
 
+static enum shape shape(const char *name) {
+  for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+    if (!strcmp(operations[i].name, name)) return operations[i].shape;
+  return WORDS;
+}
+
 static void put64(uint8_t *p, int at, uint64_t v) { memcpy(p + at, &v, 8); }
 static void put32(uint8_t *p, int at, uint64_t v) {
   uint32_t w = (uint32_t)v;
@@ -425,11 +436,11 @@ static void payload_of(const struct stub_call *c, uint8_t *p) {
   const uint64_t *a = c->arguments;
   memset(p, 0, 120);
   put64(p, 0, 120), put32(p, 96, (uint64_t)c->result);
-  if (!strcmp(c->name, "hipModuleLaunchKernel")) {
+  if (shape(c->name) == OF_MODULE) {
     put64(p, 8, a[0]);
     for (int i = 0; i < 7; i++) put32(p, 16 + 4 * i, a[1 + i]);
     put64(p, 48, a[8]), put64(p, 56, a[9]), put64(p, 64, a[10]);
-  } else if (!strcmp(c->name, "hipLaunchKernel")) {
+  } else if (shape(c->name) == OF_HOST) {
     put64(p, 8, a[0]);
     for (int i = 0; i < 6; i++) put32(p, 16 + 4 * i, a[1 + i]);
     put64(p, 40, a[7]), put64(p, 48, a[8]), put64(p, 56, a[9]);

@@ -35,6 +35,7 @@ const (
 	ThreadLane LaneKind = iota // scopes and launches of a CPU thread
 	GraphLane                  // scopes that were open when the kernels of a stream were captured into a graph
 	StreamLane                 // kernels and copies of a GPU stream
+	WarpLane                   // scopes inside of kernels, of one warp
 )
 
 // Slice is one thing that took time on a lane.
@@ -65,6 +66,7 @@ const (
 	FillSlice  // a memset
 	SyncSlice  // the CPU waited for the GPU
 	OtherSlice
+	InsideSlice // a warp in a scope inside of a kernel, or in its block. Only some blocks are shown, so it counts for no sum
 )
 
 // Flow is an arrow from a launch to what it started.

@@ -77,6 +77,20 @@ func (d *Decoder) Decode(l *Launch, each func(*Block)) profile.InsideLosses {
 	return d.losses
 }
 
+// Only passes on some blocks of a launch that was decoded before, by their numbers in the grid.
+func (d *Decoder) Only(l *Launch, programs []uint32, each func(*Block)) {
+	for _, program := range programs {
+		var b Block
+		from := uint64(program) * uint64(max(l.Kernel.SlotSize, 0))
+		if d.prepare(l.Kernel); !d.valid || from+uint64(d.kernel.SlotSize) > uint64(len(l.Buffer)) {
+			continue
+		}
+		if d.block(&b, l.Buffer[from:][:d.kernel.SlotSize], uint64(program), l.Kernel.Clock32) {
+			each(&b)
+		}
+	}
+}
+
 // missing counts slots that cannot be read at all.
 func (d *Decoder) missing(slots uint64) {
 	if d.valid {

@@ -13,6 +13,7 @@ const (
 	firstThread = 0
 	firstGraph  = 100_000
 	firstStream = 200_000
+	firstWarp   = 300_000
 	bandWidth   = 100_000
 )
 

@@ -41,7 +41,7 @@ func (t *laneTable) add(l profile.Lane) (w *writtenLane, newProcess bool, err er
 	for t.taken[id] {
 		id.tid++
 	}
-	if l.Kind == profile.GraphLane && id.tid >= firstStream || l.Kind == profile.ThreadLane && id.tid >= firstGraph {
+	if l.Kind == profile.StreamLane && id.tid >= firstWarp || l.Kind == profile.GraphLane && id.tid >= firstStream || l.Kind == profile.ThreadLane && id.tid >= firstGraph {
 		return nil, false, fmt.Errorf("lane %d (%s) is one too many: a trace has room for %d of a kind", l.ID, l.Name, bandWidth)
 	}
 	t.taken[id] = true
@@ -56,9 +56,12 @@ const perDevice = 1000
 
 // preferred is the id a lane gets unless another has it: a second context's stream of the same id, say.
 func (t *laneTable) preferred(pid int, l profile.Lane) int {
-	if l.Kind == profile.ThreadLane {
+	switch l.Kind {
+	case profile.ThreadLane:
 		t.threads[pid]++
 		return firstThread + t.threads[pid] - 1
+	case profile.WarpLane:
+		return firstWarp
 	}
 	tid := firstStream
 	if l.Kind == profile.GraphLane {

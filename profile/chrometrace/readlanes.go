@@ -63,6 +63,8 @@ func (l *readLane) complete(ours bool, r *laneReader) {
 
 func bandOf(tid int64) profile.LaneKind {
 	switch {
+	case tid >= firstWarp:
+		return profile.WarpLane
 	case tid >= firstStream:
 		return profile.StreamLane
 	case tid >= firstGraph:

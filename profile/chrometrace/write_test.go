@@ -40,7 +40,7 @@ func TestStreamsOfTwoGPUsHaveLanesOfTheirOwn(t *testing.T) {
 		for device := range 3 {
 			for context := range uint32(3) {
 				for _, stream := range []uint32{0, 7, 999, 1000, math.MaxUint32} {
-					for _, kind := range []profile.LaneKind{profile.GraphLane, profile.StreamLane, profile.ThreadLane} {
+					for _, kind := range []profile.LaneKind{profile.GraphLane, profile.StreamLane, profile.ThreadLane, profile.WarpLane} {
 						id++
 						w, _, err := table.add(profile.Lane{ID: id, Kind: kind, Device: fmt.Sprint(device), Context: context, Stream: stream, Process: process})
 						if err != nil {
@@ -50,7 +50,7 @@ func TestStreamsOfTwoGPUsHaveLanesOfTheirOwn(t *testing.T) {
 							t.Errorf("%v is given out twice", w.threadID)
 						}
 						seen[w.threadID] = true
-						band := []int{profile.ThreadLane: firstThread, profile.GraphLane: firstGraph, profile.StreamLane: firstStream}[kind]
+						band := []int{profile.ThreadLane: firstThread, profile.GraphLane: firstGraph, profile.StreamLane: firstStream, profile.WarpLane: firstWarp}[kind]
 						if w.tid < band || w.tid >= band+bandWidth {
 							t.Errorf("a lane of kind %d got id %d, outside its band", kind, w.tid)
 						}

@@ -46,7 +46,7 @@ func parseFacts(text string, fact func(key, value string)) string {
 	return word
 }
 
-var laneKinds = [...]string{profile.ThreadLane: "thread", profile.GraphLane: "graph", profile.StreamLane: "stream"}
+var laneKinds = [...]string{profile.ThreadLane: "thread", profile.GraphLane: "graph", profile.StreamLane: "stream", profile.WarpLane: "warp"}
 
 func describeLane(l *profile.Lane) string {
 	f := factList(laneFact)

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/goproton/goproton/internal/inside"
@@ -13,9 +14,11 @@ import (
 // Inside reads the scopes inside of kernels for all sessions. Blocks are decoded once, whatever the number of sessions.
 type Inside struct {
 	Launches uint64 // that had scopes
+	Undrawn  uint64 // of them, those that a timeline has no room for
 	Losses   profile.InsideLosses
 
 	decoder inside.Decoder
+	headers inside.Headers // of the blocks of a launch
 	tally   inside.Tally
 	clocks  map[int]*inside.Clock // by device
 }
@@ -37,8 +40,13 @@ func (a *Aggregator) AddInside(l *inside.Launch) {
 	}
 	in := &a.Inside
 	clock := in.clock(l.Device)
+	in.headers.Reset()
+	timelines := slices.ContainsFunc(trees, func(t *Tree) bool { return t.Timeline != nil })
 	losses := in.decoder.Decode(l, func(b *inside.Block) {
 		in.tally.Add(b, l.Kernel)
+		if timelines {
+			in.headers.Add(b)
+		}
 		clock.Add(b)
 	})
 	clock.EndLaunch()
@@ -48,6 +56,8 @@ func (a *Aggregator) AddInside(l *inside.Launch) {
 	for _, t := range trees {
 		if t.Timeline == nil {
 			t.addInside(l, &sum)
+		} else {
+			t.Timeline.showInside(l, in)
 		}
 	}
 }

@@ -56,6 +56,7 @@ func (t *Timeline) activity(k *record.Activity, at *callpath.Attribution, n *nod
 		Path: n.names(), Metrics: metricsOf(k, at), ID: k.Correlation, Launch: t.kind(tagOf(k, at)),
 	}
 	t.write(&t.slice)
+	t.insideKernel(k)
 	if first && at.Called != 0 {
 		t.arrow(s, k, at)
 	}

@@ -28,6 +28,7 @@ type Timeline struct {
 	flows       uint64
 	slice       profile.Slice                  // reused: a writer does not keep it
 	nodes       []hotpath.Node                 // the arena as far as it was filled when last looked at; asking is a call into C
+	inside      *insideLanes                   // nil while it shows no scopes inside of kernels
 	kinds       map[uint16]*profile.LaunchKind // of launches, by tag; nil for a tag without a kind
 }
 
@@ -64,6 +65,7 @@ func (t *Timeline) Finish(now uint64) {
 	for _, s := range t.sortedStreams() {
 		t.closeGraph(s, 0)
 	}
+	t.finishInside()
 }
 
 // Continue takes over what is open in the timeline of the phase before, which is cut.

@@ -84,6 +84,9 @@ func (s *Sets) NewTree(o TreeOptions) *Tree {
 	t := &Tree{TreeOptions: o, sets: s, serial: s.serials, root: &node{name: "ROOT"}}
 	if o.Timeline != nil {
 		o.Timeline.tree = t
+		if o.Inside {
+			o.Timeline.inside = newInsideLanes()
+		}
 		s.timelines = append(s.timelines, t)
 	}
 	return t

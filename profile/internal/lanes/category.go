@@ -18,6 +18,7 @@ var Categories = [...]string{
 	profile.FillSlice:   "memset",
 	profile.SyncSlice:   "sync",
 	profile.OtherSlice:  "other",
+	profile.InsideSlice: "inside",
 }
 
 // ScopeWithMetrics is the category of a scope that has metrics, as upstream writes it.

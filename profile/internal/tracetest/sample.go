@@ -63,7 +63,7 @@ func Random(r *rand.Rand) *profile.Profile {
 	t := &profile.Timeline{}
 	processes := []string{"", "rank 1", "rank 2"}[:1+r.IntN(3)]
 	for i := range 1 + r.IntN(6) {
-		l := profile.Lane{ID: i*3 + 1, Kind: profile.LaneKind(r.IntN(3)), Name: fmt.Sprint("lane ", i), Process: processes[r.IntN(len(processes))]}
+		l := profile.Lane{ID: i*3 + 1, Kind: profile.LaneKind(r.IntN(4)), Name: fmt.Sprint("lane ", i), Process: processes[r.IntN(len(processes))]}
 		if l.Kind == profile.ThreadLane {
 			l.Thread = r.Int64N(1 << 40)
 		} else {
@@ -75,7 +75,7 @@ func Random(r *rand.Rand) *profile.Profile {
 	values := []profile.Value{profile.IntValue(-3), profile.FloatValue(2), profile.FloatValue(1e-9), profile.FloatValue(3.7e20),
 		profile.StringValue("12"), profile.IntsValue([]int64{1, -2}), profile.FloatsValue([]float64{0.5, 1})}
 	for range 1 + r.IntN(20) {
-		s := profile.Slice{Lane: lane(), Kind: profile.SliceKind(r.IntN(int(profile.OtherSlice) + 1)), Name: name(), ID: r.Uint64() >> r.IntN(64),
+		s := profile.Slice{Lane: lane(), Kind: profile.SliceKind(r.IntN(int(profile.InsideSlice) + 1)), Name: name(), ID: r.Uint64() >> r.IntN(64),
 			Start: Start + r.Int64N(1e15), Duration: r.Int64N(1e12)}
 		for range r.IntN(4) {
 			s.Path = append(s.Path, name())

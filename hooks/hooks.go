@@ -12,6 +12,7 @@ package hooks
 #include <stdlib.h>
 #include "control.h"
 void hooks_set_api(const void *api);
+void hooks_set_scratch(const void *api);
 */
 import "C"
 
@@ -23,15 +24,19 @@ import (
 	// The C here includes hotpath.h from another folder, whose changes Go's build cache does not notice. With this import the
 	// package is compiled again when hotpath changes.
 	_ "github.com/goproton/goproton/internal/hotpath"
+	_ "github.com/goproton/goproton/internal/inside/scratch" // the same
 )
 
 // Control answers one control call of goproton._native. It gets a method and its JSON parameters and returns a JSON
 // result, or what ErrorJSON returns. Several threads of the program may call it at once.
 var Control func(method string, params []byte) []byte
 
-// Init sets the hot path's table of functions, hotpath.API(). The library calls it in an init function, before Python imports the
-// module.
-func Init(api unsafe.Pointer) { C.hooks_set_api(api) }
+// Init sets the tables of functions, hotpath.API() and scratch.API(). The library calls it in an init function, before Python imports
+// the module.
+func Init(hotpath, scratch unsafe.Pointer) {
+	C.hooks_set_api(hotpath)
+	C.hooks_set_scratch(scratch)
+}
 
 type failure struct {
 	Kind string `json:"kind"`

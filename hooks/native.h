@@ -92,6 +92,14 @@ PyObject *native_enter_op(PyObject *, PyObject *const *args, py_ssize n);
 PyObject *native_exit_op(PyObject *, PyObject *);
 PyObject *native_last_op(PyObject *, PyObject *);
 
+// ---- inside.c ----
+
+PyObject *native_inside_take(PyObject *, PyObject *const *args, py_ssize n);
+PyObject *native_inside_launched(PyObject *, PyObject *lazy);
+PyObject *native_inside_launched_in(PyObject *, PyObject *const *args, py_ssize n);
+PyObject *native_inside_keep(PyObject *, PyObject *on);
+PyObject *native_inside_last(PyObject *, PyObject *);
+
 // ---- call.c ----
 
 PyObject *native_call(PyObject *, PyObject *const *args, py_ssize n);

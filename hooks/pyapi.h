@@ -73,6 +73,8 @@ struct py_module {
   X(PyObject *, PyNumber_Index, (PyObject *))                                                  \
   X(PyObject *, PyNumber_Float, (PyObject *))                                                  \
   X(PyObject *, PyCFunction_NewEx, (struct py_method *, PyObject *, PyObject *))               \
+  X(PyObject *, PyBytes_FromStringAndSize, (const char *, py_ssize))                           \
+  X(PyObject *, PyLong_FromUnsignedLongLong, (unsigned long long))                             \
   X(PyObject *, PyDict_New, (void))                                                            \
   X(int, PyDict_Next, (PyObject *, py_ssize *, PyObject **, PyObject **))                      \
   X(PyObject *, PyDict_GetItemWithError, (PyObject *, PyObject *))                             \

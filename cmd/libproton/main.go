@@ -27,6 +27,7 @@ import (
 	"github.com/goproton/goproton/hooks"
 	"github.com/goproton/goproton/internal/capture/recorder"
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/tracelog"
@@ -58,7 +59,8 @@ func init() {
 	service.Say = func(what string) { say(what) }
 	hotpath.OnFirstLaunch(C.exit_registrar())
 	startRecording()
-	hooks.Init(table)
+	scratch.Init(table)
+	hooks.Init(table, scratch.API())
 	hooks.Control = call
 }
 

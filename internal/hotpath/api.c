@@ -38,6 +38,9 @@ static const struct hp_api table = {
     .stream_capturing = hp_stream_capturing,
     .current_device = hp_current_device,
     .tag_launch = hp_tag_launch,
+    .last_launch = hp_last_launch,
+    .last_correlation = hp_last_correlation,
+    .own_work = hp_own_work,
     .set_clock = hp_set_clock,
 };
 

@@ -189,6 +189,15 @@ struct hp_api {
   // that limit, and 0 cancels an earlier tag.
   void (*tag_launch)(uint32_t tag, uint64_t function);
 
+  // The record of the calling thread's last launch. Returns 0 if there is none that came after the launch with the correlation id
+  // `after`, or if it was lost or is too far back in the ring.
+  int (*last_launch)(uint64_t after, struct hp_record *out);
+  // The correlation id of the calling thread's last launch or work, 0 before the first.
+  uint64_t (*last_correlation)(void);
+  // From here on, copies, fills and graph nodes of the calling thread are the profiler's own, or the program's again: no session gets
+  // the profiler's. Returns what it was before.
+  int (*own_work)(int on);
+
   // For replays: timelines are stamped with this time, in ns of CLOCK_REALTIME, until the next call. 0 is the system's clock.
   void (*set_clock)(uint64_t nanoseconds);
 };

@@ -81,6 +81,11 @@ void hp_graph_launch(uint64_t correlation, uint64_t exec) {
 // A copy or a wait belongs to no op: it closes none, and stands below the open one with a frame of its own.
 __attribute__((always_inline)) static inline void record_work(struct hp_thread *t, uint64_t correlation, struct more more) {
   struct hp_record r = {.correlation = correlation, .set = hp_load(&hp_g.launch_set), .type = HP_LAUNCH, .flags = more.flags, .stream = more.stream};
+  if (__builtin_expect(t->own_work, 0)) {
+    r.set = 0; // Go must know the id: an activity without one would be shown as the program's
+    hp_push(t, r);
+    return;
+  }
   if (hp_tracing()) r.time = begin_call(t), r.flags |= HP_F_TIMED;
   if (r.set) {
     r.node = hp_leaf(t);
@@ -110,7 +115,7 @@ void hp_launched(uint64_t correlation, uint32_t call) {
   struct hp_thread *t = hp_living();
   if (!t) return;
   t->launching.inside = 0;
-  if (!hp_tracing()) return;
+  if (!hp_tracing() || t->own_work) return;
   uint64_t now = hp_now();
   struct hp_record r = {.correlation = correlation, .set = hp_load(&hp_g.launch_set), .time = now, .call = call, .type = HP_CALL_END};
   hp_push(t, r);
@@ -135,7 +140,9 @@ void hp_node_created(uint64_t graph, uint64_t node) {
   struct hp_thread *t = hp_living();
   if (!t) return;
   struct hp_record r = {.graph = graph, .set = hp_load(&hp_g.launch_set), .graph_node = node, .type = HP_NODE_CREATED};
-  if (captured_now(t)) {
+  if (t->own_work) {
+    r.set = 0;
+  } else if (captured_now(t)) {
     r.node = t->launching.node, r.pynode = t->launching.pynode;
     r.op = t->launching.op, r.flags = (uint8_t)(t->launching.flags | HP_F_CAPTURED), r.tag = (uint16_t)t->launching.tag;
   } else if (r.set) {
@@ -144,6 +151,37 @@ void hp_node_created(uint64_t graph, uint64_t node) {
     if (t->op_open) r.op = t->op_seq, r.flags = HP_F_OP;
   }
   hp_push(t, r);
+}
+
+// ---- what the last launch was, for those who come after it ----
+
+// A launch may be followed by the records of its graph node, its end and the end of its op.
+enum { LOOK_BACK = 8 };
+
+int hp_last_launch(uint64_t after, struct hp_record *out) {
+  struct hp_thread *t = hp_living();
+  if (!t || !t->last_corr || t->last_corr == after) return 0;
+  uint32_t head = hp_load(&t->head);
+  for (uint32_t i = 1; i <= LOOK_BACK && i <= head; i++) {
+    const struct hp_record *r = &t->ring[(head - i) % HP_RING]; // drained records are not cleared, and only this thread overwrites them
+    if (r->type != HP_LAUNCH || r->correlation != t->last_corr) continue;
+    *out = *r;
+    return 1;
+  }
+  return 0;
+}
+
+uint64_t hp_last_correlation(void) {
+  struct hp_thread *t = hp_living();
+  return t ? t->last_corr : 0;
+}
+
+int hp_own_work(int on) {
+  struct hp_thread *t = hp_living();
+  if (!t) return 0;
+  int before = (int)t->own_work;
+  t->own_work = (uint32_t)on;
+  return before;
 }
 
 static void record_graph(struct hp_record r) {

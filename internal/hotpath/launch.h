@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 struct hp_call;
+struct hp_record;
 
 void hp_launch(uint64_t correlation, uint64_t function);
 void hp_tag_launch(uint32_t tag, uint64_t function);
@@ -19,5 +20,8 @@ void hp_graph_destroyed(uint64_t graph);
 void hp_exec_destroyed(uint64_t exec);
 void hp_capture(int delta);
 int hp_capturing(void);
+int hp_last_launch(uint64_t after, struct hp_record *out);
+uint64_t hp_last_correlation(void);
+int hp_own_work(int on);
 
 #endif

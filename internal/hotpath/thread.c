@@ -19,7 +19,7 @@ static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
 void hp_thread_free(struct hp_thread *t) {
-  t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = t->lent.depth = 0;
+  t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = t->own_work = t->lent.depth = 0;
   t->seen.op = t->seen.op_over = 0;
   atomic_store(&t->adding, 0); // a thread that was cancelled while it added has left the arena
   if (t->making_depth) t->making_depth = 1, hp_paths_end(t);

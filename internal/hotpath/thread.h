@@ -36,6 +36,7 @@ struct hp_thread {
   uint32_t held_count;         // metrics of the open op that wait for its launch
   struct { uint32_t name, type; uint64_t bits; } held[HP_OP_METRICS];
   uint64_t last_corr;
+  uint32_t own_work;           // what the thread does is the profiler's own, see own_work
   struct { uint64_t corr; uint32_t node, pynode, op, flags, inside, tag; } launching; // the launch in progress, during captures
   struct { uint32_t base, state, op, leaf; } python;              // the last python leaf computed
   // What a timeline shows as open: the node of each state (0: it began while no session wanted a timeline), of the op, and of

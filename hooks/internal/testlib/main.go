@@ -12,6 +12,7 @@ import (
 
 	"github.com/goproton/goproton/hooks"
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/inside/scratch"
 )
 
 func main() {}
@@ -20,7 +21,8 @@ func init() {
 	if err := hotpath.Init(); err != nil {
 		panic(err)
 	}
-	hooks.Init(holdable(hotpath.API()))
+	scratch.Init(hotpath.API())
+	hooks.Init(holdable(hotpath.API()), scratch.API())
 	hooks.Control = control
 }
 

@@ -1,0 +1,28 @@
+// What Go asks of this room.
+#include "drain.h"
+#include "driver.h"
+
+int scratch_start(uint64_t limit, uint64_t most) {
+  atomic_store(&scratch.limit, limit);
+  atomic_store(&scratch.most, most);
+  if (!scratch_begin_copying()) return 0;
+  atomic_store(&scratch.recording, 1);
+  return 1;
+}
+
+void scratch_stop(void) { atomic_store(&scratch.recording, 0); }
+
+uint64_t scratch_under_way(void) {
+  uint64_t ready = atomic_load(&scratch.finished); // first: it never passes the other
+  return atomic_load(&scratch.launched) - ready;
+}
+
+uint64_t scratch_moves(void) { return atomic_load(&scratch.finished); }
+
+void scratch_lost(struct scratch_losses *out) {
+  *out = (struct scratch_losses){
+      .no_room = atomic_load(&scratch.no_room), .no_room_bytes = atomic_load(&scratch.no_room_bytes), .unknown = atomic_load(&scratch.unknown),
+      .foreign = atomic_load(&scratch.foreign), .failed = atomic_load(&scratch.failed), .error = atomic_load(&scratch.error),
+      .too_many = atomic_load(&scratch.too_many), .replays = atomic_load(&scratch.replays),
+  };
+}

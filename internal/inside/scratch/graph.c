@@ -1,0 +1,93 @@
+// Launches in a stream that is being captured. Their memory is theirs for the life of the graph. Behind the kernel, the graph gets a
+// copy into pinned memory, a fill that clears the headers, and a call on the host, which passes each replay on.
+//
+// Launches that one stream captures into one graph run one after another, so they share memory.
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drain.h"
+#include "driver.h"
+
+#include "../../hotpath/hotpath.h"
+
+enum { SHARED = 1024 };
+
+static struct shared { uint64_t capture, stream, memory, bytes; int context; uint32_t host; } shared[SHARED]; // guarded by lock
+static uint32_t count = 1;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// captured is a launch in a graph, as the call on the host gets it. It stays for the life of the process: a graph says to nobody
+// when it is destroyed.
+struct captured { struct scratch_buffer launch; uint32_t host; };
+
+static uint64_t capture_of(uint64_t stream) {
+  int status = 0;
+  unsigned long long id = 0;
+  return cu.capture_info((void *)(uintptr_t)stream, &status, &id) ? 0 : id;
+}
+
+static uint32_t make(int context, uint64_t bytes, uint64_t stream, uint64_t capture) {
+  if (count == SHARED) return 0;
+  uint32_t buffer = scratch_get(context, bytes);
+  uint32_t host = buffer ? scratch_host_get(bytes, 1) : 0;
+  if (!host) {
+    if (buffer) scratch_put(buffer);
+    return 0;
+  }
+  shared[count] = (struct shared){capture, stream, scratch_buffers[buffer].memory, scratch_buffers[buffer].capacity, context, host};
+  return count++;
+}
+
+// The host memory of a shared piece is as large as the first launch needed: a larger one gets its own.
+uint32_t scratch_graph_take(int context, uint64_t bytes, uint64_t stream) {
+  uint64_t capture = capture_of(stream);
+  uint32_t found = 0;
+  struct scratch_apart before = scratch_apart_begin();
+  pthread_mutex_lock(&lock);
+  for (uint32_t i = count; i-- > 1 && !found;)
+    if (capture && shared[i].capture == capture && shared[i].stream == stream && shared[i].context == context && scratch_host_capacity(shared[i].host) >= bytes && shared[i].bytes >= bytes) found = i;
+  if (!found) found = make(context, bytes, stream, capture);
+  pthread_mutex_unlock(&lock);
+  scratch_apart_end(before);
+  return found;
+}
+
+uint64_t scratch_graph_memory(uint32_t number) { return shared[number].memory; }
+
+// A replay may come sooner than Go reads: its slots are copied once more, as far as they were written.
+static void copy_written(const struct captured *c, uint8_t *to) {
+  const uint8_t *from = scratch_host_memory(c->host);
+  memcpy(to, from, c->launch.bytes);
+}
+
+static void replayed(void *data) {
+  struct captured *c = data;
+  struct scratch_buffer launch = c->launch;
+  if (!atomic_load(&scratch.recording)) return;
+  uint32_t node, pynode;
+  scratch_hp->leaf(&node, &pynode, &launch.place.set);
+  if (!launch.place.set) return;
+  uint32_t host = scratch_host_get(launch.bytes, 0);
+  if (!host) {
+    scratch_count(&scratch.replays);
+    return;
+  }
+  copy_written(c, scratch_host_memory(host));
+  scratch_finish(&launch, host, 1);
+}
+
+void scratch_graph_launched(uint32_t number, const struct scratch_kernel *k, const struct scratch_place *place, uint64_t bytes) {
+  struct shared s = shared[number];
+  void *stream = (void *)(uintptr_t)s.stream;
+  struct captured *c = calloc(1, sizeof *c);
+  if (!c) return scratch_driver_failed(2);
+  c->launch = (struct scratch_buffer){.context = (uint16_t)s.context, .kernel = k, .bytes = bytes, .stream = s.stream, .place = *place};
+  c->host = s.host;
+  int own = scratch_hp->own_work(1);
+  uint32_t failed = cu.copy_out(scratch_host_memory(s.host), s.memory, bytes, stream);
+  if (!failed) failed = cu.fill_rows(s.memory, k->slot, 0, 10 + k->warps, bytes / k->slot, stream);
+  if (!failed) failed = cu.host_call(stream, replayed, c);
+  scratch_hp->own_work(own);
+  if (failed) scratch_driver_failed(failed);
+}

@@ -1,0 +1,60 @@
+// Host memory for the slots of finished launches: pinned for copies, plain for the replays of graphs. Nothing here runs on a
+// thread of the program, except for a launch whose memory is its caller's own.
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "drain.h"
+#include "driver.h"
+
+static struct host { uint8_t *memory; uint64_t capacity; uint8_t pinned; uint32_t next; } hosts[HOSTS];
+static uint32_t idle[2], made = 1; // idle: by pinned; a list is short, because sizes repeat
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+// A buffer that is much larger than needed is left to others.
+static uint32_t take_idle(uint64_t bytes, int pinned) {
+  for (uint32_t *at = &idle[pinned]; *at; at = &hosts[*at].next) {
+    uint32_t h = *at;
+    if (hosts[h].capacity < bytes || hosts[h].capacity / 4 > bytes) continue;
+    *at = hosts[h].next;
+    return h;
+  }
+  return 0;
+}
+
+static void *allocate(uint64_t bytes, int pinned) {
+  void *memory = NULL;
+  if (!pinned) return malloc(bytes);
+  struct scratch_apart before = scratch_apart_begin();
+  uint32_t failed = cu.host_allocate(&memory, bytes, 1 /* for all contexts */);
+  scratch_apart_end(before);
+  return failed ? NULL : memory;
+}
+
+static uint32_t make(uint64_t bytes, int pinned) {
+  uint64_t rounded = (bytes + 0xffff) & ~0xffffull;
+  if (made == HOSTS || atomic_load(&scratch.host_bytes) + rounded > atomic_load(&scratch.limit)) return 0;
+  void *memory = allocate(rounded, pinned);
+  if (!memory) return 0;
+  atomic_fetch_add(&scratch.host_bytes, rounded);
+  hosts[made] = (struct host){.memory = memory, .capacity = rounded, .pinned = (uint8_t)pinned};
+  return made++;
+}
+
+uint32_t scratch_host_get(uint64_t bytes, int pinned) {
+  pthread_mutex_lock(&lock);
+  uint32_t h = take_idle(bytes, pinned);
+  if (!h) h = make(bytes, pinned);
+  pthread_mutex_unlock(&lock);
+  return h;
+}
+
+uint8_t *scratch_host_memory(uint32_t h) { return hosts[h].memory; }
+
+uint64_t scratch_host_capacity(uint32_t h) { return hosts[h].capacity; }
+
+void scratch_recycle(uint32_t h) {
+  pthread_mutex_lock(&lock);
+  hosts[h].next = idle[hosts[h].pinned];
+  idle[hosts[h].pinned] = h;
+  pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,173 @@
+// What happens on the program's threads: memory before a launch, an event behind it.
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "drain.h"
+#include "driver.h"
+#include "scratch.h"
+
+#include "../../hotpath/hotpath.h"
+
+const struct hp_api *scratch_hp;
+
+// Memory that was taken and whose launch has not been reported. There can be several: a kernel's metadata are evaluated between
+// the two, and may launch kernels. A launch that fails is never reported.
+struct taken {
+  enum { POOLED, CAPTURED, NOWHERE } kind;
+  uint32_t number;        // of the buffer
+  uint64_t bytes, stream;
+  uint64_t before;        // the correlation id of the launch before it
+};
+enum { OPEN = 8 };
+static __thread struct { struct taken open[OPEN]; uint32_t depth; } here __attribute__((tls_model("initial-exec")));
+
+static void *stream_of(uint64_t stream) { return (void *)(uintptr_t)stream; }
+
+// give_up returns memory whose launch was not reported, once work that may use it has ended.
+static void give_up(const struct taken *t) {
+  if (t->kind != POOLED) return;
+  struct scratch_buffer *b = &scratch_buffers[t->number];
+  b->kernel = NULL;
+  if (cu.event_record(b->event, stream_of(t->stream))) scratch_drop(t->number);
+  else scratch_enqueue(t->number);
+}
+
+static uint64_t taken(struct taken t, uint64_t memory) {
+  if (!memory) return 0;
+  if (here.depth == OPEN) {
+    give_up(&here.open[0]);
+    scratch_count(&scratch.unknown);
+    memmove(here.open, here.open + 1, sizeof here.open - sizeof here.open[0]);
+    here.depth--;
+  }
+  t.before = scratch_hp->last_correlation();
+  here.open[here.depth++] = t;
+  return memory;
+}
+
+static void no_room(uint64_t bytes) {
+  scratch_count(&scratch.no_room);
+  uint64_t most = atomic_load(&scratch.no_room_bytes);
+  while (bytes > most && !atomic_compare_exchange_weak(&scratch.no_room_bytes, &most, bytes)) {}
+}
+
+// The code of some compilers computes the place of a block in 32 bits: it may then write up to 2 GiB before and 4 GiB behind the start.
+static uint64_t around(int context) {
+  uint64_t memory = scratch_nowhere(context, 6ull << 30);
+  return memory ? memory + (2ull << 30) : 0;
+}
+
+static uint64_t take(uint64_t bytes, uint64_t stream) {
+  if (!bytes || !scratch_driver_ready()) return 0;
+  int context = scratch_context_here();
+  if (context < 0) return 0;
+  uint64_t most = atomic_load_explicit(&scratch.most, memory_order_relaxed);
+  int recording = (int)atomic_load_explicit(&scratch.recording, memory_order_relaxed), wild = most && bytes > most;
+  if (!recording) return wild ? around(context) : scratch_nowhere(context, bytes);
+  struct taken t = {.kind = NOWHERE, .bytes = bytes, .stream = stream};
+  if (wild) {
+    scratch_count(&scratch.too_many);
+    return taken(t, around(context));
+  }
+  int capturing = 0;
+  if (!cu.is_capturing(stream_of(stream), &capturing) && capturing) {
+    if ((t.number = scratch_graph_take(context, bytes, stream))) return t.kind = CAPTURED, taken(t, scratch_graph_memory(t.number));
+  } else if ((t.number = scratch_get(context, bytes))) {
+    struct scratch_buffer *b = &scratch_buffers[t.number];
+    b->bytes = bytes, b->stream = stream, b->host = 0;
+    return t.kind = POOLED, taken(t, b->memory);
+  }
+  no_room(bytes);
+  return taken(t, scratch_nowhere(context, bytes));
+}
+
+// place_of finds out where the launch that came after another belongs.
+static struct scratch_place place_of(uint64_t before) {
+  struct hp_record r;
+  if (scratch_hp->last_launch(before, &r)) return (struct scratch_place){r.correlation, r.set, r.node, r.pynode, (r.flags & HP_F_OP) != 0};
+  struct scratch_place p = {0}; // nothing reports launches: another profiler has the vendor's library
+  scratch_hp->leaf(&p.node, &p.pynode, &p.set);
+  return p;
+}
+
+// opened finds the memory of a launch: the newest that holds whole slots of this kernel. What was taken after it was for
+// launches that have failed.
+static int opened(const struct scratch_kernel *k, uint64_t stream, struct taken *out) {
+  for (uint32_t i = here.depth; i-- > 0;) {
+    if (here.open[i].bytes % k->slot || here.open[i].stream != stream) continue;
+    while (here.depth > i + 1) give_up(&here.open[--here.depth]);
+    *out = here.open[i];
+    here.depth = i;
+    return 1;
+  }
+  return 0;
+}
+
+static void launched(uint64_t function, uint64_t stream) {
+  if (!here.depth && !atomic_load_explicit(&scratch.recording, memory_order_relaxed)) return;
+  const struct scratch_kernel *k = scratch_kernel_of(function);
+  if (!k) return; // most launches are of kernels without scopes
+  struct taken t;
+  if (!opened(k, stream, &t)) {
+    scratch_count(&scratch.foreign);
+    return;
+  }
+  if (t.kind == NOWHERE) return;
+  struct scratch_place place = place_of(t.before);
+  if (t.kind == CAPTURED) {
+    scratch_graph_launched(t.number, k, &place, t.bytes);
+    return;
+  }
+  struct scratch_buffer *b = &scratch_buffers[t.number];
+  b->kernel = k, b->place = place;
+  uint32_t failed = cu.event_record(b->event, stream_of(stream));
+  if (failed) {
+    scratch_driver_failed(failed);
+    scratch_drop(t.number);
+    return;
+  }
+  atomic_fetch_add(&scratch.launched, 1);
+  scratch_enqueue(t.number);
+}
+
+// launched_in copies on the launch's own stream: whoever owns the memory may overwrite it with what comes next there.
+static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uint64_t bytes) {
+  const struct scratch_kernel *k = scratch_kernel_of(function);
+  if (!k || !memory || !bytes || !k->slot || !atomic_load(&scratch.recording) || !scratch_driver_ready()) return;
+  int context = scratch_context_here();
+  uint32_t buffer = context < 0 ? 0 : scratch_spare(), host = buffer ? scratch_host_get(bytes, 1) : 0;
+  if (!host) {
+    if (buffer) scratch_put(buffer);
+    no_room(bytes);
+    return;
+  }
+  struct scratch_buffer *b = &scratch_buffers[buffer];
+  b->context = (uint16_t)context, b->kernel = k, b->place = place_of(0), b->bytes = bytes - bytes % k->slot, b->stream = stream, b->host = host;
+  int own = scratch_hp->own_work(1);
+  uint32_t failed = cu.copy_out(scratch_host_memory(host), memory, b->bytes, stream_of(stream));
+  scratch_hp->own_work(own);
+  if (!failed) failed = cu.event_record(b->event, stream_of(stream));
+  if (failed) {
+    scratch_driver_failed(failed);
+    scratch_recycle(host);
+    scratch_drop(buffer);
+    return;
+  }
+  atomic_fetch_add(&scratch.launched, 1);
+  scratch_enqueue(buffer);
+}
+
+// ---- the last launch, for whoever wants its raw bytes ----
+
+static void *last(uint64_t *bytes) {
+  struct timespec pause = {0, 200 * 1000};
+  uint64_t asked = atomic_load(&scratch.launched);
+  for (int n = 0; atomic_load(&scratch.finished) < asked && n < 50000; n++) nanosleep(&pause, NULL);
+  return scratch_kept(bytes);
+}
+
+static const struct scratch_api table = {sizeof table, take, launched, launched_in, scratch_keep_last, last};
+const struct scratch_api *scratch_api(void) { return &table; }
+
+void scratch_use(const struct hp_api *api) { scratch_hp = api; }

@@ -1,0 +1,169 @@
+// GPU memory by context and size. A buffer is made when none of its size is idle, on the thread that launches: that happens a few
+// times in a program's life, because the sizes of its launches repeat.
+#include "drain.h"
+#include "driver.h"
+
+#include "../../hotpath/freelist.h"
+
+struct scratch_buffer scratch_buffers[BUFFERS];
+struct scratch_context scratch_contexts[CONTEXTS];
+struct scratch_totals scratch;
+
+static _Atomic uint32_t after[BUFFERS];
+static _Atomic uint64_t idle[CONTEXTS][CLASSES], spare; // spare: numbers without memory
+static _Atomic uint32_t made = 1, contexts_ready;
+static atomic_flag making_context = ATOMIC_FLAG_INIT;
+
+// ---- contexts ----
+
+static int known_context(void *handle) {
+  uint32_t n = atomic_load_explicit(&contexts_ready, memory_order_acquire);
+  for (uint32_t i = 0; i < n; i++)
+    if (scratch_contexts[i].handle == handle) return (int)i;
+  return -1;
+}
+
+static int add_context(void *handle) {
+  struct scratch_context c = {.handle = handle};
+  int at = -1;
+  struct scratch_apart before = scratch_apart_begin();
+  while (atomic_flag_test_and_set(&making_context)) {}
+  uint32_t n = atomic_load(&contexts_ready);
+  if ((at = known_context(handle)) < 0 && n < CONTEXTS && !cu.current_device(&c.device) && !cu.stream_create(&c.stream, 1 /* non-blocking */)) {
+    scratch_contexts[n] = c;
+    atomic_store_explicit(&contexts_ready, n + 1, memory_order_release);
+    at = (int)n;
+  }
+  atomic_flag_clear(&making_context);
+  scratch_apart_end(before);
+  return at;
+}
+
+int scratch_context_here(void) {
+  void *handle = NULL;
+  if (cu.current_context(&handle)) return -1;
+  // A thread without a context gets the primary one of the first device from Triton's launcher, a moment later.
+  if (!handle && (cu.primary_context(&handle, 0) || cu.use_context(handle))) return -1;
+  int known = known_context(handle);
+  return known >= 0 ? known : add_context(handle);
+}
+
+// ---- buffers ----
+
+enum { SMALLEST = 12 }; // 4 KiB, as a power of two
+
+// class_of numbers the sizes of buffers, four to an octave, and rounds up to one.
+static unsigned class_of(uint64_t *bytes) {
+  if (*bytes < 1u << SMALLEST) *bytes = 1u << SMALLEST;
+  unsigned top = 63u - (unsigned)__builtin_clzll(*bytes - 1);
+  uint64_t quarter = 1ull << (top - 2);
+  *bytes = (*bytes + quarter - 1) & ~(quarter - 1);
+  unsigned n = (top - (SMALLEST - 1)) * 4 + (unsigned)((*bytes - (1ull << top)) / quarter) - 4;
+  return n < CLASSES ? n : CLASSES - 1;
+}
+
+static uint32_t number(void) {
+  uint32_t b = hp_free_take(&spare, after);
+  if (b) return b;
+  b = atomic_fetch_add(&made, 1);
+  if (b < BUFFERS) return b;
+  atomic_store(&made, BUFFERS);
+  return 0;
+}
+
+uint32_t scratch_spare(void) {
+  uint32_t b = number();
+  if (!b) return 0;
+  scratch_buffers[b].lent = 1;
+  if (scratch_buffers[b].event) return b;
+  if (!cu.event_create(&scratch_buffers[b].event, 2 /* without time */)) return b;
+  scratch_buffers[b].event = NULL;
+  hp_free_put(&spare, after, b);
+  return 0;
+}
+
+// reserve adds to what is allocated, unless that passes the limit.
+static int reserve(uint64_t bytes) {
+  uint64_t now = atomic_load(&scratch.device_bytes);
+  do
+    if (now + bytes > atomic_load(&scratch.limit)) return 0;
+  while (!atomic_compare_exchange_weak(&scratch.device_bytes, &now, now + bytes));
+  return 1;
+}
+
+static int fill_now(int context, uint64_t memory, uint64_t bytes) {
+  void *stream = scratch_contexts[context].stream;
+  return !cu.fill(memory, 0, bytes, stream) && !cu.stream_wait(stream);
+}
+
+// make allocates. The memory is zero, so that a block which never starts has no header.
+static uint32_t make(int context, unsigned class, uint64_t bytes) {
+  if (!reserve(bytes)) return 0;
+  uint32_t b = number();
+  struct scratch_buffer *s = &scratch_buffers[b];
+  struct scratch_apart before = scratch_apart_begin();
+  int have_event = b && (s->event || !cu.event_create(&s->event, 2 /* without time */));
+  int have_memory = have_event && !cu.allocate(&s->memory, bytes);
+  if (have_memory && !fill_now(context, s->memory, bytes)) cu.release(s->memory), have_memory = 0;
+  scratch_apart_end(before);
+  if (!have_memory) {
+    if (!have_event) s->event = NULL;
+    if (b) hp_free_put(&spare, after, b);
+    atomic_fetch_sub(&scratch.device_bytes, bytes);
+    return 0;
+  }
+  s->capacity = bytes, s->context = (uint16_t)context, s->class = (uint8_t)class, s->lent = 0;
+  return b;
+}
+
+uint32_t scratch_get(int context, uint64_t bytes) {
+  unsigned class = class_of(&bytes);
+  uint32_t b = hp_free_take(&idle[context][class], after);
+  // A much larger one is left to launches of its size.
+  for (unsigned more = 1; !b && more <= 2 && class + more < CLASSES; more++) b = hp_free_take(&idle[context][class + more], after);
+  return b ? b : make(context, class, bytes);
+}
+
+void scratch_put(uint32_t b) {
+  struct scratch_buffer *s = &scratch_buffers[b];
+  hp_free_put(s->lent ? &spare : &idle[s->context][s->class], after, b);
+}
+
+void scratch_drop(uint32_t b) {
+  struct scratch_buffer *s = &scratch_buffers[b];
+  if (!s->lent) atomic_fetch_sub(&scratch.device_bytes, s->capacity);
+  s->event = NULL; // of a context that may be gone
+  hp_free_put(&spare, after, b);
+}
+
+void scratch_release_idle(int context) {
+  for (unsigned class = 0; class < CLASSES; class++)
+    for (uint32_t b; (b = hp_free_take(&idle[context][class], after));) {
+      cu.release(scratch_buffers[b].memory);
+      atomic_fetch_sub(&scratch.device_bytes, scratch_buffers[b].capacity);
+      hp_free_put(&spare, after, b);
+    }
+}
+
+// ---- launches that are not recorded ----
+
+static struct { _Atomic uint64_t memory, bytes; } nowhere[CONTEXTS];
+
+// Kernels write to it at the same time, and nobody reads it. One that is too small stays allocated: a kernel may be using it.
+uint64_t scratch_nowhere(int context, uint64_t bytes) {
+  uint64_t memory = 0, have = atomic_load(&nowhere[context].bytes);
+  if (have >= bytes) return atomic_load(&nowhere[context].memory);
+  if (bytes < 2 * have) bytes = 2 * have;
+  struct scratch_apart before = scratch_apart_begin();
+  uint32_t failed = cu.allocate(&memory, bytes);
+  int filled = !failed && fill_now(context, memory, bytes); // warps of a partition read their counters first
+  scratch_apart_end(before);
+  if (!filled) return 0;
+  while (atomic_flag_test_and_set(&making_context)) {}
+  if (atomic_load(&nowhere[context].bytes) < bytes) {
+    atomic_store(&nowhere[context].memory, memory);
+    atomic_store(&nowhere[context].bytes, bytes);
+  }
+  atomic_flag_clear(&making_context);
+  return memory;
+}

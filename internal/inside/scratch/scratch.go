@@ -1,0 +1,100 @@
+// Package scratch lends GPU memory to kernels with scopes, in which they leave their records, and takes the records out without
+// waiting: a program's thread pops a buffer of a pool before a launch and records an event behind it; a thread of this package
+// copies the buffer when the kernel has ended. Next passes on finished launches, for package inside to decode.
+package scratch
+
+/*
+#cgo CFLAGS: -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo LDFLAGS: -ldl -lpthread
+#include "drain.h"
+#include "scratch.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"sync"
+	"unsafe"
+
+	"github.com/goproton/goproton/internal/inside"
+)
+
+var kernels struct {
+	sync.Mutex
+	list []*inside.Kernel // by number
+}
+
+// Init sets the table of the hot path, hotpath.API(), before anything else.
+func Init(api unsafe.Pointer) { C.scratch_use((*C.struct_hp_api)(api)) }
+
+// API returns the table of functions (struct scratch_api) that the hooks call around launches.
+func API() unsafe.Pointer { return unsafe.Pointer(C.scratch_api()) }
+
+// Start has launches be recorded, with at most limit bytes of GPU memory, and as many of host memory. A launch whose slots take more
+// than most bytes is not recorded, because the compiler's code cannot address them; 0 is no such bound.
+func Start(limit, most uint64) error {
+	if C.scratch_start(C.uint64_t(limit), C.uint64_t(most)) == 0 {
+		return errors.New("start the thread that reads scopes inside kernels: the system refused; raise the limit of processes (ulimit -u)")
+	}
+	return nil
+}
+
+// Stop ends the recording. Kernels that were compiled with scopes still get memory.
+func Stop() { C.scratch_stop() }
+
+// Define makes a kernel known by the handle of its function. Launches of it refer to k as long as the process lives.
+func Define(function uint64, k *inside.Kernel) error {
+	kernels.Lock()
+	defer kernels.Unlock()
+	if C.scratch_define(C.uint64_t(function), C.uint32_t(len(kernels.list)), C.uint32_t(k.SlotSize), C.uint32_t(k.Warps)) == 0 {
+		return errors.New("define a kernel with scopes: out of memory")
+	}
+	kernels.list = append(kernels.list, k)
+	return nil
+}
+
+// Forget says that a function was unloaded: its handle may become that of another.
+func Forget(function uint64) { C.scratch_forget(C.uint64_t(function)) }
+
+// Next passes on the oldest launch that has been copied, if there is one. What f gets is valid during the call.
+func Next(f func(l *inside.Launch)) bool {
+	var d C.struct_scratch_done
+	if C.scratch_next(&d) == 0 {
+		return false
+	}
+	defer C.scratch_recycle(d.host)
+	kernels.Lock()
+	k := kernels.list[d.kernel]
+	kernels.Unlock()
+	f(&inside.Launch{
+		Kernel: k, Grid: [3]uint32{uint32(d.blocks), 1, 1}, CTAsPerCluster: 1, Device: int(d.device), Stream: uint64(d.stream), Op: uint64(d.correlation),
+		Set: uint32(d.set), Node: uint32(d.node), PyNode: uint32(d.pynode), IsOp: d.op != 0,
+		Buffer: unsafe.Slice((*byte)(d.slots), int(d.bytes)),
+	})
+	return true
+}
+
+// UnderWay is how many launches were made whose records have not been copied. Moves changes with each that has been.
+func UnderWay() uint64 { return uint64(C.scratch_under_way()) }
+
+// Moves is described with UnderWay.
+func Moves() uint64 { return uint64(C.scratch_moves()) }
+
+// Losses count launches that were not recorded, since the process began.
+type Losses struct {
+	NoRoom      uint64 // their slots would have passed the limit
+	LargestSize uint64 // of those, in bytes
+	Unknown     uint64 // their kernel was not defined
+	Foreign     uint64 // another allocator gave them memory
+	Failed      uint64 // the driver refused a copy
+	DriverError uint32 // the first such error
+	TooMany     uint64 // blocks, for the compiler's code to address
+	Replays     uint64 // replays of graphs for which no host memory was left
+}
+
+// Lost returns the losses so far.
+func Lost() Losses {
+	var l C.struct_scratch_losses
+	C.scratch_lost(&l)
+	return Losses{uint64(l.no_room), uint64(l.no_room_bytes), uint64(l.unknown), uint64(l.foreign), uint64(l.failed), uint32(l.error), uint64(l.too_many), uint64(l.replays)}
+}

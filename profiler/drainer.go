@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/record"
@@ -27,6 +28,7 @@ type drainer struct {
 	sampler     Sampler // while instructions are sampled
 	images      *images // of what it sampled
 	paths       reclaimer
+	inside      insideRecording
 	traceFolder string // where the run is traced to; "" while it is not
 	lastSet     uint32 // newest launch set that was not empty
 	recording   record.Kinds
@@ -64,6 +66,7 @@ func (d *drainer) reset(sets *aggregate.Sets) {
 	d.sampler, d.images, d.problems = nil, nil, nil
 	d.loss, d.base = Loss{}, lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	d.paths, d.lastSet, d.measured = reclaimer{}, 0, false
+	d.inside = insideRecording{base: scratch.Lost()}
 }
 
 // do carries out a command. While there are sessions everything is drained first: a command sees what was ready when it was
@@ -95,6 +98,7 @@ func (d *drainer) drain() {
 	}
 	d.agg.TakeSlots()
 	d.drainSamples()
+	d.drainInside()
 	if d.attached && d.work > before {
 		hotpath.PrepareBuffers(spareBuffers)
 	}
@@ -112,6 +116,7 @@ func (d *drainer) discard() {
 	}
 	hotpath.Drain(func(uintptr, []hotpath.Record) {})
 	hotpath.TakeSlots(func([]hotpath.Slot) {})
+	discardInside()
 }
 
 func (d *drainer) activity(k *record.Activity) {

@@ -55,14 +55,17 @@ func (m *Manager) Flush() {
 // flush is Flush, with control held.
 func (m *Manager) flush() {
 	var mark uint32
-	attached, waited, dropped := false, false, uint64(0)
-	m.drainer.do(func(d *drainer) { mark, attached = d.resolver.Mark(), d.attached })
+	attached, waited, dropped, inside := false, false, uint64(0), false
+	m.drainer.do(func(d *drainer) { mark, attached, inside = d.resolver.Mark(), d.attached, d.inside.mode != nil })
 	if attached {
 		waited = m.synchronize()
 		if m.collect(false) > 0 {
 			m.collect(true)
 		}
 		dropped = m.drainer.source.Dropped()
+	}
+	if inside {
+		m.awaitInside()
 	}
 	m.drainer.do(func(d *drainer) { d.flushed(mark, waited, dropped) })
 }

@@ -47,6 +47,7 @@ func (m *Manager) publish() error {
 		if w = d.wanted(); w.activities != 0 {
 			hotpath.SetActive(w.Listeners)
 		}
+		d.recordInside(w.inside)
 	})
 	err := m.listen(w)
 	if w.activities == 0 {
@@ -77,6 +78,7 @@ func (m *Manager) published() {
 type wanted struct {
 	hotpath.Listeners
 	activities, calls record.Kinds
+	inside            bool // scopes inside kernels
 	attached          bool // there is a source to listen to
 }
 

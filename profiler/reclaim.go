@@ -54,9 +54,9 @@ func (d *drainer) reclaim() {
 }
 
 // keepsCallPaths reports whether something keeps the numbers of call paths for longer than a record is on its way:
-// timelines, the recorder of a trace, or the sampler.
+// timelines, the recorder of a trace, the sampler, or the launches of kernels with scopes.
 func (d *drainer) keepsCallPaths() bool {
-	return d.agg.Sets.Timelines() || d.traceFolder != "" || d.sampler != nil
+	return d.inside.mode != nil || d.agg.Sets.Timelines() || d.traceFolder != "" || d.sampler != nil
 }
 
 // freeCallPaths frees the call paths that no thread, no launch on its way, no graph and no slot uses. Trees know them by

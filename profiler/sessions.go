@@ -31,6 +31,7 @@ type session struct {
 	format   string       // to write in unless another is asked for
 	folder   string       // that a relative name is in, if files are written meanwhile: the program may go to another
 	sampling record.SamplingRequest
+	inside   *string  // the mode in which it records scopes inside kernels; nil: it does not
 	files    *queue   // to the files of phases, with periodic flushing of trees; else nil
 	sinks    []*queue // to the sinks that the session was started with
 
@@ -95,6 +96,7 @@ func (d *drainer) wanted() (w wanted) {
 		trees = append(trees, s.trees[s.phase])
 		ids = append(ids, s.id)
 		w.calls |= s.also
+		w.inside = w.inside || s.inside != nil
 		activities := record.KindsOf(record.Kernel) | s.also
 		if s.trace {
 			activities &^= record.KindsOf(record.Sync) // a wait is shown by its call
@@ -115,7 +117,7 @@ func (d *drainer) wanted() (w wanted) {
 
 // newTree begins the current phase of a session.
 func (d *drainer) newTree(s *session, now uint64) *aggregate.Tree {
-	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Also: s.also}
+	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Also: s.also, Inside: s.inside != nil}
 	if s.trace {
 		o.Timeline = d.newTrace(s, now)
 	}

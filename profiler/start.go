@@ -20,7 +20,7 @@ type StartOptions struct {
 	Name    string // output path without suffix; "" or "-" writes to standard output
 	Context string // "shadow" (default) or "python"
 	Data    string // "tree" (default) or "trace"
-	Backend string // of Register; "" is the one that fits the machine
+	Backend string // of Register; "" is the one that fits the machine, and so is InsideBackend, which adds scopes inside kernels
 	Mode    string // "", "periodic_flushing[:format=…]" or one of the backend's own: "pcsampling[:…]"
 	Format  string // to write in when finalize names none; "" is what the data are usually written in
 	NoStats bool   // leave out the distributions of kernel times
@@ -44,11 +44,13 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 	m.control.Lock()
 	defer m.control.Unlock()
 	var s *session
+	inside := o.takeInside()
 	var err error
 	known, first := false, false
 	m.drainer.do(func(d *drainer) {
 		first = len(d.list) == 0
 		if s, known, err = d.sessionFor(&o); !known && err == nil {
+			s.inside = inside
 			err = d.prepare(s, o)
 		}
 	})
@@ -110,10 +112,12 @@ func (d *drainer) prepare(s *session, o StartOptions) error {
 			d.problem(fmt.Sprintf("graphs are timed node by node: backend %q cannot time a graph as a whole", d.backend.name()))
 		}
 	} else if o.Source.WholeGraphs != d.options.WholeGraphs || strings.ToLower(o.Mode) != d.mode {
-		return &ArgumentError{"Cannot add a session with the same profiler but a different mode than existing sessions"}
+		return &ArgumentError{differentMode}
 	}
-	return nil
+	return d.prepareInside(s)
 }
+
+const differentMode = "Cannot add a session with the same profiler but a different mode than existing sessions"
 
 // add puts a new session into the table and begins its first phase.
 func (d *drainer) add(s *session) {

@@ -44,7 +44,7 @@ func (d *drainer) allProblems() []string {
 	if n := d.agg.Late; n > 0 {
 		sentences = append(sentences, fmt.Sprintf("%d metric values arrived after their phase was written or cleared, and are in no file", n))
 	}
-	return append(sentences, d.undelivered()...)
+	return append(append(sentences, d.insideProblems()...), d.undelivered()...)
 }
 
 // WriteDrained writes what every session holds without asking the vendor library for anything.

@@ -399,12 +399,12 @@ STUB_EXPORT uint32_t cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t 
 }
 
 STUB_EXPORT uint32_t cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
-  (void)to, (void)from;
+  if (stub_cuda_memory(from, bytes)) memcpy(to, (const void *)(uintptr_t)from, bytes);
   return work(CBID_cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync_v2", ACT_MEMCPY, COPY_DTOH, bytes, stream);
 }
 
 STUB_EXPORT uint32_t cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream) {
-  (void)to, (void)value;
+  if (stub_cuda_memory(to, bytes)) memset((void *)(uintptr_t)to, value, bytes);
   return work(CBID_cuMemsetD8Async, "cuMemsetD8Async", ACT_MEMSET, 0, bytes, stream);
 }
 

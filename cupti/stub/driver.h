@@ -38,4 +38,7 @@ void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream,
 // graph.c: adds a node for a kernel that was launched into a capturing stream.
 void capture_kernel(struct graph *g, struct function *f);
 
+// memory.c: whether these bytes are allocated memory of the GPU.
+int stub_cuda_memory(uint64_t memory, uint64_t bytes);
+
 #endif

@@ -81,8 +81,7 @@ func List(vendors ...*Vendor) []*Vendor {
 
 // Planned are upstream's other backends, with the reason why they are missing.
 var Planned = map[string]string{
-	"instrumentation": "instrumentation inside kernels is not supported yet; use the cupti backend for kernel times",
-	"xpupti":          "Intel GPUs are not supported yet; on an NVIDIA GPU use the cupti backend",
+	"xpupti": "Intel GPUs are not supported yet; on an NVIDIA GPU use the cupti backend",
 }
 
 // ByBackend returns the vendor whose backend has that name, and the backend; nil if none does.

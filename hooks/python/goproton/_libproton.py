@@ -39,6 +39,10 @@ _KEPT = 4096
 
 
 def start(path: str, contextSourceName: str, dataName: str, profilerName: str, mode: str = "") -> int:
+    if profilerName.lower() == "instrumentation":
+        device, _, mode = mode.partition(":")
+        if device not in ("cuda", "hip"):
+            raise ValueError(f"[PROTON] Unknown or unsupported device type for instrumentation backend: {device}")
     return _session_call("start", name=path, context=contextSourceName, data=dataName, backend=profilerName,
                          mode=upstream_mode(mode, profilerName), graph="", site_packages=site_packages(), trace_form=trace_form())["session"]
 
@@ -159,16 +163,27 @@ def has_amd_pc_sampling_source_locations() -> bool:
     return False
 
 
-# ---- intra-kernel profiling: accepted, and without effect while no session records it ----
+# ---- scopes inside kernels ----
 
 
 def init_function_metadata(functionId: int, name: str, scopeIdNames: Sequence[tuple[int, str]],
                            scopeIdParents: Sequence[tuple[int, int]], metadataPath: str, /) -> None:
-    pass
+    import json
+    with open(metadataPath) as file:
+        metadata = json.load(file)
+    if not metadata.get("profile_scratch_size"):
+        return  # a kernel without scopes
+    parents = dict(scopeIdParents)
+    target = metadata.get("target") or {}
+    scopes = [{"id": id, "name": name, "parent": parents.get(id, -1) if parents.get(id) != id else -1} for id, name in scopeIdNames]
+    kernel = {"name": name, "slot_size": metadata["profile_scratch_size"], "warps": metadata["num_warps"], "backend": target.get("backend", ""),
+              "arch": str(target.get("arch", "")), "scopes": scopes}
+    _session_call("inside.kernel", function=functionId, inside=kernel)
 
 
 def destroy_function_metadata(functionId: int, /) -> None:
-    pass
+    if _library.native is not None:
+        _library.call("inside.forget", function=functionId)
 
 
 def enter_instrumented_op(stream: int, functionId: int, buffer: int, size: int, /) -> None:
@@ -176,7 +191,8 @@ def enter_instrumented_op(stream: int, functionId: int, buffer: int, size: int, 
 
 
 def exit_instrumented_op(stream: int, functionId: int, buffer: int, size: int, /) -> None:
-    pass
+    if _library.native is not None:
+        _library.native.inside_launched_in(stream, functionId, buffer, size)
 
 
 def _loaded():

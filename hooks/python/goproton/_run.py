@@ -81,6 +81,8 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
     flags.profiling_on = True
     if config.get("hook") == "triton":
         _imports.when_imported("triton", lambda: _hook(config, command, session))
+    if backend.lower() == "instrumentation":
+        _imports.when_imported("triton", lambda: _inside(config, command, session))
     import atexit  # handlers run last in, first out: tensor metrics are read before _end
     atexit.register(_end, config, command, os.getpid())
     _end_before_exit(config, command, os.getpid())
@@ -157,6 +159,15 @@ def _hook(config: dict[str, Any], command: list[str], session: int) -> None:
         HookManager.register(LaunchHook(), session)
     except Exception as error:
         _report(config, command, f"launch metadata are missing, the hook did not fit this Triton: {error!r}")
+
+
+def _inside(config: dict[str, Any], command: list[str], session: int) -> None:
+    try:
+        from .hooks.hook import HookManager
+        from .hooks.instrumentation import hook_for
+        HookManager.register(hook_for(config.get("mode") or None), session)
+    except Exception as error:
+        _report(config, command, f"scopes inside kernels are missing: {error}")
 
 
 def _end(config: dict[str, Any], command: list[str], pid: int) -> None:

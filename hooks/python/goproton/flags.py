@@ -6,7 +6,7 @@ class Flags:
 
     Attributes:
         profiling_on: a session was started and not all were finalized.
-        instrumentation_on: kernels are compiled with intra-kernel records (never, in this version).
+        instrumentation_on: kernels are compiled with records of their scopes.
         command_line: ``proton run`` owns the session; the script's own start and finalize are ignored.
         command_line_trace: ``proton run --trace`` owns the TritonParse trace; the script's own is ignored.
     """

@@ -1,7 +1,7 @@
 """Profiling modes as objects; each prints as the mode string that :func:`goproton.start` takes.
 
-:class:`PCSampling` is supported; "periodic_flushing" is a plain string. The modes of intra-kernel profiling exist so that
-scripts which use them can be imported and validated; ``start`` then raises NotImplementedError.
+:class:`PCSampling` is a mode of the backends for GPUs; "periodic_flushing" is a plain string. :class:`Default` and :class:`MMA` are
+modes of backend "instrumentation".
 """
 
 from __future__ import annotations
@@ -191,6 +191,32 @@ class Default(InstrumentationMode):
 class MMA(InstrumentationMode):
     """Intra-kernel profiling of matrix instructions."""
     name: str = field(default="mma", init=False)
+
+
+def instrumentation_mode(given: InstrumentationMode | str | None) -> InstrumentationMode:
+    """The mode of backend "instrumentation" as an object, from what ``start`` takes: "default:buffer_size=4096:granularity=warp".
+
+    Raises:
+        ValueError: an unknown mode, option or value.
+    """
+    if isinstance(given, InstrumentationMode):
+        return given
+    head, *options = (str(given) if given else "default").split(":")
+    if head not in ("default", "mma"):
+        raise ValueError(f"Unknown mode: {given}")
+    values: dict[str, Any] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals:
+            raise ValueError(f"Malformed instrumentation option: '{option}'")
+        # The value may be printed by an object: GRANULARITY.WARP.
+        kind, dot, member = value.partition(".")
+        values[name] = member.lower() if dot and kind == name.upper() else value
+    known = [*_FIELDS, "sampling_options", "buffer_size", "optimizations"]
+    chosen = {name: value for name, value in values.items() if name in known and value != ""}
+    if "buffer_size" in chosen:
+        chosen["buffer_size"] = int(chosen["buffer_size"])
+    return (Default if head == "default" else MMA)(**chosen)
 
 
 def _parse_optimizations(text: str) -> list[Optimize]:

@@ -38,6 +38,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
             while the program runs.
         backend: "cupti" (NVIDIA), "rocprofiler" or "roctracer" (AMD). By default that of the imported torch, else of Triton's
             active driver, else "cupti". Of AMD's, the default is the one whose library is installed, rocprofiler if both are.
+            "instrumentation" records scopes inside Triton kernels in addition, see :mod:`goproton.language`.
         mode: a mode string or an object from :mod:`goproton.mode`. "periodic_flushing[:format=hatchet]" writes a phase
             as soon as it has ended and all its work has arrived, and frees its memory.
         hook: "triton" takes names and metrics from ``launch_metadata`` of Triton kernels; a
@@ -63,6 +64,11 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     if _library.load() is None:
         _say(f"profiling is off: {_library.problem}")
         return None
+    inside = None
+    if backend is not None and backend.lower() == "instrumentation":
+        from .hooks.instrumentation import hook_for
+        inside = hook_for(mode)
+        mode = inside.mode
     backend = _select_backend() if backend is None else backend
     _check_devices(backend)
     answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
@@ -77,10 +83,15 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     if mode is not None and str(mode).startswith("pcsampling"):
         _report_loaded()
     flags.profiling_on = True
-    if hook is not None:
-        from .hooks.hook import HookManager
-        HookManager.register(hook, session)
+    _register((hook, inside), session)
     return session
+
+
+def _register(hooks: Sequence[Hook | None], session: int) -> None:
+    for hook in hooks:
+        if hook is not None:
+            from .hooks.hook import HookManager
+            HookManager.register(hook, session)
 
 
 def activate(session: int | None = None) -> None:

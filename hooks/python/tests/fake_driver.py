@@ -9,15 +9,20 @@ import types
 
 stream = 0
 gpu = None  # fake_gpu or fake_hip
+leave = None  # leave(address, bytes, metadata) writes what a kernel leaves in its profile scratch
 
 
 class Launcher:
     """What Triton's own does around a launch; tensors are asked for their address, which may fail."""
 
     def __init__(self, src, metadata):
-        pass
+        self.metadata = metadata
 
     def __call__(self, x, y, z, stream, function, packed, lazy, enter, exit, *arguments):
+        size = x * y * z * self.metadata.profile_scratch_size
+        if size:
+            from triton.runtime import _allocation
+            scratch = _allocation._profile_allocator.get()(size, self.metadata.profile_scratch_align, stream)
         if enter is not None:
             enter(lazy)
         for one in arguments:
@@ -25,6 +30,8 @@ class Launcher:
                 one.data_ptr()
         if x * y * z:
             gpu.launch(function, stream)
+            if size and leave:
+                leave(scratch, size, self.metadata)
         if exit is not None:
             exit(lazy)
 

@@ -2,13 +2,14 @@
 #include "drain.h"
 #include "driver.h"
 
-int scratch_start(uint64_t limit, uint64_t most) {
+int scratch_start(uint64_t limit) {
   atomic_store(&scratch.limit, limit);
-  atomic_store(&scratch.most, most);
   if (!scratch_begin_copying()) return 0;
   atomic_store(&scratch.recording, 1);
   return 1;
 }
+
+void scratch_addressable(uint64_t most) { atomic_store(&scratch.most, most); }
 
 void scratch_stop(void) { atomic_store(&scratch.recording, 0); }
 

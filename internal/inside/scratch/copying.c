@@ -1,5 +1,5 @@
-// The thread that copies what kernels have left. It waits for the GPU by asking: the program's threads wake nobody, which would be
-// a system call in each launch.
+// The thread that copies what kernels have left. It waits for the GPU by asking: the program's threads do not wake it, which would be a
+// system call in each launch.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ void scratch_enqueue(uint32_t buffer) {
 
 static struct { struct scratch_done *list; size_t first, end, room; } done; // guarded by lock
 static struct { uint8_t *slots; uint64_t bytes, room; } kept; // guarded by lock
-static _Atomic int keeping; // somebody asks for the last launch
+static _Atomic int keeping; // the caller of last wants the last launch
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int room_for_one(void) {

@@ -46,14 +46,15 @@ struct scratch_losses {
 };
 
 void scratch_use(const struct hp_api *api);
-int scratch_start(uint64_t limit, uint64_t most); // begin to record; 0 if the thread could not be started
+int scratch_start(uint64_t limit); // begin to record; 0 if the thread could not be started
 void scratch_stop(void);                          // give memory only, record nothing
+void scratch_addressable(uint64_t most);            // bytes of a launch that the compiled code can address; 0 = all
 int scratch_define(uint64_t function, uint32_t number, uint32_t slot, uint32_t warps);
 void scratch_forget(uint64_t function);
 int scratch_next(struct scratch_done *out); // the oldest launch that is ready; 0 for none
 void scratch_recycle(uint32_t host);
 uint64_t scratch_under_way(void);           // launches that are not ready yet
-uint64_t scratch_moves(void);               // changes with each launch that becomes ready
+uint64_t scratch_moves(void);               // changes with each launch that gets ready
 void scratch_lost(struct scratch_losses *out);
 void scratch_forked(void);
 

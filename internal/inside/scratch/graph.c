@@ -17,8 +17,8 @@ static struct shared { uint64_t capture, stream, memory, bytes; int context; uin
 static uint32_t count = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-// captured is a launch in a graph, as the call on the host gets it. It stays for the life of the process: a graph says to nobody
-// when it is destroyed.
+// captured is a launch in a graph, as the call on the host gets it. It stays for the life of the process: the end of a
+// graph is not reported.
 struct captured { struct scratch_buffer launch; uint32_t host; };
 
 static uint64_t capture_of(uint64_t stream) {

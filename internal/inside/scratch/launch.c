@@ -131,7 +131,7 @@ static void launched(uint64_t function, uint64_t stream) {
   scratch_enqueue(t.number);
 }
 
-// launched_in copies on the launch's own stream: whoever owns the memory may overwrite it with what comes next there.
+// launched_in copies on the launch's own stream: the caller may overwrite the memory with what comes next there.
 static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uint64_t bytes) {
   const struct scratch_kernel *k = scratch_kernel_of(function);
   if (!k || !memory || !bytes || !k->slot || !atomic_load(&scratch.recording) || !scratch_driver_ready()) return;
@@ -158,7 +158,7 @@ static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uin
   scratch_enqueue(buffer);
 }
 
-// ---- the last launch, for whoever wants its raw bytes ----
+// ---- the raw bytes of the last launch ----
 
 static void *last(uint64_t *bytes) {
   struct timespec pause = {0, 200 * 1000};

@@ -149,7 +149,7 @@ void scratch_release_idle(int context) {
 
 static struct { _Atomic uint64_t memory, bytes; } nowhere[CONTEXTS];
 
-// Kernels write to it at the same time, and nobody reads it. One that is too small stays allocated: a kernel may be using it.
+// Kernels write to it at the same time, and it is not read. One that is too small stays allocated: a kernel may be using it.
 uint64_t scratch_nowhere(int context, uint64_t bytes) {
   uint64_t memory = 0, have = atomic_load(&nowhere[context].bytes);
   if (have >= bytes) return atomic_load(&nowhere[context].memory);

@@ -13,6 +13,7 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"unsafe"
 
@@ -30,10 +31,9 @@ func Init(api unsafe.Pointer) { C.scratch_use((*C.struct_hp_api)(api)) }
 // API returns the table of functions (struct scratch_api) that the hooks call around launches.
 func API() unsafe.Pointer { return unsafe.Pointer(C.scratch_api()) }
 
-// Start has launches be recorded, with at most limit bytes of GPU memory, and as many of host memory. A launch whose slots take more
-// than most bytes is not recorded, because the compiler's code cannot address them; 0 is no such bound.
-func Start(limit, most uint64) error {
-	if C.scratch_start(C.uint64_t(limit), C.uint64_t(most)) == 0 {
+// Start has launches be recorded, with at most limit bytes of GPU memory, and as many of host memory.
+func Start(limit uint64) error {
+	if C.scratch_start(C.uint64_t(limit)) == 0 {
 		return errors.New("start the thread that reads scopes inside kernels: the system refused; raise the limit of processes (ulimit -u)")
 	}
 	return nil
@@ -46,6 +46,9 @@ func Stop() { C.scratch_stop() }
 func Define(function uint64, k *inside.Kernel) error {
 	kernels.Lock()
 	defer kernels.Unlock()
+	if in32Bits(k.Triton) {
+		C.scratch_addressable(1 << 31)
+	}
 	if C.scratch_define(C.uint64_t(function), C.uint32_t(len(kernels.list)), C.uint32_t(k.SlotSize), C.uint32_t(k.Warps)) == 0 {
 		return errors.New("define a kernel with scopes: out of memory")
 	}
@@ -53,7 +56,14 @@ func Define(function uint64, k *inside.Kernel) error {
 	return nil
 }
 
-// Forget says that a function was unloaded: its handle may become that of another.
+// in32Bits reports whether a release of Triton compiles the address of a block's slot in 32 bits: those before 3.8 do.
+func in32Bits(triton string) bool {
+	var major, minor int
+	n, _ := fmt.Sscanf(triton, "%d.%d", &major, &minor)
+	return n == 2 && (major < 3 || major == 3 && minor < 8)
+}
+
+// Forget says that a function was unloaded: the driver may give its handle to another.
 func Forget(function uint64) { C.scratch_forget(C.uint64_t(function)) }
 
 // Next passes on the oldest launch that has been copied, if there is one. What f gets is valid during the call.

@@ -170,13 +170,47 @@ def _heads(hooks: list[Hook]) -> dict[str, Callable]:
     """The functions that Triton calls, by slot."""
     if not hooks:
         return {}
-    native = hooks[0].native_heads() if len(hooks) == 1 else None
-    return native or {
+    native = [hook.native_heads() for hook in hooks]
+    if all(native):
+        return _together(native)
+    return {
         _triton.ENTER: HookManager.enter,
         _triton.EXIT: HookManager.exit,
         _triton.LOADED: HookManager.init_handle,
         _triton.UNLOAD: HookManager.destroy_handle,
     }
+
+
+def _together(heads: list[dict[str, Callable]]) -> dict[str, Callable]:
+    """The functions that hooks in order of priority have in common. Equal ones are called once."""
+    joined: dict[str, list[Callable]] = {}
+    for one in heads:
+        for slot, function in one.items():
+            functions = joined.setdefault(slot, [])
+            if function not in functions:
+                functions.insert(len(functions) if slot == _triton.ENTER else 0, function)
+    return {slot: _Joined.of(functions) for slot, functions in joined.items()}
+
+
+class _Joined:
+    """Several functions in the place of one. Equal ones are the same head, so that it stays attached."""
+
+    def __init__(self, functions: tuple[Callable, ...]) -> None:
+        self.functions = functions
+
+    @staticmethod
+    def of(functions: list[Callable]) -> Callable:
+        return functions[0] if len(functions) == 1 else _Joined(tuple(functions))
+
+    def __call__(self, *arguments: Any) -> None:
+        for function in self.functions:
+            function(*arguments)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Joined) and self.functions == other.functions
+
+    def __hash__(self) -> int:
+        return hash(self.functions)
 
 
 def _forget_in_child() -> None:

@@ -1,0 +1,116 @@
+"""The table of scopes of a compiled kernel, from the files that Triton keeps of its compilation."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .mode import InstrumentationMode
+
+
+def described(name: str, files: dict[str, str], mode: InstrumentationMode) -> dict[str, Any] | None:
+    """A kernel as the control call ``inside.kernel`` takes it; None if it has no scopes.
+
+    Args:
+        name: as compiled.
+        files: Triton's metadata_group, file names to paths.
+        mode: what it was compiled with.
+    """
+    metadata = _metadata(files)
+    slot = metadata.get("profile_scratch_size") or 0
+    if not slot:
+        return None
+    import triton
+
+    from .mode import SAMPLING_STRATEGY, Optimize
+    warps = metadata["num_warps"]
+    target = metadata.get("target") or {}
+    units = None
+    if mode.sampling_strategy is SAMPLING_STRATEGY.SELECTIVE and mode.sampling_options.strip(" ,"):
+        units = sorted({int(warp) for warp in mode.sampling_options.split(",") if warp.strip()})
+    return {
+        "name": name, "mode": str(mode), "triton": triton.__version__, "slot_size": slot, "warps": warps, "units": units,
+        "buffer_size": mode.buffer_size, "clock32": Optimize.CLOCK32 in mode.optimizations, "arch": str(target.get("arch", "")),
+        "backend": str(target.get("backend", "")), "scopes": _scopes(files),
+    }
+
+
+def _metadata(files: dict[str, str]) -> dict[str, Any]:
+    import json
+    path = next((path for file, path in files.items() if file.endswith(".json") and not file.startswith("__grp__")), None)
+    if path is None:
+        return {}
+    with open(path) as file:
+        return json.load(file)
+
+
+def _scopes(files: dict[str, str]) -> list[dict[str, Any]]:
+    """Empty where Triton keeps binaries only: the scopes have their numbers instead of names then."""
+    path = next((path for file, path in files.items() if file.endswith(".ttgir")), None)
+    if path is None:
+        return []
+    names, parents = _identified(str(path))
+    with open(path, encoding="latin-1") as file:  # see _unescaped
+        lines = _Lines(file.read())
+    table = []
+    for id, name in sorted(names):
+        source, line = lines.next(name)
+        table.append({"id": id, "name": name, "parent": parents.get(id, -1), "file": source, "line": line})
+    return table
+
+
+def _identified(path: str) -> tuple[list[tuple[int, str]], dict[int, int]]:
+    """Names and parents as the compiler numbers them."""
+    from triton._C import libtriton
+    context = libtriton.ir.context()
+    libtriton.ir.load_dialects(context)
+    for vendor in ("nvidia", "amd"):
+        if hasattr(libtriton, vendor):
+            getattr(libtriton, vendor).load_dialects(context)
+    libtriton.proton.load_dialects(context)
+    module = libtriton.ir.parse_mlir_module(path, context)
+    module.context = context
+    parents = {id: parent for id, parent in libtriton.proton.get_scope_id_parents(module) if 0 <= parent != id}
+    return list(libtriton.proton.get_scope_id_names(module)), parents
+
+
+# A scope begins with one of these. MLIR writes bytes other than printable ASCII, and quotes, as \XX.
+_BEGINS = re.compile(r'proton\.(?:record start|allocate_event) "((?:[^"\\]|\\.)*)"(?:[^\n]*?)loc\((.*)\)\s*$', re.MULTILINE)
+_DEFINED = re.compile(r"^(#loc\d*) = loc\((.*)\)\s*$", re.MULTILINE)
+_PLACE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):\d+')
+_REFERENCE = re.compile(r"#loc\d*")
+_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
+
+
+class _Lines:
+    """Where in the source the scopes of a TTGIR begin."""
+
+    def __init__(self, text: str) -> None:
+        self.defined = dict(_DEFINED.findall(text))
+        self.begins: dict[str, list[str]] = {}
+        for name, place in _BEGINS.findall(text):
+            self.begins.setdefault(_unescaped(name), []).append(place)
+
+    def next(self, name: str) -> tuple[str, int]:
+        """The line of the next scope of that name, in the order of the code, which is that of the numbers; ("", 0) if it has none."""
+        places = self.begins.get(name)
+        return self._line(places.pop(0)) if places else ("", 0)
+
+    def _line(self, place: str) -> tuple[str, int]:
+        # The first place of an inlined function's line is in that function, and the rest is where it was called.
+        for _ in range(20):
+            found, reference = _PLACE.search(place), _REFERENCE.search(place)
+            if found and (reference is None or found.start() < reference.start()):
+                return _unescaped(found.group(1)), int(found.group(2))
+            if reference is None or reference.group() not in self.defined:
+                break
+            place = self.defined[reference.group()] + place[reference.end():]
+        return "", 0
+
+
+def _unescaped(text: str) -> str:
+    decode = lambda match: chr(int(match.group(1), 16)) if len(match.group(1)) == 2 else match.group(1)
+    return _ESCAPE.sub(decode, text).encode("latin-1").decode("utf-8", "replace")

@@ -1,0 +1,361 @@
+"""Scopes inside kernels: compiled by real releases of Triton for a GPU that is not there, launched on the fake driver with records
+that are made up, and recorded by the real library."""
+
+import json
+import os
+
+import pytest
+from conftest import REPOSITORY, TESTS, run_python
+
+KERNELS = """
+import json, os, struct, sys, threading
+import fake_gpu, fake_driver, fake_kernels
+import triton, triton.language as tl
+from triton import knobs
+import goproton as proton
+proton.install()
+import triton.profiler.language as pl
+from triton.profiler.hooks import InstrumentationHook
+from goproton import _library
+from triton.runtime import _allocation
+pl.enable_semantic("triton")
+
+@triton.jit
+def loop(x, n, B: tl.constexpr):
+    with pl.scope("whole"):
+        i = tl.program_id(0) * B + tl.arange(0, B)
+        acc = tl.zeros((B,), tl.float32)
+        for k in range(n):
+            with pl.scope("load"):
+                v = tl.load(x + i)
+            with pl.scope("math"):
+                acc += v
+        with pl.scope("store"):
+            tl.store(x + i, acc)
+
+@triton.jit
+def plain(x, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(x + i, tl.load(x + i) + n)
+
+class Tensor:
+    dtype = "float32"
+    data_ptr = (4096).__int__
+
+fake_driver.use()
+fake_driver.leave = fake_kernels.leave
+x = Tensor()
+def launch(blocks=4, kernel=loop): kernel[(blocks,)](x, 3, B=128)
+
+def start(mode=None, name="profile", **more): return proton.start(name, backend="instrumentation", mode=mode, **more)
+
+def problems(): return _library.call("status")["problems"]
+
+def slots(f):
+    "The slots of the last launch in f, by block: header and counts."
+    _library.native.inside_keep(True)
+    f()
+    left = _library.native.inside_last()
+    _library.native.inside_keep(False)
+    if left is None: return None
+    size = len(left) // 4
+    return [struct.unpack_from("<4I3Q4I", left, n * size) for n in range(4)]
+"""
+
+
+@pytest.fixture
+def on_gpu(library, triton, tmp_path):
+    """Runs code after the kernels above on the fake GPU; returns how it ended."""
+    stub = REPOSITORY / "build" / "stub"
+    if not (stub / "libcuda.so.1").exists():
+        pytest.skip("the fake GPU is not built; make build")
+
+    def go(code, check=True, **env):
+        script = tmp_path / "script.py"
+        script.write_text(KERNELS + code)
+        full = {"PROTON_LIB": library, "TRITON_CACHE_DIR": str(tmp_path / "cache"), "LD_LIBRARY_PATH": str(stub),
+                "PROTON_CUPTI_PATH": str(stub / "libcupti.so"), "TRITON_DEFAULT_FP_FUSION": "1", **env}
+        return run_python(f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')", path=[triton, TESTS], env=full, check=check, cwd=tmp_path)
+
+    go.folder = tmp_path
+    go.version = triton.name.removeprefix("triton-")
+    return go
+
+
+def test_the_slots_of_a_launch_arrive(on_gpu):
+    on_gpu("""
+start()
+got = slots(launch)
+assert [s[:3] for s in got] == [(0xdeadbeef, n, n) for n in range(4)], got
+assert all(s[-4:] == (16,) * 4 for s in got), got
+launch(kernel=plain)  # a kernel without scopes behind one with scopes
+assert problems() == [], problems()
+proton.finalize()
+""")
+
+
+def test_blocks_that_do_not_start_leave_nothing_of_an_earlier_launch(on_gpu):
+    on_gpu("""
+start()
+assert slots(launch)[2][0] == 0xdeadbeef
+fake_kernels.absent = {2}
+for _ in range(3):
+    got = slots(launch)
+    assert got[2] == (0,) * 11, got
+    assert got[3][0] == 0xdeadbeef
+proton.finalize()
+""")
+
+
+def test_what_was_there_before_is_put_back(on_gpu):
+    on_gpu("""
+theirs = lambda size, alignment, stream: 4096
+_allocation.set_profile_allocator(theirs)
+knobs.compilation.instrumentation_mode = "another"
+session = start()
+assert "another" not in knobs.compilation.instrumentation_mode and proton.flags.flags.instrumentation_on
+assert _allocation._profile_allocator.get() is _library.native.inside_take and InstrumentationHook.active_count == 1
+proton.deactivate(session)
+assert knobs.compilation.instrumentation_mode == "another" and not proton.flags.flags.instrumentation_on
+assert _allocation._profile_allocator.get() is theirs and InstrumentationHook.active_count == 0
+proton.activate(session)
+assert _allocation._profile_allocator.get() is _library.native.inside_take
+proton.finalize()
+assert _allocation._profile_allocator.get() is theirs and knobs.compilation.instrumentation_mode == "another"
+""")
+
+
+def test_a_kernel_with_scopes_runs_without_a_session(on_gpu):
+    on_gpu("""
+start()
+launch()
+compiled = list(loop.device_caches[0][0].values())[0]
+proton.finalize()
+for _ in range(3): compiled[(4, 1, 1)](x, 3, 128)
+""")
+
+
+def test_sessions_of_one_mode_share_what_is_compiled(on_gpu):
+    on_gpu("""
+one = start(name="one"); two = start("default:granularity=warp", name="two")
+assert InstrumentationHook.active_count == 1
+launch()
+proton.deactivate(one)
+assert InstrumentationHook.active_count == 1
+proton.deactivate(two)
+assert InstrumentationHook.active_count == 0
+launch()  # compiled without records
+assert len(loop.device_caches[0][0]) == 2
+try: start("default:optimizations=clock32", name="three")
+except ValueError as error: assert "different mode" in str(error)
+else: raise AssertionError("two modes")
+proton.finalize()
+""")
+
+
+def test_next_to_the_launch_hook(on_gpu):
+    on_gpu("""
+from goproton.hooks import HookManager
+start(hook="triton")
+runtime = knobs.runtime
+assert runtime.launch_enter_hook.calls == [_library.native.launch_enter], runtime.launch_enter_hook.calls
+got = slots(launch)
+assert got[3][0] == 0xdeadbeef
+proton.finalize()
+assert runtime.launch_enter_hook.calls == runtime.launch_exit_hook.calls == []
+""")
+
+
+def test_the_limit_is_said(on_gpu):
+    on_gpu("""
+start()
+launch()
+launch(1000)
+print(problems())
+(said,) = problems()
+assert "1 launch found no memory" in said and "PROTON_INSIDE_MEMORY=1" in said, said
+proton.finalize()
+""", PROTON_INSIDE_MEMORY="1")
+
+
+def test_another_allocator_is_said(on_gpu):
+    on_gpu("""
+import ctypes
+start()
+launch()
+memory = ctypes.create_string_buffer(1 << 20)
+_allocation.set_profile_allocator(lambda size, alignment, stream: ctypes.addressof(memory))
+launch()
+(said,) = problems()
+assert "another profile allocator" in said, said
+proton.finalize()
+""")
+
+
+def test_errors_of_the_driver_are_said_and_the_program_goes_on(on_gpu):
+    on_gpu("""
+start()
+launch()
+proton.finalize()
+""", PROTON_STUB_RESULTS="cuMemsetD2D32Async=700")
+    done = on_gpu("""
+start()
+launch()
+proton.finalize()
+""", PROTON_STUB_RESULTS="cuEventQuery=700")
+    assert "error 700" in done.stderr
+
+
+def test_memory_of_the_gpu_is_used_up(on_gpu):
+    done = on_gpu("""
+start()
+launch()
+""", check=False, PROTON_STUB_RESULTS="cuMemAlloc_v2=2")
+    assert "RuntimeError: the GPU has no memory for the records of scopes inside a kernel" in done.stderr
+
+
+def test_threads_and_streams(on_gpu):
+    on_gpu("""
+start()
+launch()
+streams = [fake_gpu.stream() for _ in range(4)]
+def work():
+    fake_gpu.use()
+    for n in range(100): launch(1 + n % 7)
+threads = [threading.Thread(target=work) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+proton.deactivate(flushing=True)
+assert problems() == [], problems()
+proton.finalize()
+""")
+
+
+@pytest.mark.parametrize("mode", ["default:granularity=warp", "default:optimizations=clock32,sched_stores", "mma", "default:buffer_type=global:buffer_size=512",
+                                  "default:sampling_strategy=selective:sampling_options=2,0"])
+def test_modes_compile(on_gpu, mode):
+    on_gpu(f"""
+start({mode!r})
+assert slots(launch) is not None
+proton.finalize()
+""")
+
+
+def test_what_is_known_of_a_kernel(on_gpu):
+    done = on_gpu(r"""
+from goproton import _inside_kernels
+@triton.jit
+def helper(x):
+    with pl.scope("in helper"):
+        y = x + 1
+    return y
+@triton.jit
+def odd(x, B: tl.constexpr):
+    i = tl.arange(0, B)
+    with pl.scope('é " \\ 名 \n'):
+        v = helper(helper(tl.load(x + i)))
+    with pl.scope("again"):
+        tl.store(x + i, v)
+    with pl.scope("again"):
+        tl.store(x + i + B, v)
+described = []
+real = _inside_kernels.described
+_inside_kernels.described = lambda *a: described.append(real(*a)) or described[-1]
+start("default:sampling_strategy=selective:sampling_options=3,1,9")
+odd[(2,)](x, B=128)
+kernel = described[-1]
+print(json.dumps(kernel))
+proton.finalize()
+""")
+    kernel = json.loads(done.stdout.splitlines()[-1])
+    assert [(s["id"], s["name"], s["parent"]) for s in kernel["scopes"]] == [
+        (0, 'é " \\ 名 \n', -1), (1, "in helper", 0), (2, "in helper", 0), (3, "again", -1), (4, "again", -1)]
+    source = (on_gpu.folder / "script.py").read_text().splitlines()
+    text = [source[s["line"] - 1].strip() for s in kernel["scopes"]]
+    assert text[1].startswith("with pl.scope(\"in helper\")") or "x + 1" in text[1], text
+    assert all(s["file"].endswith("script.py") for s in kernel["scopes"])
+    assert kernel["units"] == [1, 3] and kernel["warps"] == 4 and kernel["slot_size"] % 128 == 0
+    assert "names warps that it does not have" in done.stderr
+
+
+def test_kernel_without_line_information(on_gpu):
+    on_gpu("""
+start()
+assert slots(launch) is not None
+proton.finalize()
+""", TRITON_DISABLE_LINE_INFO="1")
+
+
+def test_only_binaries_are_kept(on_gpu):
+    done = on_gpu("""
+start()
+launch()
+proton.finalize()
+""", TRITON_STORE_BINARY_ONLY="1")
+    assert "have numbers instead of names" in done.stderr
+
+
+def test_a_scope_that_is_left_open(on_gpu):
+    on_gpu("""
+@triton.jit
+def open_scope(x, B: tl.constexpr):
+    i = tl.arange(0, B)
+    pl.enter_scope("open")
+    tl.store(x + i, tl.load(x + i))
+start()
+open_scope[(2,)](x, B=128)
+launch()
+proton.finalize()
+""")
+
+
+def test_scopes_need_their_language_enabled(on_gpu):
+    done = on_gpu("""
+pl.disable_semantic("triton")
+start()
+try: launch()
+except Exception as error: print("refused", error.__cause__ or error)
+proton.finalize()
+launch()  # without a session the scopes are nothing
+""")
+    assert "refused" in done.stdout and "Unsupported semantic type" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("mode, error", [("default:granularity=thread", "Unknown granularity: thread"), ("fast", "Unknown mode: fast"),
+                                         ("default:clock32", "Malformed instrumentation option: 'clock32'"),
+                                         ("default:optimizations=fast", "Unknown optimization: fast")])
+def test_modes_that_do_not_exist(proton, mode, error):
+    with pytest.raises(ValueError, match=error):
+        proton.start("p", backend="instrumentation", mode=mode)
+
+
+def test_a_triton_with_other_passes(on_gpu):
+    on_gpu("""
+from triton._C import libtriton
+class Other: load_dialects = get_scope_id_names = get_scope_id_parents = None
+sys.modules["triton._C.libtriton.proton"] = libtriton.proton = Other
+try: start()
+except RuntimeError as error: said = str(error)
+assert "its passes differ, create_proton_record" in said and triton.__version__ in said and "3.6 to 3.9" in said, said
+""")
+
+
+def test_direct_callers(on_gpu):
+    on_gpu("""
+import ctypes
+from triton._C.libproton import proton as native
+metadata = {"profile_scratch_size": 4224, "num_warps": 4, "target": {"backend": "cuda", "arch": 90}}
+with open("kernel.json", "w") as file: json.dump(metadata, file)
+session = native.start("direct", "shadow", "tree", "instrumentation", "cuda:default")
+native.init_function_metadata(4711, "mine", [(0, "a"), (1, "b")], [(0, -1), (1, 0)], "kernel.json")
+memory = ctypes.c_uint64()
+assert fake_gpu.cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4 * 4224)) == 0
+import types
+fake_kernels.leave(memory.value, 4 * 4224, types.SimpleNamespace(**metadata))
+native.enter_instrumented_op(0, 4711, memory.value, 4 * 4224)
+def exits(): native.exit_instrumented_op(0, 4711, memory.value, 4 * 4224)
+assert slots(exits)[3][:2] == (0xdeadbeef, 3)
+native.destroy_function_metadata(4711)
+exits()
+native.finalize(session, "")
+""")

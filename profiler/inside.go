@@ -1,0 +1,121 @@
+package profiler
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/internal/inside/scratch"
+	"github.com/goproton/goproton/internal/settings"
+)
+
+// InsideBackend is upstream's name for sessions that record scopes inside kernels. They collect with the backend that fits the
+// machine, so that the time of a kernel stands next to the cycles of its scopes.
+const InsideBackend = "instrumentation"
+
+// insideRecording is what all sessions that record scopes inside kernels share.
+type insideRecording struct {
+	mode *string // nil while there is none
+	base scratch.Losses
+}
+
+// takeInside returns the mode of the records inside kernels, nil if the session has none. What is left of the options is that of a
+// session for kernels.
+func (o *StartOptions) takeInside() *string {
+	if !strings.EqualFold(o.Backend, InsideBackend) {
+		return nil
+	}
+	mode := o.Mode
+	o.Backend, o.Mode = "", ""
+	return &mode
+}
+
+// prepareInside checks that all sessions want the same records: a kernel is compiled with one set of them.
+func (d *drainer) prepareInside(s *session) error {
+	if s.inside == nil {
+		return nil
+	}
+	if d.inside.mode != nil && *d.inside.mode != *s.inside {
+		return &ArgumentError{differentMode}
+	}
+	d.inside.mode = s.inside
+	return nil
+}
+
+// recordInside has launches recorded while some active session wants it.
+func (d *drainer) recordInside(on bool) {
+	if !on {
+		scratch.Stop()
+		return
+	}
+	if err := scratch.Start(insideLimit()); err != nil {
+		d.problem(err.Error())
+	}
+}
+
+// insideLimit is how many bytes of GPU memory launches may take together.
+func insideLimit() uint64 {
+	mib, err := strconv.ParseUint(settings.InsideMemory.Get(os.Getenv), 10, 32)
+	if err != nil || mib == 0 {
+		mib = 1024
+	}
+	return mib << 20
+}
+
+// drainInside takes the launches whose records have arrived. The ring of their thread was drained before.
+func (d *drainer) drainInside() {
+	for d.inside.mode != nil && scratch.Next(d.agg.AddInside) {
+		d.work++
+	}
+}
+
+func discardInside() {
+	for scratch.Next(func(*inside.Launch) {}) {
+		continue
+	}
+}
+
+// insidePatience is how long the records of no launch may arrive until a flush goes on without them. The GPU has finished by then.
+const insidePatience = 10 * time.Second
+
+// awaitInside waits for the records of all launches. Each command of the drainer takes what has arrived, which makes room for more.
+func (m *Manager) awaitInside() {
+	moves, since := scratch.Moves(), time.Now()
+	for scratch.UnderWay() > 0 {
+		m.drainer.do(func(*drainer) {})
+		if now := scratch.Moves(); now != moves {
+			moves, since = now, time.Now()
+			m.ending.moves.Add(1)
+		}
+		if left := scratch.UnderWay(); time.Since(since) > insidePatience && left > 0 {
+			m.problem(fmt.Errorf("the records of scopes inside %d launches did not arrive within %v of the end of the work, and are missing", left, insidePatience))
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// insideProblems says which launches of kernels with scopes were not recorded, and why.
+func (d *drainer) insideProblems() (sentences []string) {
+	if d.inside.mode == nil {
+		return nil
+	}
+	l, was := scratch.Lost(), d.inside.base
+	say := func(n, before uint64, format string, args ...any) {
+		if n > before {
+			sentences = append(sentences, "scopes inside kernels: "+figures.Count(n-before, "launch")+" "+fmt.Sprintf(format, args...))
+		}
+	}
+	say(l.NoRoom, was.NoRoom, "found no memory for records (up to %d MiB at once, and %s=%d is the limit): raise it, use a smaller buffer_size, or launch less often",
+		(l.LargestSize+1<<20-1)>>20, settings.InsideMemory.Name, insideLimit()>>20)
+	say(l.TooMany, was.TooMany, "had more blocks than the code of this release of Triton can address the records of: launch fewer blocks, use a smaller buffer_size, or Triton 3.8 or newer")
+	say(l.Foreign, was.Foreign, "got memory from another profile allocator (triton.runtime._allocation.set_profile_allocator): leave it to the profiler while a session records")
+	say(l.Unknown, was.Unknown, "were of kernels that were loaded while no session was there to see it: load them in a session")
+	say(l.Failed, was.Failed, "left records that the driver refused to copy (error %d): does the program fail on the GPU?", l.DriverError)
+	say(l.Replays, was.Replays, "of replayed graphs came faster than their records could be read")
+	return sentences
+}

@@ -12,7 +12,7 @@ enum { BUFFER = 8 << 20, WATERMARK = BUFFER / 8 * 7 }; // 45,000 dispatches
 struct service {
   uint64_t context, buffer;
   uint64_t drops; // so far, as the library counts them
-  int started;
+  int started, failing; // failing: its last flush was refused
 };
 static struct service code, work, copies;
 
@@ -164,9 +164,12 @@ void sdk_leave(void) {
 enum { PATIENCE = 1000, LITTLE_PATIENCE = 100 };
 
 // A buffer that is being handed over already answers that it is busy.
-static void flush(const struct service *s) {
+static void flush(struct service *s) {
   if (!s->started) return;
-  for (int i = 0; i < PATIENCE && status_of(sdk.flush_buffer(s->buffer)) == SDK_BUFFER_BUSY; i++) nap();
+  uint32_t status = SDK_BUFFER_BUSY;
+  for (int i = 0; i < PATIENCE && (status = status_of(sdk.flush_buffer(s->buffer))) == SDK_BUFFER_BUSY; i++) nap();
+  if (status && status != SDK_BUFFER_BUSY && !s->failing) room_drop(1); // what it did not deliver is said once
+  s->failing = status != SDK_OK;
 }
 
 // The GPU has finished a kernel some time before the library has its record: a single flush misses the last ones.

@@ -62,6 +62,57 @@ launch add
 finish`, `
 problem: find hipModuleLaunchKernel and hipLaunchKernel: roctracer error -8 (unimplemented function): STUB/libroctracer64.so.4 (version 4.1) may be of another ROCm than the program's libamdhip64; set TRITON_ROCTRACER_LIB_PATH to the folder of the right one
 `},
+	{"properties are refused", "PROTON_STUB_RESULTS=roctracer_set_properties=-1", `
+load
+start
+launch add
+finish`, `
+problem: set properties of HIP's calls: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
+`},
+	{"a pool is refused", "PROTON_STUB_RESULTS=roctracer_open_pool=-1", `
+load
+start
+launch add
+finish`, `
+problem: open a pool of records: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
+`},
+	{"callbacks are refused", "PROTON_STUB_RESULTS=roctracer_enable_op_callback=-1", `
+load
+start
+launch add
+finish`, `
+problem: hipStreamBeginCapture: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
+`},
+	{"records are not delivered", "PROTON_STUB_RESULTS=roctracer_flush_activity=-1", `
+load
+start
+launch add
+finish`, `
+<unattributed>: dropped_activities 1
+<unattributed>: lost_records 0
+lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
+`},
+	{"callbacks stay on", "PROTON_STUB_RESULTS=roctracer_disable_op_callback=-1", `
+load
+start
+launch add
+finish`, `
+add: count 1
+`},
+	{"records stay on", "PROTON_STUB_RESULTS=roctracer_disable_op_activity=-1", `
+load
+start
+launch add
+finish`, `
+add: count 1
+`},
+	{"the pool stays open", "PROTON_STUB_RESULTS=roctracer_close_pool=-1", `
+load
+start
+launch add
+finish`, `
+add: count 1
+`},
 	{"a version to come", "PROTON_STUB_ROCTRACER=5", `
 load
 start
@@ -477,7 +528,9 @@ div: count 1
 var roctracerOnly = map[string]bool{
 	"HIP is loaded after the session began": true, "roctracer was used before HIP was loaded": true, "another tool has a pool": true,
 	"every call of the library fails": true, "the library knows no launches": true, "records are refused": true, "a version to come": true, "records that never come": true,
-	"records of an unknown operation": true, "a buffer that ends in the middle of a record": true,
+	"records of an unknown operation": true,
+	"properties are refused":          true, "a pool is refused": true, "callbacks are refused": true, "records are not delivered": true, "callbacks stay on": true,
+	"records stay on": true, "the pool stays open": true, "a buffer that ends in the middle of a record": true,
 	"the end waits for each device that one call launched on": true, "the end waits for each device that was the current one": true,
 	"waits, copies and fills that were asked for": true, "waits, copies and fills that were not asked for": true,
 }

@@ -404,6 +404,6 @@ func failures() (all []script) {
 	}
 	fails("get_version", "is older than 0.4", refused)
 	fails("*", "rocprofiler-sdk", refused)
-	fails("flush_buffer", "", func(s *stage, gpu FakeHIP) { s.start(); gpu.Launch("add") })
-	return all
+	return append(all, script{name: "flush_buffer fails", results: "rocprofiler_flush_buffer=1", lost: 1, want: "<unattributed>: dropped_activities 1\n<unattributed>: lost_records 0\n",
+		program: func(s *stage, gpu FakeHIP) { s.start(); gpu.Launch("add") }})
 }

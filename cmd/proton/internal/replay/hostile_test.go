@@ -208,12 +208,14 @@ func TestMutatedCaptures(t *testing.T) {
 	}
 }
 
-// FuzzReplay plays what the fuzzer makes of two captures: go test ./internal/replay -run '^$' -fuzz FuzzReplay.
+// FuzzReplay plays what the fuzzer makes of a few captures of each backend: go test ./internal/replay -run '^$' -fuzz FuzzReplay.
 func FuzzReplay(f *testing.F) {
 	f.Add([]byte(program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(1)))))
 	f.Add([]byte(program(capture.Samples, numbers(0x7f00, 0, 1, 0, 0, 0, 1, 1, 1, 16, 1, 0, 1, 1, 1))))
+	f.Add([]byte(programOfAMD(f, "rocprofiler", capture.Samples, numbers(7001, 0, 1, 2, 2, 88, 16, 0x700, 1, 5, 0, 0, 2))))
+	f.Add([]byte(programOfAMD(f, "roctracer", capture.Answer, numbers(2, 0x66, 1+4*3))))
 	f.Fuzz(func(t *testing.T, plain []byte) {
-		built(t)
-		playBytes(t, plain, "pcsampling").check(t)
+		built(t, "stub/hip/libamdhip64.so.6")
+		playAny(t, plain).check(t)
 	})
 }

@@ -166,14 +166,8 @@ void record_range(uint64_t operation, const char *message, enum capture_ranges l
 
 // ---- records ----
 
-static int64_t clock_now(clockid_t clock) {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 void record_buffer_begins(struct event *e, size_t count, uint64_t drops) {
-  put(e, (uint64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_BOOTTIME)));
+  put(e, (uint64_t)room_to_realtime());
   put(e, drops);
   put(e, count);
 }

@@ -20,7 +20,7 @@ static int64_t clock_now(clockid_t clock) {
 }
 
 // Of these readings the one that took the least time is the most exact. The distance changes with each step of CLOCK_REALTIME.
-static int64_t measure(void) {
+int64_t room_to_realtime(void) {
   int64_t narrowest = INT64_MAX, distance = 0;
   for (int i = 0; i < 4; i++) {
     int64_t before = clock_now(CLOCK_REALTIME), theirs = clock_now(CLOCK_BOOTTIME), after = clock_now(CLOCK_REALTIME);
@@ -46,7 +46,7 @@ int room_record(struct hp_activity a) {
   if (a.kind == HP_KERNEL) graph_resolve(&a);
   pthread_mutex_lock(&lock);
   if (buffer && used + sizeof a > size) hand_over();
-  if (!buffer && (buffer = room_hp->buffer_get(&size))) used = 0, to_realtime = measure(); // a pool without buffers counts the record
+  if (!buffer && (buffer = room_hp->buffer_get(&size))) used = 0, to_realtime = room_to_realtime(); // a pool without buffers counts the record
   if (buffer) {
     convert_times(&a);
     memcpy(buffer + used, &a, sizeof a);

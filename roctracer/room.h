@@ -87,6 +87,8 @@ int room_record(struct hp_activity activity);
 void room_flush(void);
 // Counts a record that had to be left out, because its kind or size is not known.
 void room_drop(uint64_t records);
+// What makes CLOCK_REALTIME of CLOCK_BOOTTIME now.
+int64_t room_to_realtime(void);
 // Records that had to be left out since the last call.
 uint64_t room_dropped(void);
 

@@ -26,6 +26,11 @@ asan() {
   # The host's C runtime leaks by design at exit; the tests count the leaks of our code themselves.
   ASAN_OPTIONS=detect_leaks=0 gotest -asan -short $(packages '{{if and .CgoFiles (or .TestGoFiles .XTestGoFiles)}}{{.ImportPath}}{{end}}')
 }
+# The tests of recordings and replays run programs, which the build of the step before has without the sanitizer.
+sanitized_replays() {
+  if [ ! -x build/asan-works ]; then skip "recordings and replays with sanitizers: the step before says why"; return; fi
+  tools/sanitize-replay.sh -test.short
+}
 # The commands that read profiles also run on these systems; the others report that they need Linux.
 other_systems() {
   for system in darwin windows; do GOOS=$system CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/proton; done
@@ -47,6 +52,7 @@ step "build" tools/build.sh
 step "tools" install_tools
 step "go test -race" race
 step "go test -asan" asan
+step "recordings and replays with sanitizers" sanitized_replays
 step "other systems" other_systems
 if [ -d .venv/oracles/zig-0.15.1 ]; then step "wheels" wheels; else skip "wheels: there is no zig (tools/oracles.sh says why)"; fi
 step "process abuse" tools/abuse.sh

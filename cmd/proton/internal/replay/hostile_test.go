@@ -112,7 +112,7 @@ func playWithEnv(t testing.TB, plain []byte, options map[string]string, env ...s
 // check fails for an outcome that a hostile file must not have: a signal, or a Go runtime that gave up.
 func (o outcome) check(t testing.TB) {
 	t.Helper()
-	for _, bad := range []string{"SIGSEGV", "fatal error", "BUG:", "panicked"} {
+	for _, bad := range []string{"SIGSEGV", "fatal error", "BUG:", "panicked", "Sanitizer", "runtime error:"} {
 		if strings.Contains(o.text, bad) {
 			t.Errorf("it crashed:\n%.2000s", o.text)
 			return

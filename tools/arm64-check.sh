@@ -26,10 +26,17 @@ arm64 go test -c -o "$folder/hotpath.test" ./internal/hotpath
 failed=0
 for capture in testdata/captures/*.capture.gz; do
   name=$(basename "$capture" .capture.gz)
-  case $name in mi300x*) continue ;; esac # ROCm has no arm64
   gunzip -c "$capture" >"$folder/capture"
-  PROTON_RUN_CONFIG="{\"name\": \"$folder/$name.arm64\", \"status\": \"$folder\"}" PROTON_LIB=$folder/libproton.so \
-    PROTON_CUPTI_PATH=$folder/stub/libcupti.so PROTON_STUB_CAPTURE=$folder/capture emulate "$folder/proton-replay" "$folder/capture"
+  backend=cupti parts=(PROTON_CUPTI_PATH="$folder/stub/libcupti.so")
+  case $name in # ROCm has no arm64; the code is the same
+  mi300x*) backend=rocprofiler parts=(PROTON_STUB_PLAYER="$folder/stub/hip/libamdhip64.so.6" PROTON_STUB_SDK=10201
+    TRITON_ROCPROFILER_SDK_LIB_PATH="$folder/stub/hip" PROTON_ROOT="$folder/root") ;;
+  esac
+  (
+    export "${parts[@]}" PROTON_LIB="$folder/libproton.so" PROTON_STUB_CAPTURE="$folder/capture"
+    export PROTON_RUN_CONFIG="{\"name\": \"$folder/$name.arm64\", \"status\": \"$folder\", \"backend\": \"$backend\"}"
+    emulate "$folder/proton-replay" "$folder/capture"
+  )
   build/proton run --backend replay --name "$folder/$name" "$capture" 2>/dev/null
   for file in $name.arm64 $name; do
     build/proton viewer -m time/ns,count "$folder/$file.hatchet" >"$folder/$file.txt"

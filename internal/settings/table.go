@@ -20,7 +20,7 @@ var (
 	TritonCache     = &Setting{"TRITON_CACHE_DIR", "folder", "~/.triton/cache", "Go", "Triton's cache, where `--sass` looks for modules that are not next to the profile."}
 	Analysis        = &Setting{"TRITONPARSE_ANALYSIS", "names", "all", "Go", "Analyses that `proton trace parse` makes, if `--analysis` does not say."}
 	FileCheck       = &Setting{"FILECHECK_PATH", "program", "searched", "Go", "LLVM's FileCheck, for `proton trace parse`; Triton's own, and `PATH`, are searched too."}
-	Record          = &Setting{"PROTON_RECORD", "file", "", "Go", "The file to record everything into that CUPTI reports, for `proton run --backend replay` and bug reports."}
+	Record          = &Setting{"PROTON_RECORD", "file", "", "Go", "The file to record everything into that the GPU vendor's library reports, for `proton run --backend replay` and bug reports."}
 	Disable         = &Setting{"TRITON_PROTON_DISABLE", "switch", "0", "Go Python", "`1` has `start` do nothing."}
 	NVTX            = &Setting{"TRITON_ENABLE_NVTX", "switch", "1", "Go", "NVTX and ROCTX ranges are scopes; `0` leaves them alone."}
 	RunConfig       = &Setting{"PROTON_RUN_CONFIG", "JSON", "", "Go Python", "Set by `proton run` for the processes of its target."}

@@ -6,7 +6,8 @@
 # make gpu-check   correctness and overhead on a machine with a GPU, torch and triton
 # make arm64-check builds for arm64 and replays the captures in an emulator
 # make wheel       packages for pip in build/wheels: x86_64 and aarch64, for glibc 2.28 and newer
-.PHONY: all build test check lint demo gpu-check arm64-check wheel oracles docs clean
+# make release     archives of the viewer for Linux, macOS and Windows in build/release
+.PHONY: all build test check lint demo gpu-check arm64-check wheel release oracles docs clean
 
 all: build
 
@@ -33,6 +34,9 @@ arm64-check: build
 
 wheel: oracles
 	tools/packages/wheel.sh
+
+release:
+	tools/packages/release.sh
 
 oracles:
 	tools/oracles.sh

@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/internal/version"
 )
 
 func TestMain(m *testing.M) {
@@ -45,6 +46,7 @@ func setUpStory(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("UPSTREAM", upstream) // what the peers wrote
+	env.Setenv("VERSION", version.Text())
 	env.Setenv("TRACES", traces)
 	env.Setenv("PROTON_HOME", home)
 	env.Setenv("PROTON_ROOT", root)

@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -60,11 +61,13 @@ def description():
     return re.sub(r"(?<!!)\[([^\]]*)\]\((?!https?:|#)[^)]*\)", r"\1", text)
 
 
+def epoch():
+    """The date of all entries in seconds since 1970: SOURCE_DATE_EPOCH, or the first that a zip file can have, of 1980."""
+    return max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), 315532800)
+
+
 def date():
-    """The date of all entries: SOURCE_DATE_EPOCH, or the first that a zip file can have."""
-    import time
-    epoch = int(os.environ.get("SOURCE_DATE_EPOCH", 0))
-    return max(time.gmtime(epoch)[:6], (1980, 1, 1, 0, 0, 0))
+    return time.gmtime(epoch())[:6]
 
 
 def entries(parts, tag):

@@ -7,5 +7,5 @@ cd "$(dirname "$0")/../.."
 mkdir -p build/wheels
 for machine in "$@"; do
   tools/packages/parts.sh "$machine" "build/wheels/$machine"
-  python3 tools/packages/wheel.py "build/wheels/$machine" "py3-none-manylinux_2_28_$machine" build/wheels
+  python3 -B tools/packages/wheel.py "build/wheels/$machine" "py3-none-manylinux_2_28_$machine" build/wheels
 done

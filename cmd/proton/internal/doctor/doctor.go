@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/internal/version"
 )
 
 // State says how bad a finding is.
@@ -35,6 +37,7 @@ type Finding struct {
 
 // Report is everything that was found. Fields are added, never renamed.
 type Report struct {
+	Version  string    `json:"version"` // of this program
 	Driver   Driver    `json:"driver"`
 	GPUs     []GPU     `json:"gpus"`
 	CUPTI    []Library `json:"libcupti"`
@@ -61,7 +64,7 @@ func Examine(m Machine) Report {
 	if m.Timeout == 0 {
 		m.Timeout = 30 * time.Second // the first cuInit of a machine with many GPUs takes seconds
 	}
-	r := Report{GPUs: []GPU{}, CUPTI: []Library{}} // written as [] and not as null
+	r := Report{Version: version.Text(), GPUs: []GPU{}, CUPTI: []Library{}} // written as [] and not as null
 	vendors := present(m)
 	for _, c := range vendors {
 		for _, examine := range c.driver {
@@ -96,12 +99,12 @@ func (r *Report) found(name string, state State, text, fix string) {
 func (r *Report) examineRuntime(m Machine) {
 	switch {
 	case m.Library == "":
-		r.found("runtime", Problem, "libproton.so is not next to the proton command", "run make build, or set PROTON_LIB to its path")
+		r.found("runtime", Problem, "libproton.so is not next to the proton command", runinfo.Install+", or set PROTON_LIB to its path")
 	default:
 		if _, err := os.Stat(m.Library); err != nil {
-			r.found("runtime", Problem, "libproton.so: "+err.Error(), "run make build, or set PROTON_LIB to its path")
+			r.found("runtime", Problem, "libproton.so: "+err.Error(), runinfo.Install+", or set PROTON_LIB to its path")
 		} else {
-			r.found("runtime", OK, m.Library, "")
+			r.found("runtime", OK, "proton "+version.Text()+", "+m.Library, "")
 		}
 	}
 	if off := settings.Disable; off.On(m.Env) {

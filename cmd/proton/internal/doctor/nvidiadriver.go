@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 // Driver is the NVIDIA driver: the kernel's half and the library's.
@@ -54,7 +56,7 @@ func (r *Report) askDriver(m Machine) {
 	switch {
 	case err != nil:
 		r.Driver.CUDAVersion, r.Driver.Guessed = cudaOfDriver(r.Driver.Version), true
-		r.found("driver", Warning, fmt.Sprintf("driver %s; libcuda was not examined: %v", orUnknown(r.Driver.Version), err), "run make build, which builds proton-probe")
+		r.found("driver", Warning, fmt.Sprintf("driver %s; libcuda was not examined: %v", orUnknown(r.Driver.Version), err), runinfo.Install+": both have proton-probe")
 	case !answer.Driver.Loaded:
 		r.found("driver", Problem, fmt.Sprintf("driver %s is loaded, but %s", r.Driver.Version, answer.Driver.Error), "install the driver's user libraries; in a container, set NVIDIA_DRIVER_CAPABILITIES=compute,utility")
 	case answer.Driver.Init != 0:

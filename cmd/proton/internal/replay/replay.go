@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/capture"
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 // Parts are the files of an installation that a replay needs.
@@ -40,7 +41,7 @@ type Replay struct {
 // Prepare checks and unpacks a capture.
 func Prepare(path string, parts Parts) (*Replay, error) {
 	if parts.Host == "" || parts.Stub == "" || parts.Library == "" {
-		return nil, errors.New("find the parts of the replay: proton-replay, libproton.so and the stub folder are not next to the proton command: run make build")
+		return nil, errors.New("find the parts of the replay: proton-replay, libproton.so and the stub folder are not next to the proton command: " + runinfo.Install)
 	}
 	c, err := capture.Open(path)
 	if err != nil {

@@ -98,16 +98,16 @@ func (l Layout) Environment(base []string) []string {
 func environment(base []string, config runinfo.Config, layout Layout) (list, warnings []string, err error) {
 	switch {
 	case layout.Library == "":
-		return nil, nil, fmt.Errorf("find libproton.so: it is not next to the proton command: run make build, or set PROTON_LIB to its path")
+		return nil, nil, fmt.Errorf("find libproton.so: it is not next to the proton command: %s, or set PROTON_LIB to its path", runinfo.Install)
 	case layout.Bootstrap == "":
-		return nil, nil, fmt.Errorf("find the goproton package: there is no python folder next to the proton command: run make build, or set PROTON_HOME to the folder that contains it")
+		return nil, nil, fmt.Errorf("find the goproton package: there is no python folder next to the proton command: %s, or set PROTON_HOME to the folder that contains it", runinfo.Install)
 	}
 	library, err := filepath.Abs(layout.Library)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make %s absolute: %w", layout.Library, err)
 	}
 	if _, err := os.Stat(library); err != nil {
-		return nil, nil, fmt.Errorf("find libproton.so: %w: run make build, or set PROTON_LIB to its path", err)
+		return nil, nil, fmt.Errorf("find libproton.so: %w: %s, or set PROTON_LIB to its path", err, runinfo.Install)
 	}
 	text, err := json.Marshal(config)
 	if err != nil {
@@ -134,7 +134,7 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 		if path := layout.Preload(v.Preload); path != "" {
 			vars.prepend("LD_PRELOAD", path)
 		} else {
-			warnings = append(warnings, fmt.Sprintf("find %s: it is not next to the proton command, so programs other than Python are not profiled: run make build", v.Preload))
+			warnings = append(warnings, fmt.Sprintf("find %s: it is not next to the proton command, so programs other than Python are not profiled: %s", v.Preload, runinfo.Install))
 		}
 	}
 	return vars.list, warnings, nil

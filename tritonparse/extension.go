@@ -5,6 +5,7 @@ import "encoding/json"
 // Extension is the member goproton of a compilation record: what GoProton's own traces say beyond TritonParse's.
 type Extension struct {
 	Version      int          `json:"version"`
+	Tool         string       `json:"tool"`  // name and version of the program that recorded
 	Image        string       `json:"image"` // 16 hexadecimal digits: the hash of the cubin, as samples name modules
 	Cubin        string       `json:"cubin"` // file of the cubin, relative to the folder of the trace
 	Function     string       `json:"function"`

@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/internal/version"
 )
 
 // Trace is an index of a trace, raw or parsed: it keeps the compilations and reads the launches again when they are asked
@@ -90,6 +91,16 @@ func (t *Trace) Compilation(hash string) *Compilation { return t.byHash[hash] }
 
 // Damages are the first 100 damages of each file, and how many there are.
 func (t *Trace) Damages() ([]Damage, int) { return t.damages, t.damaged }
+
+// Newer returns what to say about a trace that a newer version of GoProton wrote, "" about others.
+func (t *Trace) Newer() string {
+	for _, c := range t.compilations {
+		if c.Extra != nil && version.Newer(c.Extra.Tool) != "" {
+			return version.Newer(c.Extra.Tool)
+		}
+	}
+	return ""
+}
 
 // EachLaunch hands the launches over, file by file and in their order, on the caller's goroutine. A record is valid during
 // the call. What is damaged is left out. An error of do ends it and is returned.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -33,8 +34,14 @@ func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*profile.Pr
 
 // warnIncomplete reports on standard error that the profile is incomplete, or is not of a GPU.
 func warnIncomplete(file string, p *profile.Profile) {
+	if p == nil {
+		return
+	}
+	if newer := version.Newer(p.Info[profile.InfoTool]); newer != "" {
+		tell(toUser(), "%s: %s; what this one does not know is left out", file, newer)
+	}
 	for _, about := range []string{profile.InfoSynthetic, profile.InfoNote, profile.InfoIncomplete} {
-		if p != nil && p.Info[about] != "" {
+		if p.Info[about] != "" {
 			tell(toUser(), "%s: %s", file, p.Info[about])
 		}
 	}

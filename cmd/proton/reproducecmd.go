@@ -180,8 +180,7 @@ func (f *reproduceFlags) open(source string, stderr io.Writer) (*tritonparse.Tra
 	if err != nil {
 		return nil, err
 	}
-	damages, damaged := trace.Damages()
-	warnDamages(stderr, damages, damaged)
+	warnOfTrace(stderr, trace)
 	return trace, nil
 }
 

@@ -122,6 +122,15 @@ func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
 	return printKernels(stdout, info)
 }
 
+// warnOfTrace reports on standard error what is wrong with a trace: damages, and that a newer version wrote it.
+func warnOfTrace(stderr io.Writer, t *tritonparse.Trace) {
+	if newer := t.Newer(); newer != "" {
+		tell(stderr, "%s: %s; what this one does not know is left out", t.Source, newer)
+	}
+	damages, damaged := t.Damages()
+	warnDamages(stderr, damages, damaged)
+}
+
 // warnDamages reports the first damages on standard error, one per line, and counts all.
 func warnDamages(stderr io.Writer, damages []tritonparse.Damage, count int) {
 	const most = 10

@@ -131,8 +131,7 @@ func (f *traceDiffFlags) run(sources []string, stdin io.Reader, stdout, stderr i
 		if err != nil {
 			return err
 		}
-		damages, n := t.Damages()
-		warnDamages(stderr, damages, n)
+		warnOfTrace(stderr, t)
 		traces = append(traces, t)
 	}
 	profiles, err := f.readProfiles(stdin)

@@ -102,8 +102,7 @@ func (p *tracePick) open(source string, o tritonparse.OpenOptions, stderr io.Wri
 	if t, err = tritonparse.Open(source, o); err != nil {
 		return nil, nil, nil, err
 	}
-	damages, n := t.Damages()
-	warnDamages(stderr, damages, n)
+	warnOfTrace(stderr, t)
 	hash := p.hash
 	if p.byLine {
 		if hash, launch, err = t.HashAt(p.file, int(min(p.line, math.MaxInt))); err != nil {

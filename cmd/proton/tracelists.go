@@ -19,8 +19,7 @@ func (f *traceInfoFlags) runLists(path string, filter tritonparse.Filter, stdout
 	if err != nil {
 		return err
 	}
-	damages, n := t.Damages()
-	warnDamages(stderr, damages, n)
+	warnOfTrace(stderr, t)
 	if f.kernel != "" && !slices.ContainsFunc(t.Compilations(), func(c *tritonparse.Compilation) bool { return c.Name == f.kernel }) {
 		return t.Unknown(f.kernel)
 	}

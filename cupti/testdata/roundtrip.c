@@ -10,7 +10,7 @@
 
 #include "../record.h"
 #include "../../internal/capture/recorder/program.h"
-int record_open(const char *path);
+int record_open(const char *path, const char *writer);
 int record_close(void);
 #include "../stub/cuda_api.h"
 #include "../stub/stub.h"
@@ -277,7 +277,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (recording) {
-    if (record_open(argv[2])) return 3;
+    if (record_open(argv[2], "goproton 0.0.0")) return 3;
     record_use(recorder_api());
     record_wrap_cupti(&cupti, &cuda, "the stub");
     hp = record_wrap_hotpath(&hot);

@@ -9,6 +9,7 @@ package capture
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -17,9 +18,13 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/inflate"
+	"github.com/goproton/goproton/internal/version"
 )
 
-const magic = "PROTNCAP\x01"
+const magic = name + "\x01"
+
+// name is how a capture of any version begins. The version follows.
+const name = "PROTNCAP"
 
 // maxSize is where unpacking stops. A million launches are about 400 MB; a file that unpacks to more is not a
 // recording that is worth a replay.
@@ -61,6 +66,7 @@ const (
 	Control    Type = 26
 	Tag        Type = 27
 	TimeOf     Type = 28
+	Writer     Type = 29
 	End        Type = 31
 )
 
@@ -107,7 +113,8 @@ type GPU struct {
 // Capture is a recording.
 type Capture struct {
 	Machine Machine
-	Events  []Event  // all but strings and times
+	Writer  string   // name and version of the program that recorded, "" in captures that do not say
+	Events  []Event  // all but strings, times and the writer
 	Strings []string // by number; 0 is not a string
 	Whole   bool     // false: the program was killed, or the file was cut off
 }
@@ -156,6 +163,10 @@ func Read(r io.Reader) (*Capture, error) {
 		return nil, fmt.Errorf("unpack: %w; the file is damaged: record it again", err)
 	}
 	rest, ok := bytes.CutPrefix(all, []byte(magic))
+	if !ok && len(all) > len(name) && bytes.HasPrefix(all, []byte(name)) {
+		by := version.Newer(string(all[:min(len(all), 256)])) // its first event
+		return nil, fmt.Errorf("version %d of the format, and this program reads version 1: %s", all[len(name)], cmp.Or(by, "install another GoProton, or record it again"))
+	}
 	if !ok {
 		return nil, fmt.Errorf("%w: it does not begin as one; make one by running the program with PROTON_RECORD=FILE", ErrNotCapture)
 	}
@@ -186,6 +197,9 @@ func (c *Capture) readEvents(rest []byte) error {
 		case TimeOf:
 			since := cursor{rest: e.Payload}
 			now += since.number()
+			continue
+		case Writer:
+			c.Writer = string(e.Payload)
 			continue
 		case End:
 			c.Whole = true

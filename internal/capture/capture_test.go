@@ -190,3 +190,24 @@ func TestBomb(t *testing.T) {
 		t.Errorf("a small file of zeros: %v, want %v", err, inflate.ErrRatio)
 	}
 }
+
+// TestWriter: a capture names its writer, and one of a newer form of the format is refused by that name.
+func TestWriter(t *testing.T) {
+	first := func(magic string) *bytes.Buffer {
+		f := &file{}
+		f.WriteString(magic)
+		return &f.event(Writer, 0, []byte("goproton 99.1.0+b942568")...).string("new").Buffer
+	}
+	c, err := Read(first(magic))
+	if err != nil || c.Writer != "goproton 99.1.0+b942568" || len(c.Events) != 0 {
+		t.Errorf("Read = %+v, %v", c, err)
+	}
+	_, err = Read(first(name + "\x02"))
+	if want := "version 2 of the format, and this program reads version 1: written by goproton 99.1.0; this is "; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("Read of version 2: %v, want %s…", err, want)
+	}
+	_, err = Read(bytes.NewBufferString(name + "\x02"))
+	if want := "install another GoProton"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Read of version 2 without a writer: %v, want %s", err, want)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/internal/version"
 )
 
 // event is a compilation or autotune record as Python hands it over: all that it knows without reading a file.
@@ -127,7 +128,7 @@ func (h header) appendPayload(out []byte, e event) ([]byte, error) {
 	if len(e.PythonSource) > 2 {
 		out = append(append(out, `,"python_source":`...), e.PythonSource...)
 	}
-	out = append(out, `},"goproton":{"version":1`...)
+	out = append(out, `},"goproton":{"version":1,"tool":"`+version.Tool()+`"`...)
 	image, err := h.storeBinary(binary)
 	if image != "" {
 		out = append(append(out, `,"image":"`...), image...)

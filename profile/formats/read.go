@@ -94,6 +94,9 @@ func ReadFileAs(path string, f *Format) (*profile.Profile, error) {
 		return nil, fmt.Errorf("read profile %s: it is a report of Nsight, which holds no call paths to show; record the program with proton run", path)
 	}
 	if err != nil {
+		if newer := writtenByNewer(path); newer != "" {
+			return nil, fmt.Errorf("read profile %s: %s (%w)", path, newer, err)
+		}
 		return nil, fmt.Errorf("read profile %s: %w", path, err)
 	}
 	return p, nil

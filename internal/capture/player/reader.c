@@ -74,6 +74,7 @@ static const char *read_events(struct capture *c) {
     e.payload = cap_bytes(&in, length);
     if (in.short_) return NULL; // cut off: what is there is good
     if (e.type == EV_END) c->whole = 1;
+    if (e.type == EV_WRITER) continue;
     if (e.type == EV_TIME) {
       struct cap_cursor at = cap_open(&e);
       time += cap_number(&at);

@@ -104,15 +104,17 @@ static size_t encode(uint8_t out[10], uint64_t value) {
   return n;
 }
 
-static void put_event(enum capture_event type, const void *payload, size_t length) {
+static void put_event_of(uint64_t thread, enum capture_event type, const void *payload, size_t length) {
   uint8_t head[21] = {(uint8_t)type};
   size_t n = 1;
-  n += encode(head + n, this_thread());
+  n += encode(head + n, thread);
   n += encode(head + n, length);
   put(head, n);
   put(payload, length);
   file.events++;
 }
+
+static void put_event(enum capture_event type, const void *payload, size_t length) { put_event_of(this_thread(), type, payload, length); }
 
 // Says when the next event happened. Times never go back, whatever the system's clock does.
 static void put_time(void) {
@@ -243,7 +245,7 @@ static void after_fork(void) { // the file belongs to the parent
 
 static void watch_forks(void) { pthread_atfork(NULL, NULL, after_fork); }
 
-int record_open(const char *path) {
+int record_open(const char *path, const char *writer) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (strlen(path) >= sizeof file.path) return ENAMETOOLONG;
   int fd = open_high(path, O_WRONLY | O_CREAT | O_TRUNC);
@@ -255,6 +257,7 @@ int record_open(const char *path) {
   if (fstat(fd, &file.is)) file.is = (struct stat){0};
   file.fd = fd, file.error = 0, file.filled = 0, file.events = 0, file.time = 0, file.string_count = 0;
   put(CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
+  put_event_of(0, EV_WRITER, writer, strlen(writer)); // threads have numbers in the order of the program's events
   pthread_mutex_unlock(&file.lock);
   atomic_store_explicit(&on, 1, memory_order_release);
   return 0;

@@ -4,8 +4,8 @@
 
 #include "recorder.h"
 
-// Creates the file. 0, or an errno.
-int record_open(const char *path);
+// Creates the file and names its writer. 0, or an errno.
+int record_open(const char *path, const char *writer);
 // 1 between record_open and record_close, 0 in a forked child.
 int record_on(void);
 // Writes what is buffered and ends the file. Later events are not recorded. 0, or the first errno of any write.

@@ -27,6 +27,7 @@ import (
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/internal/version"
 )
 
 // Recording is a capture that is being written. There is one per process.
@@ -48,9 +49,10 @@ func Record(path string) (*Recording, error) {
 	if absolute, err := filepath.Abs(path); err == nil { // the program may change its folder
 		path = absolute
 	}
-	name := C.CString(path)
+	name, writer := C.CString(path), C.CString(version.Tool())
 	defer C.free(unsafe.Pointer(name))
-	if errno := C.record_open(name); errno != 0 {
+	defer C.free(unsafe.Pointer(writer))
+	if errno := C.record_open(name, writer); errno != 0 {
 		return nil, fmt.Errorf("record to %s: %w; set PROTON_RECORD to a file that can be written", path, syscall.Errno(errno))
 	}
 	return &Recording{path: path}, nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/version"
 )
 
 // Parts are the files of an installation that a replay needs.
@@ -32,7 +33,8 @@ type Replay struct {
 	Env     []string // to be added to the environment, after what is there
 	Name    string   // what a profile of it is named after
 	Machine capture.Machine
-	Sampled bool // the capture has samples of instructions
+	Sampled bool   // the capture has samples of instructions
+	Newer   string // what to say about a capture of a newer version, else ""
 
 	folder string
 	stub   *stub
@@ -47,7 +49,7 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path), Sampled: slices.ContainsFunc(c.Events, isSamples)}
+	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path), Sampled: slices.ContainsFunc(c.Events, isSamples), Newer: version.Newer(c.Writer)}
 	if r.stub, err = stubOf(c.Machine.Backend); err != nil {
 		return nil, fmt.Errorf("replay %s: %w", path, err)
 	}

@@ -72,6 +72,9 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if warning := unsetVariable(config.Name, os.Getenv); warning != "" {
 		warnings = append(warnings, warning)
 	}
+	if play != nil && play.Newer != "" {
+		warnings = append(warnings, options.Target[0]+": "+play.Newer)
+	}
 	if play != nil && play.Sampled && !strings.HasPrefix(strings.ToLower(config.Mode), "pcsampling") {
 		how := "to replay them, add -m pcsampling"
 		if strings.EqualFold(config.Data, "trace") {

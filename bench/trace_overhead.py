@@ -1,18 +1,19 @@
 """Overhead of tracing a launch with GoProton and with TritonParse, per launch and as ratios measured in alternation.
 
-    python3 trace_overhead.py [--modes bare,floor,hook,trace,tritonparse] [--rounds 3] [--launches 2000] [--json F]
+    python3 trace_overhead.py [--modes bare,floor,hook,trace,tritonparse] [--rounds 3] [--launches 2000] [--kinds 1] [--json F]
 
 Each mode and round runs in its own process, and rounds alternate. A process first runs the launches bare, then in its mode,
 so that a slow period of the machine or a slow process does not count as overhead. A number is the median over rounds of
 (median pass - the same process's median bare pass) per launch, `+-` half the spread of the rounds. `floor` is a launch hook
 that does nothing (a builtin), which is Triton's own cost of having one. `hook` is the launch hook of a profile, `trace` a
 goproton trace alone, `hook+trace` both, `tritonparse` its launch tracing (`tritonparse-zstd` with compressed files). Each
-pass ends with a wait for the GPU. Needs an NVIDIA GPU, torch and triton.
+pass ends with a wait for the GPU. With `--kinds K`, launches of `add` take turns with K numbers of elements, which are K launch
+kinds; `first` is the first pass, which meets most of them for the first time. Needs an NVIDIA GPU, torch and triton.
 """
 import argparse, json, os, statistics, subprocess, sys, tempfile, time
 
 
-def workloads():
+def workloads(kinds=1):
     import torch, triton, triton.language as tl
 
     @triton.jit
@@ -36,8 +37,10 @@ def workloads():
     x, y = torch.randn(4096, device="cuda"), torch.randn(4096, device="cuda"); z = torch.empty_like(x)
     a = torch.randn(128, 128, device="cuda", dtype=torch.float16); b = torch.randn_like(a); c = torch.empty_like(a)
 
+    sizes = [4096 + 16 * k for k in range(kinds)]  # multiples of 16, for which Triton has one specialisation
+
     def add(n):
-        for _ in range(n): add_kernel[(4,)](x, y, z, 4096, B=1024)
+        for k in range(n): add_kernel[(4,)](x, y, z, sizes[k % kinds], B=1024)
 
     def matmul(n):
         for _ in range(n):
@@ -67,7 +70,7 @@ def begin(mode, folder):
 
 
 def timed(work, launches, passes):
-    """Seconds per launch of each kind of work: the median of its passes."""
+    """Seconds per launch of each kind of work: the median of its passes, and the first pass as "first NAME"."""
     import torch
     out = {}
     for name, f in work.items():
@@ -75,16 +78,16 @@ def timed(work, launches, passes):
         times = []
         for _ in range(passes):
             start = time.perf_counter(); f(launches); torch.cuda.synchronize(); times.append((time.perf_counter() - start) / launches)
-        out[name] = statistics.median(times)
+        out[name], out["first " + name] = statistics.median(times), times[0]
     return out
 
 
-def worker(mode, launches, passes):
+def worker(mode, launches, passes, kinds):
     from triton import knobs
     with tempfile.TemporaryDirectory() as folder:
-        out = {"bare": timed(workloads(), launches, passes)}
+        out = {"bare": timed(workloads(kinds), launches, passes)}
         end = begin(mode, folder)
-        out["with"] = timed(workloads(), launches // 4 if mode.startswith("tritonparse") else launches, passes)
+        out["with"] = timed(workloads(kinds), launches // 4 if mode.startswith("tritonparse") else launches, passes)
         start = time.perf_counter(); end(); out["end"] = time.perf_counter() - start
         out["bytes"] = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder) if f.startswith("dedicated"))
         if knobs.runtime.launch_enter_hook is None: knobs.runtime.launch_enter_hook = None
@@ -96,25 +99,25 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--modes", default="floor,hook,trace,hook+trace,tritonparse,tritonparse-zstd")
     p.add_argument("--rounds", type=int, default=3); p.add_argument("--launches", type=int, default=2000)
-    p.add_argument("--passes", type=int, default=5); p.add_argument("--json"); p.add_argument("--worker")
+    p.add_argument("--passes", type=int, default=5); p.add_argument("--kinds", type=int, default=1); p.add_argument("--json"); p.add_argument("--worker")
     a = p.parse_args()
-    if a.worker: return worker(a.worker, a.launches, a.passes)
+    if a.worker: return worker(a.worker, a.launches, a.passes, a.kinds)
     modes, all_ = a.modes.split(","), {}
     for _ in range(a.rounds):
         for m in modes:
-            done = subprocess.run([sys.executable, __file__, "--worker", m, "--launches", str(a.launches), "--passes", str(a.passes)], capture_output=True, text=True)
+            done = subprocess.run([sys.executable, __file__, "--worker", m, "--launches", str(a.launches), "--passes", str(a.passes), "--kinds", str(a.kinds)], capture_output=True, text=True)
             if done.returncode or not done.stdout.strip(): print(m, "failed:", done.stderr[-2000:]); continue
             all_.setdefault(m, []).append(json.loads(done.stdout.strip().splitlines()[-1]))
     us = lambda m, phase, n: statistics.median(r[phase][n] for r in all_[m]) * 1e6
     costs = lambda m, n: [(r["with"][n] - r["bare"][n]) * 1e6 for r in all_[m]]
-    print(f"{'mode':18}" + "".join(f"{n + ' bare us':>16}{'with':>9}{'added':>9}{'+-':>7}{'of tp':>8}" for n in ("add", "matmul")) + f"{'end s':>8}{'bytes':>10}")
+    print(f"{'mode':18}" + "".join(f"{n + ' bare us':>16}{'with':>9}{'added':>9}{'+-':>7}{'of tp':>8}" for n in ("add", "matmul")) + f"{'first add':>11}{'end s':>8}{'bytes':>10}")
     for m in [m for m in modes if m in all_]:
         row = f"{m:18}"
         for n in ("add", "matmul"):
             added = statistics.median(costs(m, n))
             peer = statistics.median(costs("tritonparse", n)) if "tritonparse" in all_ else float("nan")
             row += f"{us(m, 'bare', n):16.2f}{us(m, 'with', n):9.2f}{added:9.2f}{(max(costs(m, n)) - min(costs(m, n))) / 2:7.2f}{added / peer:8.3f}"
-        print(row + f"{statistics.median(r['end'] for r in all_[m]):8.2f}{statistics.median(r['bytes'] for r in all_[m]):10.0f}")
+        print(row + f"{us(m, 'with', 'first add'):11.2f}{statistics.median(r['end'] for r in all_[m]):8.2f}{statistics.median(r['bytes'] for r in all_[m]):10.0f}")
     if a.json: json.dump(all_, open(a.json, "w"))
 
 

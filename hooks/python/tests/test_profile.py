@@ -99,6 +99,46 @@ assert at(root, "test0", "foo")["metrics"]["bytes"] == 4 and count(root, "test0"
 """, path=[triton])
 
 
+@pytest.mark.parametrize("context", ["shadow", "python"])
+def test_kernels_of_a_metadata_function(on_gpu, triton, context):
+    """They stand next to the kernel, below frames of their own: a library's, and Triton's, whose own metadata are not asked for. Also
+    in a graph, at every replay."""
+    on_gpu(f"context = {context!r}" + """
+gpu.init()
+stream = gpu.stream()
+k, library, helper = gpu.function("kernel"), gpu.function("library"), gpu.function("helper")
+proton.start("p", hook="triton", context=context)
+def nested():
+    raise SystemExit("the metadata of a kernel that metadata are computed with were evaluated")
+def metadata():
+    gpu.launch(library, stream)
+    gpu.launch_triton(helper, "helper", nested, stream)
+    return {"name": "named", "bytes": 4}
+def step():
+    gpu.launch_triton(k, "kernel", metadata, stream)
+with proton.scope("eager"):
+    step()
+with gpu.Graph(stream) as graph:
+    step()
+with proton.scope("replay"):
+    graph.replay(); graph.replay()
+root = tree()
+found = {}
+def walk(node, path):
+    for child in node["children"]:
+        name = child["frame"]["name"]
+        here = path if "@" in name or name in ("eager", "replay") else (*path, name)
+        if "count" in child["metrics"]:
+            found[here] = found.get(here, 0) + child["metrics"]["count"]
+        walk(child, here)
+walk(root, ())
+md = ("__proton_launch_metadata", "kernel")
+at_capture = ("<captured_at>",)
+assert found == {("named",): 1, (*md, "library"): 1, (*md, "helper"): 1, (*at_capture, "named"): 2, (*at_capture, *md, "library"): 2,
+                 (*at_capture, *md, "helper"): 2}, found
+""", path=[triton])
+
+
 def test_hook_launch_filter(on_gpu, triton):
     on_gpu("""
 from goproton.hooks import LaunchHook

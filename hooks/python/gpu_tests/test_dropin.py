@@ -1,0 +1,100 @@
+"""Sessions of a program that imports triton.profiler and gets this package."""
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+import goproton as proton
+from test_graphs import replayed
+
+METADATA = "__proton_launch_metadata"
+
+
+@pytest.fixture(autouse=True)
+def installed():
+    """Each check has a process of its own, so this needs no end."""
+    proton.install()
+    import triton.profiler
+    assert triton.profiler is proton
+
+
+@triton.jit
+def help_kernel(out):
+    tl.store(out, 1.0)
+
+
+def describe(grid, kernel, args):
+    help_kernel[(1,)](args["x"])
+    return {"name": "described", "bytes": float(args["x"].numel()), "sum": args["x"].sum()}
+
+
+@triton.jit(launch_metadata=describe)
+def described_kernel(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, tl.load(x + i, mask=i < n) + 1.0, mask=i < n)
+
+
+@pytest.mark.parametrize("context", ["shadow", "python"])
+def test_kernels_of_metadata_functions_stand_aside(profiled, context):
+    x = torch.zeros(1024, device="cuda")
+
+    def body():
+        with proton.scope("step"):
+            described_kernel[(1,)](x, 1024, BLOCK=1024)
+    tree = profiled(body, hook="triton", context=context)
+    assert tree.total("described") == 1 and tree.total(METADATA) == 2, tree.counts()
+    aside = {path[path.index(METADATA) + 1:] for path, node in tree.walk() if METADATA in path and "count" in node["metrics"]}
+    assert {frames[0] for frames in aside} == {"described_kernel"} and any(frames[-1] == "help_kernel" for frames in aside), aside
+    assert tree.total("described", metric="bytes") == 1024
+
+
+def short_kernels():
+    with proton.scope("short"):
+        for _ in range(3):
+            torch.zeros(1024, device="cuda")
+        torch.cuda.synchronize()
+
+
+@pytest.mark.only("cupti")
+def test_every_kernel_is_sampled(profiled):
+    tree = profiled(short_kernels, mode="pcsampling")
+    print(tree.samples("short"), "samples of 3 fills of 4 KiB")
+    assert tree.root["sampling"]["mode"] == "serialized" and tree.root["sampling"]["period"] == 1024
+    assert tree.samples("short") > 0 and tree.total("short") == 3
+
+
+@pytest.mark.only("cupti")
+def test_a_kernel_that_no_sample_hits_has_zero(profiled):
+    tree = profiled(short_kernels, mode="pcsampling:collection=continuous:interval=2147483648")
+    (fill,) = [node["metrics"] for path, node in tree.walk() if "count" in node["metrics"] and path[-1] != "ROOT"]
+    assert fill["count"] == 3 and fill["num_samples"] == 0 and tree.root["metrics"]["num_samples"] == 0, fill
+
+
+def test_a_timeline_has_the_events_of_triton_s_profiler(profiled, work):
+    def body():
+        with proton.scope("capture"):
+            graph = work.captured(2)
+        torch.ones(10, device="cuda").cpu()
+        with proton.scope("outer", {"loss (exc)": 0.5}):
+            replayed(graph, 3)
+            with torch.cuda.stream(torch.cuda.Stream()):
+                work.add()
+                torch.cuda.synchronize()
+    events = profiled(body, data="trace", hook="triton")
+    lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    graphs = [tid for tid, name in lanes.items() if name.startswith("Graph: Stream ")]
+    assert len(graphs) == 1 and sum(name.startswith("GPU Stream ") for name in lanes.values()) == len(lanes) - 2, lanes
+    assert {e.get("cat") for e in events} == {None, "scope", "metric", "flow", "kernel"}
+    assert [e["name"] for e in events if e["tid"] == graphs[0] and e["ph"] == "X"] == 3 * ["<captured_at>", "capture", "iter0", "iter1"]
+    assert [e["name"] for e in events if e.get("cat") == "metric"] == ["outer: <loss (exc), 0.500000>"]
+    scopes = {e["name"] for e in events if e.get("cat") == "scope" and e["tid"] == 0}
+    assert scopes == {"capture", "iter0", "iter1", "replay"}, scopes
+    kernels = [e for e in events if e.get("cat") == "kernel"]
+    replays = [e for e in kernels if e["args"]["call_stack"][:3] == ["ROOT", "outer", "replay"]]
+    assert len(replays) == 12 and events[-1] in kernels and all(e["ts"] >= 0 for e in events if "ts" in e)
+    # An arrow leaves from the start of the innermost scope, and reaches the start of a kernel.
+    starts = {e["ts"] for e in events if e.get("cat") in ("scope", "metric")}
+    arrows = [e for e in events if e.get("cat") == "flow"]
+    reached = {(e["tid"], e["ts"]) for e in kernels}
+    assert all((e["tid"], e["ts"]) in reached for e in arrows if e["ph"] == "f")
+    assert sum(e["ph"] == "s" and e["ts"] in starts for e in arrows) >= 4

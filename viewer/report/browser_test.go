@@ -72,6 +72,10 @@ func TestSummaryOfAReplayWithCopies(t *testing.T) {
 	if head := shown.text("header"); !strings.Contains(head, "replay of overlap.capture.gz") || strings.Contains(head, "node-17") || strings.Contains(head, "UTC") {
 		t.Errorf("the head of a replay: %s", head)
 	}
+	p.Info[profile.InfoSynthetic] = "no GPU was measured"
+	if head := browser(t).open(t, pageOf(t, "synthetic", p), desk).text("header"); !strings.Contains(head, "replay of a synthetic recording: overlap.capture.gz") {
+		t.Errorf("the head of a replay of a synthetic capture: %s", head)
+	}
 	if summary := shown.text("#panel-summary"); !strings.Contains(summary, "of GPU time, other frames, such as memcpy, the rest") {
 		t.Errorf("the summary: %s", summary)
 	}

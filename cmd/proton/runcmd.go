@@ -76,6 +76,7 @@ func newRunCommand() *cobra.Command {
 	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree, or trace, a timeline")
 	flags.StringVar(&options.Format, "format", "", "write `FORMAT`: hatchet (default) or hatchet_msgpack for a tree, chrome_trace for a trace")
 	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work in addition to kernels, separated by commas: memcpy, memset, sync (default: all in a trace, none in a tree)")
+	flags.StringVar(&options.Inside, "inside", "", "put scopes into the Triton kernels whose names match `PATTERNS` (as in 'matmul_*', separated by commas): around loops, loads, stores, dots, waits and barriers, by source line")
 	flags.BoolVar(&options.NoStats, "no-stats", false, "do not record the distribution of kernel times at each call path")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "use a launch `HOOK`: triton takes names, flops and bytes of kernels from their launch_metadata, none does not")
 	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs at `LEVEL`: node times each kernel, graph each replay, with less overhead")
@@ -88,7 +89,7 @@ func newRunCommand() *cobra.Command {
 	heading(flags, "activities", "What is recorded")
 	heading(flags, "allow-empty", "The program")
 	heading(flags, "trace", "TritonParse traces")
-	choices(cmd, "backend", append(vendor.Backends(), "replay")...)
+	choices(cmd, "backend", append(vendor.Backends(), "instrumentation", "replay")...)
 	choices(cmd, "context", runinfo.Contexts...)
 	choices(cmd, "mode", "pcsampling", "periodic_flushing")
 	choices(cmd, "data", runinfo.DataForms...)
@@ -149,7 +150,7 @@ func checkRun(o *run.Options) error {
 		{"--format", &o.Format, append(runinfo.Formats(o.Data), ""), "of --data " + o.Data},
 		{"--hook", &o.Hook, []string{"triton", "none", ""}, ""},
 		{"--graph", &o.Graph, runinfo.GraphLevels, ""},
-		{"--backend", &o.Backend, append(vendor.Backends(), "replay", ""), "other backends are not supported yet"},
+		{"--backend", &o.Backend, append(vendor.Backends(), "instrumentation", "replay", ""), "other backends are not supported yet"},
 	} {
 		*choice.value = strings.ToLower(*choice.value)
 		if slices.Contains(choice.known, *choice.value) {
@@ -164,6 +165,9 @@ func checkRun(o *run.Options) error {
 	if o.Hook == "none" {
 		o.Hook = ""
 	}
+	if err := checkInside(o); err != nil {
+		return err
+	}
 	if o.Checkpoint < 0 {
 		return fmt.Errorf("--checkpoint %g is negative: give seconds, or 0 for none", o.Checkpoint)
 	}
@@ -176,6 +180,21 @@ func checkRun(o *run.Options) error {
 		}
 	}
 	return outname.Check(o.Name)
+}
+
+// checkInside chooses the backend that records scopes inside kernels.
+func checkInside(o *run.Options) error {
+	if o.Inside == "" {
+		return nil
+	}
+	if strings.Trim(o.Inside, ", ") == "" {
+		return fmt.Errorf("read --inside %q: give the names of kernels, or patterns like 'matmul_*', separated by commas", o.Inside)
+	}
+	if o.Backend != "" && o.Backend != "instrumentation" {
+		return fmt.Errorf("--inside does not work with --backend %s: leave --backend out; the times of kernels are collected too", o.Backend)
+	}
+	o.Backend = "instrumentation"
+	return nil
 }
 
 // checkMode catches "proton run -m module", in which -m is upstream's --mode and not Python's, and modes that

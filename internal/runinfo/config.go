@@ -10,9 +10,10 @@ type Config struct {
 	Session
 	Name       string  `json:"name"` // template without suffix, absolute; "-" = standard output
 	Hook       string  `json:"hook"`
-	Status     string  `json:"status"`          // folder for status files and claims, "" = no reader
-	Checkpoint float64 `json:"checkpoint"`      // seconds, 0 = none
-	Trace      *Trace  `json:"trace,omitempty"` // nil = none
+	Status     string  `json:"status"`           // folder for status files and claims, "" = no reader
+	Checkpoint float64 `json:"checkpoint"`       // seconds, 0 = none
+	Trace      *Trace  `json:"trace,omitempty"`  // nil = none
+	Inside     string  `json:"inside,omitempty"` // names of kernels that get scopes, patterns separated by commas
 }
 
 // Trace is what goproton.trace.init is asked for, its arguments by their names there.

@@ -20,12 +20,20 @@ type Status struct {
 	Unattributed int64    `json:"unattributed"` // kernels without a call path
 	Sampling     Sampling `json:"sampling"`
 	Files        []string `json:"files"`
-	Problems     []string `json:"problems"` // sentences with the fix
+	Problems     []string `json:"problems"`        // sentences with the fix
+	Notes        []string `json:"notes,omitempty"` // sentences about what was measured
+	Inside       *Inside  `json:"inside,omitempty"`
 	GPU          string   `json:"gpu"`      // product name of the first one
 	UsedGPU      bool     `json:"used_gpu"` // the process initialised CUDA
 	Finished     bool     `json:"finished"`
 
 	Replaced bool `json:"-"` // the process executed another program, which has a status of its own
+}
+
+// Inside is what became of the kernels that were to get scopes, in a process that uses Triton.
+type Inside struct {
+	Kernels []string `json:"kernels"` // all that were loaded
+	Matched []string `json:"matched"` // patterns of Config.Inside that match one of them
 }
 
 // Sampling is what the instruction samples of a process came to.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ._inside.compiler import METADATA
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -28,8 +30,8 @@ def described(name: str, files: dict[str, str], mode: InstrumentationMode) -> di
     from .mode import SAMPLING_STRATEGY, Optimize
     warps = metadata["num_warps"]
     target = metadata.get("target") or {}
-    units = None
-    if mode.sampling_strategy is SAMPLING_STRATEGY.SELECTIVE and mode.sampling_options.strip(" ,"):
+    units = metadata.get(METADATA, {}).get("warps") or None
+    if units is None and mode.sampling_strategy is SAMPLING_STRATEGY.SELECTIVE and mode.sampling_options.strip(" ,"):
         units = sorted({int(warp) for warp in mode.sampling_options.split(",") if warp.strip()})
     return {
         "name": name, "mode": str(mode), "triton": triton.__version__, "slot_size": slot, "warps": warps, "units": units,

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import sys
 
-from .mode import InstrumentationMode, Optimize
+from ._inside.compiler import chosen_warps, without_records
+from .mode import SAMPLING_STRATEGY, InstrumentationMode, Optimize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,10 +69,15 @@ class _Passes:
 
     def before_llvm(self, passes: Any) -> None:
         """Turns records into stores to the buffer of the warp, whose place is in shared memory or in the slot."""
+        if without_records():
+            return
         from triton._C.libtriton import passes as triton_passes
         proton, mode = self.proton, self.mode
         compiled = lambda value: getattr(getattr(proton, type(value).__name__), value.name)
-        arguments = (compiled(mode.metric_type), compiled(mode.sampling_strategy), mode.sampling_options, compiled(mode.granularity),
+        strategy, warps = mode.sampling_strategy, mode.sampling_options
+        if chosen_warps():
+            strategy, warps = SAMPLING_STRATEGY.SELECTIVE, ",".join(map(str, chosen_warps()))
+        arguments = (compiled(mode.metric_type), compiled(strategy), warps, compiled(mode.granularity),
                      compiled(mode.buffer_strategy), compiled(mode.buffer_type), mode.buffer_size, _device_property("max_shared_mem"),
                      1, _ALIGNMENT, Optimize.CLOCK32 not in mode.optimizations)
         try:
@@ -87,6 +93,8 @@ class _Passes:
 
     def in_llvm(self, passes: Any) -> None:
         """Lowers what is left of the records."""
+        if without_records():
+            return
         if hasattr(self.proton, "add_allocate_proton_global_scratch_buffer"):  # up to 3.7
             self.proton.add_allocate_proton_global_scratch_buffer(passes)
         if _target() == "hip":

@@ -15,7 +15,7 @@ from .profile import disabled, flush_tensors, of_amd, site_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Sequence
 
 # Processes that multiprocessing starts for itself. They run no work, but the second one forks the workers.
 _RESOURCE_TRACKER = "from multiprocessing.resource_tracker import main"
@@ -165,7 +165,8 @@ def _inside(config: dict[str, Any], command: list[str], session: int) -> None:
     try:
         from .hooks.hook import HookManager
         from .hooks.instrumentation import hook_for
-        HookManager.register(hook_for(config.get("mode") or None), session)
+        from ._inside import patterns
+        HookManager.register(hook_for(config.get("mode") or None, patterns(config.get("inside"))), session)
     except Exception as error:
         _report(config, command, f"scopes inside kernels are missing: {error}")
 
@@ -174,13 +175,30 @@ def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
     if os.getpid() != pid:
         return  # a forked child: the session is its parent's
     _end_trace(config)
+    answer: dict[str, Any] = {}
     try:
-        problem = _library.call("run.end").get("problem")
+        answer = _library.call("run.end")
+        problem = answer.get("problem")
     except Exception as error:
         problem = f"writing the profile: {error}"
     if problem:
         _report(config, command, problem)
+    try:
+        _report_inside(config, command, answer.get("files") or [])
+    except Exception as error:
+        _report(config, command, f"what scopes inside kernels cost is not known: {error!r}")
     flags.profiling_on = False
+
+
+def _report_inside(config: dict[str, Any], command: list[str], files: list[str]) -> None:
+    """Passes on what became of the kernels of --inside."""
+    hooks = sys.modules.get(f"{__package__}.hooks.instrumentation")
+    if not config.get("inside") or hooks is None or not config.get("status"):
+        return
+    from ._inside import report
+    for inside in hooks.chosen():
+        _write_status(config["status"], command, problems=report.problems(inside), notes=report.costs(inside, files),
+                      inside={"kernels": sorted(inside.comparisons.seen), "matched": report.matched(inside)})
 
 
 def _command() -> list[str]:
@@ -200,12 +218,12 @@ def _report(config: dict[str, Any], command: list[str], problem: str) -> None:
     try:
         if not folder:
             raise OSError("no folder for status files")
-        _write_status(folder, command, problem)
+        _write_status(folder, command, [problem])
     except OSError:
         print(f"goproton: {problem}", file=sys.stderr)
 
 
-def _write_status(folder: str, command: list[str], problem: str) -> None:
+def _write_status(folder: str, command: list[str], problems: Sequence[str], **more: Any) -> None:
     import json
     path = os.path.join(folder, f"{os.getpid()}.json")
     status: dict[str, Any] = {"pid": os.getpid(), "command": " ".join(command), "kernels": 0, "gpu_time_ns": 0, "lost": 0,
@@ -215,8 +233,9 @@ def _write_status(folder: str, command: list[str], problem: str) -> None:
             status.update(json.load(file))
     except (OSError, ValueError):
         pass  # the runtime has not written one
-    status["problems"] = [*status["problems"], problem]
+    status["problems"] = [*(status["problems"] or ()), *problems]
     status["finished"] = True
+    status.update(more)
     with open(path + ".python", "w") as file:
         json.dump(status, file)
     os.replace(path + ".python", path)

@@ -12,6 +12,7 @@ scope. Otherwise a kernel that uses scopes compiles to the same code as without 
 from triton.language import core as _core
 from triton.language.core import builtin
 
+from ._inside.compiler import is_without_scopes
 from .flags import flags
 
 # Triton accepts other functions in a kernel only if their module makes them look like its own.
@@ -58,11 +59,16 @@ class scope:
 
 def record(is_start, scope_name, semantic):
     """Writes one end of a scope into the kernel that is being compiled; nothing while no session records scopes."""
-    if not flags.instrumentation_on:
+    if not _recording():
         return
     _check(semantic)
     start, name = _core._unwrap_if_constexpr(is_start), _core._unwrap_if_constexpr(scope_name)
     _compiler().create_proton_record(semantic.builder, bool(start), str(name))
+
+
+def _recording():
+    """Whether the kernel that this thread compiles gets records. With ``inside``, some are compiled without as well, to be compared."""
+    return flags.instrumentation_on and not is_without_scopes()
 
 
 def _compiler():
@@ -88,11 +94,11 @@ if hasattr(_core, "base_value") and hasattr(_core, "base_type"):
             return "PEvent"
 
         def _flatten_ir_types(self, builder, out):
-            if flags.instrumentation_on:
+            if _recording():
                 _core.int32._flatten_ir_types(builder, out)
 
         def _unflatten_ir(self, handles, cursor):
-            return (Event(handles[cursor]), cursor + 1) if flags.instrumentation_on else (Event(), cursor)
+            return (Event(handles[cursor]), cursor + 1) if _recording() else (Event(), cursor)
 
     class Event(_core.base_value):
         """An asynchronous scope, from :func:`allocate_event`, for :func:`start_event` and :func:`end_event` only."""
@@ -114,7 +120,7 @@ if hasattr(_core, "base_value") and hasattr(_core, "base_type"):
     @_mark
     def allocate_event(name: _core.constexpr, _semantic=None, _builder=None):
         """Makes an event: a scope whose ends may be in different loops, functions or warps. Needs Triton 3.9 while it is recorded."""
-        if not flags.instrumentation_on:
+        if not _recording():
             return Event()
         _check(_semantic)
         compiler = _compiler()
@@ -134,7 +140,7 @@ if hasattr(_core, "base_value") and hasattr(_core, "base_type"):
         _record_event(False, event, _semantic)
 
     def _record_event(is_start, event, semantic):
-        if not flags.instrumentation_on:
+        if not _recording():
             return
         _check(semantic)
         if not isinstance(event, Event):

@@ -27,7 +27,8 @@ _said: set[str] = set()  # messages that were printed on standard error
 
 def start(name: str | None = None, *, context: str | None = "shadow", data: str | None = "tree",
           backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None,
-          stats: bool | None = None, activities: str | Sequence[str] | None = None) -> int | None:
+          stats: bool | None = None, activities: str | Sequence[str] | None = None,
+          inside: str | Sequence[str] | None = None) -> int | None:
     """Starts a session, or activates the one that writes to the same file.
 
     Args:
@@ -47,6 +48,9 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
             default yes, unless PROTON_STATS=0. Triton's profiler has neither this argument nor the next.
         activities: what to record in addition to kernels: "memcpy", "memset", "sync"; by default all in a trace and
             none in a tree.
+        inside: names of Triton kernels that get scopes without being edited, around loops, loads, stores, dots, waits and
+            barriers, by source line; shell patterns like "matmul_*", separated by commas or in a sequence. Implies backend
+            "instrumentation". Some launches run without scopes, and ``finalize`` says what the scopes cost.
 
     Returns:
         The session's id. None if profiling is off: under ``proton run``, with TRITON_PROTON_DISABLE=1
@@ -64,11 +68,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     if _library.load() is None:
         _say(f"profiling is off: {_library.problem}")
         return None
-    inside = None
-    if backend is not None and backend.lower() == "instrumentation":
-        from .hooks.instrumentation import hook_for
-        inside = hook_for(mode)
-        mode = inside.mode
+    backend, scopes = _scopes_inside(backend, mode, inside)
+    mode = scopes.mode if scopes else mode
     backend = _select_backend() if backend is None else backend
     _check_devices(backend)
     answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
@@ -83,8 +84,21 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     if mode is not None and str(mode).startswith("pcsampling"):
         _report_loaded()
     flags.profiling_on = True
-    _register((hook, inside), session)
+    _register((hook, scopes), session)
     return session
+
+
+def _scopes_inside(backend: str | None, mode: str | BaseMode | None, inside: str | Sequence[str] | None):
+    """The backend, and the hook of a session that records scopes inside kernels."""
+    if inside and backend is None:
+        backend = "instrumentation"
+    if backend is None or backend.lower() != "instrumentation":
+        if inside:
+            raise ValueError(f"scopes inside kernels need backend 'instrumentation', not {backend!r}: leave the backend out")
+        return backend, None
+    from ._inside import patterns
+    from .hooks.instrumentation import hook_for
+    return backend, hook_for(mode, patterns(inside))
 
 
 def _register(hooks: Sequence[Hook | None], session: int) -> None:
@@ -159,10 +173,12 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
         return
     flush_tensors()
     # The hooks are removed last, because a refused format must leave the session as it was.
-    _say_problems(_library.call("finalize", session=session, output_format=output_format or ""))
+    answer = _library.call("finalize", session=session, output_format=output_format or "")
+    _say_problems(answer)
     manager = _hook_manager()
     if manager:
         manager.unregister(session)
+        _say_inside(answer.get("files") or [])
     if session is None:
         flags.profiling_on = False
         forget_open_scopes()
@@ -171,7 +187,7 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
 def profile(func: Callable | None = None, *, name: str | None = None, context: str | None = "shadow",
             data: str | None = "tree", backend: str | None = None, mode: str | BaseMode | None = None,
             hook: str | Hook | None = None, stats: bool | None = None,
-            activities: str | Sequence[str] | None = None) -> Callable:
+            activities: str | Sequence[str] | None = None, inside: str | Sequence[str] | None = None) -> Callable:
     """Decorator that profiles every call of a function into one session; :func:`finalize` writes the file.
 
         @proton.profile
@@ -187,16 +203,16 @@ def profile(func: Callable | None = None, *, name: str | None = None, context: s
         from functools import wraps
 
         @wraps(func)
-        def inside(*args: Any, **kwargs: Any) -> Any:
+        def profiled(*args: Any, **kwargs: Any) -> Any:
             session = start(name, context=context, data=data, backend=backend, mode=mode, hook=hook, stats=stats,
-                            activities=activities)
+                            activities=activities, inside=inside)
             try:
                 return func(*args, **kwargs)
             finally:
                 if session is not None:
                     deactivate(session)
 
-        return inside
+        return profiled
 
     return decorate if func is None else decorate(func)
 
@@ -335,6 +351,15 @@ def _say_problems(answer: dict[str, Any]) -> None:
     """Reports why a session records less than requested (no GPU, another profiler, ...), each message once."""
     for problem in answer.get("problems") or ():
         _say(problem)
+
+
+def _say_inside(files: list[str]) -> None:
+    """Says what scopes by machine came to in sessions that have ended."""
+    hooks = sys.modules.get(f"{__package__}.hooks.instrumentation")
+    for inside in hooks.ended() if hooks else ():
+        from ._inside import report
+        for sentence in [*report.unmatched(inside), *report.problems(inside), *report.costs(inside, files)]:
+            _say(sentence)
 
 
 def _say(sentence: str) -> None:

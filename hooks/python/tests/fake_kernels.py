@@ -23,8 +23,9 @@ def slot(program, metadata, scopes=4, times=1):
         records.append((0, 1, clock + CYCLES[0]))
     header = struct.pack("<4I3Q", 0xdeadbeef, program, program % 132, size, 10**18 + program, 10**18 + program + 1000, 10**18 + program + 1100)
     entries = b"".join(struct.pack("<II", end << 31 | scope << 23 | clock >> 32 & 0x7ff, clock & 0xffffffff) for scope, end, clock in records)
-    ring = size // warps
-    return header + struct.pack(f"<{warps}I", *[2 * len(records)] * warps) + (entries[:ring] + bytes(max(ring - len(entries), 0))) * warps
+    recorded = getattr(metadata, "goproton_inside", {}).get("warps") or range(warps)
+    ring, counts = size // len(recorded), [2 * len(records) * (warp in recorded) for warp in range(warps)]
+    return header + struct.pack(f"<{warps}I", *counts) + (entries[:ring] + bytes(max(ring - len(entries), 0))) * len(recorded)
 
 
 def leave(address, bytes, metadata):

@@ -93,12 +93,12 @@ def read(text):
 
 
 def describe(kind, name, plain, hook):
-    kernel = compile(kind, name, hook.key())
+    kernel = compile(kind, name, hook.key)
     names, parents, printed = read(kernel.asm["ttgir"])
     without = re.sub(r"(?m)^\s*proton\.record .*\n", "", printed)
     assembly, binary = ASSEMBLY[kind], BINARY[kind]
     return {
-        "name": kernel.name, "problem": hook.problems.get(kernel.name, ""), "done": getattr(kernel.metadata, inside.METADATA, None),
+        "name": kernel.name, "done": getattr(kernel.metadata, inside.METADATA, None),
         "ids": names, "parents": parents, "ttgir": kernel.asm["ttgir"], "scratch": kernel.metadata.profile_scratch_size,
         "same without records": without == read(plain.asm["ttgir"])[2], "same binary": kernel.asm[binary] == plain.asm[binary],
         "clocks": kernel.asm[assembly].count(CLOCK[kind]) - plain.asm[assembly].count(CLOCK[kind]),

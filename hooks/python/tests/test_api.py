@@ -316,7 +316,7 @@ def test_throw(proton):
     ({"backend": "nonesuch"}, ValueError, r"\[PROTON\] Unknown profiler: nonesuch"),
     ({"mode": "nonesuch"}, ValueError, "unsupported mode: nonesuch"),
     ({"hook": "nonesuch"}, ValueError, "^Unsupported hook: 'nonesuch'$"),
-    ({"backend": "instrumentation"}, NotImplementedError, "instrumentation"),
+    ({"backend": "instrumentation"}, RuntimeError, "need Triton"),
     ({"activities": ["memmove"]}, ValueError, r"\[PROTON\] Unknown activity: memmove"),
     ({"mode": "periodic_flushing:every=3"}, ValueError, "unsupported option key: every"),
     ({"mode": "periodic_flushing:format=csv"}, ValueError, "unsupported format: csv"),

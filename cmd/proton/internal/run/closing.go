@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,6 +24,7 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 	if empty && len(problems) > 0 {
 		problems = problems[1:] // the first is the reason in the closing line
 	}
+	problems = append(slices.Clip(problems), s.withoutScopes(options.Inside)...)
 	for i, problem := range problems {
 		if i == maxProblems {
 			fmt.Fprintf(w, "proton: warning: and %d more like these\n", len(problems)-i)
@@ -41,6 +43,9 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 		fmt.Fprintf(w, "proton: nothing was recorded: %s\n", s.whyEmpty(root, status, options.isReplay(), signal))
 		return true
 	}
+	for _, note := range s.Notes {
+		fmt.Fprintf(w, "proton: %s\n", note)
+	}
 	prefix := ""
 	if options.isReplay() {
 		prefix = fmt.Sprintf("a replay of %s: ", s.GPU)
@@ -51,6 +56,43 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 	printed := options.Name == "-"
 	fmt.Fprintf(w, "proton: %s%s\n", prefix, s.line(printed, options.recordsCopies()))
 	return len(s.Files) == 0 && !printed
+}
+
+// withoutScopes returns a sentence for each pattern of kernels that were to get scopes and that matches none.
+func (s summary) withoutScopes(patterns string) (sentences []string) {
+	var ran []string
+	matched := map[string]bool{}
+	for _, p := range s.Processes {
+		if p.Inside == nil {
+			continue
+		}
+		ran = appendNew(ran, p.Inside.Kernels)
+		for _, pattern := range p.Inside.Matched {
+			matched[pattern] = true
+		}
+	}
+	for _, pattern := range strings.Split(patterns, ",") {
+		pattern = strings.TrimSpace(pattern)
+		if pattern == "" || matched[pattern] {
+			continue
+		}
+		seen := "the program launched no Triton kernel"
+		if len(ran) > 0 {
+			slices.Sort(ran)
+			seen = "the program launched " + someNames(ran)
+		}
+		sentences = append(sentences, fmt.Sprintf("--inside: no kernel is named %s; %s", quoted(pattern), seen))
+	}
+	return sentences
+}
+
+// someNames lists the first names of many.
+func someNames(names []string) string {
+	const shown = 8
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
 // recordsCopies reports whether the profile has more GPU time than that of kernels.

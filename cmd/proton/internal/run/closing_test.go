@@ -134,3 +134,35 @@ func TestWhetherCopiesAreRecorded(t *testing.T) {
 		}
 	}
 }
+
+func TestPatternsWithoutAKernel(t *testing.T) {
+	inside := func(kernels, matched []string) runinfo.Status {
+		return runinfo.Status{Inside: &runinfo.Inside{Kernels: kernels, Matched: matched}}
+	}
+	many := []string{"k9", "k8", "k7", "k6", "k5", "k4", "k3", "k2", "k1"}
+	cases := []struct {
+		name     string
+		of       summary
+		patterns string
+		want     string
+	}{
+		{"nothing asked", summary{Processes: []runinfo.Status{inside([]string{"add"}, nil)}}, "", ""},
+		{"matched", summary{Processes: []runinfo.Status{inside([]string{"add"}, []string{"add"})}}, "add", ""},
+		{"matched in another process", summary{Processes: []runinfo.Status{inside(nil, nil), inside([]string{"add"}, []string{"a*"})}}, "a*", ""},
+		{"no match", summary{Processes: []runinfo.Status{inside([]string{"mul", "add"}, []string{"add"}), inside([]string{"add"}, nil)}}, "add, matmul",
+			"--inside: no kernel is named matmul; the program launched add, mul"},
+		{"many kernels", summary{Processes: []runinfo.Status{inside(many, nil)}}, "m*", "--inside: no kernel is named 'm*'; the program launched k1, k2, k3, k4, k5, k6, k7, k8 and 1 more"},
+		{"no Triton", summary{Processes: make([]runinfo.Status, 1)}, "m", "--inside: no kernel is named m; the program launched no Triton kernel"},
+	}
+	for _, c := range cases {
+		if got := strings.Join(c.of.withoutScopes(c.patterns), "\n"); got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+	var out strings.Builder
+	s := summary{Kernels: 1, Files: []string{"a.hatchet"}, Notes: []string{"scopes in kernel add cost: nothing"}, Processes: []runinfo.Status{inside([]string{"add"}, nil)}}
+	s.report(&out, Options{Config: runinfo.Config{Inside: "mul"}}, "", "", 0)
+	if !strings.HasPrefix(out.String(), "proton: warning: --inside: no kernel is named mul; the program launched add\nproton: scopes in kernel add cost: nothing\nproton: 1 kernel") {
+		t.Errorf("got %s", out.String())
+	}
+}

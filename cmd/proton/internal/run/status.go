@@ -17,6 +17,7 @@ type summary struct {
 	GPU          string
 	Files        []string
 	Problems     []string // each once
+	Notes        []string // each once
 	Unfinished   []runinfo.Status
 }
 
@@ -44,6 +45,7 @@ func (s *summary) add(p runinfo.Status) {
 	}
 	s.Files = appendNew(s.Files, p.Files)
 	s.Problems = appendNew(s.Problems, p.Problems)
+	s.Notes = appendNew(s.Notes, p.Notes)
 	if !p.Finished && len(p.Files) > 0 {
 		s.Unfinished = append(s.Unfinished, p)
 	}

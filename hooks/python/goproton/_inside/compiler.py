@@ -32,56 +32,79 @@ def without_records() -> bool:
     return getattr(_thread, "without_records", False)
 
 
+def chosen_warps() -> list[int]:
+    """The warps whose records are compiled into the kernel that this thread compiles; empty for what the mode says."""
+    return getattr(_thread, "warps", [])
+
+
+def is_without_scopes() -> bool:
+    """Whether this thread compiles a kernel as if there was no session."""
+    return getattr(_thread, "plain", False)
+
+
+class without_scopes:
+    """A context in which this thread compiles kernels as if there was no session."""
+
+    def __enter__(self) -> None:
+        _thread.plain = True
+
+    def __exit__(self, *exception: Any) -> None:
+        _thread.plain = False
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a pattern chooses a kernel."""
+    return fnmatchcase(name, pattern)
+
+
 class Compiler:
     """The hook in Triton's compiler, from :meth:`attach` to :meth:`detach`.
 
     Args:
         patterns: shell patterns of kernels' names, as in "matmul_*".
+        few_warps: have one warp of each group of four record, in place of those that the mode says.
         pairs: how many scopes to put into a kernel at most.
+
+    Attributes:
+        key: distinguishes binaries with these scopes from others. Letters and digits, because modes are split at punctuation.
     """
 
-    def __init__(self, patterns: list[str], pairs: int = rewrite.DEFAULT_PAIRS) -> None:
-        self.patterns, self.pairs = patterns, pairs
-        self.problems: dict[str, str] = {}  # kernel -> why it has no scopes
+    def __init__(self, patterns: list[str], few_warps: bool = False, pairs: int = rewrite.DEFAULT_PAIRS) -> None:
+        self.patterns, self.few_warps, self.pairs = patterns, few_warps, pairs
+        self.key = _key(patterns, few_warps, pairs)
         self._before: Callable | None = None
-        self._plain = False
-
-    def matches(self, name: str) -> bool:
-        """Whether a kernel was chosen."""
-        return any(fnmatchcase(name, pattern) for pattern in self.patterns)
-
-    def key(self) -> str:
-        """Distinguishes binaries with these scopes from others. Letters and digits, because modes are split at punctuation."""
-        import hashlib
-        text = repr((rewrite.VERSION, self.patterns, self.pairs))
-        return f"inside{rewrite.VERSION}x{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        self._attached = False
 
     def attach(self) -> None:
         """Takes the hook's place; another tool's hook there is called first.
 
         Raises:
-            RuntimeError: this Triton does not have the hook.
+            RuntimeError: this Triton does not have the hook, and kernels were chosen.
         """
         runtime = _runtime()
-        if runtime is None or not hasattr(runtime, "add_stages_inspection_hook"):
-            raise RuntimeError("scopes by machine need Triton 3.6 or newer, which has the hook add_stages_inspection_hook")
-        self._before = runtime.add_stages_inspection_hook
-        runtime.add_stages_inspection_hook = self._inspect
+        if hasattr(runtime, "add_stages_inspection_hook"):
+            self._before = runtime.add_stages_inspection_hook
+            runtime.add_stages_inspection_hook = self._inspect
+        elif self.patterns:
+            raise RuntimeError("scopes in kernels that were not edited need Triton 3.6 or newer: older releases have no hook in their compiler")
+        self._attached = True
 
     def detach(self) -> None:
         """Gives the hook's place back, unless another tool has taken it since: then the hook only passes calls on."""
+        self._attached = False
         runtime = _runtime()
-        self.patterns = []
-        if runtime is not None and runtime.add_stages_inspection_hook == self._inspect:
+        if getattr(runtime, "add_stages_inspection_hook", None) == self._inspect:
             runtime.add_stages_inspection_hook = self._before
 
     def _inspect(self, *arguments: Any) -> Any:
-        if not arguments:  # from Triton 3.8 on: what to add to the keys of the two caches
+        if not arguments:  # from Triton 3.7 on, at every launch: what to add to the keys of the two caches
             key, hash = self._before() if self._before else ("", "")
-            return (key + self.key(), hash + self.key()) if self.patterns else (key, hash)
+            ours = self.key if self._attached and self.patterns and not is_without_scopes() else ""
+            return key + ours, hash + ours
         if self._before:
             self._before(*arguments)
-        self._wrap(arguments[1])
+        if self._attached:
+            self._wrap(arguments[1])
         return None
 
     def _wrap(self, stages: dict[str, Callable]) -> None:
@@ -89,36 +112,63 @@ class Compiler:
         if make is None or lower is None:
             return  # a compiler without TTGIR
 
+        rewritten: list[str] = []  # the text of the module before it got scopes
+
         def with_scopes(source: Any, metadata: dict[str, Any]) -> Any:
-            return self._instrument(make(source, metadata), metadata)
+            return self._instrument(make(source, metadata), metadata, rewritten)
 
         def lowered(source: Any, metadata: dict[str, Any]) -> Any:
-            _thread.without_records = not _has_records(source)
+            context = source.context
             try:
-                return lower(source, metadata)
-            finally:
-                _thread.without_records = False
+                return _lower(lower, source, metadata)
+            except Exception as error:
+                if not rewritten:
+                    raise
+                metadata[METADATA] = _done(problem=f"Triton could not compile it with them: {error!r}")
+                return _lower(lower, _parse(rewritten.pop(), context), metadata)
 
         stages["ttgir"], stages["llir"] = with_scopes, lowered
 
-    def _instrument(self, module: Any, metadata: dict[str, Any]) -> Any:
+    def _instrument(self, module: Any, metadata: dict[str, Any], rewritten: list[str]) -> Any:
         """The module with scopes if its kernel was chosen; the same module if it was not, or if something goes wrong."""
-        name = ""
+        text = str(module)
+        if is_without_scopes() or not any(matches(function_name(text), pattern) for pattern in self.patterns):
+            return module
         try:
-            text = str(module)
-            name = function_name(text)
-            if not self.matches(name):
-                return module
             done = rewrite.rewrite(text, self.pairs)
-            replaced = _parse(done.text, module.context)
+            replaced = _parse(done.text, module.context) if done.places else module
         except Unreadable as problem:
-            self.problems[name] = f"kernel {name} has no scopes: {problem}"
+            metadata[METADATA] = _done(problem=str(problem))
         except Exception as error:
-            self.problems[name] = f"kernel {name} has no scopes: its TTGIR could not be rewritten: {error!r}"
+            metadata[METADATA] = _done(problem=f"its TTGIR could not be rewritten: {error!r}")
         else:
-            metadata[METADATA] = {"version": rewrite.VERSION, "scopes": len(done.places), "left_out": done.left_out}
+            metadata[METADATA] = _done(len(done.places), done.left_out, "" if done.places else "none of its operations gets one")
+            if done.places:
+                rewritten.append(text)
+                metadata[METADATA]["warps"] = done.warps if self.few_warps else []
             return replaced
         return module
+
+
+def _key(*choices: Any) -> str:
+    import hashlib
+    text = repr((rewrite.VERSION, *choices))
+    return f"inside{rewrite.VERSION}x{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _done(scopes: int = 0, left_out: dict[str, int] | None = None, problem: str = "") -> dict[str, Any]:
+    """What was done to a kernel, as its metadata keep it."""
+    return {"scopes": scopes, "left_out": left_out or {}, "problem": problem}
+
+
+def _lower(lower: Callable, module: Any, metadata: dict[str, Any]) -> Any:
+    _thread.without_records = not _has_records(module)
+    _thread.warps = metadata.get(METADATA, {}).get("warps", [])
+    try:
+        return lower(module, metadata)
+    finally:
+        _thread.without_records = False
+        _thread.warps = []
 
 
 def _runtime() -> Any:

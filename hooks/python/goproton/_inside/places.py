@@ -170,7 +170,7 @@ class _Finder:
         word = base.name if base else ""
         if kind == "wait" and base:
             names, copied = self.filled.get(base.key, ((), 0))
-            word = word or ",".join(names)
+            word = word or ",".join(names) or at.name * (op.name == "ttng.wait_barrier")
             if line in (0, self.own.line):
                 line = copied
         if line == self.own.line:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 
 from .places import KINDS, Place, find
-from .ttgir import Module, Unreadable, quote, unquote
+from .ttgir import Module, Unreadable, quote, unquote, walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .ttgir import Op
 
 # Changes whenever the same kernel would get other records: it is part of the key under which Triton keeps binaries.
 VERSION = 1
@@ -25,12 +29,13 @@ class Rewritten:
         places: the scopes that were added, outer ones first.
         left_out: names of scopes for which there was no id left -> the number of their places.
         added: numbers of the lines in text that were added.
+        warps: whose records are enough, see :func:`_one_of_each_group`.
     """
 
-    __slots__ = ("text", "places", "left_out", "added")
+    __slots__ = ("text", "places", "left_out", "added", "warps")
 
-    def __init__(self, text: str, places: list[Place], left_out: dict[str, int], added: list[int]) -> None:
-        self.text, self.places, self.left_out, self.added = text, places, left_out, added
+    def __init__(self, text: str, places: list[Place], left_out: dict[str, int], added: list[int], warps: list[int]) -> None:
+        self.text, self.places, self.left_out, self.added, self.warps = text, places, left_out, added, warps
 
 
 def rewrite(text: str, pairs: int = DEFAULT_PAIRS) -> Rewritten:
@@ -57,7 +62,25 @@ def rewrite(text: str, pairs: int = DEFAULT_PAIRS) -> Rewritten:
             place.name += "'"
     chosen, left_out = _choose(places, min(pairs, ids))
     lines, added = _insert(module.lines, chosen)
-    return Rewritten("\n".join(lines), chosen, left_out, added)
+    return Rewritten("\n".join(lines), chosen, left_out, added, _one_of_each_group(text, kernel))
+
+
+def _one_of_each_group(text: str, kernel: Op) -> list[int]:
+    """One warp of each group of four, which execute the same; all warps of smaller partitions.
+
+    The rings of a block are shared by the warps that record: with one warp in four, each ring has four times the room.
+    """
+    found = _WARPS.search(text)
+    first = int(found[1]) if found else 4
+    sizes = [int(size) for op in walk(kernel.regions[0].blocks) for region in op.regions for size in _PARTITION.findall(region.head)]
+    if all(size % 4 == 0 for size in (first, *sizes)):
+        return list(range(0, first + sum(sizes), 4))
+    total = -(-(first + sum(sizes)) // 4) * 4 if sizes else first  # Triton pads partitions to a group
+    return [*range(0, first, 4), *range(first, total)]
+
+
+_WARPS = re.compile(r'"ttg\.num-warps" = (\d+)')
+_PARTITION = re.compile(r"^partition\d+\(.* num_warps\((\d+)\) \{$")
 
 
 def _choose(places: list[Place], pairs: int) -> tuple[list[Place], dict[str, int]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 
 from .. import _inside_kernels, _inside_passes, _library, _triton
+from .._inside import Inside
 from ..flags import flags
 from ..mode import instrumentation_mode
 from .hook import Hook, HookManager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from typing import Any, Callable, Sequence
 
     from ..mode import InstrumentationMode
 
@@ -37,6 +38,10 @@ class InstrumentationHook(Hook, metaclass=_Switches):
         profile_buffer_size: the least bytes of a launch, in Triton's profiler; has no effect here.
         profile_buffer_alignment: of the memory of a launch.
 
+    Args:
+        mode_obj: an object of goproton.mode, or its text.
+        inside: patterns of the names of kernels that get scopes without being edited.
+
     Raises:
         ValueError: the mode is unknown, or one of its options.
     """
@@ -48,8 +53,9 @@ class InstrumentationHook(Hook, metaclass=_Switches):
     profile_buffer_size = 1
     profile_buffer_alignment = 128
 
-    def __init__(self, mode_obj: InstrumentationMode | str | None = None) -> None:
+    def __init__(self, mode_obj: InstrumentationMode | str | None = None, inside: Sequence[str] = ()) -> None:
         self.mode = instrumentation_mode(mode_obj)
+        self.inside = Inside(list(inside), few_warps=not mode_obj)
         self._undo: list[Callable[[], None]] = []
         self._described: dict[int, dict[str, Any]] = {}  # by function, while host_buffer is wanted
 
@@ -65,7 +71,11 @@ class InstrumentationHook(Hook, metaclass=_Switches):
         except ImportError:
             raise RuntimeError("scopes inside kernels need Triton, which cannot be imported: install it, or use another backend") from None
         self._undo = [_inside_passes.install(self.mode)]
-        self._undo += [_replace_mode(_inside_passes.key(self.mode)), _replace_allocator()]
+        self._undo += [_replace_mode(_inside_passes.key(self.mode) + self.inside.key()), _replace_allocator()]
+        self.inside.attach()
+        if self.inside.chosen and self not in _attached:
+            _attached.append(self)
+        self._undo.append(self.inside.detach)
         InstrumentationHook.active_count += 1
         flags.instrumentation_on = True
 
@@ -190,11 +200,33 @@ def _say(sentence: str) -> None:
 _said: set[str] = set()
 
 
-def hook_for(mode: InstrumentationMode | str | None) -> InstrumentationHook:
-    """The hook of that mode that a session has, or a new one: sessions of one mode share it."""
-    wanted = InstrumentationHook(mode)
-    for hooks in HookManager.session_hooks.values():
-        for hook in hooks:
-            if isinstance(hook, InstrumentationHook) and str(hook.mode) == str(wanted.mode):
-                return hook
+def hook_for(mode: InstrumentationMode | str | None, inside: Sequence[str] = ()) -> InstrumentationHook:
+    """The hook of that mode and these patterns that a session has, or a new one: such sessions share it."""
+    wanted = InstrumentationHook(mode, inside)
+    for hook in _hooks_of_sessions():
+        if str(hook.mode) == str(wanted.mode):
+            if hook.inside.key() != wanted.inside.key():
+                raise ValueError(f"kernels have one set of scopes: another session has inside={','.join(hook.inside.chosen)!r}: "
+                                 "give all sessions the same, or finalize it first")
+            return hook
     return wanted
+
+
+def _hooks_of_sessions() -> list[InstrumentationHook]:
+    return [hook for hooks in HookManager.session_hooks.values() for hook in hooks if isinstance(hook, InstrumentationHook)]
+
+
+_attached: list[InstrumentationHook] = []
+
+
+def chosen() -> list[Inside]:
+    """What chose kernels for the sessions that there are."""
+    return [hook.inside for hook in _attached]
+
+
+def ended() -> list[Inside]:
+    """What chose kernels for sessions that have ended since the last call."""
+    left = [hook for hook in _attached if hook not in _hooks_of_sessions()]
+    for hook in left:
+        _attached.remove(hook)
+    return [hook.inside for hook in left]

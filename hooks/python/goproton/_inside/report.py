@@ -1,0 +1,140 @@
+"""What a session with scopes by machine says at its end: what they cost, and what has none."""
+
+from __future__ import annotations
+
+import json
+
+from . import compiler, rewrite
+from .comparison import PLAIN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator
+
+    from . import Inside
+
+_SHOWN = 8  # names in a sentence
+_LARGEST = 256 << 20  # bytes of a profile that is read for its times
+
+
+def matched(inside: Inside) -> list[str]:
+    """The patterns that match a kernel."""
+    return [pattern for pattern in inside.chosen if any(compiler.matches(name, pattern) for name in inside.comparisons.seen)]
+
+
+def unmatched(inside: Inside) -> list[str]:
+    """Sentences about patterns that match no kernel."""
+    seen, found = sorted(inside.comparisons.seen), matched(inside)
+    ran = f"the program launched {_some(seen)}" if seen else "the program launched no Triton kernel"
+    return [f"inside={pattern!r}: no kernel has that name; {ran}" for pattern in inside.chosen if pattern not in found]
+
+
+def problems(inside: Inside) -> list[str]:
+    """Sentences about kernels and lines that were asked for and have no scopes."""
+    sentences = []
+    for name, done in sorted(inside.comparisons.seen.items()):
+        if done.get("problem"):
+            sentences.append(f"kernel {name} has no scopes: {done['problem']}")
+        left_out = done.get("left_out") or {}
+        if left_out:
+            sentences.append(f"kernel {name} has {done['scopes']} scopes and can have {rewrite.DEFAULT_PAIRS}: "
+                             f"none at {_some([f'{place} ({count} times)' for place, count in sorted(left_out.items())])}")
+    return sentences
+
+
+def costs(inside: Inside, files: list[str]) -> list[str]:
+    """Sentences about what the scopes cost, a kernel each.
+
+    Args:
+        files: the profiles that the session has written.
+    """
+    times = {}
+    for file in files:
+        times.update(_times(file))
+    resources: dict[str, list[dict[str, tuple[int, int]]]] = {}
+    for made in inside.comparisons.made:
+        resources.setdefault(made.kernel.name, []).append(made.resources())
+    sentences = []
+    for name in sorted({*times, *resources}):
+        parts = [*_time_parts(times.get(name)), *_resource_parts(resources.get(name, []))]
+        if parts:
+            sentences.append(f"scopes in kernel {name} cost: {'; '.join(parts)}")
+    return sentences
+
+
+def _some(words: list[str]) -> str:
+    more = len(words) - _SHOWN
+    return ", ".join(words[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _time_parts(times: tuple[float, float] | None) -> Iterator[str]:
+    if times is None:
+        yield "time unknown, because it ran too seldom to be timed without them"
+    else:
+        with_scopes, without = times
+        yield f"{with_scopes / 1000:.1f} µs with them, {without / 1000:.1f} µs without (x{with_scopes / without:.3f}, medians)"
+
+
+_WORDS = {"registers": "registers", "spills": "spilled registers", "shared": "bytes of shared memory", "blocks": "blocks per multiprocessor"}
+
+
+def _resource_parts(compiled: list[dict[str, tuple[int, int]]]) -> Iterator[str]:
+    """What changed, of the specialisation in which it changed most."""
+    for key, word in _WORDS.items():
+        pairs = [resources[key] for resources in compiled if key in resources]
+        if pairs:
+            without, with_scopes = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
+            yield f"{word} {without} -> {with_scopes}" if without != with_scopes else f"{word} {without}"
+
+
+def _times(file: str) -> dict[str, tuple[float, float]]:
+    """Kernel -> median times with scopes and without, in ns, of those that the profile has both of at some call path."""
+    import os
+    try:
+        if not file.endswith(".hatchet") or os.path.getsize(file) > _LARGEST:
+            return {}
+        with open(file) as text:
+            roots = json.load(text)
+    except (OSError, ValueError):
+        return {}
+    with_scopes: dict[tuple, list] = {}
+    without: dict[tuple, list] = {}
+    for root in roots:
+        if "frame" in root:
+            _collect(root, (), with_scopes, without)
+    return _medians(with_scopes, without)
+
+
+def _collect(root: dict[str, Any], path: tuple, with_scopes: dict, without: dict) -> None:
+    stack = [(root, path, False)]
+    while stack:
+        node, path, plain = stack.pop()
+        name = node["frame"]["name"]
+        if name == PLAIN:
+            plain = True
+        else:
+            path = (*path, name)
+        buckets = node.get("times", {}).get("buckets")
+        if buckets and plain:
+            without.setdefault(path, []).extend(buckets)
+        elif buckets and node.get("inside", {}).get("kernel"):
+            with_scopes.setdefault(path, []).extend(buckets)
+        stack.extend((child, path, plain) for child in node["children"])
+
+
+def _medians(with_scopes: dict, without: dict) -> dict[str, tuple[float, float]]:
+    both: dict[str, tuple[list, list]] = {}
+    for path in with_scopes.keys() & without.keys():
+        theirs = both.setdefault(path[-1], ([], []))
+        theirs[0].extend(with_scopes[path])
+        theirs[1].extend(without[path])
+    return {name: (_median(one), _median(other)) for name, (one, other) in both.items()}
+
+
+def _median(buckets: list[list]) -> float:
+    half, seen = sum(count for _, count in buckets) / 2, 0
+    for value, count in sorted(buckets):
+        seen += count
+        if seen >= half:
+            return value
+    return 0

@@ -1,0 +1,254 @@
+"""Sessions with ``inside``: kernels of a real Triton on the fake GPU, with records that are made up."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import PATIENCE, REPOSITORY, TESTS, PACKAGE, run_python
+
+HEAD = """
+import json, os, sys
+import fake_gpu, fake_driver, fake_kernels, inside_kernels
+import triton
+from triton import knobs
+import goproton as proton
+
+class Tensor:
+    dtype = "float32"
+    data_ptr = (4096).__int__
+
+fake_driver.use()
+fake_driver.leave = fake_kernels.leave
+x = Tensor()
+def loop(blocks=4): return inside_kernels.loop_kernel[(blocks,)](x, x, 3, BLOCK=128)
+def nested(): return inside_kernels.nested_kernel[(1,)](x, x, 3, 3, BLOCK=128)
+"""
+
+FRAMES = """
+def frames(file="profile.hatchet"):
+    found, stack = {}, [(json.load(open(file))[0], ())]
+    while stack:
+        node, path = stack.pop()
+        path += (node["frame"]["name"],)
+        found[path[1:]] = node
+        stack += [(child, path) for child in node["children"]]
+    return found
+"""
+
+
+@pytest.fixture
+def environment(library, triton, tmp_path):
+    stub = REPOSITORY / "build" / "stub"
+    if not (stub / "libcuda.so.1").exists():
+        pytest.skip("the fake GPU is not built; make build")
+    return {"PROTON_LIB": library, "TRITON_CACHE_DIR": str(tmp_path / "cache"), "LD_LIBRARY_PATH": str(stub),
+            "PROTON_CUPTI_PATH": str(stub / "libcupti.so"), "TRITON_DEFAULT_FP_FUSION": "1"}
+
+
+@pytest.fixture
+def on_gpu(environment, triton, tmp_path):
+    """Runs code on the fake GPU; returns how it ended."""
+
+    def go(code, **env):
+        return run_python(HEAD + FRAMES + code, path=[triton, TESTS], env={**environment, **env}, cwd=tmp_path)
+
+    return go
+
+
+def test_a_kernel_that_was_not_edited_has_scopes(on_gpu):
+    done = on_gpu("""
+proton.start("profile", inside="loop_*, none_of_these")
+for _ in range(40): loop()
+nested()
+proton.finalize()
+found = frames()
+scopes = [path[1:] for path in found if len(path) > 1 and path[0] == "loop_kernel"]
+line = next(n for n, text in enumerate(open(inside_kernels.__file__), 1) if text.startswith("def loop_kernel"))
+assert sorted(scopes) == sorted([("kernel",), ("kernel", f"loop:{line + 3}"), ("kernel", f"loop:{line + 3}", f"load x_ptr:{line + 4}"),
+                                 ("kernel", f"store out_ptr:{line + 6}")]), scopes
+count = lambda *path: found[path]["metrics"]["count"]
+# Launches 2, 4, 6, 8, 10, 16 and 32 of 40 ran without scopes.
+assert (count("loop_kernel"), count("<without scopes>", "loop_kernel")) == (33, 7), found.keys()
+assert found["loop_kernel",]["inside"]["kernel"]["launches"] == 33
+assert not found["nested_kernel",]["children"] and count("nested_kernel") == 1
+""")
+    said = done.stderr.splitlines()
+    assert "goproton: inside='none_of_these': no kernel has that name; the program launched loop_kernel, nested_kernel" in said
+    cost = next(line for line in said if "scopes in kernel loop_kernel cost:" in line)
+    assert "µs with them" in cost and "bytes of shared memory 0 -> 8192" in cost, cost
+    assert len(said) == 2, said
+
+
+def test_a_session_leaves_nothing_behind(on_gpu):
+    done = on_gpu("""
+from triton.compiler.compiler import CompiledKernel
+from triton.runtime.autotuner import Autotuner
+theirs = lambda *arguments: ("k", "h") if not arguments else None
+knobs.runtime.add_stages_inspection_hook = theirs
+before = CompiledKernel._init_handles, Autotuner._bench
+plain = loop()
+session = proton.start("profile", inside="loop_kernel")
+with_scopes = loop()
+assert plain is not with_scopes and with_scopes.metadata.profile_scratch_size and not plain.metadata.profile_scratch_size
+proton.deactivate(session)
+assert loop() is plain
+proton.activate(session)
+assert loop() is with_scopes
+proton.finalize()
+assert loop() is plain
+assert knobs.runtime.add_stages_inspection_hook is theirs and (CompiledKernel._init_handles, Autotuner._bench) == before
+with_scopes[(4, 1, 1)](x, x, 3, 128)  # a program may keep one
+
+proton.start("second", inside="loop*")  # other patterns: another binary in both caches
+assert loop() is not with_scopes
+proton.finalize()
+proton.start("third", backend="instrumentation")
+assert not loop().metadata.profile_scratch_size
+proton.finalize()
+""")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_binary_from_the_cache_has_its_scopes(on_gpu):
+    first = 'proton.start("profile", inside="*")\nloop(); loop(); loop()\nproton.finalize()\nprint(sorted(map(str, frames())))'
+    said = [on_gpu(first).stdout for _ in range(2)]
+    assert said[0] == said[1] and "load x_ptr" in said[0]
+
+
+def test_autotuning_runs_without_scopes(on_gpu):
+    on_gpu("""
+tuned = triton.autotune(configs=[triton.Config({"BLOCK": size}) for size in (128, 256)], key=[])(inside_kernels.loop_kernel)
+proton.start("profile", inside="*")
+for _ in range(3): tuned[(4,)](x, x, 3)
+proton.finalize()
+found = frames()
+tuning = [path for path in found if "<autotuning, without scopes>" in path]
+print(found.keys())
+assert tuning and found["loop_kernel",]["metrics"]["count"] == 2 and found["<without scopes>", "loop_kernel"]["metrics"]["count"] == 1, found.keys()
+""")
+
+
+def test_kernels_without_scopes_are_named(on_gpu):
+    done = on_gpu("""
+proton.start("profile", inside=["calling_kernel", "pointless_kernel"])
+inside_kernels.calling_kernel[(1,)](x, x)
+inside_kernels.pointless_kernel[(1,)](BLOCK=128)
+proton.finalize()
+""")
+    assert "goproton: kernel calling_kernel has no scopes: it calls functions that are not inlined" in done.stderr
+    assert "goproton: kernel pointless_kernel has no scopes: none of its operations gets one" in done.stderr
+
+
+def test_a_text_that_cannot_be_rewritten_runs_as_it_is(on_gpu):
+    done = on_gpu("""
+from goproton._inside import compiler
+def broken(text, pairs): return compiler.rewrite.Rewritten(text.replace("scf.for", "scf.fro"), [1], {}, [], [])
+compiler.rewrite.rewrite = broken
+proton.start("profile", inside="loop_kernel")
+assert not loop().metadata.profile_scratch_size
+proton.finalize()
+assert frames()["loop_kernel",]["metrics"]["count"] == 1
+""")
+    assert "kernel loop_kernel has no scopes: its TTGIR could not be rewritten" in done.stderr
+
+
+def test_a_compiler_that_fails_behind_the_scopes_runs_without(on_gpu):
+    done = on_gpu("""
+from goproton import _inside_passes
+def fails(self, passes):
+    if not _inside_passes.without_records(): raise RuntimeError("no such pass")
+_inside_passes._Passes.before_llvm = fails
+proton.start("profile", inside="loop_kernel")
+assert not loop().metadata.profile_scratch_size
+proton.finalize()
+assert frames()["loop_kernel",]["metrics"]["count"] == 1
+""")
+    assert "kernel loop_kernel has no scopes: Triton could not compile it with them: RuntimeError('no such pass')" in done.stderr
+
+
+def test_a_kernel_that_does_not_fit_runs_without(on_gpu):
+    done = on_gpu("""
+real = fake_driver._load_binary
+def load(name, image, shared, device):
+    if shared > 4096: raise RuntimeError("out of resource: shared memory")
+    return real(name, image, shared, device)
+triton.runtime.driver.active.utils.load_binary = load
+proton.start("profile", inside="loop_kernel")
+for _ in range(3): loop()
+proton.finalize()
+assert frames()["loop_kernel",]["metrics"]["count"] == 3
+""")
+    assert "kernel loop_kernel has no scopes: the GPU has no room for it with them: out of resource: shared memory" in done.stderr
+
+
+def test_scopes_by_hand_are_not_in_what_is_compared(on_gpu):
+    on_gpu("""
+proton.install()
+import tempfile, importlib.util
+source = '''
+import triton, triton.language as tl
+import triton.profiler.language as pl
+@triton.jit
+def mine(x, B: tl.constexpr):
+    i = tl.arange(0, B)
+    with pl.scope("by hand"):
+        v = tl.load(x + i)
+    tl.store(x + i, v)
+'''
+open("mine.py", "w").write(source)
+sys.path.insert(0, ".")
+import mine
+import triton.profiler.language as pl
+pl.enable_semantic("triton")
+proton.start("profile", inside="mine")
+for _ in range(4): kernel = mine.mine[(1,)](x, B=128)
+assert "by hand" in kernel.asm["ttgir"] and "load x:8" in kernel.asm["ttgir"], kernel.asm["ttgir"]
+plain = kernel.run.plain
+assert "proton" not in plain.asm["ttgir"] and plain.metadata.profile_scratch_size == 0
+proton.finalize()
+mine.mine[(1,)](x, B=128)
+without = list(mine.mine.device_caches[0][0].values())[-1]
+assert without.asm["cubin"] == plain.asm["cubin"]
+""")
+
+
+@pytest.mark.parametrize("arguments, error", [
+    ("backend='cupti', inside='k'", "need backend 'instrumentation', not 'cupti'"),
+    ("inside='k', mode='fast'", "Unknown mode: fast"),
+])
+def test_what_cannot_be_asked_for(proton, arguments, error):
+    with pytest.raises(ValueError, match=error):
+        eval(f"proton.start('p', {arguments})")
+
+
+def test_sessions_with_other_patterns(on_gpu):
+    on_gpu("""
+proton.start("one", inside="a,b")
+proton.start("two", inside=["b", "a"])
+try: proton.start("three", inside="c")
+except ValueError as error: said = str(error)
+assert "inside='a,b'" in said, said
+proton.finalize()
+""")
+
+
+def test_the_command(environment, triton, tmp_path):
+    """proton run --inside: the same, and the closing lines."""
+    proton = REPOSITORY / "build" / "proton"
+    if not proton.exists():
+        pytest.skip("proton is not built; make build")
+    (tmp_path / "train.py").write_text(HEAD + "for _ in range(12): loop()\nnested()\n")
+    env = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(map(str, [PACKAGE, TESTS, triton]))}
+
+    def run(*words):
+        done = subprocess.run([proton, "run", "--name", "out", *words, "train.py"], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        return done.stderr.splitlines()
+
+    said = run("--inside", "loop_kernel")
+    assert len(said) == 2 and said[0].startswith("proton: scopes in kernel loop_kernel cost: ") and said[1].startswith("proton: 13 kernels"), said
+    assert "load x_ptr:" in (tmp_path / "out.hatchet").read_text()
+    said = run("--inside", "matmul,lop*")
+    assert said[:2] == ["proton: warning: --inside: no kernel is named matmul; the program launched loop_kernel, nested_kernel",
+                        "proton: warning: --inside: no kernel is named 'lop*'; the program launched loop_kernel, nested_kernel"], said

@@ -14,6 +14,7 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compat"
+	"github.com/goproton/goproton/viewer/idle"
 )
 
 // viewerFlags are the flags of `proton viewer` as they were given.
@@ -33,6 +34,7 @@ type viewerFlags struct {
 	color    string
 	terminal viewer.Terminal
 	noPager  bool
+	idle     bool
 	samples  sourceFlags
 }
 
@@ -76,6 +78,7 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
   proton viewer -m time,p50_time,p99_time,max_time --flat train.hatchet
   proton viewer -m util,bound,intensity,attainable --peak flops32=fp32 train.hatchet
   proton viewer --view json train.hatchet | jq '.rows[0]'
+  proton viewer --idle train.chrome_trace
   proton viewer --source matmul sampled.hatchet
   proton viewer --trace traces matmul.hatchet --source matmul --ir ttgir,ptx
   proton viewer --trace traces --launches matmul.hatchet`,
@@ -111,6 +114,8 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.flat, "flat", false, "show frames by name: the flat view, or its rows in another --view")
 	flags.IntVar(&f.o.Top, "top", 0, "show the `N` frames with the largest own values: the top view")
 	flags.BoolVar(&f.bottomUp, "bottom-up", false, "show frames by name with their callers below: the bottom-up view, or its rows in another --view")
+
+	flags.BoolVar(&f.idle, "idle", false, "show when GPUs had nothing to do, and what the program did meanwhile, from a timeline (--top N: N rows)")
 
 	f.samples.register(flags)
 
@@ -152,6 +157,16 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	choices(cmd, "color", term.ColorWords...)
 }
 
+// others are the flags that were given and are not among those.
+func others(flags *pflag.FlagSet, those []string) (names []string) {
+	flags.Visit(func(flag *pflag.Flag) {
+		if !slices.Contains(those, flag.Name) {
+			names = append(names, "--"+flag.Name)
+		}
+	})
+	return names
+}
+
 func viewNames() (names []string) {
 	for _, v := range viewer.Views() {
 		names = append(names, v.Name)
@@ -181,16 +196,15 @@ func (f *viewerFlags) check(flags *pflag.FlagSet) error {
 		f.compat = true
 	}
 	if f.compat {
-		var foreign []string
-		flags.Visit(func(flag *pflag.Flag) {
-			if !slices.Contains(flagsOfProtonViewer, flag.Name) {
-				foreign = append(foreign, "--"+flag.Name)
-			}
-		})
-		if len(foreign) > 0 {
+		if foreign := others(flags, flagsOfProtonViewer); len(foreign) > 0 {
 			return fmt.Errorf("%s: proton-viewer has no such flag, and --compat prints its output; leave out --compat (under the name proton-viewer: give --compat=false)", strings.Join(foreign, ", "))
 		}
 		return nil
+	}
+	if f.idle {
+		if foreign := others(flags, flagsOfIdle); len(foreign) > 0 {
+			return fmt.Errorf("--idle excludes %s: it prints tables of its own", strings.Join(foreign, ", "))
+		}
 	}
 	if err := f.samples.check(flags, f.view); err != nil {
 		return err
@@ -275,6 +289,9 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 }
 
 func (f *viewerFlags) print(p *profile.Profile, out io.Writer) ([]string, error) {
+	if f.idle {
+		return nil, f.printIdle(p, out)
+	}
 	if f.list && f.samples.json {
 		return nil, viewer.ListJSON(out, p)
 	}
@@ -299,6 +316,16 @@ func (f *viewerFlags) print(p *profile.Profile, out io.Writer) ([]string, error)
 		_, err = viewer.Render(out, p, "flat", f.o, f.terminal)
 	}
 	return notes, err
+}
+
+// flagsOfIdle are those that --idle knows.
+var flagsOfIdle = []string{"idle", "json", "top", "format", "full-names", "mangled", "width", "color", "ascii", "no-pager", "help", "allow-high-compression"}
+
+func (f *viewerFlags) printIdle(p *profile.Profile, out io.Writer) error {
+	if f.samples.json {
+		return idle.WriteJSON(out, p)
+	}
+	return idle.Write(out, p, idle.Options{Rows: f.o.Top, Names: viewer.NameFormat(f.format), ASCII: f.terminal.ASCII, Width: f.terminal.Width})
 }
 
 // printCompat prints what proton-viewer prints.

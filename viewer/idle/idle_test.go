@@ -1,0 +1,257 @@
+package idle
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
+)
+
+// drawn is a timeline of one character per ns: a thread's scopes (letters, nested rows below each other), its launches (l), copies (c)
+// and waits (s), and a GPU's work (#). Launch number n starts the n-th work of the drawing, from left to right over all streams.
+func drawn(rows string) *profile.Timeline {
+	t := &profile.Timeline{}
+	thread, stream := -1, -1
+	var launches, work []profile.Slice
+	var path []string
+	for row := range strings.Lines(strings.TrimLeft(rows, "\n")) {
+		name, cells, _ := strings.Cut(strings.TrimRight(row, "\n"), "|")
+		switch name = strings.TrimSpace(name); {
+		case strings.HasPrefix(name, "thread"):
+			thread = len(t.Lanes)
+			t.Lanes = append(t.Lanes, profile.Lane{ID: thread, Kind: profile.ThreadLane, Name: name})
+			path = []string{"ROOT"}
+		case strings.HasPrefix(name, "gpu"):
+			stream = len(t.Lanes)
+			t.Lanes = append(t.Lanes, profile.Lane{ID: stream, Kind: profile.StreamLane, Name: name, Device: strings.Fields(name)[1]})
+		}
+		for from := 0; from < len(cells); {
+			to := from
+			for to < len(cells) && cells[to] == cells[from] {
+				to++
+			}
+			s := profile.Slice{Lane: thread, Start: int64(1000 + from), Duration: int64(to - from)}
+			switch c := cells[from]; {
+			case c == ' ':
+			case c == '#':
+				s.Lane, s.Kind, s.Name = stream, profile.KernelSlice, "kernel"
+				work = append(work, s)
+			case c == 's':
+				s.Kind, s.Name, s.Path = profile.SyncSlice, "cuStreamSynchronize", scopesAround(t, &s)
+				t.Slices = append(t.Slices, s)
+			case c == 'l' || c == 'c':
+				s.Kind, s.Name = profile.LaunchSlice, map[byte]string{'l': "cuLaunchKernel", 'c': "cuMemcpyAsync"}[c]
+				launches = append(launches, s)
+			default:
+				s.Kind, s.Name, s.Path = profile.ScopeSlice, string(c), append(slices.Clone(path), string(c))
+				t.Slices = append(t.Slices, s)
+			}
+			from = to
+		}
+	}
+	byTime := func(a, b profile.Slice) int { return byStart(&a, &b) }
+	slices.SortStableFunc(launches, byTime)
+	slices.SortStableFunc(work, byTime)
+	for i := range work {
+		if i < len(launches) {
+			work[i].ID, launches[i].ID = uint64(i+1), uint64(i+1)
+			launches[i].Path = scopesAround(t, &launches[i])
+		}
+	}
+	t.Slices = append(append(t.Slices, launches...), work...)
+	return t
+}
+
+// scopesAround is the path of the innermost scope around a launch.
+func scopesAround(t *profile.Timeline, s *profile.Slice) []string {
+	path := []string{"ROOT"}
+	for i := range t.Slices {
+		if o := &t.Slices[i]; o.Kind == profile.ScopeSlice && o.Lane == s.Lane && o.Start <= s.Start && end(o) > s.Start {
+			path = o.Path
+		}
+	}
+	return path
+}
+
+// causes are a report's causes in lines, in order.
+func causes(r *Report) string {
+	var b strings.Builder
+	for _, c := range r.Causes {
+		fmt.Fprintf(&b, "%d %s %s gaps=%d longest=%d\n", c.Nanos, c.Doing, strings.Join(c.Path, ">"), c.Gaps, c.Longest)
+	}
+	return b.String()
+}
+
+func TestCauses(t *testing.T) {
+	for _, c := range []struct{ name, drawing, want string }{
+		{"code, launch and latency before the first work", `
+thread 1 |aaaaaaaaaaaaaaaa
+         |      ll
+gpu 0    |          ######`, "6 code ROOT>a gaps=1 longest=6\n2 launch ROOT>a gaps=1 longest=2\n2 queued ROOT>a gaps=1 longest=2\n"},
+		{"a wait between two kernels", `
+thread 1 |aaaaaaaaaaaaaaaaaaaa
+         |ll  ssssssssss  ll
+gpu 0    |  ######          ##`, "6 wait ROOT>a gaps=1 longest=6\n4 launch ROOT>a gaps=2 longest=2\n2 code ROOT>a gaps=1 longest=2\n"},
+		{"launched ahead", `
+thread 1 |llaall
+gpu 0    |   ### ####`, "2 launch  gaps=1 longest=2\n2 queued  gaps=2 longest=1\n"},
+		{"a copy", `
+thread 1 | cccc
+gpu 0    |     ###`, "4 copy  gaps=1 longest=4\n"},
+	} {
+		r := Find(drawn(c.drawing), 10)
+		if got := causes(r); got != c.want {
+			t.Errorf("%s:\ngot\n%swant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTheThreadThatLaunchedCounts(t *testing.T) {
+	r := Find(drawn(`
+thread 1 |aaaaaaaaaaaaaaaaaaaa
+         |ll
+thread 2 |bbbbbbbbbbbbbbbbbbbb
+         |            ll
+gpu 0    |  ####          ####`), 10)
+	if c := r.Causes[0]; c.Path[1] != "b" || c.Doing != Code || c.Nanos != 6 {
+		t.Errorf("the second thread's launch ended the gap, and the cause is %+v", c)
+	}
+	if g := r.Longest[0]; g.Nanos() != 10 || g.Then != "kernel" || g.Doing != Code || g.Part != 6 {
+		t.Errorf("the longest gap is %+v", g)
+	}
+}
+
+func TestAnUnknownLaunchIsSaid(t *testing.T) {
+	timeline := drawn("thread 1 |ll        \ngpu 0    |  ##  ##")
+	r := Find(timeline, 10)
+	if got := causes(r); !strings.Contains(got, "2 unknown  gaps=1") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestBusyAndIdleAreTheWall compares with a second derivation: every ns of random timelines by itself.
+func TestBusyAndIdleAreTheWall(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		timeline := randomTimeline(random)
+		r := Find(timeline, 1000)
+		first, last := int64(1)<<62, int64(0)
+		for i := range timeline.Slices {
+			first, last = min(first, timeline.Slices[i].Start), max(last, end(&timeline.Slices[i]))
+		}
+		for at, d := range r.Devices {
+			busy := int64(0)
+			for now := first; now < last; now++ {
+				if slices.ContainsFunc(timeline.Slices, func(s profile.Slice) bool {
+					return isWork(&s) && timeline.Lanes[s.Lane].Device == d.ID && s.Start <= now && now < end(&s)
+				}) {
+					busy++
+				}
+			}
+			caused, gapped := int64(0), int64(0)
+			for _, c := range r.Causes {
+				if c.Device == at {
+					caused += c.Nanos
+				}
+			}
+			for _, g := range r.Longest {
+				if g.Device == at {
+					gapped += g.Nanos()
+				}
+			}
+			if d.Wall != last-first || d.Busy != busy || d.Busy+d.Idle != d.Wall || caused != d.Idle || gapped != d.Idle {
+				t.Fatalf("GPU %s: %+v; counted: wall %d, busy %d; causes add up to %d, gaps to %d", d.ID, d, last-first, busy, caused, gapped)
+			}
+		}
+	}
+}
+
+func randomTimeline(random *rand.Rand) *profile.Timeline {
+	t := &profile.Timeline{}
+	for i := range 2 {
+		t.Lanes = append(t.Lanes, profile.Lane{ID: i, Kind: profile.ThreadLane})
+	}
+	for i := range 3 {
+		t.Lanes = append(t.Lanes, profile.Lane{ID: 2 + i, Kind: profile.StreamLane, Device: fmt.Sprint(i / 2)})
+	}
+	kinds := []profile.SliceKind{profile.ScopeSlice, profile.LaunchSlice, profile.SyncSlice, profile.KernelSlice, profile.CopySlice}
+	for id := range uint64(random.IntN(30) + 1) {
+		kind := kinds[random.IntN(len(kinds))]
+		s := profile.Slice{Kind: kind, Lane: random.IntN(2), ID: id/2 + 1, Start: 100 + random.Int64N(100), Duration: random.Int64N(20), Path: []string{"ROOT", "x"}}
+		if isWork(&s) {
+			s.Lane = 2 + random.IntN(3)
+		}
+		t.Slices = append(t.Slices, s)
+	}
+	return t
+}
+
+func TestWrite(t *testing.T) {
+	p := &profile.Profile{Timeline: drawn(`
+thread 1 |aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+         |ll  ssssssssss  ll  cc
+gpu 0    |  ######          ##
+gpu 1    |                       ####`)}
+	var b bytes.Buffer
+	if err := Write(&b, p, Options{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Golden(t, "testdata/idle.txt", b.String())
+
+	b.Reset()
+	if err := WriteJSON(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Schema  string
+		Devices []struct {
+			Wall int64 `json:"wall_ns"`
+			Busy int64 `json:"busy_ns"`
+			Idle int64 `json:"idle_ns"`
+		}
+		Causes []struct {
+			Nanos int64 `json:"idle_ns"`
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil || doc.Schema != Schema || len(doc.Devices) != 2 {
+		t.Fatalf("%v: %s", err, b.Bytes())
+	}
+	idle := doc.Devices[0].Idle + doc.Devices[1].Idle
+	for _, c := range doc.Causes {
+		idle -= c.Nanos
+	}
+	if idle != 0 {
+		t.Errorf("causes differ from idle time by %d ns", idle)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	if err := Write(&bytes.Buffer{}, &profile.Profile{}, Options{}); err != ErrNoTimeline {
+		t.Errorf("a tree: %v", err)
+	}
+	if err := WriteJSON(&bytes.Buffer{}, &profile.Profile{Timeline: drawn("thread 1 |aaa\n")}); err != ErrNoWork {
+		t.Errorf("a timeline without a GPU: %v", err)
+	}
+}
+
+// TestTraceOfTorch: slices without call paths are placed by those around them.
+func TestTraceOfTorch(t *testing.T) {
+	p, err := formats.Read(bytes.NewReader([]byte(testkit.Read(t, "../../testdata/upstream/torch-2.11.kineto.json"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Of(p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Causes[0]; strings.Join(c.Path, ">") != "step>aten::relu>aten::clamp_min" || c.Doing != Code {
+		t.Errorf("most idle time is %+v", c)
+	}
+}

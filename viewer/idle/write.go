@@ -164,7 +164,7 @@ func (t *texts) path(path []string) string {
 		names[i] = term.Printable(t.label(name))
 	}
 	text := strings.Join(names, separator)
-	for t.layout.Width > 0 && len(names) > 1 && grid.Columns(text) > t.layout.Width-besidePaths {
+	for t.layout.Width > 0 && len(names) > 1 && grid.Columns(text) > t.layout.Width-numbersOfRow {
 		names = names[1:] // the innermost frames say more
 		text = t.glyphs.Dots + separator + strings.Join(names, separator)
 	}
@@ -173,7 +173,7 @@ func (t *texts) path(path []string) string {
 
 const (
 	separator   = " > "
-	besidePaths = 46 // columns that the numbers of a row take
+	numbersOfRow = 46 // columns that the numbers of a row take
 )
 
 // legend explains the words that were used.

@@ -172,7 +172,7 @@ func (t *texts) path(path []string) string {
 }
 
 const (
-	separator   = " > "
+	separator    = " > "
 	numbersOfRow = 46 // columns that the numbers of a row take
 )
 

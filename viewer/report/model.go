@@ -28,6 +28,7 @@ type head struct {
 	Flat     rows          `json:"flat"`
 	Roofline *rooflineHead `json:"roofline,omitempty"`
 	Timeline *timelineHead `json:"timeline,omitempty"`
+	Idle     *idleTab      `json:"idle,omitempty"`
 	Launches *launchTab    `json:"launches,omitempty"`
 	Source   *listing.Page `json:"source,omitempty"`
 }

@@ -106,6 +106,7 @@ func (b *builder) single(s Source, o Options) error {
 	b.addRoofline(tree)
 	if t := s.Profile.Timeline; t != nil && len(t.Slices) > 0 {
 		b.Timeline = b.packTimeline(t)
+		b.Idle = b.idleOf(t)
 	}
 	return b.addSource(s, o.Texts)
 }

@@ -254,7 +254,35 @@ interface Facts {
   // Undefined where a profile has nothing of it. Only the view that shows it, and which then does not exist, reads it without a check.
   roofline: {roofs: Roof[]};
   launches: {kernels: LaunchKernel[]; more: number};
+  idle: {devices: IdleDevice[]; causes: IdleCause[]; gaps: IdleGap[]; more: number; moreTime: number; means: string[]};
   source: SourceData;
+}
+
+interface IdleDevice {
+  name: string;
+  wall: number; // ns, as all times here
+  busy: number;
+  idle: number;
+  gaps: number;
+}
+
+interface IdleCause {
+  device: number; // position in devices
+  doing: number; // position in means
+  path: number[]; // strings
+  time: number;
+  gaps: number;
+  longest: number;
+}
+
+interface IdleGap {
+  device: number;
+  from: number; // since the first event of the timeline
+  to: number;
+  doing: number; // for the longest part of the gap
+  path: number[];
+  part: number; // how long that part is
+  then: number; // a string, -1 at the end of the timeline
 }
 
 type SlicesHead = Omit<Slices, "start" | "duration" | "name" | "kind" | "path" | "bytes"> & Record<"start" | "duration" | "name" | "kind" | "path" | "bytes", Section>;
@@ -291,6 +319,7 @@ interface State {
   matches: Matches | null; // null without a query
   colour: string;
   theme: string;
+  span: Span | null; // that the timeline is to show; null until a view asks for one
 }
 
 type Changed = Set<keyof State>;

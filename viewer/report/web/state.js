@@ -14,6 +14,7 @@ export const state = {
   matches: null,
   colour: "kind",
   theme: "system",
+  span: null,
 };
 
 /** @type {((changed: Changed) => void)[]} */

@@ -70,7 +70,9 @@ export class Timeline {
     this.place();
     this.build(panel);
     this.describe();
+    if (state.span) this.setView(state.span);
     watch((changed) => {
+      if (changed.has("span") && state.span) this.setView(state.span);
       if (touches(changed, "matches", "theme", "tab")) this.draw();
     });
   }

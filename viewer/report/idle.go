@@ -1,0 +1,94 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/idle"
+)
+
+// idleTab is what the Idle tab shows: when GPUs had nothing to do, and what the launching threads did meanwhile. Times are in ns; those of
+// gaps are since the first event of the timeline.
+type idleTab struct {
+	Devices []idleDevice `json:"devices"`
+	Causes  []idleCause  `json:"causes"`
+	Gaps    []idleGap    `json:"gaps"`
+	More    int          `json:"more"`     // causes that are not on the page
+	MoreFor int64        `json:"moreTime"` // and their idle time
+	Means   []string     `json:"means"`    // of each doing
+}
+
+type idleDevice struct {
+	Name string `json:"name"`
+	Wall int64  `json:"wall"`
+	Busy int64  `json:"busy"`
+	Idle int64  `json:"idle"`
+	Gaps int    `json:"gaps"`
+}
+
+type idleCause struct {
+	Device  int      `json:"device"`
+	Doing   int      `json:"doing"`
+	Path    []uint64 `json:"path"` // strings, without the root
+	Time    int64    `json:"time"`
+	Gaps    int      `json:"gaps"`
+	Longest int64    `json:"longest"`
+}
+
+type idleGap struct {
+	Device int      `json:"device"`
+	From   int64    `json:"from"`
+	To     int64    `json:"to"`
+	Doing  int      `json:"doing"`
+	Path   []uint64 `json:"path"`
+	Part   int64    `json:"part"`
+	Then   int      `json:"then"` // a string, -1 at the end of the timeline
+}
+
+const (
+	maxIdleCauses = 200
+	maxIdleGaps   = 100
+)
+
+// idleOf is the Idle tab's data; nil without a timeline of a GPU.
+func (b *builder) idleOf(t *profile.Timeline) *idleTab {
+	r := idle.Find(t, maxIdleGaps)
+	if len(r.Devices) == 0 {
+		return nil
+	}
+	tab := &idleTab{Causes: []idleCause{}, Gaps: []idleGap{}}
+	for _, d := range r.Devices {
+		tab.Devices = append(tab.Devices, idleDevice{clean(strings.TrimSpace(d.Process + " GPU " + d.ID)), d.Wall, d.Busy, d.Idle, d.Gaps})
+	}
+	for i, c := range r.Causes {
+		if i >= maxIdleCauses {
+			tab.More++
+			tab.MoreFor += c.Nanos
+			continue
+		}
+		tab.Causes = append(tab.Causes, idleCause{c.Device, int(c.Doing), b.belowRoot(c.Path), c.Nanos, c.Gaps, c.Longest})
+	}
+	first := t.First()
+	for _, g := range r.Longest {
+		then := -1
+		if g.Then != "" {
+			then = int(b.names.of(g.Then))
+		}
+		tab.Gaps = append(tab.Gaps, idleGap{g.Device, g.Start - first, g.End - first, int(g.Doing), b.belowRoot(g.Path), g.Part, then})
+	}
+	for doing, means := range idle.Means {
+		tab.Means = append(tab.Means, idle.Doing(doing).String()+": "+means)
+	}
+	return tab
+}
+
+// belowRoot numbers the frames of a path.
+func (b *builder) belowRoot(path []string) []uint64 {
+	frames := []uint64{}
+	for i, name := range path {
+		if i > 0 || name != "ROOT" {
+			frames = append(frames, b.names.of(name))
+		}
+	}
+	return frames
+}

@@ -24,7 +24,7 @@ fetch() { # FOLDER PATH HASH
   for pool in $pools; do
     timeout 60 "$helper" -qq -o Acquire::Retries=1 -o APT::Sandbox::User= download-file "$pool/$2" "$file" "SHA256:$3" 2>/dev/null && break
   done
-  case $file in
+  [ -f "$file" ] && case $file in
     *.deb) dpkg-deb -x "$file" "$dir.part" ;;
     *) tar -xzf "$file" -C "$dir.part" --strip-components=1 ;;
   esac && rm "$file" && mv "$dir.part" "$dir" && return

@@ -79,7 +79,12 @@ func TestRealROCTX(t *testing.T) {
 func register(t *testing.T) (by []string, library string) {
 	testkit.OnlyInCheck(t, "tools/rocm.sh fetches librocprofiler-register")
 	library = rocm(t, "register/register/usr/lib/x86_64-linux-gnu/librocprofiler-register.so.0")
-	folders, _ := filepath.Glob(rocm(t, "register") + "/*/usr/lib/x86_64-linux-gnu")
+	var folders []string
+	for line := range strings.Lines(testkit.Read(t, "../../tools/rocm.txt")) {
+		if folder, _, _ := strings.Cut(line, " "); strings.HasPrefix(folder, "register/") {
+			folders = append(folders, rocm(t, folder+"/usr/lib/x86_64-linux-gnu"))
+		}
+	}
 	return []string{rocm(t, "register/libc6/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"), "--library-path", strings.Join(folders, ":")}, library
 }
 

@@ -65,13 +65,28 @@ STUB_EXPORT uint32_t cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
   return (*memory = malloc(bytes)) ? CU_OK : 2;
 }
 
-STUB_EXPORT uint32_t cuMemsetD2D32Async(uint64_t memory, size_t pitch, unsigned value, size_t width, size_t height, void *stream) {
-  uint32_t result = stub_result("cuMemsetD2D32Async");
-  if (result) return result;
+// The driver's description of a copy of rows: from and to with type, host and GPU addresses.
+struct rows {
+  size_t from_x, from_y;
+  uint32_t from_type;
+  const char *from_host;
+  uint64_t from;
+  void *from_array;
+  size_t from_pitch, to_x, to_y;
+  uint32_t to_type;
+  char *to_host;
+  uint64_t to;
+  void *to_array;
+  size_t to_pitch, width, height;
+};
+
+// Only from the GPU to the host.
+STUB_EXPORT uint32_t cuMemcpy2DAsync_v2(const struct rows *r, void *stream) {
   (void)stream;
-  if (!stub_cuda_memory(memory, (height - 1) * pitch + 4 * width)) return 1;
-  for (size_t row = 0; row < height; row++)
-    for (size_t i = 0; i < width; i++) memcpy((char *)(uintptr_t)memory + row * pitch + 4 * i, &value, 4);
+  uint32_t result = stub_result("cuMemcpy2DAsync_v2");
+  if (result) return result;
+  if (r->from_type != 2 || r->to_type != 1 || !stub_cuda_memory(r->from, (r->height - 1) * r->from_pitch + r->width)) return 1;
+  for (size_t i = 0; i < r->height; i++) memcpy(r->to_host + i * r->to_pitch, (const char *)(uintptr_t)r->from + i * r->from_pitch, r->width);
   return CU_OK;
 }
 

@@ -178,6 +178,33 @@ proton.finalize()
 """, PROTON_INSIDE_MEMORY="1")
 
 
+@pytest.mark.parametrize("blocks, mode", [(1, None), (40, None), (200, None), (200, "default:sampling_strategy=selective:sampling_options=3,1"),
+                                          (1000, "default:buffer_size=256")])
+def test_only_what_was_written_is_copied(on_gpu, blocks, mode):
+    """A buffer that several launches share is copied whole, a large launch by rows. What arrives is what the kernels left."""
+    on_gpu(f"""
+from goproton import _inside_kernels
+kept = []
+def leave(address, size, metadata):
+    fake_kernels.leave(address, size, metadata)
+    kept.append((size, metadata))
+fake_driver.leave = leave
+start({mode!r})
+launch({blocks})
+for _ in range(3): launch({blocks})
+assert problems() == [], problems()
+proton.finalize()
+tree = json.load(open("profile.hatchet"))
+def scopes(node, found):
+    if "cycles" in node["metrics"]: found[node["frame"]["name"]] = node["metrics"]["cycles"]
+    for child in node["children"]: scopes(child, found)
+    return found
+found = scopes(tree[0], {{}})
+units = 2 if {mode!r} and "selective" in {mode!r} else 4
+if found: assert found == {{name: cycles * units * {blocks} * 4 for name, cycles in zip(("whole", "load", "math", "store"), (900, 300, 200, 100))}}, found
+""")
+
+
 def test_another_allocator_is_said(on_gpu):
     on_gpu("""
 import ctypes
@@ -197,7 +224,7 @@ def test_errors_of_the_driver_are_said_and_the_program_goes_on(on_gpu):
 start()
 launch()
 proton.finalize()
-""", PROTON_STUB_RESULTS="cuMemsetD2D32Async=700")
+""", PROTON_STUB_RESULTS="cuMemcpy2DAsync_v2=700")
     done = on_gpu("""
 start()
 launch()

@@ -13,10 +13,14 @@ void scratch_addressable(uint64_t most) { atomic_store(&scratch.most, most); }
 
 void scratch_stop(void) { atomic_store(&scratch.recording, 0); }
 
+// It is asked for by who waits for it.
 uint64_t scratch_under_way(void) {
+  scratch_want();
   uint64_t ready = atomic_load(&scratch.finished); // first: it never passes the other
   return atomic_load(&scratch.launched) - ready;
 }
+
+uint64_t scratch_copied(void) { return atomic_load(&scratch.copied_bytes); }
 
 uint64_t scratch_moves(void) { return atomic_load(&scratch.finished); }
 

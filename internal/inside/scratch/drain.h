@@ -16,6 +16,7 @@ struct scratch_kernel {
   uint32_t number;   // Go's
   uint32_t slot;     // bytes of a block
   uint32_t warps;
+  uint64_t units;    // bits of the warps that write; 0 = not known, for more than 64 warps
   _Atomic uint32_t gone; // the function was unloaded; its handle may be another's
   struct scratch_kernel *next;
 };
@@ -49,11 +50,12 @@ void scratch_use(const struct hp_api *api);
 int scratch_start(uint64_t limit); // begin to record; 0 if the thread could not be started
 void scratch_stop(void);                          // give memory only, record nothing
 void scratch_addressable(uint64_t most);            // bytes of a launch that the compiled code can address; 0 = all
-int scratch_define(uint64_t function, uint32_t number, uint32_t slot, uint32_t warps);
+int scratch_define(uint64_t function, uint32_t number, uint32_t slot, uint32_t warps, uint64_t units);
 void scratch_forget(uint64_t function);
 int scratch_next(struct scratch_done *out); // the oldest launch that is ready; 0 for none
 void scratch_recycle(uint32_t host);
 uint64_t scratch_under_way(void);           // launches that are not ready yet
+uint64_t scratch_copied(void);              // bytes
 uint64_t scratch_moves(void);               // changes with each launch that gets ready
 void scratch_lost(struct scratch_losses *out);
 void scratch_forked(void);
@@ -65,18 +67,26 @@ enum { CONTEXTS = 16, CLASSES = 128, BUFFERS = 1 << 14, HOSTS = 1 << 14 };
 // Where a launch belongs.
 struct scratch_place { uint64_t correlation; uint32_t set, node, pynode; uint8_t op; };
 
-// A piece of GPU memory. It belongs to a list, to a thread between take and launched, or to the copying thread.
+// A launch in a buffer.
+struct scratch_launch { const struct scratch_kernel *kernel; uint64_t offset, bytes; struct scratch_place place; };
+
+// A piece of GPU memory. The launches of one thread on one stream lie in it one after another, so that the copying thread makes
+// few calls of the driver, which launches wait for. The owner and the copying thread agree through state.
+enum { LAUNCHES = 64, SHARED_BYTES = 1 << 20 };
+enum { SCRATCH_CLOSED, SCRATCH_OPEN, SCRATCH_BUSY, SCRATCH_STATES }; // busy: a launch is being made in it
 struct scratch_buffer {
   uint64_t memory, capacity;
-  void *event;
+  void *event, *copied;     // behind the last launch; behind our copies
   uint16_t context;
-  uint8_t class, lent;      // lent: the memory is the caller's own and was copied on his stream
-  // of the launch:
-  const struct scratch_kernel *kernel; // NULL: nothing is to be read
-  uint64_t bytes, stream;
-  struct scratch_place place;
-  uint32_t host;            // where it is copied to, 0 = not yet
+  uint8_t class, lent;      // lent: the memory is the caller's own and was copied on the caller's stream
+  uint8_t step;             // of the copying thread
+  _Atomic uint32_t state;   // owner * SCRATCH_STATES + one of the above
+  uint64_t used, stream, since; // since: when it was taken, in ms
+  _Atomic uint32_t launches;
+  uint32_t reading, read;   // the launches before reading are being copied, those before read have been passed on
+  uint32_t host;            // where they are copied to, 0 = not yet
   uint32_t next;            // in the queue
+  struct scratch_launch launch[LAUNCHES];
 };
 extern struct scratch_buffer scratch_buffers[BUFFERS]; // 0 is none
 
@@ -88,6 +98,8 @@ extern struct scratch_totals {
   _Atomic uint32_t error;
   _Atomic uint64_t launched, finished; // launches to read, and those that are ready or were given up
   _Atomic uint64_t device_bytes, host_bytes, limit, most;
+  _Atomic uint64_t lent_bytes;  // of GPU memory that is not idle
+  _Atomic uint64_t copied_bytes; // of all launches
   _Atomic uint32_t recording;
 } scratch;
 
@@ -106,7 +118,7 @@ void scratch_release_idle(int context);                // frees what is idle
 uint32_t scratch_spare(void);                          // a buffer without memory, for memory of others
 
 // host.c
-uint32_t scratch_host_get(uint64_t bytes, int pinned);
+uint32_t scratch_host_get(uint64_t bytes, int pinned, uint32_t readers); // readers: how often it is recycled until it is idle
 uint8_t *scratch_host_memory(uint32_t host);
 
 // kernels.c
@@ -121,9 +133,14 @@ void scratch_graph_launched(uint32_t number, const struct scratch_kernel *k, con
 
 // copying.c
 void scratch_enqueue(uint32_t buffer);
+void scratch_lent(uint32_t buffer);    // the same for a buffer that is being copied already
+void scratch_want(void);               // what was launched is wanted soon
 int scratch_begin_copying(void); // starts the thread, once; 0 if that failed
 void *scratch_kept(uint64_t *bytes);   // a malloc'ed copy of the last launch, while scratch_keep_last
 void scratch_keep_last(int on);
-void scratch_finish(const struct scratch_buffer *b, uint32_t host, int replayed); // passes it to Go
+// Passes a launch to Go, whose slots begin at a place in host memory.
+void scratch_finish(const struct scratch_buffer *b, const struct scratch_launch *l, uint32_t host, uint64_t at, int replayed);
+int scratch_keeps(void);
+uint64_t scratch_now_ms(void);
 
 #endif

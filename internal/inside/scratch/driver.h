@@ -7,6 +7,24 @@
 
 enum { CU_OK = 0, CU_NOT_READY = 600 };
 
+// The driver's description of a copy of rows.
+struct scratch_rows {
+  size_t from_x, from_y;
+  uint32_t from_type;
+  const void *from_host;
+  uint64_t from;
+  void *from_array;
+  size_t from_pitch;
+  size_t to_x, to_y;
+  uint32_t to_type;
+  void *to_host;
+  uint64_t to;
+  void *to_array;
+  size_t to_pitch;
+  size_t width, height;
+};
+enum { ROWS_HOST = 1, ROWS_DEVICE = 2 };
+
 // X(function, its symbol, parameters)
 #define SCRATCH_DRIVER(X)                                                                       \
   X(current_context, "cuCtxGetCurrent", (void **context))                                       \
@@ -17,7 +35,7 @@ enum { CU_OK = 0, CU_NOT_READY = 600 };
   X(release, "cuMemFree_v2", (uint64_t memory))                                                 \
   X(host_allocate, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))             \
   X(copy_out, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t bytes, void *stream))    \
-  X(fill_rows, "cuMemsetD2D32Async", (uint64_t memory, size_t pitch, unsigned value, size_t width, size_t height, void *stream)) \
+  X(copy_rows, "cuMemcpy2DAsync_v2", (const struct scratch_rows *rows, void *stream))              \
   X(fill, "cuMemsetD8Async", (uint64_t memory, unsigned char value, size_t bytes, void *stream)) \
   X(event_create, "cuEventCreate", (void **event, unsigned flags))                              \
   X(event_record, "cuEventRecord", (void *event, void *stream))                                 \

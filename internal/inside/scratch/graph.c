@@ -19,7 +19,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // captured is a launch in a graph, as the call on the host gets it. It stays for the life of the process: the end of a
 // graph is not reported.
-struct captured { struct scratch_buffer launch; uint32_t host; };
+struct captured { struct scratch_launch launch; uint64_t stream; int context; uint32_t host; };
 
 static uint64_t capture_of(uint64_t stream) {
   int status = 0;
@@ -30,7 +30,7 @@ static uint64_t capture_of(uint64_t stream) {
 static uint32_t make(int context, uint64_t bytes, uint64_t stream, uint64_t capture) {
   if (count == SHARED) return 0;
   uint32_t buffer = scratch_get(context, bytes);
-  uint32_t host = buffer ? scratch_host_get(bytes, 1) : 0;
+  uint32_t host = buffer ? scratch_host_get(bytes, 1, 1) : 0;
   if (!host) {
     if (buffer) scratch_put(buffer);
     return 0;
@@ -55,26 +55,22 @@ uint32_t scratch_graph_take(int context, uint64_t bytes, uint64_t stream) {
 
 uint64_t scratch_graph_memory(uint32_t number) { return shared[number].memory; }
 
-// A replay may come sooner than Go reads: its slots are copied once more, as far as they were written.
-static void copy_written(const struct captured *c, uint8_t *to) {
-  const uint8_t *from = scratch_host_memory(c->host);
-  memcpy(to, from, c->launch.bytes);
-}
-
+// A replay may come sooner than Go reads the one before, so its slots are copied once more.
 static void replayed(void *data) {
   struct captured *c = data;
-  struct scratch_buffer launch = c->launch;
+  struct scratch_launch launch = c->launch;
   if (!atomic_load(&scratch.recording)) return;
   uint32_t node, pynode;
   scratch_hp->leaf(&node, &pynode, &launch.place.set);
   if (!launch.place.set) return;
-  uint32_t host = scratch_host_get(launch.bytes, 0);
+  uint32_t host = scratch_host_get(launch.bytes, 0, 1);
   if (!host) {
     scratch_count(&scratch.replays);
     return;
   }
-  copy_written(c, scratch_host_memory(host));
-  scratch_finish(&launch, host, 1);
+  memcpy(scratch_host_memory(host), scratch_host_memory(c->host), launch.bytes);
+  struct scratch_buffer on = {.context = (uint16_t)c->context, .stream = c->stream};
+  scratch_finish(&on, &launch, host, 0, 1);
 }
 
 void scratch_graph_launched(uint32_t number, const struct scratch_kernel *k, const struct scratch_place *place, uint64_t bytes) {
@@ -82,11 +78,10 @@ void scratch_graph_launched(uint32_t number, const struct scratch_kernel *k, con
   void *stream = (void *)(uintptr_t)s.stream;
   struct captured *c = calloc(1, sizeof *c);
   if (!c) return scratch_driver_failed(2);
-  c->launch = (struct scratch_buffer){.context = (uint16_t)s.context, .kernel = k, .bytes = bytes, .stream = s.stream, .place = *place};
-  c->host = s.host;
+  *c = (struct captured){{k, 0, bytes, *place}, s.stream, s.context, s.host};
   int own = scratch_hp->own_work(1);
   uint32_t failed = cu.copy_out(scratch_host_memory(s.host), s.memory, bytes, stream);
-  if (!failed) failed = cu.fill_rows(s.memory, k->slot, 0, 10 + k->warps, bytes / k->slot, stream);
+  if (!failed) failed = cu.fill(s.memory, 0, bytes, stream);
   if (!failed) failed = cu.host_call(stream, replayed, c);
   scratch_hp->own_work(own);
   if (failed) scratch_driver_failed(failed);

@@ -6,7 +6,7 @@
 #include "drain.h"
 #include "driver.h"
 
-static struct host { uint8_t *memory; uint64_t capacity; uint8_t pinned; uint32_t next; } hosts[HOSTS];
+static struct host { uint8_t *memory; uint64_t capacity; uint8_t pinned; uint32_t next, readers; } hosts[HOSTS];
 static uint32_t idle[2], made = 1; // idle: by pinned; a list is short, because sizes repeat
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -40,10 +40,11 @@ static uint32_t make(uint64_t bytes, int pinned) {
   return made++;
 }
 
-uint32_t scratch_host_get(uint64_t bytes, int pinned) {
+uint32_t scratch_host_get(uint64_t bytes, int pinned, uint32_t readers) {
   pthread_mutex_lock(&lock);
   uint32_t h = take_idle(bytes, pinned);
   if (!h) h = make(bytes, pinned);
+  if (h) hosts[h].readers = readers;
   pthread_mutex_unlock(&lock);
   return h;
 }
@@ -54,7 +55,9 @@ uint64_t scratch_host_capacity(uint32_t h) { return hosts[h].capacity; }
 
 void scratch_recycle(uint32_t h) {
   pthread_mutex_lock(&lock);
-  hosts[h].next = idle[hosts[h].pinned];
-  idle[hosts[h].pinned] = h;
+  if (--hosts[h].readers == 0) {
+    hosts[h].next = idle[hosts[h].pinned];
+    idle[hosts[h].pinned] = h;
+  }
   pthread_mutex_unlock(&lock);
 }

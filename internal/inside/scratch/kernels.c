@@ -15,10 +15,10 @@ const struct scratch_kernel *scratch_kernel_of(uint64_t function) {
 }
 
 // A handle is defined again when the driver has reused it: the newest definition is the first in its chain.
-int scratch_define(uint64_t function, uint32_t number, uint32_t slot, uint32_t warps) {
+int scratch_define(uint64_t function, uint32_t number, uint32_t slot, uint32_t warps, uint64_t units) {
   struct scratch_kernel *k = calloc(1, sizeof *k);
   if (!k) return 0;
-  *k = (struct scratch_kernel){.function = function, .number = number, .slot = slot, .warps = warps};
+  *k = (struct scratch_kernel){.function = function, .number = number, .slot = slot, .warps = warps, .units = units};
   _Atomic(struct scratch_kernel *) *chain = chain_of(function);
   struct scratch_kernel *first = atomic_load(chain);
   do k->next = first;

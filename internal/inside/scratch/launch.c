@@ -16,22 +16,93 @@ const struct hp_api *scratch_hp;
 struct taken {
   enum { POOLED, CAPTURED, NOWHERE } kind;
   uint32_t number;        // of the buffer
-  uint64_t bytes, stream;
+  uint64_t offset, bytes, stream;
   uint64_t before;        // the correlation id of the launch before it
 };
 enum { OPEN = 8 };
-static __thread struct { struct taken open[OPEN]; uint32_t depth; } here __attribute__((tls_model("initial-exec")));
+static __thread struct {
+  struct taken open[OPEN];
+  uint32_t depth;
+  uint32_t owner;         // this thread's number, from 1
+  uint32_t current;       // the buffer in which it makes launches, if the copying thread has not closed it
+} here __attribute__((tls_model("initial-exec")));
 
 static void *stream_of(uint64_t stream) { return (void *)(uintptr_t)stream; }
 
-// give_up returns memory whose launch was not reported, once work that may use it has ended.
+// ---- buffers, which several launches share ----
+
+static uint32_t mine(uint32_t state) { return here.owner * SCRATCH_STATES + state; }
+
+static void set_state(struct scratch_buffer *b, uint32_t state) { atomic_store_explicit(&b->state, mine(state), memory_order_release); }
+
+// seize makes an open buffer busy. It fails if the copying thread has closed it.
+static int seize(struct scratch_buffer *b) {
+  uint32_t open = mine(SCRATCH_OPEN);
+  return atomic_compare_exchange_strong_explicit(&b->state, &open, mine(SCRATCH_BUSY), memory_order_acquire, memory_order_relaxed);
+}
+
+static uint64_t aligned(uint64_t bytes) { return (bytes + 255) & ~255ull; }
+
+static int has_room(const struct scratch_buffer *b, int context, uint64_t bytes, uint64_t stream) {
+  return b->context == context && b->stream == stream && b->used + aligned(bytes) <= b->capacity &&
+         atomic_load_explicit(&b->launches, memory_order_relaxed) < LAUNCHES;
+}
+
+// fresh takes a buffer out of the pool. The copying thread gets it at once, and waits until it is closed.
+static uint32_t fresh(int context, uint64_t bytes, uint64_t stream) {
+  uint32_t n = bytes < SHARED_BYTES ? scratch_get(context, SHARED_BYTES) : 0;
+  if (!n) n = scratch_get(context, aligned(bytes));
+  if (!n) return 0;
+  static _Atomic uint32_t owners;
+  if (!here.owner) here.owner = atomic_fetch_add(&owners, 1) % 0x3fffffff + 1;
+  struct scratch_buffer *b = &scratch_buffers[n];
+  b->used = 0, b->stream = stream, b->since = scratch_now_ms(), b->reading = b->read = b->host = b->step = 0;
+  atomic_store_explicit(&b->launches, 0, memory_order_relaxed);
+  set_state(b, SCRATCH_BUSY);
+  scratch_enqueue(n);
+  return n;
+}
+
+// pooled finds room for a launch, in a buffer that is busy from then on.
+static uint32_t pooled(int context, uint64_t bytes, uint64_t stream, uint64_t *offset) {
+  uint32_t n = here.current;
+  int within = n && atomic_load_explicit(&scratch_buffers[n].state, memory_order_relaxed) == mine(SCRATCH_BUSY); // another launch
+  if (within || !n || !seize(&scratch_buffers[n])) n = 0;
+  if (n && !has_room(&scratch_buffers[n], context, bytes, stream)) set_state(&scratch_buffers[n], SCRATCH_CLOSED), n = 0;
+  if (!n) {
+    n = fresh(context, bytes, stream);
+    if (!within) here.current = n;
+  }
+  if (n) *offset = scratch_buffers[n].used, scratch_buffers[n].used += aligned(bytes);
+  return n;
+}
+
+// leave ends what pooled began: the next launch may use the rest.
+static void leave(uint32_t n) { set_state(&scratch_buffers[n], n == here.current ? SCRATCH_OPEN : SCRATCH_CLOSED); }
+
+// give_up ends it for a launch that was not reported. Work that uses the memory may be on its way all the same.
 static void give_up(const struct taken *t) {
   if (t->kind != POOLED) return;
-  struct scratch_buffer *b = &scratch_buffers[t->number];
-  b->kernel = NULL;
-  if (cu.event_record(b->event, stream_of(t->stream))) scratch_drop(t->number);
-  else scratch_enqueue(t->number);
+  cu.event_record(scratch_buffers[t->number].event, stream_of(t->stream)); // an error is seen by the copying thread
+  leave(t->number);
 }
+
+static void report(const struct taken *t, const struct scratch_kernel *k, struct scratch_place place) {
+  struct scratch_buffer *b = &scratch_buffers[t->number];
+  uint32_t n = atomic_load_explicit(&b->launches, memory_order_relaxed);
+  uint32_t failed = cu.event_record(b->event, stream_of(t->stream));
+  if (failed) { // the buffer stays busy: when the kernel ends is not known
+    scratch_driver_failed(failed);
+    if (t->number == here.current) here.current = 0;
+    return;
+  }
+  b->launch[n] = (struct scratch_launch){k, t->offset, t->bytes, place};
+  atomic_fetch_add(&scratch.launched, 1);
+  atomic_store_explicit(&b->launches, n + 1, memory_order_release);
+  leave(t->number);
+}
+
+// ---- before a launch ----
 
 static uint64_t taken(struct taken t, uint64_t memory) {
   if (!memory) return 0;
@@ -73,14 +144,14 @@ static uint64_t take(uint64_t bytes, uint64_t stream) {
   int capturing = 0;
   if (!cu.is_capturing(stream_of(stream), &capturing) && capturing) {
     if ((t.number = scratch_graph_take(context, bytes, stream))) return t.kind = CAPTURED, taken(t, scratch_graph_memory(t.number));
-  } else if ((t.number = scratch_get(context, bytes))) {
-    struct scratch_buffer *b = &scratch_buffers[t.number];
-    b->bytes = bytes, b->stream = stream, b->host = 0;
-    return t.kind = POOLED, taken(t, b->memory);
+  } else if ((t.number = pooled(context, bytes, stream, &t.offset))) {
+    return t.kind = POOLED, taken(t, scratch_buffers[t.number].memory + t.offset);
   }
   no_room(bytes);
   return taken(t, scratch_nowhere(context, bytes));
 }
+
+// ---- behind a launch ----
 
 // place_of finds out where the launch that came after another belongs.
 static struct scratch_place place_of(uint64_t before) {
@@ -119,16 +190,7 @@ static void launched(uint64_t function, uint64_t stream) {
     scratch_graph_launched(t.number, k, &place, t.bytes);
     return;
   }
-  struct scratch_buffer *b = &scratch_buffers[t.number];
-  b->kernel = k, b->place = place;
-  uint32_t failed = cu.event_record(b->event, stream_of(stream));
-  if (failed) {
-    scratch_driver_failed(failed);
-    scratch_drop(t.number);
-    return;
-  }
-  atomic_fetch_add(&scratch.launched, 1);
-  scratch_enqueue(t.number);
+  report(&t, k, place);
 }
 
 // launched_in copies on the launch's own stream: the caller may overwrite the memory with what comes next there.
@@ -136,18 +198,20 @@ static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uin
   const struct scratch_kernel *k = scratch_kernel_of(function);
   if (!k || !memory || !bytes || !k->slot || !atomic_load(&scratch.recording) || !scratch_driver_ready()) return;
   int context = scratch_context_here();
-  uint32_t buffer = context < 0 ? 0 : scratch_spare(), host = buffer ? scratch_host_get(bytes, 1) : 0;
+  uint32_t buffer = context < 0 ? 0 : scratch_spare(), host = buffer ? scratch_host_get(bytes, 1, 1) : 0;
   if (!host) {
     if (buffer) scratch_put(buffer);
     no_room(bytes);
     return;
   }
   struct scratch_buffer *b = &scratch_buffers[buffer];
-  b->context = (uint16_t)context, b->kernel = k, b->place = place_of(0), b->bytes = bytes - bytes % k->slot, b->stream = stream, b->host = host;
+  bytes -= bytes % k->slot;
+  b->context = (uint16_t)context, b->stream = stream, b->host = host, b->read = 0, b->reading = 1;
+  b->launch[0] = (struct scratch_launch){k, 0, bytes, place_of(0)};
   int own = scratch_hp->own_work(1);
-  uint32_t failed = cu.copy_out(scratch_host_memory(host), memory, b->bytes, stream_of(stream));
+  uint32_t failed = cu.copy_out(scratch_host_memory(host), memory, bytes, stream_of(stream));
   scratch_hp->own_work(own);
-  if (!failed) failed = cu.event_record(b->event, stream_of(stream));
+  if (!failed) failed = cu.event_record(b->copied, stream_of(stream));
   if (failed) {
     scratch_driver_failed(failed);
     scratch_recycle(host);
@@ -155,7 +219,7 @@ static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uin
     return;
   }
   atomic_fetch_add(&scratch.launched, 1);
-  scratch_enqueue(buffer);
+  scratch_lent(buffer);
 }
 
 // ---- the raw bytes of the last launch ----
@@ -163,7 +227,7 @@ static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uin
 static void *last(uint64_t *bytes) {
   struct timespec pause = {0, 200 * 1000};
   uint64_t asked = atomic_load(&scratch.launched);
-  for (int n = 0; atomic_load(&scratch.finished) < asked && n < 50000; n++) nanosleep(&pause, NULL);
+  for (int n = 0; atomic_load(&scratch.finished) < asked && n < 50000; n++) scratch_want(), nanosleep(&pause, NULL);
   return scratch_kept(bytes);
 }
 

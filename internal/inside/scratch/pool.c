@@ -71,13 +71,17 @@ static uint32_t number(void) {
   return 0;
 }
 
+static int events(struct scratch_buffer *s) {
+  if (!s->event && cu.event_create(&s->event, 2 /* without time */)) s->event = NULL;
+  if (!s->copied && cu.event_create(&s->copied, 2)) s->copied = NULL;
+  return s->event && s->copied;
+}
+
 uint32_t scratch_spare(void) {
   uint32_t b = number();
   if (!b) return 0;
   scratch_buffers[b].lent = 1;
-  if (scratch_buffers[b].event) return b;
-  if (!cu.event_create(&scratch_buffers[b].event, 2 /* without time */)) return b;
-  scratch_buffers[b].event = NULL;
+  if (events(&scratch_buffers[b])) return b;
   hp_free_put(&spare, after, b);
   return 0;
 }
@@ -102,12 +106,11 @@ static uint32_t make(int context, unsigned class, uint64_t bytes) {
   uint32_t b = number();
   struct scratch_buffer *s = &scratch_buffers[b];
   struct scratch_apart before = scratch_apart_begin();
-  int have_event = b && (s->event || !cu.event_create(&s->event, 2 /* without time */));
+  int have_event = b && events(s);
   int have_memory = have_event && !cu.allocate(&s->memory, bytes);
   if (have_memory && !fill_now(context, s->memory, bytes)) cu.release(s->memory), have_memory = 0;
   scratch_apart_end(before);
   if (!have_memory) {
-    if (!have_event) s->event = NULL;
     if (b) hp_free_put(&spare, after, b);
     atomic_fetch_sub(&scratch.device_bytes, bytes);
     return 0;
@@ -121,18 +124,24 @@ uint32_t scratch_get(int context, uint64_t bytes) {
   uint32_t b = hp_free_take(&idle[context][class], after);
   // A much larger one is left to launches of its size.
   for (unsigned more = 1; !b && more <= 2 && class + more < CLASSES; more++) b = hp_free_take(&idle[context][class + more], after);
-  return b ? b : make(context, class, bytes);
+  if (!b) b = make(context, class, bytes);
+  if (b) atomic_fetch_add(&scratch.lent_bytes, scratch_buffers[b].capacity);
+  return b;
 }
 
 void scratch_put(uint32_t b) {
   struct scratch_buffer *s = &scratch_buffers[b];
+  if (!s->lent) atomic_fetch_sub(&scratch.lent_bytes, s->capacity);
   hp_free_put(s->lent ? &spare : &idle[s->context][s->class], after, b);
 }
 
 void scratch_drop(uint32_t b) {
   struct scratch_buffer *s = &scratch_buffers[b];
-  if (!s->lent) atomic_fetch_sub(&scratch.device_bytes, s->capacity);
-  s->event = NULL; // of a context that may be gone
+  if (!s->lent) {
+    atomic_fetch_sub(&scratch.device_bytes, s->capacity);
+    atomic_fetch_sub(&scratch.lent_bytes, s->capacity);
+  }
+  s->event = s->copied = NULL; // of a context that may be gone
   hp_free_put(&spare, after, b);
 }
 

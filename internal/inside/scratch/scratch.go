@@ -14,6 +14,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -49,11 +50,24 @@ func Define(function uint64, k *inside.Kernel) error {
 	if in32Bits(k.Triton) {
 		C.scratch_addressable(1 << 31)
 	}
-	if C.scratch_define(C.uint64_t(function), C.uint32_t(len(kernels.list)), C.uint32_t(k.SlotSize), C.uint32_t(k.Warps)) == 0 {
+	if C.scratch_define(C.uint64_t(function), C.uint32_t(len(kernels.list)), C.uint32_t(k.SlotSize), C.uint32_t(k.Warps), C.uint64_t(units(k))) == 0 {
 		return errors.New("define a kernel with scopes: out of memory")
 	}
 	kernels.list = append(kernels.list, k)
 	return nil
+}
+
+// units has a bit for each warp that writes; 0 for more warps than bits.
+func units(k *inside.Kernel) (bits uint64) {
+	if k.Warps <= 0 || k.Warps > 64 {
+		return 0
+	}
+	for w := range k.Warps {
+		if k.Units == nil || slices.Contains(k.Units, w) {
+			bits |= 1 << w
+		}
+	}
+	return bits
 }
 
 // in32Bits reports whether a release of Triton compiles the address of a block's slot in 32 bits: those before 3.8 do.
@@ -89,6 +103,9 @@ func UnderWay() uint64 { return uint64(C.scratch_under_way()) }
 
 // Moves is described with UnderWay.
 func Moves() uint64 { return uint64(C.scratch_moves()) }
+
+// CopiedBytes is how much was copied from GPUs so far.
+func CopiedBytes() uint64 { return uint64(C.scratch_copied()) }
 
 // Losses count launches that were not recorded, since the process began.
 type Losses struct {

@@ -52,6 +52,7 @@ enum cupti_result {
 enum cuda_result {
   CU_OK = 0,
   CU_INVALID_VALUE = 1,
+  CU_OUT_OF_MEMORY = 2,
   CU_NOT_INITIALIZED = 3,
   CU_NO_DEVICE = 100,
   CU_INVALID_DEVICE = 101,

@@ -232,6 +232,8 @@ enum cuda_device_attribute {
   DEV_CC_MINOR = 76,
 };
 
+enum { CAPTURE_RELAXED = 2, HOST_PORTABLE = 1, HOST_MAPPED = 2, STREAM_NON_BLOCKING = 1 };
+
 // The driver's functions: F(symbol, arguments). Every supported driver has all of them.
 #define CUDA_FUNCTIONS(F) \
   F(cuInit, (uint32_t flags)) \
@@ -243,7 +245,17 @@ enum cuda_device_attribute {
   F(cuCtxPushCurrent_v2, (void *context)) \
   F(cuCtxPopCurrent_v2, (void **context)) \
   F(cuCtxGetDevice, (int *device)) \
-  F(cuCtxSynchronize, (void))
+  F(cuCtxSynchronize, (void)) \
+  F(cuStreamGetCtx, (void *stream, void **context)) \
+  F(cuStreamCreate, (void **stream, uint32_t flags)) \
+  F(cuStreamDestroy_v2, (void *stream)) \
+  F(cuThreadExchangeStreamCaptureMode, (int *mode)) \
+  F(cuMemHostRegister_v2, (void *memory, size_t bytes, uint32_t flags)) \
+  F(cuMemHostGetDevicePointer_v2, (uint64_t *address, void *memory, uint32_t flags)) \
+  F(cuModuleLoadData, (void **module, const void *image)) \
+  F(cuModuleGetFunction, (void **function, void *module, const char *name)) \
+  F(cuLaunchKernel, (void *function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared_bytes, \
+                     void *stream, void **parameters, void **extra))
 
 struct cuda_table {
 #define F(name, arguments) uint32_t(*name) arguments;

@@ -1,7 +1,7 @@
 // Callbacks run on the program's threads, inside its driver calls, and pass what happens to the hot path. A launch is two calls
 // of it: context_seen compares the context with the last one, and launch looks up the call path, adds the op's metrics to their
 // slots and stores a record in the ring. There is no lock, no allocation and no Go.
-#include "runtime.h"
+#include "tensor.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -111,7 +111,7 @@ static void graph_resource(uint32_t cbid, const struct cupti_graph_data *g) {
 }
 
 RARE static void resource(uint32_t cbid, const struct cupti_resource_data *r) {
-  if (cbid == RES_CONTEXT_DESTROY_STARTING) hp->context_gone(r->context);
+  if (cbid == RES_CONTEXT_DESTROY_STARTING) hp->context_gone(r->context), cupti_tensors_gone(r->context);
   else graph_resource(cbid, r->descriptor);
 }
 

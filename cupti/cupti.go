@@ -8,6 +8,7 @@ package cupti
 #cgo LDFLAGS: -ldl
 #include <stdlib.h>
 #include "sampling.h"
+#include "tensor.h"
 
 static uint32_t set_kind(int on, uint32_t kind) { return on ? cupti.ActivityEnable(kind) : cupti.ActivityDisable(kind); }
 static uint32_t flush(uint32_t flag) { return cupti.ActivityFlushAll(flag); }
@@ -94,6 +95,7 @@ func (c *Collector) attach() error {
 	}
 	wrapForRecording(c.library.Path)
 	C.cupti_use_hotpath(vendorAPI())
+	C.cupti_tensors_off(c.tensorsOff())
 	C.cupti_decode_with(vendorAPI())
 	var holder [256]C.char
 	sampling := c.opts.Sampling.Mode != record.NoSampling
@@ -155,6 +157,9 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		c.kinds = 0
 		c.setKinds(0)
 		return c.refused("enable kernel records", rc, "", 0)
+	}
+	if was == 0 {
+		C.cupti_tensors_begin()
 	}
 	if rc == 0 && work != 0 {
 		doing, rc = "copy", uint32(work)

@@ -2,6 +2,7 @@
 // the program has not loaded the driver, the answer is -1.
 #define _GNU_SOURCE
 #include "runtime.h"
+#include "tensor.h"
 
 #include <dlfcn.h>
 
@@ -30,4 +31,4 @@ static int current_device(void) {
   return driver_found() && get_device && !get_device(&device) ? device : -1;
 }
 
-const struct hp_vendor cupti_vendor = {stream_capturing, current_device};
+const struct hp_vendor cupti_vendor = {stream_capturing, current_device, cupti_read_tensor};

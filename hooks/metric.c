@@ -333,7 +333,7 @@ PyObject *native_add_metrics(PyObject *self, PyObject *metrics) {
   return hooks_add_metrics(metrics, NULL) ? NULL : py_none();
 }
 
-static int leaf_from(PyObject *tuple, struct leaf *at) {
+int hooks_leaf_from(PyObject *tuple, struct leaf *at) {
   uint32_t *part[3] = {&at->node, &at->pynode, &at->set};
   if (!py_is(tuple, py.PyTuple_Type) || py.PyTuple_Size(tuple) != 3)
     return py.PyErr_SetString(py.PyExc_TypeError, "add metrics at a leaf: pass the tuple that leaf() returned"), -1;
@@ -349,6 +349,6 @@ PyObject *native_add_metrics_at(PyObject *self, PyObject *const *args, py_ssize 
   (void)self;
   struct leaf at;
   if (n != 2) return py.PyErr_SetString(py.PyExc_TypeError, "add_metrics_at takes a leaf and a dict"), NULL;
-  if (leaf_from(args[0], &at)) return NULL;
+  if (hooks_leaf_from(args[0], &at)) return NULL;
   return hooks_add_metrics(args[1], &at) ? NULL : py_none();
 }

@@ -40,6 +40,7 @@ static struct py_method methods[] = {
     {"add_metrics", (void *)native_add_metrics, PY_O, "add_metrics(metrics, /)\n--\n\nAdds values to the current leaf."},
     {"add_metrics_at", (void *)native_add_metrics_at, PY_FASTCALL, "add_metrics_at(leaf, metrics, /)\n--\n\nAdds values to a leaf remembered earlier."},
     {"set_tensor_handler", (void *)native_set_tensor_handler, PY_O, "set_tensor_handler(handler, /)\n--\n\nhandler(key, tensor, leaf) gets every tensor among metrics."},
+    {"tensor_metric", (void *)native_tensor_metric, PY_FASTCALL, "tensor_metric(leaf, name, address, count, element, vector, stream, /)\n--\n\nHas the graph that is being captured read a tensor at every replay; returns 0, or why it does not."},
     {"launch_enter", (void *)native_launch_enter, PY_O, "launch_enter(metadata, /)\n--\n\nThe launch hook: names the kernel about to be launched and adds its metrics."},
     {"launch_exit", (void *)native_launch_exit, PY_O, "launch_exit(metadata, /)\n--\n\nCloses what launch_enter opened; not needed when the metadata carry the function's handle."},
     {"set_launch_filter", (void *)native_set_launch_filter, PY_O, "set_launch_filter(filter, /)\n--\n\nfilter(name) -> bool chooses which kernels get an op; None chooses all."},

@@ -71,6 +71,11 @@ int hooks_tensor(PyObject *key, PyObject *tensor, struct leaf at); // calls the 
 PyObject *native_add_metrics(PyObject *, PyObject *metrics);
 PyObject *native_add_metrics_at(PyObject *, PyObject *const *args, py_ssize n);
 PyObject *native_set_tensor_handler(PyObject *, PyObject *handler);
+int hooks_leaf_from(PyObject *tuple, struct leaf *at); // returns 0, or -1 with a Python error
+
+// ---- tensormetric.c ----
+
+PyObject *native_tensor_metric(PyObject *, PyObject *const *args, py_ssize n);
 
 // ---- scope.c ----
 
@@ -85,6 +90,7 @@ PyObject *native_exit_state(PyObject *, PyObject *);
 // The state of work that is launched while the arguments or metadata of a launch are evaluated. Viewers hide it.
 #define METADATA_FRAME "__proton_launch_metadata"
 
+int hooks_in_launch_hook(void); // of the calling thread
 PyObject *native_launch_enter(PyObject *, PyObject *lazy);
 PyObject *native_launch_exit(PyObject *, PyObject *lazy);
 PyObject *native_set_launch_filter(PyObject *, PyObject *filter);

@@ -199,11 +199,22 @@ static PyObject *unbalanced(struct scope *s, struct hp_token token, int exceptio
                          s->name);
 }
 
+// A graph that was captured in the scope does not take this time at its replays: the metric is added to the leaf as it is now.
+static void add_cpu_time(int64_t time) {
+  if (!*hooks_hp->watch) {
+    hooks_hp->metric_int(cpu_time_name, time);
+    return;
+  }
+  struct leaf at = hooks_leaf_begin();
+  hooks_add_number(&at, cpu_time_name, (struct number){.type = HP_INT, .i = time});
+  hooks_hp->leaf_end();
+}
+
 static PyObject *scope_exit(PyObject *self, PyObject *const *args, py_ssize n) {
   struct scope *s = (struct scope *)self;
   struct entry e;
   if (!pop_entry(s, &e) || !e.token.node) return py_none();
-  if (e.start && hooks_hp->scope_node() == e.token.node) hooks_hp->metric_int(cpu_time_name, nanos() - e.start);
+  if (e.start && hooks_hp->scope_node() == e.token.node) add_cpu_time(nanos() - e.start);
   int status = hooks_hp->scope_exit(e.token);
   if (status == HP_MISMATCH || status == HP_EMPTY) return unbalanced(s, e.token, n > 0 && args[0] != py._Py_NoneStruct);
   return py_none();

@@ -8,6 +8,7 @@ import (
 	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
+	"github.com/goproton/goproton/profiler/graphvalues"
 	"github.com/goproton/goproton/profiler/record"
 )
 
@@ -25,6 +26,10 @@ type drainer struct {
 	resolver    *callpath.Resolver
 	decoder     decoder
 	agg         *aggregate.Aggregator
+	reader      ValueSource // where nodes of graphs can read tensors
+	values      *graphvalues.Values
+	unread      []unread // activities that wait for the clock of their values
+	lostValues  uint64
 	sampler     Sampler // while instructions are sampled
 	images      *images // of what it sampled
 	paths       reclaimer
@@ -67,6 +72,8 @@ func (d *drainer) reset(sets *aggregate.Sets) {
 	d.loss, d.base = Loss{}, lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	d.paths, d.lastSet, d.measured = reclaimer{}, 0, false
 	d.inside = insideRecording{base: scratch.Lost()}
+	d.values, d.unread, d.lostValues = graphvalues.New(), nil, 0
+	d.resolver.Tensor = d.values.Expect
 }
 
 // do carries out a command. While there are sessions everything is drained first: a command sees what was ready when it was
@@ -88,6 +95,7 @@ func (d *drainer) drain() {
 	for {
 		buffer, ok := hotpath.TakeBuffer()
 		d.work += hotpath.Drain(d.resolver.Add)
+		d.readValues()
 		if !ok {
 			break
 		}
@@ -124,11 +132,14 @@ func (d *drainer) activity(k *record.Activity) {
 	if d.agg.Sets.Timelines() && k.Timed() {
 		d.onOurClock(k)
 	}
-	if at, ok := d.resolver.Resolve(k); ok {
+	at, ok := d.resolver.Resolve(k)
+	switch {
+	case k.Name == aggregate.MetricFrame && d.metricNode(k, &at, ok):
+	case ok:
 		d.agg.Add(k, &at)
-		return
+	default:
+		d.agg.AddUnattributed(k, d.lastSet)
 	}
-	d.agg.AddUnattributed(k, d.lastSet)
 }
 
 // waited takes a wait that a thread of the program reports itself. Its launch is in the same ring, before it.

@@ -73,6 +73,7 @@ func (m *Manager) flush() {
 // flushed ends a flush that began with a mark.
 func (d *drainer) flushed(mark uint32, waited bool, dropped uint64) {
 	d.resolver.CountAll()
+	d.readWaiting(true)
 	d.loss.Buffers += dropped
 	if waited {
 		d.resolver.Forget(mark)

@@ -82,5 +82,6 @@ func (d *drainer) expectsMore(s *session, t *aggregate.Tree) bool {
 	if s.periodic != "" && time.Since(s.over[t.Phase]) >= phasePatience {
 		return false
 	}
-	return t.Pending() || d.resolver.Waits(func(set uint32) bool { return d.agg.Sets.Has(set, t) })
+	of := func(set uint32) bool { return d.agg.Sets.Has(set, t) }
+	return t.Pending() || d.resolver.Waits(of) || slices.ContainsFunc(d.unread, func(u unread) bool { return of(u.at.Launch.Set) })
 }

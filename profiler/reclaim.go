@@ -82,6 +82,9 @@ func (d *drainer) freeCallPaths() bool {
 	}
 	d.drain() // after HeldNodes: what a thread recorded and no longer holds is in its ring
 	d.resolver.Nodes(mark)
+	for i := range d.unread {
+		d.unread[i].at.Nodes(mark)
+	}
 	hotpath.Slots(func(_ uint32, slots []hotpath.Slot) {
 		for i := range slots {
 			mark(slots[i].Node)

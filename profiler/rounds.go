@@ -121,6 +121,7 @@ func (r *rounds) drain() (worked, reclaiming, graphsWait bool) {
 		reclaiming = d.paths.waiting
 		if time.Since(r.graphs) > graphsEvery {
 			graphsWait = d.resolver.FreeDestroyed() && d.attached
+			d.forgetValues()
 			r.graphs = time.Now()
 		}
 	})

@@ -24,6 +24,13 @@ type Source interface {
 	DeviceName(ordinal uint32) string
 }
 
+// ValueSource is a Source in whose graphs nodes read tensors (read_tensor of struct hp_vendor).
+type ValueSource interface {
+	// Values passes on what nodes have read since the last call, context by context and in the order in which they stored it, and
+	// returns how many values were lost. When an activity has arrived, the values of its node are ready.
+	Values(func(device uint32, values []record.Value)) (lost uint64)
+}
+
 // Sampler is a Source that can sample instructions, if SourceOptions.Sampling asked for it. Samples begin and end with
 // Listen; Synchronize and then Flush make Samples complete. Its methods are called in Go, one at a time where commands of the drainer
 // call them, and never inside a scope or a launch.

@@ -82,7 +82,7 @@ static int current_device(void) {
   return device;
 }
 
-const struct hp_vendor room_vendor = {stream_capturing, current_device};
+const struct hp_vendor room_vendor = {stream_capturing, current_device, NULL};
 
 enum hip_capture hip_capture_of(const void *stream, uint64_t *capture) {
   int status = 0;

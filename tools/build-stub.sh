@@ -25,7 +25,7 @@ library() { # OUTPUT FLAGS AND SOURCES...
   mv "$target.new" "$target"
 }
 
-library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,memory,graph,common}.c $p/reader.c
+library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,memory,graph,tensor,common}.c $p/reader.c
 tracer=($s/{cupti,buffers,sampling,check,replay,replay_clock,replay_gpu,replay_records,synthetic,common}.c $p/{reader,map,player,program}.c "$out/libcuda.so.1")
 library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]}"
 library "$out/cupti-12/libcupti.so" -DSTUB_CUPTI=26 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"

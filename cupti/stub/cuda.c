@@ -337,6 +337,8 @@ STUB_EXPORT uint32_t cuModuleGetFunction(void **function, void *module, const ch
 
 // ---- launches ----
 
+STUB_EXPORT uint32_t cuStreamDestroy_v2(void *stream) { return object_free(stream), CU_OK; }
+
 STUB_EXPORT uint32_t cuStreamCreate(void **stream, uint32_t flags) {
   (void)flags;
   struct stream *s = object_new(sizeof *s, 0);
@@ -370,12 +372,13 @@ static uint64_t kernel_duration(void) {
   return atomic_load(&duration);
 }
 
-void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream, uint32_t graph, uint64_t node) {
+void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream, uint32_t graph, const struct node *node) {
   struct context *context = current_context();
   uint64_t duration = kernel_duration(), start = next_start(duration);
-  struct stub_kernel k = {.name = f->name, .start = start, .end = start + duration, .graph_node = node,
+  struct stub_kernel k = {.name = f->name, .start = start, .end = start + duration, .graph_node = node->id,
                           .correlation = correlation, .stream = stream, .graph = graph,
                           .context = context ? context->id : 0, .device = context ? context->device : 0};
+  if (node->reads.count) store_tensor(&node->reads, start);
   tracer->kernel(&k);
 }
 
@@ -412,10 +415,10 @@ STUB_EXPORT uint32_t cuStreamSynchronize(void *stream) {
   return work(CBID_cuStreamSynchronize, "cuStreamSynchronize", ACT_SYNCHRONIZATION, SYNC_STREAM, 0, stream);
 }
 
-static uint32_t launch(struct call *c, struct function *f, struct stream *s) {
+static uint32_t launch(struct call *c, struct function *f, struct stream *s, void **parameters) {
   wait_while("PROTON_STUB_FULL");
-  if (s && s->capture) capture_kernel(s->capture, f);
-  else run_kernel(f, c->data.correlation_id, stream_id(s), 0, 0);
+  if (s && s->capture) capture_kernel(s->capture, f, parameters);
+  else run_kernel(f, c->data.correlation_id, stream_id(s), 0, &(struct node){.reads = tensor_arguments(f, parameters)});
   return call_exit(c, CU_OK);
 }
 
@@ -424,12 +427,12 @@ STUB_EXPORT uint32_t cuLaunchKernel(void *f, uint32_t gx, uint32_t gy, uint32_t 
   struct cuda_params_launch_kernel p = {f, {gx, gy, gz}, {bx, by, bz}, shared, 0, stream, params, extra};
   struct call c;
   call_enter(&c, CBID_cuLaunchKernel, "cuLaunchKernel", &p, ((struct function *)f)->name);
-  return launch(&c, f, stream);
+  return launch(&c, f, stream, params);
 }
 
 STUB_EXPORT uint32_t cuLaunchKernelEx(const struct cuda_launch_config *config, void *f, void **params, void **extra) {
   struct cuda_params_launch_kernel_ex p = {config, f, params, extra};
   struct call c;
   call_enter(&c, CBID_cuLaunchKernelEx, "cuLaunchKernelEx", &p, ((struct function *)f)->name);
-  return launch(&c, f, config->stream);
+  return launch(&c, f, config->stream, params);
 }

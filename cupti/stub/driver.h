@@ -3,12 +3,15 @@
 #define GOPROTON_STUB_DRIVER_H
 
 #include "stub.h"
+#include "../tensor.h"
 
 struct context { uint32_t id, device; };
 struct stream { uint32_t id; struct graph *capture; struct context *context; };
 struct module { uint32_t id; struct function *functions; };
 struct function { struct function *next; const char *name; };
-struct node { uint64_t id; struct function *function; struct node *next; struct node *original; };
+// The arguments of the kernel that stores a tensor; count 0: it is another kernel.
+struct tensor { struct cupti_value *room; uint32_t mask; const void *from; uint32_t count, element, as, number; };
+struct node { uint64_t id; struct function *function; struct node *next; struct node *original; struct tensor reads; };
 struct graph { uint32_t id; struct node *first, **last; };
 struct exec { uint32_t id; struct node *first; };
 
@@ -33,10 +36,15 @@ void call_enter(struct call *c, uint32_t cbid, const char *name, const void *par
 uint32_t call_exit(struct call *c, uint32_t result);
 
 void resource(uint32_t cbid, void *descriptor);
-void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream, uint32_t graph, uint64_t node);
+// Runs a kernel, which may be that of a graph node.
+void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream, uint32_t graph, const struct node *node);
 
 // graph.c: adds a node for a kernel that was launched into a capturing stream.
-void capture_kernel(struct graph *g, struct function *f);
+void capture_kernel(struct graph *g, struct function *f, void **parameters);
+
+// tensor.c: what the kernel of ../tensor_ptx.h does.
+struct tensor tensor_arguments(const struct function *f, void **parameters);
+void store_tensor(const struct tensor *tensor, uint64_t began);
 
 // memory.c: whether these bytes are allocated memory of the GPU.
 int stub_cuda_memory(uint64_t memory, uint64_t bytes);

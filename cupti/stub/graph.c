@@ -27,8 +27,9 @@ static struct graph *new_graph(void) {
   return g;
 }
 
-void capture_kernel(struct graph *g, struct function *f) {
+void capture_kernel(struct graph *g, struct function *f, void **parameters) {
   struct node *n = add_node(&g->last, f, NULL);
+  n->reads = tensor_arguments(f, parameters);
   resource(RES_GRAPHNODE_CREATED, &(struct cupti_graph_data){.graph = g, .node = n, .node_type = NODE_KERNEL});
 }
 
@@ -63,7 +64,7 @@ STUB_EXPORT uint32_t cuGraphCreate(void **graph, uint32_t flags) {
 
 // As cuGraphAddKernelNode, with the function instead of the vendor's parameter block.
 STUB_EXPORT uint32_t stub_cuda_add_kernel(void *graph, void *function) {
-  capture_kernel(graph, function);
+  capture_kernel(graph, function, NULL);
   return CU_OK;
 }
 
@@ -81,6 +82,7 @@ STUB_EXPORT uint32_t cuGraphInstantiateWithFlags(void **exec, void *graph, unsig
   resource(RES_GRAPHEXEC_CREATE_STARTING, &(struct cupti_graph_data){.graph = g});
   for (struct node *n = g->first; n; n = n->next) {
     struct node *copy = add_node(&last, n->function, n);
+    copy->reads = n->reads;
     struct cupti_graph_data d = {.graph = clone, .original_graph = g, .node = copy, .original_node = n, .node_type = NODE_KERNEL};
     resource(RES_GRAPHNODE_CLONED, &d);
   }
@@ -102,7 +104,7 @@ STUB_EXPORT uint32_t cuGraphLaunch(void *exec, void *stream) {
   whole.end = whole.start + 1000;
   if (!tracer->graph(&whole))
     for (struct node *n = x->first; n; n = n->next)
-      run_kernel(n->function, c.data.correlation_id, stream_id(stream), x->id, n->id);
+      run_kernel(n->function, c.data.correlation_id, stream_id(stream), x->id, n);
   return call_exit(&c, CU_OK);
 }
 

@@ -4,6 +4,7 @@
 #include "paths.h"
 #include "questions.h"
 #include "scope.h"
+#include "tensormetric.h"
 #include "thread.h"
 
 static void set_python_walker(uint32_t (*walk)(void)) { atomic_store(&hp_g.walker, walk); }
@@ -29,6 +30,7 @@ static const struct hp_api table = {
     .metric_int = hp_metric_int,
     .metric_double = hp_metric_double,
     .metric_at = hp_metric_at,
+    .tensor_metric = hp_tensor_metric,
     .leaf = hp_leaf_now,
     .leaf_begin = hp_leaf_begin,
     .leaf_end = hp_leaf_end,

@@ -48,7 +48,8 @@ const (
 	ThreadID    = C.HP_THREAD
 	MetricAdded = C.HP_METRIC
 
-	Waited = C.HP_WAITED
+	Waited       = C.HP_WAITED
+	TensorMetric = C.HP_TENSOR_METRIC
 
 	FlagOp       = C.HP_F_OP
 	FlagDouble   = C.HP_F_DOUBLE
@@ -62,15 +63,15 @@ const (
 // a record of each type has.
 type Record struct {
 	ID     uint64 // Correlation, Graph or Metric
-	Word   uint64 // Function, Time, GraphNode, Value or Thread
+	Word   uint64 // Function, Time, GraphNode, Value, Thread or Tensor
 	Node   uint32
 	PyNode uint32
 	Set    uint32
-	Op     uint32 // of CallEnd: Call; of Waited: the interned name of the activity
+	Op     uint32 // of CallEnd: Call; of Waited: the interned name of the activity; of TensorMetric: how many elements
 	Type   uint8
 	Flags  uint8
 	Tag    uint16 // number of the launch kind, 0 = not known; of Waited: the ordinal of the device
-	Stream uint32 // of a launch, for activities without one; 0 = not known
+	Stream uint32 // of a launch, for activities without one; 0 = not known; of NodeCreated: Reads
 }
 
 // Correlation joins a call to its activities.
@@ -98,6 +99,12 @@ func (r *Record) Time() uint64 { return r.Word }
 
 // GraphNode is the vendor's id of a graph node, OriginalNode that of the node which it is a copy of.
 func (r *Record) GraphNode() uint64 { return r.Word }
+
+// Reads is the number of the tensor metric that a graph node reads, 0 for none.
+func (r *Record) Reads() uint32 { return r.Stream }
+
+// Tensor is what a record of type TensorMetric has: the number of the metric, and the length of its vector, 0 if it is a number.
+func (r *Record) Tensor() (number uint32, length int) { return uint32(r.Word), int(r.Op) }
 
 // OriginalNode is described with GraphNode.
 func (r *Record) OriginalNode() uint64 { return uint64(r.PyNode)<<32 | uint64(r.Node) }

@@ -24,7 +24,7 @@ enum hp_type {
   HP_NODE_CLONED = 4,     // a node copied into an executable graph: graph, graph_node = the copy's, original_node
   HP_EXEC_DESTROYED = 5,  // graph = the executable graph's id
   HP_GRAPH_DESTROYED = 6, // graph
-  HP_OP_METRIC = 7,       // a metric of an op while some stream is being captured: metric, value, node, pynode, op
+  HP_OP_METRIC = 7,       // a metric while some stream is being captured: metric, value, node, pynode, op = 0 for one of a scope
   HP_LATE_METRIC = 8,     // a metric of a launch set that has no open slots: metric, value, node, pynode
 
   // Only while some session wants a timeline.
@@ -35,13 +35,15 @@ enum hp_type {
   HP_METRIC = 13,         // a metric was added: metric, value, node, op
 
   HP_WAITED = 14,         // a wait that has no activity record: correlation, time = its start, waited, name, tag = the device
+  HP_TENSOR_METRIC = 15,  // a tensor that a graph node reads at every replay: metric, tensor, node, pynode, count
 };
 
 enum hp_flags {
   HP_F_OP = 1,        // node and pynode are an op's: they get the kernel's time, without a child of the kernel's name
-  HP_F_DOUBLE = 2,    // HP_OP_METRIC, HP_LATE_METRIC, HP_METRIC: value holds a double, else an int64
+  HP_F_DOUBLE = 2,    // HP_OP_METRIC, HP_LATE_METRIC, HP_METRIC: value holds a double, else an int64; HP_TENSOR_METRIC: the metric is one
   HP_F_PROPERTY = 4,  // the same: replaces instead of adding
-  HP_F_CAPTURED = 8,  // HP_NODE_CREATED: made by the thread's launch in progress, which runs no kernel itself
+  HP_F_CAPTURED = 8,  // HP_NODE_CREATED: made by the thread's launch in progress, which runs no kernel itself;
+                      // HP_OP_METRIC of a scope: the thread is capturing a stream itself
   HP_F_TIMED = 16,    // HP_LAUNCH, HP_GRAPH_LAUNCH: the record holds time in place of function
   HP_F_SEVERAL = 32,  // HP_LAUNCH: several activity records may carry its correlation id
 };
@@ -59,6 +61,7 @@ struct hp_record {
     uint64_t graph_node;  // the vendor's id of a graph node
     uint64_t value;       // the bits of a metric's value
     uint64_t thread;      // the system's id of a thread
+    uint64_t tensor;      // the number of a tensor metric, see tensor_metric
   };
   union {
     struct { uint32_t node, pynode; };
@@ -70,11 +73,15 @@ struct hp_record {
     uint32_t op;          // sequence number of the op on this thread, 0 = none
     uint32_t call;        // the vendor's number of the function that returns
     uint32_t name;        // interned, of an activity
+    uint32_t count;       // of a tensor's elements; 0 = one, whose metric is a number
   };
   uint8_t type;           // enum hp_type
   uint8_t flags;          // enum hp_flags
   uint16_t tag;           // the number of the launch kind, see tag_launch; 0 = not known
-  uint32_t stream;        // for activity records without one; 0 = not known
+  union {
+    uint32_t stream;      // for activity records without one; 0 = not known
+    uint32_t reads;       // HP_NODE_CREATED: the number of the tensor metric that the node reads; 0 = none
+  };
 };
 _Static_assert(sizeof(struct hp_record) == 40, "Go reads rings as 40-byte records");
 
@@ -103,6 +110,27 @@ struct hp_slot {
   uint64_t value;      // int64 or double bits, updated atomically
 };
 _Static_assert(sizeof(struct hp_slot) == 32, "Go reads the slot arena as 32-byte slots");
+
+// A tensor on the GPU whose values are a metric, in elements that lie one after another.
+enum hp_element { HP_INT8, HP_UINT8, HP_INT16, HP_UINT16, HP_INT32, HP_UINT32, HP_INT64, HP_FLOAT16, HP_BFLOAT16, HP_FLOAT32, HP_FLOAT64 };
+enum { HP_TENSOR_MOST = 1 << 16 }; // elements of one metric
+
+struct hp_tensor {
+  void *stream;        // that is being captured
+  uint64_t address;    // in the memory of the GPU
+  uint32_t count;      // of elements, 1 to HP_TENSOR_MOST
+  uint8_t element;     // enum hp_element
+  uint8_t as;          // enum hp_metric_type: the type that its values are stored in
+};
+
+// What became of a tensor metric. A driver's error code is 100000 more.
+enum hp_tensor_status {
+  HP_TENSOR_TAKEN = 0,
+  HP_TENSOR_OFF = 1,          // no session is active
+  HP_TENSOR_UNKNOWN = 2,      // the library of this GPU cannot read tensors in graphs
+  HP_TENSOR_WHOLE = 3,        // graphs are timed as a whole
+  HP_TENSOR_DRIVER = 100000,
+};
 
 enum { HP_OTHERS = 65535 }; // the tag of launch kinds without a number of their own, see tag_launch
 
@@ -164,6 +192,9 @@ struct hp_api {
   int (*metric_double)(uint32_t name, double value);
   // The same onto a node remembered earlier with leaf().
   int (*metric_at)(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits);
+  // Adds a metric at every replay of the graph that is being captured: a node of the graph reads the tensor. The metric is
+  // a number or, if `vector` is not 0, a list of numbers. Returns an enum hp_tensor_status.
+  int (*tensor_metric)(const struct hp_tensor *tensor, uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int vector);
   // The current leaf: what a launch at this moment would be attributed to.
   void (*leaf)(uint32_t *node, uint32_t *pynode, uint32_t *set);
   // The same, but the leaf is only valid until leaf_end on the same thread. A leaf from `leaf` is never reclaimed.

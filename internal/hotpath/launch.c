@@ -145,6 +145,7 @@ void hp_node_created(uint64_t graph, uint64_t node) {
   } else if (captured_now(t)) {
     r.node = t->launching.node, r.pynode = t->launching.pynode;
     r.op = t->launching.op, r.flags = (uint8_t)(t->launching.flags | HP_F_CAPTURED), r.tag = (uint16_t)t->launching.tag;
+    r.reads = t->reading;
   } else if (r.set) {
     r.node = hp_leaf(t);
     if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
@@ -205,4 +206,8 @@ void hp_capture(int delta) {
   do {
     next = delta < 0 ? (now & ~HP_TRACING ? now - 1 : now) : now + 1;
   } while (!atomic_compare_exchange_weak(&hp_g.watch, &now, next));
+  struct hp_thread *t = hp_living();
+  if (!t) return;
+  if (!(now & ~HP_TRACING)) t->captures = 0; // an end that was not reported, or on another thread
+  if (delta > 0 || t->captures) t->captures += (uint32_t)delta;
 }

@@ -170,16 +170,20 @@ int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, in
 }
 
 // record_metric has Go decide whether a metric counts now or with every replay of a graph: while some stream is being
-// captured, the op's launch may be captured too.
+// captured, the launch that follows may be captured too.
 static int record_metric(struct hp_thread *t, uint32_t node, uint32_t pynode, uint32_t name, int type, uint64_t bits) {
+  uint8_t flags = metric_flags(name, type) | (t->captures && !t->op_open ? HP_F_CAPTURED : 0);
   hp_push(t, (struct hp_record){.metric = name, .set = hp_load(&hp_g.launch_set), .node = node, .pynode = pynode,
-                                .value = bits, .op = t->op_seq, .type = HP_OP_METRIC, .flags = metric_flags(name, type)});
+                                .value = bits, .op = t->op_open ? t->op_seq : 0, .type = HP_OP_METRIC, .flags = flags});
   return HP_OK;
 }
 
 static int metric_here(struct hp_thread *t, uint32_t name, int type, uint64_t bits) {
   uint32_t node = hp_leaf(t), pynode = hp_load(&hp_g.python) ? python_metric_leaf(t) : 0;
-  if (__builtin_expect(t->op_open && hp_captures(), 0)) return record_metric(t, node, pynode, name, type, bits);
+  if (__builtin_expect(hp_captures(), 0)) {
+    if (hp_tracing() && !t->op_open) show_metric(t, node, name, type, bits, 0);
+    return record_metric(t, node, pynode, name, type, bits);
+  }
   if (__builtin_expect(hp_tracing(), 0)) show_metric(t, node, name, type, bits, t->op_open ? t->op_seq : 0);
   return add_at(t, node, pynode, hp_load(&hp_g.launch_set), name, type, bits);
 }

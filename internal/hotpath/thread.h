@@ -38,6 +38,8 @@ struct hp_thread {
   uint64_t last_corr;
   uint32_t own_work;           // what the thread does is the profiler's own, see own_work
   struct { uint64_t corr; uint32_t node, pynode, op, flags, inside, tag; } launching; // the launch in progress, during captures
+  uint32_t captures;           // how many streams this thread is capturing
+  uint32_t reading;            // number of the tensor metric whose node is being captured; 0 = none
   struct { uint32_t base, state, op, leaf; } python;              // the last python leaf computed
   // What a timeline shows as open: the node of each state (0: it began while no session wanted a timeline), of the op, and of
   // an op that was closed by its launch and is shown until that call returns.

@@ -27,6 +27,14 @@ int hp_stream_capturing(void *stream) {
   return 0;
 }
 
+const struct hp_vendor *hp_vendor_capturing(void *stream) {
+  for (int i = 0; i < HP_VENDORS; i++) {
+    const struct hp_vendor *v = atomic_load(&vendors[i]);
+    if (v && v->stream_capturing(stream) > 0) return v;
+  }
+  return NULL;
+}
+
 int hp_current_device(void) {
   for (int i = 0; i < HP_VENDORS; i++) {
     const struct hp_vendor *v = atomic_load(&vendors[i]);

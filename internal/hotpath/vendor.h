@@ -97,6 +97,9 @@ const struct hp_vendor_api *hp_vendor_api(void);
 struct hp_vendor {
   int (*stream_capturing)(void *stream); // 1: it is being captured; -1: this vendor's driver is not loaded or does not know
   int (*current_device)(void);           // of the calling thread; -1: none
+  // Captures a node that stores the values of a tensor under this number at every replay; Source.Values passes them on. The node
+  // is made by a launch of the calling thread. Returns an enum hp_tensor_status. NULL: the room has no such node.
+  int (*read_tensor)(const struct hp_tensor *tensor, uint32_t number);
 };
 
 enum { HP_VENDORS = 4 };

@@ -37,6 +37,7 @@ var All = []*Setting{
 	{"PROTON_RECORD_CUBINS", "switch", "small ones while sampling", "C", "`1` puts the kernels' machine code into that recording."},
 	NVTX,
 	Disable,
+	{"TRITON_PROFILE_METRIC_BUFFER_SIZE", "bytes", "16777216", "C", "The room on each GPU context for values of tensor metrics in CUDA graphs, 32 bytes each, until they are read every few milliseconds. Triton reads it too."},
 	{"NO_COLOR", "any text", "", "Go", "`proton viewer` and `proton diff` use no colour on a terminal."},
 	{"PAGER", "program", "`less`", "Go", "What `proton viewer` and `proton diff` page with on a terminal; `cat` for nothing."},
 	{"LESS", "text", "", "Go", "The options of that pager."},

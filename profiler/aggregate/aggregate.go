@@ -13,6 +13,7 @@ const (
 	UnattributedFrame = "<unattributed>" // kernels whose launch record was lost
 	CapturedAtFrame   = "<captured_at>"  // between where a graph was launched and where it was captured
 	GraphFrame        = "<graph>"        // a whole graph timed as one
+	MetricFrame       = "<metric>"       // a graph node that reads a metric's value
 )
 
 // Aggregator routes activities to the trees of the sessions that were active when the program launched them.
@@ -105,9 +106,7 @@ func (a *Aggregator) Add(k *record.Activity, at *callpath.Attribution) {
 		s.in.activity(k, at, s.node)
 	}
 	if at.Captured != nil {
-		for _, m := range at.Captured.Metrics {
-			a.replayMetric(at, key, m)
-		}
+		a.replayed(at, key)
 	}
 }
 
@@ -170,14 +169,6 @@ func (a *Aggregator) count(k *record.Activity) {
 		a.Nanos += k.Duration()
 	} else {
 		a.Untimed++
-	}
-}
-
-func (a *Aggregator) replayMetric(at *callpath.Attribution, key cacheKey, m callpath.OpMetric) {
-	for _, t := range a.Sets.trees(at.Launch.Set) {
-		if t.Timeline == nil {
-			t.leaf(key, launchOrder(at.Order)).add(m)
-		}
 	}
 }
 

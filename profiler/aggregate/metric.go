@@ -87,7 +87,11 @@ func TextMetric(text string) Metric { return Metric{text: text} }
 
 // AddMetric adds a vector element by element at a place, or sets a text. The error is a change of length.
 func (t *Tree) AddMetric(p callpath.Place, raw string, v Metric) error {
-	m := t.at(p, lastOrder).metric(raw)
+	return t.at(p, lastOrder).addMetric(raw, v)
+}
+
+func (n *node) addMetric(raw string, v Metric) error {
+	m := n.metric(raw)
 	switch {
 	case v.vector == nil:
 		m.value, m.vector = profile.StringValue(v.text), nil

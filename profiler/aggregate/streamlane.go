@@ -88,6 +88,9 @@ func metricsOf(k *record.Activity, at *callpath.Attribution) (list []profile.Met
 		for _, m := range at.Captured.Metrics {
 			list = withMetric(list, m)
 		}
+		if of := at.Captured.Tensor; of != nil && at.Read != nil {
+			list = withRead(list, of, at.Read)
+		}
 	}
 	return list
 }

@@ -228,6 +228,15 @@ func withMetric(list []profile.Metric, m callpath.OpMetric) []profile.Metric {
 	return withValue(list, hotpath.Text(m.Name), value(m.Double, m.Bits))
 }
 
+// withRead adds the values of a tensor.
+func withRead(list []profile.Metric, of *callpath.Tensor, read []uint64) []profile.Metric {
+	if of.Length == 0 {
+		return withMetric(list, callpath.OpMetric{Name: of.Name, Double: of.Double, Bits: read[0]})
+	}
+	m := metric{vector: numbers(of, read), whole: !of.Double}
+	return withValue(list, hotpath.Text(of.Name), m.frozen())
+}
+
 // withValue adds to the metric of a raw name, of which a slice has one.
 func withValue(list []profile.Metric, raw string, v profile.Value) []profile.Metric {
 	name, kind := MetricName(raw)

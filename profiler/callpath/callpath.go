@@ -25,8 +25,26 @@ type Place struct {
 type Captured struct {
 	Place
 	Metrics  []OpMetric
-	Function uint32 // see Resolver.Function; 0 if it is not known
-	Tag      uint16 // of the launch that was captured
+	Scoped   []ScopedMetric
+	Tensor   *Tensor // that the node reads, for a node that only does this
+	Function uint32  // see Resolver.Function; 0 if it is not known
+	Tag      uint16  // of the launch that was captured
+}
+
+// ScopedMetric is a metric that was added during a capture, to a scope: every replay repeats it.
+type ScopedMetric struct {
+	Place
+	OpMetric
+	captured bool // by the thread that added it
+}
+
+// Tensor is a metric of a graph whose value is read from the GPU's memory at every replay.
+type Tensor struct {
+	Place         // where the metric was added
+	Number uint32 // the same in the values that the source passes on
+	Length int    // of the vector; 0 if the metric is a number
+	Name   uint32 // interned raw name
+	Double bool
 }
 
 // OpMetric is one metric that a launch hook gave while a stream was being captured.
@@ -52,6 +70,8 @@ type Attribution struct {
 	Called   uint64     // when the call began, in ns since 1970; 0 when that is not known
 	Stream   uint32     // of the launch, for a record without one
 	Metrics  []OpMetric // of the op that the launch was the first of
+
+	Read []uint64 // the bits of Captured.Tensor's values at this replay; nil if they are lost
 }
 
 type launch struct {
@@ -82,6 +102,7 @@ type thread struct {
 	shown      []OpMetric // of the op shownOf, for timelines: its launch takes them
 	shownOf    uint32
 	tid        int64 // the system's, where a timeline has asked
+	capturing
 }
 
 // Resolver holds launches that wait for their kernels, and graphs that are not destroyed.
@@ -104,6 +125,8 @@ type Resolver struct {
 	Event func(thread uintptr, rec *hotpath.Record)
 	// Wait receives the waits of which no activity record tells. Set it before use.
 	Wait func(rec *hotpath.Record)
+	// Tensor receives the number of each tensor metric of a graph. Set it before use.
+	Tensor func(number uint32)
 	// Function numbers the function that a launch names by its handle, 0 if it is not known; nil unless instructions
 	// are sampled. Set it before use.
 	Function func(handle uint64) uint32
@@ -129,6 +152,7 @@ func (r *Resolver) Add(id uintptr, records []hotpath.Record) {
 }
 
 func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
+	r.decideScoped(t, rec)
 	switch rec.Type {
 	case hotpath.Launch, hotpath.GraphLaunch:
 		if rec.Op != t.op {
@@ -151,7 +175,14 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 		if stays {
 			r.staying = append(r.staying, corr)
 		}
+	case hotpath.TensorMetric:
+		t.tensor, t.tensorLaunches = tensorOf(rec), 0
+		r.Tensor(t.tensor.Number)
 	case hotpath.OpMetric:
+		if rec.Op == 0 {
+			t.scoped = append(t.scoped, ScopedMetric{place(rec), metricOf(rec), rec.Flags&hotpath.FlagCaptured != 0})
+			return
+		}
 		if rec.Op != t.op {
 			r.countPending(t)
 			t.op, t.place = rec.Op, place(rec)
@@ -230,6 +261,7 @@ func (r *Resolver) nodeCreated(t *thread, rec *hotpath.Record) {
 		c.Metrics = append(c.Metrics, t.pending...)
 		t.pending, t.op = nil, 0
 	}
+	t.takeNode(rec, c)
 	r.graphs.created(rec.Graph(), rec.GraphNode(), c)
 }
 
@@ -245,6 +277,7 @@ func (r *Resolver) countPending(t *thread) {
 func (r *Resolver) CountAll() {
 	for _, t := range r.threads {
 		r.countPending(t)
+		r.countScoped(t)
 	}
 }
 
@@ -370,10 +403,35 @@ func (r *Resolver) Nodes(f func(node uint32)) {
 	for _, l := range r.launches {
 		pass(l.Place)
 	}
+	captured := func(c *Captured) { c.nodes(pass) }
 	for _, t := range r.threads {
 		pass(t.place)
+		captured(&Captured{Scoped: t.scoped, Tensor: t.tensor})
 	}
-	r.graphs.each(func(c *Captured) { pass(c.Place) })
+	r.graphs.each(captured)
+}
+
+// nodes hands the call paths of a captured node to f.
+func (c *Captured) nodes(pass func(Place)) {
+	pass(c.Place)
+	for i := range c.Scoped {
+		pass(c.Scoped[i].Place)
+	}
+	if c.Tensor != nil {
+		pass(c.Tensor.Place)
+	}
+}
+
+// Nodes hands every call path of an attribution to f.
+func (a *Attribution) Nodes(f func(node uint32)) {
+	pass := func(p Place) {
+		f(p.Node)
+		f(p.PyNode)
+	}
+	pass(a.Launch)
+	if a.Captured != nil {
+		a.Captured.nodes(pass)
+	}
 }
 
 // Waiting returns the number of launches that wait for their kernels.

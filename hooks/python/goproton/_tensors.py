@@ -8,8 +8,11 @@ module therefore
 3. reads a chunk and adds its values to their call paths after its event: it checks events when later chunks are full,
    and waits for them when a session is flushed or finalized.
 
-Chunks are reused, so a million launches take a few hundred slots. A tensor that is added during a stream capture
-has no value yet and a different one at every replay: it is left out, with one message per metric name.
+Chunks are reused, so a million launches take a few hundred slots.
+
+A tensor that is added during a stream capture has no value yet, and another one at every replay: a node of the graph, which
+the native side captures, stores it at each replay. Where that cannot be done the metric is left out, with one message per
+metric name.
 """
 
 from __future__ import annotations
@@ -69,7 +72,7 @@ def take(name: str, tensor: Any, leaf: tuple) -> None:
         return
     torch = sys.modules["torch"]
     if torch.cuda.is_current_stream_capturing():
-        _leave_out(name)
+        _capture(torch, leaf, name, tensor)
     elif tensor.numel() == 1:
         _add_number(torch, leaf, name, tensor)
     else:
@@ -198,9 +201,40 @@ def _add(leaf: tuple, name: str, value: Any) -> None:
         _say_once(name, f"goproton: metric {name!r} from a tensor was left out: {error}")
 
 
-def _leave_out(name: str) -> None:
-    _say_once(name, f"goproton: metric {name!r} was left out of a CUDA graph: a tensor has no value while a stream is "
-                    "captured; give a number in launch_metadata, or measure outside the capture")
+# enum hp_element of internal/hotpath/hotpath.h
+_ELEMENTS = {"int8": 0, "uint8": 1, "bool": 1, "int16": 2, "uint16": 3, "int32": 4, "uint32": 5, "int64": 6, "uint64": 6,
+             "float16": 7, "bfloat16": 8, "float32": 9, "float64": 10}
+_MOST = 1 << 16  # HP_TENSOR_MOST: elements of one metric
+_TAKEN, _OFF, _UNKNOWN, _WHOLE, _DRIVER = 0, 1, 2, 3, 100000  # enum hp_tensor_status
+_OTHERWISE = "give a number in launch_metadata, or measure outside the capture"
+
+
+def _capture(torch: Any, leaf: tuple, name: str, tensor: Any) -> None:
+    count = tensor.numel()
+    if not 0 < count <= _MOST:
+        if count:
+            _leave_out(name, f"it has {count} elements, and {_MOST} can be stored at a replay; reduce it first")
+        return
+    tensor = tensor.detach()
+    element = _ELEMENTS.get(str(tensor.dtype).rpartition(".")[2])
+    if element is None:
+        if getattr(tensor.dtype, "is_complex", False):
+            return _leave_out(name, f"a value of type {tensor.dtype} cannot be stored; give its parts")
+        tensor, element = tensor.double(), _ELEMENTS["float64"]  # such as 8 bit floats
+    tensor = tensor.contiguous()
+    # As with the arguments of the graph's kernels, the program keeps the memory for as long as it replays the graph.
+    stream = torch._C._cuda_getCurrentRawStream(tensor.device.index)
+    status = _library.native.tensor_metric(leaf, name, tensor.data_ptr(), count, element, count > 1, stream)
+    if status == _UNKNOWN:
+        _leave_out(name, f"a tensor has no value while a stream is captured, and this backend cannot read it at the replays; {_OTHERWISE}")
+    elif status == _WHOLE:
+        _leave_out(name, "graphs are timed as a whole; leave out --graph graph or PROTON_GRAPH=graph to time their nodes")
+    elif status >= _DRIVER:
+        _leave_out(name, f"the driver refused, with error {status - _DRIVER}, the memory or the kernel that would read it; {_OTHERWISE}")
+
+
+def _leave_out(name: str, reason: str) -> None:
+    _say_once(name, f"goproton: metric {name!r} was left out of a CUDA graph: {reason}")
 
 
 def _say_once(name: str, text: str) -> None:

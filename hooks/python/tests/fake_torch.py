@@ -1,5 +1,6 @@
 """Just enough of torch for tensor metrics: memory on a device whose contents arrive when the test says so."""
 
+import ctypes
 import sys
 import types
 
@@ -71,9 +72,19 @@ class Tensor:
     def __init__(self, *elements, dtype="float32"):
         self.elements, self.dtype = list(elements), dtype
         self.device = types.SimpleNamespace(type="cuda", index=0)
+        self.memory = None
 
     def data_ptr(self):
-        return 4096
+        if self.memory is None:
+            kind = {"float32": ctypes.c_float, "float64": ctypes.c_double, "int8": ctypes.c_int8, "int32": ctypes.c_int32, "int64": ctypes.c_int64}
+            self.memory = (kind[self.dtype] * len(self.elements))(*self.elements)
+        return ctypes.addressof(self.memory)
+
+    def set(self, *elements):
+        """What a kernel of the graph would do before a replay."""
+        self.elements[:] = elements
+        if self.memory is not None:
+            self.memory[:] = elements
 
     def numel(self):
         return len(self.elements)
@@ -83,6 +94,8 @@ class Tensor:
 
     def detach(self):
         return self
+
+    contiguous = detach
 
     def reshape(self, *shape):
         return self

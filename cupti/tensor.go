@@ -1,0 +1,41 @@
+package cupti
+
+/*
+#include "tensor.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/goproton/goproton/profiler/record"
+)
+
+var _ [unsafe.Sizeof(record.Value{})]byte = [unsafe.Sizeof(C.struct_cupti_value{})]byte{}
+
+// tensorsOff is why nodes of graphs cannot read tensors, an enum hp_tensor_status. The activity of a whole graph does not have its nodes'.
+func (c *Collector) tensorsOff() C.int {
+	if c.opts.WholeGraphs {
+		return C.HP_TENSOR_WHOLE
+	}
+	return 0
+}
+
+// Values passes on what graph nodes have stored of tensors since the last call, context by context and in the order in which it was
+// stored, and returns how many values were overwritten before. The slice is only valid during the call of f.
+func (c *Collector) Values(f func(device uint32, values []record.Value)) (lost uint64) {
+	var batch [256]record.Value
+	var overwritten C.uint64_t
+	for ring := range int(C.cupti_value_rings()) {
+		for {
+			n := int(C.cupti_values_take(C.int(ring), (*C.struct_cupti_value)(unsafe.Pointer(&batch[0])), C.int(len(batch)), &overwritten))
+			if n > 0 {
+				f(uint32(C.cupti_value_device(C.int(ring))), batch[:n])
+			}
+			if n < len(batch) {
+				break
+			}
+		}
+	}
+	return uint64(overwritten)
+}

@@ -1,0 +1,289 @@
+// Package graphvalues finds, for the activity of a graph node that has read a tensor, the values that it read.
+//
+// A node stores values with the time of the GPU's clock, and not with the launch of the graph: it cannot know it. So the values of
+// an activity are those that were stored while it ran. That is right whatever else was replayed, recorded or lost: replays while
+// no session was active store values too, and have no activity. The GPU's clock and that of activities differ by an amount that
+// changes slowly (366 µs on an H200); one launch of the same kernel outside of graphs shows it, and every match corrects it.
+package graphvalues
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// Values holds what nodes have stored until the activity arrives. The drainer owns it.
+type Values struct {
+	queues map[uint32]*queue // by number of the tensor metric
+	clocks map[uint32]*clock // by device
+	held   int               // readings in all queues
+	limit  int               // of held
+}
+
+// queue holds the readings of one tensor metric in the order of their stamps, as good as.
+type queue struct {
+	device   uint32
+	readings []reading
+	next     int // index of the one after the last that was found
+}
+
+// reading is what a node has read at one replay.
+type reading struct {
+	stamp uint64
+	first uint64
+	more  []uint64 // elements of a vector but the first
+}
+
+// clock relates the GPU's clock to that of activities.
+type clock struct {
+	known []relation // one for each time that recording began, in that order; activities of an earlier one may arrive later
+	alone []uint64   // stamps of kernels outside of graphs whose activities have not arrived
+}
+
+// relation is how the clocks relate since recording began.
+type relation struct {
+	began uint64 // time of the activity that showed it first
+	stamp uint64 // and of its reading: readings from before belong to no later activity
+	ahead int64  // how far the GPU's clock is ahead when a node reads it, over the start of the activity, in ns
+	at    uint64 // time of the last activity that showed it
+}
+
+// maxKnown is how many relations are remembered.
+const maxKnown = 16
+
+// maxHeld bounds the readings that wait for activities, 40 bytes each.
+const maxHeld = 1 << 20
+
+// New returns an empty Values.
+func New() *Values {
+	return &Values{queues: map[uint32]*queue{}, clocks: map[uint32]*clock{}, limit: maxHeld}
+}
+
+// Alone is the number in the values of a kernel that was launched outside of graphs.
+const Alone = 0
+
+// Add takes values of a device in the order in which they were stored.
+func (v *Values) Add(device uint32, values []record.Value) {
+	for i := range values {
+		if values[i].Number == Alone {
+			c := v.clock(device)
+			c.alone = append(c.alone, values[i].Stamp)
+			continue
+		}
+		v.add(device, &values[i])
+	}
+	if v.held > v.limit {
+		v.thinOut()
+	}
+}
+
+func (v *Values) clock(device uint32) *clock {
+	c := v.clocks[device]
+	if c == nil {
+		c = &clock{}
+		v.clocks[device] = c
+	}
+	return c
+}
+
+// Expect has the values of a tensor metric kept from now on. Those of others are dropped: a graph of an earlier session still stores
+// values when it is replayed.
+func (v *Values) Expect(number uint32) { v.queues[number] = &queue{} }
+
+// Keep forgets the tensor metrics that are not in the set: their graphs are destroyed.
+func (v *Values) Keep(live map[uint32]bool) {
+	for number, q := range v.queues {
+		if !live[number] {
+			v.held -= len(q.readings)
+			delete(v.queues, number)
+		}
+	}
+}
+
+// Any reports whether there are tensor metrics.
+func (v *Values) Any() bool { return len(v.queues) > 0 }
+
+// add adds one element. Those of a reading come one after another.
+func (v *Values) add(device uint32, value *record.Value) {
+	q := v.queues[value.Number]
+	if q == nil {
+		return
+	}
+	q.device = device
+	if value.Index == 0 {
+		q.readings = append(q.readings, reading{stamp: value.Stamp, first: value.Bits})
+		v.held++
+		return
+	}
+	if n := len(q.readings); n > 0 && int(value.Index) == 1+len(q.readings[n-1].more) {
+		q.readings[n-1].more = append(q.readings[n-1].more, value.Bits)
+	}
+}
+
+// thinOut drops the older half of the readings: replays without an activity, while no session was active, leave them.
+func (v *Values) thinOut() {
+	for _, q := range v.queues {
+		n := (len(q.readings) + 1) / 2
+		q.readings = slices.Delete(q.readings, 0, n)
+		q.next = max(q.next-n, 0)
+		v.held -= n
+	}
+}
+
+// ActivityAlone takes the activity of a kernel that was launched outside of graphs. They arrive in the order of their launches.
+func (v *Values) ActivityAlone(k *record.Activity) {
+	c := v.clock(k.Device)
+	if len(c.alone) == 0 || !k.Timed() {
+		return
+	}
+	best := 0
+	for i := range c.alone { // an activity may be lost; the clocks differ by nearly the same as before
+		if len(c.known) > 0 && c.known[len(c.known)-1].distance(k, c.alone[i]) < c.known[len(c.known)-1].distance(k, c.alone[best]) {
+			best = i
+		}
+	}
+	c.learn(k, c.alone[best])
+	c.alone = slices.Delete(c.alone, 0, best+1)
+}
+
+// distance is how far the clocks differ from the relation.
+func (n *relation) distance(k *record.Activity, stamp uint64) int64 {
+	d := int64(stamp-k.Start) - n.ahead
+	return max(d, -d)
+}
+
+func (c *clock) learn(k *record.Activity, stamp uint64) {
+	if len(c.known) == maxKnown {
+		c.known = slices.Delete(c.known, 0, 1)
+	}
+	c.known = append(c.known, relation{k.Start, stamp, int64(stamp - k.Start), k.End})
+}
+
+// since returns the relation since recording began before an activity.
+func (c *clock) since(k *record.Activity) *relation {
+	i := len(c.known) - 1
+	for i > 0 && c.known[i].began > k.Start {
+		i--
+	}
+	return &c.known[i]
+}
+
+func (n *relation) apart(k *record.Activity) int64 {
+	d := int64(k.Start - n.at)
+	return max(d, -d)
+}
+
+// correct takes the times of an activity and of its reading. A node reads the time as it begins, but if the GPU is full it begins
+// long after the start of its activity, which says nothing. After a shorter wait the GPU's clock seems too far ahead: it is
+// believed only as far as the clocks may have drifted apart.
+func (n *relation) correct(k *record.Activity, stamp uint64) {
+	if k.Duration() > longKernel {
+		return
+	}
+	n.ahead = min(int64(stamp-k.Start), n.ahead+clockStep+n.drift(k))
+	n.at = k.End
+}
+
+// Outcome is what Take found.
+type Outcome int
+
+// Found: the values were there. TooEarly: the clock is not known yet. Missing: they were overwritten, or never stored.
+const (
+	Found Outcome = iota
+	TooEarly
+	Missing
+)
+
+// Take finds the values of an activity, of which there are `elements`, and forgets them.
+func (v *Values) Take(k *record.Activity, number uint32, elements int) (bits []uint64, outcome Outcome) {
+	q := v.queues[number]
+	if q == nil || len(q.readings) == 0 {
+		return nil, Missing
+	}
+	c := v.clock(q.device)
+	if k.Timed() && len(c.known) == 0 {
+		return nil, TooEarly
+	}
+	at := 0 // without times the oldest is the likeliest
+	if k.Timed() {
+		n := c.since(k)
+		if at = q.find(k, n); at < 0 {
+			return nil, Missing
+		}
+		n.correct(k, q.readings[at].stamp)
+	}
+	r := q.remove(at)
+	v.held--
+	if 1+len(r.more) != elements {
+		return nil, Missing
+	}
+	return append([]uint64{r.first}, r.more...), Found
+}
+
+// find returns the index of the reading of an activity, -1 if there is none. Where a long pause leaves several in question it is
+// the one after the last that was found.
+func (q *queue) find(k *record.Activity, n *relation) int {
+	tolerance := clockNoise + n.drift(k)
+	next := max(q.next, q.from(n.stamp))
+	if next < len(q.readings) && n.off(k, q.readings[next].stamp) <= tolerance {
+		return next
+	}
+	from := q.from(uint64(int64(k.Start) + n.ahead))
+	best := -1
+	for at := max(from-1, 0); at <= from && at < len(q.readings); at++ {
+		if off := n.off(k, q.readings[at].stamp); off <= tolerance {
+			best, tolerance = at, off
+		}
+	}
+	return best
+}
+
+// from is the index of the first reading from a stamp on.
+func (q *queue) from(stamp uint64) int {
+	i, _ := slices.BinarySearchFunc(q.readings, stamp, func(r reading, t uint64) int { return cmp.Compare(r.stamp, t) })
+	return i
+}
+
+// remove removes a reading, nearly always the first: it moves those on the side where there are fewer.
+func (q *queue) remove(at int) reading {
+	r := q.readings[at]
+	q.next = at
+	if at > len(q.readings)/2 {
+		q.readings = slices.Delete(q.readings, at, at+1)
+		return r
+	}
+	copy(q.readings[1:at+1], q.readings[:at])
+	q.readings[0] = reading{}
+	q.readings = q.readings[1:] // append moves the rest to the front of a new array in time
+	return r
+}
+
+// off is how far outside of the time of an activity a stamp is.
+func (n *relation) off(k *record.Activity, stamp uint64) int64 {
+	from := int64(stamp-k.Start) - n.ahead
+	return max(-from, from-int64(k.Duration()), 0)
+}
+
+// drift is how far the clocks may have drifted apart since a relation was known.
+func (n *relation) drift(k *record.Activity) int64 { return n.apart(k) / clockDrift }
+
+// On an H200 a node reads the time within 0.3 µs of the start of its activity, and a replay of the same node follows 4 µs later at the
+// earliest; the clocks drift apart by 2.5 µs in a second.
+const (
+	clockNoise = 1500
+	clockStep  = 100
+	longKernel = 3000    // one that reads a number takes 1200 to 1800 ns
+	clockDrift = 100_000 // one in so many: four times of what was measured
+)
+
+// Assume takes an activity for that of the oldest reading, if nothing has shown the clock of the device.
+func (v *Values) Assume(k *record.Activity, number uint32) {
+	q := v.queues[number]
+	if q == nil || len(q.readings) == 0 || !k.Timed() {
+		return
+	}
+	if c := v.clock(q.device); len(c.known) == 0 {
+		c.learn(k, q.readings[0].stamp)
+	}
+}

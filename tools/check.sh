@@ -35,10 +35,11 @@ sanitized_replays() {
 other_systems() {
   for system in darwin windows; do GOOS=$system CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/proton; done
 }
-# Wheels for each machine, installed in every Python that is here, and built again elsewhere.
+# Wheels for each machine, installed in every Python that is here and in roots of Debian, and built again.
 wheels() {
   tools/packages/wheel.sh
   GOPROTON_WHEELS=$PWD/build/wheels pytests -k test_wheel
+  tools/packages/elsewhere.sh
   tools/packages/reproducible.sh
 }
 arm64() {

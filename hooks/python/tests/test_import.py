@@ -1,8 +1,10 @@
 """Importing the package costs little and does nothing."""
 
+import ast
 import json
+import warnings
 
-from conftest import run_python
+from conftest import PACKAGE, run_python
 
 LOADED = """
 import sys, json
@@ -38,6 +40,18 @@ for name in ("torch", "triton", "pandas", "numpy", "hatchet"):
     assert name not in sys.modules, name
 """
     run_python(code)
+
+
+def test_no_syntax_that_a_newer_python_warns_of():
+    """Python 3.14 prints a warning where a `finally` is left by return, break or continue, at the first import of the file."""
+    for path in sorted([*PACKAGE.glob("goproton/**/*.py"), *PACKAGE.glob("bootstrap/*.py")]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tree = ast.parse(path.read_text(), str(path))
+        for block in ast.walk(tree):
+            for last in getattr(block, "finalbody", []):
+                leaves = [node for node in ast.walk(last) if isinstance(node, (ast.Return, ast.Break, ast.Continue))]
+                assert not leaves, f"{path}:{leaves[0].lineno}"
 
 
 def test_names_of_the_package():

@@ -38,7 +38,7 @@ type bounds struct{ most, least float64 }
 
 const (
 	leastSpread   = 2e5     // ns that the points of a line have to lie apart, as their standard deviation
-	leastBlock    = 2000    // ns that a block has to run to show a rate: the timer makes steps of 32 ns
+	leastBlock    = 200     // ns that a block has to run to show a rate: the timer makes steps of 32 ns
 	forgetAfter   = 64      // points of a line until older ones count half
 	launchesKept  = 64      // for the rate of one block
 	longestGap    = 1e9     // ns after which 32 bits have wrapped an unknown number of times

@@ -1,9 +1,12 @@
 package inside_test
 
 import (
+	"compress/gzip"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -316,4 +319,64 @@ func BenchmarkDecode(b *testing.B) {
 		d.Decode(l, func(block *inside.Block) { pairs += len(block.Pairs) })
 	}
 	b.ReportMetric(float64(pairs)/b.Elapsed().Seconds()/1e6, "Mpairs/s")
+}
+
+// h200 is a launch of 64 blocks on an H200 with Triton 3.6.0: a loop of three rounds that loads and multiplies, and a store.
+func h200(t testing.TB) *inside.Launch {
+	t.Helper()
+	packed, err := os.Open("testdata/h200.slots.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	slots, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	buffer, err := io.ReadAll(slots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &inside.Kernel{Name: "loop", Mode: "default", Triton: "3.6.0", Arch: "90", Backend: "cuda", SlotSize: 8320, Warps: 4, Scopes: []inside.Scope{
+		{ID: 0, Name: "kernel", Parent: -1}, {ID: 1, Name: "load", Parent: 0}, {ID: 2, Name: "math", Parent: 0}, {ID: 3, Name: "store", Parent: 0},
+	}}
+	return &inside.Launch{Kernel: k, Grid: [3]uint32{64, 1, 1}, Buffer: buffer}
+}
+
+func TestSlotsOfAnH200(t *testing.T) {
+	l := h200(t)
+	var clock inside.Clock
+	var d inside.Decoder
+	var tally inside.Tally
+	losses := d.Decode(l, func(b *inside.Block) {
+		tally.Add(b, l.Kernel)
+		clock.Add(b)
+		counts := map[uint8]int{}
+		for i := range b.Pairs {
+			counts[b.Pairs[i].Scope]++
+		}
+		if fmt.Sprint(counts) != "map[0:4 1:12 2:12 3:4]" || b.Rings != 8192 || b.SM > 131 {
+			t.Errorf("block %d on %d with %d bytes: %v", b.Program, b.SM, b.Rings, counts)
+		}
+	})
+	sum := tally.Take(l.Kernel, &losses)
+	if losses != (profile.InsideLosses{}) || sum.Kernel.Blocks != 64 || sum.Kernel.Warps != 256 {
+		t.Errorf("%d blocks, losses %+v", sum.Kernel.Blocks, losses)
+	}
+	text := ""
+	for _, s := range sum.Scopes {
+		text += fmt.Sprintf("%s %d times, %d to %d cycles, median %.0f\n", strings.Join(l.Kernel.Path(s.ID), ">"), s.Count(), s.Each.Min, s.Each.Max, s.Each.Quantile(0.5))
+	}
+	want := `kernel 256 times, 766 to 1078 cycles, median 868
+kernel>load 768 times, 28 to 30 cycles, median 28
+kernel>math 768 times, 28 to 530 cycles, median 28
+kernel>store 256 times, 54 to 70 cycles, median 63
+`
+	if text != want || sum.Kernel.Times.Min != 448 || sum.Kernel.Times.Max != 608 {
+		t.Errorf("blocks of %d to %d ns\n%s", sum.Kernel.Times.Min, sum.Kernel.Times.Max, text)
+	}
+	// The GPU ran at 1.98 GHz. One launch of short blocks shows the part of it that lies between the first and the last entry.
+	if rate := clock.Rate(); clock.Measured() || rate < 1.5 || rate > 1.98 {
+		t.Errorf("rate %.3f", rate)
+	}
 }

@@ -122,7 +122,7 @@ func (n *hatchetNode) cycles(path string, to map[string][2]float64) {
 func TestCyclesOfUpstream(t *testing.T) {
 	for _, triton := range []string{"triton-3.6.0", "triton-3.9.0"} {
 		t.Run(triton, func(t *testing.T) {
-			list := launches(rand.New(rand.NewPCG(7, 8)), 12)
+			list := append(launches(rand.New(rand.NewPCG(7, 8)), 12), h200(t))
 			request := oracleRequest{Data: "tree", Mode: fmt.Sprintf(upstreamMode, "NONE", "", "")}
 			ours := map[string][2]float64{}
 			var d inside.Decoder
@@ -130,7 +130,7 @@ func TestCyclesOfUpstream(t *testing.T) {
 			for _, l := range list {
 				request.add(l)
 				losses := d.Decode(l, func(b *inside.Block) { tally.Add(b, l.Kernel) })
-				sum := tally.Take(l.Kernel, 0, &losses)
+				sum := tally.Take(l.Kernel, &losses)
 				for _, s := range sum.Scopes {
 					path := "/ROOT/" + l.Kernel.Name
 					for _, name := range l.Kernel.Path(s.ID) {

@@ -170,12 +170,11 @@ type ScopeSum struct {
 	*profile.InsideScope
 }
 
-// Take returns the sums of a launch and begins with the next one. rate is that of the clock, 0 if it is not known.
-func (t *Tally) Take(k *Kernel, rate float64, losses *profile.InsideLosses) (sum Sum) {
+// Take returns the sums of a launch and begins with the next one. The kernel's cycles are left to who knows the clock.
+func (t *Tally) Take(k *Kernel, losses *profile.InsideLosses) (sum Sum) {
 	own := t.kernel
 	t.kernel = profile.InsideKernel{}
 	own.Launches = 1
-	own.Cycles = uint64(rate * float64(own.WarpNanos))
 	own.Losses = *losses
 	own.Times = t.times.take()
 	own.Builds = []profile.InsideBuild{{Mode: k.Mode, Triton: k.Triton, Arch: k.Arch, Warps: k.Warps, SlotSize: k.SlotSize, Rings: t.rings}}

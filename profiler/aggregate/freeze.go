@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/record"
 )
@@ -19,7 +20,7 @@ func (e *VectorSizeError) Error() string {
 // The devices that appear are returned so that the caller can describe them. While instructions are sampled nodes have their
 // samples, and Profile.Sampling has the functions and counts: the sampler's facts are for the caller to add.
 func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uint32) {
-	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics()}
+	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics(), clocks: a.Inside.clocks}
 	if a.Sampling != nil {
 		f.samples = a.newSampleFreezer(t)
 	}
@@ -37,7 +38,8 @@ type freezer struct {
 	deviceType string
 	slots      map[*node][]metric
 	launches   launchFreezer
-	samples    *sampleFreezer // nil while instructions are not sampled
+	clocks     map[int]*inside.Clock // of devices that ran kernels with scopes
+	samples    *sampleFreezer        // nil while instructions are not sampled
 }
 
 func (f *freezer) node(n *node) *profile.Node {

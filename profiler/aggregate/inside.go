@@ -50,7 +50,7 @@ func (a *Aggregator) AddInside(l *inside.Launch) {
 		clock.Add(b)
 	})
 	clock.EndLaunch()
-	sum := in.tally.Take(l.Kernel, clock.Rate(), &losses)
+	sum := in.tally.Take(l.Kernel, &losses)
 	in.Launches++
 	in.Losses.Add(&losses)
 	for _, t := range trees {
@@ -134,6 +134,9 @@ func (f *freezer) inside(out *profile.Node, n *node) {
 	}
 	out.Inside = profile.MergeInside(nil, &n.inside.Inside)
 	s := out.Inside.Scope
+	if k := out.Inside.Kernel; k != nil && f.clocks[int(n.inside.device)] != nil {
+		k.Cycles = uint64(f.clocks[int(n.inside.device)].Rate() * float64(k.WarpNanos)) // by all launches so far
+	}
 	if s == nil {
 		return
 	}

@@ -57,6 +57,9 @@ func TestScopesStandBelowTheirKernel(t *testing.T) {
 	if want := []profile.InsideShare{{At: 100, Count: 3, Amount: 1500}, {At: 101, Count: 3, Amount: 1500}}; fmt.Sprint(k.BySM) != fmt.Sprint(want) {
 		t.Errorf("blocks by multiprocessor %v", k.BySM)
 	}
+	if rate := k.Rate(); rate < 1.6 || rate > 1.9 { // 900 cycles in each 500 ns
+		t.Errorf("rate %v", rate)
+	}
 	if k.Losses.Any() {
 		t.Errorf("losses %+v", k.Losses)
 	}

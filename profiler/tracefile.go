@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/chrometrace"
@@ -27,8 +28,9 @@ type traceFile struct {
 	placed string        // where it has been put, and is to stay
 	closed bool
 
-	upstream bool  // the phase is written in upstream's form at the end; until then it is in ours
-	inOurs   error // why it stayed in ours
+	inside   *inside.Trace // what upstream's form has instead of the phase: scopes inside of kernels; nil: the phase
+	upstream bool          // the phase is written in upstream's form at the end; until then it is in ours
+	inOurs   error         // why it stayed in ours
 }
 
 // newTraceFile makes a trace that begins now. Its file comes with its first flush: most processes below `proton run`
@@ -123,6 +125,9 @@ var mostRewritten int64 = 1 << 30
 
 // rewrite writes the phase in upstream's form, in place of a checkpoint if there is one.
 func (f *traceFile) rewrite(path string) error {
+	if f.inside != nil {
+		return f.replace(path, f.inside.Write)
+	}
 	if size, err := f.file.Size(); err != nil || size > mostRewritten {
 		return cmp.Or(err, fmt.Errorf("%d MiB are too many to be rewritten in memory", size>>20))
 	}
@@ -133,10 +138,15 @@ func (f *traceFile) rewrite(path string) error {
 	if err != nil {
 		return err
 	}
+	return f.replace(path, func(w io.Writer) error { return chrometrace.WriteUpstream(w, p) })
+}
+
+// replace writes another file than that of the timeline.
+func (f *traceFile) replace(path string, write func(io.Writer) error) error {
 	if path == "" {
-		return chrometrace.WriteUpstream(ownfile.Stdout, p)
+		return write(ownfile.Stdout)
 	}
-	if err := atomicfile.Write(path, func(w io.Writer) error { return chrometrace.WriteUpstream(w, p) }); err != nil {
+	if err := atomicfile.Write(path, write); err != nil {
 		return err
 	}
 	if f.placed != "" && f.placed != path {
@@ -174,7 +184,12 @@ func (d *drainer) newTrace(s *session, now uint64) *aggregate.Timeline {
 	f := newTraceFile(func() string { return s.path(phase, traceFormat) }, now, s.info)
 	f.upstream = s.upstream
 	s.traces[phase] = f
-	return aggregate.NewTimeline(f.writer, d.source.APIName)
+	t := aggregate.NewTimeline(f.writer, d.source.APIName)
+	if s.upstream && s.inside != nil {
+		f.inside = &inside.Trace{}
+		t.InsideTrace = f.inside
+	}
+	return t
 }
 
 // writeTrace brings a phase's trace to where it is to be written; last ends it.
@@ -193,6 +208,9 @@ func (d *drainer) writeTrace(s *session, t *aggregate.Tree, path string, now uin
 	}
 	if err := f.finish(path); err != nil {
 		return f.failed(err)
+	}
+	if f.inside != nil && f.inside.Left > 0 {
+		d.problem(fmt.Sprintf("the trace has no room for %d times that warps were in scopes: trace fewer launches, or select warps (sampling_options)", f.inside.Left))
 	}
 	if f.inOurs != nil {
 		d.problem(fmt.Sprintf("the trace is in GoProton's form instead of that of Triton's profiler: %v; `proton viewer` and Perfetto read both", f.inOurs))

@@ -3,6 +3,7 @@ package inside
 import (
 	"bufio"
 	"cmp"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -101,8 +102,9 @@ func (b *Block) shift(k *Kernel) {
 	}
 }
 
-// Write writes the file: one line. newer is the form of Triton 3.9, else that of 3.6.
-func (t *Trace) Write(w io.Writer, newer bool) error {
+// Write writes the file: one line, in the form of the release of Triton that compiled the kernels.
+func (t *Trace) Write(w io.Writer) error {
+	newer := slices.ContainsFunc(t.launches, func(l traceLaunch) bool { return withEvents(l.kernel.Triton) })
 	out := traceWriter{w: bufio.NewWriterSize(w, 1<<16), newer: newer, least: t.least}
 	if t.pairs == 0 {
 		if newer {
@@ -116,6 +118,13 @@ func (t *Trace) Write(w io.Writer, newer bool) error {
 	}
 	out.raw("]}\n")
 	return out.w.Flush()
+}
+
+// withEvents reports whether a release of Triton has events in kernels: 3.9 and newer. It writes more of each slice.
+func withEvents(triton string) bool {
+	var major, minor int
+	n, _ := fmt.Sscanf(triton, "%d.%d", &major, &minor) //nolint:errcheck // n says it
+	return n == 2 && (major > 3 || major == 3 && minor >= 9)
 }
 
 type traceWriter struct {

@@ -23,7 +23,6 @@ type insideLanes struct {
 	arrived  []uint64                // correlation ids of kernels, oldest first
 	ahead    map[uint32]int64        // of the global timer against records, by device
 	slices   int
-	Upstream *inside.Trace // all blocks in upstream's form, instead of lanes; nil: none
 }
 
 // insideLane identifies a lane: launches of a kernel share those of their roles.
@@ -81,9 +80,9 @@ func (s *insideLanes) wants(k *inside.Kernel) bool {
 func (t *Timeline) showInside(l *inside.Launch, in *Inside) {
 	s := t.inside
 	kernel := t.tree.kernelOf(l)
-	if s.Upstream != nil {
-		s.Upstream.Begin(l.Kernel, kernel.names())
-		in.decoder.Decode(l, s.Upstream.Add)
+	if t.InsideTrace != nil {
+		t.InsideTrace.Begin(l.Kernel, kernel.names())
+		in.decoder.Decode(l, t.InsideTrace.Add)
 		return
 	}
 	if !s.wants(l.Kernel) {
@@ -145,7 +144,7 @@ func (l *shownLaunch) add(k *inside.Kernel, node *node, b *inside.Block, role st
 // insideKernel takes the record of a kernel, which may be that of a launch with scopes.
 func (t *Timeline) insideKernel(k *record.Activity) {
 	s := t.inside
-	if s == nil || s.Upstream != nil || k.Kind != record.Kernel || !k.Timed() {
+	if s == nil || t.InsideTrace != nil || k.Kind != record.Kernel || !k.Timed() {
 		return
 	}
 	at := kernelTime{k.Start, k.End, k.Stream, k.Context}

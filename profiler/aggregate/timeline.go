@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -14,6 +15,9 @@ type Call func(function uint32) (name string, waits bool)
 // complete. What it keeps is bounded by what is open: the scopes and calls of each thread, and for each stream
 // the graph scopes around its last kernel; in addition a lane per thread and stream, and the names of call paths.
 type Timeline struct {
+	// InsideTrace takes the scopes inside of kernels, all of them and in upstream's form; nil: some blocks are shown on lanes.
+	InsideTrace *inside.Trace
+
 	tree *Tree
 	out  profile.TraceWriter
 	call Call

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
@@ -44,6 +45,7 @@ type drainer struct {
 	base        lossBase
 	problems    []string
 	ending      *ending
+	heard       func(*inside.Launch) // scopes inside of launches, for a recording; nil: nowhere
 }
 
 // Loss counts what could not be recorded.
@@ -136,6 +138,7 @@ func (d *drainer) activity(k *record.Activity) {
 	switch {
 	case k.Name == aggregate.MetricFrame && d.metricNode(k, &at, ok):
 	case ok:
+		d.launchedAt(k, &at)
 		d.agg.Add(k, &at)
 	default:
 		d.agg.AddUnattributed(k, d.lastSet)

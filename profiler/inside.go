@@ -11,6 +11,7 @@ import (
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profiler/callpath"
 )
 
 // InsideBackend is upstream's name for sessions that record scopes inside kernels. They collect with the backend that fits the
@@ -19,8 +20,9 @@ const InsideBackend = "instrumentation"
 
 // insideRecording is what all sessions that record scopes inside kernels share.
 type insideRecording struct {
-	mode *string // nil while there is none
-	base scratch.Losses
+	mode     *string // nil while there is none
+	base     scratch.Losses
+	launched map[uint64]callpath.Place // where launches were made, in a replay
 }
 
 // takeInside returns the mode of the records inside kernels, nil if the session has none. What is left of the options is that of a
@@ -68,7 +70,7 @@ func insideLimit() uint64 {
 
 // drainInside takes the launches whose records have arrived. The ring of their thread was drained before.
 func (d *drainer) drainInside() {
-	for d.inside.mode != nil && scratch.Next(d.agg.AddInside) {
+	for d.inside.mode != nil && scratch.Next(d.addInside) {
 		d.work++
 	}
 }

@@ -92,6 +92,7 @@ func startRecording() {
 	say("recording to " + r.Path() + "; this run is slower than a profiled one")
 	recording = r
 	table = r.HotPath(table)
+	service.Manager.HearInside(r.Inside)
 }
 
 // call answers a control call of Python or C.

@@ -78,7 +78,7 @@ static void control(const char *method, const char *params) {
     int flushing = strstr(params, "\"flushing\": true") || strstr(params, "\"flushing\":true");
     snprintf(ours, sizeof ours, "{\"session\": %d, \"flushing\": %s}", session, flushing ? "true" : "false");
     if (session >= 0 && !ended) complain(call(method, ours));
-  } else if (!strcmp(method, "metric_vector")) {
+  } else if (!strcmp(method, "metric_vector") || !strcmp(method, "inside.launch")) {
     if (session >= 0 && !ended) complain(call(method, params));
   } else if (!strcmp(method, "launch_kind") || !strcmp(method, "trace_folder")) {
     complain(call(method, params)); // they belong to the process, not to a session

@@ -67,6 +67,7 @@ const (
 	Tag        Type = 27
 	TimeOf     Type = 28
 	Writer     Type = 29
+	Inside     Type = 30
 	End        Type = 31
 )
 

@@ -101,6 +101,10 @@ func (d *dumper) describe(t Type, in *cursor) string {
 		return fmt.Sprintf("control %s %s", d.capture.text(in.number()), d.capture.text(in.number()))
 	case Tag:
 		return fmt.Sprintf("the next launch of %[2]s is of kind %[1]d", in.number(), d.handle(in.number()))
+	case Inside:
+		kernel := str()
+		return fmt.Sprintf("scopes inside of a launch of %s, grid %d x %d x %d of %d, device %d, stream %d, correlation %d, %d bytes",
+			kernel, in.number(), in.number(), in.number(), in.number(), in.number(), in.number(), in.number(), len(in.rest))
 	case End:
 		return fmt.Sprintf("end of %d events", in.number())
 	}

@@ -1,6 +1,7 @@
 package inside_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/hex"
 	"fmt"
@@ -378,5 +379,25 @@ kernel>store 256 times, 54 to 70 cycles, median 63
 	// The GPU ran at 1.98 GHz. One launch of short blocks shows the part of it that lies between the first and the last entry.
 	if rate := clock.Rate(); clock.Measured() || rate < 1.5 || rate > 1.98 {
 		t.Errorf("rate %.3f", rate)
+	}
+}
+
+// Trimmed slots decode to the same, and compress.
+func TestTrimmed(t *testing.T) {
+	k := kernel(4, []int{1, 3}, 512)
+	r := rand.New(rand.NewPCG(11, 12))
+	var blocks []insidetest.Block
+	for i := range 6 {
+		blocks = append(blocks, insidetest.Block{PreFinal: 1e6, Absent: i == 4, Warps: map[int][]insidetest.Record{1: program(r, 12*i, 100), 3: program(r, 10, 200)}})
+	}
+	full := insidetest.Buffer(k, 0xaa, blocks)
+	trimmed := (&inside.Launch{Kernel: k, Grid: [3]uint32{6, 1, 1}, Buffer: full}).Trimmed()
+	want, wantLosses := decode(k, full, 6)
+	got, losses := decode(k, trimmed, 6)
+	if fmt.Sprint(got) != fmt.Sprint(want) || losses != wantLosses {
+		t.Errorf("got %v %+v\nwant %v %+v", got, losses, want, wantLosses)
+	}
+	if left := bytes.Count(trimmed, []byte{0xaa}); left > 100 {
+		t.Errorf("%d bytes of what was in memory before are left", left)
 	}
 }

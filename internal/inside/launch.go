@@ -12,27 +12,27 @@ import (
 // Scope is one pair of records in a kernel's code: a start and its end. A name can own several scopes, as that of a helper that
 // was inlined twice.
 type Scope struct {
-	ID     int // as in the entries, 0 to 255
-	Name   string
-	Parent int    // the ID of the innermost scope around it; -1: the kernel itself
-	File   string // of the start, from the kept TTGIR; "" if it is not known
-	Line   int
+	ID     int    `json:"id"` // as in the entries, 0 to 255
+	Name   string `json:"name"`
+	Parent int    `json:"parent"` // the ID of the innermost scope around it; -1: the kernel itself
+	File   string `json:"file"`   // of the start, from the kept TTGIR; "" if it is not known
+	Line   int    `json:"line"`
 }
 
 // Kernel is one compiled kernel with scopes. It is made once, when the kernel is loaded, and is not changed after that: launches
-// share it, and it outlives the session in which the kernel was loaded.
+// share it, and it outlives the session in which the kernel was loaded. Its JSON is that of the control call which makes it.
 type Kernel struct {
-	Name       string // as compiled
-	Mode       string // of the instrumentation, as the user gave it
-	Triton     string // version of the compiler
-	SlotSize   int    // profile_scratch_size: bytes that one block (CTA) has in the buffer
-	Warps      int    // of a block, in total: num_warps of the kernel's metadata
-	Units      []int  // the warps that write, ascending; nil: all of them
-	BufferSize int    // bytes of a block's rings as they were asked for; 0: as the compiler chose. The slots themselves are right
-	Clock32    bool   // entries have the low word of the clock only
-	Scopes     []Scope
-	Arch       string // "90", "gfx942"
-	Backend    string // "cuda" or "hip"
+	Name       string  `json:"name"`        // as compiled
+	Mode       string  `json:"mode"`        // of the instrumentation, as the user gave it
+	Triton     string  `json:"triton"`      // version of the compiler
+	SlotSize   int     `json:"slot_size"`   // profile_scratch_size: bytes that one block (CTA) has in the buffer
+	Warps      int     `json:"warps"`       // of a block, in total: num_warps of the kernel's metadata
+	Units      []int   `json:"units"`       // the warps that write, ascending; nil: all of them
+	BufferSize int     `json:"buffer_size"` // bytes of a block's rings as they were asked for; 0: as the compiler chose. The slots themselves are right
+	Clock32    bool    `json:"clock32"`     // entries have the low word of the clock only
+	Scopes     []Scope `json:"scopes"`
+	Arch       string  `json:"arch"`    // "90", "gfx942"
+	Backend    string  `json:"backend"` // "cuda" or "hip"
 }
 
 // Launch is one finished launch of a Kernel, with the bytes that it left.

@@ -30,25 +30,25 @@ func New() *Service { return &Service{Manager: profiler.NewManager(), Say: func(
 
 type params struct {
 	runinfo.Session
-	Name         string       `json:"name"`
-	ID           *int         `json:"session"`
-	Flushing     bool         `json:"flushing"`
-	OutputFormat string       `json:"output_format"`
-	Node         uint32       `json:"node"`
-	PyNode       uint32       `json:"pynode"`
-	Set          uint32       `json:"set"`
-	Phase        int          `json:"phase"`
-	Kind         string       `json:"id"`
-	Kernel       string       `json:"kernel"`
-	Hash         string       `json:"hash"`
-	Function     uint64       `json:"function"`
-	UpToPhase    bool         `json:"clear_up_to_phase"`
-	Ints         []float64    `json:"ints"`
-	Floats       []*float64   `json:"floats"` // null is what JSON has for NaN and infinity
-	Text         *string      `json:"text"`
-	Handle       uint64       `json:"handle"`
-	Image        []byte       `json:"image"` // base64
-	Inside       insideKernel `json:"inside"`
+	insideParams
+	Name         string     `json:"name"`
+	ID           *int       `json:"session"`
+	Flushing     bool       `json:"flushing"`
+	OutputFormat string     `json:"output_format"`
+	Node         uint32     `json:"node"`
+	PyNode       uint32     `json:"pynode"`
+	Set          uint32     `json:"set"`
+	Phase        int        `json:"phase"`
+	Kind         string     `json:"id"`
+	Kernel       string     `json:"kernel"`
+	Hash         string     `json:"hash"`
+	Function     uint64     `json:"function"`
+	UpToPhase    bool       `json:"clear_up_to_phase"`
+	Ints         []float64  `json:"ints"`
+	Floats       []*float64 `json:"floats"` // null is what JSON has for NaN and infinity
+	Text         *string    `json:"text"`
+	Handle       uint64     `json:"handle"`
+	Image        []byte     `json:"image"` // base64
 }
 
 func (p *params) id() int {
@@ -88,6 +88,7 @@ var methods = map[string]func(*Service, *params) (any, error){
 		return nil, nil
 	},
 	"inside.kernel": (*Service).insideKernel,
+	"inside.launch": (*Service).insideLaunch,
 	"inside.forget": func(_ *Service, p *params) (any, error) {
 		scratch.Forget(p.Function)
 		return nil, nil

@@ -1,44 +1,41 @@
 package control
 
 import (
+	"encoding/hex"
+	"fmt"
 	"strings"
 
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/inside/scratch"
 )
 
-// insideKernel is a kernel with scopes inside as Python describes it.
-type insideKernel struct {
-	Name       string  `json:"name"`
-	Mode       string  `json:"mode"`
-	Triton     string  `json:"triton"`
-	SlotSize   int     `json:"slot_size"`
-	Warps      int     `json:"warps"`
-	Units      []int   `json:"units"` // null: all
-	BufferSize int     `json:"buffer_size"`
-	Clock32    bool    `json:"clock32"`
-	Arch       string  `json:"arch"`
-	Backend    string  `json:"backend"`
-	Scopes     []scope `json:"scopes"`
-}
-
-type scope struct {
-	ID     int    `json:"id"`
-	Name   string `json:"name"`
-	Parent int    `json:"parent"`
-	File   string `json:"file"`
-	Line   int    `json:"line"`
+// insideParams describe a kernel with scopes inside, and what a launch of it left.
+type insideParams struct {
+	Inside inside.Kernel `json:"inside"`
+	Grid   [3]uint32     `json:"grid"`
+	CTAs   uint32        `json:"ctas"`
+	Device int           `json:"device"`
+	Stream uint64        `json:"stream"`
+	Op     uint64        `json:"op"`
+	Slots  string        `json:"slots"` // in hexadecimal digits
 }
 
 // insideKernel makes a kernel known by the handle of its function.
 func (*Service) insideKernel(p *params) (any, error) {
-	in := &p.Inside
-	k := &inside.Kernel{
-		Name: in.Name, Mode: in.Mode, Triton: in.Triton, SlotSize: in.SlotSize, Warps: in.Warps, Units: in.Units, BufferSize: in.BufferSize,
-		Clock32: in.Clock32, Arch: in.Arch, Backend: strings.ToLower(in.Backend),
+	k := p.Inside
+	k.Backend = strings.ToLower(k.Backend)
+	return nil, scratch.Define(p.Function, &k)
+}
+
+// insideLaunch adds a launch that a replay brings. It shares the table of its kernel with other launches.
+func (s *Service) insideLaunch(p *params) (any, error) {
+	slots, err := hex.DecodeString(p.Slots)
+	if err != nil {
+		return nil, fmt.Errorf("read the slots of a launch: %w; record the capture again", err)
 	}
-	for _, s := range in.Scopes {
-		k.Scopes = append(k.Scopes, inside.Scope(s))
-	}
-	return nil, scratch.Define(p.Function, k)
+	k := p.Inside
+	s.Manager.ReplayInside(&inside.Launch{
+		Kernel: &k, Grid: p.Grid, CTAsPerCluster: p.CTAs, Device: p.Device, Stream: p.Stream, Op: p.Op, Buffer: slots,
+	})
+	return nil, nil
 }

@@ -134,6 +134,26 @@ static void call(const struct capture *c, struct cap_cursor *at) {
   else control(method, params ? params : "{}");
 }
 
+// Passes on what a launch of a kernel with scopes left: the numbers and, in hexadecimal digits, the slots.
+static void inside(const struct capture *c, struct cap_cursor *at) {
+  static const char digits[] = "0123456789abcdef";
+  const char *kernel = cap_string(c, at);
+  uint64_t n[7];
+  for (int i = 0; i < 7; i++) n[i] = cap_number(at);
+  if (!control || !kernel || at->short_) return;
+  size_t left = (size_t)(at->end - at->at), room = strlen(kernel) + 300;
+  char *params = malloc(room + 2 * left);
+  if (!params) return;
+  int length = snprintf(params, room, "{\"inside\": %s, \"grid\": [%llu, %llu, %llu], \"ctas\": %llu, \"device\": %llu, \"stream\": %llu, \"op\": %llu, \"slots\": \"", kernel,
+                        (unsigned long long)n[0], (unsigned long long)n[1], (unsigned long long)n[2], (unsigned long long)n[3],
+                        (unsigned long long)n[4], (unsigned long long)n[5], (unsigned long long)n[6]);
+  char *out = params + length;
+  for (size_t i = 0; i < left; i++) *out++ = digits[at->at[i] >> 4], *out++ = digits[at->at[i] & 15];
+  memcpy(out, "\"}", 3);
+  control("inside.launch", params);
+  free(params);
+}
+
 void play_program(const struct capture *c, const struct cap_event *e) {
   struct cap_cursor at = cap_open(e);
   if (!api) return;
@@ -154,5 +174,6 @@ void play_program(const struct capture *c, const struct cap_event *e) {
   case EV_PYTHON: python(c, &at); break;
   case EV_TAG: tag(&at); break;
   case EV_CONTROL: call(c, &at); break;
+  case EV_INSIDE: inside(c, &at); break;
   }
 }

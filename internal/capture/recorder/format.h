@@ -46,6 +46,7 @@ enum capture_event {
   EV_TAG = 27,        // tag, function: the launch kind of the thread's next launch of it
   EV_TIME = 28,       // when the next event happened, in ns of CLOCK_REALTIME: since the last EV_TIME, the first since 1970
   EV_WRITER = 29,     // the bytes: name and version of the program that recorded; of thread 0, which is none
+  EV_INSIDE = 30,     // kernel (JSON), grid x, y, z, blocks of a cluster, device, stream, correlation, then the slots: scopes inside of a launch
   EV_END = 31,        // number of events before this one: the recording is whole
 };
 

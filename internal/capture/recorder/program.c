@@ -186,6 +186,15 @@ void record_control(const char *method, const char *params_json) {
   event_write(&e, EV_CONTROL);
 }
 
+void record_inside(const char *kernel, const uint64_t numbers[7], const void *slots, size_t size) {
+  if (!record_on()) return;
+  struct event e = {0};
+  event_number(&e, record_cstring(kernel));
+  for (int i = 0; i < 7; i++) event_number(&e, numbers[i]);
+  event_bytes(&e, slots, size);
+  event_write(&e, EV_INSIDE);
+}
+
 const struct hp_api *record_wrap_hotpath(const struct hp_api *api) {
   real = api;
   wrapped = *api;

@@ -8,6 +8,8 @@
 const struct hp_api *record_wrap_hotpath(const struct hp_api *real);
 // A control call of the program (activate, deactivate, ...), after it has returned.
 void record_control(const char *method, const char *params_json);
+// What a launch of a kernel with scopes has left: the numbers are those of EV_INSIDE.
+void record_inside(const char *kernel, const uint64_t numbers[7], const void *slots, size_t size);
 // See struct recorder_api.
 void record_python_path(void);
 

@@ -14,6 +14,7 @@ import "C"
 
 import (
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/version"
 )
@@ -72,6 +74,21 @@ func (r *Recording) Control(method, params string) {
 	defer C.free(unsafe.Pointer(m))
 	defer C.free(unsafe.Pointer(p))
 	C.record_control(m, p)
+}
+
+// Inside notes what a launch of a kernel with scopes has left. What no decoder reads is cleared, so that it shrinks.
+func (r *Recording) Inside(l *inside.Launch) {
+	kernel, err := json.Marshal(l.Kernel)
+	slots := l.Trimmed()
+	if err != nil || len(slots) == 0 {
+		return
+	}
+	k := C.CString(string(kernel))
+	defer C.free(unsafe.Pointer(k))
+	numbers := [...]C.uint64_t{
+		C.uint64_t(l.Grid[0]), C.uint64_t(l.Grid[1]), C.uint64_t(l.Grid[2]), C.uint64_t(l.CTAsPerCluster), C.uint64_t(l.Device), C.uint64_t(l.Stream), C.uint64_t(l.Op),
+	}
+	C.record_inside(k, &numbers[0], unsafe.Pointer(&slots[0]), C.size_t(len(slots)))
 }
 
 // Close ends the recording and compresses the file in place. Only the first of several calls does it, and

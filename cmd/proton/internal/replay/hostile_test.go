@@ -91,7 +91,10 @@ func playWithEnv(t testing.TB, plain []byte, options map[string]string, env ...s
 	if err := os.WriteFile(file, plain, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	options["name"] = folder + "/out"
+	options["replay"] = file
+	if options["name"] == "" {
+		options["name"] = folder + "/out"
+	}
 	start, _ := json.Marshal(options)
 	cmd := exec.Command(build+"/proton-replay", file, string(start))
 	cmd.Env = append(append(os.Environ(), env...), "PROTON_LIB="+build+"/libproton.so", "PROTON_CUPTI_PATH="+build+"/stub/libcupti.so",
@@ -214,6 +217,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte(program(capture.Samples, numbers(0x7f00, 0, 1, 0, 0, 0, 1, 1, 1, 16, 1, 0, 1, 1, 1))))
 	f.Add([]byte(programOfAMD(f, "rocprofiler", capture.Samples, numbers(7001, 0, 1, 2, 2, 88, 16, 0x700, 1, 5, 0, 0, 2))))
 	f.Add([]byte(programOfAMD(f, "roctracer", capture.Answer, numbers(2, 0x66, 1+4*3))))
+	f.Add([]byte(scopesOf(true)))
 	f.Fuzz(func(t *testing.T, plain []byte) {
 		built(t, "stub/hip/libamdhip64.so.6")
 		playAny(t, plain).check(t)

@@ -1,0 +1,58 @@
+package replay
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/goproton/goproton/internal/capture"
+	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/internal/inside/insidetest"
+	"github.com/goproton/goproton/profile/formats"
+)
+
+// scopesOf is a capture of one launch of a kernel with a scope, whose record comes before or after what the scope left.
+func scopesOf(recordFirst bool) events {
+	k := &inside.Kernel{Name: "add", Warps: 1, BufferSize: 64, SlotSize: insidetest.SlotSize(1, 64), Scopes: []inside.Scope{{ID: 0, Name: "load", Parent: -1}}}
+	block := insidetest.Block{SM: 5, Init: 1000, PreFinal: 1500, Warps: map[int][]insidetest.Record{0: {insidetest.In(0, 10), insidetest.Out(0, 460)}}}
+	table, _ := json.Marshal(k)
+	slots := insidetest.Buffer(k, 0, []insidetest.Block{block, block})
+	left := append(numbers(2, 2, 1, 1, 1, 0, 7, 41), slots...)
+	record := buffer(kernelKind, kernelSize, kernelName, kernelWith(1))
+	e := program(capture.String, table)
+	if recordFirst {
+		return e.add(capture.Buffer, 2, record).add(capture.Inside, 3, left)
+	}
+	return e.add(capture.Inside, 3, left).add(capture.Buffer, 2, record)
+}
+
+// A replay puts the scopes inside of a launch below its kernel, whatever comes first.
+func TestScopesInsideOfAReplay(t *testing.T) {
+	built(t)
+	for _, recordFirst := range []bool{false, true} {
+		folder := t.TempDir()
+		o := playWithEnv(t, scopesOf(recordFirst), map[string]string{"name": folder + "/out"})
+		if o.check(t); !o.ok {
+			t.Fatal(o.text)
+		}
+		p, err := formats.ReadFile(filepath.Join(folder, "out.hatchet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := outline(p), "ROOT  count 0  time (ns) 0\n  add  count 1  time (ns) 700\n    load  cycles 900  normalized_cycles 450\n"; got != want {
+			t.Errorf("record first %v: got\n%s\nwant\n%s", recordFirst, got, want)
+		}
+	}
+}
+
+// What a launch left may be anything.
+func TestHostileScopes(t *testing.T) {
+	built(t)
+	for _, payload := range [][]byte{nil, numbers(1, 1), numbers(1, 1<<40, 1<<40, 1, 1, 1<<63, 0, 41), append(numbers(1, 2, 1, 1, 1, 0, 0, 41), make([]byte, 900)...)} {
+		playBytes(t, program(capture.Inside, payload), "").check(t)
+	}
+	plain := scopesOf(true)
+	for seed := range uint64(12) {
+		playBytes(t, mutated(plain, seed), "").check(t)
+	}
+}

@@ -158,30 +158,39 @@ int cupti_read_tensor(const struct hp_tensor *tensor, uint32_t number) {
 int cupti_value_rings(void) { return atomic_load_explicit(&ring_count, memory_order_acquire); }
 int cupti_value_device(int ring) { return rings[ring].device; }
 
-// overtaken returns how many values are lost because the GPU has come round the ring and is about to overwrite them, and goes on
-// with the newer half. A value may be written before one with an earlier place, so an eighth of the ring keeps the two apart.
-static uint64_t overtaken(struct ring *r) {
-  uint64_t size = (uint64_t)r->mask + 1, far = r->taken + size - size / 8;
-  uint64_t place = __atomic_load_n(&r->values[far & r->mask].place, __ATOMIC_RELAXED);
-  if (place <= r->taken) return 0; // of the round before
-  uint64_t next = place - size / 2, lost = next - r->taken;
-  r->taken = next;
-  return lost;
+// complete reports whether a copy of a cell is the value of a place, and which: the one expected, or that of a later round.
+static int complete(const struct ring *r, const struct cupti_value *v, uint64_t *place) {
+  uint32_t shift = (uint32_t)__builtin_popcount(r->mask), rounds = v->index >> VALUE_INDEX_BITS, most = 1u << (32 - VALUE_INDEX_BITS);
+  uint64_t ahead = (rounds - (uint32_t)((*place - 1) >> shift)) % most;
+  if (ahead >= most / 2) return 0; // of the round before
+  *place += ahead << shift;
+  return v->check == cupti_value_check(*place, v);
 }
 
-int cupti_values_take(int ring, struct cupti_value *out, int max, uint64_t *lost) {
+static struct cupti_value copy(const struct ring *r, uint64_t place) {
+  const struct cupti_value *cell = &r->values[(place - 1) & r->mask];
+  struct cupti_value v;
+  v.check = __atomic_load_n(&cell->check, __ATOMIC_RELAXED);
+  v.number = __atomic_load_n(&cell->number, __ATOMIC_RELAXED);
+  v.index = __atomic_load_n(&cell->index, __ATOMIC_RELAXED);
+  v.stamp = __atomic_load_n(&cell->stamp, __ATOMIC_RELAXED);
+  v.bits = __atomic_load_n(&cell->bits, __ATOMIC_RELAXED);
+  return v;
+}
+
+int cupti_values_take(int ring, struct cupti_value *out, int max) {
   struct ring *r = &rings[ring];
   int n = 0;
   while (n < max) {
-    struct cupti_value *cell = &r->values[r->taken & r->mask];
-    uint64_t place = __atomic_load_n(&cell->place, __ATOMIC_ACQUIRE);
-    if (place <= r->taken) break; // of the round before, or not complete
-    out[n] = *cell;
-    atomic_thread_fence(memory_order_acquire);
-    uint64_t gone = overtaken(r);
-    *lost += gone;
-    if (gone) continue;
-    n++;
+    uint64_t place = r->taken + 1;
+    struct cupti_value v = copy(r, place);
+    if (!complete(r, &v, &place)) break;
+    if (place != r->taken + 1) { // the GPU has come round the ring: go on with the newer half of what is there
+      r->taken = place - ((uint64_t)r->mask + 1) / 2;
+      continue;
+    }
+    v.index &= (1u << VALUE_INDEX_BITS) - 1;
+    out[n++] = v;
     r->taken++;
   }
   return n;

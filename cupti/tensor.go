@@ -22,13 +22,12 @@ func (c *Collector) tensorsOff() C.int {
 }
 
 // Values passes on what graph nodes have stored of tensors since the last call, context by context and in the order in which it was
-// stored, and returns how many values were overwritten before. The slice is only valid during the call of f.
-func (c *Collector) Values(f func(device uint32, values []record.Value)) (lost uint64) {
+// stored. The slice is only valid during the call of f.
+func (c *Collector) Values(f func(device uint32, values []record.Value)) {
 	var batch [256]record.Value
-	var overwritten C.uint64_t
 	for ring := range int(C.cupti_value_rings()) {
 		for {
-			n := int(C.cupti_values_take(C.int(ring), (*C.struct_cupti_value)(unsafe.Pointer(&batch[0])), C.int(len(batch)), &overwritten))
+			n := int(C.cupti_values_take(C.int(ring), (*C.struct_cupti_value)(unsafe.Pointer(&batch[0])), C.int(len(batch))))
 			if n > 0 {
 				f(uint32(C.cupti_value_device(C.int(ring))), batch[:n])
 			}
@@ -37,5 +36,4 @@ func (c *Collector) Values(f func(device uint32, values []record.Value)) (lost u
 			}
 		}
 	}
-	return uint64(overwritten)
 }

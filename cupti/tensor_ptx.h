@@ -5,7 +5,7 @@
 //   from   the tensor; count, element (enum hp_element), as (enum hp_metric_type)
 //   number of the tensor metric
 //
-// The place is stored last, after a fence for the whole system: the host takes a value when it sees its place.
+// The check is that of cupti_value_check.
 #ifndef GOPROTON_CUPTI_TENSOR_PTX_H
 #define GOPROTON_CUPTI_TENSOR_PTX_H
 
@@ -29,6 +29,8 @@
 #define IF_ELEMENT(number, label) \
   "setp.eq.u32 %p, %element, " number ";\n" \
   "@%p bra " label ";\n"
+
+#define FOLD "mul.lo.u64 %place, %place, 0x9E3779B97F4A7C15U;\n" // VALUE_FACTOR
 
 static const char tensor_ptx[] =
   ".version 6.0\n.target sm_50\n.address_size 64\n"
@@ -101,12 +103,18 @@ static const char tensor_ptx[] =
   "and.b64 %to, %place, %offset;\n"
   "shl.b64 %to, %to, 5;\n"
   "add.u64 %to, %to, %room;\n"
+  "popc.b32 %bits, %mask;\n"
+  "shr.u64 %offset, %place, %bits;\n"
+  "cvt.u32.u64 %bits, %offset;\n"
+  "shl.b32 %bits, %bits, 17;\n"
+  "or.b32 %bits, %bits, %i;\n"
+  "mov.b64 %owner, {%number, %bits};\n"
   "add.u64 %place, %place, 1;\n"
-  "mov.b64 %owner, {%number, %i};\n"
+  "xor.b64 %place, %place, %owner;\n"
+  FOLD "xor.b64 %place, %place, %stamp;\n"
+  FOLD "xor.b64 %place, %place, %value;\n"
+  FOLD "st.global.v2.u64 [%to], {%place, %owner};\n"
   "st.global.v2.u64 [%to+16], {%stamp, %value};\n"
-  "st.global.u64 [%to+8], %owner;\n"
-  "membar.sys;\n"
-  "st.volatile.global.u64 [%to], %place;\n"
   "add.u32 %i, %i, %lanes;\n"
   "bra NEXT;\n"
   "DONE:\n"

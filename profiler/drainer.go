@@ -27,10 +27,7 @@ type drainer struct {
 	resolver    *callpath.Resolver
 	decoder     decoder
 	agg         *aggregate.Aggregator
-	reader      ValueSource // where nodes of graphs can read tensors
-	values      *graphvalues.Values
-	unread      []unread // activities that wait for the clock of their values
-	lostValues  uint64
+	tensors     tensors // that nodes of graphs read
 	sampler     Sampler // while instructions are sampled
 	images      *images // of what it sampled
 	paths       reclaimer
@@ -74,8 +71,8 @@ func (d *drainer) reset(sets *aggregate.Sets) {
 	d.loss, d.base = Loss{}, lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	d.paths, d.lastSet, d.measured = reclaimer{}, 0, false
 	d.inside = insideRecording{base: scratch.Lost()}
-	d.values, d.unread, d.lostValues = graphvalues.New(), nil, 0
-	d.resolver.Tensor = d.values.Expect
+	d.tensors = tensors{values: graphvalues.New()}
+	d.resolver.Tensor = d.tensors.values.Expect
 }
 
 // do carries out a command. While there are sessions everything is drained first: a command sees what was ready when it was
@@ -106,6 +103,7 @@ func (d *drainer) drain() {
 		d.resolver.NextCycle()
 		d.work++
 	}
+	d.readWaiting(false)
 	d.agg.TakeSlots()
 	d.drainSamples()
 	d.drainInside()

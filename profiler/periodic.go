@@ -83,5 +83,5 @@ func (d *drainer) expectsMore(s *session, t *aggregate.Tree) bool {
 		return false
 	}
 	of := func(set uint32) bool { return d.agg.Sets.Has(set, t) }
-	return t.Pending() || d.resolver.Waits(of) || slices.ContainsFunc(d.unread, func(u unread) bool { return of(u.at.Launch.Set) })
+	return t.Pending() || d.resolver.Waits(of) || slices.ContainsFunc(d.tensors.unread, func(u unread) bool { return of(u.at.Launch.Set) })
 }

@@ -82,8 +82,8 @@ func (d *drainer) freeCallPaths() bool {
 	}
 	d.drain() // after HeldNodes: what a thread recorded and no longer holds is in its ring
 	d.resolver.Nodes(mark)
-	for i := range d.unread {
-		d.unread[i].at.Nodes(mark)
+	for i := range d.tensors.unread {
+		d.tensors.unread[i].at.Nodes(mark)
 	}
 	hotpath.Slots(func(_ uint32, slots []hotpath.Slot) {
 		for i := range slots {

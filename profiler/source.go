@@ -26,9 +26,9 @@ type Source interface {
 
 // ValueSource is a Source in whose graphs nodes read tensors (read_tensor of struct hp_vendor).
 type ValueSource interface {
-	// Values passes on what nodes have read since the last call, context by context and in the order in which they stored it, and
-	// returns how many values were lost. When an activity has arrived, the values of its node are ready.
-	Values(func(device uint32, values []record.Value)) (lost uint64)
+	// Values passes on what nodes have read since the last call, context by context and in the order in which they stored it. When an
+	// activity has arrived, the values of its node are ready, or lost.
+	Values(func(device uint32, values []record.Value))
 }
 
 // Sampler is a Source that can sample instructions, if SourceOptions.Sampling asked for it. Samples begin and end with

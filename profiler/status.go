@@ -44,7 +44,7 @@ func (d *drainer) allProblems() []string {
 	if n := d.agg.Late; n > 0 {
 		sentences = append(sentences, fmt.Sprintf("%d metric values arrived after their phase was written or cleared, and are in no file", n))
 	}
-	if n := d.lostValues; n > 0 {
+	if n := d.tensors.lost; n > 0 {
 		sentences = append(sentences, fmt.Sprintf("%d values of tensor metrics in graphs are lost, and missing in their sums; set TRITON_PROFILE_METRIC_BUFFER_SIZE to more bytes", n))
 	}
 	return append(append(sentences, d.insideProblems()...), d.undelivered()...)

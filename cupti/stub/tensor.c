@@ -84,7 +84,7 @@ void store_tensor(const struct tensor *t, uint64_t began) {
     memcpy(&cell->bits, t->as == HP_INT ? (void *)&whole : (void *)&real, 8);
     cell->stamp = began + 300 + CLOCKS_APART;
     cell->number = t->number;
-    cell->index = i;
-    __atomic_store_n(&cell->place, first + i + 1, __ATOMIC_RELEASE);
+    cell->index = i | (uint32_t)((first + i) >> __builtin_popcount(t->mask)) << VALUE_INDEX_BITS;
+    cell->check = cupti_value_check(first + i + 1, cell);
   }
 }

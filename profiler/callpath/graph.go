@@ -84,3 +84,8 @@ func (g *graphs) each(f func(*Captured)) {
 		}
 	}
 }
+
+// HasGraph reports whether a node of an executable graph is known.
+func (r *Resolver) HasGraph(exec uint64) bool {
+	return len(r.graphs.exec[exec]) > 0 || len(r.graphs.graph[exec]) > 0
+}

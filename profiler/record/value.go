@@ -2,7 +2,7 @@ package record
 
 // Value is one element of a tensor that a graph node has read at one replay.
 type Value struct {
-	Place  uint64 // of no use outside the source
+	Check  uint64 // of no use outside the source
 	Number uint32 // of the tensor metric
 	Index  uint32 // of the element
 	Stamp  uint64 // when the node began, in ns of the GPU's clock

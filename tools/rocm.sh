@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fetches parts of ROCm that are compared with GoProton's declarations and run under it, pinned by tools/rocm.txt, into
-# .venv/oracles/rocm: headers of HIP, libroctx64, and the source of roctracer, from which it builds libroctracer64 (no archive has
+# .venv/oracles/rocm: headers of HIP, libroctx64, LLVM, and the source of roctracer, from which it builds libroctracer64 (no archive has
 # that library as a package). Repeated runs keep what is there. What cannot be had is a warning that names the skipped tests.
 set -u
 cd "$(dirname "$0")/.."
@@ -54,8 +54,23 @@ roctracer() {
       -o libroctracer64.so.part -lstdc++fs -pthread -ldl && mv libroctracer64.so.part libroctracer64.so.4
 }
 
+# llvm: makes scripts that run LLVM's programs with the glibc that they need.
+llvm() {
+  local tools=$into/llvm-22/tools/usr/lib/llvm-22/bin bin=$into/llvm-22/bin register=$into/register tool dir path
+  path=$into/llvm-22/llvm/usr/lib/x86_64-linux-gnu
+  for dir in libc6 stdc++ gcc lzma; do path=$path:$register/$dir/usr/lib/x86_64-linux-gnu; done
+  mkdir -p "$bin"
+  for tool in llvm-objdump llvm-readelf llvm-symbolizer; do
+    [ -x "$tools/$tool" ] || return 1
+    printf '#!/bin/sh\nexec "%s" --library-path "%s" --argv0 "$0" "%s" "$@"\n' "$register/libc6/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" \
+      "$path:/usr/lib/x86_64-linux-gnu" "$tools/$tool" >"$bin/$tool.part" && chmod +x "$bin/$tool.part" && mv "$bin/$tool.part" "$bin/$tool"
+    "$bin/$tool" --version >/dev/null || { rm -rf "$bin"; return 1; }
+  done
+}
+
 while read -r folder path hash; do
   case $folder in '' | '#'*) continue ;; esac
   fetch "$folder" "$path" "$hash"
 done <tools/rocm.txt
+(llvm) || warn "LLVM 22 does not run here (it needs libcurl4, libedit2, libxml2 and libz3-4): code objects are compared with what it said before"
 (roctracer) || warn "cannot build libroctracer64: runs under the real library will be skipped"

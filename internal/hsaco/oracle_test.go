@@ -78,8 +78,8 @@ func objects(t *testing.T) []string {
 
 func golden(file string) string { return strings.TrimSuffix(file, ".hsaco") + ".txt" }
 
-// TestAgainstLLVM compares it with what the LLVM of this machine says, also for the code objects of the folder that HSACOS names. LLVM names
-// the folder of its programs, if PATH does not have them. -update writes the goldens.
+// TestAgainstLLVM compares it with what LLVM says, also for the code objects of the folder that HSACOS names. LLVM names the folder of its
+// programs; by default they are those that tools/rocm.sh has fetched, or those of PATH. -update writes the goldens.
 func TestAgainstLLVM(t *testing.T) {
 	files, compared := objects(t), 0
 	if folder := os.Getenv("HSACOS"); folder != "" {
@@ -106,13 +106,22 @@ func TestAgainstLLVM(t *testing.T) {
 		}
 	}
 	if compared == 0 {
-		t.Skip("no llvm-objdump, llvm-readelf and llvm-symbolizer in PATH that know these GPUs: LLVM 22 knows all of them (set LLVM to the folder that it is in)")
+		t.Skip("no llvm-objdump, llvm-readelf and llvm-symbolizer in PATH that know these GPUs: LLVM 22 knows all of them: run tools/rocm.sh, or set LLVM to the folder that it is in")
 	}
 	t.Logf("%d of %d code objects were compared", compared, len(files))
 }
 
 func llvm(tool string, input string, arguments ...string) (string, error) {
-	cmd := exec.Command(filepath.Join(os.Getenv("LLVM"), tool), arguments...)
+	folder := os.Getenv("LLVM")
+	if fetched := "../../.venv/oracles/rocm/llvm-22/bin"; folder == "" {
+		if _, err := os.Stat(fetched); err == nil {
+			folder = fetched
+		}
+	}
+	if folder != "" {
+		tool = filepath.Join(folder, tool)
+	}
+	cmd := exec.Command(tool, arguments...)
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.Output()
 	return string(out), err

@@ -103,8 +103,9 @@ func (m *Manager) awaitInside() {
 
 // insideProblems says which launches of kernels with scopes were not recorded, and why.
 func (d *drainer) insideProblems() (sentences []string) {
+	sentences = insideLosses(&d.agg.Inside.Losses)
 	if d.inside.mode == nil {
-		return nil
+		return sentences
 	}
 	l, was := scratch.Lost(), d.inside.base
 	say := func(n, before uint64, format string, args ...any) {

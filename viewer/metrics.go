@@ -79,13 +79,14 @@ func (b *builder) survey() {
 func alwaysInclusive(name string) bool {
 	base := baseName(name)
 	_, flops := specs.OfMetric(base)
-	return flops || spans(name) || slices.Contains([]string{"time", "count", "bytes", "cycles"}, base)
+	return flops || spans(name) || slices.Contains([]string{"time", "count", "bytes"}, base)
 }
 
-// spans reports whether a metric is the time from a scope's begin to its end, which has that of the scopes within it.
+// spans reports whether a metric is the time from a scope's begin to its end, which has that of the scopes within it: that of the
+// program's scopes, or that of scopes inside of kernels.
 func spans(name string) bool {
 	base, _, _ := strings.Cut(baseName(name), "@") // cpu_time@rank3: of one source of a merged profile
-	return base == "cpu_time"
+	return base == "cpu_time" || base == "cycles" || base == "normalized_cycles"
 }
 
 // widths of operands in bits, as they stand in the names of metrics.

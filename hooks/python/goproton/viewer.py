@@ -15,7 +15,7 @@ from .state import COMPUTE_METADATA_SCOPE_NAME, COMPUTE_METADATA_SCOPE_PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TextIO
 
     import hatchet
     import pandas
@@ -74,15 +74,19 @@ def _prune(node: dict[str, Any]) -> dict[str, Any] | None:
     return node if node["children"] else None
 
 
-def get_raw_metrics(database: list[dict[str, Any]]) -> tuple[hatchet.GraphFrame, list[str], list[str], dict[str, Any]]:
+def get_raw_metrics(database: list[dict[str, Any]] | TextIO) -> tuple[hatchet.GraphFrame, list[str], list[str], dict[str, Any]]:
     """A GraphFrame of a parsed profile.
 
     Args:
-        database: a parsed .hatchet file, or what :func:`goproton.data.get` returns.
+        database: a parsed .hatchet file, or what :func:`goproton.data.get` returns; or an open .hatchet file, as in Triton
+            3.6.
 
     Returns:
         The frame, its inclusive metrics (those the root carries), its exclusive ones, and the device block.
     """
+    if hasattr(database, "read"):
+        import json
+        database = json.load(database)
     nodes = remove_frames(database)
     devices = nodes.pop(1) if len(nodes) > 1 else {}
     frame = _hatchet().GraphFrame.from_literal(nodes)

@@ -92,6 +92,8 @@ database = json.load(open("profile.json"))
 gf, inclusive, exclusive, devices = viewer.get_raw_metrics(database)
 assert "time (ns)" in inclusive and "tokens" in exclusive and list(devices) == ["CUDA"]
 names = list(gf.dataframe["name"])
+with open("profile.json") as file:  # as in Triton 3.6
+    assert list(viewer.get_raw_metrics(file)[0].dataframe["name"]) == names
 assert "__proton_launch_metadata" not in names and "empty" not in names and "scope" in names
 gf, inclusive, exclusive, devices = viewer.read("profile.json")
 df = gf.dataframe

@@ -25,7 +25,7 @@ def help_kernel(out):
 
 def describe(grid, kernel, args):
     help_kernel[(1,)](args["x"])
-    return {"name": "described", "bytes": float(args["x"].numel()), "sum": args["x"].sum()}
+    return {"name": "named", "bytes": float(args["x"].numel()), "sum": args["x"].sum()}
 
 
 @triton.jit(launch_metadata=describe)
@@ -42,10 +42,10 @@ def test_kernels_of_metadata_functions_stand_aside(profiled, context):
         with proton.scope("step"):
             described_kernel[(1,)](x, 1024, BLOCK=1024)
     tree = profiled(body, hook="triton", context=context)
-    assert tree.total("described") == 1 and tree.total(METADATA) == 2, tree.counts()
+    assert tree.total("named") == 1 and tree.total(METADATA) == 2, tree.counts()
     aside = {path[path.index(METADATA) + 1:] for path, node in tree.walk() if METADATA in path and "count" in node["metrics"]}
     assert {frames[0] for frames in aside} == {"described_kernel"} and any(frames[-1] == "help_kernel" for frames in aside), aside
-    assert tree.total("described", metric="bytes") == 1024
+    assert tree.total("named", metric="bytes") == 1024
 
 
 def short_kernels():
@@ -58,15 +58,18 @@ def short_kernels():
 @pytest.mark.only("cupti")
 def test_every_kernel_is_sampled(profiled):
     tree = profiled(short_kernels, mode="pcsampling")
-    print(tree.samples("short"), "samples of 3 fills of 4 KiB")
-    assert tree.root["sampling"]["mode"] == "serialized" and tree.root["sampling"]["period"] == 1024
-    assert tree.samples("short") > 0 and tree.total("short") == 3
+    facts = tree.root["sampling"]
+    print(f"{tree.samples('short')} samples of 3 fills of 4 KiB, {facts['mode']}, every {facts['period']} cycles")
+    assert (facts["mode"], facts["period"]) == ("serialized", 1024)
+    assert tree.samples("short") > 0 and tree.total("short") == 3, tree.rows()
 
 
 @pytest.mark.only("cupti")
 def test_a_kernel_that_no_sample_hits_has_zero(profiled):
     tree = profiled(short_kernels, mode="pcsampling:collection=continuous:interval=2147483648")
-    (fill,) = [node["metrics"] for path, node in tree.walk() if "count" in node["metrics"] and path[-1] != "ROOT"]
+    kernels = [metrics for path, metrics in tree.rows().items() if path and "count" in metrics]
+    assert len(kernels) == 1, tree.rows()
+    (fill,) = kernels
     assert fill["count"] == 3 and fill["num_samples"] == 0 and tree.root["metrics"]["num_samples"] == 0, fill
 
 

@@ -285,6 +285,9 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
+		if text := writtenUpstream(t, p); len(p.Timeline.Slices) > 0 {
+			read(t, text)
+		}
 		var out bytes.Buffer
 		if err := Write(&out, p); err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)

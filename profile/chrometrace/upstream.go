@@ -161,38 +161,44 @@ func (u *upstreamForm) chooseFlows() {
 		kernels[place{u.slice(i).Lane, u.slice(i).Start}] = true
 	}
 	ids := u.Timeline.FlowIDs()
+	leaving := map[int][]int{} // numbers of arrows, by lane
 	for i, f := range u.Timeline.Flows {
-		from := u.lane[f.From]
-		if from == nil || !kernels[place{f.To, f.End}] {
+		if u.lane[f.From] == nil || !kernels[place{f.To, f.End}] {
 			continue
 		}
 		f.ID = ids[i]
-		if s := u.innermost(from, f.Start); s != nil {
-			f.Start = s.Start
-		}
+		leaving[f.From] = append(leaving[f.From], len(u.flows))
 		u.flows = append(u.flows, f)
+	}
+	for lane, flows := range leaving {
+		u.leaveScopes(u.lane[lane], flows)
 	}
 }
 
-// innermost finds the scope of a thread that holds a time and began last; nil for none. Scopes nest, so the search ends at
-// one that is outermost.
-func (u *upstreamForm) innermost(l *upstreamLane, at int64) *profile.Slice {
-	after, _ := slices.BinarySearchFunc(l.scopes, at, func(i int32, at int64) int {
-		if u.slice(i).Start <= at {
-			return -1
+// leaveScopes has the arrows of a thread leave from the start of the innermost scope around them, if there is one. Scopes nest, so
+// one look at each in order of time finds them.
+func (u *upstreamForm) leaveScopes(l *upstreamLane, flows []int) {
+	slices.SortFunc(flows, func(a, b int) int { return cmp.Compare(u.flows[a].Start, u.flows[b].Start) })
+	var open []*profile.Slice
+	next := 0
+	for _, i := range flows {
+		at := u.flows[i].Start
+		for ; next < len(l.scopes) && u.slice(l.scopes[next]).Start <= at; next++ {
+			s := u.slice(l.scopes[next])
+			open = append(endedBefore(open, s.Start), s)
 		}
-		return 1
-	})
-	for i := after - 1; i >= 0; i-- {
-		s := u.slice(l.scopes[i])
-		if s.Start+s.Duration >= at {
-			return s
-		}
-		if len(s.Path) == 2 {
-			return nil
+		if open = endedBefore(open, at); len(open) > 0 {
+			u.flows[i].Start = open[len(open)-1].Start
 		}
 	}
-	return nil
+}
+
+// endedBefore takes the scopes off that end before a time, the innermost of which are last.
+func endedBefore(open []*profile.Slice, at int64) []*profile.Slice {
+	for len(open) > 0 && open[len(open)-1].Start+open[len(open)-1].Duration < at {
+		open = open[:len(open)-1]
+	}
+	return open
 }
 
 func (u *upstreamForm) findBase() {

@@ -127,6 +127,45 @@ func TestUpstreamLeavesOut(t *testing.T) {
 	}
 }
 
+// An arrow leaves from the start of the innermost scope that holds its launch, found here by looking at all.
+func TestUpstreamArrowsLeaveFromTheInnermostScope(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		p := &profile.Profile{Timeline: &profile.Timeline{Lanes: []profile.Lane{{Kind: profile.ThreadLane}, {ID: 1, Kind: profile.StreamLane, Device: "0"}}}}
+		var nest func(path []string, start, end int64)
+		nest = func(path []string, start, end int64) {
+			for at := start; end-at > 20 && len(path) < 6; {
+				from := at + r.Int64N((end-at)/2)
+				to := from + r.Int64N(end-from)
+				inner := append(path[:len(path):len(path)], "s")
+				p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Kind: profile.ScopeSlice, Name: "s", Start: from, Duration: to - from, Path: inner})
+				nest(inner, from+1, to-1)
+				at = to + 1
+			}
+		}
+		nest([]string{"ROOT"}, 0, 1000)
+		scopes := p.Timeline.Slices
+		want := map[int64]int64{}
+		for i, at := range r.Perm(1000) {
+			kernel := int64(2000 + i)
+			p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Lane: 1, Kind: profile.KernelSlice, Name: "k", Start: kernel, Path: []string{"ROOT", "k"}})
+			p.Timeline.Flows = append(p.Timeline.Flows, profile.Flow{ID: uint64(i + 1), To: 1, Start: int64(at), End: kernel})
+			want[kernel] = int64(at)
+			deepest := 0
+			for _, s := range scopes {
+				if s.Start <= int64(at) && int64(at) <= s.Start+s.Duration && len(s.Path) > deepest {
+					want[kernel], deepest = s.Start, len(s.Path)
+				}
+			}
+		}
+		for _, f := range newUpstream(p).flows {
+			if f.Start != want[f.End] {
+				t.Fatalf("seed %d: the arrow to %d leaves at %d, want %d", seed, f.End, f.Start, want[f.End])
+			}
+		}
+	}
+}
+
 func TestUpstreamWithoutKernels(t *testing.T) {
 	lane := []profile.Lane{{Kind: profile.ThreadLane}}
 	call := profile.Slice{Kind: profile.LaunchSlice, Name: "cuLaunchKernel", Start: 1}
@@ -180,14 +219,15 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// Scopes lie below one another up to the deepest: finding the one around a launch must not take the square of the time.
+// A launch after many scopes in one scope: finding the one around it must not take the square of the time.
 func BenchmarkWriteUpstream(b *testing.B) {
 	p := &profile.Profile{Timeline: &profile.Timeline{Lanes: []profile.Lane{{Kind: profile.ThreadLane}, {ID: 1, Kind: profile.StreamLane, Device: "0", Stream: 7}}}}
 	t := p.Timeline
+	t.Slices = append(t.Slices, profile.Slice{Kind: profile.ScopeSlice, Name: "train", Duration: 1e9, Path: []string{"ROOT", "train"}})
 	for i := range int64(100_000) {
-		path := []string{"ROOT", fmt.Sprint("s", i%100)}
-		t.Slices = append(t.Slices, profile.Slice{Kind: profile.ScopeSlice, Name: path[1], Start: 1000 * i, Duration: 900, Path: path, ID: uint64(i)},
-			profile.Slice{Lane: 1, Kind: profile.KernelSlice, Name: "k", Start: 1000*i + 500, Duration: 400, Path: append(path, "k")})
+		path := []string{"ROOT", "train", fmt.Sprint("s", i%100)}
+		t.Slices = append(t.Slices, profile.Slice{Kind: profile.ScopeSlice, Name: path[2], Start: 1000 * i, Duration: 200, Path: path, ID: uint64(i)},
+			profile.Slice{Lane: 1, Kind: profile.KernelSlice, Name: "k", Start: 1000*i + 500, Duration: 400, Path: append(path[:2:2], "k")})
 		t.Flows = append(t.Flows, profile.Flow{ID: uint64(i + 1), To: 1, Start: 1000*i + 300, End: 1000*i + 500})
 	}
 	for b.Loop() {

@@ -31,9 +31,10 @@ sanitized_replays() {
   if [ ! -x build/asan-works ]; then skip "recordings and replays with sanitizers: the step before says why"; return; fi
   tools/sanitize-replay.sh -test.short
 }
-# The commands that read profiles also run on these systems; the others report that they need Linux.
-other_systems() {
-  for system in darwin windows; do GOOS=$system CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/proton; done
+# The commands that read profiles also run on other systems; the others report that they need Linux.
+archives() {
+  tools/packages/release.sh
+  GOPROTON_RELEASE=$PWD/build/release pytests -k test_release
 }
 # Wheels for each machine, installed in every Python that is here and in roots of Debian, and built again.
 wheels() {
@@ -54,7 +55,7 @@ step "tools" install_tools
 step "go test -race" race
 step "go test -asan" asan
 step "recordings and replays with sanitizers" sanitized_replays
-step "other systems" other_systems
+step "archives" archives
 if [ -d .venv/oracles/zig-0.15.1 ]; then step "wheels" wheels; else skip "wheels: there is no zig (tools/oracles.sh says why)"; fi
 step "process abuse" tools/abuse.sh
 if [ -z "${CI-}" ]; then step "fuzz" tools/fuzz.sh "$FUZZ_SECONDS"; else skip "fuzz: in CI"; fi

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# release.sh: archives of the viewer alone, for each system and architecture, in build/release, with SHA256SUMS. Each has the
-# command as one static file, the licence, README, CHANGELOG, manual pages and completions for shells. "proton run" needs the wheel.
+# release.sh [SYSTEM/ARCHITECTURE...]: archives of the viewer alone, for each system and architecture or for those that are named, in
+# build/release, with SHA256SUMS. Each has the command as one static file, the licence, README, CHANGELOG, manual pages and completions for shells. "proton run" needs the wheel.
 set -eu
 cd "$(dirname "$0")/../.."
+[ $# -gt 0 ] || set -- {linux,darwin,windows}/{amd64,arm64}
 out=build/release
 rm -rf "$out"
 mkdir -p "$out/common"
@@ -18,15 +19,13 @@ mkdir "$out/common/completions"
 "$out/here" completion powershell >"$out/common/completions/proton.ps1"
 cp LICENSE README.md CHANGELOG.md "$out/common"
 
-for system in linux darwin windows; do
-  for architecture in amd64 arm64; do
-    proton=proton
-    if [ $system = windows ]; then proton=proton.exe; fi
-    GOOS=$system GOARCH=$architecture go build -ldflags "$link" -o "$out/$proton" ./cmd/proton
-    python3 -B tools/packages/archive.py "$out" "$proton" $system $architecture
-    rm "$out/$proton"
-  done
+for target in "$@"; do
+  system=${target%/*} architecture=${target#*/} proton=proton
+  if [ "$system" = windows ]; then proton=proton.exe; fi
+  GOOS=$system GOARCH=$architecture go build -ldflags "$link" -o "$out/$proton" ./cmd/proton
+  python3 -B tools/packages/archive.py "$out" "$proton" "$system" "$architecture"
+  rm "$out/$proton"
 done
 rm -r "$out/here" "$out/common"
 cd "$out"
-sha256sum -- *.tar.gz *.zip >SHA256SUMS
+sha256sum -- proton-* >SHA256SUMS

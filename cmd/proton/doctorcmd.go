@@ -53,7 +53,7 @@ func examine(cmd *cobra.Command, python string, asJSON bool) error {
 	}
 	report := doctor.Examine(doctor.Machine{
 		Root: settings.Root.Get(os.Getenv), Env: os.Getenv,
-		Probe: layout.Probe, Library: layout.Library, Python: interpreter,
+		Probe: layout.Probe, Library: layout.Library, Python: interpreter, Executable: executable,
 	})
 	if asJSON {
 		out := json.NewEncoder(cmd.OutOrStdout())

@@ -154,6 +154,13 @@ def used(env, wheel, triton=None):
     assert env.files() - before == set() and before - env.files() == set()
 
 
+def test_building_from_source_says_what_it_needs(tmp_path):
+    """What pip prints when it builds a checkout on a machine without Go."""
+    code = f"import sys; sys.path.insert(0, {str(REPOSITORY / 'tools/packages')!r}); import backend; backend.build_wheel({str(tmp_path)!r})"
+    done = subprocess.run([sys.executable, "-c", code], env={"PATH": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr == "goproton: building from source needs Go 1.21 or newer (go) and a C compiler (cc); a wheel needs neither: see Install in README.md\n"
+
+
 # ---- what is in it ----
 
 

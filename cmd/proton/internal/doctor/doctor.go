@@ -48,12 +48,13 @@ type Report struct {
 
 // Machine is what to examine. A test gives a folder as Root and its own programs.
 type Machine struct {
-	Root    string // before every path below /proc, /dev and the system's library folders
-	Env     func(string) string
-	Probe   string // path of proton-probe, "" if there is none
-	Library string // path of libproton.so, "" if there is none
-	Python  string // interpreter, "" if there is none
-	Timeout time.Duration
+	Root       string // before every path below /proc, /dev and the system's library folders
+	Env        func(string) string
+	Probe      string // path of proton-probe, "" if there is none
+	Library    string // path of libproton.so, "" if there is none
+	Python     string // interpreter, "" if there is none
+	Executable string // of this program; "" = not looked for in PATH
+	Timeout    time.Duration
 }
 
 // Examine looks at everything, in the order in which things depend on each other.
@@ -77,6 +78,7 @@ func Examine(m Machine) Report {
 			examine(&r, m)
 		}
 	}
+	r.examineCommand(m)
 	r.examineRuntime(m)
 	return r
 }

@@ -89,6 +89,9 @@ var methods = map[string]func(*Service, *params) (any, error){
 	},
 	"inside.kernel": (*Service).insideKernel,
 	"inside.launch": (*Service).insideLaunch,
+	"inside.copied": func(*Service, *params) (any, error) {
+		return map[string]uint64{"bytes": scratch.CopiedBytes()}, nil
+	},
 	"inside.forget": func(_ *Service, p *params) (any, error) {
 		scratch.Forget(p.Function)
 		return nil, nil

@@ -1,0 +1,229 @@
+"""Scopes inside kernels on a GPU: their cycles, what breaks Triton's own profiler, results, graphs, and the cost of a launch."""
+import statistics
+import struct
+import threading
+import time
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+import goproton as proton
+import goproton.language as pl
+from goproton import _library
+from goproton.hooks import InstrumentationHook
+
+pytestmark = pytest.mark.only("cupti")
+pl.enable_semantic("triton")
+
+
+@triton.jit
+def loop(x, y, n, B: tl.constexpr):
+    with pl.scope("whole"):
+        i = tl.program_id(0) * B + tl.arange(0, B)
+        acc = tl.zeros((B,), tl.float32)
+        for k in range(n):
+            with pl.scope("load"):
+                v = tl.load(x + i + k)
+            with pl.scope("math"):
+                acc += v * v
+        with pl.scope("store"):
+            tl.store(y + i, acc)
+
+
+@triton.jit
+def plain(x, y, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + i, tl.load(x + i) + 1)
+
+
+@triton.jit
+def product(a, b, c, N, K, B: tl.constexpr):
+    m, n = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
+    k = tl.arange(0, B)
+    acc = tl.zeros((B, B), tl.float32)
+    for at in range(0, K, B):
+        with pl.scope("load"):
+            x = tl.load(a + m[:, None] * K + at + k[None, :])
+            y = tl.load(b + (at + k)[:, None] * N + n[None, :])
+        with pl.scope("dot"):
+            acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+class Vectors:
+    def __init__(self):
+        self.x, self.y = torch.randn((1 << 20) + 64, device="cuda"), torch.zeros(1 << 20, device="cuda")
+
+    def loop(self, blocks=64, n=3):
+        loop[(blocks,)](self.x, self.y, n, B=1024)
+
+    def plain(self, blocks=64):
+        plain[(blocks,)](self.x, self.y, B=1024)
+
+
+@pytest.fixture
+def on():
+    return Vectors()
+
+
+@pytest.fixture
+def inside(tmp_path):
+    """Runs work in a session with scopes; returns cycles by path, and the kernels' counts. Nothing may be lost."""
+
+    def go(body, mode=None, lost=(), **options):
+        proton.start(str(tmp_path / "inside"), backend="instrumentation", mode=mode, **options)
+        body()
+        torch.cuda.synchronize()
+        proton.deactivate(flushing=True)
+        said = _library.call("status")["problems"]
+        proton.finalize()
+        assert len(said) == len(lost) and all(word in sentence for word, sentence in zip(lost, said)), said
+        from trees import Tree
+        rows = Tree.read(tmp_path / "inside.hatchet").rows()
+        return {path: row["cycles"] for path, row in rows.items() if "cycles" in row}, {path: row["count"] for path, row in rows.items() if "count" in row}
+
+    return go
+
+
+def test_cycles_of_scopes(inside, on):
+    cycles, counts = inside(lambda: [on.loop() for _ in range(10)])
+    assert set(cycles) == {"loop/whole", "loop/whole/load", "loop/whole/math", "loop/whole/store"} and counts["loop"] == 10
+    parts = cycles["loop/whole/load"] + cycles["loop/whole/math"] + cycles["loop/whole/store"]
+    assert 0 < parts < cycles["loop/whole"]
+
+
+@pytest.mark.parametrize("mode", ["default:granularity=warp", "default:optimizations=clock32", "default:optimizations=clock32,sched_stores", "mma",
+                                  "default:buffer_type=global", "default:sampling_strategy=selective:sampling_options=2,0", "default:buffer_size=4096"])
+def test_modes(inside, on, mode):
+    cycles, _ = inside(lambda: [on.loop(1024) for _ in range(3)], mode)
+    assert all(cycles.values()) and len(cycles) == 4, cycles
+
+
+def test_results_are_equal(inside):
+    a, b = torch.randn(512, 512, device="cuda", dtype=torch.float16), torch.randn(512, 512, device="cuda", dtype=torch.float16)
+    without, with_scopes = torch.zeros(512, 512, device="cuda"), torch.zeros(512, 512, device="cuda")
+    vectors = Vectors()
+    vectors.loop(1024)
+    expected = vectors.y.clone()
+    product[(8, 8)](a, b, without, 512, 512, B=64)
+
+    def body():
+        vectors.y.zero_()
+        vectors.loop(1024)
+        product[(8, 8)](a, b, with_scopes, 512, 512, B=64)
+
+    cycles, _ = inside(body)
+    assert torch.equal(vectors.y, expected) and torch.equal(without, with_scopes)
+    assert {"product/load", "product/dot"} <= set(cycles)
+
+
+def test_raw_slots(inside, on):
+    InstrumentationHook.enable_host_buffer = True
+    kept = []
+    try:
+        inside(lambda: (on.loop(200), kept.append(InstrumentationHook.host_buffer)))
+    finally:
+        InstrumentationHook.enable_host_buffer = False
+    raw = bytes(kept[0].numpy())
+    words = struct.unpack_from("<10I", raw)
+    assert words[0] == 1 and words[5:8] == (1, 200, 4)
+    slot, first = words[8], words[3]
+    for n in range(200):
+        mark, program, _, _, began, ended, _, *counts = struct.unpack_from("<4I3Q4I", raw, first + n * slot)
+        assert (mark, program, counts) == (0xdeadbeef, n, [32] * 4) and began < ended
+
+
+def test_kernel_without_scopes_behind_one_with_scopes(inside, on):
+    cycles, counts = inside(lambda: (on.loop(), on.plain(), on.loop(), on.plain()))
+    assert counts == {"loop": 2, "plain": 2} and cycles
+
+
+def test_clock_past_its_wrap(inside, on):
+    """A kernel of more than 2^32 cycles, with 32-bit clocks."""
+    cycles, _ = inside(lambda: on.loop(1, 4_000_000), "default:optimizations=clock32")
+    assert cycles["loop/whole"] > 0
+
+
+def test_graph_replays(inside, on):
+    on.loop()
+    torch.cuda.synchronize()
+
+    def body():
+        on.loop()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            on.loop(64, 3)
+            on.loop(64, 2)
+        torch.cuda.synchronize()
+        expected = on.y.clone()
+        for _ in range(20):
+            graph.replay()
+        torch.cuda.synchronize()
+        body.result = expected
+
+    cycles, _ = inside(body)
+    whole = sum(value for path, value in cycles.items() if path.endswith("/load"))
+    alone, _ = inside(lambda: [on.loop() for _ in range(10)])
+    each = alone["loop/whole/load"] / 10
+    assert 20 * each * 1.2 < whole < 60 * each * 3, (whole, each)
+
+
+def test_threads_and_streams(inside, on):
+    def body():
+        on.loop()
+        def work():
+            with torch.cuda.stream(torch.cuda.Stream()):
+                mine = Vectors()
+                for n in range(50):
+                    mine.loop(1 + n % 16)
+            torch.cuda.synchronize()
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        [t.start() for t in threads], [t.join() for t in threads]
+
+    _, counts = inside(body)
+    assert sum(count for path, count in counts.items() if path.endswith("loop")) == 201
+
+
+def test_autotuned(inside, on):
+    tuned = triton.autotune(configs=[triton.Config({"B": b}, num_warps=w) for b, w in ((1024, 4), (512, 2), (256, 8))], key=["n"])(loop)
+    cycles, _ = inside(lambda: tuned[lambda meta: ((1 << 16) // meta["B"],)](on.x, on.y, 5))
+    assert cycles["loop/whole"] > 0
+
+
+def test_limit(inside, on, monkeypatch):
+    monkeypatch.setenv("PROTON_INSIDE_MEMORY", "1")
+    inside(lambda: on.loop(1024), lost=["found no memory for records"])
+
+
+def median_us(launch, wait, n=300):
+    times = []
+    for _ in range(n):
+        began = time.perf_counter()
+        launch()
+        wait()
+        times.append(time.perf_counter() - began)
+    torch.cuda.synchronize()
+    return statistics.median(times) * 1e6
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("blocks", [4, 264, 1024])
+def test_cost_of_a_launch(inside, on, blocks):
+    launch, waits = lambda: on.loop(blocks), {"launch": lambda: None, "and wait": torch.cuda.current_stream().synchronize}
+    launch()
+    torch.cuda.synchronize()
+    bare = {name: median_us(launch, wait) for name, wait in waits.items()}
+    with_scopes = {}
+
+    def body():
+        for _ in range(50):
+            launch()
+        for name, wait in waits.items():
+            torch.cuda.synchronize()
+            time.sleep(0.2)
+            with_scopes[name] = median_us(launch, wait)
+
+    inside(body)
+    print({name: f"{blocks} blocks: bare {bare[name]:.1f} us, with scopes {with_scopes[name]:.1f} us, x{with_scopes[name] / bare[name]:.2f}" for name in waits})

@@ -57,6 +57,7 @@ const (
 	FlagCaptured = C.HP_F_CAPTURED
 	FlagTimed    = C.HP_F_TIMED
 	FlagSeveral  = C.HP_F_SEVERAL
+	FlagOwn      = C.HP_F_OWN
 )
 
 // Record is one ring entry, laid out as struct hp_record, whose unions it reads through methods. enum hp_type says which fields

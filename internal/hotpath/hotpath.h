@@ -46,6 +46,7 @@ enum hp_flags {
                       // HP_OP_METRIC of a scope: the thread is capturing a stream itself
   HP_F_TIMED = 16,    // HP_LAUNCH, HP_GRAPH_LAUNCH: the record holds time in place of function
   HP_F_SEVERAL = 32,  // HP_LAUNCH: several activity records may carry its correlation id
+  HP_F_OWN = 64,      // HP_NODE_CREATED: it does work of the profiler's own
 };
 
 // 40 bytes: correlation ids of some vendors have 64 bits.

@@ -141,7 +141,7 @@ void hp_node_created(uint64_t graph, uint64_t node) {
   if (!t) return;
   struct hp_record r = {.graph = graph, .set = hp_load(&hp_g.launch_set), .graph_node = node, .type = HP_NODE_CREATED};
   if (t->own_work) {
-    r.set = 0;
+    r.set = 0, r.flags = HP_F_OWN;
   } else if (captured_now(t)) {
     r.node = t->launching.node, r.pynode = t->launching.pynode;
     r.op = t->launching.op, r.flags = (uint8_t)(t->launching.flags | HP_F_CAPTURED), r.tag = (uint16_t)t->launching.tag;

@@ -13,7 +13,7 @@ var (
 	GraphLate       = &Setting{"PROTON_GRAPH_LATE", "switch", "0", "Go", "`1` does so even if the GPU is in use at `start`. CUPTI then crashes a program that launches an older graph."}
 	Stats           = &Setting{"PROTON_STATS", "switch", "1", "Go", "`0` leaves the distribution of kernel times out of trees, as `--no-stats` does."}
 	ExitPatience    = &Setting{"PROTON_EXIT_PATIENCE", "seconds", "30", "Go", "How long the end of a program waits for a GPU that finishes nothing: more for kernels that run longer, or `inf`."}
-	InsideMemory    = &Setting{"PROTON_INSIDE_MEMORY", "MiB", "1024", "Go", "How much GPU memory, and as much of the host's, the records of scopes inside kernels may take. Launches beyond are counted as lost."}
+	InsideMemory    = &Setting{"PROTON_INSIDE_MEMORY", "MiB", "1024", "Go", "How much GPU memory the records of scopes inside kernels may take, and a quarter as much of the host's. Launches beyond are counted as lost."}
 	Disassembler    = &Setting{"PROTON_NVDISASM", "program", "searched", "Go", "The nvdisasm that `proton viewer --sass` asks for the text of instructions; empty means none. `PATH` and `CUDA_HOME` are searched too."}
 	Objdump         = &Setting{"PROTON_OBJDUMP", "program", "searched", "Go", "The llvm-objdump that is asked for the instructions of AMD's GPUs in the same way. `PATH`, `ROCM_PATH` and `/opt/rocm` are searched too."}
 	TritonDisasm    = &Setting{"TRITON_NVDISASM_PATH", "program", "", "Go", "The same as Triton reads it."}

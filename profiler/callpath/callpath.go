@@ -29,6 +29,7 @@ type Captured struct {
 	Tensor   *Tensor // that the node reads, for a node that only does this
 	Function uint32  // see Resolver.Function; 0 if it is not known
 	Tag      uint16  // of the launch that was captured
+	Own      bool    // it is the profiler's, and belongs to no session
 }
 
 // ScopedMetric is a metric that was added during a capture, to a scope: every replay repeats it.
@@ -252,7 +253,7 @@ func place(rec *hotpath.Record) Place {
 }
 
 func (r *Resolver) nodeCreated(t *thread, rec *hotpath.Record) {
-	c := &Captured{Place: place(rec), Tag: rec.Tag}
+	c := &Captured{Place: place(rec), Tag: rec.Tag, Own: rec.Flags&hotpath.FlagOwn != 0}
 	if rec.Flags&hotpath.FlagCaptured != 0 {
 		c.Function = r.functions[t.lastLaunch]
 		r.drop(t.lastLaunch) // it went into the graph; no kernel will carry its id
@@ -309,6 +310,9 @@ func (r *Resolver) Resolve(k *record.Activity) (Attribution, bool) {
 	if k.GraphNode != 0 {
 		if a.Captured = r.graphs.find(k.GraphID, k.GraphNode); a.Captured != nil {
 			a.Function, a.Tag = a.Captured.Function, a.Captured.Tag
+			if a.Captured.Own {
+				a.Launch.Set = 0 // no session gets it
+			}
 		}
 	}
 	return a, true

@@ -14,7 +14,7 @@ import (
 //	launch CORR NODE OP         graph-launch CORR NODE      (OP 0: none)
 //	tagged CORR NODE KIND       node-of GRAPH ID NODE KIND
 //	metric NAME VALUE OP        created GRAPH ID NODE OP captured|by-hand
-//	cloned EXEC ID ORIGINAL     graph-gone ID    exec-gone ID    free
+//	cloned EXEC ID ORIGINAL     graph-gone ID    exec-gone ID    free    own-node GRAPH ID
 //	kernel CORR EXEC ID         flush            cycles N        waiting    nodes
 func script(t *testing.T, text string) string {
 	t.Helper()
@@ -57,6 +57,8 @@ func play(t *testing.T, r *Resolver, out *strings.Builder, line string) {
 			rec.Flags |= hotpath.FlagCaptured
 		}
 		add(rec)
+	case "own-node":
+		add(hotpath.Record{Type: hotpath.NodeCreated, Flags: hotpath.FlagOwn, ID: uint64(n[0]), Word: uint64(n[1])})
 	case "cloned":
 		add(hotpath.Record{Type: hotpath.NodeCloned, ID: uint64(n[0]), Word: uint64(n[1]), Node: n[2]})
 	case "graph-gone":
@@ -107,6 +109,9 @@ func resolved(r *Resolver, k *record.Activity) string {
 	}
 	if a.Graph {
 		s += " by a graph"
+	}
+	if a.Launch.Set == 0 {
+		s += " for no session"
 	}
 	if c := a.Captured; c != nil {
 		s += fmt.Sprintf(" captured at %d", c.Node)
@@ -175,6 +180,17 @@ waiting: 0
 kernel of 8: at 50 by a graph captured at 21 9=100
 kernel of 8: at 50 by a graph captured at 22
 kernel of 8: at 50 by a graph`},
+		{"a node of the profiler's own is of no session", `
+launch 1 21 0
+created 3 30 21 0 captured
+own-node 3 31
+cloned 4 40 30
+cloned 4 41 31
+graph-launch 8 50
+kernel 8 4 40
+kernel 8 4 41`, `
+kernel of 8: at 50 by a graph captured at 21
+kernel of 8: at 50 by a graph for no session captured at 0`},
 		{"instantiating reports each copy as created too", `
 launch 1 21 0
 created 3 30 21 0 captured

@@ -45,6 +45,9 @@ static void node_cloned(uint64_t e, uint64_t n, uint64_t o) { vendor->node_clone
 static void graph_destroyed(uint64_t g) { vendor->graph_destroyed(g); }
 static void exec_destroyed(uint64_t e) { vendor->exec_destroyed(e); }
 static void capture(int d) { vendor->capture(d); }
+static int own_work(int on) { return hp->own_work(on); }
+static uint64_t last_correlation(void) { return hp->last_correlation(); }
+static int last_launch(uint64_t after, struct hp_record *out) { return hp->last_launch(after, out); }
 
 struct leaf { uint32_t node, pynode, set; };
 static struct leaf leaf_now(void) { struct leaf at; hp->leaf(&at.node, &at.pynode, &at.set); return at; }
@@ -274,6 +277,24 @@ func Returned(corr uint64, call uint32) { C.returned(C.uint64_t(corr), C.uint32_
 
 // Work is described with Returned.
 func Work(corr uint64) { C.copies(C.uint64_t(corr)) }
+
+// OwnWork says whether what the thread does is the profiler's own; it returns what it was before.
+func OwnWork(on bool) (before bool) {
+	n := C.int(0)
+	if on {
+		n = 1
+	}
+	return C.own_work(n) != 0
+}
+
+// LastCorrelation is the id of the thread's last launch or work.
+func LastCorrelation() uint64 { return uint64(C.last_correlation()) }
+
+// LastLaunch is the record of the thread's last launch; false if none came after that one.
+func LastLaunch(after uint64) (r hotpath.Record, ok bool) {
+	ok = C.last_launch(C.uint64_t(after), (*C.struct_hp_record)(unsafe.Pointer(&r))) != 0
+	return r, ok
+}
 
 // GraphLaunch is the ENTER callback of a graph's launch.
 func GraphLaunch(corr uint64) { C.graph_launch(C.uint64_t(corr)) }

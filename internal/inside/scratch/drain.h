@@ -114,7 +114,6 @@ uint32_t scratch_get(int context, uint64_t bytes);     // a buffer that is idle,
 void scratch_put(uint32_t buffer);                     // it is idle again
 void scratch_drop(uint32_t buffer);                    // its memory is not to be used again
 uint64_t scratch_nowhere(int context, uint64_t bytes); // memory for a launch that is not recorded, 0 for none
-void scratch_release_idle(int context);                // frees what is idle
 uint32_t scratch_spare(void);                          // a buffer without memory, for memory of others
 
 // host.c

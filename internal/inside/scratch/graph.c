@@ -55,6 +55,27 @@ uint32_t scratch_graph_take(int context, uint64_t bytes, uint64_t stream) {
 
 uint64_t scratch_graph_memory(uint32_t number) { return shared[number].memory; }
 
+// copy_written copies what was written of slots: the headers, and of each unit's ring the part that they say.
+static void copy_written(const struct scratch_launch *l, uint8_t *to, const uint8_t *from) {
+  const struct scratch_kernel *k = l->kernel;
+  uint32_t header = 40 + 4 * k->warps, units = (uint32_t)__builtin_popcountll(k->units);
+  for (uint64_t at = 0; at < l->bytes; at += k->slot) {
+    uint32_t size, count, unit = 0;
+    memcpy(&size, from + at + 12, sizeof size);
+    if (!units || size > k->slot - header) {
+      memcpy(to + at, from + at, k->slot);
+      continue;
+    }
+    memcpy(to + at, from + at, header);
+    for (uint32_t w = 0; w < k->warps; w++) {
+      if (!(k->units >> w & 1)) continue;
+      uint32_t segment = size / units, ring = header + segment * unit++;
+      memcpy(&count, from + at + 40 + 4 * w, sizeof count);
+      memcpy(to + at + ring, from + at + ring, count > segment / 4 ? segment : 4 * count);
+    }
+  }
+}
+
 // A replay may come sooner than Go reads the one before, so its slots are copied once more.
 static void replayed(void *data) {
   struct captured *c = data;
@@ -68,7 +89,7 @@ static void replayed(void *data) {
     scratch_count(&scratch.replays);
     return;
   }
-  memcpy(scratch_host_memory(host), scratch_host_memory(c->host), launch.bytes);
+  copy_written(&launch, scratch_host_memory(host), scratch_host_memory(c->host));
   struct scratch_buffer on = {.context = (uint16_t)c->context, .stream = c->stream};
   scratch_finish(&on, &launch, host, 0, 1);
 }

@@ -31,8 +31,8 @@ static void *allocate(uint64_t bytes, int pinned) {
 }
 
 static uint32_t make(uint64_t bytes, int pinned) {
-  uint64_t rounded = (bytes + 0xffff) & ~0xffffull;
-  if (made == HOSTS || atomic_load(&scratch.host_bytes) + rounded > atomic_load(&scratch.limit)) return 0;
+  uint64_t rounded = (bytes + 0xffff) & ~0xffffull, before = atomic_load(&scratch.host_bytes);
+  if (made == HOSTS || (before && before + rounded > atomic_load(&scratch.limit) / 4)) return 0;
   void *memory = allocate(rounded, pinned);
   if (!memory) return 0;
   atomic_fetch_add(&scratch.host_bytes, rounded);

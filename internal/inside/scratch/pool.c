@@ -11,7 +11,7 @@ struct scratch_totals scratch;
 
 static _Atomic uint32_t after[BUFFERS];
 static _Atomic uint64_t idle[CONTEXTS][CLASSES], spare; // spare: numbers without memory
-static _Atomic uint32_t made = 1, contexts_ready;
+static _Atomic uint32_t made = 1, made_of[CONTEXTS][CLASSES], contexts_ready; // made_of: buffers of a class
 static atomic_flag making_context = ATOMIC_FLAG_INIT;
 
 // ---- contexts ----
@@ -100,22 +100,54 @@ static int fill_now(int context, uint64_t memory, uint64_t bytes) {
   return !cu.fill(memory, 0, bytes, stream) && !cu.stream_wait(stream);
 }
 
-// make allocates. The memory is zero, so that a block which never starts has no header.
-static uint32_t make(int context, unsigned class, uint64_t bytes) {
-  if (!reserve(bytes)) return 0;
+// An allocation takes 0.1 ms or more of a launch, so several buffers are made at once. They are zero, so that a block which never
+// starts has no header.
+enum { AT_ONCE = 32 };
+static const uint64_t at_once_bytes = 64ull << 20;
+
+static uint32_t new_buffer(int context, unsigned class, uint64_t memory, uint64_t bytes) {
   uint32_t b = number();
+  if (!b) return 0;
   struct scratch_buffer *s = &scratch_buffers[b];
-  struct scratch_apart before = scratch_apart_begin();
-  int have_event = b && events(s);
-  int have_memory = have_event && !cu.allocate(&s->memory, bytes);
-  if (have_memory && !fill_now(context, s->memory, bytes)) cu.release(s->memory), have_memory = 0;
-  scratch_apart_end(before);
-  if (!have_memory) {
-    if (b) hp_free_put(&spare, after, b);
-    atomic_fetch_sub(&scratch.device_bytes, bytes);
+  if (!events(s)) {
+    hp_free_put(&spare, after, b);
     return 0;
   }
-  s->capacity = bytes, s->context = (uint16_t)context, s->class = (uint8_t)class, s->lent = 0;
+  s->memory = memory, s->capacity = bytes, s->context = (uint16_t)context, s->class = (uint8_t)class, s->lent = 0;
+  return b;
+}
+
+static uint64_t allocate(int context, uint64_t bytes) {
+  uint64_t memory = 0;
+  if (!reserve(bytes)) return 0;
+  if (!cu.allocate(&memory, bytes)) {
+    if (fill_now(context, memory, bytes)) return memory;
+    cu.release(memory);
+  }
+  atomic_fetch_sub(&scratch.device_bytes, bytes);
+  return 0;
+}
+
+// make_several returns one buffer, and the others are idle.
+static uint32_t make_several(int context, unsigned class, uint64_t bytes, unsigned count) {
+  uint64_t memory = allocate(context, count * bytes);
+  uint32_t first = memory ? new_buffer(context, class, memory, bytes) : 0;
+  for (unsigned i = 1; first && i < count; i++) {
+    uint32_t b = new_buffer(context, class, memory + i * bytes, bytes);
+    if (b) hp_free_put(&idle[context][class], after, b);
+  }
+  return first;
+}
+
+static uint32_t make(int context, unsigned class, uint64_t bytes) {
+  unsigned count = bytes < at_once_bytes ? (unsigned)(at_once_bytes / bytes) : 1;
+  if (count > AT_ONCE) count = AT_ONCE;
+  if (count > made_of[context][class]) count = made_of[context][class] + 1; // twice as many each time
+  struct scratch_apart before = scratch_apart_begin();
+  uint32_t b = make_several(context, class, bytes, count);
+  if (!b && count > 1) b = make_several(context, class, bytes, count = 1);
+  scratch_apart_end(before);
+  if (b) atomic_fetch_add(&made_of[context][class], count);
   return b;
 }
 
@@ -143,15 +175,6 @@ void scratch_drop(uint32_t b) {
   }
   s->event = s->copied = NULL; // of a context that may be gone
   hp_free_put(&spare, after, b);
-}
-
-void scratch_release_idle(int context) {
-  for (unsigned class = 0; class < CLASSES; class++)
-    for (uint32_t b; (b = hp_free_take(&idle[context][class], after));) {
-      cu.release(scratch_buffers[b].memory);
-      atomic_fetch_sub(&scratch.device_bytes, scratch_buffers[b].capacity);
-      hp_free_put(&spare, after, b);
-    }
 }
 
 // ---- launches that are not recorded ----

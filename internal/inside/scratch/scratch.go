@@ -32,7 +32,7 @@ func Init(api unsafe.Pointer) { C.scratch_use((*C.struct_hp_api)(api)) }
 // API returns the table of functions (struct scratch_api) that the hooks call around launches.
 func API() unsafe.Pointer { return unsafe.Pointer(C.scratch_api()) }
 
-// Start has launches be recorded, with at most limit bytes of GPU memory, and as many of host memory.
+// Start has launches be recorded, with at most limit bytes of GPU memory, and a quarter as many of host memory.
 func Start(limit uint64) error {
 	if C.scratch_start(C.uint64_t(limit)) == 0 {
 		return errors.New("start the thread that reads scopes inside kernels: the system refused; raise the limit of processes (ulimit -u)")

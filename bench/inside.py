@@ -111,10 +111,10 @@ def measure(kernel, mode, ours, theirs, count):
         their_launch, _ = theirs[kernel]
         upstream.start("wall", backend="instrumentation", mode=mode)
         their_launch()
-        row["upstream_us"] = median_us(their_launch, 5, wait)
+        row["upstream_us"] = median_us(their_launch, 3, wait)
         upstream.finalize()
-        tree = session(upstream, "theirs", their_launch, 5, backend="instrumentation", mode=mode)
-        row["upstream_cycles"] = cycles(tree, kernel, 5)
+        tree = session(upstream, "theirs", their_launch, 3, backend="instrumentation", mode=mode)
+        row["upstream_cycles"] = cycles(tree, kernel, 3)
     return row
 
 

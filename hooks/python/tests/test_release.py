@@ -5,6 +5,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -80,7 +81,8 @@ def test_reads_a_profile(tmp_path):
     assert run("viewer", "-m", "time", profile).stdout.count("ROOT") == 1
     report = run("report", profile, "-o", "page.html")
     assert report.returncode == 0 and (tmp_path / "page.html").read_text().startswith("<!doctype html>"), report.stderr
-    refused = run("run", "script.py")
+    (tmp_path / "script.py").touch()
+    refused = run("run", "--python", sys.executable, "script.py")
     assert refused.returncode == 1 and "install GoProton with pip (an archive has the viewer alone)" in refused.stderr, refused.stderr
     for shell, name in (("bash", "proton.bash"), ("zsh", "_proton"), ("fish", "proton.fish")):
         if shutil.which(shell):

@@ -140,7 +140,9 @@ def used(env, wheel, triton=None):
     (env.work / "train.py").write_text(PROGRAM)
     env.run("proton", "run", "train.py", **fake)
     env.run("proton", "-n", "short", "-k", "triton", "train.py", **fake)  # as Triton's command is called
-    for name in ("train", "short"):
+    # The program's Python may be another one than that of the wheel, as with pipx.
+    env.run("proton", "run", "--name", "other", "--python", sys.executable, "train.py", **fake)
+    for name in ("train", "short", "other"):
         step = at(load(env.work / f"{name}.hatchet"), "step")
         assert step["metrics"] == {"items": 3} and at(step, "kernel")["metrics"]["count"] == 1
     (env.work / "own.py").write_text(OWN)
@@ -152,6 +154,17 @@ def used(env, wheel, triton=None):
 
     env.pip("uninstall", "--yes", "goproton")
     assert env.files() - before == set() and before - env.files() == set()
+
+
+def test_revision(tmp_path):
+    """A source tree without git has no revision, also within another repository."""
+    copy = tmp_path / "outer" / "goproton" / "tools" / "revision.sh"
+    copy.parent.mkdir(parents=True)
+    shutil.copy(REPOSITORY / "tools" / "revision.sh", copy)
+    subprocess.run(["git", "init", "--quiet", tmp_path / "outer"], check=True)
+    assert subprocess.run([copy], check=True, capture_output=True, text=True).stdout == ""
+    own = subprocess.run([REPOSITORY / "tools" / "revision.sh"], check=True, capture_output=True, text=True).stdout
+    assert re.fullmatch(r"([0-9a-f]{7,40}(\.dirty)?\n)?", own), own
 
 
 def test_building_from_source_says_what_it_needs(tmp_path):

@@ -66,10 +66,7 @@ class InstrumentationHook(Hook, metaclass=_Switches):
             raise RuntimeError("Only one instance of the instrumentation hook can be active at a time.")
         if _library.load() is None:
             raise RuntimeError(_library.problem)
-        try:
-            import triton  # noqa: F401
-        except ImportError:
-            raise RuntimeError("scopes inside kernels need Triton, which cannot be imported: install it, or use another backend") from None
+        _need_triton()
         self._undo = [_inside_passes.install(self.mode)]
         self._undo += [_replace_mode(_inside_passes.key(self.mode) + self.inside.key()), _replace_allocator()]
         self.inside.attach()
@@ -200,9 +197,17 @@ def _say(sentence: str) -> None:
 _said: set[str] = set()
 
 
+def _need_triton() -> None:
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        raise RuntimeError("scopes inside kernels need Triton, which cannot be imported: install it, or use another backend") from None
+
+
 def hook_for(mode: InstrumentationMode | str | None, inside: Sequence[str] = ()) -> InstrumentationHook:
     """The hook of that mode and these patterns that a session has, or a new one: such sessions share it."""
     wanted = InstrumentationHook(mode, inside)
+    _need_triton()  # before a session begins
     for hook in _hooks_of_sessions():
         if str(hook.mode) == str(wanted.mode):
             if hook.inside.key() != wanted.inside.key():

@@ -106,6 +106,12 @@ steps_overlap() {
     step proton viewer -m time/ms,gbyte/s,count overlap.tree.hatchet
 }
 
+steps_inside() {
+  step proton run --inside attention attention.py &&
+    step proton viewer -m time,avg_time,count attention.hatchet &&
+    step proton viewer -m normalized_cycles,cycles -i '^attention$' attention.hatchet
+}
+
 # It needs no GPU, and TestReplaysOnPages keeps its page.
 steps_amd() {
   step proton run -m pcsampling -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
@@ -162,6 +168,7 @@ tutorial trace
 tutorial dynamic_net
 tutorial cuda_graph
 tutorial overlap
+tutorial inside
 for name in amd notebook; do
   if [ -e "$out/../testdata/captures" ]; then tutorial $name; else skip $name "OUTDIR is not in the root of the repository, whose capture it plays"; fi
 done

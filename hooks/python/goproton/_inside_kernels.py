@@ -27,11 +27,13 @@ def described(name: str, files: dict[str, str], mode: InstrumentationMode) -> di
         return None
     import triton
 
-    from .mode import SAMPLING_STRATEGY, Optimize
+    from .mode import SAMPLING_STRATEGY, Optimize, instrumentation_mode
     warps = metadata["num_warps"]
     target = metadata.get("target") or {}
-    units = metadata.get(METADATA, {}).get("warps") or None
-    if units is None and mode.sampling_strategy is SAMPLING_STRATEGY.SELECTIVE and mode.sampling_options.strip(" ,"):
+    own = metadata.get(METADATA, {}).get("mode")
+    mode = instrumentation_mode(own) if own else mode
+    units = None
+    if mode.sampling_strategy is SAMPLING_STRATEGY.SELECTIVE and mode.sampling_options.strip(" ,"):
         units = sorted({int(warp) for warp in mode.sampling_options.split(",") if warp.strip()})
     return {
         "name": name, "mode": str(mode), "triton": triton.__version__, "slot_size": slot, "warps": warps, "units": units,

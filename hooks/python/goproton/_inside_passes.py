@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import sys
 
-from ._inside.compiler import chosen_warps, without_records
-from .mode import SAMPLING_STRATEGY, InstrumentationMode, Optimize
+from ._inside.compiler import own_mode, without_records
+from .mode import InstrumentationMode, Optimize, instrumentation_mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,12 +72,9 @@ class _Passes:
         if without_records():
             return
         from triton._C.libtriton import passes as triton_passes
-        proton, mode = self.proton, self.mode
+        proton, mode = self.proton, instrumentation_mode(own_mode()) if own_mode() else self.mode
         compiled = lambda value: getattr(getattr(proton, type(value).__name__), value.name)
-        strategy, warps = mode.sampling_strategy, mode.sampling_options
-        if chosen_warps():
-            strategy, warps = SAMPLING_STRATEGY.SELECTIVE, ",".join(map(str, chosen_warps()))
-        arguments = (compiled(mode.metric_type), compiled(strategy), warps, compiled(mode.granularity),
+        arguments = (compiled(mode.metric_type), compiled(mode.sampling_strategy), mode.sampling_options, compiled(mode.granularity),
                      compiled(mode.buffer_strategy), compiled(mode.buffer_type), mode.buffer_size, _device_property("max_shared_mem"),
                      1, _ALIGNMENT, Optimize.CLOCK32 not in mode.optimizations)
         try:

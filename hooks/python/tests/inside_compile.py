@@ -18,6 +18,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 import inside_kernels
+from goproton._inside import comparison
 from goproton._inside import compiler as inside
 
 MAX_SHARED = {"cuda": 232448, "hip": 65536}
@@ -97,8 +98,9 @@ def describe(kind, name, plain, hook):
     names, parents, printed = read(kernel.asm["ttgir"])
     without = re.sub(r"(?m)^\s*proton\.record .*\n", "", printed)
     assembly, binary = ASSEMBLY[kind], BINARY[kind]
+    again = comparison._compile(kernel) if names else plain
     return {
-        "name": kernel.name, "done": getattr(kernel.metadata, inside.METADATA, None),
+        "name": kernel.name, "compared with the same": again.kernel == plain.kernel and again.hash == plain.hash, "done": getattr(kernel.metadata, inside.METADATA, None),
         "ids": names, "parents": parents, "ttgir": kernel.asm["ttgir"], "scratch": kernel.metadata.profile_scratch_size,
         "same without records": without == read(plain.asm["ttgir"])[2], "same binary": kernel.asm[binary] == plain.asm[binary],
         "clocks": kernel.asm[assembly].count(CLOCK[kind]) - plain.asm[assembly].count(CLOCK[kind]),

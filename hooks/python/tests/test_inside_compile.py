@@ -71,6 +71,11 @@ def test_without_its_records_a_kernel_is_what_it_was(compiled):
     assert all(kernel["same without records"] for kernel in kernels.values())
 
 
+def test_what_they_are_compared_with_is_the_kernel_of_a_program_without_a_session(compiled):
+    _, kernels = compiled
+    assert [name for name, kernel in kernels.items() if not kernel["compared with the same"]] == []
+
+
 def test_scopes_are_those_of_the_source(compiled):
     kind, kernels = compiled
     for name, wanted in EXPECTED.items():

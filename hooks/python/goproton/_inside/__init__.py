@@ -23,12 +23,12 @@ class Inside:
 
     Args:
         chosen: patterns of the kernels' names.
-        few_warps: the user chose no mode; one warp in four records then.
+        cheap: the user chose no mode.
     """
 
-    def __init__(self, chosen: list[str], few_warps: bool = False) -> None:
+    def __init__(self, chosen: list[str], cheap: bool = False) -> None:
         self.chosen = chosen
-        self.compiler = compiler.Compiler(chosen, few_warps)
+        self.compiler = compiler.Compiler(chosen, cheap)
         self.comparisons = Comparisons()
 
     def key(self) -> str:

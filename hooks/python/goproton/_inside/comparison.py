@@ -128,6 +128,7 @@ def _compile(kernel: Any) -> Any:
     fields = make_backend(target).parse_options({}).__dict__
     options = {name: _tuples(getattr(kernel.metadata, name)) for name in fields if hasattr(kernel.metadata, name)}
     options["instrumentation_mode"] = ""
+    options["num_warps"] = getattr(kernel.metadata, compiler.METADATA)["num_warps"]  # metadata have those of all partitions
     with compiler.without_scopes():
         return triton.compile(kernel.src, target=target, options=options)
 

@@ -54,11 +54,14 @@ def costs(inside: Inside, files: list[str]) -> list[str]:
     resources: dict[str, list[dict[str, tuple[int, int]]]] = {}
     for made in inside.comparisons.made:
         resources.setdefault(made.kernel.name, []).append(made.resources())
+    why = {made.kernel.name: made.problem for made in inside.comparisons.made if made.problem}
     sentences = []
     for name in sorted({*times, *resources}):
+        if name in why:
+            sentences.append(f"what scopes in kernel {name} cost is not known: {why[name]}")
+            continue
         parts = [*_time_parts(times.get(name)), *_resource_parts(resources.get(name, []))]
-        if parts:
-            sentences.append(f"scopes in kernel {name} cost: {'; '.join(parts)}")
+        sentences.append(f"scopes in kernel {name} cost: {'; '.join(parts)}")
     return sentences
 
 

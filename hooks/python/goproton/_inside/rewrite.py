@@ -18,6 +18,7 @@ DEFAULT_PAIRS = 200
 _IDS = 256  # a record has 8 bits for its scope
 
 _RECORD = re.compile(r'^\s*proton\.record start "((?:[^"\\]|\\.)*)"', re.M)
+_LOCATIONS = re.compile(r"(?m)^#loc.*$| loc\(.*\)$")
 _EVENT = re.compile(r"^\s*%\S+ = proton\.allocate_event ", re.M)
 
 
@@ -30,12 +31,16 @@ class Rewritten:
         left_out: names of scopes for which there was no id left -> the number of their places.
         added: numbers of the lines in text that were added.
         warps: whose records are enough, see :func:`_one_of_each_group`.
+        records: the most that a warp can leave; 0 if loops repeat some, or the program has records of its own.
+        alone: the program has no records of its own.
     """
 
-    __slots__ = ("text", "places", "left_out", "added", "warps")
+    __slots__ = ("text", "places", "left_out", "added", "warps", "records", "alone")
 
-    def __init__(self, text: str, places: list[Place], left_out: dict[str, int], added: list[int], warps: list[int]) -> None:
-        self.text, self.places, self.left_out, self.added, self.warps = text, places, left_out, added, warps
+    def __init__(self, text: str, places: list[Place], left_out: dict[str, int], added: list[int], warps: list[int], records: int,
+                 alone: bool) -> None:
+        self.text, self.places, self.left_out, self.added = text, places, left_out, added
+        self.warps, self.records, self.alone = warps, records, alone
 
 
 def rewrite(text: str, pairs: int = DEFAULT_PAIRS) -> Rewritten:
@@ -62,7 +67,10 @@ def rewrite(text: str, pairs: int = DEFAULT_PAIRS) -> Rewritten:
             place.name += "'"
     chosen, left_out = _choose(places, min(pairs, ids))
     lines, added = _insert(module.lines, chosen)
-    return Rewritten("\n".join(lines), chosen, left_out, added, _one_of_each_group(text, kernel))
+    alone = "proton." not in _LOCATIONS.sub("", text)
+    repeated = any(op.name in ("scf.for", "scf.while", "cf.br") for op in walk(kernel.regions[0].blocks))
+    records = 2 * len(chosen) if alone and not repeated else 0
+    return Rewritten("\n".join(lines), chosen, left_out, added, _one_of_each_group(text, kernel), records, alone)
 
 
 def _one_of_each_group(text: str, kernel: Op) -> list[int]:

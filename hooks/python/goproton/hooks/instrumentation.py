@@ -55,7 +55,7 @@ class InstrumentationHook(Hook, metaclass=_Switches):
 
     def __init__(self, mode_obj: InstrumentationMode | str | None = None, inside: Sequence[str] = ()) -> None:
         self.mode = instrumentation_mode(mode_obj)
-        self.inside = Inside(list(inside), few_warps=not mode_obj)
+        self.inside = Inside(list(inside), cheap=not mode_obj)
         self._undo: list[Callable[[], None]] = []
         self._described: dict[int, dict[str, Any]] = {}  # by function, while host_buffer is wanted
 

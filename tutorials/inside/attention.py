@@ -7,6 +7,8 @@ hand over tiles through barriers; with --inside, one sees how long each side wai
 buffers between them. Needs a GPU of NVIDIA's Hopper generation.
 """
 
+import argparse
+
 import torch
 import triton
 import triton.language as tl
@@ -14,7 +16,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 import goproton as proton
 
-HEADS, LENGTH, D = 64, 4096, 64
+LENGTH, D = 4096, 64
 BM, BN = 128, 128
 
 
@@ -44,18 +46,22 @@ def attention(q_desc, k_desc, v_desc, out, length, scale, BM: tl.constexpr, BN: 
 def run(q, k, v, stages):
     out = torch.empty_like(q)
     tile = lambda tensor, rows: TensorDescriptor.from_tensor(tensor.view(-1, D), [rows, D])
-    attention[LENGTH // BM, HEADS](tile(q, BM), tile(k, BN), tile(v, BN), out, LENGTH, 1.44269504 / D**0.5, BM, BN, D,
+    attention[LENGTH // BM, len(q)](tile(q, BM), tile(k, BN), tile(v, BN), out, LENGTH, 1.44269504 / D**0.5, BM, BN, D,
                                    num_warps=4, num_stages=stages)
     return out
 
 
 def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--heads", type=int, default=64)
+    arguments.add_argument("--launches", type=int, default=20)
+    given = arguments.parse_args()
     torch.manual_seed(0)
     with proton.scope("inputs"):
-        q, k, v = (torch.randn(HEADS, LENGTH, D, device="cuda", dtype=torch.float16) for _ in range(3))
+        q, k, v = (torch.randn(given.heads, LENGTH, D, device="cuda", dtype=torch.float16) for _ in range(3))
     for stages in (2, 3):
         with proton.scope(f"{stages} buffers"):
-            for _ in range(20):
+            for _ in range(given.launches):
                 out = run(q, k, v, stages)
         with proton.scope("check"):
             error = (out - torch.nn.functional.scaled_dot_product_attention(q, k, v)).abs().max().item()

@@ -6,6 +6,9 @@ import (
 	"github.com/goproton/goproton/profiler/record"
 )
 
+// showsInside reports whether a session shows scopes inside of kernels: it asked for them, or a replay may bring some.
+func (d *drainer) showsInside(s *session) bool { return s.inside != nil || d.options.Replay != "" }
+
 // HearInside has a function get the scopes inside of each launch, to record them. It is called by the drainer; nothing of the
 // launch stays valid after it.
 func (m *Manager) HearInside(f func(*inside.Launch)) {

@@ -117,7 +117,7 @@ func (d *drainer) wanted() (w wanted) {
 
 // newTree begins the current phase of a session.
 func (d *drainer) newTree(s *session, now uint64) *aggregate.Tree {
-	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Also: s.also, Inside: s.inside != nil || d.options.Replay != ""}
+	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Also: s.also, Inside: d.showsInside(s)}
 	if s.trace {
 		o.Timeline = d.newTrace(s, now)
 	}

@@ -28,9 +28,10 @@ type traceFile struct {
 	placed string        // where it has been put, and is to stay
 	closed bool
 
-	inside   *inside.Trace // what upstream's form has instead of the phase: scopes inside of kernels; nil: the phase
-	upstream bool          // the phase is written in upstream's form at the end; until then it is in ours
-	inOurs   error         // why it stayed in ours
+	inside       *inside.Trace // what upstream's form has instead of the phase: scopes inside of kernels; nil: the phase
+	instrumented bool          // it has them instead even if there are none
+	upstream     bool          // the phase is written in upstream's form at the end; until then it is in ours
+	inOurs       error         // why it stayed in ours
 }
 
 // newTraceFile makes a trace that begins now. Its file comes with its first flush: most processes below `proton run`
@@ -125,7 +126,7 @@ var mostRewritten int64 = 1 << 30
 
 // rewrite writes the phase in upstream's form, in place of a checkpoint if there is one.
 func (f *traceFile) rewrite(path string) error {
-	if f.inside != nil {
+	if f.inside != nil && (f.instrumented || f.inside.Launches() > 0) {
 		return f.replace(path, f.inside.Write)
 	}
 	if size, err := f.file.Size(); err != nil || size > mostRewritten {
@@ -185,8 +186,8 @@ func (d *drainer) newTrace(s *session, now uint64) *aggregate.Timeline {
 	f.upstream = s.upstream
 	s.traces[phase] = f
 	t := aggregate.NewTimeline(f.writer, d.source.APIName)
-	if s.upstream && s.inside != nil {
-		f.inside = &inside.Trace{}
+	if s.upstream && d.showsInside(s) {
+		f.inside, f.instrumented = &inside.Trace{}, s.inside != nil
 		t.InsideTrace = f.inside
 	}
 	return t

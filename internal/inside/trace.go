@@ -50,6 +50,9 @@ func (t *Trace) Begin(k *Kernel, stack []string) {
 	t.launches = append(t.launches, traceLaunch{kernel: k, stack: slices.Clone(stack)})
 }
 
+// Launches is how many were begun.
+func (t *Trace) Launches() int { return len(t.launches) }
+
 // Add adds a block to the launch that was begun last.
 func (t *Trace) Add(b *Block) {
 	if t.pairs+len(b.Pairs) > tracePairs {

@@ -1,0 +1,106 @@
+package profiler
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/internal/inside/insidetest"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
+)
+
+var looping = &inside.Kernel{
+	Name: "loop", Triton: "3.6.0", Arch: "90", Warps: 1, BufferSize: 32, SlotSize: insidetest.SlotSize(1, 32),
+	Scopes: []inside.Scope{{ID: 0, Name: "all", Parent: -1, File: "loop.py", Line: 3}, {ID: 1, Name: "load", Parent: 0, File: "loop.py", Line: 5}},
+}
+
+// looped is what a launch of two blocks leaves; the ring holds four of six entries.
+func looped(op uint64) *inside.Launch {
+	block := insidetest.Block{SM: 7, Init: 5000, PreFinal: 5400, PostFinal: 5500, Warps: map[int][]insidetest.Record{0: {
+		insidetest.In(0, 10), insidetest.In(1, 20), insidetest.Out(1, 120), insidetest.In(1, 200), insidetest.Out(1, 260), insidetest.Out(0, 700),
+	}}}
+	return &inside.Launch{Kernel: looping, Grid: [3]uint32{2, 1, 1}, Op: op, Buffer: insidetest.Buffer(looping, 0, []insidetest.Block{block, block})}
+}
+
+// insideSession runs two launches in a scope and returns the file of the session, and what was said.
+func insideSession(t *testing.T, o StartOptions) (file string, problems []string) {
+	t.Helper()
+	m, f := stage(t)
+	o.Source.Replay = "a.capture"
+	start(t, m, "p", o)
+	step := drive.Enter("step")
+	drive.Launch(1, 9)
+	drive.Launch(2, 9)
+	drive.Leave(step)
+	m.ReplayInside(looped(1))
+	f.kernel(1, "loop", 700)
+	m.ReplayInside(looped(2))
+	f.kernel(2, "loop", 700)
+	files, err := m.Finalize(nil, "")
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	return files[0], m.Problems()
+}
+
+func TestSessionWithScopesInsideKernels(t *testing.T) {
+	file, _ := insideSession(t, StartOptions{})
+	p, err := formats.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := p.Root.Child("step").Child("loop")
+	if v, _ := k.Metric(profile.CountMetric); v.Int() != 2 || k.Inside.Kernel.Launches != 2 {
+		t.Fatalf("%d kernels, %+v", v.Int(), k.Inside.Kernel)
+	}
+	// The starts of all and of the first load were overwritten: what is left is the second load.
+	load := k.Child("all").Child("load")
+	if v, _ := load.Metric(profile.CyclesMetric); v.Int() != 4*60 || load.Inside.Scope.Count() != 4 || k.Child("all").Inside != nil {
+		t.Errorf("load %+v", load.Inside.Scope)
+	}
+	if l := k.Inside.Kernel.Losses; l.Overwritten != 8 || l.FullRings != 4 || l.Need != 64 {
+		t.Errorf("losses %+v", l)
+	}
+}
+
+func TestUpstreamsTraceOfScopesInsideKernels(t *testing.T) {
+	file, _ := insideSession(t, StartOptions{Data: "trace", TraceForm: "triton"})
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := `{"args":{"Finalization Time (ns)":100,"Frequency (MHz)":1000.0,"call_stack":["ROOT","step","loop","all"]},"cat":"loop","cname":"cq_build_passed",` +
+		`"dur":0.06,"name":"load","ph":"X","pid":"loop Core7 CTA0","tid":"warp 0 (line 0)","ts":0.0}`
+	two := strings.Replace(one, "CTA0", "CTA1", 1)
+	if want := `{"displayTimeUnit":"ns","traceEvents":[` + strings.Join([]string{one, two, one, two}, ",") + "]}\n"; string(text) != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+func TestTraceOfScopesInsideKernels(t *testing.T) {
+	file, problems := insideSession(t, StartOptions{Data: "trace"})
+	p, err := formats.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, l := range p.Timeline.Lanes {
+		if l.Kind == profile.WarpLane {
+			text += l.Name + "\n"
+		}
+	}
+	for _, s := range p.Timeline.Slices {
+		if s.Kind == profile.InsideSlice {
+			text += strings.Join(s.Path, ">") + " " + s.Name + "\n"
+		}
+	}
+	if want := "loop: first block, warp 0\nloop: longest block, warp 0\n"; !strings.HasPrefix(text, want) || strings.Count(text, "ROOT>step>loop>all>load load\n") != 4 {
+		t.Errorf("got\n%s%q", text, problems)
+	}
+	if n := p.Root.Child("step").Child("loop").Children; n != nil { // some blocks are no sum
+		t.Errorf("the tree of the timeline has %v", n[0].Name)
+	}
+}

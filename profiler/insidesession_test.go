@@ -100,7 +100,7 @@ func TestTraceOfScopesInsideKernels(t *testing.T) {
 	if want := "loop: first block, warp 0\nloop: longest block, warp 0\n"; !strings.HasPrefix(text, want) || strings.Count(text, "ROOT>step>loop>all>load load\n") != 4 {
 		t.Errorf("got\n%s%q", text, problems)
 	}
-	if n := p.Root.Child("step").Child("loop").Children; n != nil { // some blocks are no sum
+	if n := p.Root.Child("step").Child("loop").Children; n != nil { // only some blocks are shown, so nothing is summed
 		t.Errorf("the tree of the timeline has %v", n[0].Name)
 	}
 }

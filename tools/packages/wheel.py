@@ -16,9 +16,11 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 NAME = "goproton"
 
 # The executable is called goproton, so that it outlives an installation of Triton, whose wheel has scripts with the two other
-# names, too. They start it from their own folder, also through a link to them.
+# names, too. They start it from their own folder, also through a link to them; without one they start no other program for that.
 SCRIPT = """#!/bin/sh
-exec "$(dirname "$(readlink -f "$0")")/goproton" {arguments}"$@"
+here=$0
+[ ! -L "$here" ] || here=$(readlink -f "$here")
+exec "${{here%/*}}/goproton" {arguments}"$@"
 """
 SCRIPTS = {"proton": "", "proton-viewer": "viewer --compat "}
 

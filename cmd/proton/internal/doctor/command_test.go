@@ -21,7 +21,7 @@ func TestAnotherCommand(t *testing.T) {
 		}
 	}
 	write(own, "\x7fELF")
-	write(filepath.Join(folder, "wheel", "proton"), "#!/bin/sh\nexec \"$(dirname \"$(readlink -f \"$0\")\")/goproton\" \"$@\"\n")
+	write(filepath.Join(folder, "wheel", "proton"), "#!/bin/sh\nhere=$0\nexec \"${here%/*}/goproton\" \"$@\"\n")
 	write(filepath.Join(folder, "triton", "proton"), "#!/venv/bin/python\nfrom triton.profiler.proton import main\n")
 	if err := os.MkdirAll(filepath.Join(folder, "link"), 0o777); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 // A context has one ring. The rounds take values every 10 to 50 ms; a replay of one small node takes 2 µs or more, so a ring of
-// 512 K values is not even a tenth full by then, on a few streams at once. TRITON_PROFILE_METRIC_BUFFER_SIZE sets its bytes.
+// 524,288 values is not even a tenth full by then, on a few streams at once. TRITON_PROFILE_METRIC_BUFFER_SIZE sets its bytes.
 enum { RINGS = 64, RING_BYTES = 16 << 20, RING_LEAST = 4096 };
 static const uint64_t RING_MOST = 1ull << 34;
 

@@ -129,18 +129,18 @@ func (d *drainer) discard() {
 
 func (d *drainer) activity(k *record.Activity) {
 	d.ending.ended(k)
-	if d.agg.Sets.Timelines() && k.Timed() {
-		d.onOurClock(k)
-	}
 	at, ok := d.resolver.Resolve(k)
-	switch {
-	case k.Name == aggregate.MetricFrame && d.metricNode(k, &at, ok):
-	case ok:
-		d.launchedAt(k, &at)
-		d.agg.Add(k, &at)
-	default:
-		d.agg.AddUnattributed(k, d.lastSet)
+	if k.Name == aggregate.MetricFrame && d.metricNode(k, &at, ok) {
+		return
 	}
+	d.onOurClock(k)
+	if !ok {
+		d.agg.AddUnattributed(k, d.lastSet)
+		return
+	}
+	d.launchedAt(k, &at)
+	d.unknownGraph(k, &at)
+	d.agg.Add(k, &at)
 }
 
 // waited takes a wait that a thread of the program reports itself. Its launch is in the same ring, before it.
@@ -157,8 +157,12 @@ func (d *drainer) waited(rec *hotpath.Record) {
 // clockNoise is the difference, in ns, that two readings of one clock may have.
 const clockNoise = 1000
 
-// onOurClock moves an activity from the source's clock to the one that the program's threads read, should they differ.
+// onOurClock moves an activity from the source's clock to the one that the program's threads read, should they differ and a
+// timeline show it.
 func (d *drainer) onOurClock(k *record.Activity) {
+	if !d.agg.Sets.Timelines() || !k.Timed() {
+		return
+	}
 	if !d.measured {
 		if d.measured, d.ahead = true, d.source.ClockAhead(); d.ahead < clockNoise && d.ahead > -clockNoise {
 			d.ahead = 0

@@ -71,6 +71,7 @@ func (d *drainer) read(k *record.Activity, at *callpath.Attribution, late bool) 
 	if at.Read = bits; bits == nil && at.Launch.Set != 0 {
 		d.tensors.lost++
 	}
+	d.onOurClock(k)
 	d.agg.Add(k, at)
 	return true
 }

@@ -14,12 +14,15 @@ import (
 //	launch CORR NODE OP         graph-launch CORR NODE      (OP 0: none)
 //	tagged CORR NODE KIND       node-of GRAPH ID NODE KIND
 //	metric NAME VALUE OP        created GRAPH ID NODE OP captured|by-hand
+//	scoped NAME VALUE NODE captured|elsewhere       (by a thread that is capturing, or another)
+//	tensor NAME NUMBER NODE LENGTH       reads GRAPH ID NODE NUMBER
 //	cloned EXEC ID ORIGINAL     graph-gone ID    exec-gone ID    free    own-node GRAPH ID
 //	kernel CORR EXEC ID         flush            cycles N        waiting    nodes
 func script(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
 	r := New()
+	r.Tensor = func(number uint32) { fmt.Fprintf(&out, "expect values of %d\n", number) }
 	r.Metric = func(p Place, order uint64, m OpMetric) {
 		fmt.Fprintf(&out, "metric %d=%d at %d after launch %d\n", m.Name, m.Bits, p.Node, order)
 	}
@@ -47,6 +50,12 @@ func play(t *testing.T, r *Resolver, out *strings.Builder, line string) {
 		add(hotpath.Record{Type: hotpath.Launch, ID: uint64(n[0]), Node: n[1], Tag: uint16(n[2])})
 	case "node-of":
 		add(hotpath.Record{Type: hotpath.NodeCreated, Flags: hotpath.FlagCaptured, ID: uint64(n[0]), Word: uint64(n[1]), Node: n[2], Tag: uint16(n[3])})
+	case "scoped":
+		add(hotpath.Record{Type: hotpath.OpMetric, ID: uint64(n[0]), Word: uint64(n[1]), Node: n[2], Flags: map[bool]uint8{true: hotpath.FlagCaptured}[f[4] == "captured"]})
+	case "tensor":
+		add(hotpath.Record{Type: hotpath.TensorMetric, ID: uint64(n[0]), Word: uint64(n[1]), Node: n[2], Op: n[3]})
+	case "reads":
+		add(hotpath.Record{Type: hotpath.NodeCreated, Flags: hotpath.FlagCaptured, ID: uint64(n[0]), Word: uint64(n[1]), Node: n[2], Stream: n[3]})
 	case "graph-launch":
 		add(hotpath.Record{Type: hotpath.GraphLaunch, ID: uint64(n[0]), Node: n[1]})
 	case "metric":
@@ -117,6 +126,12 @@ func resolved(r *Resolver, k *record.Activity) string {
 		s += fmt.Sprintf(" captured at %d", c.Node)
 		for _, m := range c.Metrics {
 			s += fmt.Sprintf(" %d=%d", m.Name, m.Bits)
+		}
+		for _, m := range c.Scoped {
+			s += fmt.Sprintf(" %d=%d of %d", m.Name, m.Bits, m.Node)
+		}
+		if c.Tensor != nil {
+			s += fmt.Sprintf(" reads %d: %d of %d, %d elements", c.Tensor.Number, c.Tensor.Name, c.Tensor.Node, max(c.Tensor.Length, 1))
 		}
 	}
 	if a.Tag != 0 {

@@ -13,13 +13,14 @@ type capturing struct {
 	tensorLaunches int // since tensor was set: that of the node, and before it perhaps one outside of graphs
 }
 
-// decideScoped counts the metrics of scopes now if the launch that was to decide has made no node.
+// decideScoped counts the metrics of scopes now if the launch that was to decide has made no node, and before the launch of a graph,
+// which makes none.
 func (r *Resolver) decideScoped(t *thread, rec *hotpath.Record) {
-	if t.launched && rec.Type != hotpath.NodeCreated {
+	if t.launched && rec.Type != hotpath.NodeCreated || rec.Type == hotpath.GraphLaunch {
 		r.countScoped(t)
 		t.node, t.launched = nil, false
 	}
-	if rec.Type != hotpath.Launch && rec.Type != hotpath.GraphLaunch {
+	if rec.Type != hotpath.Launch {
 		return
 	}
 	if t.tensorLaunches++; t.tensorLaunches > 2 {

@@ -46,6 +46,7 @@ static void copy(size_t bytes) {
 	cuda.cuCtxSetCurrent(cuda.context);
 	cuda.cuMemcpyHtoDAsync_v2(1, NULL, bytes, cuda.stream);
 }
+static void *stream_of(void) { return cuda.stream; }
 static void begin_capture(void) { cuda.cuStreamBeginCapture_v2(cuda.stream, 0); }
 static void *end_capture(void) {
 	void *graph, *exec;
@@ -70,7 +71,10 @@ static int fork_cuda(const char *kernel) {
 */
 import "C"
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // FakeCUDA is the fake driver of cupti/stub, which the fake libcupti next to it watches.
 type FakeCUDA struct{}
@@ -97,6 +101,14 @@ func (g FakeCUDA) Graph(kernels ...string) func() {
 	for _, kernel := range kernels {
 		g.Launch(kernel)
 	}
+	exec := C.end_capture()
+	return func() { C.launch_graph(exec) }
+}
+
+// Capture captures what f launches on a stream and returns what launches it again.
+func (FakeCUDA) Capture(f func(stream unsafe.Pointer)) func() {
+	C.begin_capture()
+	f(C.stream_of())
 	exec := C.end_capture()
 	return func() { C.launch_graph(exec) }
 }

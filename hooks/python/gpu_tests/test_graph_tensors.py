@@ -1,6 +1,7 @@
 """Tensors as metrics in CUDA graphs: their values at every replay, exactly."""
 import gc
 import threading
+import time
 
 import pytest
 import torch
@@ -206,11 +207,77 @@ def test_a_trace(profiled):
     assert [e["args"]["metrics"] for e in sorted(events, key=lambda e: e["ts"])] == [{"step": n} for n in range(1, 6)], events[0]
 
 
-def test_many_replays_and_a_small_buffer(profiled, monkeypatch, capfd):
-    """More values than the buffer has room for: what is lost is said, and the rest is right."""
+def metered(metrics, scopes=100):
+    """A graph of nothing but metrics."""
+    def body():
+        for i in range(scopes):
+            with proton.scope(f"s{i}", metrics):
+                pass
+    return captured(body)
+
+
+def test_many_replays(profiled):
     one = torch.ones(1, device="cuda")
+    rows = profiled(lambda: replayed(metered({"one": one}), 1000)).rows()
+    assert [rows[f"replay/<captured_at>/s{i}"]["one"] for i in range(100)] == [1000.0] * 100
+
+
+def test_a_buffer_that_is_too_small(profiled, monkeypatch, capfd):
+    """What is lost is said, and the rest is right."""
+    monkeypatch.setenv("TRITON_PROFILE_METRIC_BUFFER_SIZE", "65536")
+    one = torch.ones(1, device="cuda", dtype=torch.int64)
+    tree = profiled(lambda: replayed(metered({"one": one}), 1000))
+    (said,) = [line for line in capfd.readouterr().err.splitlines() if "values of tensor metrics in graphs are lost" in line]
+    lost = int(said.split()[1])
+    print(f"lost {lost} of 100000 values")
+    assert lost > 0 and tree.total("<captured_at>", metric="one") == 100_000 - lost
+    assert tree.total("<metric>") == 100_000
+
+
+def test_graphs_that_are_destroyed(profiled):
+    step = torch.zeros(1, device="cuda", dtype=torch.int64)
 
     def run():
-        replayed(captured(lambda: [proton.scope(f"s{i}", {"one": one}).__enter__().__exit__(None, None, None) for i in range(100)]), 1000)
+        for i in range(30):
+            graph = metered({"step": step.fill_(i)}, scopes=3)
+            replayed(graph, 2)
+            del graph
+            gc.collect()
+        torch.cuda.synchronize()
     rows = profiled(run).rows()
-    assert [rows[f"replay/<captured_at>/s{i}"]["one"] for i in range(100)] == [1000.0] * 100
+    assert [rows[f"replay/<captured_at>/s{i}"]["step"] for i in range(3)] == [2 * sum(range(30))] * 3
+
+
+@pytest.mark.parametrize("options", [{"context": "python"}, {"mode": "pcsampling"}], ids=lambda options: next(iter(options)))
+def test_other_sessions(profiled, vectors, options):
+    x, y, z = vectors
+
+    def run():
+        replayed(captured(lambda: owner[(1,)](x, y, z, 4, BLOCK=4)), 20)
+    tree = profiled(run, hook="triton", **options)
+    assert tree.total("<captured_at>", metric="flops") == 160.0 and tree.total("<metric>") == 20, tree.rows()
+
+
+def test_idle_seconds(sessions):
+    """The clocks of values and of activities drift apart while nothing runs."""
+    step = torch.zeros(1, device="cuda", dtype=torch.int64)
+    s = sessions.start("s")
+
+    def body():
+        step.add_(1)
+        with proton.scope("s", {"step": step}):
+            step.add_(0)
+    graph = captured(body)
+    step.zero_()
+    want = 0
+    for i, seconds in enumerate((0, 0.5, 3, 8)):
+        time.sleep(seconds)
+        replayed(graph, 20)
+        proton.deactivate(s)
+        for _ in range(10):
+            graph.replay()
+        proton.activate(s)
+        want += sum(range(30 * i + 1, 30 * i + 21))
+    torch.cuda.synchronize()
+    proton.finalize()
+    assert sessions.tree("s").rows()["replay/<captured_at>/s"]["step"] == want

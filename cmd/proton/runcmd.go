@@ -72,7 +72,7 @@ func newRunCommand() *cobra.Command {
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
 	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: "+strings.Join(vendor.Backends(), ", ")+" (default: the one for this machine), or replay, for which TARGET is a capture")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
-	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of proton.start: pcsampling samples instructions (and :interval=CYCLES, :collection=serialized, :kernels=REGEX), periodic_flushing writes each phase when it ends (and :format=FORMAT)")
+	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of proton.start: pcsampling samples instructions (and :interval=CYCLES, :collection=serialized, :kernels=REGEX), periodic_flushing writes each phase when it ends (and :format=FORMAT), default and mma record scopes inside kernels")
 	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree, or trace, a timeline")
 	flags.StringVar(&options.Format, "format", "", "write `FORMAT`: hatchet (default) or hatchet_msgpack for a tree, chrome_trace for a trace")
 	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work in addition to kernels, separated by commas: memcpy, memset, sync (default: all in a trace, none in a tree)")
@@ -91,7 +91,7 @@ func newRunCommand() *cobra.Command {
 	heading(flags, "trace", "TritonParse traces")
 	choices(cmd, "backend", append(vendor.Backends(), "instrumentation", "replay")...)
 	choices(cmd, "context", runinfo.Contexts...)
-	choices(cmd, "mode", "pcsampling", "periodic_flushing")
+	choices(cmd, "mode", "pcsampling", "periodic_flushing", "default", "mma")
 	choices(cmd, "data", runinfo.DataForms...)
 	choices(cmd, "format", append(runinfo.Formats("tree"), runinfo.Formats("trace")...)...)
 	choices(cmd, "hook", "triton", "none")
@@ -204,6 +204,16 @@ func checkMode(o run.Options) error {
 	switch strings.ToLower(head) {
 	case "":
 		return nil
+	case "default", "mma":
+		if o.Backend != "instrumentation" {
+			return fmt.Errorf("--mode %s is of scopes inside kernels: add --backend instrumentation, or --inside with the names of kernels", o.Mode)
+		}
+		return nil
+	}
+	if o.Backend == "instrumentation" {
+		return fmt.Errorf("read --mode %q: scopes inside kernels have the modes default and mma", o.Mode)
+	}
+	switch strings.ToLower(head) {
 	case "pcsampling":
 		if strings.EqualFold(o.Data, "trace") {
 			return errors.New("--mode pcsampling needs --data tree, because samples are added up")

@@ -194,6 +194,7 @@ def pointless_kernel(BLOCK: tl.constexpr):
 # name: (kernel, signature, constexprs, options)
 KERNELS = {
     "loop": (loop_kernel, dict(x_ptr="*fp32", out_ptr="*fp32", n="i32"), dict(BLOCK=1024), {}),
+    "limited": (loop_kernel, dict(x_ptr="*fp32", out_ptr="*fp32", n="i32"), dict(BLOCK=4096), dict(maxnreg=24)),
     "matmul": (matmul_kernel, dict(a_ptr="*fp16", b_ptr="*fp16", c_ptr="*fp16", M="i32", N="i32", K="i32", sam="i32", sbk="i32", scm="i32"),
                dict(BM=128, BN=128, BK=64), dict(num_stages=3, num_warps=8)),
     "softmax": (softmax_kernel, dict(out_ptr="*fp32", in_ptr="*fp32", stride="i32", cols="i32"), dict(BLOCK=2048), {}),

@@ -86,7 +86,8 @@ from triton.compiler.compiler import CompiledKernel
 from triton.runtime.autotuner import Autotuner
 theirs = lambda *arguments: ("k", "h") if not arguments else None
 knobs.runtime.add_stages_inspection_hook = theirs
-before = CompiledKernel._init_handles, Autotuner._bench
+from triton.backends.nvidia.compiler import CUDABackend
+before = CompiledKernel._init_handles, Autotuner._bench, CUDABackend.parse_options
 plain = loop()
 session = proton.start("profile", inside="loop_kernel")
 with_scopes = loop()
@@ -97,7 +98,7 @@ proton.activate(session)
 assert loop() is with_scopes
 proton.finalize()
 assert loop() is plain
-assert knobs.runtime.add_stages_inspection_hook is theirs and (CompiledKernel._init_handles, Autotuner._bench) == before
+assert knobs.runtime.add_stages_inspection_hook is theirs and (CompiledKernel._init_handles, Autotuner._bench, CUDABackend.parse_options) == before
 with_scopes[(4, 1, 1)](x, x, 3, 128)  # a program may keep one
 
 proton.start("second", inside="loop*")  # other patterns: another binary in both caches

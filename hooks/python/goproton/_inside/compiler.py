@@ -74,6 +74,7 @@ class Compiler:
         self.key = _key(patterns, cheap, pairs)
         self._before: Callable | None = None
         self._attached = False
+        self._keep_options: Callable[[], None] = lambda: None
 
     def attach(self) -> None:
         """Takes the hook's place; another tool's hook there is called first.
@@ -88,10 +89,13 @@ class Compiler:
         elif self.patterns:
             raise RuntimeError("scopes in kernels that were not edited need Triton 3.6 or newer: older releases have no hook in their compiler")
         self._attached = True
+        if self.patterns:
+            self._keep_options = _keep_register_limit()
 
     def detach(self) -> None:
         """Gives the hook's place back, unless another tool has taken it since: then the hook only passes calls on."""
         self._attached = False
+        self._keep_options()
         runtime = _runtime()
         if getattr(runtime, "add_stages_inspection_hook", None) == self._inspect:
             runtime.add_stages_inspection_hook = self._before
@@ -181,6 +185,28 @@ def _lower(lower: Callable, module: Any, metadata: dict[str, Any]) -> Any:
     finally:
         _thread.without_records = False
         _thread.mode = ""
+
+
+def _keep_register_limit() -> Callable[[], None]:
+    """Has kernels keep their maxnreg, which Triton 3.9 drops of all kernels when there is a mode. Returns what undoes it."""
+    from triton.backends import backends
+    backend = backends["nvidia"].compiler if "nvidia" in backends else None
+    theirs = getattr(backend, "parse_options", None)
+    if theirs is None:
+        return lambda: None
+
+    def parse_options(self: Any, given: Any) -> Any:
+        options = theirs(self, given)
+        if given.get("maxnreg") is not None and options.maxnreg is None:
+            object.__setattr__(options, "maxnreg", given["maxnreg"])  # it is frozen
+        return options
+
+    def undo() -> None:
+        if backend.parse_options is parse_options:
+            backend.parse_options = theirs
+
+    backend.parse_options = parse_options
+    return undo
 
 
 def _runtime() -> Any:

@@ -1,6 +1,7 @@
 // The extension module goproton._native.
 #include "native.h"
 #include "control.h"
+#include "torchabi.h"
 #include "trace.h"
 #include <stdatomic.h>
 
@@ -55,6 +56,10 @@ static struct py_method methods[] = {
     {"trace_launch", (void *)native_trace_launch, PY_O, "trace_launch(metadata, /)\n--\n\nThe launch hook of traces."},
     {"trace_rank", (void *)native_trace_rank, PY_O, "trace_rank(rank, /)\n--\n\nSets the rank of the records that follow, -1 for none."},
     {"trace_watch", (void *)native_trace_watch, PY_FASTCALL, "trace_watch(what, object, attribute, /)\n--\n\nSets the attribute that holds the process group ('group'), or says whether torch profiles ('profiler')."},
+    {"torch_begin", (void *)native_torch_begin, PY_FASTCALL, "torch_begin(wanted, sample, /)\n--\n\nObserves torch's operators; returns None, or why not. sample() runs operators of known numbers."},
+    {"torch_end", (void *)native_torch_end, PY_NOARGS, "torch_end()\n--\n\nObserves them no longer."},
+    {"torch_enter", (void *)native_torch_enter, PY_FASTCALL, "torch_enter(name, module, /)\n--\n\nOpens the frame of a module."},
+    {"torch_exit", (void *)native_torch_exit, PY_O, "torch_exit(module, /)\n--\n\nCloses the frame of a module, and what is open inside it."},
     {"python_walker", (void *)native_python_walker, PY_NOARGS, "python_walker()\n--\n\nHow Python stacks are read: 'internal', or 'public: ' and the reason."},
     {0},
 };

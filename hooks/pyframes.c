@@ -1,5 +1,6 @@
 #include "pyframes.h"
 #include "pywalk.h"
+#include "torchabi.h"
 #include "trace.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,6 +149,8 @@ static int internal_works(void) {
 
 static enum { UNKNOWN, EXAMINING, INTERNAL, PUBLIC } walker;
 
+static uint32_t launch_path(void);
+
 void hooks_walker_ready(void) {
   if (walker != UNKNOWN) return;
   walker = EXAMINING; // the examination lets other threads run
@@ -160,10 +163,13 @@ void hooks_walker_ready(void) {
   int watched = frames_watch_the_end();
   py.PyErr_Clear();
   py.PyErr_Restore(type, value, traceback);
-  if (watched) hooks_hp->set_python_walker(walker == INTERNAL ? pywalk : public_walk);
+  if (watched) hooks_hp->set_python_walker(launch_path);
 }
 
 uint32_t hooks_python_path(void) { return walker == INTERNAL ? pywalk() : walker == PUBLIC ? public_walk() : 0; }
+
+// launch_path is the call path of a launch in sessions with Python frames.
+static uint32_t launch_path(void) { return atomic_load_explicit(&torch_wanted, memory_order_relaxed) ? torch_path(hooks_python_path) : hooks_python_path(); }
 
 PyObject *native_python_walker(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;

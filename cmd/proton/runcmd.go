@@ -77,6 +77,8 @@ func newRunCommand() *cobra.Command {
 	flags.StringVar(&options.Format, "format", "", "write `FORMAT`: hatchet (default) or hatchet_msgpack for a tree, chrome_trace for a trace")
 	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work in addition to kernels, separated by commas: memcpy, memset, sync (default: all in a trace, none in a tree)")
 	flags.StringVar(&options.Inside, "inside", "", "put scopes into the Triton kernels whose names match `PATTERNS` (as in 'matmul_*', separated by commas): around loops, loads, stores, dots, waits and barriers, by source line")
+	flags.StringVar(&options.Torch, "torch", "", "add frames of PyTorch between scopes and kernels, `WORDS` separated by commas: operators (aten::addmm), modules (Net.layers.3.linear1); --torch alone adds both")
+	flags.Lookup("torch").NoOptDefVal = strings.Join(runinfo.TorchWords, ",")
 	flags.BoolVar(&options.NoStats, "no-stats", false, "do not record the distribution of kernel times at each call path")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "use a launch `HOOK`: triton takes names, flops and bytes of kernels from their launch_metadata, none does not")
 	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs at `LEVEL`: node times each kernel, graph each replay, with less overhead")
@@ -96,6 +98,7 @@ func newRunCommand() *cobra.Command {
 	choices(cmd, "format", append(runinfo.Formats("tree"), runinfo.Formats("trace")...)...)
 	choices(cmd, "hook", "triton", "none")
 	choices(cmd, "graph", runinfo.GraphLevels...)
+	choices(cmd, "torch", runinfo.TorchWords...)
 	choices(cmd, "trace-launches", "all", "profiled", "none")
 	choices(cmd, "trace-compression", "zstd", "gzip", "none")
 	return cmd
@@ -177,6 +180,11 @@ func checkRun(o *run.Options) error {
 	for _, kind := range strings.Split(o.Activities, ",") {
 		if !slices.Contains(append([]string{""}, runinfo.Activities...), strings.ToLower(strings.TrimSpace(kind))) {
 			return fmt.Errorf("read --activities %q: use kernel, memcpy, memset or sync, separated by commas", kind)
+		}
+	}
+	for _, word := range strings.Split(o.Torch, ",") {
+		if o.Torch != "" && !slices.Contains(runinfo.TorchWords, word) {
+			return fmt.Errorf("read --torch=%s: use %s, separated by commas, or --torch alone for both", o.Torch, strings.Join(runinfo.TorchWords, " and "))
 		}
 	}
 	return outname.Check(o.Name)

@@ -14,6 +14,7 @@ type Config struct {
 	Checkpoint float64 `json:"checkpoint"`       // seconds, 0 = none
 	Trace      *Trace  `json:"trace,omitempty"`  // nil = none
 	Inside     string  `json:"inside,omitempty"` // names of kernels that get scopes, patterns separated by commas
+	Torch      string  `json:"torch,omitempty"`  // what of PyTorch gets frames: operators, modules, separated by commas
 }
 
 // Trace is what goproton.trace.init is asked for, its arguments by their names there.

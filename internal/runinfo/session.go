@@ -25,6 +25,7 @@ var (
 	DataForms   = []string{"tree", "trace"}
 	TraceForms  = []string{"goproton", "triton"}
 	GraphLevels = []string{"node", "graph"}
+	TorchWords  = []string{"operators", "modules"}
 	Activities  = []string{"kernel", "memcpy", "memset", "sync"} // the first always
 )
 

@@ -30,7 +30,7 @@ from .state import enter_state, exit_state, metadata_state, state
 __all__ = [
     "DEFAULT_PROFILE_NAME", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope",
     "enter_state", "exit_scope", "exit_state", "finalize", "flags", "hooks", "install", "metadata_state", "metric",
-    "mode", "profile", "read", "scope", "show", "specs", "start", "state", "trace", "uninstall"
+    "mode", "profile", "read", "scope", "show", "specs", "start", "state", "torch", "trace", "uninstall"
 ]
 
 __version__ = "0.1.0"  # "go test ./internal/version -update" copies it from there
@@ -38,14 +38,14 @@ __version__ = "0.1.0"  # "go test ./internal/version -update" copies it from the
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import context as context, data as data, hooks as hooks, language as language, metric as metric
-    from . import mode as mode, notebook as notebook, proton as proton, reading as reading, specs as specs, trace as trace
-    from . import viewer as viewer
+    from . import mode as mode, notebook as notebook, proton as proton, reading as reading, specs as specs, torch as torch
+    from . import trace as trace, viewer as viewer
     from .notebook import show as show
     from .reading import Profile as Profile, read as read
 
 # Submodules that most profiling scripts never use are imported at their first use: together they cost more than the
 # rest of the package.
-_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "reading", "specs", "trace", "viewer"))
+_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "reading", "specs", "torch", "trace", "viewer"))
 _LAZY_NAMES = {"Profile": "reading", "read": "reading", "show": "notebook"}
 
 

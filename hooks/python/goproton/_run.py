@@ -79,6 +79,7 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
         # Only after the import of Triton: most processes of a program have nothing to trace.
         _imports.when_imported("triton", lambda: _begin_trace(config, command))
     flags.profiling_on = True
+    _observe_torch(config)
     if config.get("hook") == "triton":
         _imports.when_imported("triton", lambda: _hook(config, command, session))
     if backend.lower() == "instrumentation":
@@ -87,6 +88,17 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
     atexit.register(_end, config, command, os.getpid())
     _end_before_exit(config, command, os.getpid())
     _checkpoint_before_exec(os.getpid())
+
+
+def _observe_torch(config: dict[str, Any]) -> None:
+    wanted = (config.get("torch") or "").split(",")
+    if config.get("context") != "python" and wanted == [""]:
+        return
+    from . import torch
+    if config.get("context") == "python":
+        torch.attribute_backward(True)
+    if wanted != [""]:
+        torch.install(operators="operators" in wanted, modules="modules" in wanted)
 
 
 def _checkpoint_before_exec(pid: int) -> None:
@@ -176,6 +188,9 @@ def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
     if os.getpid() != pid:
         return  # a forked child: the session is its parent's
     _end_trace(config)
+    torch = sys.modules.get(f"{__package__}.torch")
+    if config.get("torch") and torch and torch.problem():
+        _report(config, command, f"frames of PyTorch are missing: {torch.problem()}")
     answer: dict[str, Any] = {}
     try:
         answer = _library.call("run.end")

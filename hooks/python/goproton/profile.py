@@ -83,6 +83,9 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         _hip.watch()
     if mode is not None and str(mode).startswith("pcsampling"):
         _report_loaded()
+    if context == "python":
+        from . import torch
+        torch.attribute_backward(True)
     flags.profiling_on = True
     _register((hook, scopes), session)
     return session
@@ -182,6 +185,9 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
     if session is None:
         flags.profiling_on = False
         forget_open_scopes()
+        torch = sys.modules.get(f"{__package__}.torch")
+        if torch:
+            torch.attribute_backward(False)
 
 
 def profile(func: Callable | None = None, *, name: str | None = None, context: str | None = "shadow",

@@ -1,0 +1,118 @@
+"""PyTorch's own words in profiles: operators, modules, and backward passes below the forward operators that caused them.
+
+    import goproton as proton
+
+    proton.start("train")
+    proton.torch.install()                 # or `proton run --torch train.py`
+    loss = model(batch)                    # kernels below TransformerEncoder.layers.3.linear1 > aten::linear > aten::addmm
+
+A session in python context needs none of this for its backward passes: with every torch that can be observed, their kernels
+stand below the Python path of the forward operator and a frame ``<backward>``.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from . import _imports, _library
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_BACKWARD, _OPERATORS, _MODULES = 1, 2, 4  # the TORCH_... of hooks/torchabi.h
+
+# Versions of torch whose observers were seen to work; see docs/python.md.
+OLDEST, NEWEST = (2, 4), (2, 15)
+
+_wanted = 0
+_problem: str | None = None  # why torch is not observed; None while it is, or before torch is imported
+
+
+def install(*, operators: bool = True, modules: bool = True) -> None:
+    """Adds frames of PyTorch between scopes and kernels, in all sessions of this process, now or once torch is imported.
+
+    Args:
+        operators: ``aten::addmm``, and nodes of backward passes such as ``AddmmBackward0``.
+        modules: ``TransformerEncoder.layers.3.linear1``, named from the module that the program calls. Backward passes have them too.
+    """
+    _want((_wanted & _BACKWARD) | _OPERATORS * operators | _MODULES * modules)
+
+
+def uninstall() -> None:
+    """Reverts :func:`install`. Backward passes stay below their forward operators in sessions in python context."""
+    _want(_wanted & _BACKWARD)
+
+
+def problem() -> str | None:
+    """Why torch is not observed in this process; None if it is, or if nothing of it is wanted, or it is not imported."""
+    return _problem
+
+
+def attribute_backward(on: bool) -> None:
+    """Called when the first session in python context starts, and when the last one has ended."""
+    _want(_wanted | _BACKWARD if on else _wanted & ~_BACKWARD)
+
+
+def _want(wanted: int) -> None:
+    global _wanted
+    _wanted = wanted
+    if wanted:
+        _imports.when_imported("torch", _apply)
+    elif "torch" in sys.modules:
+        _apply()
+
+
+def _apply() -> None:
+    global _problem
+    native = _library.native
+    if native is None:
+        return  # no session has started: start applies it
+    from . import _torch_modules
+    _torch_modules.watch(native if _wanted & _MODULES else None)
+    if not _wanted:
+        native.torch_end()
+        return
+    _problem = _unknown_version() or native.torch_begin(_wanted, _sample)
+    if _problem:
+        _torch_modules.watch(None)
+
+
+def _unknown_version() -> str | None:
+    import torch
+    words = torch.__version__.split(".")
+    try:
+        version = int(words[0]), int(words[1])
+    except ValueError:
+        version = OLDEST
+    if OLDEST <= version <= NEWEST:
+        return None
+    return f"torch {torch.__version__} is not known to this version of goproton, only {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
+
+
+def _sample() -> Any:
+    """Runs copies on another thread, then their backward nodes on this one, without the engine of autograd, which must
+    not start before a fork. Returns their sequence numbers.
+    """
+    import threading
+    import torch
+    nodes = []
+
+    def forward() -> None:
+        with torch.enable_grad():
+            x = torch.zeros((), requires_grad=True)
+            for _ in range(4):
+                nodes.append(x.clone().grad_fn)
+                x.sin()  # another number for the next
+
+    thread = threading.Thread(target=forward)
+    thread.start()
+    thread.join()
+    one = torch.ones(())
+    with torch.no_grad():
+        for node in nodes:
+            node(one)
+    return [node._sequence_nr() for node in nodes]
+
+
+_library.when_loaded(lambda native: _want(_wanted))

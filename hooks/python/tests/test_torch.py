@@ -1,0 +1,212 @@
+"""Frames of PyTorch, on its CPU operators: metrics show the call path that a launch would have."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conftest import run_python
+
+# An interpreter with torch: TORCH_PYTHON, or the one of the tests.
+TORCH = os.environ.get("TORCH_PYTHON") or sys.executable
+
+
+@pytest.fixture(scope="module")
+def torch_python():
+    said = subprocess.run([TORCH, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True)
+    if said.returncode:
+        pytest.skip("torch is not installed (TORCH_PYTHON names an interpreter that has it)")
+    return TORCH
+
+
+PROGRAM = """
+import json, sys, threading
+import goproton as proton
+from goproton import _library
+
+proton.start("profile", context=sys.argv[1])
+{install}
+import torch
+
+def here(metric):
+    _library.native.add_metrics({{metric: 1}})
+
+class Probe(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        here("forward")
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        here("backward")
+        return gradient * 2
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear1 = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return Probe.apply(self.linear1(x))
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([Block(), Block()])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+{body}
+proton.finalize()
+problem = proton.torch.problem() if "goproton.torch" in sys.modules else None
+if problem:
+    sys.exit(problem)
+"""
+
+TRAIN = """
+net = Net()
+with proton.scope("forward pass"):
+    loss = net(torch.ones(3, 4)).sum()
+with proton.scope("backward pass"):
+    loss.backward()
+"""
+
+
+def paths(folder, metric):
+    """The call paths that have a metric of their own, root first."""
+    found = []
+
+    def visit(node, above):
+        path = [*above, node["frame"]["name"]]
+        if node["metrics"].get(metric):  # the root has all metrics, as 0
+            found.append(path[1:])
+        for child in node["children"]:
+            visit(child, path)
+
+    visit(json.loads((folder / "profile.hatchet").read_text())[0], [])
+    return found
+
+
+def run(torch_python, folder, context, body=TRAIN, install="proton.torch.install()"):
+    done = run_python(PROGRAM.format(install=install, body=body), context, python=torch_python, cwd=folder,
+                      env={"CUDA_VISIBLE_DEVICES": ""})
+    assert "Traceback" not in done.stderr, done.stderr
+
+
+def test_operators_and_modules_of_both_passes(library, torch_python, tmp_path):
+    run(torch_python, tmp_path, "shadow")
+    assert paths(tmp_path, "forward") == [["forward pass", "Net", f"Net.layers.{i}", "Probe"] for i in (0, 1)]
+    assert paths(tmp_path, "backward") == [["backward pass", "Net", f"Net.layers.{i}", "ProbeBackward"] for i in (1, 0)]
+
+
+@pytest.mark.parametrize("install, forward, backward", [
+    ("proton.torch.install(modules=False)", ["Probe"], ["ProbeBackward"]),
+    ("proton.torch.install(operators=False)", ["Net", "Net.layers.0"], ["Net", "Net.layers.0"]),
+    ("proton.torch.install(); proton.torch.uninstall()", [], []),
+    ("", [], []),
+])
+def test_each_can_be_switched(library, torch_python, tmp_path, install, forward, backward):
+    run(torch_python, tmp_path, "shadow", install=install)
+    assert ["forward pass", *forward] in paths(tmp_path, "forward")
+    assert ["backward pass", *backward] in paths(tmp_path, "backward")
+
+
+def names(path):
+    return [frame.rsplit("@", 1)[-1] for frame in path]
+
+
+def test_backward_stands_below_the_forward_operator(library, torch_python, tmp_path):
+    """In python context, without any call of goproton.torch."""
+    run(torch_python, tmp_path, "python", body="def train():" + TRAIN.replace("\n", "\n    ") + "\ntrain()", install="")
+    (path,) = paths(tmp_path, "backward")
+    words = names(path)
+    at = words.index("<backward>")
+    assert words[:2] == ["<module>", "train"] and words[at - 2:at] == ["forward", "apply"], path  # Block.forward, Function.apply
+    assert words[at + 1:at + 3] == ["apply", "backward"], path  # BackwardCFunction.apply, Probe.backward
+    assert "_engine_run_backward" not in words
+
+
+THREADS = """
+nets = [Net() for _ in range(4)]
+losses = [None] * 4
+
+def forward(i):
+    with proton.scope(f"thread {i}"):
+        losses[i] = nets[i](torch.ones(3, 4)).sum()
+
+threads = [threading.Thread(target=forward, args=[i]) for i in range(4)]
+for one in threads: one.start()
+for one in threads: one.join()
+for i in (3, 1, 0, 2):
+    with proton.scope(f"backward {i}"):
+        losses[i].backward()
+"""
+
+
+def test_backward_finds_the_thread_of_its_forward_pass(library, torch_python, tmp_path):
+    """Numbers of nodes repeat on each thread, so only thread and number together find the module."""
+    run(torch_python, tmp_path, "shadow", body=THREADS)
+    for i in range(4):
+        expected = [[f"backward {i}", "Net", f"Net.layers.{layer}", "ProbeBackward"] for layer in (1, 0)]
+        assert [path for path in paths(tmp_path, "backward") if path[0] == f"backward {i}"] == expected
+
+
+RAISES = """
+class Broken(torch.nn.Module):
+    def forward(self, x):
+        torch.ones(2) @ torch.ones(3)
+
+for _ in range(300):
+    try:
+        Broken()(torch.ones(1))
+    except RuntimeError:
+        pass
+here("forward")
+sys.setrecursionlimit(10000)
+deep = torch.nn.Identity()
+for _ in range(300):
+    deep = torch.nn.Sequential(deep)
+deep(torch.ones(1))
+here("backward")
+"""
+
+
+def test_exceptions_and_depth_leave_nothing_open(library, torch_python, tmp_path):
+    run(torch_python, tmp_path, "shadow", body=RAISES)
+    assert paths(tmp_path, "forward") == [[]] and paths(tmp_path, "backward") == [[]]
+
+
+COMPILED = """
+net = torch.compile(Net(), backend="eager", fullgraph=False)
+net(torch.ones(3, 4)).sum().backward()
+
+class Plain(torch.nn.Module):
+    def forward(self, x):
+        return torch.sin(x) * 2
+
+whole = torch.compile(Plain(), backend="eager", fullgraph=True)  # raises where a hook breaks the graph
+whole(torch.ones(3))
+here("forward")
+"""
+
+
+def test_compiled_programs_have_no_graph_breaks(library, torch_python, tmp_path):
+    run(torch_python, tmp_path, "shadow", body=COMPILED)
+
+
+def test_a_torch_that_is_not_known_changes_nothing(library, torch_python, tmp_path):
+    body = "torch.__version__ = '9.0'\nproton.torch.install()\nassert '9.0' in proton.torch.problem()\n" + TRAIN + \
+           "proton.torch.uninstall(); proton.torch._problem = None\n"
+    run(torch_python, tmp_path, "shadow", body=body, install="")
+    assert paths(tmp_path, "backward") == [["backward pass"]]
+
+
+def test_without_torch_nothing_is_imported(library, tmp_path):
+    run_python("import sys, goproton as proton\nproton.start('profile', context='python')\nproton.torch.install()\n"
+               "proton.finalize()\nassert 'torch' not in sys.modules\n", cwd=tmp_path)

@@ -1,0 +1,145 @@
+// Registers with PyTorch's observers: torch calls back before and after each operator, and each node of a backward pass. This
+// takes no lock, does not need the GIL, and other observers, such as torch.profiler, see the same operators.
+//
+// The functions are C++ and are called by their mangled names. The structure that is passed has been the same since torch 1.13; of
+// the structure that is received, the places of the few fields are measured, so a torch that moves them is noticed before it matters.
+#define _GNU_SOURCE
+#include "torchabi.h"
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct torch_layout torch_at;
+
+// at::RecordFunctionCallback. More scopes at its end stay false.
+struct callback {
+  void *(*start)(void **context, const void *function); // returns std::unique_ptr, which the caller has room for
+  void (*end)(const void *function, void *context);
+  double sampling;
+  uint8_t scopes[10], needs_inputs, needs_outputs, needs_ids, padding[3];
+};
+enum { SCOPE_FUNCTION, SCOPE_BACKWARD };
+_Static_assert(sizeof(struct callback) == 40, "at::RecordFunctionCallback has 40 bytes");
+
+static struct {
+  uint64_t (*add)(struct callback);
+  void (*remove)(uint64_t);
+  const char *(*name)(const void *);
+  uint64_t (*thread)(void);
+} torch;
+
+static const struct { const char *name; void *to; } symbols[] = {
+    {"_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", &torch.add},
+    {"_ZN2at14removeCallbackEm", &torch.remove},
+    {"_ZNK2at14RecordFunction4nameEv", &torch.name},
+    {"_ZN2at14RecordFunction15currentThreadIdEv", &torch.thread},
+};
+
+const char *torch_functions(void) {
+#ifndef __x86_64__ // elsewhere a C function cannot return what torch expects from start
+  return "operators of torch are observed on x86-64 only";
+#endif
+  void *library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (!library) return "libtorch_cpu.so is not loaded";
+  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+    if (!(*(void **)symbols[i].to = dlsym(library, symbols[i].name))) return "this torch has no observers of operators as they are known here";
+  return NULL;
+}
+
+uint64_t torch_thread_id(void) { return torch.thread(); }
+
+static _Atomic(const struct torch_observer *) observer;
+static uint64_t handles[2]; // of operators and of nodes; 0: not registered
+
+static void started(const void *function, int backward) {
+  const struct torch_observer *to = atomic_load_explicit(&observer, memory_order_acquire);
+  if (to) to->started(function, torch.name(function), backward);
+}
+
+static void *start_operator(void **context, const void *function) {
+  *context = NULL;
+  started(function, 0);
+  return context;
+}
+
+static void *start_node(void **context, const void *function) {
+  *context = NULL;
+  started(function, 1);
+  return context;
+}
+
+static void end(const void *function, void *context) {
+  (void)context;
+  const struct torch_observer *to = atomic_load_explicit(&observer, memory_order_acquire);
+  if (to) to->ended(function);
+}
+
+void torch_observe(const struct torch_observer *to) {
+  atomic_store(&observer, to);
+  for (int i = 0; i < 2; i++) {
+    if (!to && handles[i]) torch.remove(handles[i]), handles[i] = 0;
+    if (!to || handles[i]) continue;
+    struct callback c = {.start = i == SCOPE_BACKWARD ? start_node : start_operator, .end = end, .sampling = 1};
+    c.scopes[i] = 1;
+    handles[i] = torch.add(c);
+  }
+}
+
+// ---- the layout ----
+
+// `run` runs operators on a thread of its own and then calls their nodes on this one. It returns the numbers of both.
+enum { WORDS = 56, SAMPLES = 4 };
+struct seen { uint64_t words[WORDS], thread; int backward; };
+static struct seen seen[2 * SAMPLES];
+static _Atomic int seen_count;
+
+static void sample(const void *function, const char *name, int backward) {
+  if (strcmp(name, "aten::clone") && strcmp(name, "CloneBackward0")) return;
+  int i = atomic_fetch_add(&seen_count, 1);
+  if (i >= 2 * SAMPLES) return;
+  memcpy(seen[i].words, function, sizeof seen[i].words);
+  seen[i].thread = torch.thread();
+  seen[i].backward = backward;
+}
+
+static void ignore(const void *function) { (void)function; }
+
+// place returns the offset of the first word, from `from` on, that has these values in the samples of operators and those in the
+// samples of nodes. What follows the structure on the stack may repeat them. 0: there is none.
+static uint16_t place(int from, const uint64_t *operators, const uint64_t *nodes) {
+  for (int w = from; w < WORDS; w++) {
+    int same = 0;
+    for (int i = 0; i < SAMPLES; i++) same += seen[i].words[w] == operators[i] && seen[SAMPLES + i].words[w] == nodes[i];
+    if (same == SAMPLES) return (uint16_t)(w * 8);
+  }
+  return 0;
+}
+
+static int numbers_of(PyObject *list, uint64_t *out) {
+  if (!list || py_type(list) != py.PyList_Type || py.PyList_Size(list) != SAMPLES) return 0;
+  for (int i = 0; i < SAMPLES; i++) out[i] = py.PyLong_AsUnsignedLongLongMask(py.PyList_GetItem(list, i));
+  return !py.PyErr_Occurred();
+}
+
+const char *torch_measure(PyObject *run) {
+  static const struct torch_observer measuring = {sample, ignore};
+  uint64_t sequence[SAMPLES], threads[SAMPLES];
+  atomic_store(&seen_count, 0);
+  torch_observe(&measuring);
+  PyObject *list = py.PyObject_CallFunctionObjArgs(run, NULL);
+  torch_observe(NULL);
+  int known = numbers_of(list, sequence);
+  py.Py_DecRef(list);
+  if (!known) return py.PyErr_Clear(), "the examination of torch's operators did not run";
+  if (atomic_load(&seen_count) != 2 * SAMPLES) return "torch reports other operators than those that ran";
+  for (int i = 0; i < SAMPLES; i++) {
+    if (seen[i].backward || !seen[SAMPLES + i].backward || seen[i].thread == seen[SAMPLES + i].thread) return "torch reports operators in another way than it did";
+    threads[i] = seen[i].thread;
+  }
+  static const uint64_t none[SAMPLES];
+  torch_at.sequence = place(1, sequence, sequence);
+  torch_at.forward_thread = place(torch_at.sequence / 8 + 1, none, threads);
+  if (!torch_at.sequence || !torch_at.forward_thread)
+    return "the sequence numbers of torch's operators were not found";
+  return NULL;
+}

@@ -60,8 +60,8 @@ def test_every_kernel_is_sampled(profiled):
     tree = profiled(short_kernels, mode="pcsampling")
     facts = tree.root["sampling"]
     print(f"{tree.samples('short')} samples of 3 fills of 4 KiB, {facts['mode']}, every {facts['period']} cycles")
-    assert (facts["mode"], facts["period"]) == ("serialized", 1024)
-    assert tree.samples("short") > 0 and tree.total("short") == 3, tree.rows()
+    assert (facts["mode"], facts["period"]) == ("serialized", 512)
+    assert tree.samples("short") >= 3 == tree.total("short"), tree.rows()
 
 
 @pytest.mark.only("cupti")

@@ -150,7 +150,7 @@ def test_what_sessions_do_by_default():
     code = SESSION + """
 assert asked("pcsampling") == ("pcsampling", "") and asked() == ("", "")
 goproton.install()
-serialized = "pcsampling:collection=serialized:interval=1024"
+serialized = "pcsampling:collection=serialized:interval=512"
 assert asked("pcsampling") == asked(PCSampling()) == (serialized, "triton")
 assert asked("pcsampling:interval=64")[0] == "pcsampling:collection=serialized:interval=64"
 assert asked(PCSampling(kernels="a:interval=2"))[0] == serialized + ":kernels=a:interval=2"

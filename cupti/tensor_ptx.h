@@ -30,6 +30,9 @@
   "setp.eq.u32 %p, %element, " number ";\n" \
   "@%p bra " label ";\n"
 
+_Static_assert(HP_INT == 1 && HP_DOUBLE == 2 && HP_INT8 == 0 && HP_INT64 == 6 && HP_FLOAT16 == 7 && HP_FLOAT64 == 10 && VALUE_INDEX_BITS == 17,
+               "the text below has these numbers");
+
 #define FOLD "mul.lo.u64 %place, %place, 0x9E3779B97F4A7C15U;\n" // VALUE_FACTOR
 
 static const char tensor_ptx[] =

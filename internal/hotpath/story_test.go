@@ -143,6 +143,26 @@ launch 5 at "s"
 `)
 }
 
+// While a stream is captured, a metric of a scope is a record: what follows it decides whether it belongs to the graph.
+func TestMetricsOfScopesDuringACapture(t *testing.T) {
+	begin(t, false)
+	drive.Capture(+1)
+	drive.Enter("cap")
+	drive.Int("bytes", 8)
+	drive.Launch(1, 9)
+	drive.NodeCreated(3, 100)
+	drive.Launched()
+	drive.Capture(-1)
+	drive.Int("bytes", 8) // eager again: a slot, not a record
+	expect(t, fmt.Sprintf(`op metric %d at "cap" captured
+launch 1 at "cap"
+node created 3 at "cap" captured
+`, hotpath.Intern("bytes")))
+	if n := len(sums()); n != 1 {
+		t.Errorf("%d slots, want one", n)
+	}
+}
+
 func TestCaptureKeepsPlaceAndMetricsOfTheLaunch(t *testing.T) {
 	begin(t, false)
 	drive.Capture(+1)

@@ -121,7 +121,7 @@ def add_metrics(scopeId: int, metrics: Mapping[str, Any], tensorMetrics: Mapping
 def set_metric_kernels(tensorMetricKernel: int, scalarMetricKernel: int, stream: int,
                        tensorMetricKernelNumThreads: int = 1, tensorMetricKernelSharedMemBytes: int = 0,
                        scalarMetricKernelNumThreads: int = 1, scalarMetricKernelSharedMemBytes: int = 0) -> None:
-    """Has no effect: tensor metrics are copied, not written by a kernel."""
+    """Has no effect: tensor metrics are copied, or stored by a kernel of the library's own."""
 
 
 def get_context_depth(session: int, /) -> int:

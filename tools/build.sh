@@ -10,8 +10,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build
-# Go's cache does not see that a header of another folder has changed: a structure could have two layouts in one library.
-export CGO_CFLAGS="${CGO_CFLAGS--g -O2} -DGOPROTON_HEADERS=$(find . -name '*.h' -not -path './.*' -not -path './build/*' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)"
+export CGO_CFLAGS="${CGO_CFLAGS--g -O2} $(tools/headers.sh)"
 # Without git, or in a folder of another repository, the version has no revision.
 revision=$(tools/revision.sh)
 

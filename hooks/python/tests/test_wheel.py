@@ -247,4 +247,4 @@ def test_libraries_of_the_system(machine, tmp_path):
             assert max(versions, default=(0, )) <= SMALLEST_GLIBC, (name, versions)
             others = set(re.findall(r"Name: (?!GLIBC_)([A-Z]+)_[0-9]", said))
             assert not others, (name, others)
-    assert seen == 12, f"{seen} binaries"
+    assert seen >= 12, f"{seen} binaries"

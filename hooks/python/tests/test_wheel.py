@@ -144,8 +144,8 @@ def used(env, wheel, triton=None):
     (env.work / "train.py").write_text(PROGRAM)
     env.run("proton", "run", "train.py", **fake)
     env.run("proton", "-n", "short", "-k", "triton", "train.py", **fake)  # as Triton's command is called
-    # The program's Python may be another one than that of the wheel, as with pipx.
-    env.run("proton", "run", "--name", "other", "--python", sys.executable, "train.py", **fake)
+    # The program's Python may be another one than that of the wheel, as with pipx. pip would not find its bytecode to remove it.
+    env.run("proton", "run", "--name", "other", "--python", sys.executable, "train.py", **fake, PYTHONDONTWRITEBYTECODE="1")
     for name in ("train", "short", "other"):
         step = at(load(env.work / f"{name}.hatchet"), "step")
         assert step["metrics"] == {"items": 3} and at(step, "kernel")["metrics"]["count"] == 1

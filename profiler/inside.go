@@ -103,7 +103,9 @@ func (m *Manager) awaitInside() {
 
 // insideProblems says which launches of kernels with scopes were not recorded, and why.
 func (d *drainer) insideProblems() (sentences []string) {
-	sentences = insideLosses(&d.agg.Inside.Losses)
+	for _, loss := range inside.Losses(&d.agg.Inside.Losses) {
+		sentences = append(sentences, "scopes inside kernels: "+loss)
+	}
 	if d.inside.mode == nil {
 		return sentences
 	}

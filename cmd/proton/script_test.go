@@ -45,7 +45,12 @@ func setUpStory(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	recorded, err := filepath.Abs("../../viewer/testdata/recorded")
+	if err != nil {
+		return err
+	}
 	env.Setenv("UPSTREAM", upstream) // what the peers wrote
+	env.Setenv("RECORDED", recorded) // what GPUs did
 	env.Setenv("VERSION", version.Text())
 	env.Setenv("TRACES", traces)
 	env.Setenv("PROTON_HOME", home)

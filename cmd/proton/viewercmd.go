@@ -80,6 +80,7 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
   proton viewer --view json train.hatchet | jq '.rows[0]'
   proton viewer --idle train.chrome_trace
   proton viewer --source matmul sampled.hatchet
+  proton viewer --inside attention inside.hatchet
   proton viewer --trace traces matmul.hatchet --source matmul --ir ttgir,ptx
   proton viewer --trace traces --launches matmul.hatchet`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -206,6 +207,9 @@ func (f *viewerFlags) check(flags *pflag.FlagSet) error {
 			return fmt.Errorf("--idle excludes %s: it prints tables of its own", strings.Join(foreign, ", "))
 		}
 	}
+	if f.samples.inside.asked {
+		return f.checkInside(flags)
+	}
 	if err := f.samples.check(flags, f.view); err != nil {
 		return err
 	}
@@ -273,7 +277,9 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	}
 	var notes []string // for standard error, once a pager has left the screen
 	err = term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) (err error) {
-		if f.samples.asked() {
+		if f.samples.inside.asked {
+			notes, err = f.printInside(p, out)
+		} else if f.samples.asked() {
 			notes, err = f.printKernels(file, p, out)
 		} else if f.compat {
 			notes, err = f.printCompat(p, stdin, out)

@@ -21,6 +21,7 @@ import (
 // sourceFlags are those of `proton viewer` that show instruction samples.
 type sourceFlags struct {
 	source, sass kernelFlag
+	inside       kernelFlag
 	paths        []string
 	context      int
 	unfold       bool
@@ -59,6 +60,7 @@ func (f *sourceFlags) register(flags *pflag.FlagSet) {
 	}{
 		{"source", "show samples by source line, for kernels that match the regular expression `KERNEL`", &f.source},
 		{"sass", "show samples by instruction, for kernels that match `KERNEL`", &f.sass},
+		{"inside", "show the scopes inside of kernels that match `KERNEL` (default the one with most cycles)", &f.inside},
 	} {
 		flags.Var(k.value, k.name, k.about)
 		flags.Lookup(k.name).NoOptDefVal = hottest
@@ -80,7 +82,7 @@ var (
 	alsoOfSamples = []string{"source", "sass", "trace", "include", "exclude", "json", "view", "width", "color", "ascii", "all", "no-pager", "help"}
 )
 
-func (f *sourceFlags) asked() bool { return f.source.asked || f.sass.asked }
+func (f *sourceFlags) asked() bool { return (f.source.asked || f.sass.asked) && !f.inside.asked }
 
 // check refuses flags that exclude each other.
 func (f *sourceFlags) check(flags *pflag.FlagSet, view string) error {
@@ -120,8 +122,11 @@ func (f *sourceFlags) kernelOf(args []string) []string {
 	if f.sass.asked {
 		pattern = &f.sass.pattern
 	}
+	if f.inside.asked {
+		pattern = &f.inside.pattern
+	}
 	switch {
-	case !f.asked():
+	case !f.asked() && !f.inside.asked:
 		return args
 	case len(args) == 1 && f.traceAlone() && *pattern == "" && !exists(args[0]):
 		*pattern = args[0]

@@ -45,6 +45,25 @@ func decimals(v float64) int {
 	return min(max(3-digits, 0), 6)
 }
 
+// Brief prints a count in at most five columns: whole up to 9999, above with three digits and a prefix: 52.1k, 376M.
+func Brief(v float64) string {
+	if !Finite(v) {
+		return Missing
+	}
+	if math.Abs(v) < 9999.5 {
+		return Places(v, 0)
+	}
+	prefixes := "kMGTPE"
+	for v /= 1000; math.Abs(v) >= 999.5 && len(prefixes) > 1; v /= 1000 {
+		prefixes = prefixes[1:]
+	}
+	places := 0
+	if math.Abs(v) < 99.95 {
+		places = 1
+	}
+	return Places(v, places) + prefixes[:1]
+}
+
 // Places prints a number with n decimals. A number that rounds to 0 has no sign.
 func Places(v float64, n int) string {
 	if !Finite(v) {

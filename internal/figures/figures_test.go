@@ -139,3 +139,14 @@ func TestJSONHasNoNaN(t *testing.T) {
 		t.Errorf("%v %v", back, err)
 	}
 }
+
+func TestBriefCountsHaveFiveColumns(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 7: "7", 9999: "9999", 9999.5: "10.0k", 52_080: "52.1k", 99_950: "100k", 999_499: "999k", 999_500: "1.0M", 376_339_043: "376M",
+		2.5e9: "2.5G", 1.8e19: "18.0E", math.NaN(): Missing, math.Inf(1): Missing,
+	} {
+		if got := Brief(v); got != want || len(got) > 5 {
+			t.Errorf("Brief(%g) = %q, want %q", v, got, want)
+		}
+	}
+}

@@ -53,6 +53,7 @@ func Break(line string, indent, width int) (lines []string) {
 	if width <= 0 {
 		return []string{line}
 	}
+	width = max(width, indent+1) // each part has at least a word behind its indent
 	blanks := strings.Repeat(" ", indent)
 	for runes := []rune(line); len(runes) > width; runes = []rune(line) {
 		at := width

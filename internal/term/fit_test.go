@@ -27,3 +27,11 @@ func TestMessagesFit(t *testing.T) {
 		}
 	}
 }
+
+func TestBreakEndsWhereTheIndentIsWiderThanTheText(t *testing.T) {
+	for width := 1; width < 6; width++ {
+		if got := Break("  a few words", 4, width); len(got) > 4 {
+			t.Errorf("width %d: %q", width, got)
+		}
+	}
+}

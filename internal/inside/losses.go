@@ -1,4 +1,4 @@
-package profiler
+package inside
 
 import (
 	"fmt"
@@ -7,11 +7,11 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// insideLosses says what the records of scopes inside of kernels lack, one sentence for each reason.
-func insideLosses(l *profile.InsideLosses) (sentences []string) {
+// Losses says what the records of scopes inside of kernels lack, one sentence for each reason.
+func Losses(l *profile.InsideLosses) (sentences []string) {
 	say := func(n uint64, format string, args ...any) {
 		if n > 0 {
-			sentences = append(sentences, "scopes inside kernels: "+fmt.Sprintf(format, args...))
+			sentences = append(sentences, fmt.Sprintf(format, args...))
 		}
 	}
 	records := func(n uint64) string { return figures.Count(n, "record") }

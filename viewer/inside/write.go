@@ -1,0 +1,280 @@
+package inside
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/internal/grid"
+	"github.com/goproton/goproton/viewer/kernels"
+)
+
+// Options say how to print.
+type Options struct {
+	viewer.Terminal
+	Names   viewer.NameFormat
+	Files   *kernels.Files // source texts; nil prints none
+	Context int            // lines around those of scopes
+}
+
+// Write prints the scopes of the kernels that match a pattern, as Find has them. It returns notes on what is missing.
+func Write(w io.Writer, p *profile.Profile, pattern string, o Options) (notes []string, err error) {
+	chosen, others, err := Find(p, pattern)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTexts(o)
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range chosen {
+		if i > 0 {
+			t.b.WriteString("\n")
+		}
+		t.kernel(k)
+		notes = append(notes, k.Notes()...)
+	}
+	t.legend()
+	t.notShown(others)
+	if len(t.dropped) > 0 {
+		notes = append(notes, "the table has no room for "+strings.Join(t.dropped, ", ")+"; a larger --width shows them")
+	}
+	_, err = io.WriteString(w, t.b.String())
+	return append(notes, t.notes...), err
+}
+
+// texts prints kernels for a terminal.
+type texts struct {
+	Options
+	b       strings.Builder
+	label   func(string) string
+	glyphs  *grid.Glyphs
+	dropped []string // columns that there was no room for
+	notes   []string
+}
+
+func newTexts(o Options) (*texts, error) {
+	label, err := viewer.Labels(o.Names)
+	return &texts{Options: o, label: label, glyphs: grid.For(o.ASCII)}, err
+}
+
+// kernel prints what is known of a kernel, and the table of its scopes.
+func (t *texts) kernel(k *Kernel) {
+	t.b.WriteString(t.Bold(term.Printable(t.label(k.Name))) + "\n")
+	for _, fact := range append(k.facts(), t.fileFact(k)...) {
+		t.wrapped(fact)
+	}
+	t.b.WriteString("\n")
+	table := table{texts: t, kernel: k, file: k.onlyFile()}
+	table.add("", k.Scopes, true)
+	table.write()
+}
+
+func (t *texts) wrapped(text string) {
+	t.b.WriteString(strings.Join(term.Break("  "+text, 4, t.Width), "\n") + "\n")
+}
+
+// onlyFile is the file that all scopes are in; "" if there are several or none.
+func (k *Kernel) onlyFile() (file string) {
+	for _, s := range All(k.Scopes) {
+		if s.Data == nil {
+			continue
+		}
+		for _, l := range s.Data.Lines {
+			if file != "" && l.File != file {
+				return ""
+			}
+			file = l.File
+		}
+	}
+	return file
+}
+
+func (t *texts) fileFact(k *Kernel) []string {
+	if file := k.onlyFile(); file != "" {
+		return []string{"source: " + term.Printable(file)}
+	}
+	return nil
+}
+
+// table is the tree of a kernel's scopes with their figures.
+type table struct {
+	*texts
+	kernel *Kernel
+	file   string // that all scopes are in
+	rows   []tableRow
+}
+
+type tableRow struct {
+	*Scope
+	indent string
+}
+
+func (t *table) add(indent string, scopes []*Scope, outermost bool) {
+	for i, s := range scopes {
+		before, below := t.glyphs.Of(indent, i, len(scopes))
+		if outermost {
+			before, below = "", ""
+		}
+		t.rows = append(t.rows, tableRow{s, before})
+		t.add(below, s.Inner, false)
+	}
+}
+
+// column is a column of figures.
+type column struct {
+	head string
+	keep int // on a narrow terminal columns with the lowest are left out first
+	cell func(s *Scope) string
+}
+
+// columns of the table; p50 and so on are of the sums of single warps in single blocks.
+var columns = []column{
+	{"share", 9, func(s *Scope) string { return figures.Share(s.Kernel.Share(s.Cycles())) }},
+	{"", 1, nil}, // a bar
+	{"own", 3, func(s *Scope) string {
+		if len(s.Inner) == 0 || s.Data == nil {
+			return ""
+		}
+		return figures.Share(s.Kernel.Share(s.Own()))
+	}},
+	{"cycles", 8, measured(func(d *profile.InsideScope) string { return figures.Brief(float64(d.Cycles)) })},
+	{"time", 8, func(s *Scope) string { return figures.Time(s.Kernel.Time(s.Cycles())) }},
+	{"count", 7, measured(func(d *profile.InsideScope) string { return figures.Brief(float64(d.Count())) })},
+	{"each", 2, quantile(func(d *profile.InsideScope) *profile.Sketch { return d.Each }, 0.5)},
+	{"p50", 7, quantile(sums, 0.5)},
+	{"p95", 6, quantile(sums, 0.95)},
+	{"max", 7, quantile(sums, 1)},
+	{"SMs", 5, func(s *Scope) string {
+		factor, _ := s.Imbalance()
+		return figures.Places(factor, 2)
+	}},
+}
+
+func sums(d *profile.InsideScope) *profile.Sketch { return d.Sums }
+
+func measured(figure func(*profile.InsideScope) string) func(*Scope) string {
+	return func(s *Scope) string {
+		if s.Data == nil {
+			return figures.Missing
+		}
+		return figure(s.Data)
+	}
+}
+
+func quantile(of func(*profile.InsideScope) *profile.Sketch, q float64) func(*Scope) string {
+	return measured(func(d *profile.InsideScope) string {
+		sketch := of(d)
+		if sketch == nil || sketch.Count == 0 {
+			return figures.Missing
+		}
+		return figures.Brief(sketch.Quantile(q))
+	})
+}
+
+// leastName is how many columns names get before any figure does.
+const leastName = 24
+
+// write prints the rows with the columns that fit.
+func (t *table) write() {
+	shown := slices.Clone(columns)
+	shown[1].cell = func(s *Scope) string { return t.glyphs.Bar(s.Kernel.Share(s.Cycles())) }
+	names := 0
+	for _, r := range t.rows {
+		names = max(names, grid.Columns(r.indent+t.name(r.Scope)+t.at(r.Scope)))
+	}
+	for t.Width > 0 && t.width(shown)+min(names, leastName) > t.Width && len(shown) > 1 {
+		least := 0
+		for i := range shown {
+			if shown[i].keep < shown[least].keep {
+				least = i
+			}
+		}
+		if head := shown[least].head; head != "" && !slices.Contains(t.dropped, head) {
+			t.dropped = append(t.dropped, head)
+		}
+		shown = slices.Delete(shown, least, least+1)
+	}
+	head := grid.Line{Name: "scope"}
+	for _, c := range shown {
+		head.Cells = append(head.Cells, grid.Cell{Text: c.head})
+	}
+	lines := []grid.Line{head}
+	for _, r := range t.rows {
+		line := grid.Line{Indent: r.indent, Name: t.name(r.Scope), Mark: t.at(r.Scope)}
+		for _, c := range shown {
+			line.Cells = append(line.Cells, grid.Cell{Text: c.cell(r.Scope)})
+		}
+		lines = append(lines, line)
+	}
+	left := slices.IndexFunc(shown, func(c column) bool { return c.head == "" })
+	grid.Layout{Width: t.Width, Dots: t.glyphs.Dots}.Write(&t.b, lines, left) //nolint:errcheck // a strings.Builder
+}
+
+func (t *table) width(shown []column) (sum int) {
+	for _, c := range shown {
+		widest := grid.Columns(c.head)
+		for _, r := range t.rows {
+			widest = max(widest, grid.Columns(c.cell(r.Scope)))
+		}
+		sum += widest + 2
+	}
+	return sum
+}
+
+func (t *table) name(s *Scope) string { return term.Printable(t.label(s.Name)) }
+
+// at says where a scope begins, unless its name does.
+func (t *table) at(s *Scope) string {
+	if s.Data == nil || len(s.Data.Lines) == 0 {
+		return ""
+	}
+	line := s.Data.Lines[0]
+	text := fmt.Sprintf(":%d", line.Line)
+	if t.file == "" {
+		text = term.Printable(path.Base(line.File)) + text
+	} else if strings.HasSuffix(s.Name, text) {
+		text = ""
+	}
+	if more := len(s.Data.Lines) - 1; more > 0 {
+		text += fmt.Sprintf(" +%d", more)
+	}
+	if text == "" {
+		return ""
+	}
+	return "  " + text
+}
+
+// legend explains the columns.
+func (t *texts) legend() {
+	t.b.WriteString("\n")
+	for _, means := range [][2]string{
+		{"share", "of the cycles of all recorded warps, inner scopes included"},
+		{"own", "the same without inner scopes"},
+		{"cycles", "sum over warps, blocks and launches"},
+		{"time", "of an average warp of a block, by the clock as it was measured"},
+		{"count", "how often warps were in the scope"},
+		{"each", "median of the cycles of a single time"},
+		{"p50", "and p95, max: cycles of a single warp in one block of one launch"},
+		{"SMs", "cycles of the busiest multiprocessor over the mean"},
+	} {
+		if !slices.Contains(t.dropped, means[0]) {
+			line := fmt.Sprintf("%-7s %s", means[0], means[1])
+			t.b.WriteString(strings.Join(term.Break(line, 8, t.Width), "\n") + "\n")
+		}
+	}
+}
+
+// notShown names the other kernels with scopes.
+func (t *texts) notShown(others []*Kernel) {
+	if len(others) > 0 {
+		t.b.WriteString("\n")
+		t.b.WriteString("not shown: " + term.Printable(kernels.FirstNames(others, 5, func(k *Kernel) string { return t.label(k.Name) })) + "\n")
+	}
+}

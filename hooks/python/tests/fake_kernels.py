@@ -24,8 +24,9 @@ def slot(program, metadata, scopes=4, times=1):
         records.append((0, 1, clock + CYCLES[0]))
     header = struct.pack("<4I3Q", 0xdeadbeef, program, program % 132, size, 10**18 + program, 10**18 + program + 1000, 10**18 + program + 1100)
     entries = b"".join(struct.pack("<II", end << 31 | scope << 23 | clock >> 32 & 0x7ff, clock & 0xffffffff) for scope, end, clock in records)
-    selected = re.search(r"sampling_options=([\d,]+)", getattr(metadata, "goproton_inside", {}).get("mode", ""))
-    recorded = [int(warp) for warp in selected[1].split(",")] if selected else range(warps)
+    mode = getattr(metadata, "goproton_inside", {}).get("mode") or getattr(metadata, "instrumentation_mode", "")
+    selected = re.search(r"STRATEGY.SELECTIVE.*sampling_options=([\d,]+)|sampling_strategy=selective.*sampling_options=([\d,]+)", mode)
+    recorded = sorted(int(warp) for warp in (selected[1] or selected[2]).split(",")) if selected else range(warps)
     ring, counts = size // len(recorded), [2 * len(records) * (warp in recorded) for warp in range(warps)]
     return header + struct.pack(f"<{warps}I", *counts) + (entries[:ring] + bytes(max(ring - len(entries), 0))) * len(recorded)
 

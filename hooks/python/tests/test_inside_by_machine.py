@@ -76,7 +76,7 @@ assert not found["nested_kernel",]["children"] and count("nested_kernel") == 1
     said = done.stderr.splitlines()
     assert "goproton: inside='none_of_these': no kernel has that name; the program launched loop_kernel, nested_kernel" in said
     cost = next(line for line in said if "scopes in kernel loop_kernel cost:" in line)
-    assert "µs with them" in cost and "bytes of shared memory 0 -> 8192" in cost, cost
+    assert "µs with them" in cost and "bytes of shared memory 0 -> 4096" in cost, cost
     assert len(said) == 2, said
 
 

@@ -162,12 +162,15 @@ def _key(*choices: Any) -> str:
     return f"inside{rewrite.VERSION}x{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
+_RING = 4096  # bytes of a warp in a kernel with loops, if there is room: 512 records
+
+
 def _cheap_mode(done: rewrite.Rewritten) -> str:
     """On an H200 a 4096³ matmul takes 1.17 times as long this way, 1.22 to 1.26 times in the default mode.
 
     Both records of a scope are stored at its end; so where a ring is full, those of outer scopes are not the first to be lost.
     """
-    ring = 1 << (8 * done.records - 1).bit_length() if done.records else 0  # 8 bytes a record, and a power of two
+    ring = 1 << (8 * done.records - 1).bit_length() if done.records else _RING  # 8 bytes a record, and a power of two
     return (f"default:sampling_strategy=selective:sampling_options={','.join(map(str, done.warps))}:buffer_size={ring * len(done.warps)}:"
             "optimizations=clock32,sched_stores")
 

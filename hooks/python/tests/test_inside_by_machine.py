@@ -172,7 +172,7 @@ def test_a_kernel_that_does_not_fit_runs_without(on_gpu):
     done = on_gpu("""
 real = fake_driver._load_binary
 def load(name, image, shared, device):
-    if shared > 4096: raise RuntimeError("out of resource: shared memory")
+    if shared > 2048: raise RuntimeError("out of resource: shared memory")
     return real(name, image, shared, device)
 triton.runtime.driver.active.utils.load_binary = load
 proton.start("profile", inside="loop_kernel")

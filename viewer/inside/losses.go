@@ -28,8 +28,8 @@ func (k *Kernel) Notes() (notes []string) {
 	return notes
 }
 
-// facts describe what was recorded of a kernel, a line each.
-func (k *Kernel) facts() (lines []string) {
+// Facts describe what was recorded of a kernel, a line each.
+func (k *Kernel) Facts() (lines []string) {
 	d := k.Data
 	lines = append(lines, fmt.Sprintf("%s, %s; records of %s of %s warps", figures.Count(d.Launches, "launch"), figures.Count(d.Blocks, "block"),
 		figures.Grouped(d.Warps), figures.Grouped(d.AllWarps)))

@@ -67,7 +67,7 @@ func newTexts(o Options) (*texts, error) {
 // kernel prints what is known of a kernel, and the table of its scopes.
 func (t *texts) kernel(k *Kernel) {
 	t.b.WriteString(t.Bold(term.Printable(t.label(k.Name))) + "\n")
-	for _, fact := range append(k.facts(), t.fileFact(k)...) {
+	for _, fact := range append(k.Facts(), t.fileFact(k)...) {
 		t.wrapped(fact)
 	}
 	t.b.WriteString("\n")

@@ -13,24 +13,25 @@ import (
 
 // head is the part of a page's data that is not an array, written as JSON.
 type head struct {
-	Title    string        `json:"title"`
-	Made     string        `json:"made"` // program and version
-	Diff     bool          `json:"diff"`
-	Files    []file        `json:"files"` // one, or A and B
-	Notes    []string      `json:"notes"`
-	Strings  []string      `json:"strings"`
-	Labels   []string      `json:"labels"` // of the strings; "" for one that is its own
-	Columns  []column      `json:"columns"`
-	Metrics  []metric      `json:"metrics"`
-	Util     int           `json:"util"`     // column, -1 without
-	Launched uint64        `json:"launched"` // kernels, without copies and fills
-	Tree     rows          `json:"tree"`
-	Flat     rows          `json:"flat"`
-	Roofline *rooflineHead `json:"roofline,omitempty"`
-	Timeline *timelineHead `json:"timeline,omitempty"`
-	Idle     *idleTab      `json:"idle,omitempty"`
-	Launches *launchTab    `json:"launches,omitempty"`
-	Source   *listing.Page `json:"source,omitempty"`
+	Title    string         `json:"title"`
+	Made     string         `json:"made"` // program and version
+	Diff     bool           `json:"diff"`
+	Files    []file         `json:"files"` // one, or A and B
+	Notes    []string       `json:"notes"`
+	Strings  []string       `json:"strings"`
+	Labels   []string       `json:"labels"` // of the strings; "" for one that is its own
+	Columns  []column       `json:"columns"`
+	Metrics  []metric       `json:"metrics"`
+	Util     int            `json:"util"`     // column, -1 without
+	Launched uint64         `json:"launched"` // kernels, without copies and fills
+	Tree     rows           `json:"tree"`
+	Flat     rows           `json:"flat"`
+	Roofline *rooflineHead  `json:"roofline,omitempty"`
+	Timeline *timelineHead  `json:"timeline,omitempty"`
+	Idle     *idleTab       `json:"idle,omitempty"`
+	Inside   []insideKernel `json:"inside,omitempty"`
+	Launches *launchTab     `json:"launches,omitempty"`
+	Source   *listing.Page  `json:"source,omitempty"`
 }
 
 // file is one profile that went into a page.

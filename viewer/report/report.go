@@ -108,6 +108,7 @@ func (b *builder) single(s Source, o Options) error {
 		b.Timeline = b.packTimeline(t)
 		b.Idle = b.idleOf(t)
 	}
+	b.Inside = b.insideOf(s.Profile)
 	return b.addSource(s, o.Texts)
 }
 

@@ -8,6 +8,7 @@ import {Flame} from "./flame.js";
 import {counted, percent} from "./format.js";
 import {openHelp} from "./help.js";
 import {Idle} from "./idle.js";
+import {Inside} from "./inside.js";
 import {Launches} from "./launches.js";
 import {Roofline} from "./roofline.js";
 import {countMatches, find} from "./search.js";
@@ -27,6 +28,7 @@ const views = [
   {id: "roofline", name: "Roofline", make: (panel) => new Roofline(panel), there: (report) => Boolean(report.roofline)},
   {id: "timeline", name: "Timeline", make: (panel) => new Timeline(panel), there: (report) => Boolean(report.timeline)},
   {id: "idle", name: "Idle", make: (panel) => new Idle(panel), there: (report) => Boolean(report.idle)},
+  {id: "inside", name: "Inside", make: (panel) => new Inside(panel), there: (report) => Boolean(report.inside)},
   {id: "launches", name: "Launches", make: (panel) => new Launches(panel), there: (report) => report.launches?.kernels.length > 0},
   {id: "source", name: "Source", make: (panel) => new Source(panel), there: (report) => report.source?.kernels.length > 0},
 ];

@@ -255,7 +255,34 @@ interface Facts {
   roofline: {roofs: Roof[]};
   launches: {kernels: LaunchKernel[]; more: number};
   idle: {devices: IdleDevice[]; causes: IdleCause[]; gaps: IdleGap[]; more: number; moreTime: number; means: string[]};
+  inside: InsideKernel[];
   source: SourceData;
+}
+
+interface InsideKernel {
+  name: number; // a string
+  facts: string[];
+  notes: string[];
+  rows: InsideScope[]; // outer ones first
+}
+
+interface InsideScope {
+  depth: number;
+  name: number; // a string
+  at: string; // file and line
+  share: number | null;
+  own: number | null;
+  cycles: number | null;
+  time: number | null; // ns
+  count: number | null;
+  p50: number | null; // and p95, max: cycles of a single warp in one block
+  p95: number | null;
+  max: number | null;
+  factor: number | null; // imbalance over multiprocessors
+  most: number; // the busiest multiprocessor
+  sms: number[]; // parts of its cycles
+  bars: number[]; // histogram from least to max, parts of the highest bar
+  least: number;
 }
 
 interface IdleDevice {

@@ -132,7 +132,7 @@ func TestRealCaptures(t *testing.T) {
 				t.Errorf("%s: %s: …%s", file, bad, text[max(0, at-200):at])
 			}
 		}
-		if kernels := strings.Count(text, "\n    kernel "); kernels < 20 {
+		if kernels := strings.Count(text, "\n    kernel "); kernels < 8 {
 			t.Errorf("%s: %d kernels", file, kernels)
 		}
 	}

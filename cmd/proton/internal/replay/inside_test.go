@@ -2,12 +2,17 @@ package replay
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/internal/capture"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/inside/insidetest"
+	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
 
@@ -55,4 +60,35 @@ func TestHostileScopes(t *testing.T) {
 	for seed := range uint64(12) {
 		playBytes(t, mutated(plain, seed), "").check(t)
 	}
+}
+
+// TestRecordedScopes replays a run of an H200 and prints what a person would want to know of it.
+func TestRecordedScopes(t *testing.T) {
+	p, problems := playWith(t, "attention", map[string]string{"replay": "attention"})
+	testkit.Golden(t, "testdata/attention.inside.txt", []byte(insidePage(p)+strings.Join(problems, "\n")))
+}
+
+// insidePage prints kernels with scopes: each scope's share of the warps' time, how long a warp was in it, and who was longest.
+func insidePage(p *profile.Profile) string {
+	var out strings.Builder
+	var kernel *profile.InsideKernel
+	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		switch {
+		case n.Inside == nil:
+			return true
+		case n.Inside.Kernel != nil:
+			kernel = n.Inside.Kernel
+			time, _ := n.Metric(profile.TimeMetric)
+			fmt.Fprintf(&out, "%s: %d launches in %s, %d blocks of %.0f to %.0f ns, %d warps, %.2f cycles a ns, losses: %v\n", n.Name, kernel.Launches,
+				figures.Time(uint64(time.Int())), kernel.Blocks, kernel.Times.Quantile(0), kernel.Times.Quantile(1), kernel.Warps, kernel.Rate(), kernel.Losses.Any())
+			fmt.Fprintf(&out, "%-20s %6s %7s %7s %7s %7s %7s  %s\n", "scope", "times", "share", "median", "p95", "longest", "warp 0", "begins")
+			return true
+		}
+		s := n.Inside.Scope
+		share := float64(s.Cycles) / float64(kernel.Cycles)
+		fmt.Fprintf(&out, "%-20s %6d %6.1f%% %7.0f %7.0f %7.0f %6.1f%%  %s:%d\n", strings.Repeat("  ", depth-3)+n.Name, s.Count(), 100*share,
+			s.Each.Quantile(0.5), s.Each.Quantile(0.95), s.Each.Quantile(1), 100*float64(s.ByWarp[0].Amount)/float64(s.Cycles), filepath.Base(s.Lines[0].File), s.Lines[0].Line)
+		return true
+	})
+	return out.String()
 }

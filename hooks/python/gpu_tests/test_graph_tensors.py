@@ -124,6 +124,43 @@ def test_inactive_replays(sessions):
     assert rows["replay/<captured_at>/s"]["step"] == 27 and rows["again/<captured_at>/s"]["step"] == 43, rows
 
 
+def test_a_session_that_is_switched_during_the_capture(sessions):
+    one, other = torch.ones(1, device="cuda"), torch.ones(1, device="cuda")
+    s = sessions.start("s")
+
+    def body():
+        for _ in range(10):
+            proton.deactivate(s)
+            with proton.scope("off", {"x": one, "n": 4}):
+                one.add_(0)
+            proton.activate(s)
+            with proton.scope("on", {"x": other, "n": 4}):
+                other.add_(0)
+    graph = captured(body)
+    replayed(graph, 5)
+    proton.finalize()
+    rows = sessions.tree("s").rows()
+    assert rows["replay/<captured_at>/on"] == {"x": 50.0, "n": 200}, rows
+    assert not any("off" in path for path in rows), rows.keys()
+
+
+def test_two_gpus(profiled):
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+
+    def run():
+        for i in range(2):
+            with torch.cuda.device(i):
+                x = torch.full((1,), i + 1.0, device="cuda")
+
+                def body():
+                    with proton.scope(f"gpu {i}", {"x": x}):
+                        x.add_(0)
+                replayed(captured(body), 10)
+    rows = profiled(run).rows()
+    assert [rows[f"replay/<captured_at>/gpu {i}"]["x"] for i in range(2)] == [10.0, 20.0]
+
+
 def test_sessions_and_streams_at_once(sessions):
     first, second = sessions.start("first"), sessions.start("second")
     steps = [torch.zeros(1, device="cuda", dtype=torch.int64) for _ in range(3)]

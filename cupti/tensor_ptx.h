@@ -48,6 +48,7 @@ static const char tensor_ptx[] =
   ".reg .f32 %single;\n"
   ".reg .f64 %real;\n"
   ".shared .align 8 .u64 first;\n"
+  "mov.u64 %stamp, %globaltimer;\n" // first, because it is compared with the start of the kernel's activity
   "ld.param.u64 %room, [p_room];\n"
   "ld.param.u32 %mask, [p_mask];\n"
   "ld.param.u64 %from, [p_from];\n"
@@ -66,7 +67,6 @@ static const char tensor_ptx[] =
   "RESERVED:\n"
   "bar.sync 0;\n"
   "ld.shared.u64 %base, [first];\n"
-  "mov.u64 %stamp, %globaltimer;\n"
   "mov.u32 %i, %lane;\n"
   "NEXT:\n"
   "setp.ge.u32 %p, %i, %count;\n"

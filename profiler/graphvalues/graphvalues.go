@@ -21,7 +21,7 @@ type Values struct {
 	limit  int               // of held
 }
 
-// queue holds the readings of one tensor metric in the order of their stamps, as good as.
+// queue holds the readings of one tensor metric in the order in which they were stored, which is that of their stamps.
 type queue struct {
 	device   uint32
 	readings []reading
@@ -46,6 +46,7 @@ type relation struct {
 	began uint64 // time of the activity that showed it first
 	stamp uint64 // and of its reading: readings from before belong to no later activity
 	ahead int64  // how far the GPU's clock is ahead when a node reads it, over the start of the activity, in ns
+	slack int64  // by how much that may be too much, as long as only a kernel that had to wait has shown it
 	at    uint64 // time of the last activity that showed it
 }
 
@@ -153,11 +154,21 @@ func (n *relation) distance(k *record.Activity, stamp uint64) int64 {
 	return max(d, -d)
 }
 
+// learn adds a relation when recording begins.
 func (c *clock) learn(k *record.Activity, stamp uint64) {
 	if len(c.known) == maxKnown {
 		c.known = slices.Delete(c.known, 0, 1)
 	}
-	c.known = append(c.known, relation{k.Start, stamp, int64(stamp - k.Start), k.End})
+	n := relation{began: k.Start, stamp: stamp, ahead: int64(stamp - k.Start), at: k.End}
+	if k.Duration() > longKernel { // the GPU was full: what was known before is better
+		n.stamp -= k.Duration()
+		n.slack = int64(k.Duration())
+		if last := len(c.known) - 1; last >= 0 {
+			before := &c.known[last]
+			n.ahead, n.slack, n.at = min(n.ahead, max(before.ahead, int64(stamp-k.End))), before.slack, before.at
+		}
+	}
+	c.known = append(c.known, n)
 }
 
 // since returns the relation since recording began before an activity.
@@ -169,6 +180,7 @@ func (c *clock) since(k *record.Activity) *relation {
 	return &c.known[i]
 }
 
+// apart is the time between an activity and the last that showed the relation.
 func (n *relation) apart(k *record.Activity) int64 {
 	d := int64(k.Start - n.at)
 	return max(d, -d)
@@ -182,7 +194,7 @@ func (n *relation) correct(k *record.Activity, stamp uint64) {
 		return
 	}
 	n.ahead = min(int64(stamp-k.Start), n.ahead+clockStep+n.drift(k))
-	n.at = k.End
+	n.at, n.slack = k.End, 0
 }
 
 // Outcome is what Take found.
@@ -224,7 +236,7 @@ func (v *Values) Take(k *record.Activity, number uint32, elements int) (bits []u
 // find returns the index of the reading of an activity, -1 if there is none. Where a long pause leaves several in question it is
 // the one after the last that was found.
 func (q *queue) find(k *record.Activity, n *relation) int {
-	tolerance := clockNoise + n.drift(k)
+	tolerance := clockNoise + n.slack + n.drift(k)
 	next := max(q.next, q.from(n.stamp))
 	if next < len(q.readings) && n.off(k, q.readings[next].stamp) <= tolerance {
 		return next

@@ -143,6 +143,7 @@ type history struct {
 	drift         float64
 	active        bool
 	overwritten   int // replays whose values are lost
+	sure          int // replays since the clocks were last uncertain
 	waiting       []activity
 	missed, taken int
 }
@@ -159,24 +160,36 @@ func (h *history) stamp(time uint64) uint64 {
 	return uint64(float64(time) + apart + h.drift*float64(time))
 }
 
+// uncertain: a loss right after a pause, or after recording began on a full GPU, looks like the drift of the clocks.
+func (h *history) uncertain() { h.overwritten, h.sure = 0, 0 }
+
 // begin is what the source does when it begins to record: a kernel of its own.
 func (h *history) begin() {
 	h.active = true
-	h.v.Add(0, []record.Value{{Number: Alone, Stamp: h.stamp(h.now + 300)}})
-	h.v.ActivityAlone(at(h.now))
-	h.now += 10_000
+	h.uncertain()
+	k, wait := at(h.now), uint64(0)
+	if h.r.IntN(4) == 0 { // the GPU is full
+		wait = uint64(h.r.IntN(200_000))
+	}
+	k.End += wait
+	h.v.Add(0, []record.Value{{Number: Alone, Stamp: h.stamp(h.now + 300 + wait)}})
+	h.v.ActivityAlone(k)
+	h.now += 10_000 + wait
 }
 
 func (h *history) step(n uint64) {
 	h.now += 4_000 + uint64(h.r.IntN(8_000))
+	h.sure++
 	switch h.r.IntN(3000) {
 	case 0:
 		h.now += uint64(h.r.Int64N(60_000_000_000))
-		h.overwritten = 0 // a loss right after a pause looks like the drift of the clocks
+		h.uncertain()
 	case 1:
 		h.active = false
 	case 2:
-		h.overwritten = h.r.IntN(100)
+		if h.sure > 20 {
+			h.overwritten = h.r.IntN(100)
+		}
 	default:
 		if !h.active && h.r.IntN(100) == 0 {
 			h.begin()

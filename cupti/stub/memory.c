@@ -60,6 +60,8 @@ int stub_cuda_memory(uint64_t memory, uint64_t bytes) {
   return ours;
 }
 
+STUB_EXPORT uint32_t cuMemFreeHost(void *memory) { return free(memory), CU_OK; }
+
 STUB_EXPORT uint32_t cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
   (void)flags;
   return (*memory = malloc(bytes)) ? CU_OK : 2;

@@ -19,7 +19,7 @@ def described(name: str, files: dict[str, str], mode: InstrumentationMode) -> di
     Args:
         name: as compiled.
         files: Triton's metadata_group, file names to paths.
-        mode: what it was compiled with.
+        mode: what it was compiled with, unless its metadata say otherwise.
     """
     metadata = _metadata(files)
     slot = metadata.get("profile_scratch_size") or 0
@@ -31,7 +31,7 @@ def described(name: str, files: dict[str, str], mode: InstrumentationMode) -> di
     warps = metadata["num_warps"]
     target = metadata.get("target") or {}
     own = metadata.get(METADATA, {}).get("mode")
-    mode = instrumentation_mode(own) if own else mode
+    mode = instrumentation_mode(own) if own else _compiled_with(metadata, mode)
     units = None
     if mode.sampling_strategy is SAMPLING_STRATEGY.SELECTIVE and mode.sampling_options.strip(" ,"):
         units = sorted({int(warp) for warp in mode.sampling_options.split(",") if warp.strip()})
@@ -40,6 +40,15 @@ def described(name: str, files: dict[str, str], mode: InstrumentationMode) -> di
         "buffer_size": mode.buffer_size, "clock32": Optimize.CLOCK32 in mode.optimizations, "arch": str(target.get("arch", "")),
         "backend": str(target.get("backend", "")), "scopes": _scopes(files),
     }
+
+
+def _compiled_with(metadata: dict[str, Any], otherwise: InstrumentationMode) -> InstrumentationMode:
+    """A kernel may have been compiled in an earlier session, with another mode."""
+    from .mode import instrumentation_mode
+    try:
+        return instrumentation_mode(metadata["instrumentation_mode"])
+    except (KeyError, ValueError):
+        return otherwise
 
 
 def _metadata(files: dict[str, str]) -> dict[str, Any]:

@@ -153,6 +153,39 @@ proton.finalize()
 """)
 
 
+def test_a_kernel_of_an_earlier_mode(on_gpu):
+    """It is loaded when it is launched first; its records are read as it was compiled."""
+    on_gpu("""
+from goproton import _inside_kernels
+described = []
+real = _inside_kernels.described
+_inside_kernels.described = lambda *a: described.append(real(*a)) or described[-1]
+start("default:optimizations=clock32:sampling_strategy=selective:sampling_options=1", name="one")
+compiled = loop.warmup(x, 3, B=128, grid=(4,))
+proton.finalize()
+assert not described
+start(name="two")
+compiled[(4, 1, 1)](x, 3, 128)
+(kernel,) = described
+assert kernel["clock32"] and kernel["units"] == [1] and "CLOCK32" not in kernel["mode"] and "clock32" in kernel["mode"], kernel
+proton.finalize()
+""")
+
+
+def test_a_forked_child_compiles_without_scopes(on_gpu):
+    on_gpu("""
+start()
+launch()
+child = os.fork()
+if not child:
+    off = not proton.flags.flags.instrumentation_on and "goproton" not in knobs.compilation.instrumentation_mode and InstrumentationHook.active_count == 0
+    os._exit(0 if off else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert slots(launch)[0][0] == 0xdeadbeef
+proton.finalize()
+""")
+
+
 def test_next_to_the_launch_hook(on_gpu):
     on_gpu("""
 from goproton.hooks import HookManager

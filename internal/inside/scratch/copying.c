@@ -238,7 +238,7 @@ static uint32_t clear(struct scratch_buffer *b) { return cu.fill(b->memory, 0, b
 
 static uint32_t mark(struct scratch_buffer *b) { return cu.event_record(b->copied, scratch_contexts[b->context].stream); }
 
-enum did { STAYS, MOVES, LEAVES };
+enum did { STAYS, WAITS, MOVES, LEAVES }; // waits: for its kernels
 
 // is_closed closes a buffer that has been open for long. One that is busy is read up to the launch that is being made, if it is wanted.
 static int is_closed(struct scratch_buffer *b, int now) {
@@ -257,7 +257,7 @@ static enum did failed_or(uint32_t buffer, uint32_t failed, enum did otherwise) 
 static enum did begin(uint32_t buffer, int closed) {
   struct scratch_buffer *b = &scratch_buffers[buffer];
   uint32_t n = atomic_load_explicit(&b->launches, memory_order_acquire), state = cu.event_query(b->event), failed = 0;
-  if (state == CU_NOT_READY) return STAYS;
+  if (state == CU_NOT_READY) return WAITS;
   if (state) return failed_or(buffer, state, LEAVES);
   if (n > b->read) {
     b->reading = n;
@@ -334,8 +334,8 @@ static int round_of_steps(int now) {
     if (context != used) cu.use_context(context), used = context;
     enum did did = step(buffer, now);
     if (did != LEAVES) pending.list[left++] = buffer;
-    if (did != STAYS) moved = 1;
-    else if (waiting && busies < BUSY) busy[busies].stream = b->stream, busy[busies++].context = b->context;
+    if (did == MOVES || did == LEAVES) moved = 1;
+    if (did == WAITS && busies < BUSY) busy[busies].stream = b->stream, busy[busies++].context = b->context;
   }
   pending.n = left;
   return moved;
@@ -352,12 +352,17 @@ static void *copying(void *unused) {
   for (;;) {
     take_pushed();
     if (pending.n && !apart) scratch_apart_begin(), apart = 1; // the driver is loaded now
+    if (apart) scratch_release_idle();
     int now = wanted(), moved = pending.n && round_of_steps(now);
     struct timespec t = {0, (moved || now || (pending.n && crowded()) ? PAUSE_MIN_US : PAUSE_MAX_US) * 1000};
     nanosleep(&t, NULL);
   }
   return NULL;
 }
+
+// A forked child has no such thread, and nothing of this is for it.
+static void child_begins(void) { atomic_store(&scratch.recording, 0); }
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, child_begins); }
 
 int scratch_begin_copying(void) {
   static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;

@@ -80,6 +80,7 @@ struct scratch_buffer {
   uint16_t context;
   uint8_t class, lent;      // lent: the memory is the caller's own and was copied on the caller's stream
   uint8_t step;             // of the copying thread
+  uint32_t piece;           // the allocation that it is part of
   _Atomic uint32_t state;   // owner * SCRATCH_STATES + one of the above
   uint64_t used, stream, since; // since: when it was taken, in ms
   _Atomic uint32_t launches;
@@ -112,6 +113,7 @@ extern const struct hp_api *scratch_hp;
 int scratch_context_here(void);                        // the number of the calling thread's context, -1 where there is none
 uint32_t scratch_get(int context, uint64_t bytes);     // a buffer that is idle, or a new one; 0 for none
 void scratch_put(uint32_t buffer);                     // it is idle again
+void scratch_release_idle(void);                       // frees allocations without a buffer in use, if memory was missing
 void scratch_drop(uint32_t buffer);                    // its memory is not to be used again
 uint64_t scratch_nowhere(int context, uint64_t bytes); // memory for a launch that is not recorded, 0 for none
 uint32_t scratch_spare(void);                          // a buffer without memory, for memory of others

@@ -34,6 +34,7 @@ enum { ROWS_HOST = 1, ROWS_DEVICE = 2 };
   X(allocate, "cuMemAlloc_v2", (uint64_t *memory, size_t bytes))                                \
   X(release, "cuMemFree_v2", (uint64_t memory))                                                 \
   X(host_allocate, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))             \
+  X(host_release, "cuMemFreeHost", (void *memory))                                              \
   X(copy_out, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t bytes, void *stream))    \
   X(copy_rows, "cuMemcpy2DAsync_v2", (const struct scratch_rows *rows, void *stream))              \
   X(fill, "cuMemsetD8Async", (uint64_t memory, unsigned char value, size_t bytes, void *stream)) \

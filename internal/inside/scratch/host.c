@@ -7,7 +7,7 @@
 #include "driver.h"
 
 static struct host { uint8_t *memory; uint64_t capacity; uint8_t pinned; uint32_t next, readers; } hosts[HOSTS];
-static uint32_t idle[2], made = 1; // idle: by pinned; a list is short, because sizes repeat
+static uint32_t idle[2], unused, made = 1; // unused: numbers without memory; idle: by pinned; a list is short, because sizes repeat
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // A buffer that is much larger than needed is left to others.
@@ -30,20 +30,46 @@ static void *allocate(uint64_t bytes, int pinned) {
   return failed ? NULL : memory;
 }
 
+// release_idle frees what no launch has, when there is no room for a size that none of it fits.
+static void release_idle(void) {
+  for (int pinned = 0; pinned < 2; pinned++)
+    for (uint32_t h; (h = idle[pinned]);) {
+      idle[pinned] = hosts[h].next;
+      struct scratch_apart before = scratch_apart_begin();
+      if (pinned) cu.host_release(hosts[h].memory);
+      else free(hosts[h].memory);
+      scratch_apart_end(before);
+      atomic_fetch_sub(&scratch.host_bytes, hosts[h].capacity);
+      hosts[h].next = unused;
+      unused = h;
+    }
+}
+
+static uint32_t number(void) {
+  uint32_t h = unused;
+  if (h) unused = hosts[h].next;
+  return h ? h : made < HOSTS ? made++ : 0;
+}
+
 static uint32_t make(uint64_t bytes, int pinned) {
   uint64_t rounded = (bytes + 0xffff) & ~0xffffull, before = atomic_load(&scratch.host_bytes);
-  if (made == HOSTS || (before && before + rounded > atomic_load(&scratch.limit) / 4)) return 0;
-  void *memory = allocate(rounded, pinned);
-  if (!memory) return 0;
+  if (before && before + rounded > atomic_load(&scratch.limit) / 4) return 0;
+  uint32_t h = number();
+  void *memory = h ? allocate(rounded, pinned) : NULL;
+  if (!memory) {
+    if (h) hosts[h].next = unused, unused = h;
+    return 0;
+  }
   atomic_fetch_add(&scratch.host_bytes, rounded);
-  hosts[made] = (struct host){.memory = memory, .capacity = rounded, .pinned = (uint8_t)pinned};
-  return made++;
+  hosts[h] = (struct host){.memory = memory, .capacity = rounded, .pinned = (uint8_t)pinned};
+  return h;
 }
 
 uint32_t scratch_host_get(uint64_t bytes, int pinned, uint32_t readers) {
   pthread_mutex_lock(&lock);
   uint32_t h = take_idle(bytes, pinned);
   if (!h) h = make(bytes, pinned);
+  if (!h) release_idle(), h = make(bytes, pinned);
   if (h) hosts[h].readers = readers;
   pthread_mutex_unlock(&lock);
   return h;

@@ -105,7 +105,12 @@ static int fill_now(int context, uint64_t memory, uint64_t bytes) {
 enum { AT_ONCE = 32 };
 static const uint64_t at_once_bytes = 64ull << 20;
 
-static uint32_t new_buffer(int context, unsigned class, uint64_t memory, uint64_t bytes) {
+enum { PIECES = 4096 };
+static struct piece { uint64_t memory, bytes; _Atomic uint32_t buffers; uint32_t seen; } pieces[PIECES]; // 0 is none
+static _Atomic uint32_t pieces_made = 1;
+static _Atomic int starved; // a launch found no memory
+
+static uint32_t new_buffer(int context, unsigned class, uint64_t memory, uint64_t bytes, uint32_t piece) {
   uint32_t b = number();
   if (!b) return 0;
   struct scratch_buffer *s = &scratch_buffers[b];
@@ -113,7 +118,8 @@ static uint32_t new_buffer(int context, unsigned class, uint64_t memory, uint64_
     hp_free_put(&spare, after, b);
     return 0;
   }
-  s->memory = memory, s->capacity = bytes, s->context = (uint16_t)context, s->class = (uint8_t)class, s->lent = 0;
+  s->memory = memory, s->capacity = bytes, s->context = (uint16_t)context, s->class = (uint8_t)class, s->lent = 0, s->piece = piece;
+  atomic_fetch_add(&pieces[piece].buffers, 1);
   return b;
 }
 
@@ -131,9 +137,15 @@ static uint64_t allocate(int context, uint64_t bytes) {
 // make_several returns one buffer, and the others are idle.
 static uint32_t make_several(int context, unsigned class, uint64_t bytes, unsigned count) {
   uint64_t memory = allocate(context, count * bytes);
-  uint32_t first = memory ? new_buffer(context, class, memory, bytes) : 0;
+  if (!memory) return 0;
+  uint32_t piece = atomic_load(&pieces_made);
+  do
+    if (piece == PIECES) piece = PIECES - 1; // never freed
+  while (piece < PIECES - 1 && !atomic_compare_exchange_weak(&pieces_made, &piece, piece + 1));
+  pieces[piece].memory = memory, pieces[piece].bytes = count * bytes;
+  uint32_t first = new_buffer(context, class, memory, bytes, piece);
   for (unsigned i = 1; first && i < count; i++) {
-    uint32_t b = new_buffer(context, class, memory + i * bytes, bytes);
+    uint32_t b = new_buffer(context, class, memory + i * bytes, bytes, piece);
     if (b) hp_free_put(&idle[context][class], after, b);
   }
   return first;
@@ -157,6 +169,7 @@ uint32_t scratch_get(int context, uint64_t bytes) {
   // A much larger one is left to launches of its size.
   for (unsigned more = 1; !b && more <= 2 && class + more < CLASSES; more++) b = hp_free_take(&idle[context][class + more], after);
   if (!b) b = make(context, class, bytes);
+  if (!b) atomic_store(&starved, 1);
   if (b) atomic_fetch_add(&scratch.lent_bytes, scratch_buffers[b].capacity);
   return b;
 }
@@ -175,6 +188,37 @@ void scratch_drop(uint32_t b) {
   }
   s->event = s->copied = NULL; // of a context that may be gone
   hp_free_put(&spare, after, b);
+}
+
+// Launches of other sizes may have left memory idle. It is freed on the copying thread, because that waits for the GPU.
+static void release_class(_Atomic uint64_t *list) {
+  uint32_t taken[BUFFERS / 64], n = 0, b;
+  while (n < sizeof taken / sizeof *taken && (b = hp_free_take(list, after))) taken[n++] = b;
+  for (uint32_t i = 0; i < n; i++) pieces[scratch_buffers[taken[i]].piece].seen = 0;
+  for (uint32_t i = 0; i < n; i++) pieces[scratch_buffers[taken[i]].piece].seen++;
+  for (uint32_t i = 0; i < n; i++) {
+    struct piece *p = &pieces[scratch_buffers[taken[i]].piece];
+    if (p == &pieces[PIECES - 1] || p->seen != atomic_load(&p->buffers)) {
+      hp_free_put(list, after, taken[i]);
+      continue;
+    }
+    if (p->memory) {
+      cu.release(p->memory);
+      atomic_fetch_sub(&scratch.device_bytes, p->bytes);
+      p->memory = 0;
+    }
+    hp_free_put(&spare, after, taken[i]);
+  }
+}
+
+void scratch_release_idle(void) {
+  if (!atomic_exchange(&starved, 0)) return;
+  uint32_t n = atomic_load(&contexts_ready);
+  for (uint32_t context = 0; context < n; context++) {
+    cu.use_context(scratch_contexts[context].handle);
+    for (unsigned class = 0; class < CLASSES; class++)
+      if ((uint32_t)atomic_load(&idle[context][class])) release_class(&idle[context][class]), atomic_store(&made_of[context][class], 0);
+  }
 }
 
 // ---- launches that are not recorded ----

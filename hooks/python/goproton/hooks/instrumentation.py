@@ -53,11 +53,13 @@ class InstrumentationHook(Hook, metaclass=_Switches):
     profile_buffer_size = 1
     profile_buffer_alignment = 128
 
+    _active: InstrumentationHook | None = None
+    _described: dict[int, dict[str, Any]] = {}  # by function: what was loaded in one session may be launched in another
+
     def __init__(self, mode_obj: InstrumentationMode | str | None = None, inside: Sequence[str] = ()) -> None:
         self.mode = instrumentation_mode(mode_obj)
         self.inside = Inside(list(inside), cheap=not mode_obj)
         self._undo: list[Callable[[], None]] = []
-        self._described: dict[int, dict[str, Any]] = {}  # by function, while host_buffer is wanted
 
     # ---- sessions ----
 
@@ -74,12 +76,14 @@ class InstrumentationHook(Hook, metaclass=_Switches):
             _attached.append(self)
         self._undo.append(self.inside.detach)
         InstrumentationHook.active_count += 1
+        InstrumentationHook._active = self
         flags.instrumentation_on = True
 
     def deactivate(self) -> None:
         if InstrumentationHook.active_count == 0:
             return
         InstrumentationHook.active_count -= 1
+        InstrumentationHook._active = None
         flags.instrumentation_on = False
         for undo in reversed(self._undo):
             undo()
@@ -202,6 +206,15 @@ def _need_triton() -> None:
         import triton  # noqa: F401
     except ImportError:
         raise RuntimeError("scopes inside kernels need Triton, which cannot be imported: install it, or use another backend") from None
+
+
+def _stop_in_child() -> None:
+    """Nothing is recorded in a forked child: its kernels are compiled as without a session."""
+    if InstrumentationHook._active is not None:
+        InstrumentationHook._active.deactivate()
+
+
+_library.after_fork(_stop_in_child)
 
 
 def hook_for(mode: InstrumentationMode | str | None, inside: Sequence[str] = ()) -> InstrumentationHook:

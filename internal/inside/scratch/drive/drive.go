@@ -1,0 +1,105 @@
+// Package drive launches kernels with scopes on the fake driver, from threads that Go does not own. Tests use it; it is a package
+// because cgo does not work in test files.
+package drive
+
+/*
+#cgo CFLAGS: -I${SRCDIR}/.. -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo LDFLAGS: -ldl -lpthread
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "scratch.h"
+
+static const struct scratch_api *scratch;
+static void *context;
+static struct {
+	uint32_t (*init)(uint32_t);
+	uint32_t (*create)(void **, uint32_t, int);
+	uint32_t (*use)(void *);
+	uint32_t (*stream)(void **, uint32_t);
+} cuda;
+
+static int load(const char *path, const void *api) {
+	void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	if (!library) return 0;
+	*(void **)&cuda.init = dlsym(library, "cuInit");
+	*(void **)&cuda.create = dlsym(library, "cuCtxCreate_v2");
+	*(void **)&cuda.use = dlsym(library, "cuCtxSetCurrent");
+	*(void **)&cuda.stream = dlsym(library, "cuStreamCreate");
+	scratch = api;
+	return !cuda.init(0) && !cuda.create(&context, 0, 0);
+}
+
+static uint32_t next_random(uint32_t *state) {
+	*state ^= *state << 13, *state ^= *state >> 17, *state ^= *state << 5;
+	return *state;
+}
+
+// A warp's ring has the number of the launch in each word that was written, as many as the number says.
+static void leave(char *memory, uint32_t blocks, uint32_t slot, uint32_t warps, uint32_t rings, uint32_t launch) {
+	for (uint32_t i = 0; i < blocks; i++) {
+		char *at = memory + (uint64_t)i * slot;
+		uint32_t header[10] = {0xdeadbeef, i, launch, rings};
+		memcpy(at, header, sizeof header);
+		for (uint32_t w = 0; w < warps; w++) {
+			uint32_t segment = rings / warps / 4, count = (launch + i + w) % (2 * segment), *ring = (uint32_t *)(at + 40 + 4 * warps) + w * segment;
+			memcpy(at + 40 + 4 * w, &count, 4);
+			for (uint32_t n = 0; n < count && n < segment; n++) ring[n] = launch;
+		}
+	}
+}
+
+struct job { uint32_t first, launches, slot, warps, rings, most; uint64_t function; };
+
+static void *work(void *p) {
+	struct job *j = p;
+	void *streams[2] = {NULL, NULL};
+	uint32_t seed = j->first * 2654435761u + 1;
+	cuda.use(context);
+	cuda.stream(&streams[1], 0);
+	for (uint32_t n = 0; n < j->launches; n++) {
+		uint32_t blocks = next_random(&seed) % 8 ? 1 + next_random(&seed) % 9 : 1 + next_random(&seed) % j->most;
+		uint64_t stream = (uint64_t)(uintptr_t)streams[next_random(&seed) % 16 == 0], bytes = (uint64_t)blocks * j->slot;
+		uint64_t memory = scratch->take(bytes, stream);
+		if (!memory) abort();
+		if (next_random(&seed) % 64 == 0) memory = scratch->take(bytes, stream); // the launch that the first was for has failed
+		leave((char *)(uintptr_t)memory, blocks, j->slot, j->warps, j->rings, j->first + n);
+		scratch->launched(j->function, stream);
+	}
+	return NULL;
+}
+
+static void run(uint32_t threads, struct job *jobs) {
+	pthread_t t[64];
+	for (uint32_t i = 0; i < threads; i++) pthread_create(&t[i], NULL, work, &jobs[i]);
+	for (uint32_t i = 0; i < threads; i++) pthread_join(t[i], NULL);
+}
+*/
+import "C"
+
+import "unsafe"
+
+// Load loads the fake driver; false if it is not there. api is scratch.API().
+func Load(path string, api unsafe.Pointer) bool {
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
+	return C.load(text, api) != 0
+}
+
+// Job is what one thread does: launches of a function, whose numbers count up, each of 1 to Most blocks. The number stands in the
+// third word of each slot, and in each word that a warp has written.
+type Job struct {
+	First, Launches, Slot, Warps, Rings, Most uint32
+	Function                                  uint64
+}
+
+// Run runs the jobs at the same time, and returns when all have launched.
+func Run(jobs []Job) {
+	list := make([]C.struct_job, len(jobs))
+	for i, j := range jobs {
+		list[i] = C.struct_job{C.uint32_t(j.First), C.uint32_t(j.Launches), C.uint32_t(j.Slot), C.uint32_t(j.Warps), C.uint32_t(j.Rings), C.uint32_t(j.Most), C.uint64_t(j.Function)}
+	}
+	C.run(C.uint32_t(len(list)), &list[0])
+}

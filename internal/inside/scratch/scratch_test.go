@@ -1,0 +1,108 @@
+package scratch_test
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/internal/inside/scratch"
+	"github.com/goproton/goproton/internal/inside/scratch/drive"
+)
+
+// arrived checks a launch and returns its number, which each of its slots has.
+func arrived(t *testing.T, l *inside.Launch) uint32 {
+	t.Helper()
+	k := l.Kernel
+	number := binary.LittleEndian.Uint32(l.Buffer[8:])
+	segment := k.BufferSize / k.Warps / 4
+	for i := range len(l.Buffer) / k.SlotSize {
+		slot := l.Buffer[i*k.SlotSize:][:k.SlotSize]
+		word := func(at int) uint32 { return binary.LittleEndian.Uint32(slot[at:]) }
+		if word(0) != 0xdeadbeef || word(4) != uint32(i) || word(8) != number {
+			t.Fatalf("launch %d, slot %d begins with %x %d %d", number, i, word(0), word(4), word(8))
+		}
+		for w := range k.Warps {
+			count := word(40 + 4*w)
+			if want := (number + uint32(i+w)) % uint32(2*segment); count != want {
+				t.Fatalf("launch %d, slot %d, warp %d has %d words, want %d", number, i, w, count, want)
+			}
+			for n := range min(int(count), segment) {
+				if got := word(40 + 4*k.Warps + 4*(w*segment+n)); got != number {
+					t.Fatalf("launch %d, slot %d, warp %d, word %d is of launch %d", number, i, w, n, got)
+				}
+			}
+		}
+	}
+	return number
+}
+
+// Threads launch on two streams each, small kernels and large ones, some of which fail. Each launch arrives once, whole, and with
+// the slots of no other; with little memory, launches that are missing are counted.
+func TestEachLaunchArrivesOnce(t *testing.T) {
+	stub, err := filepath.Abs("../../../build/stub/libcuda.so.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(stub); err != nil {
+		t.Skip("the fake driver is not built: make build")
+	}
+	if err := hotpath.Init(); err != nil {
+		t.Fatal(err)
+	}
+	scratch.Init(hotpath.API())
+	if !drive.Load(stub, scratch.API()) {
+		t.Fatal("the fake driver does not start")
+	}
+	for _, limit := range []uint64{48 << 20, 4 << 30} {
+		before := scratch.Lost()
+		all, seen := launches(t, limit)
+		lost := int(scratch.Lost().NoRoom - before.NoRoom)
+		for number, times := range seen {
+			if times != 1 {
+				t.Errorf("launch %d arrived %d times", number, times)
+			}
+		}
+		// A launch that fails may find no memory either.
+		if len(seen)+lost < all || limit > 1<<30 && len(seen) != all {
+			t.Errorf("with %d MiB, %d launches arrived and %d are counted as lost, of %d", limit>>20, len(seen), lost, all)
+		}
+	}
+}
+
+// launches makes launches on several threads, and returns their number and how often each arrived.
+func launches(t *testing.T, limit uint64) (all int, seen map[uint32]int) {
+	if err := scratch.Start(limit); err != nil {
+		t.Fatal(err)
+	}
+	defer scratch.Stop()
+	const threads, each = 6, 400
+	var jobs []drive.Job
+	for n := range uint32(threads) {
+		warps := 1 << (n % 4)
+		k := &inside.Kernel{Name: "k", Triton: "3.9.0", Warps: warps, BufferSize: 256 * warps}
+		k.SlotSize = (40 + 4*warps + k.BufferSize + 127) &^ 127
+		function := uint64(4096 + n)
+		if err := scratch.Define(function, k); err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, drive.Job{First: n * each, Launches: each, Slot: uint32(k.SlotSize), Warps: uint32(warps), Rings: uint32(k.BufferSize), Most: 900, Function: function})
+	}
+	launched := make(chan struct{})
+	go func() { drive.Run(jobs); close(launched) }()
+	seen = map[uint32]int{}
+	for over := false; !over; time.Sleep(time.Millisecond) {
+		select {
+		case <-launched:
+			over = scratch.UnderWay() == 0
+		default:
+		}
+		for scratch.Next(func(l *inside.Launch) { seen[arrived(t, l)]++ }) {
+			continue
+		}
+	}
+	return threads * each, seen
+}

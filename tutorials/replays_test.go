@@ -15,7 +15,7 @@ import (
 func TestReplaysOnPages(t *testing.T) {
 	env := testkit.Built(t)
 	block := regexp.MustCompile("(?s)```console\n\\$ proton run [^\n]*--backend replay .*?```")
-	for _, name := range []string{"overlap", "amd", "notebook"} { // that of matmul is abridged by hand, and needs a disassembler
+	for _, name := range []string{"overlap", "amd", "inside", "notebook"} { // that of matmul is abridged by hand, and needs a disassembler
 		page := filepath.Join(name, "README.md")
 		text := testkit.Read(t, page)
 		shown := block.ReplaceAllStringFunc(text, func(old string) string { return replayed(t, env, old) })

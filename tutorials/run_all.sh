@@ -108,8 +108,8 @@ steps_overlap() {
 
 steps_inside() {
   step proton run --inside attention attention.py &&
-    step proton viewer -m time,avg_time,count attention.hatchet &&
-    step proton viewer -m normalized_cycles,cycles -i '^attention$' attention.hatchet
+    step proton viewer -m normalized_cycles attention.hatchet &&
+    step proton viewer --inside attention attention.hatchet
 }
 
 # It needs no GPU, and TestReplaysOnPages keeps its page.

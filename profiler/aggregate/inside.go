@@ -36,6 +36,9 @@ type insideNode struct {
 func (a *Aggregator) AddInside(l *inside.Launch) {
 	trees := a.insideTrees(l.Set)
 	if len(trees) == 0 {
+		if l.Set != 0 && len(a.Sets.trees(l.Set)) == 0 {
+			a.Inside.Losses.Launches++ // its phase is written or cleared
+		}
 		return
 	}
 	in := &a.Inside

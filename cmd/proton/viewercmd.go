@@ -278,7 +278,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	var notes []string // for standard error, once a pager has left the screen
 	err = term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) (err error) {
 		if f.samples.inside.asked {
-			notes, err = f.printInside(p, out)
+			notes, err = f.printInside(file, p, stdin, out)
 		} else if f.samples.asked() {
 			notes, err = f.printKernels(file, p, out)
 		} else if f.compat {

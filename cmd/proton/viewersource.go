@@ -22,6 +22,7 @@ import (
 type sourceFlags struct {
 	source, sass kernelFlag
 	inside       kernelFlag
+	sampled      string
 	paths        []string
 	context      int
 	unfold       bool
@@ -65,6 +66,7 @@ func (f *sourceFlags) register(flags *pflag.FlagSet) {
 		flags.Var(k.value, k.name, k.about)
 		flags.Lookup(k.name).NoOptDefVal = hottest
 	}
+	flags.StringVar(&f.sampled, "samples", "", "with --inside, add the stall reasons of the same kernels in `FILE`, of a run with -m pcsampling")
 	flags.StringArrayVar(&f.paths, "source-path", nil, "replace `OLD=NEW` in paths of sources, or search a folder")
 	flags.IntVar(&f.context, "context", 2, "show `N` lines around lines with samples")
 	flags.BoolVar(&f.unfold, "unfold", false, "show the lines of inlined functions")
@@ -103,6 +105,8 @@ func (f *sourceFlags) check(flags *pflag.FlagSet, view string) error {
 		}
 	})
 	switch {
+	case f.sampled != "":
+		return errors.New("--samples needs --inside, which shows the scopes that the samples are added to")
 	case foreign != "":
 		return errors.New(foreign)
 	case f.trace != "" && !f.asked() && !f.launches:

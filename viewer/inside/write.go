@@ -19,8 +19,8 @@ import (
 type Options struct {
 	viewer.Terminal
 	Names   viewer.NameFormat
-	Files   *kernels.Files // source texts; nil prints none
-	Context int            // lines around those of scopes
+	Files   *kernels.Files   // source texts, which say where scopes end; nil has none
+	Samples *profile.Profile // of a second run, with instruction samples of the same kernels; nil for none
 }
 
 // Write prints the scopes of the kernels that match a pattern, as Find has them. It returns notes on what is missing.
@@ -38,6 +38,14 @@ func Write(w io.Writer, p *profile.Profile, pattern string, o Options) (notes []
 			t.b.WriteString("\n")
 		}
 		t.kernel(k)
+		if o.Samples != nil {
+			s, err := Join(k, o.Samples, t.files())
+			if err != nil {
+				return nil, err
+			}
+			t.samples(k, s)
+			notes = append(notes, t.missing(k)...)
+		}
 		notes = append(notes, k.Notes()...)
 	}
 	t.legend()
@@ -249,6 +257,21 @@ func (t *table) at(s *Scope) string {
 		return ""
 	}
 	return "  " + text
+}
+
+func (t *texts) files() *kernels.Files {
+	if t.Files == nil {
+		t.Files = kernels.NoFiles()
+	}
+	return t.Files
+}
+
+// missing says which sources would have told where scopes end.
+func (t *texts) missing(k *Kernel) []string {
+	if file := k.onlyFile(); file != "" && t.files().Text(file).Err != nil {
+		return []string{"no text of " + file + ": each scope has only the samples of its first line; if the file was moved, say where: --source-path OLD=NEW"}
+	}
+	return nil
 }
 
 // legend explains the columns.

@@ -266,7 +266,7 @@ func (t *texts) files() *kernels.Files {
 	return t.Files
 }
 
-// missing says which sources would have told where scopes end.
+// missing says which sources would have shown where scopes end.
 func (t *texts) missing(k *Kernel) []string {
 	if file := k.onlyFile(); file != "" && t.files().Text(file).Err != nil {
 		return []string{"no text of " + file + ": each scope has only the samples of its first line; if the file was moved, say where: --source-path OLD=NEW"}

@@ -119,7 +119,7 @@ func (w *writer) node(n *profile.Node, depth int) {
 		return
 	}
 	stack, row := w.stack(depth), w.row()
-	labels := w.fill(row, n)
+	labels := w.fill(row, n.WithOwnValues())
 	if len(w.columns.parts) > 0 && w.split(stack, row, labels, n) {
 		return
 	}

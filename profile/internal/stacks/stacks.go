@@ -73,7 +73,7 @@ func Additive(p *profile.Profile) []string {
 // Size returns the value of a metric at a node as the size of a stack; ok is false where there is none, or none
 // that could be one: zero, below zero, NaN, infinite.
 func Size(n *profile.Node, metric string) (v profile.Value, ok bool) {
-	v, _ = n.Metric(metric)
+	v, _ = n.OwnValue(metric)
 	f, number := v.Float()
 	return v, number && f > 0 && !math.IsInf(f, 1)
 }
@@ -82,7 +82,7 @@ func Size(n *profile.Node, metric string) (v profile.Value, ok bool) {
 func Sizeless(p *profile.Profile, metrics []string) (count int) {
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
 		for _, name := range metrics {
-			v, has := n.Metric(name)
+			v, has := n.OwnValue(name)
 			if f, number := v.Float(); has && number && f != 0 {
 				if _, ok := Size(n, name); !ok {
 					count++

@@ -8,6 +8,9 @@ const (
 	CPUTimeMetric   = "cpu_time (ns)"
 	SyncTimeMetric  = "sync_time (ns)" // that the host waited for the GPU
 	SyncCountMetric = "sync_count"
+	IdleMetric      = "idle (ns)" // that a GPU had nothing to do before work of the frame
+	BusyMetric      = "busy (ns)" // that a GPU worked on the frame, and on nothing that began earlier
+	IdleGapsMetric  = "idle_gaps"
 
 	DeviceIDMetric   = "device_id" // ordinal of the GPU, a property
 	DeviceTypeMetric = "device_type"

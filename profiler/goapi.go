@@ -15,6 +15,7 @@ type Options struct {
 	Format      string // of the file: "hatchet" (default) or "hatchet_msgpack"; of a trace, "chrome_trace"
 	Activities  string // what to record in addition to kernels: "memcpy,memset,sync"; by default all in a trace, none else
 	NoStats     bool   // leave out the distributions of kernel times
+	Idle        bool   // sum how long GPUs had nothing to do before the work of each call path
 	Sinks       []Sink // take the profile in addition to the file
 }
 
@@ -34,7 +35,7 @@ func Start(name string, o Options) (*Session, error) {
 		data = "trace"
 	}
 	id, err := process().Start(StartOptions{
-		Name: name, Backend: o.Backend, Data: data, Format: o.Format, Activities: o.Activities, NoStats: o.NoStats, Sinks: o.Sinks,
+		Name: name, Backend: o.Backend, Data: data, Format: o.Format, Activities: o.Activities, NoStats: o.NoStats, Idle: o.Idle, Sinks: o.Sinks,
 		Source: SourceOptions{WholeGraphs: o.WholeGraphs},
 	})
 	if err != nil {

@@ -25,6 +25,7 @@ type session struct {
 	python   bool
 	trace    bool         // it keeps a timeline
 	upstream bool         // the timeline is written in upstream's form
+	idle     bool         // it sums how long GPUs had nothing to do
 	times    bool         // it keeps distributions of kernel times
 	also     record.Kinds // what it asked for in addition to kernels
 	periodic string       // format in which complete phases are written at once; "" = at the end
@@ -117,7 +118,7 @@ func (d *drainer) wanted() (w wanted) {
 
 // newTree begins the current phase of a session.
 func (d *drainer) newTree(s *session, now uint64) *aggregate.Tree {
-	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Also: s.also, Inside: d.showsInside(s)}
+	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Idle: s.idle, Also: s.also, Inside: d.showsInside(s)}
 	if s.trace {
 		o.Timeline = d.newTrace(s, now)
 	}

@@ -24,6 +24,7 @@ type StartOptions struct {
 	Mode    string // "", "periodic_flushing[:format=…]" or one of the backend's own: "pcsampling[:…]"
 	Format  string // to write in when finalize names none; "" is what the data are usually written in
 	NoStats bool   // leave out the distributions of kernel times
+	Idle    bool   // sum how long GPUs had nothing to do before the work of each call path; copies and fills are recorded too
 
 	// Activities are what to record in addition to kernels, which are always: a list of kernel, memcpy, memset and sync with
 	// commas between. By default a tree has kernels only, and a trace has all.
@@ -160,6 +161,9 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	s.times = s.times && !s.trace
 	if s.also, err = o.activities(s.trace, s.upstream); err != nil {
 		return nil, err
+	}
+	if s.idle = o.Idle && !s.trace; s.idle { // a timeline shows it without sums
+		s.also |= record.KindsOf(record.Memcpy, record.Memset)
 	}
 	if err := o.setMode(b, s); err != nil {
 		return nil, err

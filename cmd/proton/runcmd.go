@@ -79,6 +79,7 @@ func newRunCommand() *cobra.Command {
 	flags.StringVar(&options.Inside, "inside", "", "put scopes into the Triton kernels whose names match `PATTERNS` (as in 'matmul_*', separated by commas): around loops, loads, stores, dots, waits and barriers, by source line")
 	flags.StringVar(&options.Torch, "torch", "", "add frames of PyTorch between scopes and kernels, `WORDS` separated by commas: operators (aten::addmm), modules (Net.layers.3.linear1); --torch alone adds both")
 	flags.Lookup("torch").NoOptDefVal = strings.Join(runinfo.TorchWords, ",")
+	flags.BoolVar(&options.Idle, "idle", false, "sum how long GPUs had nothing to do before the work of each call path; copies and fills are recorded too (a trace shows it without this)")
 	flags.BoolVar(&options.NoStats, "no-stats", false, "do not record the distribution of kernel times at each call path")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "use a launch `HOOK`: triton takes names, flops and bytes of kernels from their launch_metadata, none does not")
 	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs at `LEVEL`: node times each kernel, graph each replay, with less overhead")

@@ -46,11 +46,17 @@ type route struct {
 	sums     []*total
 	launches []*launchTotal // where the launch is tagged
 	shown    []shown
+	idle     []idlePlace
 	launcher *launcher // while instructions are sampled
 }
 
 type shown struct {
 	in   *Timeline
+	node *node
+}
+
+type idlePlace struct {
+	in   *idleTimes
 	node *node
 }
 
@@ -105,6 +111,9 @@ func (a *Aggregator) Add(k *record.Activity, at *callpath.Attribution) {
 	for _, s := range r.shown {
 		s.in.activity(k, at, s.node)
 	}
+	for _, i := range r.idle {
+		i.in.add(k, i.node)
+	}
 	if at.Captured != nil {
 		a.replayed(at, key)
 	}
@@ -116,6 +125,9 @@ func (a *Aggregator) route(key cacheKey, order uint64) (r route) {
 			continue
 		}
 		leaf := t.leaf(key, order)
+		if t.idle != nil {
+			r.idle = append(r.idle, idlePlace{t.idle, leaf})
+		}
 		if t.Timeline != nil {
 			r.shown = append(r.shown, shown{t.Timeline, leaf})
 		} else {
@@ -149,6 +161,9 @@ func (a *Aggregator) AddUnattributed(k *record.Activity, set uint32) {
 			continue
 		}
 		n := t.root.child(UnattributedFrame, lastOrder).child(frameOf(k.Name, k.Kind), lastOrder)
+		if t.idle != nil {
+			t.idle.add(k, n)
+		}
 		if t.Timeline != nil {
 			t.Timeline.activity(k, &callpath.Attribution{}, n)
 		} else {

@@ -24,6 +24,9 @@ func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uin
 	if a.Sampling != nil {
 		f.samples = a.newSampleFreezer(t)
 	}
+	if t.idle != nil {
+		f.idleSums = t.idle.frozen()
+	}
 	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
 	p.Launches = f.launches.kinds
 	if f.samples != nil {
@@ -38,6 +41,7 @@ type freezer struct {
 	deviceType string
 	slots      map[*node][]metric
 	launches   launchFreezer
+	idleSums   map[*node]idleSum
 	clocks     map[int]*inside.Clock // of devices that ran kernels with scopes
 	samples    *sampleFreezer        // nil while instructions are not sampled
 }
@@ -45,6 +49,7 @@ type freezer struct {
 func (f *freezer) node(n *node) *profile.Node {
 	out := &profile.Node{Name: n.name}
 	f.totals(out, n.totals)
+	f.idle(out, n)
 	f.launches.node(out, n)
 	f.inside(out, n)
 	for i := range n.metrics {

@@ -26,6 +26,7 @@ type TreeOptions struct {
 	Times    bool         // keep how long the kernels of a node ran, as a distribution
 	Also     record.Kinds // what the session asked for in addition to kernels
 	Inside   bool         // show scopes inside kernels
+	Idle     bool         // sum how long GPUs had nothing to do
 	Timeline *Timeline    // where every activity is shown; nil: they are summed in the tree
 }
 
@@ -39,6 +40,7 @@ type Tree struct {
 	index  []*node // by hotpath node id
 
 	kinds  profile.Kinds // of the metrics on a timeline, as far as they are out of the slots
+	idle   *idleTimes    // nil if nobody wants it
 	shared *shares       // samples of periods that are over; nil while there are none
 }
 
@@ -82,6 +84,9 @@ func (t *total) add(k *record.Activity) {
 func (s *Sets) NewTree(o TreeOptions) *Tree {
 	s.serials++
 	t := &Tree{TreeOptions: o, sets: s, serial: s.serials, root: &node{name: "ROOT"}}
+	if o.Idle {
+		t.idle = newIdleTimes()
+	}
 	if o.Timeline != nil {
 		o.Timeline.tree = t
 		if o.Inside {

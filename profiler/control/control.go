@@ -174,7 +174,7 @@ func (s *Service) startSession(name string, o runinfo.Session) (int, error) {
 	}
 	return s.Manager.Start(profiler.StartOptions{
 		Name: name, Context: o.Context, Data: o.Data, Backend: o.Backend, Mode: o.Mode,
-		Activities: o.Activities, NoStats: noStats(o.Stats), Format: o.Format, TraceForm: o.TraceForm,
+		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm,
 		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: o.SitePackages, Replay: o.Replay, Synthetic: o.Synthetic},
 	})
 }

@@ -21,9 +21,10 @@ const (
 	Copy                 // the thread was in the call that starts a copy
 	Queued               // the next work was launched and did not begin: the launch's latency, or a dependency of streams
 	Unknown              // the launch of the next work is not in the timeline
+	Before               // in a tree, which does not say more: the time before work of this call path
 )
 
-var words = [...]string{"code", "wait", "launch", "copy", "queued", "unknown"}
+var words = [...]string{"code", "wait", "launch", "copy", "queued", "unknown", "before"}
 
 // String is the word of the table.
 func (d Doing) String() string { return words[d] }
@@ -36,6 +37,7 @@ var Means = [...]string{
 	"the launching thread was in a call that copies",
 	"the next work was launched already: the latency of a launch, or a wait for other streams",
 	"the launch of the next work is not in the timeline",
+	"the time before work of this call path; what the thread did meanwhile is in timelines only",
 }
 
 // Report is what Find found.
@@ -45,10 +47,10 @@ type Report struct {
 	Longest []Gap   // the longest first
 }
 
-// Device is the whole time of one GPU. Busy and Idle add up to Wall.
+// Device is the whole time of one GPU, or of all GPUs of a tree, together. Busy and Idle add up to Wall.
 type Device struct {
 	Process, ID      string
-	Wall, Busy, Idle int64 // ns; Wall is from the timeline's first event to its last
+	Wall, Busy, Idle int64 // ns; Wall is from the timeline's first event to its last, and in a tree from the first work to its last
 	Gaps             int
 }
 

@@ -232,8 +232,27 @@ gpu 1    |                       ####`)}
 	}
 }
 
+// TestTree: a tree has its idle time before each frame's work, and says no more.
+func TestTree(t *testing.T) {
+	at := func(name string, idle, busy, gaps int64, children ...*profile.Node) *profile.Node {
+		n := &profile.Node{Name: name, Children: children}
+		if busy > 0 {
+			n.Set(profile.IdleMetric, profile.IntValue(idle))
+			n.Set(profile.BusyMetric, profile.IntValue(busy))
+			n.Set(profile.IdleGapsMetric, profile.IntValue(gaps))
+		}
+		return n
+	}
+	p := &profile.Profile{Root: at("ROOT", 0, 0, 0, at("step", 0, 0, 0, at("forward", 300, 500, 2), at("backward", 1000, 200, 1)), at("never", 0, 100, 0))}
+	var b bytes.Buffer
+	if err := Write(&b, p, Options{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Golden(t, "testdata/tree.txt", b.String())
+}
+
 func TestErrors(t *testing.T) {
-	if err := Write(&bytes.Buffer{}, &profile.Profile{}, Options{}); err != ErrNoTimeline {
+	if err := Write(&bytes.Buffer{}, &profile.Profile{Root: &profile.Node{Name: "ROOT"}}, Options{}); err != ErrNoTimeline {
 		t.Errorf("a tree: %v", err)
 	}
 	if err := WriteJSON(&bytes.Buffer{}, &profile.Profile{Timeline: drawn("thread 1 |aaa\n")}); err != ErrNoWork {

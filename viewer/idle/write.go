@@ -25,15 +25,15 @@ type Options struct {
 }
 
 // ErrNoTimeline is that a profile does not say when its work ran.
-var ErrNoTimeline = errors.New("idle times need to know when work ran, and this profile has only sums: record a timeline with proton run -d trace PROGRAM")
+var ErrNoTimeline = errors.New("idle times need to know when work ran, and this profile has only sums: record it with proton run --idle PROGRAM, or a timeline with proton run -d trace PROGRAM")
 
 // ErrNoWork is that a timeline has nothing that a GPU did.
 var ErrNoWork = errors.New("the timeline has no work of a GPU, so that its idle times are unknown")
 
-// Of is the report of a profile's timeline with the longest gaps.
+// Of is the report of a profile's timeline with the longest gaps, or that of a tree with idle times, which has no gaps.
 func Of(p *profile.Profile, longest int) (*Report, error) {
 	if p.Timeline == nil {
-		return nil, ErrNoTimeline
+		return ofTree(p)
 	}
 	r := Find(p.Timeline, longest)
 	if len(r.Devices) == 0 {
@@ -64,6 +64,9 @@ func Write(w io.Writer, p *profile.Profile, o Options) error {
 }
 
 func start(r *Report) int64 {
+	if len(r.Longest) == 0 {
+		return 0
+	}
 	first := r.Longest[0].Start
 	for _, g := range r.Longest {
 		first = min(first, g.Start)
@@ -116,7 +119,7 @@ func (t *texts) causes(b *strings.Builder, rows int) {
 	lines := []grid.Line{{Cells: grid.Plain("idle", "share", "gaps", "longest", "doing"), Name: "at"}}
 	for i := range all[:min(rows, len(all))] {
 		c := &all[i]
-		lines = append(lines, grid.Line{Cells: grid.Plain(figures.Time(c.Nanos), share(c.Nanos, idle), figures.Grouped(c.Gaps), figures.Time(c.Longest),
+		lines = append(lines, grid.Line{Cells: grid.Plain(figures.Time(c.Nanos), share(c.Nanos, idle), figures.Grouped(c.Gaps), longest(c.Longest),
 			c.Doing.String()), Name: t.on(c.Device) + t.path(c.Path)})
 	}
 	if more := all[min(rows, len(all)):]; len(more) > 0 {
@@ -129,7 +132,17 @@ func (t *texts) causes(b *strings.Builder, rows int) {
 	t.layout.Write(b, lines, 4) //nolint:errcheck // a strings.Builder
 }
 
+func longest(nanos int64) string {
+	if nanos == 0 {
+		return "-"
+	}
+	return figures.Time(nanos)
+}
+
 func (t *texts) gaps(b *strings.Builder) {
+	if len(t.report.Longest) == 0 {
+		return
+	}
 	b.WriteString("\nlongest gaps\n")
 	lines := []grid.Line{{Cells: grid.Plain("from", "idle", "mostly", ""), Name: "at, and what ended it"}}
 	for i := range t.report.Longest {

@@ -27,7 +27,7 @@ _said: set[str] = set()  # messages that were printed on standard error
 
 def start(name: str | None = None, *, context: str | None = "shadow", data: str | None = "tree",
           backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None,
-          stats: bool | None = None, activities: str | Sequence[str] | None = None,
+          stats: bool | None = None, activities: str | Sequence[str] | None = None, idle: bool = False,
           inside: str | Sequence[str] | None = None) -> int | None:
     """Starts a session, or activates the one that writes to the same file.
 
@@ -45,9 +45,11 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         hook: "triton" takes names and metrics from ``launch_metadata`` of Triton kernels; a
             :class:`goproton.hooks.Hook` object is called around every Triton launch.
         stats: record the distribution of kernel times at each call path of a tree, for median and percentiles; by
-            default yes, unless PROTON_STATS=0. Triton's profiler has neither this argument nor the next.
+            default yes, unless PROTON_STATS=0. Triton's profiler has neither this argument nor those below.
         activities: what to record in addition to kernels: "memcpy", "memset", "sync"; by default all in a trace and
             none in a tree.
+        idle: sum, in a tree, how long GPUs had nothing to do before the work of each call path, as metrics ``idle (ns)``,
+            ``busy (ns)`` and ``idle_gaps``. Copies and fills are recorded too.
         inside: names of Triton kernels that get scopes without being edited, around loops, loads, stores, dots, waits and
             barriers, by source line; shell patterns like "matmul_*", separated by commas or in a sequence. Implies backend
             "instrumentation". Some launches run without scopes, and ``finalize`` says what the scopes cost.
@@ -75,7 +77,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
                            data=data or "", backend=backend,
                            mode=upstream_mode("" if mode is None else str(mode), backend), graph="", site_packages=site_packages(),
-                           stats=stats, activities=_comma_separated(activities), trace_form=trace_form())
+                           stats=stats, activities=_comma_separated(activities), idle=idle, trace_form=trace_form())
     _say_problems(answer)
     session = answer["session"]
     if of_amd(backend):
@@ -193,7 +195,8 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
 def profile(func: Callable | None = None, *, name: str | None = None, context: str | None = "shadow",
             data: str | None = "tree", backend: str | None = None, mode: str | BaseMode | None = None,
             hook: str | Hook | None = None, stats: bool | None = None,
-            activities: str | Sequence[str] | None = None, inside: str | Sequence[str] | None = None) -> Callable:
+            activities: str | Sequence[str] | None = None, idle: bool = False,
+            inside: str | Sequence[str] | None = None) -> Callable:
     """Decorator that profiles every call of a function into one session; :func:`finalize` writes the file.
 
         @proton.profile
@@ -211,7 +214,7 @@ def profile(func: Callable | None = None, *, name: str | None = None, context: s
         @wraps(func)
         def profiled(*args: Any, **kwargs: Any) -> Any:
             session = start(name, context=context, data=data, backend=backend, mode=mode, hook=hook, stats=stats,
-                            activities=activities, inside=inside)
+                            activities=activities, idle=idle, inside=inside)
             try:
                 return func(*args, **kwargs)
             finally:

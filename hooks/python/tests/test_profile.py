@@ -4,7 +4,8 @@ The cases are those of upstream's test_profile, by the names it gives them.
 """
 
 import pytest
-from conftest import LIBRARY, run_python
+from conftest import LIBRARY, REPOSITORY, run_python
+from trees import at, load
 
 PRELUDE = """
 import sys, json, threading
@@ -372,3 +373,27 @@ with testing._proton_bench_session() as (theirs, session):
     times = testing._collect_proton_scope_times(theirs.data.get(session), "proton.x.")
 assert len(times) == 5 and all(t > 0 for t in times) and not proton.flags.flags.command_line
 """, path=[triton])
+
+
+def test_idle_times(library, tmp_path):
+    """Two kernels with a pause between them, on the fake driver: the second one's call path has the gap."""
+    stub = REPOSITORY / "build" / "stub"
+    if not stub.exists():
+        pytest.skip(f"{stub} is not built; make build")
+    run_python("""
+import fake_gpu, time, goproton as proton
+fake_gpu.init()
+kernel = fake_gpu.function("k")
+proton.start("p", idle=True)
+with proton.scope("first"):
+    fake_gpu.launch(kernel)
+fake_gpu.synchronize()
+time.sleep(0.05)
+with proton.scope("second"):
+    fake_gpu.launch(kernel)
+proton.finalize()
+""", env={"PROTON_LIB": library, "LD_LIBRARY_PATH": str(stub), "PROTON_CUPTI_PATH": str(stub / "libcupti.so")}, cwd=tmp_path)
+    root = load(tmp_path / "p.hatchet")
+    first, second = (at(root, name, "k")["metrics"] for name in ("first", "second"))
+    assert first["idle (ns)"] == 0 and first["idle_gaps"] == 0 and first["busy (ns)"] == first["time (ns)"]
+    assert second["idle_gaps"] == 1 and second["idle (ns)"] >= 50_000_000

@@ -40,7 +40,7 @@ type Tree struct {
 	index  []*node // by hotpath node id
 
 	kinds  profile.Kinds // of the metrics on a timeline, as far as they are out of the slots
-	idle   *idleTimes    // nil if nobody wants it
+	idle   *idleTimes    // nil without TreeOptions.Idle
 	shared *shares       // samples of periods that are over; nil while there are none
 }
 

@@ -22,6 +22,7 @@ func Losses(l *profile.InsideLosses) (sentences []string) {
 		figures.Grouped(l.Starts), figures.Grouped(l.Ends))
 	say(l.Unknown, "%s of scopes that the kernel's table does not have, shown as scope_<id>", times(l.Unknown))
 	say(l.Unsure, "%s may be too short by a multiple of 2^32 cycles, because blocks ran for more than a second: leave out clock32", times(l.Unsure))
+	say(l.Launches, "the records of %s came after their phase was written or cleared, and are in no file", figures.Count(l.Launches, "launch"))
 	say(l.Unfinished, "%s did not reach the end of the kernel: their records are missing", figures.Count(l.Unfinished, "block"))
 	say(l.Invalid+l.Missing+l.Broken, "records of %s and %s contradict themselves and are left out: look for writes beyond the end of a buffer (compute-sanitizer)",
 		figures.Count(l.Invalid+l.Missing, "block"), times(l.Broken))

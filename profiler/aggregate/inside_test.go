@@ -42,6 +42,13 @@ func TestScopesStandBelowTheirKernel(t *testing.T) {
 	a.AddInside(launchOf(4, set, 1))
 	a.AddInside(launchOf(2, set, 2))
 	a.AddInside(launchOf(2, 0, 3)) // of no session
+	gone := a.Sets.NewTree(TreeOptions{Inside: true})
+	late := a.Sets.Launch([]*Tree{gone})
+	a.Drop(gone)
+	a.AddInside(launchOf(2, late, 4))
+	if a.Inside.Losses.Launches != 1 {
+		t.Errorf("%d launches are late", a.Inside.Losses.Launches)
+	}
 	frozen(t, tree, "ROOT(attention{count=1 device_id=0 time (ns)=700}("+
 		"produce{cycles=5400 normalized_cycles=900 device_id=0}(wait{cycles=1800 normalized_cycles=300 device_id=0}) "+
 		"multiply{cycles=3600 normalized_cycles=600 device_id=0}))")

@@ -20,6 +20,9 @@ func (f *viewerFlags) checkInside(flags *pflag.FlagSet) error {
 	if foreign := others(flags, flagsOfInside); len(foreign) > 0 {
 		return fmt.Errorf("--inside excludes %s: it prints a table of its own", strings.Join(foreign, ", "))
 	}
+	if f.samples.json && f.samples.sampled != "" {
+		return fmt.Errorf("--inside --json has no samples: leave out --json or --samples")
+	}
 	return f.samples.files("", nil).CheckMoves()
 }
 

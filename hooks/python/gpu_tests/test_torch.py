@@ -59,7 +59,6 @@ def words():
     proton.torch.uninstall()
 
 
-@pytest.mark.xfail(reason="failed in its first run on a GPU, for a reason that was not recorded")
 @pytest.mark.alone
 def test_operators_match_torch_profiler(profiled, words, body):
     words(modules=False)
@@ -119,7 +118,6 @@ def test_backward_in_a_captured_graph(profiled, words):
     assert any("Linear/AddmmBackward0/aten::mm" in path for path in captured), captured
 
 
-@pytest.mark.xfail(reason="failed in its first run on a GPU, for a reason that was not recorded")
 def test_compiled_modules(profiled, words):
     words()
     model = torch.compile(torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64)).cuda())

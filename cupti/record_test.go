@@ -17,7 +17,7 @@ import (
 var roundtrip = []string{
 	"../internal/capture/recorder/file.c", "../internal/capture/recorder/program.c", "../internal/capture/recorder/recorder.c",
 	"../internal/capture/player/reader.c", "../internal/capture/player/map.c", "../internal/capture/player/player.c",
-	"../internal/capture/player/program.c", "record_cupti.c", "record_sampling.c", "stub/cuda.c", "stub/memory.c", "stub/graph.c", "stub/cupti.c",
+	"../internal/capture/player/program.c", "record_cupti.c", "record_sampling.c", "stub/cuda.c", "stub/memory.c", "stub/graph.c", "stub/tensor.c", "stub/cupti.c",
 	"stub/buffers.c", "stub/sampling.c", "stub/check.c", "stub/replay.c", "stub/replay_clock.c", "stub/replay_gpu.c", "stub/replay_records.c", "stub/common.c",
 	"testdata/roundtrip.c",
 }

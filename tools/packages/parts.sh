@@ -37,4 +37,4 @@ esac
 rm -r "$package/stub/cupti-11" "$package/stub/cupti-12" "$package/stub/fake-program" "$package/stub/hip/fake-program" "$package/stub/hip/fake-training"
 
 cp -R hooks/python/goproton/. hooks/python/bootstrap "$package"
-find "$package" -name __pycache__ -prune -exec rm -rf {} +
+find "$package" \( -name __pycache__ -o -name '*.pyc' \) -prune -exec rm -rf {} + # Python 2, which says that it is too old, leaves the latter

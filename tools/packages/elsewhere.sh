@@ -35,16 +35,16 @@ END
   mv "$part" ".venv/oracles/$name"
 }
 
-# install ROOT MACHINE: puts the wheel into opt/wheel of the root, and into work what the tests use.
+# install ROOT MACHINE: puts the wheel into opt/wheel of the root, and into job what the tests use.
 install() {
   local root=$1 machine=$2
-  rm -rf "$root/opt/wheel" "$root/work"
-  mkdir -p "$root/work/triton" "$root/proc" "$root/dev" "$root/tmp"
+  rm -rf "$root/opt/wheel" "$root/job"
+  mkdir -p "$root/job/triton" "$root/proc" "$root/dev" "$root/tmp"
   .venv/bin/python -m pip -q --disable-pip-version-check install --root-user-action ignore --no-index --no-deps --only-binary :all: --platform "manylinux_2_28_$machine" \
     --target "$root/opt/wheel" build/wheels/*"manylinux_2_28_$machine.whl"
-  cp testdata/captures/vecadd.capture.gz hooks/python/tests/fake_gpu.py "$root/work"
-  : >"$root/work/triton/__init__.py"
-  cat >"$root/work/train.py" <<'END'
+  cp testdata/captures/vecadd.capture.gz hooks/python/tests/fake_gpu.py "$root/job"
+  : >"$root/job/triton/__init__.py"
+  cat >"$root/job/train.py" <<'END'
 import triton.profiler as proton
 import fake_gpu as gpu
 gpu.init()
@@ -71,9 +71,9 @@ same() {
 in_root() {
   local root=$PWD/.venv/oracles/$1 python=$2
   install "$root" x86_64
-  cat >"$root/work/go.sh" <<END
+  cat >"$root/job/go.sh" <<END
 set -eu
-cd /work
+cd /job
 export PATH=/opt/wheel/bin:/usr/bin:/bin TMPDIR=/tmp
 $python -W error -m compileall -q /opt/wheel/goproton
 goproton run --backend replay --name replayed vecadd.capture.gz
@@ -81,8 +81,8 @@ export LD_LIBRARY_PATH=/opt/wheel/goproton/stub PROTON_CUPTI_PATH=/opt/wheel/gop
 proton run --python $python train.py
 $python -c 'import platform; print("ran with", platform.python_version(), *platform.libc_ver())'
 END
-  unshare --mount sh -c "mount -t proc proc '$root/proc' && mount --bind /dev '$root/dev' && exec chroot '$root' /bin/sh /work/go.sh" &&
-    has_step "$root/work/train.hatchet" && same "$root/work/replayed"
+  unshare --mount sh -c "mount -t proc proc '$root/proc' && mount --bind /dev '$root/dev' && exec chroot '$root' /bin/sh /job/go.sh" &&
+    has_step "$root/job/train.hatchet" && same "$root/job/replayed"
 }
 
 # emulated NAME PYTHON: the same on arm64, without the command, which the emulator does not start programs for.
@@ -92,12 +92,12 @@ emulated() {
   local package=$root/opt/wheel/goproton libraries=$root/usr/lib/aarch64-linux-gnu:$root/lib/aarch64-linux-gnu
   emulate() { qemu-aarch64 -L "$root" -E LD_LIBRARY_PATH="$package/stub:$libraries" -E PROTON_LIB="$package/libproton.so" -E PROTON_CUPTI_PATH="$package/stub/libcupti.so" "$@"; }
   emulate "$root/opt/wheel/bin/goproton" --version || return
-  PROTON_RUN_CONFIG="{\"name\": \"$root/work/train\", \"context\": \"shadow\", \"data\": \"tree\", \"hook\": \"triton\", \"status\": \"$root/work\"}" \
-    emulate -E PYTHONHOME="$root/usr" -E PYTHONPATH="$package/bootstrap:$root/work" "$root/usr/bin/$python" "$root/work/train.py" || return
-  gunzip -c testdata/captures/vecadd.capture.gz >"$root/work/capture"
-  PROTON_RUN_CONFIG="{\"name\": \"$root/work/replayed\", \"status\": \"$root/work\"}" PROTON_STUB_CAPTURE=$root/work/capture \
-    emulate "$package/proton-replay" "$root/work/capture" &&
-    has_step "$root/work/train.hatchet" && same "$root/work/replayed"
+  PROTON_RUN_CONFIG="{\"name\": \"$root/job/train\", \"context\": \"shadow\", \"data\": \"tree\", \"hook\": \"triton\", \"status\": \"$root/job\"}" \
+    emulate -E PYTHONHOME="$root/usr" -E PYTHONPATH="$package/bootstrap:$root/job" "$root/usr/bin/$python" "$root/job/train.py" || return
+  gunzip -c testdata/captures/vecadd.capture.gz >"$root/job/capture"
+  PROTON_RUN_CONFIG="{\"name\": \"$root/job/replayed\", \"status\": \"$root/job\"}" PROTON_STUB_CAPTURE=$root/job/capture \
+    emulate "$package/proton-replay" "$root/job/capture" &&
+    has_step "$root/job/train.hatchet" && same "$root/job/replayed"
 }
 
 # check WHAT SUITE ARCHITECTURE PYTHON TEST

@@ -146,7 +146,7 @@ func newFinder(t *profile.Timeline) *finder {
 	for _, th := range f.threads {
 		th.prepare()
 	}
-	f.launches = findLaunches(t, f.threads)
+	f.launches = findLaunches(t, f.threads, f.lanes)
 	return f
 }
 

@@ -170,11 +170,8 @@ type launchID struct {
 	id      uint64
 }
 
-func findLaunches(t *profile.Timeline, threads map[int]*thread) launches {
-	l := launches{byEnd: map[place]*profile.Slice{}, byID: map[launchID]*profile.Slice{}, lanes: map[int]*profile.Lane{}}
-	for i := range t.Lanes {
-		l.lanes[t.Lanes[i].ID] = &t.Lanes[i]
-	}
+func findLaunches(t *profile.Timeline, threads map[int]*thread, lanes map[int]*profile.Lane) launches {
+	l := launches{byEnd: map[place]*profile.Slice{}, byID: map[launchID]*profile.Slice{}, lanes: lanes}
 	for lane, th := range threads {
 		for _, c := range th.launches {
 			if c.launch.ID != 0 {

@@ -62,8 +62,7 @@ def test_every_kernel_is_sampled(profiled):
     facts = tree.root["sampling"]
     print(f"{tree.samples('short')} samples of 3 fills of 4 KiB, {facts['mode']}, every {facts['period']} cycles")
     assert (facts["mode"], facts["period"]) == ("serialized", 512)
-    assert tree.total("short") == 3, tree.rows()
-    assert tree.samples("short") >= 1, tree.rows()  # an H200 takes 2 to 3: a fill lasts for about one period
+    assert tree.samples("short") >= 3 == tree.total("short"), tree.rows()
 
 
 @pytest.mark.alone

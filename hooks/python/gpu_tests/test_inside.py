@@ -142,9 +142,8 @@ def test_kernel_without_scopes_behind_one_with_scopes(inside, on):
 
 def test_clock_past_its_wrap(inside, on):
     """A kernel of more than 2^32 cycles, with 32-bit clocks."""
-    # Its rings are full: the scopes of the last rounds are there, and the start of the outermost scope is not.
-    cycles, _ = inside(lambda: on.loop(1, 4_000_000), "default:optimizations=clock32", lost=None)
-    assert cycles and all(value > 0 for value in cycles.values()), cycles
+    cycles, _ = inside(lambda: on.loop(1, 4_000_000), "default:optimizations=clock32", lost=None)  # its rings are full
+    assert cycles["loop/whole"] > 0
 
 
 def test_graph_replays(inside, on):

@@ -30,7 +30,7 @@ enum kind { OPERATOR, NODE, ENGINE, MODULE };
 struct frame {
   const void *of;         // the operator or module, to find the frame when it ends
   uint32_t name;          // 0: no frame in call paths
-  uint32_t modules;       // of MODULE: the call path of the open modules, during `generation`
+  uint32_t modules;       // the call path of the open modules, of MODULE, or of the forward operator's, of NODE, during `generation`
   uint32_t generation;
   uint32_t scopes;        // how many scopes were opened for it
   enum kind kind;
@@ -115,7 +115,10 @@ uint32_t torch_path(uint32_t (*walk)(void)) {
   path = python_part(t, path);
   uint32_t shown = t->depth < FRAMES ? t->depth : FRAMES;
   if (atomic_load_explicit(&torch_wanted, memory_order_relaxed) & ~TORCH_BACKWARD)
-    for (uint32_t i = 0; i < shown; i++) path = child(path, t->stack[i].name);
+    for (const struct frame *f = t->stack; f < t->stack + shown; f++) {
+      if (f->kind == NODE && f->modules && f->generation == hooks_hp->generation()) path = continued(path, f->modules, 0);
+      path = child(path, f->name);
+    }
   return path;
 }
 
@@ -229,7 +232,10 @@ static void started(const void *function, const char *name, int backward) {
   struct frame *f = push(t, function, backward ? NODE : OPERATOR);
   if (backward) {
     recall(t, function);
-    if (f && wanted & TORCH_MODULES && valid(&t->origin)) enter_modules(f, t->origin.modules);
+    if (f && wanted & TORCH_MODULES && valid(&t->origin)) {
+      f->modules = t->origin.modules, f->generation = t->origin.generation;
+      enter_modules(f, f->modules);
+    }
   } else {
     int64_t sequence = (int64_t)torch_word(function, torch_at.sequence);
     if (sequence >= 0) remember(t, sequence);

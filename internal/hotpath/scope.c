@@ -92,12 +92,13 @@ int hp_state_exit(void) {
 // ---- metrics ----
 
 // python_metric_leaf returns the call path of a metric in sessions with Python frames. Their call paths have no scopes, so the
-// innermost scope's name is put between the Python frames and the state.
+// innermost scope's name is put between the Python frames and the state, unless it is the last frame already, as PyTorch's operators are.
 static uint32_t python_metric_leaf(struct hp_thread *t) {
   uint32_t (*walk)(void) = atomic_load_explicit(&hp_g.walker, memory_order_acquire);
   uint32_t scope = hp_load(&t->scope);
   if (t->op_open || !scope) return hp_python_leaf(t);
-  uint32_t node = hp_step(t, walk ? walk() : 0, hp_node_get(scope).name, 0);
+  uint32_t node = walk ? walk() : 0, name = hp_node_get(scope).name;
+  if (hp_node_get(node).name != name) node = hp_step(t, node, name, 0);
   if (t->state_depth && t->state[t->state_depth - 1]) node = hp_step(t, node, t->state[t->state_depth - 1], 0);
   return node;
 }

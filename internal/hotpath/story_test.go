@@ -312,6 +312,23 @@ launch 2 at "s > add_4096" python "user.py:1@f > add_4096" op
 	}
 }
 
+func TestMetricsOfAScopeThatIsAlsoTheLastPythonFrame(t *testing.T) {
+	begin(t, true)
+	drive.EnterNamed("aten::mm")
+	drive.Python("user.py:1@f", "aten::mm")
+	drive.Int("m", 3)
+	drive.Enter("user's")
+	drive.Int("m", 4)
+	got := map[string]uint64{}
+	for _, sl := range sums() {
+		got[path(sl.Node)] = sl.Bits
+	}
+	want := map[string]uint64{"aten::mm": 3, "aten::mm > user's": 4, "user.py:1@f > aten::mm": 3, "user.py:1@f > aten::mm > user's": 4}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("slots %v, want %v", got, want)
+	}
+}
+
 func TestMetricsSumInPlace(t *testing.T) {
 	begin(t, false)
 	s := drive.Enter("s")

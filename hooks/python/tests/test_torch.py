@@ -132,6 +132,14 @@ def test_backward_stands_below_the_forward_operator(library, torch_python, tmp_p
     assert "_engine_run_backward" not in words
 
 
+def test_metrics_in_python_context_have_the_frames_of_both(library, torch_python, tmp_path):
+    """Operators and modules are frames behind the Python frames, each once, also the one that a metric is added in."""
+    run(torch_python, tmp_path, "python")
+    for metric, operator in ("forward", "Probe"), ("backward", "ProbeBackward"):
+        ends = sorted(names(path)[-4:] for path in paths(tmp_path, metric))
+        assert ends == [["here", "Net", f"Net.layers.{i}", operator] for i in (0, 1)]
+
+
 THREADS = """
 nets = [Net() for _ in range(4)]
 losses = [None] * 4

@@ -29,6 +29,7 @@ static uint32_t *cell(void) {
 static uint32_t frame(const char *s) { return hp->frame_name_in(cell(), s, strlen(s)); }
 static struct hp_token enter(const char *s) { return hp->scope_enter(frame(s)); }
 static int leave(struct hp_token t) { return hp->scope_exit(t); }
+static struct hp_token enter_named(uint32_t name) { return hp->scope_enter(name); }
 static int state(const char *s) { return s ? hp->state_enter(frame(s)) : hp->state_exit(); }
 static uint32_t op(const char *s, uint64_t f) { return hp->op_enter(frame(s), f); }
 static void op_exit(void) { hp->op_exit(); }
@@ -232,6 +233,9 @@ func Enter(s string) (t Token) {
 	cstr(s, func(c *C.char) { t = Token(C.enter(c)) })
 	return t
 }
+
+// EnterNamed opens a scope whose name is the id of a text, as frames of PyTorch are.
+func EnterNamed(s string) Token { return Token(C.enter_named(C.uint32_t(hotpath.Intern(s)))) }
 
 // Leave closes a scope; the zero Token closes the innermost. It returns the hot path's status.
 func Leave(t Token) int { return int(C.leave(C.struct_hp_token(t))) }

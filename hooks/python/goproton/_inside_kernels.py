@@ -42,6 +42,26 @@ def described(name: str, files: dict[str, str], mode: InstrumentationMode) -> di
     }
 
 
+def doubts(files: dict[str, str], chosen: bool) -> list[str]:
+    """What is wrong with a kernel's own scopes as Triton has compiled them; each completes "kernel NAME …".
+
+    Args:
+        chosen: the kernel was to get scopes by machine, so the end of the session says what became of it.
+    """
+    found = []
+    problem = _metadata(files).get(METADATA, {}).get("problem")
+    written, kept = (_text(files, ending) for ending in (".ttir", ".ttgir"))
+    own = {_unescaped(name) for name in _OWN.findall(written)}
+    if problem and own and not chosen:
+        found.append(f"has no scopes: {problem}")
+    if own and not problem and "ttg.warp_specialize(" in kept and "tt.warp_specialize" in written:
+        gone = sorted(own - {_unescaped(name) for name in _OWN.findall(kept)})
+        dropped = f"drops those in the loop ({', '.join(gone)}) and " if gone else ""
+        found.append(f"has scopes of its own, which Triton does not keep in place when it divides a loop between warps (warp_specialize=True): it {dropped}"
+                     "moves those around it. Take them out and choose the kernel by name (--inside), which puts scopes in behind that step")
+    return found
+
+
 def _compiled_with(metadata: dict[str, Any], otherwise: InstrumentationMode) -> InstrumentationMode:
     """A kernel may have been compiled in an earlier session, with another mode."""
     from .mode import instrumentation_mode
@@ -66,13 +86,21 @@ def _scopes(files: dict[str, str]) -> list[dict[str, Any]]:
     if path is None:
         return []
     names, parents = _identified(str(path))
-    with open(path, encoding="latin-1") as file:  # see _unescaped
-        lines = _Lines(file.read())
+    lines = _Lines(_text(files, ".ttgir"))
     table = []
     for id, name in sorted(names):
         source, line = lines.next(name)
         table.append({"id": id, "name": name, "parent": parents.get(id, -1), "file": source, "line": line})
     return table
+
+
+def _text(files: dict[str, str], ending: str) -> str:
+    """The file of that ending, "" if there is none."""
+    path = next((path for file, path in files.items() if file.endswith(ending)), None)
+    if path is None:
+        return ""
+    with open(path, encoding="latin-1") as file:  # see _unescaped
+        return file.read()
 
 
 def _identified(path: str) -> tuple[list[tuple[int, str]], dict[int, int]]:
@@ -92,6 +120,7 @@ def _identified(path: str) -> tuple[list[tuple[int, str]], dict[int, int]]:
 
 # A scope begins with one of these. MLIR writes bytes other than printable ASCII, and quotes, as \XX.
 _BEGINS = re.compile(r'proton\.(?:record start|allocate_event) "((?:[^"\\]|\\.)*)"(?:[^\n]*?)loc\((.*)\)\s*$', re.MULTILINE)
+_OWN = re.compile(r'proton\.(?:record start|allocate_event) "((?:[^"\\]|\\.)*)"')
 _DEFINED = re.compile(r"^(#loc\d*) = loc\((.*)\)\s*$", re.MULTILINE)
 _PLACE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):\d+')
 _REFERENCE = re.compile(r"#loc\d*")

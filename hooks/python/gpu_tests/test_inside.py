@@ -8,6 +8,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import globaltimer
 
 import goproton as proton
 import goproton.language as pl
@@ -30,6 +31,17 @@ def loop(x, y, n, B: tl.constexpr):
                 acc += v * v
         with pl.scope("store"):
             tl.store(y + i, acc)
+
+
+@triton.jit
+def spin(parts, nanos):
+    with pl.scope("whole"):
+        for _ in range(parts):
+            with pl.scope("part"):
+                now = globaltimer()
+                end = now + nanos
+                while now < end:
+                    now = globaltimer()
 
 
 @triton.jit
@@ -140,10 +152,19 @@ def test_kernel_without_scopes_behind_one_with_scopes(inside, on):
     assert counts == {"loop": 2, "plain": 2} and cycles
 
 
-def test_clock_past_its_wrap(inside, on):
-    """A kernel of more than 2^32 cycles, with 32-bit clocks."""
-    cycles, _ = inside(lambda: on.loop(1, 4_000_000), "default:optimizations=clock32", lost=None)  # its rings are full
-    assert cycles["loop/whole"] > 0
+def test_clock_past_its_wrap(inside):
+    """A scope of more than 2^32 cycles, with 32-bit clocks. Its parts are shorter, so the wrap lies between two records of the ring."""
+    parts, nanos = 13, 200_000_000
+    cycles, _ = inside(lambda: spin[(1,)](parts, nanos), "default:optimizations=clock32", lost=["may be too short by a multiple of 2^32 cycles"])
+    whole, inner = cycles["spin/whole"] / 4, cycles["spin/whole/part"] / 4  # of a warp
+    assert whole > 1 << 32 and 1.0 < whole / (parts * nanos) < 2.5, whole
+    assert 0.999 * whole < inner < whole, (inner, whole)
+
+
+def test_full_ring_has_lost_the_outer_scope(inside, on):
+    """What is left is right, and what is missing is said: one warp has room for 256 records and writes 4 for each turn of the loop."""
+    cycles, _ = inside(lambda: on.loop(1, 100_000), lost=["found no room in 4 rings"])
+    assert set(cycles) == {"loop/whole/load", "loop/whole/math", "loop/whole/store"} and 0 < max(cycles.values()) < 1 << 25, cycles
 
 
 def test_graph_replays(inside, on):

@@ -369,6 +369,90 @@ proton.finalize()
 """)
 
 
+def test_functions_that_are_not_inlined(on_gpu):
+    """Triton's passes refuse such a module: the kernel runs without scopes, and others have theirs."""
+    done = on_gpu("""
+@triton.jit(noinline=True)
+def helper(x, B: tl.constexpr):
+    with pl.scope("within"):
+        tl.store(x, tl.load(x) + 1)
+
+@triton.jit
+def calling(x, n, B: tl.constexpr):
+    with pl.scope("whole"):
+        helper(x, B)
+        helper(x + 1, B)
+
+start()
+assert slots(lambda: launch(kernel=calling)) is None
+(compiled,) = calling.device_caches[0][0].values()
+assert compiled.metadata.profile_scratch_size == 0 and "clock" not in compiled.asm["ptx"]
+assert slots(launch)[0][0] == 0xdeadbeef
+proton.finalize()
+""")
+    assert "kernel calling has no scopes: it calls functions that are not inlined" in done.stderr
+    assert "error:" not in done.stderr and "IR" not in done.stderr
+
+
+def test_events_of_a_kernel_that_calls_functions(on_gpu):
+    if on_gpu.version == "3.6.0":
+        pytest.skip("Triton 3.6 has no events")
+    done = on_gpu("""
+@triton.jit(noinline=True)
+def helper(x):
+    tl.store(x, tl.load(x) + 1)
+
+@triton.jit
+def calling(x, n, B: tl.constexpr):
+    event = pl.allocate_event("first")
+    pl.start_event(event)
+    for i in range(n):
+        pl.end_event(event)
+        event = pl.allocate_event("next")
+        pl.start_event(event)
+        helper(x + i)
+    pl.end_event(event)
+
+start()
+launch(kernel=calling)
+proton.finalize()
+""")
+    assert "kernel calling has no scopes: it calls functions that are not inlined" in done.stderr
+
+
+def test_a_buffer_that_the_compiler_refuses(on_gpu):
+    done = on_gpu("""
+start("default:buffer_size=1000")
+assert slots(launch) is None
+proton.finalize()
+""")
+    assert "kernel loop has no scopes: Triton could not compile it with them" in done.stderr
+
+
+def test_loops_that_triton_divides_between_warps(on_gpu):
+    done = on_gpu("""
+@triton.jit
+def divided(x, n, B: tl.constexpr):
+    a = tl.make_tensor_descriptor(x, [1024, 64], [64, 1], [64, 64])
+    b = tl.make_tensor_descriptor(x, [1024, 64], [64, 1], [64, 64])
+    total = tl.zeros((64, 64), tl.float32)
+    with pl.scope("around"):
+        for k in tl.range(0, n, 64, warp_specialize=True):
+            with pl.scope("turn"):
+                total = tl.dot(a.load([k, 0]), b.load([k, 0]).T, total)
+    i = tl.arange(0, 64)
+    tl.store(x + i[:, None] * 64 + i[None, :], total)
+
+triton.set_allocator(lambda size, alignment, stream: Tensor())
+start()
+compiled = divided.warmup(x, 3, B=128, grid=(1,))
+assert "ttg.warp_specialize(" in compiled.asm["ttgir"]
+launch(kernel=divided)
+proton.finalize()
+""")
+    assert "kernel divided has scopes of its own, which Triton does not keep in place" in done.stderr and "those in the loop (turn)" in done.stderr
+
+
 def test_scopes_need_their_language_enabled(on_gpu):
     done = on_gpu("""
 pl.disable_semantic("triton")

@@ -80,6 +80,32 @@ assert not found["nested_kernel",]["children"] and count("nested_kernel") == 1
     assert len(said) == 2, said
 
 
+def test_a_timeline_has_the_cost(on_gpu):
+    done = on_gpu("""
+proton.start("profile", inside="loop_*", data="trace")
+for _ in range(40): loop()
+proton.finalize()
+assert os.path.exists("profile.chrome_trace")
+""")
+    assert "scopes in kernel loop_kernel cost: 1.0 µs with them, 1.0 µs without (x1.000, medians)" in done.stderr
+
+
+def test_times_of_a_timeline(tmp_path):
+    """Medians of a kernel's slices at the call paths that have both; the lines between them are not times of kernels."""
+    from goproton._inside import report
+    plain = "<without scopes>"
+    slices = [(["ROOT", "a", "k"], 5), (["ROOT", "a", "k"], 3), (["ROOT", "a", "k"], 0.5), (["ROOT", "a", plain, "k"], 2),
+              (["ROOT", "b", "k"], 900), (["ROOT", "<autotuning, without scopes>", "k"], 1), (["ROOT", plain, "other"], 1)]
+    events = [{"ph": "X", "cat": "kernel", "name": path[-1], "dur": time, "args": {"call_stack": path}} for path, time in slices]
+    events.insert(2, {"ph": "X", "cat": "inside", "name": "k", "dur": 7, "args": {"call_stack": ["ROOT", "a", plain, "k"]}})
+    text = '{"traceEvents":[\n' + ",\n".join(json.dumps(event, separators=(",", ":")) for event in events) + "\n]}\n"
+    (tmp_path / "p.chrome_trace").write_text(text)
+    assert report._times(str(tmp_path / "p.chrome_trace")) == {"k": (3000, 2000)}
+    (tmp_path / "p.chrome_trace").write_text(text[:text.rindex('"args"')])
+    assert report._times(str(tmp_path / "p.chrome_trace")) is None
+    assert report._times(str(tmp_path / "p.pb.gz")) is report._times(str(tmp_path / "missing.hatchet")) is None
+
+
 def test_a_session_leaves_nothing_behind(on_gpu):
     done = on_gpu("""
 from triton.compiler.compiler import CompiledKernel

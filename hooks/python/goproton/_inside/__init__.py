@@ -35,6 +35,10 @@ class Inside:
         """What the code of kernels depends on in addition to the mode, for the keys of Triton's caches."""
         return ":" + self.compiler.key if self.chosen else ""
 
+    def chooses(self, name: str) -> bool:
+        """Whether a kernel of that name is to get scopes."""
+        return any(compiler.matches(name, pattern) for pattern in self.chosen)
+
     def attach(self) -> None:
         """
         Raises:

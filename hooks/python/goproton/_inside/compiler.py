@@ -122,14 +122,7 @@ class Compiler:
             return self._instrument(make(source, metadata), metadata, rewritten)
 
         def lowered(source: Any, metadata: dict[str, Any]) -> Any:
-            context = source.context
-            try:
-                return _lower(lower, source, metadata)
-            except Exception as error:
-                if not rewritten:
-                    raise
-                metadata[METADATA] = _done(problem=f"Triton could not compile it with them: {error!r}")
-                return _lower(lower, _parse(rewritten.pop(), context), metadata)
+            return _lowered(lower, source, metadata, rewritten.pop() if rewritten else None)
 
         stages["ttgir"], stages["llir"] = with_scopes, lowered
 
@@ -180,8 +173,32 @@ def _done(scopes: int = 0, left_out: dict[str, int] | None = None, problem: str 
     return {"scopes": scopes, "left_out": left_out or {}, "problem": problem}
 
 
-def _lower(lower: Callable, module: Any, metadata: dict[str, Any]) -> Any:
-    _thread.without_records = not _has_records(module)
+def _lowered(lower: Callable, module: Any, metadata: dict[str, Any], before: str | None) -> Any:
+    """Runs the stage behind TTGIR. A kernel that cannot be compiled with its records is compiled with fewer, and then with none.
+
+    Args:
+        before: the text of a module that got scopes by machine, as it was without these.
+    """
+    context, text = module.context, str(module)
+    if not _PROTON.search(text):
+        return _lower(lower, module, metadata, False)
+    several = len(_FUNCTION.findall(text)) > 1
+    try:
+        if several:
+            raise Unreadable("it " + rewrite.CALLS)  # Triton's passes print the whole module and fail
+        return _lower(lower, module, metadata, True)
+    except Exception as error:
+        metadata[METADATA] = _done(problem=str(error) if several else f"Triton could not compile it with them: {error!r}")
+    if before is not None and _PROTON.search(before):
+        try:
+            return _lower(lower, _parse(before, context), metadata, True)
+        except Exception:
+            pass  # its own are the reason
+    return _lower(lower, _parse(_stripped(text if before is None else before), context), metadata, False)
+
+
+def _lower(lower: Callable, module: Any, metadata: dict[str, Any], records: bool) -> Any:
+    _thread.without_records = not records
     _thread.mode = metadata.get(METADATA, {}).get("mode", "")
     try:
         return lower(module, metadata)
@@ -217,10 +234,14 @@ def _runtime() -> Any:
 
 
 _PROTON = re.compile(r"^\s*(?:%\S+ = )?proton\.", re.M)
+_FUNCTION = re.compile(r"^\s*tt\.func ", re.M)
+_EVENT = re.compile(r"^(\s*%\S+ = )proton\.allocate_event .*$", re.M)
+_RECORD = re.compile(r"^\s*proton\..*\n", re.M)
 
 
-def _has_records(module: Any) -> bool:
-    return _PROTON.search(str(module)) is not None
+def _stripped(text: str) -> str:
+    """The text of a module without records. Events are numbers that loops may carry."""
+    return _RECORD.sub("", _EVENT.sub(r"\1arith.constant 0 : i32", text))
 
 
 def _parse(text: str, context: Any) -> Any:

@@ -48,9 +48,11 @@ def costs(inside: Inside, files: list[str]) -> list[str]:
     Args:
         files: the profiles that the session has written.
     """
-    times = {}
+    times, read = {}, False
     for file in files:
-        times.update(_times(file))
+        found = _times(file)
+        times.update(found or {})
+        read |= found is not None
     resources: dict[str, list[dict[str, tuple[int, int]]]] = {}
     for made in inside.comparisons.made:
         resources.setdefault(made.kernel.name, []).append(made.resources())
@@ -60,7 +62,7 @@ def costs(inside: Inside, files: list[str]) -> list[str]:
         if name in why:
             sentences.append(f"what scopes in kernel {name} cost is not known: {why[name]}")
             continue
-        parts = [*_time_parts(times.get(name)), *_resource_parts(resources.get(name, []))]
+        parts = [*_time_parts(times.get(name), read), *_resource_parts(resources.get(name, []))]
         sentences.append(f"scopes in kernel {name} cost: {'; '.join(parts)}")
     return sentences
 
@@ -70,9 +72,11 @@ def _some(words: list[str]) -> str:
     return ", ".join(words[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _time_parts(times: tuple[float, float] | None) -> Iterator[str]:
-    if times is None:
+def _time_parts(times: tuple[float, float] | None, read: bool) -> Iterator[str]:
+    if times is None and read:
         yield "time unknown, because it ran too seldom to be timed without them"
+    elif times is None:
+        yield f"time not read from a profile of this form or size (.hatchet and .chrome_trace of up to {_LARGEST >> 20} MiB are)"
     else:
         with_scopes, without = times
         yield f"{with_scopes / 1000:.1f} µs with them, {without / 1000:.1f} µs without (x{with_scopes / without:.3f}, medians)"
@@ -90,22 +94,45 @@ def _resource_parts(compiled: list[dict[str, tuple[int, int]]]) -> Iterator[str]
             yield f"{word} {without} -> {with_scopes}" if without != with_scopes else f"{word} {without}"
 
 
-def _times(file: str) -> dict[str, tuple[float, float]]:
-    """Kernel -> median times with scopes and without, in ns, of those that the profile has both of at some call path."""
+def _times(file: str) -> dict[str, tuple[float, float]] | None:
+    """Kernel -> median times with scopes and without, in ns, of those that the profile has both of at some call path.
+
+    None if the profile is not read.
+    """
     import os
+    times = {".hatchet": _of_tree, ".chrome_trace": _of_timeline}.get(os.path.splitext(file)[1])
     try:
-        if not file.endswith(".hatchet") or os.path.getsize(file) > _LARGEST:
-            return {}
+        if times is None or os.path.getsize(file) > _LARGEST:
+            return None
         with open(file) as text:
-            roots = json.load(text)
-    except (OSError, ValueError):
-        return {}
+            return _medians(*times(text))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+# Times by call path, with scopes and without: lists of a time in ns and how many launches took it.
+
+def _of_tree(text: Any) -> tuple[dict[tuple, list], dict[tuple, list]]:
     with_scopes: dict[tuple, list] = {}
     without: dict[tuple, list] = {}
-    for root in roots:
+    for root in json.load(text):
         if "frame" in root:
             _collect(root, (), with_scopes, without)
-    return _medians(with_scopes, without)
+    return with_scopes, without
+
+
+def _of_timeline(text: Any) -> tuple[dict[tuple, list], dict[tuple, list]]:
+    """Each event has a line of its own, as our writer makes them."""
+    with_scopes: dict[tuple, list] = {}
+    without: dict[tuple, list] = {}
+    for line in text:
+        if '"cat":"kernel"' not in line:
+            continue
+        event = json.loads(line.rstrip().rstrip(","))
+        path = event["args"]["call_stack"]
+        times = without if PLAIN in path else with_scopes
+        times.setdefault(tuple(name for name in path if name != PLAIN), []).append((event["dur"] * 1000, 1))
+    return with_scopes, without
 
 
 def _collect(root: dict[str, Any], path: tuple, with_scopes: dict, without: dict) -> None:

@@ -17,6 +17,8 @@ VERSION = 1
 DEFAULT_PAIRS = 200
 _IDS = 256  # a record has 8 bits for its scope
 
+CALLS = "calls functions that are not inlined, and Triton's passes accept records in kernels of one function only"
+
 _RECORD = re.compile(r'^\s*proton\.record start "((?:[^"\\]|\\.)*)"', re.M)
 _LOCATIONS = re.compile(r"(?m)^#loc.*$| loc\(.*\)$")
 _EVENT = re.compile(r"^\s*%\S+ = proton\.allocate_event ", re.M)
@@ -58,7 +60,7 @@ def rewrite(text: str, pairs: int = DEFAULT_PAIRS) -> Rewritten:
     if kernel is None:
         raise Unreadable("no kernel")
     if len(module.functions) > 1:
-        raise Unreadable("it calls functions that are not inlined, in which Triton's passes accept no records")
+        raise Unreadable("it " + CALLS)
     own = set(map(unquote, _RECORD.findall(text)))
     ids = _IDS - len(_RECORD.findall(text)) - len(_EVENT.findall(text))
     places = find(module, kernel)

@@ -96,6 +96,8 @@ class InstrumentationHook(Hook, metaclass=_Switches):
         if not function:
             return
         try:
+            for doubt in _inside_kernels.doubts(metadata_group, self.inside.chooses(name)):
+                _say(f"kernel {name} {doubt}")
             kernel = _inside_kernels.described(name, metadata_group, self.mode)
             if kernel is None:
                 return

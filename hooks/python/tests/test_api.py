@@ -316,7 +316,6 @@ def test_throw(proton):
     ({"backend": "nonesuch"}, ValueError, r"\[PROTON\] Unknown profiler: nonesuch"),
     ({"mode": "nonesuch"}, ValueError, "unsupported mode: nonesuch"),
     ({"hook": "nonesuch"}, ValueError, "^Unsupported hook: 'nonesuch'$"),
-    ({"backend": "instrumentation"}, RuntimeError, "need Triton"),
     ({"activities": ["memmove"]}, ValueError, r"\[PROTON\] Unknown activity: memmove"),
     ({"mode": "periodic_flushing:every=3"}, ValueError, "unsupported option key: every"),
     ({"mode": "periodic_flushing:format=csv"}, ValueError, "unsupported format: csv"),
@@ -326,6 +325,13 @@ def test_throw(proton):
 def test_start_refuses(proton, arguments, error, text):
     with pytest.raises(error, match=text):
         proton.start("test", **arguments)
+    assert not proton.flags.flags.profiling_on
+
+
+def test_scopes_inside_kernels_need_triton(proton, monkeypatch):
+    monkeypatch.setitem(sys.modules, "triton", None)  # cannot be imported, whatever is installed
+    with pytest.raises(RuntimeError, match="need Triton"):
+        proton.start("test", backend="instrumentation")
     assert not proton.flags.flags.profiling_on
 
 

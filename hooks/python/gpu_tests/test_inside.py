@@ -135,7 +135,7 @@ def test_raw_slots(inside, on):
     InstrumentationHook.enable_host_buffer = True
     kept = []
     try:
-        inside(lambda: (on.loop(200), kept.append(InstrumentationHook.host_buffer)))
+        inside(lambda: (on.loop(200), kept.append(InstrumentationHook.host_buffer), on.plain(), kept.append(InstrumentationHook.host_buffer)))
     finally:
         InstrumentationHook.enable_host_buffer = False
     raw = bytes(kept[0].numpy())
@@ -145,6 +145,7 @@ def test_raw_slots(inside, on):
     for n in range(200):
         mark, program, _, _, began, ended, _, *counts = struct.unpack_from("<4I3Q4I", raw, first + n * slot)
         assert (mark, program, counts) == (0xdeadbeef, n, [32] * 4) and began < ended
+    assert struct.unpack("<10I", bytes(kept[1].numpy()))[6] == 0  # of a kernel without scopes there are no blocks
 
 
 def test_kernel_without_scopes_behind_one_with_scopes(inside, on):

@@ -94,6 +94,26 @@ proton.finalize()
 """)
 
 
+def test_the_buffer_of_the_last_launch(on_gpu):
+    """What Triton's profiler keeps for debugging. A kernel without scopes has a header and no blocks."""
+    on_gpu("""
+import types
+sys.modules["torch"] = types.SimpleNamespace(frombuffer=lambda words, dtype: bytes(words), uint8=None, Tensor=types.SimpleNamespace)
+InstrumentationHook.enable_host_buffer = True
+start()
+assert InstrumentationHook.host_buffer is None
+launch()
+kept = InstrumentationHook.host_buffer
+version, _, size, payload, bytes_, device, blocks, warps, slot, units = struct.unpack_from("<10I", kept)
+assert (version, device, blocks, warps, units) == (1, 1, 4, 4, 4) and size == payload == 56 and bytes_ == 4 * slot == len(kept) - size, kept
+assert [struct.unpack_from("<2I", kept, size + n * slot) for n in range(4)] == [(0xdeadbeef, n) for n in range(4)]
+launch(kernel=plain)
+assert struct.unpack("<10I", InstrumentationHook.host_buffer) == (1, 4, 40, 40, 0, 0, 0, 0, 0, 0)
+proton.finalize()
+assert InstrumentationHook.host_buffer is None
+""")
+
+
 def test_blocks_that_do_not_start_leave_nothing_of_an_earlier_launch(on_gpu):
     on_gpu("""
 start()

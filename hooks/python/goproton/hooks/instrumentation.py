@@ -34,7 +34,7 @@ class InstrumentationHook(Hook, metaclass=_Switches):
     Attributes:
         active_count: 1 while one is active.
         enable_host_buffer: for debugging: after each launch, wait for its records and keep them in ``host_buffer``.
-        host_buffer: a tensor of bytes: a header, then the slots of all blocks; None if there are none.
+        host_buffer: a tensor of bytes: a header, then the slots of all blocks, of which a kernel without scopes has none; None before a launch.
         profile_buffer_size: the least bytes of a launch, in Triton's profiler; has no effect here.
         profile_buffer_alignment: of the memory of a launch.
 
@@ -125,8 +125,7 @@ class InstrumentationHook(Hook, metaclass=_Switches):
         kernel = self._described.get(getattr(metadata, "data", metadata).get("function"))
         slots = native.inside_last() if kernel else None
         native.inside_keep(False)
-        if slots:
-            InstrumentationHook.host_buffer = _with_header(kernel, slots)
+        InstrumentationHook.host_buffer = _with_header(kernel or _WITHOUT_SCOPES, slots or b"")
 
     def native_heads(self) -> dict[str, Callable] | None:
         if type(self) is not InstrumentationHook or InstrumentationHook.enable_host_buffer:
@@ -182,6 +181,9 @@ _replace_allocator.before = None
 _replace_allocator.needed = False
 
 
+_WITHOUT_SCOPES: dict[str, Any] = {"backend": "", "units": [], "warps": 0, "slot_size": 0}
+
+
 def _with_header(kernel: dict[str, Any], slots: bytes) -> Any:
     """The form of Triton's profiler: 32-bit words, then the slots."""
     import struct
@@ -190,7 +192,8 @@ def _with_header(kernel: dict[str, Any], slots: bytes) -> Any:
     units = kernel["units"] if kernel["units"] is not None else list(range(kernel["warps"]))
     size = 40 + 4 * len(units)
     device_type = {"cuda": 1, "hip": 2}.get(kernel["backend"], 0)
-    words = (1, 4, size, size, len(slots), device_type, len(slots) // kernel["slot_size"], kernel["warps"], kernel["slot_size"], len(units), *units)
+    blocks = len(slots) // kernel["slot_size"] if slots else 0
+    words = (1, 4, size, size, len(slots), device_type, blocks, kernel["warps"], kernel["slot_size"], len(units), *units)
     return torch.frombuffer(bytearray(struct.pack(f"<{len(words)}I", *words) + slots), dtype=torch.uint8)
 
 

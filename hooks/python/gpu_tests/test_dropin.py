@@ -48,6 +48,33 @@ def test_kernels_of_metadata_functions_stand_aside(profiled, context):
     assert tree.total("named", metric="bytes") == 1024
 
 
+TYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int8, torch.uint8, torch.bool]
+
+
+def test_tensor_metrics_of_a_launch_need_no_kernel(profiled):
+    """Triton's profiler converts each tensor to 64 bits first, by a kernel below __proton_launch_metadata. The values are the same without."""
+    values = {str(kind).split(".")[1]: torch.tensor([1], device="cuda").to(kind) for kind in TYPES}
+
+    @triton.jit(launch_metadata=lambda grid, kernel, args: {"name": "measured", **values})
+    def measured_kernel(x):
+        tl.store(x, 1.0)
+    x = torch.zeros(1, device="cuda")
+
+    def body():
+        for _ in range(3):
+            measured_kernel[(1,)](x)
+            for value in values.values():
+                value.zero_()  # behind the launch: too late for it
+                value.fill_(1)
+    tree = profiled(body, hook="triton")
+    (measured,) = [node["metrics"] for path, node in tree.walk() if path[-1] == "measured"]
+    assert {name: measured[name] for name in values} == {name: 3 for name in values} and measured["count"] == 3, measured
+    assert {type(measured[name]) for name in values if "float" in name} == {float}
+    assert {type(measured[name]) for name in values if "float" not in name} == {int}
+    assert not any(METADATA in path for path, _ in tree.walk())
+    assert tree.total() == 3 + 3 * 2 * len(values), tree.counts()
+
+
 def short_kernels():
     with proton.scope("short"):
         for _ in range(3):

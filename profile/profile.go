@@ -61,6 +61,10 @@ const (
 	InfoTool  = "tool"  // what recorded it: "goproton 0.1", "triton"
 	InfoTrace = "trace" // folder of the TritonParse trace of the same run, as the user gave it
 
+	InfoLauncher = "launcher" // what started the ranks: "torchrun", "Open MPI", "Slurm"
+	InfoRestart  = "restart"  // how often the launcher had started this rank before
+	InfoJob      = "job"      // what the launcher calls the run
+
 	InfoReplay    = "replay"    // file name of the capture that was played, of a profile of a replay
 	InfoSynthetic = "synthetic" // a sentence that says that no GPU was measured, of a replay of such a capture
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/internal/launcher"
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 )
@@ -24,8 +24,26 @@ func infoOf(name string, now uint64) profile.Info {
 	if host, err := os.Hostname(); err == nil {
 		info[profile.InfoHost] = host
 	}
-	if rank, ranks, ok := outname.Launched(os.Getenv); ok {
-		info[profile.InfoRank], info[profile.InfoWorld] = strconv.Itoa(rank), strconv.Itoa(ranks)
+	maps.Copy(info, launchInfo(launcher.Detect(os.Getenv)))
+	return info
+}
+
+// launchInfo is what the launcher of a distributed run says of this process.
+func launchInfo(p launcher.Process) profile.Info {
+	info := profile.Info{}
+	if p.Rank < 0 {
+		return info
+	}
+	info[profile.InfoRank] = strconv.Itoa(p.Rank)
+	for key, n := range map[string]int{profile.InfoWorld: p.World, profile.InfoRestart: p.Restart} {
+		if n > 0 {
+			info[key] = strconv.Itoa(n)
+		}
+	}
+	for key, text := range map[string]string{profile.InfoLauncher: p.Launcher, profile.InfoJob: p.Job} {
+		if text != "" {
+			info[key] = text
+		}
 	}
 	return info
 }

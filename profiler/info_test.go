@@ -13,6 +13,7 @@ import (
 // TestInfo: what torchrun, mpirun and srun say about a process's rank, and nothing without a launcher.
 func TestInfo(t *testing.T) {
 	launchers := [][2]string{{"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}}
+	t.Setenv("SLURM_STEP_ID", "0")
 	for _, l := range append(launchers, [2]string{"PMI_RANK", "PMI_SIZE"}, [2]string{"LOCAL_RANK", "LOCAL_WORLD_SIZE"}) {
 		t.Setenv(l[0], "")
 		t.Setenv(l[1], "")
@@ -30,6 +31,18 @@ func TestInfo(t *testing.T) {
 				t.Errorf("%v", info)
 			}
 		})
+	}
+	t.Setenv("RANK", "1")
+	t.Setenv("WORLD_SIZE", "2")
+	t.Setenv("TORCHELASTIC_RUN_ID", "night")
+	t.Setenv("TORCHELASTIC_RESTART_COUNT", "4")
+	info := infoOf("train", 12)
+	if info[profile.InfoLauncher] != "torchrun" || info[profile.InfoRestart] != "4" || info[profile.InfoJob] != "night" {
+		t.Errorf("%v", info)
+	}
+	t.Setenv("RANK", "2") // of 2
+	if info := infoOf("train", 12); info[profile.InfoRank] != "" || info[profile.InfoWorld] != "" || info[profile.InfoHost] == "" {
+		t.Errorf("a wrong rank: %v", info)
 	}
 }
 

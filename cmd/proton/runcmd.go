@@ -33,7 +33,10 @@ terminal and files are the same as without proton. Child processes are profiled 
 The profile is named after the target, or by --name, a template without suffix: %p is the process id, %h the
 host, %r the rank (torchrun, Slurm, MPI), %q{VAR} an environment variable, %% a percent sign. A name that ends
 in / is a folder for profiles named after the target; missing folders are created. A second process that would
-write the same file writes NAME.pid<P> instead. Under a launcher (mpirun proton run …) the default is NAME.rank%r.
+write the same file writes NAME.pid<P> instead.
+
+The processes of a launcher write NAME.rank0, NAME.rank1, …, whether proton is around the launcher (proton run
+torchrun …) or below it (mpirun proton run …); with several hosts NAME.rank0.HOST.
 
 At its end the target waits for the GPU while kernels keep finishing. The wait ends after 30 seconds without a
 finished kernel, or with Ctrl-C. For longer kernels, PROTON_EXIT_PATIENCE sets another number of seconds.

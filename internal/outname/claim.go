@@ -22,19 +22,23 @@ import (
 // written, the path with the pid is taken. An empty statusDir means that there are no other processes to agree with; the path is
 // returned as it is. It also is for what is not a file: "-" and "" mean standard output, and a device such as /dev/null
 // can be shared.
-func Claim(statusDir, path string, pid int, image string) string {
+//
+// holder is the process that has the path as it is, 0 if that is this one or is not known.
+func Claim(statusDir, path string, pid int, image string) (claimed string, holder int) {
 	if statusDir == "" || path == "" || path == "-" || isDevice(path) {
-		return path
+		return path, 0
 	}
 	own := withPid(path, strconv.Itoa(pid))
 	candidate := path
 	for n := 1; ; n++ {
-		mine, err := claimOne(statusDir, candidate, pid, image)
+		first, err := claimOne(statusDir, candidate, pid, image)
 		switch {
 		case err != nil:
-			return own
-		case mine:
-			return candidate
+			return own, 0
+		case first == 0:
+			return candidate, holder
+		case n == 1 && first != pid:
+			holder = first
 		}
 		if candidate = own; n > 1 {
 			candidate = withPid(path, fmt.Sprintf("%d-%d", pid, n))
@@ -42,12 +46,15 @@ func Claim(statusDir, path string, pid int, image string) string {
 	}
 }
 
-// claimOne says whether the path belongs to a program, after trying to make it so. The claim is written to a file of
-// its own first and then linked: a claim that can be seen is complete, whatever happens to its writer.
-func claimOne(statusDir, path string, pid int, image string) (bool, error) {
+// Another returns a path next to one that belongs to another run: with the process id in it.
+func Another(path string, pid int) string { return withPid(path, strconv.Itoa(pid)) }
+
+// claimOne returns 0 if the path belongs to a program, after trying to make it so, else the process that it belongs to. The
+// claim is written to a file of its own first and then linked: a claim that can be seen is complete, whatever happens to its writer.
+func claimOne(statusDir, path string, pid int, image string) (holder int, err error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	sum := sha256.Sum256([]byte(absolute))
 	claim := filepath.Join(statusDir, "claim-"+hex.EncodeToString(sum[:8]))
@@ -55,17 +62,21 @@ func claimOne(statusDir, path string, pid int, image string) (bool, error) {
 	identity := fmt.Sprintf("%d %s", pid, image)
 	defer os.Remove(own)
 	if err := os.WriteFile(own, []byte(identity), 0o600); err != nil {
-		return false, err
+		return 0, err
 	}
 	err = os.Link(own, claim)
 	if err == nil {
-		return true, nil
+		return 0, nil
 	}
 	if !errors.Is(err, fs.ErrExist) {
-		return false, err
+		return 0, err
 	}
-	holder, err := os.ReadFile(claim)
-	return string(holder) == identity, err
+	text, err := os.ReadFile(claim)
+	if err != nil || string(text) == identity {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return strconv.Atoi(first)
 }
 
 // withPid puts the process id before the last suffix: out.hatchet is turned into out.pid7.hatchet.

@@ -9,22 +9,55 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/launcher"
 )
 
-// launchers are the variables that tell a process its rank, and how many there are, the most specific first:
-// torchrun, Slurm, Open MPI, MPICH and Intel MPI, and torchrun's numbers within a host.
-var launchers = []struct{ rank, ranks string }{
-	{"RANK", "WORLD_SIZE"},
-	{"SLURM_PROCID", "SLURM_NTASKS"},
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-	{"PMI_RANK", "PMI_SIZE"},
-	{"LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+// Process is what a name depends on.
+type Process struct {
+	launcher.Process
+	PID  int
+	Host string
 }
+
+// Of returns the path of a process's profile, without suffix. The process of a launcher gets its rank in the name unless the
+// template has a field that differs between the processes of a host: NAME.rank3, NAME.rank3.node7 where several hosts take part,
+// NAME.rank3.restart1 when the launcher has started the rank again, and NAME.pid<P> if its rank cannot be used.
+func Of(template string, p Process, env func(string) string) (string, error) {
+	name, err := Expand(template, p, env)
+	if err != nil || name == "" || name == "-" || differsByProcess(template) {
+		return name, err
+	}
+	switch {
+	case p.Problem != "":
+		name += ".pid" + strconv.Itoa(p.PID)
+	case p.Ranked():
+		name += ".rank" + strconv.Itoa(p.Rank)
+	default:
+		return name, nil
+	}
+	if p.Hosts && !strings.Contains(fields(template), "%h") {
+		name += "." + flat(launcher.Host(p.Host))
+	}
+	if p.Restart > 0 {
+		name += ".restart" + strconv.Itoa(p.Restart)
+	}
+	return name, nil
+}
+
+// differsByProcess reports whether a template has a field that differs between the processes of a host.
+func differsByProcess(template string) bool {
+	f := fields(template)
+	return strings.Contains(f, "%p") || strings.Contains(f, "%r") || strings.Contains(f, "%q")
+}
+
+// fields is a template without its percent signs that stand for themselves.
+func fields(template string) string { return strings.ReplaceAll(template, "%%", "") }
 
 // Expand replaces what a template can hold: %h the host, %p the process id, %r the rank, %q{VAR} an
 // environment variable, and %% a percent sign. Without a rank %r is 0, as in a run of one process. What a
 // variable holds cannot lead to another folder: slashes in it are replaced by underscores.
-func Expand(template string, env func(string) string, pid int, host string) (string, error) {
+func Expand(template string, p Process, env func(string) string) (string, error) {
 	var name strings.Builder
 	for rest := template; rest != ""; {
 		before, after, found := strings.Cut(rest, "%")
@@ -32,7 +65,7 @@ func Expand(template string, env func(string) string, pid int, host string) (str
 		if !found {
 			break
 		}
-		value, left, err := expandOne(after, env, pid, host)
+		value, left, err := expandOne(after, p, env)
 		if err != nil {
 			return "", fmt.Errorf("expand output name %q: %w", template, err)
 		}
@@ -43,7 +76,7 @@ func Expand(template string, env func(string) string, pid int, host string) (str
 }
 
 // expandOne expands what follows a percent sign and returns the rest of the template.
-func expandOne(after string, env func(string) string, pid int, host string) (value, rest string, err error) {
+func expandOne(after string, p Process, env func(string) string) (value, rest string, err error) {
 	const known = "known are %h, %p, %r, %q{VAR}, and %% for a percent sign"
 	if after == "" {
 		return "", "", fmt.Errorf("a percent sign at the end: %s", known)
@@ -53,11 +86,11 @@ func expandOne(after string, env func(string) string, pid int, host string) (val
 	case '%':
 		return "%", rest, nil
 	case 'h':
-		return flat(host), rest, nil
+		return flat(p.Host), rest, nil
 	case 'p':
-		return strconv.Itoa(pid), rest, nil
+		return strconv.Itoa(p.PID), rest, nil
 	case 'r':
-		return flat(Rank(env)), rest, nil
+		return p.Text(p.PID), rest, nil
 	case 'q':
 		variable, rest, found := strings.Cut(rest, "}")
 		if !found || len(variable) < 2 || variable[0] != '{' {
@@ -72,46 +105,9 @@ func expandOne(after string, env func(string) string, pid int, host string) (val
 	return "", "", fmt.Errorf("%%%c is not known: %s", after[0], known)
 }
 
-// Rank returns the rank of this process as its launcher gave it, "0" without one.
-func Rank(env func(string) string) string {
-	for _, launcher := range launchers {
-		if value := env(launcher.rank); value != "" {
-			return value
-		}
-	}
-	return "0"
-}
-
-// Ranks returns how many processes the launcher of this one started, 1 without a launcher.
-func Ranks(env func(string) string) int {
-	for _, launcher := range launchers {
-		if env(launcher.rank) == "" {
-			continue
-		}
-		if ranks, err := strconv.Atoi(env(launcher.ranks)); err == nil {
-			return ranks
-		}
-	}
-	return 1
-}
-
-// Launched returns this process's rank and how many there are, where a launcher started it.
-func Launched(env func(string) string) (rank, ranks int, ok bool) {
-	for _, launcher := range launchers {
-		rank, err := strconv.Atoi(env(launcher.rank))
-		if err != nil {
-			continue
-		}
-		if ranks, err := strconv.Atoi(env(launcher.ranks)); err == nil && ranks > 0 {
-			return rank, ranks, true
-		}
-	}
-	return 0, 0, false
-}
-
 // Check says whether a template can be expanded anywhere: everything but the values of variables.
 func Check(template string) error {
-	_, err := Expand(template, func(string) string { return "x" }, 1, "host")
+	_, err := Expand(template, Process{PID: 1, Host: "host"}, func(string) string { return "x" })
 	return err
 }
 

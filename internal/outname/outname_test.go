@@ -2,10 +2,13 @@ package outname
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/goproton/goproton/internal/launcher"
 )
 
 func TestExpand(t *testing.T) {
@@ -13,7 +16,7 @@ func TestExpand(t *testing.T) {
 	cases := []struct{ template, want string }{
 		{"out", "out"},
 		{"", ""},
-		{"/tmp/%h-%p-%r", "/tmp/node1-42-3"},
+		{"/tmp/%h-%p-%r", "/tmp/node1.cluster-42-3"},
 		{"%q{JOB}/x%%", "a_b/x%"},
 		{"%r%r", "33"},
 		{"100%", `error: expand output name "100%": a percent sign at the end: known are %h, %p, %r, %q{VAR}, and %% for a percent sign`},
@@ -24,7 +27,7 @@ func TestExpand(t *testing.T) {
 		{"%q{EMPTY}", `error: expand output name "%q{EMPTY}": the environment variable EMPTY is empty or not set: set it, or leave %q{EMPTY} out`},
 	}
 	for _, c := range cases {
-		got, err := Expand(c.template, func(name string) string { return env[name] }, 42, "node1")
+		got, err := Expand(c.template, process(env), func(name string) string { return env[name] })
 		if err != nil {
 			got = "error: " + err.Error()
 		}
@@ -34,37 +37,53 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-func TestRanks(t *testing.T) {
-	cases := []struct {
-		env  map[string]string
-		want int
-	}{
-		{nil, 1},
-		{map[string]string{"RANK": "0", "WORLD_SIZE": "8"}, 8},
-		{map[string]string{"WORLD_SIZE": "8"}, 1}, // left over: no process of a launcher
-		{map[string]string{"SLURM_PROCID": "3", "SLURM_NTASKS": "4", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}, 4},
-		{map[string]string{"PMI_RANK": "1", "PMI_SIZE": "many"}, 1},
-	}
-	for _, c := range cases {
-		if got := Ranks(func(name string) string { return c.env[name] }); got != c.want {
-			t.Errorf("%v: got %d ranks, want %d", c.env, got, c.want)
-		}
-	}
+func process(env map[string]string) Process {
+	return Process{launcher.Detect(func(name string) string { return env[name] }), 42, "node1.cluster"}
 }
 
-func TestRank(t *testing.T) {
-	for _, c := range []struct{ set, want string }{
-		{"", "0"}, {"RANK", "7"}, {"LOCAL_RANK", "7"}, {"SLURM_PROCID", "7"}, {"OMPI_COMM_WORLD_RANK", "7"}, {"PMI_RANK", "7"},
-	} {
-		got := Rank(func(name string) string {
-			if name == c.set {
-				return "7"
-			}
-			return ""
-		})
-		if got != c.want {
-			t.Errorf("with %q set: got %s, want %s", c.set, got, c.want)
+// The names of a launcher's processes, and of those that have no rank.
+func TestNames(t *testing.T) {
+	torchrun := map[string]string{"RANK": "3", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "8"}
+	with := func(more ...string) map[string]string {
+		env := maps.Clone(torchrun)
+		for i := 0; i < len(more); i += 2 {
+			env[more[i]] = more[i+1]
 		}
+		return env
+	}
+	for _, c := range []struct {
+		template string
+		env      map[string]string
+		want     string
+	}{
+		{"out", nil, "out"},
+		{"out", torchrun, "out.rank3"},
+		{"a/out", with("LOCAL_WORLD_SIZE", "4"), "a/out.rank3.node1"},
+		{"a/out", with("GROUP_WORLD_SIZE", "2"), "a/out.rank3.node1"},
+		{"%h/out", with("GROUP_WORLD_SIZE", "2"), "node1.cluster/out.rank3"},
+		{"out", with("TORCHELASTIC_RESTART_COUNT", "2"), "out.rank3.restart2"},
+		{"out", with("GROUP_WORLD_SIZE", "2", "TORCHELASTIC_RESTART_COUNT", "1"), "out.rank3.node1.restart1"},
+		{"out", with("RANK", "0", "WORLD_SIZE", "1", "LOCAL_WORLD_SIZE", "1"), "out"},
+		{"out", with("RANK", "8"), "out.pid42"},
+		{"out", with("RANK", "-1"), "out.pid42"},
+		{"out", with("RANK", "three", "GROUP_WORLD_SIZE", "2"), "out.pid42.node1"},
+		{"out", map[string]string{"JOB_COMPLETION_INDEX": "5"}, "out.rank5"},
+		{"out", map[string]string{"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}, "out.rank1.node1"},
+		{"out%r", torchrun, "out3"},
+		{"out%r", with("RANK", "8"), "outpid42"},
+		{"out%%r", torchrun, "out%r.rank3"},
+		{"x%p", torchrun, "x42"},
+		{"%q{RANK}", torchrun, "3"},
+		{"-", torchrun, "-"},
+		{"", torchrun, ""},
+	} {
+		got, err := Of(c.template, process(c.env), func(name string) string { return c.env[name] })
+		if err != nil || got != c.want {
+			t.Errorf("%q with %v: got %q (%v), want %q", c.template, c.env, got, err, c.want)
+		}
+	}
+	if _, err := Of("%z", Process{}, func(string) string { return "" }); err == nil {
+		t.Error("%z passes")
 	}
 }
 
@@ -81,7 +100,8 @@ func TestClaim(t *testing.T) {
 	status := t.TempDir()
 	claim := func(path string, pid int) string {
 		t.Helper()
-		return Claim(status, path, pid, "image")
+		claimed, _ := Claim(status, path, pid, "image")
+		return claimed
 	}
 	for _, c := range []struct {
 		path string
@@ -110,17 +130,20 @@ func TestClaim(t *testing.T) {
 	// A process that executes another program, twice.
 	for i, want := range []string{"out.pid1.hatchet", "out.pid1-2.hatchet", "out.pid1-2.hatchet", "out.pid1-3.hatchet"} {
 		image := []string{"second", "third", "third", "fourth"}[i]
-		if got := Claim(status, "out.hatchet", 1, image); got != want {
-			t.Errorf("the %s program of a process: got %s, want %s", image, got, want)
+		if got, holder := Claim(status, "out.hatchet", 1, image); got != want || holder != 0 {
+			t.Errorf("the %s program of a process: got %s of %d, want %s", image, got, holder, want)
 		}
 	}
-	if got := Claim("", "out", 9, "image"); got != "out" {
+	if got, holder := Claim(status, "out.hatchet", 4, "image"); got != "out.pid4.hatchet" || holder != 1 {
+		t.Errorf("the path of process 1: got %s, held by %d", got, holder)
+	}
+	if got, _ := Claim("", "out", 9, "image"); got != "out" {
 		t.Errorf("without a run: %s", got)
 	}
-	if got := Claim(filepath.Join(status, "gone"), "out", 9, "image"); got != "out.pid9" {
+	if got, _ := Claim(filepath.Join(status, "gone"), "out", 9, "image"); got != "out.pid9" {
 		t.Errorf("when the run is over: %s", got)
 	}
-	if got := Claim("/dev/null/status", "out", 9, "image"); got != "out.pid9" {
+	if got, _ := Claim("/dev/null/status", "out", 9, "image"); got != "out.pid9" {
 		t.Errorf("a status folder that cannot be written: %s", got)
 	}
 	left, _ := filepath.Glob(filepath.Join(status, "claim-*.*"))
@@ -138,7 +161,7 @@ func TestClaimHasOneWinner(t *testing.T) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			got[i] = Claim(status, "out", i+1, "image")
+			got[i], _ = Claim(status, "out", i+1, "image")
 		}()
 	}
 	all.Wait()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/goproton/goproton/internal/outname"
 	"github.com/goproton/goproton/internal/runinfo"
@@ -21,16 +22,24 @@ type run struct {
 	session int
 	done    bool
 
-	claim func() // makes the session's name this program's own, once
+	process outname.Process
+	began   time.Time
+	claim   func() // makes the session's name this program's own, once
 
-	mu    sync.Mutex // the drainer writes checkpoints while the program may be ending
-	files []string
+	mu       sync.Mutex // the drainer writes checkpoints while the program may be ending
+	files    []string
+	infos    []os.FileInfo // of files, as they were written; nil where that is not known
+	problems []string      // about names
 }
 
 func (r *run) setFiles(files []string) {
+	infos := make([]os.FileInfo, len(files))
+	for i, file := range files {
+		infos[i], _ = os.Stat(file) //nolint:errcheck // nil: it is not looked at again
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.files = files
+	r.files, r.infos = files, infos
 }
 
 func (r *run) written() []string {
@@ -50,7 +59,8 @@ func (s *Service) runBegin(p *params) (any, error) {
 	if err := json.Unmarshal([]byte(settings.RunConfig.Get(os.Getenv)), &c); err != nil {
 		return nil, fmt.Errorf("read PROTON_RUN_CONFIG: %w; it is set by `proton run`", err)
 	}
-	name, err := runName(c)
+	process := thisProcess()
+	name, err := runName(c, process)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +69,7 @@ func (s *Service) runBegin(p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.run = &run{config: c, session: id, claim: sync.OnceFunc(s.claimName)}
+	s.run = &run{config: c, session: id, process: process, began: time.Now(), claim: sync.OnceFunc(s.claimName)}
 	// Of a program and its helpers the one that launches first gets the plain name. A launcher like torchrun
 	// only looks at the GPUs, and gets none.
 	s.Manager.OnFirstWork(func() { s.run.claim() })
@@ -78,22 +88,12 @@ func (s *Service) runBegin(p *params) (any, error) {
 var image = fmt.Sprintf("%016x", rand.Uint64())
 
 // runName is the session's name: the template's, made absolute because the program may change its folder.
-func runName(c runinfo.Config) (string, error) {
-	host, _ := os.Hostname()
-	name, err := outname.Expand(c.Name, os.Getenv, os.Getpid(), host)
+func runName(c runinfo.Config, process outname.Process) (string, error) {
+	name, err := outname.Of(c.Name, process, os.Getenv)
 	if err != nil || name == "" || name == "-" {
 		return name, err
 	}
 	return filepath.Abs(name)
-}
-
-func (s *Service) claimName() {
-	path := s.Manager.Name(s.run.session)
-	if path == "" || path == "-" {
-		return
-	}
-	claimed := outname.Claim(s.run.config.Status, path+".hatchet", os.Getpid(), image)
-	s.Manager.Rename(s.run.session, strings.TrimSuffix(claimed, ".hatchet"))
 }
 
 // GPUStarts is called when the program initialises its GPU.
@@ -111,6 +111,7 @@ func (s *Service) runCheckpoint() {
 	status := s.Manager.Status()
 	if status.Kernels > 0 {
 		s.run.claim()
+		s.keepName()
 		if files, err := s.Manager.WriteDrained(); err == nil {
 			s.run.setFiles(files)
 		}
@@ -152,6 +153,7 @@ func (s *Service) endRun() error {
 	}
 	s.run.done = true
 	s.Manager.Flush()
+	s.keepName()
 	status := s.Manager.Status()
 	var err error
 	if status.Kernels > 0 || s.Manager.HasMetrics(s.run.session) {
@@ -206,6 +208,7 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo
 	}
 	if s.run != nil {
 		f.Files = s.run.written()
+		f.Problems = append(f.Problems, s.run.doubts()...)
 	}
 	if err != nil {
 		f.Problems = append(f.Problems, err.Error())

@@ -11,7 +11,7 @@ import (
 
 // outputName returns the template of the profiles' paths, without suffix, and makes its folder. It is absolute
 // because the target, or a child of it, may change directory before its runtime opens the file.
-func outputName(given, target string, env func(string) string) (string, error) {
+func outputName(given, target string) (string, error) {
 	if given == "-" {
 		return given, nil
 	}
@@ -21,10 +21,6 @@ func outputName(given, target string, env func(string) string) (string, error) {
 	}
 	if name == "" || strings.HasSuffix(name, "/") {
 		name += literal(target)
-	}
-	if outname.Ranks(env) > 1 && !differsByProcess(name) {
-		// "mpirun proton run": the other ranks belong to other runs, which know nothing of this one.
-		name += ".rank%r"
 	}
 	if !filepath.IsAbs(name) {
 		here, err := os.Getwd()
@@ -45,16 +41,10 @@ func outputName(given, target string, env func(string) string) (string, error) {
 // literal escapes a text for a template.
 func literal(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
-// differsByProcess reports whether a template has a part that differs between the processes of a host.
-func differsByProcess(template string) bool {
-	fields := strings.ReplaceAll(template, "%%", "")
-	return strings.Contains(fields, "%p") || strings.Contains(fields, "%r") || strings.Contains(fields, "%q")
-}
-
 // unsetVariable is a warning about a name with a variable that is not set, "" if all are. It is not an error, because a launcher
 // may set the variable for its processes.
 func unsetVariable(template string, env func(string) string) string {
-	if _, err := outname.Expand(template, env, 1, "host"); err != nil {
+	if _, err := outname.Expand(template, outname.Process{}, env); err != nil {
 		return fmt.Sprintf("%v; a process without this variable is not profiled", err)
 	}
 	return ""

@@ -153,7 +153,7 @@ func finish(options Options, result Result, status, root string, stderr io.Write
 // newConfig fills in what a command line leaves open.
 func newConfig(options Options, command Command, play *replay.Replay, status string) (runinfo.Config, error) {
 	config := options.Config
-	name, err := outputName(options.Name, command.Name, os.Getenv)
+	name, err := outputName(options.Name, command.Name)
 	if err != nil {
 		return config, err
 	}

@@ -1,0 +1,173 @@
+"""The names of profiles below launchers, of programs on the fake driver: one profile per rank, and none replaces another's."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import LIBRARY, PATIENCE, REPOSITORY, TESTS
+from trees import load
+
+BUILD = REPOSITORY / "build"
+STUB = BUILD / "stub"
+
+pytestmark = pytest.mark.skipif(not (LIBRARY.exists() and (BUILD / "proton").exists() and STUB.exists()), reason="needs build/: run make build")
+
+# Launches some kernels in a scope. A file in the folder, if it is named, is waited for before the end.
+WORK = f"""
+import os, sys, time
+sys.path.append({str(TESTS)!r})
+import fake_gpu as gpu
+import goproton as proton
+gpu.init()
+kernel = gpu.function("kernel")
+for _ in range(int(sys.argv[1])):
+    with proton.scope("step"):
+        gpu.launch(kernel)
+for name in sys.argv[2:]:
+    while not os.path.exists(name): time.sleep(0.01)
+"""
+
+LAUNCHERS = "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with work.py, and an environment with the fake driver and no launcher."""
+    for name in LAUNCHERS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(STUB))
+    monkeypatch.setenv("PROTON_CUPTI_PATH", str(STUB / "libcupti.so"))
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "work.py").write_text(WORK)
+    return tmp_path
+
+
+def command(*target, flags=()):
+    return [str(BUILD / "proton"), "run", "--name", "w", *flags, "--", *map(str, target)]
+
+
+def rank(number, world=2, **more):
+    return {**os.environ, "RANK": str(number), "WORLD_SIZE": str(world), "LOCAL_WORLD_SIZE": str(world), **more}
+
+
+def proton(*target, env=None, flags=(), code=0):
+    """Runs a program below `proton run`; returns its lines on standard error."""
+    done = subprocess.run(command(*target, flags=flags), env=env, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == code, done.stderr
+    return [line for line in done.stderr.splitlines() if line.startswith("proton")]
+
+
+def profiles(folder):
+    """The kernels in each profile."""
+    def kernels(node):
+        return node["metrics"].get("count", 0) + sum(map(kernels, node["children"]))
+    return {path.name: kernels(load(path)) for path in sorted(folder.glob("*.hatchet"))}
+
+
+def info(path):
+    return load(path)["info"]
+
+
+def shell(*lines):
+    return ["/bin/sh", "-c", "\n".join(lines)]
+
+
+WORKER = f"{sys.executable} work.py"
+
+
+def test_ranks_below_a_launcher(folder):
+    said = proton(*shell(f"for r in 0 1 2; do RANK=$r WORLD_SIZE=3 LOCAL_WORLD_SIZE=3 {WORKER} $((r + 1)) & done; wait"))
+    assert profiles(folder) == {"w.rank0.hatchet": 1, "w.rank1.hatchet": 2, "w.rank2.hatchet": 3}
+    assert len(said) == 1 and "wrote 3 files: w.rank0.hatchet, w.rank1.hatchet, w.rank2.hatchet" in said[0], said
+    facts = info(folder / "w.rank1.hatchet")
+    assert (facts["rank"], facts["world"]) == ("1", "3") and "restart" not in facts
+
+
+def test_proton_below_a_launcher(folder):
+    for r in 0, 1:
+        proton(sys.executable, "work.py", "5", env=rank(r))
+    assert profiles(folder) == {"w.rank0.hatchet": 5, "w.rank1.hatchet": 5}
+
+
+def test_a_later_run_replaces_the_files_of_an_earlier_one(folder):
+    for count in 5, 7:
+        assert len(proton(sys.executable, "work.py", count, env=rank(1))) == 1
+    assert profiles(folder) == {"w.rank1.hatchet": 7}
+
+
+@pytest.mark.parametrize("variables, name", [
+    ({"LOCAL_WORLD_SIZE": "1"}, rf"w\.rank1\.{re.escape(os.uname().nodename.split('.')[0])}\.hatchet"),
+    ({"TORCHELASTIC_RESTART_COUNT": "2", "TORCHELASTIC_RUN_ID": "night"}, r"w\.rank1\.restart2\.hatchet"),
+    ({"RANK": "one"}, r"w\.pid\d+\.hatchet"),
+    ({"RANK": "2"}, r"w\.pid\d+\.hatchet"),
+    ({"WORLD_SIZE": "1", "RANK": "0"}, r"w\.hatchet"),
+])
+def test_names(folder, variables, name):
+    said = proton(sys.executable, "work.py", "5", env=rank(1, **variables))
+    [written] = profiles(folder)
+    assert re.fullmatch(name, written)
+    assert len(said) == (2 if "pid" in name else 1), said
+    if "pid" in name:
+        assert "is not a rank" in said[0] and "rank" not in info(folder / written)
+    if "restart" in name:
+        facts = info(folder / written)
+        assert (facts["restart"], facts["launcher"], facts["job"]) == ("2", "torchrun", "night")
+
+
+def test_the_launcher_launches_nothing(folder):
+    assert "1 kernel" in proton(sys.executable, "-c", "import os, subprocess, sys; subprocess.run([sys.executable, 'work.py', '1'], "
+                                "env={**os.environ, 'RANK': '1', 'WORLD_SIZE': '2'})", env=rank(0))[0]
+    assert profiles(folder) == {"w.rank1.hatchet": 1}
+
+
+def test_one_rank_twice_in_a_run(folder):
+    said = proton(*shell(f"{WORKER} 3 & {WORKER} 3 & wait"), env=rank(1))
+    assert re.fullmatch(r"w\.rank1\.hatchet,w\.rank1\.pid\d+\.hatchet", ",".join(profiles(folder)))
+    assert sorted(profiles(folder).values()) == [3, 3]
+    assert any(re.search(r"warning: processes \d+ and \d+ are both rank 1: the profile of the second is w\.rank1\.pid\d+\.\*$", line) for line in said), said
+
+
+# A data loader's worker has the variables of its rank, whose name is taken; that is normal.
+def test_a_child_of_a_rank(folder):
+    code = "import sys; sys.argv[1] = '3'; exec(open('work.py').read()); import subprocess; subprocess.run([sys.executable, 'work.py', '4'], check=True)"
+    said = proton(sys.executable, "-c", code, "3", env=rank(1))
+    assert sorted(profiles(folder).values()) == [3, 4] and "w.rank1.hatchet" in profiles(folder)
+    assert len(said) == 1, said
+
+
+def alone(count, ready):
+    """A run of rank 1 that goes on until there is a file."""
+    return subprocess.Popen(command(sys.executable, "work.py", count, ready, flags=["--checkpoint", "0.05"]), env=rank(1), stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("checkpoint_of_the_first", ["0.05", "1000"], ids=["busy", "idle"])
+def test_one_rank_in_two_runs(folder, checkpoint_of_the_first):
+    first = subprocess.Popen(command(sys.executable, "work.py", "3", "go", flags=["--checkpoint", checkpoint_of_the_first]), env=rank(1), stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: list(folder.glob("w.rank1.hatchet")) == [folder / "w.rank1.hatchet"])
+    second = alone(4, "go")
+    wait_for(lambda: 4 in profiles(folder).values())
+    (folder / "go").touch()
+    said = "".join(run.communicate(timeout=PATIENCE)[1] for run in (first, second))
+    assert sorted(profiles(folder).values()) == [3, 4], said
+    assert re.search(r"warning: another run writes .*w\.rank1\.hatchet at the same time: this profile is w\.rank1\.pid\d+\.\*", said), said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_rank_that_is_killed(folder, number):
+    run = subprocess.Popen(command(*shell(f"RANK=0 WORLD_SIZE=2 {WORKER} 3 never & echo $! >pid; RANK=1 WORLD_SIZE=2 {WORKER} 4; wait")), stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: profiles(folder).get("w.rank0.hatchet") == 3)
+    os.kill(int((folder / "pid").read_text()), number)
+    said = run.communicate(timeout=PATIENCE)[1]
+    assert profiles(folder) == {"w.rank0.hatchet": 3, "w.rank1.hatchet": 4}, said

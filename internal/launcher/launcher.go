@@ -1,0 +1,152 @@
+// Package launcher reads what the launcher of a distributed run has put into the environment of a process: which rank it is, of how
+// many, whether other hosts take part, and how often the launcher has restarted it. It is the one place that knows the
+// launchers' variables; file names, facts in profiles and `proton run` ask it.
+package launcher
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Process is what a launcher says of one process.
+type Process struct {
+	Launcher string // "torchrun", "Open MPI", "Slurm", …; "" without a launcher
+	Rank     int    // -1 without one
+	World    int    // number of ranks; 0 if it is not known
+	Hosts    bool   // more hosts than this one take part, as far as the launcher says
+	Restart  int    // how often the launcher has started this rank again
+	Job      string // what the launcher calls the job; "" without a name that other jobs do not have
+	Problem  string // a sentence that says why the rank cannot be used; Rank is -1 then
+}
+
+// Ranked reports whether the process is one of several. One process alone needs no rank in the name of its file.
+func (p Process) Ranked() bool { return p.Rank >= 0 && p.World != 1 }
+
+// family is a launcher and the variables that it sets for each process.
+type family struct {
+	name               string
+	rank, world        string   // what makes a process one of several
+	needs              string   // a variable without which the others are left over from something else; "" for none
+	hosts, localWorld  string   // number of hosts; number of ranks on this host
+	restart            string   // how often the rank was started before
+	job                []string // what makes the job differ from others, joined by a dot
+	zeroOnEachHost     bool     // every host has a rank 0
+	steps              bool     // needs is a step of Slurm, of which srun makes only some
+	joinsOtherLauncher bool     // frameworks and operators set these variables too
+}
+
+// families are in order of precedence: torchrun within srun or mpirun starts the ranks, and so do programs that set RANK. An
+// indexed job of Kubernetes starts pods, in which another launcher may start ranks.
+var families = []family{
+	{name: "torchrun", rank: "RANK", world: "WORLD_SIZE", hosts: "GROUP_WORLD_SIZE", localWorld: "LOCAL_WORLD_SIZE",
+		restart: "TORCHELASTIC_RESTART_COUNT", job: []string{"TORCHELASTIC_RUN_ID"}, joinsOtherLauncher: true},
+	{name: "Open MPI", rank: "OMPI_COMM_WORLD_RANK", world: "OMPI_COMM_WORLD_SIZE", localWorld: "OMPI_COMM_WORLD_LOCAL_SIZE",
+		job: []string{"PMIX_NAMESPACE"}},
+	{name: "PMIx", rank: "PMIX_RANK", world: "SLURM_NTASKS", hosts: "SLURM_STEP_NUM_NODES", job: []string{"PMIX_NAMESPACE"}},
+	{name: "MPI", rank: "PMI_RANK", world: "PMI_SIZE", localWorld: "MPI_LOCALNRANKS"}, // MPICH and Intel MPI
+	{name: "Slurm", rank: "SLURM_PROCID", world: "SLURM_NTASKS", hosts: "SLURM_STEP_NUM_NODES", needs: "SLURM_STEP_ID", steps: true,
+		restart: "SLURM_RESTART_COUNT", job: []string{"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+	{name: "Kubernetes", rank: "JOB_COMPLETION_INDEX"},
+	{rank: "LOCAL_RANK", world: "LOCAL_WORLD_SIZE", zeroOnEachHost: true},
+}
+
+// Detect returns what the environment says. The first launcher that has set its variable for the rank counts, also if the
+// value cannot be used: a rank that another launcher gives would be wrong.
+func Detect(env func(string) string) Process {
+	for _, f := range families {
+		if env(f.rank) != "" && f.present(env) {
+			return f.process(env)
+		}
+	}
+	return Process{Rank: -1}
+}
+
+// present reports whether the variables are of a process that the launcher has started. The script of an sbatch job has
+// SLURM_PROCID=0 and the number of tasks of its later steps, and so does a shell of salloc: the steps of these have the
+// highest 16 numbers.
+func (f family) present(env func(string) string) bool {
+	if f.needs == "" {
+		return true
+	}
+	value := env(f.needs)
+	if !f.steps {
+		return value != ""
+	}
+	step, err := strconv.ParseUint(value, 10, 32)
+	return err == nil && step < 0xfffffff0
+}
+
+func (f family) process(env func(string) string) Process {
+	p := Process{Launcher: f.launcher(env), Rank: -1, World: count(env, f.world), Restart: count(env, f.restart), Job: f.jobName(env)}
+	p.Hosts = count(env, f.hosts) > 1 || f.zeroOnEachHost
+	if local := count(env, f.localWorld); local > 0 && p.World > local {
+		p.Hosts = true
+	}
+	rank, err := strconv.Atoi(env(f.rank))
+	switch wrong := fmt.Sprintf("%s=%.40q is not a rank", f.rank, env(f.rank)); {
+	case err != nil || rank < 0:
+		p.Problem = wrong + ": a rank is a number, at least 0"
+	case f.world != "" && env(f.world) != "" && p.World == 0:
+		p.Problem = fmt.Sprintf("%s=%.40q is not a number of ranks", f.world, env(f.world))
+	case p.World > 0 && rank >= p.World:
+		p.Problem = fmt.Sprintf("%s of %s=%d: ranks end at %d", wrong, f.world, p.World, p.World-1)
+	default:
+		p.Rank = rank
+	}
+	return p
+}
+
+// launcher is the family's name. RANK is also set by other launchers, by operators of Kubernetes and by frameworks.
+func (f family) launcher(env func(string) string) string {
+	switch {
+	case !f.joinsOtherLauncher || env("TORCHELASTIC_RUN_ID") != "":
+		return f.name
+	case env("OMPI_COMM_WORLD_RANK") != "":
+		return "Open MPI"
+	case env("SLURM_STEP_ID") != "":
+		return "Slurm"
+	case env("KUBERNETES_SERVICE_HOST") != "":
+		return "Kubernetes"
+	}
+	return ""
+}
+
+// jobName joins what the launcher says of the job. torchrun calls every job "none" that has one host and no name.
+func (f family) jobName(env func(string) string) string {
+	var parts []string
+	for _, variable := range f.job {
+		if value := env(variable); value != "" && value != "none" {
+			parts = append(parts, value)
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// count is a variable's positive number, 0 without one.
+func count(env func(string) string, variable string) int {
+	if variable == "" {
+		return 0
+	}
+	n, _ := strconv.Atoi(env(variable))
+	return max(n, 0)
+}
+
+// Text returns the rank as a template's %r has it: "0" for a process without one, as in a run of one process, and "pid<P>" where
+// the launcher's cannot be used.
+func (p Process) Text(pid int) string {
+	switch {
+	case p.Rank >= 0:
+		return strconv.Itoa(p.Rank)
+	case p.Problem != "":
+		return "pid" + strconv.Itoa(pid)
+	}
+	return "0"
+}
+
+// Host is the part of a host's name before its domain, for the names of files.
+func Host(name string) string {
+	short, _, _ := strings.Cut(name, ".")
+	return cmp.Or(short, name)
+}

@@ -1,0 +1,85 @@
+package launcher
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// environment makes a lookup of "A=1 B=2".
+func environment(text string) func(string) string {
+	vars := map[string]string{}
+	for _, pair := range strings.Fields(text) {
+		name, value, _ := strings.Cut(pair, "=")
+		vars[name] = strings.ReplaceAll(value, "~", " ")
+	}
+	return func(name string) string { return vars[name] }
+}
+
+// The variables of each launcher as it sets them: torchrun 2.15, mpirun of Open MPI 4.1 and 5.0, srun 22.05, MPICH's mpiexec.
+func TestDetect(t *testing.T) {
+	const torchrun = "RANK=5 LOCAL_RANK=1 WORLD_SIZE=8 LOCAL_WORLD_SIZE=4 GROUP_RANK=1 GROUP_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=none TORCHELASTIC_RESTART_COUNT=0 "
+	const slurm = "SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_LOCALID=0 SLURM_JOB_ID=71 SLURM_STEP_NUM_NODES=2 "
+	for _, c := range []struct {
+		env  string
+		want Process
+	}{
+		{"", Process{Rank: -1}},
+		{"WORLD_SIZE=8", Process{Rank: -1}}, // left over: no process of a launcher
+		{torchrun, Process{Launcher: "torchrun", Rank: 5, World: 8, Hosts: true}},
+		{"RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 GROUP_WORLD_SIZE=1 TORCHELASTIC_RUN_ID=9a4c TORCHELASTIC_RESTART_COUNT=3",
+			Process{Launcher: "torchrun", Rank: 0, World: 2, Restart: 3, Job: "9a4c"}},
+		{torchrun + slurm + "SLURM_STEP_ID=0", Process{Launcher: "torchrun", Rank: 5, World: 8, Hosts: true}},
+		{"RANK=1 WORLD_SIZE=4", Process{Rank: 1, World: 4}},
+		{"RANK=1 WORLD_SIZE=4 KUBERNETES_SERVICE_HOST=10.0.0.1 JOB_COMPLETION_INDEX=1", Process{Launcher: "Kubernetes", Rank: 1, World: 4}},
+		{"RANK=7", Process{Rank: 7}},
+		{"JOB_COMPLETION_INDEX=6", Process{Launcher: "Kubernetes", Rank: 6}},
+		{"OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=4 PMIX_RANK=3 PMIX_NAMESPACE=prterun-n-12@1",
+			Process{Launcher: "Open MPI", Rank: 3, World: 4, Job: "prterun-n-12@1"}},
+		{"OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2", Process{Launcher: "Open MPI", Rank: 3, World: 4, Hosts: true}},
+		{"PMI_RANK=1 PMI_SIZE=2", Process{Launcher: "MPI", Rank: 1, World: 2}},
+		{"PMIX_RANK=1 " + slurm, Process{Launcher: "PMIx", Rank: 1, World: 4, Hosts: true}},
+		{slurm + "SLURM_STEP_ID=3 SLURM_RESTART_COUNT=1", Process{Launcher: "Slurm", Rank: 2, World: 4, Hosts: true, Restart: 1, Job: "71.3"}},
+		{slurm, Process{Rank: -1}},                              // the script of sbatch
+		{slurm + "SLURM_STEP_ID=4294967290", Process{Rank: -1}}, // the shell of salloc
+		{slurm + "SLURM_STEP_ID=4294967291", Process{Rank: -1}}, // the script of sbatch, again
+		{"LOCAL_RANK=1 LOCAL_WORLD_SIZE=2", Process{Rank: 1, World: 2, Hosts: true}},
+		{"RANK=three WORLD_SIZE=8", Process{Rank: -1, World: 8, Problem: `RANK="three" is not a rank: a rank is a number, at least 0`}},
+		{"RANK=-1 WORLD_SIZE=8", Process{Rank: -1, World: 8, Problem: `RANK="-1" is not a rank: a rank is a number, at least 0`}},
+		{"RANK=8 WORLD_SIZE=8", Process{Rank: -1, World: 8, Problem: `RANK="8" is not a rank of WORLD_SIZE=8: ranks end at 7`}},
+		{"RANK=1.0 OMPI_COMM_WORLD_RANK=1", Process{Launcher: "Open MPI", Rank: -1, Problem: `RANK="1.0" is not a rank: a rank is a number, at least 0`}},
+		{"PMI_RANK=1 PMI_SIZE=many", Process{Launcher: "MPI", Rank: -1, Problem: `PMI_SIZE="many" is not a number of ranks`}},
+		{"RANK=99999999999999999999", Process{Rank: -1, Problem: `RANK="99999999999999999999" is not a rank: a rank is a number, at least 0`}},
+		{"RANK=" + strings.Repeat("x", 5000), Process{Rank: -1, Problem: `RANK="` + strings.Repeat("x", 40) + `" is not a rank: a rank is a number, at least 0`}},
+	} {
+		if got := Detect(environment(c.env)); got != c.want {
+			t.Errorf("%s:\ngot  %+v\nwant %+v", c.env, got, c.want)
+		}
+	}
+}
+
+// Whatever the variables hold, the rank is below the number of ranks or there is none, with a sentence that says why.
+func FuzzDetect(f *testing.F) {
+	f.Add("1", "2", "1", "0")
+	f.Add("-0", "0x10", "\x00", "4294967291")
+	f.Fuzz(func(t *testing.T, rank, world, local, restart string) {
+		vars := map[string]string{"RANK": rank, "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": local, "TORCHELASTIC_RESTART_COUNT": restart}
+		p := Detect(func(name string) string { return vars[name] })
+		switch {
+		case p.World < 0 || p.Restart < 0 || p.Rank < -1 || p.World > 0 && p.Rank >= p.World:
+			t.Errorf("%q: %+v", vars, p)
+		case rank != "" && (p.Rank < 0) != (p.Problem != ""):
+			t.Errorf("%q: %+v", vars, p)
+		case p.Rank >= 0 && p.Text(1) != strconv.Itoa(p.Rank):
+			t.Errorf("%q: %+v is %s", vars, p, p.Text(1))
+		}
+	})
+}
+
+func TestHost(t *testing.T) {
+	for name, want := range map[string]string{"node7": "node7", "node7.cluster.local": "node7", ".x": ".x", "": ""} {
+		if got := Host(name); got != want {
+			t.Errorf("host %q: got %q, want %q", name, got, want)
+		}
+	}
+}

@@ -156,43 +156,6 @@ func (s *InsideScope) Count() uint64 {
 	return s.Each.Count
 }
 
-// OwnValue is a metric of a node. Of a scope inside of a kernel it is without that of the scopes inside of it, so that values add up along
-// call paths.
-func (n *Node) OwnValue(name string) (v Value, has bool) {
-	v, has = n.Metric(name)
-	if !n.hasInnerScopes() || name != CyclesMetric && name != NormalizedCyclesMetric {
-		return v, has
-	}
-	whole := v.Int()
-	own, _ := v.Float()
-	for _, c := range n.Children {
-		inner, _ := c.Metric(name)
-		part, _ := inner.Float()
-		whole, own = whole-inner.Int(), own-part
-	}
-	if v.Type() == Int {
-		return IntValue(max(whole, 0)), has
-	}
-	return FloatValue(max(own, 0)), has
-}
-
-// WithOwnValues returns the node, or a copy that has OwnValue's metrics.
-func (n *Node) WithOwnValues() *Node {
-	if !n.hasInnerScopes() {
-		return n
-	}
-	c := *n
-	c.Metrics = slices.Clone(n.Metrics)
-	for i := range c.Metrics {
-		c.Metrics[i].Value, _ = n.OwnValue(c.Metrics[i].Name)
-	}
-	return &c
-}
-
-func (n *Node) hasInnerScopes() bool {
-	return n.Inside != nil && n.Inside.Scope != nil && len(n.Children) > 0
-}
-
 // Merge adds what another node of the same call path has.
 func (i *Inside) Merge(o *Inside) {
 	switch {

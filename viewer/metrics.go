@@ -121,8 +121,11 @@ func (b *builder) find(wanted string) (recorded, bool) {
 // amount returns the position of a recorded metric among the amounts.
 func (b *builder) amount(r recorded) int {
 	at := b.computed(r.name, r.inclusive, func(f *frame) float64 { return number(f.node, r.name) })
-	b.sums.amounts[at].property = b.profile.Kinds[r.name] == profile.Property
-	b.sums.amounts[at].spans = spans(r.name)
+	a := &b.sums.amounts[at]
+	a.property = b.profile.Kinds[r.name] == profile.Property
+	if a.spans = spans(r.name); a.spans {
+		a.of = func(f *frame) float64 { return spanned(f.node, r.name) }
+	}
 	return at
 }
 
@@ -135,6 +138,15 @@ func number(n *profile.Node, metric string) float64 {
 			}
 			break
 		}
+	}
+	return missing
+}
+
+// spanned is a recorded number that has what is below the frame.
+func spanned(n *profile.Node, metric string) float64 {
+	v, has := n.WholeValue(metric)
+	if f, number := v.Float(); has && number {
+		return f
 	}
 	return missing
 }

@@ -24,6 +24,7 @@ type facts struct {
 	Samples map[string]sampleFacts        `json:"samples,omitempty"` // by sample type
 	Labels  map[string]labelFacts         `json:"labels,omitempty"`
 	Origins bool                          `json:"origins,omitempty"` // whether labels rank and source stand for parts of a merged profile
+	Own     bool                          `json:"own,omitempty"`     // whether cycles of scopes inside of kernels are without those of inner scopes
 	Devices map[string]map[string]devInfo `json:"devices,omitempty"` // by type and ordinal
 	Info    map[string]string             `json:"info,omitempty"`
 }
@@ -137,7 +138,7 @@ func (f *facts) merge(o *facts) {
 			delete(f.Info, key)
 		}
 	}
-	f.Origins = f.Origins && o.Origins
+	f.Origins, f.Own = f.Origins && o.Origins, f.Own || o.Own
 	f.Kinds = joined(f.Kinds, o.Kinds)
 	f.Samples = joined(f.Samples, o.Samples)
 	f.Labels = joined(f.Labels, o.Labels)

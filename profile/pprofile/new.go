@@ -119,6 +119,7 @@ func (w *writer) node(n *profile.Node, depth int) {
 		return
 	}
 	stack, row := w.stack(depth), w.row()
+	w.facts.Own = w.facts.Own || n.Inside != nil && n.Inside.Scope != nil
 	labels := w.fill(row, n.WithOwnValues())
 	if len(w.columns.parts) > 0 && w.split(stack, row, labels, n) {
 		return

@@ -29,6 +29,9 @@ type Scope struct {
 	Name   string
 	Data   *profile.InsideScope // nil if no time of the scope itself was recorded
 	Inner  []*Scope             // in order of the profile
+
+	own     uint64             // cycles of its warps outside of all inner scopes
+	covered profile.WarpCycles // of warps that were in it, or in an inner scope that is of other warps
 }
 
 // ErrNone is that a profile has no scopes inside of kernels.
@@ -89,6 +92,9 @@ func gather(p *profile.Profile) (all []*Kernel) {
 			k.Without = merged(k.Without, n.Times)
 		}
 	})
+	for _, k := range all {
+		divide(k.Scopes)
+	}
 	return all
 }
 
@@ -130,30 +136,37 @@ func hasScopes(n *profile.Node) bool {
 	return n.Inside != nil && n.Inside.Scope != nil || slices.ContainsFunc(n.Children, hasScopes)
 }
 
-// Cycles are those of the outermost scopes, which do not include each other.
-func (k *Kernel) Cycles() (sum uint64) { return cyclesOf(k.Scopes) }
-
-// cyclesOf adds up scopes; one without times of its own counts as what is inside of it.
-func cyclesOf(scopes []*Scope) (sum uint64) {
+// divide computes what needs the scopes of all call paths.
+func divide(scopes []*Scope) (covered profile.WarpCycles) {
+	covered = profile.WarpCycles{}
 	for _, s := range scopes {
-		sum += s.Cycles()
+		s.own, s.covered = s.Data.Around(divide(s.Inner))
+		covered.Add(s.covered)
+	}
+	return covered
+}
+
+// Cycles are those that warps were in any scope.
+func (k *Kernel) Cycles() (sum uint64) { return covered(k.Scopes) }
+
+func covered(scopes []*Scope) (sum uint64) {
+	for _, s := range scopes {
+		sum += s.covered.Sum()
 	}
 	return sum
 }
 
-// Cycles are those that warps were in the scope.
+// Cycles are those that warps were in the scope; of one without times of its own those of what is inside of it.
 func (s *Scope) Cycles() uint64 {
 	if s.Data == nil {
-		return cyclesOf(s.Inner)
+		return covered(s.Inner)
 	}
 	return s.Data.Cycles
 }
 
-// Own are the cycles outside of all inner scopes. They are 0 where inner scopes overlap each other, as those of loops that run in
-// several stages may.
-func (s *Scope) Own() uint64 {
-	return s.Cycles() - min(cyclesOf(s.Inner), s.Cycles())
-}
+// Own are the cycles of its warps outside of all inner scopes, so that the own cycles of all scopes add up to those of the kernel. They are 0
+// where inner scopes overlap each other, as those of loops that run in several stages may.
+func (s *Scope) Own() uint64 { return s.own }
 
 // Whole are the cycles that all recorded warps existed: what shares are parts of. Without a measured clock they are those of the
 // outermost scopes.

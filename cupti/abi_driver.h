@@ -66,6 +66,8 @@ enum cupti_cbid_driver {
   CBID_cuModuleLoadFatBinary = 21,
   CBID_cuModuleUnload = 22,
   CBID_cuModuleGetFunction = 23,
+  CBID_cuProfilerStart = 308,
+  CBID_cuProfilerStop = 309,
   CBID_cuCtxDestroy_v2 = 322,
   CBID_cuDevicePrimaryCtxReset = 389,
   CBID_cuStreamBeginCapture = 495,

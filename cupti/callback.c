@@ -18,7 +18,7 @@ static uint64_t handle(const void *p) { return (uint64_t)(uintptr_t)p; }
 // ---- driver API ----
 
 // The kinds of driver functions, by callback id.
-enum call { OTHER, LAUNCH, LAUNCH_EX, GRAPH, BEGIN_CAPTURE, END_CAPTURE, WORK };
+enum call { OTHER, LAUNCH, LAUNCH_EX, GRAPH, BEGIN_CAPTURE, END_CAPTURE, WORK, PROFILER_START, PROFILER_STOP };
 static const uint8_t call_of[1024] = {
 #define F(name, number) [number] = LAUNCH,
     CUDA_LAUNCH_CALLS(F) CUDA_LAUNCH_MANY_CALLS(F)
@@ -36,6 +36,7 @@ static const uint8_t call_of[1024] = {
 #define F(name, number) [number] = WORK,
     CUDA_COPY_CALLS(F) CUDA_SYNC_CALLS(F)
 #undef F
+    [CBID_cuProfilerStart] = PROFILER_START, [CBID_cuProfilerStop] = PROFILER_STOP,
 };
 
 static void call_enters(enum call call, const struct cupti_callback_data *d) {
@@ -57,6 +58,8 @@ static void call_enters(enum call call, const struct cupti_callback_data *d) {
     hp->context_seen(d->context);
     hp->work(d->correlation_id);
     return;
+  case PROFILER_START: hp->profiler_api(1); return;
+  case PROFILER_STOP: hp->profiler_api(0); return;
   default: return;
   }
 }
@@ -65,6 +68,7 @@ static void call_enters(enum call call, const struct cupti_callback_data *d) {
 #define RARE __attribute__((noinline))
 
 RARE static void call_exits(enum call call, uint32_t cbid, const struct cupti_callback_data *d) {
+  if (call == PROFILER_START || call == PROFILER_STOP) return;
   if (call == BEGIN_CAPTURE && *(const uint32_t *)d->return_value == CU_OK) hp->capture(+1);
   else if (call == END_CAPTURE) hp->capture(-1);
   else if (call != BEGIN_CAPTURE && (call != WORK || !cupti_own_call)) hp->launched(d->correlation_id, cbid);
@@ -144,9 +148,12 @@ uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder
   return cupti.Subscribe_v2(&subscriber, callback, NULL, &p);
 }
 
+static int listening, ranges_kept; // what cupti_listen and cupti_watch were last asked for
+
 uint32_t cupti_unsubscribe(void) {
   uint32_t rc = subscriber ? cupti.Unsubscribe(subscriber) : 0;
   subscriber = NULL;
+  listening = ranges_kept = 0;
   while (hp->capturing()) hp->capture(-1); // CUPTI does not report their ends any more
   return rc;
 }
@@ -165,6 +172,7 @@ static const uint32_t resource_ids[] = {
     RES_GRAPHNODE_CLONED, RES_GRAPHEXEC_CREATED, RES_GRAPHEXEC_DESTROY_STARTING,
 };
 static const uint32_t nvtx_ids[] = {NVTX_RangePushA, NVTX_RangePop};
+static const uint32_t profiler_ids[] = {CBID_cuProfilerStart, CBID_cuProfilerStop};
 
 static uint32_t enable_all(int on, uint32_t domain, const uint32_t *ids, size_t n) {
   uint32_t first = 0;
@@ -189,8 +197,15 @@ uint32_t cupti_listen(int on, int with_nvtx) {
   if (!rc) rc = ENABLE(on, DOMAIN_RESOURCE, resource_ids);
   // A later flush must not touch a context that is destroyed while no session is active: this callback stays enabled.
   if (on && !rc) rc = ENABLE(1, DOMAIN_RESOURCE, context_ids);
-  if (with_nvtx) ENABLE(on, DOMAIN_NVTX, nvtx_ids);
+  listening = on;
+  if (with_nvtx && (on || !ranges_kept)) ENABLE(on, DOMAIN_NVTX, nvtx_ids);
   return rc;
+}
+
+uint32_t cupti_watch(int ranges, int profilers) {
+  ranges_kept = ranges;
+  if (ranges || !listening) ENABLE(ranges, DOMAIN_NVTX, nvtx_ids);
+  return ENABLE(profilers, DOMAIN_DRIVER, profiler_ids);
 }
 
 // An older library refuses the ids that it does not know. All know the first of a list: its result counts.

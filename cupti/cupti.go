@@ -52,6 +52,7 @@ type Collector struct {
 	enabled      record.Kinds      // the records that CUPTI has enabled; record.Graph is never disabled
 	sampler      *sampler          // nil: instructions are not sampled
 	callNames    map[uint32]string // of driver functions
+	watched      record.Marks
 }
 
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs, because Python's interface, which is upstream's, has no
@@ -170,6 +171,19 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 	return nil
 }
 
+// Watch has marks of the program reported, whether or not anything is recorded.
+func (c *Collector) Watch(marks record.Marks) error {
+	marks.Ranges = marks.Ranges && c.opts.NVTX
+	if !c.attached || c.watched == marks {
+		return nil
+	}
+	c.watched = marks
+	if rc := C.cupti_watch(boolint(marks.Ranges), boolint(marks.Profilers)); rc != 0 {
+		return c.refused("enable the callbacks of cuProfilerStart and cuProfilerStop", uint32(rc), "", 0)
+	}
+	return nil
+}
+
 // activities are CUPTI's kinds of record, in the order in which they are enabled.
 var activities = []struct {
 	kind record.Kind
@@ -277,7 +291,7 @@ func (c *Collector) Detach(ending bool) {
 	if !ending && (c.version >= finalizeSafe || C.cupti_graphs_seen() == 0) && C.finalize() == 0 {
 		hotpath.ReclaimBuffers()
 	}
-	c.attached, c.enabled = false, 0
+	c.attached, c.enabled, c.watched = false, 0, record.Marks{}
 }
 
 func init() { hotpath.AddVendor(unsafe.Pointer(&C.cupti_vendor)) }

@@ -27,6 +27,8 @@ uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder
 uint32_t cupti_register_buffers(void);
 // cupti_listen enables the callbacks of a session, or disables those that cost time; it returns the first error.
 uint32_t cupti_listen(int on, int nvtx);
+// cupti_watch has NVTX's ranges reported also while no callbacks of a session are enabled, and the calls that start and stop profilers.
+uint32_t cupti_watch(int ranges, int profilers);
 // cupti_listen_work does the same for calls that copy or fill memory, and for those that wait.
 uint32_t cupti_listen_work(int copies, int waits);
 // cupti_listen_code enables the callbacks that report modules, functions and the ends of contexts. They stay enabled.

@@ -166,7 +166,7 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused) {
   struct scope *s = (struct scope *)self;
   struct entry *e = push_entry(s);
   if (!e) return NULL;
-  if (hooks_hp->active()) {
+  if (hooks_hp->keeps_scopes()) {
     uint32_t name = s->cell && s->cell->text == s->name ? s->cell->name.id : name_of(s);
     if (!name && !(s->name && py_is(s->name, py.PyUnicode_Type))) {
       s->open--;
@@ -175,7 +175,7 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused) {
     s->id = hooks_next_id();
     e->token = hooks_hp->scope_enter(name);
     if (py_type(self) != scope_type && py_is(self, timed_type)) e->start = nanos();
-    if (s->metrics && e->token.node && enter_with_metrics(s, e)) return NULL;
+    if (s->metrics && e->token.node && hooks_hp->active() && enter_with_metrics(s, e)) return NULL;
   }
   return py_new_ref(self);
 }
@@ -351,7 +351,7 @@ static uint32_t name_or_error(PyObject *name, const char *what) {
 
 PyObject *native_enter_scope(PyObject *self, PyObject *name) {
   (void)self;
-  if (!hooks_hp->active()) return py.PyLong_FromUnsignedLong(0);
+  if (!hooks_hp->keeps_scopes()) return py.PyLong_FromUnsignedLong(0);
   uint32_t text = name_or_error(name, "enter scope");
   if (!text && py.PyErr_Occurred()) return NULL;
   return py.PyLong_FromUnsignedLong(hooks_hp->scope_enter(text).node);
@@ -359,7 +359,7 @@ PyObject *native_enter_scope(PyObject *self, PyObject *name) {
 
 PyObject *native_exit_scope(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
-  if (hooks_hp->scope_exit((struct hp_token){0, 0}) == HP_EMPTY && hooks_hp->active())
+  if (hooks_hp->scope_exit((struct hp_token){0, 0}) == HP_EMPTY && hooks_hp->keeps_scopes())
     return py.PyErr_SetString(py.PyExc_RuntimeError, "leave a scope: none is open on this thread; each exit_scope needs an enter_scope before it"), NULL;
   return py_none();
 }

@@ -65,6 +65,8 @@ const (
 	InfoRestart  = "restart"  // how often the launcher had started this rank before
 	InfoJob      = "job"      // what the launcher calls the run
 
+	InfoWindows = "windows" // of a session that did not record all the time: how many recording windows, and what opened and closed them
+
 	InfoReplay    = "replay"    // file name of the capture that was played, of a profile of a replay
 	InfoSynthetic = "synthetic" // a sentence that says that no GPU was measured, of a replay of such a capture
 

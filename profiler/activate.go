@@ -20,19 +20,38 @@ func (m *Manager) Deactivate(id *int, flush bool) error {
 func (m *Manager) setActive(id *int, on bool) error {
 	m.control.Lock()
 	defer m.control.Unlock()
-	var stopped []*session // whose timelines have frames that are open
 	var err error
-	m.drainer.do(func(d *drainer) {
+	refused := m.change(func(d *drainer) error {
 		var selected []*session
 		selected, err = d.selected(id)
 		for _, s := range selected {
-			if s.active && !on && s.trace {
-				stopped = append(stopped, s)
-			}
 			s.active = on
 		}
+		return err
+	}, func() bool { return err == nil })
+	return refused
+}
+
+// change has the drainer change which sessions record, and publishes that if it is to. Timelines of sessions that no longer record
+// end what is open on them. Its caller holds control.
+func (m *Manager) change(f func(*drainer) error, publish func() bool) error {
+	var stopped []*session // whose timelines have frames that are open
+	var err error
+	m.drainer.do(func(d *drainer) {
+		var before []*session
+		for _, s := range d.list {
+			if s.trace && s.records() {
+				before = append(before, s)
+			}
+		}
+		err = f(d)
+		for _, s := range before {
+			if !s.records() {
+				stopped = append(stopped, s)
+			}
+		}
 	})
-	if err != nil {
+	if err != nil || !publish() {
 		return err
 	}
 	err = m.publish()

@@ -25,9 +25,8 @@ func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 	m.flush()
 	var failed error
 	for i, s := range sessions {
-		late := s.deliver()
 		written, err := m.write(s, formats[i], true)
-		err = errors.Join(late, err)
+		err = errors.Join(s.deliver(), err) // after that: until then a round may hand over a phase, instead of write
 		files = append(files, s.there(written)...)
 		failed = errors.Join(failed, err)
 		if err == nil || s.trace {
@@ -74,6 +73,8 @@ func (m *Manager) end(s *session) {
 		d.agg.Sets.End(s.id)
 		d.endQueues(s)
 	})
+	s.recording.silence()
+	m.listConditional()
 	m.published()
 }
 

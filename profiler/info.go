@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/goproton/goproton/internal/launcher"
 	"github.com/goproton/goproton/internal/version"
@@ -55,10 +56,15 @@ func (m *Manager) TraceFolder(folder string) {
 
 // infoFor returns the facts that a session's profile holds.
 func (d *drainer) infoFor(s *session) profile.Info {
-	if d.traceFolder == "" {
+	if d.traceFolder == "" && s.recording == nil {
 		return s.info
 	}
 	info := maps.Clone(s.info)
-	info[profile.InfoTrace] = d.traceFolder
+	if d.traceFolder != "" {
+		info[profile.InfoTrace] = d.traceFolder
+	}
+	if s.recording != nil {
+		info[profile.InfoWindows] = s.recording.log.String(time.Now())
+	}
 	return info
 }

@@ -11,6 +11,7 @@
 package profiler
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -26,6 +27,8 @@ type Manager struct {
 	ending     ending
 	drainer    *drainer
 	rounds     *rounds // nil while there is no session; guarded by control
+
+	withConditions atomic.Pointer[[]*session] // those that have a recording
 
 	EachRound func() // called in each round, for the process that it runs in; set before the first session
 }
@@ -63,7 +66,12 @@ func (m *Manager) listen(w wanted) (err error) {
 	if w.activities != 0 {
 		hotpath.PrepareBuffers(spareBuffers)
 	}
-	m.ending.inLibrary(func() { err = m.drainer.source.Listen(w.activities, w.calls) })
+	m.ending.inLibrary(func() {
+		if watcher, ok := m.drainer.source.(Watcher); ok {
+			err = watcher.Watch(w.marks)
+		}
+		err = errors.Join(err, m.drainer.source.Listen(w.activities, w.calls))
+	})
 	return err
 }
 
@@ -79,6 +87,7 @@ type wanted struct {
 	hotpath.Listeners
 	activities, calls record.Kinds
 	inside            bool // scopes inside kernels
+	marks             record.Marks
 	attached          bool // there is a source to listen to
 }
 

@@ -1,7 +1,6 @@
 package profiler
 
 import (
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -61,10 +60,10 @@ func (s *session) path(phase int, format string) string {
 	if s.name == "" || s.name == "-" {
 		return ""
 	}
-	if s.phase == 0 {
+	if s.phase == 0 && !s.split {
 		return s.stem() + "." + format
 	}
-	return partPath(s.stem(), phase, format)
+	return s.run(format).path(phase)
 }
 
 // stem is what the paths of all phases begin with.
@@ -75,8 +74,9 @@ func (s *session) stem() string {
 	return filepath.Join(s.folder, s.name)
 }
 
-func partPath(stem string, phase int, format string) string {
-	return fmt.Sprintf("%s.part_%d.%s", stem, phase, format)
+// run describes the files of the session's phases.
+func (s *session) run(format string) partRun {
+	return partRun{stem: s.stem(), format: format, windows: s.split}
 }
 
 // streams reports whether files are written while the session goes on, without being asked for.

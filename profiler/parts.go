@@ -1,6 +1,9 @@
 package profiler
 
-import "os"
+import (
+	"fmt"
+	"os"
+)
 
 // parts are the files of phases that are no longer kept. Phases that follow each other are one entry: a session may have
 // any number of them.
@@ -9,23 +12,34 @@ type parts []partRun
 type partRun struct {
 	first, last  int // phases
 	stem, format string
+	windows      bool // each phase is a recording window
 }
 
-func (p *parts) add(phase int, stem, format string) {
+// path is the file of a phase. Windows are counted from 1, as everywhere where people see them.
+func (r partRun) path(phase int) string {
+	if r.windows {
+		return fmt.Sprintf("%s.window%d.%s", r.stem, phase+1, r.format)
+	}
+	return fmt.Sprintf("%s.part_%d.%s", r.stem, phase, r.format)
+}
+
+// add adds a phase, whose file is one of files.
+func (p *parts) add(phase int, files partRun) {
 	if n := len(*p); n > 0 {
-		if run := &(*p)[n-1]; run.last == phase-1 && run.stem == stem && run.format == format {
+		if run := &(*p)[n-1]; run.last == phase-1 && run.stem == files.stem && run.format == files.format {
 			run.last = phase
 			return
 		}
 	}
-	*p = append(*p, partRun{phase, phase, stem, format})
+	files.first, files.last = phase, phase
+	*p = append(*p, files)
 }
 
 // each calls f with every phase and the path of its file.
 func (p parts) each(f func(phase int, path string)) {
 	for _, run := range p {
 		for phase := run.first; phase <= run.last; phase++ {
-			f(phase, partPath(run.stem, phase, run.format))
+			f(phase, run.path(phase))
 		}
 	}
 }
@@ -34,7 +48,7 @@ func (p parts) each(f func(phase int, path string)) {
 func (p parts) path(phase int) string {
 	for _, run := range p {
 		if run.first <= phase && phase <= run.last {
-			return partPath(run.stem, phase, run.format)
+			return run.path(phase)
 		}
 	}
 	return ""
@@ -46,9 +60,9 @@ func (p *parts) remove(of func(phase int) bool) {
 	for _, run := range *p {
 		for phase := run.first; phase <= run.last; phase++ {
 			if of(phase) {
-				os.Remove(partPath(run.stem, phase, run.format))
+				os.Remove(run.path(phase))
 			} else {
-				left.add(phase, run.stem, run.format)
+				left.add(phase, run)
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func (d *drainer) writeComplete(s *session, phase int) error {
 		s.handOver(s.window(phase, s.format), d.freeze(s, t))
 	}
 	d.drop(s, phase)
-	s.written.add(phase, s.stem(), s.format)
+	s.written.add(phase, s.run(s.format))
 	return nil
 }
 

@@ -68,17 +68,22 @@ func (m *Manager) AdvancePhase(id int) (phase int, err error) {
 	m.control.Lock()
 	defer m.control.Unlock()
 	err = m.of(id, func(d *drainer, s *session) error {
-		before := s.trees[s.phase]
-		s.over[s.phase] = time.Now()
-		s.phase++
+		d.nextPhase(s)
 		phase = s.phase
-		d.continueIn(s, before)
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
 	return phase, m.publish()
+}
+
+// nextPhase ends the current phase of a session and begins the next.
+func (d *drainer) nextPhase(s *session) {
+	before := s.trees[s.phase]
+	s.over[s.phase] = time.Now()
+	s.phase++
+	d.continueIn(s, before)
 }
 
 // continueIn begins the session's current phase; what is open on a timeline goes on in it.

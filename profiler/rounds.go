@@ -102,6 +102,7 @@ func (r *rounds) round() (soon bool) {
 	if r.m.EachRound != nil {
 		r.m.EachRound()
 	}
+	r.m.lookAtGate()
 	worked, reclaiming, graphsWait := r.drain()
 	if worked {
 		r.atFirstWork()

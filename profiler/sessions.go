@@ -36,6 +36,9 @@ type session struct {
 	files    *queue   // to the files of phases, with periodic flushing of trees; else nil
 	sinks    []*queue // to the sinks that the session was started with
 
+	recording *recording // when it records; nil: always
+	split     bool       // each recording window is a phase
+
 	id      int
 	info    profile.Info
 	name    string // changed by Rename
@@ -94,8 +97,13 @@ func (d *drainer) wanted() (w wanted) {
 		if !s.active {
 			continue
 		}
-		trees = append(trees, s.trees[s.phase])
 		ids = append(ids, s.id)
+		marks := s.marks()
+		w.marks.Ranges, w.marks.Profilers = w.marks.Ranges || marks.Ranges, w.marks.Profilers || marks.Profilers
+		if !s.records() {
+			continue
+		}
+		trees = append(trees, s.trees[s.phase])
 		w.calls |= s.also
 		w.inside = w.inside || s.inside != nil
 		activities := record.KindsOf(record.Kernel) | s.also
@@ -108,8 +116,11 @@ func (d *drainer) wanted() (w wanted) {
 		w.Timeline = w.Timeline || s.trace
 	}
 	d.agg.Reset()
+	if len(ids) > 0 {
+		w.ScopeSet = d.agg.Sets.Scope(ids)
+	}
 	if len(trees) > 0 {
-		w.LaunchSet, w.ScopeSet = d.agg.Sets.Launch(trees), d.agg.Sets.Scope(ids)
+		w.LaunchSet = d.agg.Sets.Launch(trees)
 		d.lastSet = w.LaunchSet
 	}
 	d.recording, w.attached = w.activities, d.attached

@@ -256,3 +256,7 @@ func TestPhasesOnTheirWayToFilesAreWrittenWithWhatIsDrained(t *testing.T) {
 		}
 	}
 }
+
+func partPath(stem string, phase int, format string) string {
+	return partRun{stem: stem, format: format}.path(phase)
+}

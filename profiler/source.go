@@ -24,6 +24,11 @@ type Source interface {
 	DeviceName(ordinal uint32) string
 }
 
+// Watcher is a Source that reports marks of the program whether or not it listens.
+type Watcher interface {
+	Watch(record.Marks) error
+}
+
 // ValueSource is a Source in whose graphs nodes read tensors (read_tensor of struct hp_vendor).
 type ValueSource interface {
 	// Values passes on what nodes have read since the last call, context by context and in the order in which they stored it. When an

@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/record"
@@ -30,6 +32,8 @@ type StartOptions struct {
 	// commas between. By default a tree has kernels only, and a trace has all.
 	Activities string
 	Source     SourceOptions
+
+	When *when.Conditions // records only while they hold; nil: all the time
 
 	// TraceForm is a word of runinfo.TraceForms, the form of a timeline's file. "" is the first, ours.
 	TraceForm string
@@ -52,7 +56,7 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 		first = len(d.list) == 0
 		if s, known, err = d.sessionFor(&o); !known && err == nil {
 			s.inside = inside
-			err = d.prepare(s, o)
+			err = errors.Join(m.takeConditions(d, s, o.When), d.prepare(s, o))
 		}
 	})
 	if err != nil {
@@ -63,9 +67,15 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 	}
 	hotpath.SessionBegins(first) // of this thread
 	m.attach(false)
-	m.drainer.do(func(d *drainer) { d.add(s) })
+	m.drainer.do(func(d *drainer) {
+		d.add(s)
+		if s.recording != nil {
+			d.look(s, func(*recording) string { return "the start" })
+		}
+	})
 	m.published()
 	m.startRounds()
+	m.listConditional()
 	return s.id, nil
 }
 
@@ -170,6 +180,12 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	}
 	if s.format, err = s.formatFor(o.Format); s.periodic != "" {
 		s.periodic = s.format // all parts have one format
+	}
+	if o.When != nil && o.When.Split {
+		s.split = true
+		if o.Mode == "" {
+			s.periodic = s.format // a window is written when it is complete, and forgotten
+		}
 	}
 	if err == nil {
 		err = makeFolder(s.name)

@@ -17,6 +17,7 @@ type Status struct {
 	Attached bool
 	Sampling SamplingStatus
 	Waiting  bool // no GPU was initialised by the program yet
+	Windows  Windows
 }
 
 // Status returns totals over all sessions since the first of them started.
@@ -28,6 +29,7 @@ func (m *Manager) Status() (s Status) {
 func (d *drainer) status() Status {
 	s := Status{
 		Sessions: len(d.list), Kernels: d.agg.Kernels, GPUNanos: d.agg.Nanos, Loss: d.lossNow(), Attached: d.attached, Waiting: d.waiting,
+		Windows:  d.windows(),
 		Problems: d.allProblems(),
 	}
 	s.Sampling, _ = d.samplingStatus()
@@ -57,8 +59,8 @@ func (m *Manager) WriteDrained() (files []string, err error) {
 		if name := m.Name(s.id); name == "" || name == "-" {
 			continue // standard output is written once, at the end
 		}
-		late := s.deliver() // the process may be at its end
 		written, failed := m.write(s, s.format, false)
+		late := s.deliver() // the process may be at its end
 		files, err = append(files, s.there(written)...), errors.Join(err, late, failed)
 	}
 	return files, err

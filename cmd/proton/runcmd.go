@@ -53,6 +53,7 @@ Exit codes: the target's own, or
 func newRunCommand() *cobra.Command {
 	var options run.Options
 	var trace traceFlags
+	var recording recordingFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] TARGET [ARGS]…",
 		Short: "run a program and profile it",
@@ -61,6 +62,9 @@ func newRunCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options.Target = args
 			if err := checkRun(&options); err != nil {
+				return &exitError{code: 2, err: err}
+			}
+			if err := recording.apply(cmd.Flags().Changed, &options); err != nil {
 				return &exitError{code: 2, err: err}
 			}
 			if err := trace.apply(&options); err != nil {
@@ -89,11 +93,13 @@ func newRunCommand() *cobra.Command {
 	flags.Float64Var(&options.Checkpoint, "checkpoint", 2, "rewrite the profile every `SECONDS`, so that a crash loses no more than that; 0 writes it only at the end")
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 if nothing was recorded and the target succeeded")
 	flags.StringVar(&options.Python, "python", "", "run scripts and modules with `INTERPRETER`")
+	recording.add(flags)
 	trace.add(flags)
 
 	heading(flags, "format", "Output")
 	heading(flags, "activities", "What is recorded")
 	heading(flags, "allow-empty", "The program")
+	heading(flags, "delay", "When it is recorded")
 	heading(flags, "trace", "TritonParse traces")
 	choices(cmd, "backend", append(vendor.Backends(), "instrumentation", "replay")...)
 	choices(cmd, "context", runinfo.Contexts...)

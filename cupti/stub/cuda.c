@@ -225,6 +225,15 @@ STUB_EXPORT uint32_t cuCtxSynchronize(void) {
   return stub_result("cuCtxSynchronize");
 }
 
+static uint32_t profiler_call(uint32_t cbid, const char *name) {
+  struct call c;
+  call_enter(&c, cbid, name, NULL, NULL);
+  return call_exit(&c, CU_OK);
+}
+
+STUB_EXPORT uint32_t cuProfilerStart(void) { return profiler_call(CBID_cuProfilerStart, "cuProfilerStart"); }
+STUB_EXPORT uint32_t cuProfilerStop(void) { return profiler_call(CBID_cuProfilerStop, "cuProfilerStop"); }
+
 STUB_EXPORT uint32_t cuCtxGetDevice(int *device) {
   *device = 0;
   if (!depth) return CU_INVALID_CONTEXT;

@@ -20,6 +20,7 @@ static const struct hp_api table = {
     .child = hp_child,
     .node = hp_node_get,
     .active = hp_active,
+    .keeps_scopes = hp_keeps_scopes,
     .scope_enter = hp_scope_enter,
     .scope_exit = hp_scope_exit,
     .scope_node = hp_scope_node,

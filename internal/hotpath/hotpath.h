@@ -168,6 +168,9 @@ struct hp_api {
 
   // 1 when some session is active and this process is not a forked child. Costs one load.
   int (*active)(void);
+  // 1 when scopes are kept: some session is active, or is between two of its windows, and what is open when the next one begins
+  // must be known.
+  int (*keeps_scopes)(void);
 
   // Scopes of the calling thread. exit with a zeroed token pops whatever is innermost.
   struct hp_token (*scope_enter)(uint32_t name);

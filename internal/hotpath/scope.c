@@ -1,5 +1,6 @@
 // What the program says about itself: scopes, states, ops and metrics.
 #include "scope.h"
+#include "gate.h"
 #include "names.h"
 #include "paths.h"
 #include "reclaim.h"
@@ -11,11 +12,26 @@ int hp_active(void) { return hp_load(&hp_g.launch_set) != 0 && !hp_load(&hp_g.de
 
 static struct hp_thread *on(void) { return hp_active() ? hp_self() : NULL; }
 
+int hp_keeps_scopes(void) { return hp_load(&hp_g.scope_set) != 0 && !hp_load(&hp_g.dead); }
+
+static struct hp_thread *keeping(void) { return hp_keeps_scopes() ? hp_self() : NULL; }
+
 // ---- scopes ----
 
-struct hp_token hp_scope_enter(uint32_t name) {
-  struct hp_thread *t = on();
-  if (!t || !name) return (struct hp_token){0, 0};
+__attribute__((noinline)) static void gate_enter(struct hp_thread *t, uint32_t name) {
+  size_t length;
+  const char *text = hp_text(name, &length);
+  hp_gate_enter(t, text, length);
+}
+
+// gate_leave is called when the scope is closed. Until the thread opens the next one, its node keeps the name.
+__attribute__((noinline)) static void gate_leave(struct hp_thread *t, uint32_t node) {
+  size_t length;
+  const char *text = hp_text(hp_node_get(node).name, &length);
+  hp_gate_leave(t, text, length);
+}
+
+static struct hp_token enter(struct hp_thread *t, uint32_t name) {
   hp_paths_begin(t);
   uint32_t before = hp_load(&t->scope), node = hp_step(t, before, name, hp_load(&hp_g.scope_set));
   atomic_store_explicit(&t->scope, node, memory_order_release);
@@ -27,11 +43,20 @@ struct hp_token hp_scope_enter(uint32_t name) {
   return (struct hp_token){node, t->generation};
 }
 
+struct hp_token hp_scope_enter(uint32_t name) {
+  struct hp_thread *t = keeping();
+  if (!t || !name) return (struct hp_token){0, 0};
+  if (__builtin_expect(hp_load(&hp_g.gated), 0)) gate_enter(t, name);
+  return enter(t, name);
+}
+
 struct hp_token hp_scope_open(const char *text, size_t len) {
-  struct hp_thread *t = on();
+  struct hp_thread *t = keeping();
   if (!t) return (struct hp_token){0, 0};
+  if (__builtin_expect(hp_load(&hp_g.gated), 0)) hp_gate_enter(t, text, len);
   hp_paths_begin(t); // until a call path has the name
-  struct hp_token token = hp_scope_enter(hp_frame_name(text, len));
+  uint32_t name = hp_frame_name(text, len);
+  struct hp_token token = name ? enter(t, name) : (struct hp_token){0, 0};
   hp_paths_end(t);
   return token;
 }
@@ -42,7 +67,7 @@ int hp_scope_exit(struct hp_token token) {
   uint32_t now = hp_load(&t->scope);
   if (token.node && token.generation != t->generation) return HP_OFF; // all sessions that saw it have ended
   if (token.node && token.node != now) {
-    if (hp_active()) return HP_MISMATCH;
+    if (hp_keeps_scopes()) return HP_MISMATCH;
     // Every session ended inside the scope, with inner ones open: no session is left to report it to.
     atomic_store_explicit(&t->scope, hp_node_get(token.node).parent, memory_order_release);
     t->leaf_valid = 0;
@@ -53,6 +78,7 @@ int hp_scope_exit(struct hp_token token) {
   if (t->own) t->own--;
   t->leaf_valid = 0;
   if (__builtin_expect(hp_tracing(), 0)) hp_push_frame(t, HP_END, now);
+  if (__builtin_expect(hp_load(&hp_g.gated), 0)) gate_leave(t, now);
   return HP_OK;
 }
 

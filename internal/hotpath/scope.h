@@ -5,6 +5,7 @@
 #include "hotpath.h"
 
 int hp_active(void);
+int hp_keeps_scopes(void);
 struct hp_token hp_scope_enter(uint32_t name);
 struct hp_token hp_scope_open(const char *text, size_t len);
 int hp_scope_exit(struct hp_token token);

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "thread.h"
+#include "gate.h"
 #include "memory.h"
 #include "paths.h"
 #include "reclaim.h"
@@ -33,6 +34,7 @@ void hp_thread_free(struct hp_thread *t) {
 static void thread_exits(void *p) {
   struct hp_thread *t = p;
   self = NULL;
+  hp_gate_abandon(t);
   if (atomic_load(&t->head) == atomic_load(&t->tail)) hp_thread_free(t);
   else atomic_store_explicit(&t->life, HP_EXITED, memory_order_release);
 }
@@ -84,7 +86,7 @@ static void catch_up(struct hp_thread *t) {
   if (t->generation != generation) {
     t->generation = generation;
     atomic_store_explicit(&t->scope, 0, memory_order_relaxed);
-    t->own = t->op_open = t->held_count = t->last_corr = t->launching.inside = t->tag = 0;
+    t->own = t->op_open = t->held_count = t->last_corr = t->launching.inside = t->tag = t->gates = 0;
     t->leaf = t->launching.node = t->launching.pynode = t->lent.node = t->lent.pynode = 0;
     memset(&t->python, 0, sizeof t->python);
     memset(&t->seen.state, 0, sizeof t->seen.state);

@@ -39,6 +39,7 @@ struct hp_thread {
   uint32_t own_work;           // what the thread does is the profiler's own, see own_work
   struct { uint64_t corr; uint32_t node, pynode, op, flags, inside, tag; } launching; // the launch in progress, during captures
   uint32_t captures;           // how many streams this thread is capturing
+  uint32_t gates;              // open scopes of this thread that have the name of the gate, see gate.h
   uint32_t reading;            // number of the tensor metric whose node is being captured; 0 = none
   struct { uint32_t base, state, op, leaf; } python;              // the last python leaf computed
   // What a timeline shows as open: the node of each state (0: it began while no session wanted a timeline), of the op, and of
@@ -63,7 +64,8 @@ struct hp_thread {
 // What the whole process shares. Most of it is written by Go, through control.h.
 struct hp_global {
   _Atomic uint32_t launch_set;   // 0 = no session is active
-  _Atomic uint32_t scope_set;    // which sessions see a scope entered now
+  _Atomic uint32_t scope_set;    // which sessions see a scope entered now; not 0 also between the windows of a session
+  _Atomic uint32_t gated;        // not 0: what opens the gate, see gate.h
   _Atomic uint32_t shadow, python; // whether some active session wants call paths of scopes, of Python frames
   _Atomic uint32_t epoch, generation;
   _Atomic uint32_t reclaims;     // how often call paths were reclaimed
@@ -75,6 +77,8 @@ struct hp_global {
   _Atomic uint32_t turns;
 };
 extern struct hp_global hp_g;
+
+enum { HP_GATE_SCOPE = 1, HP_GATE_API = 2 }; // values of gated
 
 static inline uint32_t hp_load(_Atomic uint32_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
 

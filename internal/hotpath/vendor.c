@@ -1,6 +1,7 @@
 #include "vendor.h"
 #include "buffer.h"
 #include "context.h"
+#include "gate.h"
 #include "launch.h"
 #include "names.h"
 #include "questions.h"
@@ -71,6 +72,7 @@ static const struct hp_vendor_api table = {
     .context_gone = hp_context_gone,
     .range_push = range_push,
     .range_pop = range_pop,
+    .profiler_api = hp_profiler_api,
     .intern = hp_intern,
     .text = hp_text,
     .buffer_get = hp_buffer_get,

@@ -75,6 +75,8 @@ struct hp_vendor_api {
   // Ranges that the program marks through the vendor's library are scopes.
   void (*range_push)(const char *text);
   void (*range_pop)(void);
+  // The program calls the function of the driver that starts profilers (1) or stops them (0).
+  void (*profiler_api)(int start);
 
   // Text to id, for names of activities, on any thread; the text of an id, which is not NUL-terminated.
   uint32_t (*intern)(const char *text, size_t length);

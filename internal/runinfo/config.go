@@ -13,6 +13,7 @@ type Config struct {
 	Status     string  `json:"status"`           // folder for status files and claims, "" = no reader
 	Checkpoint float64 `json:"checkpoint"`       // seconds, 0 = none
 	Trace      *Trace  `json:"trace,omitempty"`  // nil = none
+	Ctl        bool    `json:"ctl,omitempty"`    // listen to `proton ctl`
 	Inside     string  `json:"inside,omitempty"` // names of kernels that get scopes, patterns separated by commas
 	Torch      string  `json:"torch,omitempty"`  // what of PyTorch gets frames: operators, modules, separated by commas
 }

@@ -1,23 +1,28 @@
 package runinfo
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/goproton/goproton/internal/when"
+)
 
 // Session is what a session is asked for, by "proton run", Python or C, in upstream's words. The keys are those of the control
 // call "start" and of Config.
 type Session struct {
-	Context      string   `json:"context"`
-	Backend      string   `json:"backend"`
-	Mode         string   `json:"mode"`
-	Data         string   `json:"data"`
-	Graph        string   `json:"graph"`
-	Stats        *bool    `json:"stats,omitempty"` // nil = as PROTON_STATS says
-	Activities   string   `json:"activities"`
-	Idle         bool     `json:"idle,omitempty"` // sum how long GPUs had nothing to do, in a tree
-	Format       string   `json:"format"`
-	TraceForm    string   `json:"trace_form,omitempty"`    // of a timeline's file
-	SitePackages []string `json:"site_packages,omitempty"` // where wheels with a libcupti may be
-	Replay       string   `json:"replay,omitempty"`        // file name of the capture that is played; "" = a program runs
-	Synthetic    bool     `json:"synthetic,omitempty"`     // that capture was made with a fake driver
+	Context      string           `json:"context"`
+	Backend      string           `json:"backend"`
+	Mode         string           `json:"mode"`
+	Data         string           `json:"data"`
+	Graph        string           `json:"graph"`
+	Stats        *bool            `json:"stats,omitempty"` // nil = as PROTON_STATS says
+	Activities   string           `json:"activities"`
+	Idle         bool             `json:"idle,omitempty"` // sum how long GPUs had nothing to do, in a tree
+	Format       string           `json:"format"`
+	TraceForm    string           `json:"trace_form,omitempty"`    // of a timeline's file
+	SitePackages []string         `json:"site_packages,omitempty"` // where wheels with a libcupti may be
+	When         *when.Conditions `json:"when,omitempty"`          // records only while they hold; nil = all the time
+	Replay       string           `json:"replay,omitempty"`        // file name of the capture that is played; "" = a program runs
+	Synthetic    bool             `json:"synthetic,omitempty"`     // that capture was made with a fake driver
 }
 
 // The words that a session may be asked for in, the default first.

@@ -23,8 +23,9 @@ type Status struct {
 	Problems     []string `json:"problems"`        // sentences with the fix
 	Notes        []string `json:"notes,omitempty"` // sentences about what was measured
 	Inside       *Inside  `json:"inside,omitempty"`
-	GPU          string   `json:"gpu"`      // product name of the first one
-	UsedGPU      bool     `json:"used_gpu"` // the process initialised CUDA
+	Windows      *Windows `json:"windows,omitempty"` // of a process that did not record all the time
+	GPU          string   `json:"gpu"`               // product name of the first one
+	UsedGPU      bool     `json:"used_gpu"`          // the process initialised CUDA
 	Finished     bool     `json:"finished"`
 
 	Replaced bool `json:"-"` // the process executed another program, which has a status of its own
@@ -34,6 +35,15 @@ type Status struct {
 type Inside struct {
 	Kernels []string `json:"kernels"` // all that were loaded
 	Matched []string `json:"matched"` // patterns of Config.Inside that match one of them
+}
+
+// Windows are the recording windows of a process, as of its last report.
+type Windows struct {
+	Opened int    `json:"opened"`
+	Nanos  int64  `json:"ns"`            // how long they were open
+	Steps  int    `json:"steps"`         // that the program has made
+	Open   bool   `json:"open"`          // one is open
+	Why    string `json:"why,omitempty"` // none has opened
 }
 
 // Sampling is what the instruction samples of a process came to.

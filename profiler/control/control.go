@@ -12,6 +12,7 @@ import (
 	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profiler"
 	"github.com/goproton/goproton/profiler/launchkinds"
 )
@@ -31,24 +32,26 @@ func New() *Service { return &Service{Manager: profiler.NewManager(), Say: func(
 type params struct {
 	runinfo.Session
 	insideParams
-	Name         string     `json:"name"`
-	ID           *int       `json:"session"`
-	Flushing     bool       `json:"flushing"`
-	OutputFormat string     `json:"output_format"`
-	Node         uint32     `json:"node"`
-	PyNode       uint32     `json:"pynode"`
-	Set          uint32     `json:"set"`
-	Phase        int        `json:"phase"`
-	Kind         string     `json:"id"`
-	Kernel       string     `json:"kernel"`
-	Hash         string     `json:"hash"`
-	Function     uint64     `json:"function"`
-	UpToPhase    bool       `json:"clear_up_to_phase"`
-	Ints         []float64  `json:"ints"`
-	Floats       []*float64 `json:"floats"` // null is what JSON has for NaN and infinity
-	Text         *string    `json:"text"`
-	Handle       uint64     `json:"handle"`
-	Image        []byte     `json:"image"` // base64
+	Name         string      `json:"name"`
+	ID           *int        `json:"session"`
+	Flushing     bool        `json:"flushing"`
+	OutputFormat string      `json:"output_format"`
+	Node         uint32      `json:"node"`
+	PyNode       uint32      `json:"pynode"`
+	Set          uint32      `json:"set"`
+	Phase        int         `json:"phase"`
+	Kind         string      `json:"id"`
+	Kernel       string      `json:"kernel"`
+	Hash         string      `json:"hash"`
+	Function     uint64      `json:"function"`
+	UpToPhase    bool        `json:"clear_up_to_phase"`
+	Ints         []float64   `json:"ints"`
+	Floats       []*float64  `json:"floats"` // null is what JSON has for NaN and infinity
+	Text         *string     `json:"text"`
+	Handle       uint64      `json:"handle"`
+	Image        []byte      `json:"image"` // base64
+	Optimizer    bool        `json:"optimizer"`
+	Action       when.Action `json:"action"`
 }
 
 func (p *params) id() int {
@@ -101,6 +104,8 @@ var methods = map[string]func(*Service, *params) (any, error){
 	"exit.patience": func(_ *Service, _ *params) (any, error) {
 		return map[string]float64{"seconds": Patience().Seconds()}, nil
 	},
+	"step":           func(s *Service, p *params) (any, error) { s.Manager.Step(p.Optimizer); return nil, nil },
+	"set_action":     func(s *Service, p *params) (any, error) { return nil, s.Manager.SetAction(p.id(), p.Action) },
 	"run.begin":      (*Service).runBegin,
 	"run.end":        (*Service).runEnd,
 	"run.checkpoint": func(s *Service, _ *params) (any, error) { s.checkpointNow(); return nil, nil },
@@ -174,7 +179,7 @@ func (s *Service) startSession(name string, o runinfo.Session) (int, error) {
 	}
 	return s.Manager.Start(profiler.StartOptions{
 		Name: name, Context: o.Context, Data: o.Data, Backend: o.Backend, Mode: o.Mode,
-		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm,
+		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm, When: o.When,
 		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: o.SitePackages, Replay: o.Replay, Synthetic: o.Synthetic},
 	})
 }
@@ -203,6 +208,9 @@ func (s *Service) finalize(p *params) (any, error) {
 	problems := s.Manager.Problems()
 	if before.Waiting && before.Sessions > 0 && len(problems) == 0 {
 		problems = append(problems, "no GPU work was recorded: the program did not initialise a GPU while the session ran; see `proton doctor`")
+	}
+	if w := before.Windows; w.Asked && w.Opened == 0 && w.Why != "" {
+		problems = append(problems, "nothing was recorded, since no recording window opened: "+w.Why)
 	}
 	return map[string]any{"files": files, "problems": problems}, err
 }

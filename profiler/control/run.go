@@ -210,6 +210,9 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo
 		f.Files = s.run.written()
 		f.Problems = append(f.Problems, s.run.doubts()...)
 	}
+	if w := st.Windows; w.Asked {
+		f.Windows = &runinfo.Windows{Opened: w.Opened, Nanos: w.Nanos, Steps: w.Steps, Open: w.Open, Why: w.Why}
+	}
 	if err != nil {
 		f.Problems = append(f.Problems, err.Error())
 	}

@@ -27,6 +27,12 @@ func KindsOf(kinds ...Kind) (set Kinds) {
 // Has reports whether a kind is in the set.
 func (s Kinds) Has(k Kind) bool { return s>>k&1 != 0 }
 
+// Marks are what a program does about profiling that is reported also while nothing is recorded.
+type Marks struct {
+	Ranges    bool // it marks ranges through the vendor's library
+	Profilers bool // it calls the driver's functions that start and stop profilers
+}
+
 // Activity is one thing that took time on the GPU, or that made the program wait for it.
 // Times are nanoseconds since 1970; Start == End == 0 means that no time could be taken.
 type Activity struct {

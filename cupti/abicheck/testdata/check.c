@@ -124,6 +124,8 @@ static void driver_calls(void) {
 #undef F
   DRIVER(cuCtxDestroy);
   DRIVER(cuCtxDestroy_v2);
+  DRIVER(cuProfilerStart);
+  DRIVER(cuProfilerStop);
   DRIVER(cuDevicePrimaryCtxReset);
   DRIVER(cuDevicePrimaryCtxReset_v2);
   DRIVER(cuModuleLoad);

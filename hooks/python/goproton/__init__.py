@@ -30,7 +30,7 @@ from .state import enter_state, exit_state, metadata_state, state
 __all__ = [
     "DEFAULT_PROFILE_NAME", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope",
     "enter_state", "exit_scope", "exit_state", "finalize", "flags", "hooks", "install", "metadata_state", "metric",
-    "mode", "profile", "read", "scope", "show", "specs", "start", "state", "torch", "trace", "uninstall"
+    "mode", "profile", "read", "schedule", "scope", "show", "specs", "start", "state", "step", "torch", "trace", "uninstall"
 ]
 
 __version__ = "0.1.0"  # "go test ./internal/version -update" copies it from there
@@ -42,11 +42,13 @@ if TYPE_CHECKING:
     from . import trace as trace, viewer as viewer
     from .notebook import show as show
     from .reading import Profile as Profile, read as read
+    from .recording import ProfilerAction as ProfilerAction, schedule as schedule, step as step
 
 # Submodules that most profiling scripts never use are imported at their first use: together they cost more than the
 # rest of the package.
-_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "reading", "specs", "torch", "trace", "viewer"))
-_LAZY_NAMES = {"Profile": "reading", "read": "reading", "show": "notebook"}
+_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "reading", "recording", "specs", "torch", "trace", "viewer"))
+_LAZY_NAMES = {"Profile": "reading", "ProfilerAction": "recording", "read": "reading", "schedule": "recording", "show": "notebook",
+               "step": "recording"}
 
 
 def __getattr__(name: str):

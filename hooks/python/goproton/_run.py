@@ -80,6 +80,8 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
         _imports.when_imported("triton", lambda: _begin_trace(config, command))
     flags.profiling_on = True
     _observe_torch(config)
+    if (config.get("when") or {}).get("schedule"):
+        _imports.when_imported("torch", lambda: _count_steps(config, command))
     if config.get("hook") == "triton":
         _imports.when_imported("triton", lambda: _hook(config, command, session))
     if backend.lower() == "instrumentation":
@@ -88,6 +90,14 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
     atexit.register(_end, config, command, os.getpid())
     _end_before_exit(config, command, os.getpid())
     _checkpoint_before_exec(os.getpid())
+
+
+def _count_steps(config: dict[str, Any], command: list[str]) -> None:
+    try:
+        from .recording import count_optimizer_steps
+        count_optimizer_steps()
+    except Exception as error:  # torch before 2.1 has no such hook
+        _report(config, command, f"steps of torch's optimizers are not counted: {error!r}: call proton.step()")
 
 
 def _observe_torch(config: dict[str, Any]) -> None:

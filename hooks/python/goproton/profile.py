@@ -28,7 +28,7 @@ _said: set[str] = set()  # messages that were printed on standard error
 def start(name: str | None = None, *, context: str | None = "shadow", data: str | None = "tree",
           backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None,
           stats: bool | None = None, activities: str | Sequence[str] | None = None, idle: bool = False,
-          inside: str | Sequence[str] | None = None) -> int | None:
+          inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None) -> int | None:
     """Starts a session, or activates the one that writes to the same file.
 
     Args:
@@ -53,6 +53,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         inside: names of Triton kernels that get scopes without being edited, around loops, loads, stores, dots, waits and
             barriers, by source line; shell patterns like "matmul_*", separated by commas or in a sequence. Implies backend
             "instrumentation". Some launches run without scopes, and ``finalize`` says what the scopes cost.
+        schedule: in which steps of the program to record, from :func:`goproton.schedule` or ``torch.profiler.schedule``;
+            :func:`goproton.step` ends a step. Between its windows the session costs what a deactivated one costs.
 
     Returns:
         The session's id. None if profiling is off: under ``proton run``, with TRITON_PROTON_DISABLE=1
@@ -66,6 +68,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     """
     if flags.command_line or disabled():
         return None
+    if schedule is not None and not callable(schedule):
+        raise ValueError(f"schedule={schedule!r}: give goproton.schedule(…) or torch.profiler.schedule(…)")
     hook = _resolve_hook(hook)
     if _library.load() is None:
         _say(f"profiling is off: {_library.problem}")
@@ -77,7 +81,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
                            data=data or "", backend=backend,
                            mode=upstream_mode("" if mode is None else str(mode), backend), graph="", site_packages=site_packages(),
-                           stats=stats, activities=_comma_separated(activities), idle=idle, trace_form=trace_form())
+                           stats=stats, activities=_comma_separated(activities), idle=idle, trace_form=trace_form(),
+                           when={"by_caller": True} if schedule else None)
     _say_problems(answer)
     session = answer["session"]
     if of_amd(backend):
@@ -90,6 +95,9 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         torch.attribute_backward(True)
     flags.profiling_on = True
     _register((hook, scopes), session)
+    if schedule is not None:
+        from . import recording
+        recording.begin(session, schedule)
     return session
 
 
@@ -180,6 +188,9 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
     # The hooks are removed last, because a refused format must leave the session as it was.
     answer = _library.call("finalize", session=session, output_format=output_format or "")
     _say_problems(answer)
+    recording = sys.modules.get(f"{__package__}.recording")
+    if recording:
+        recording.end(session)
     manager = _hook_manager()
     if manager:
         manager.unregister(session)
@@ -196,7 +207,7 @@ def profile(func: Callable | None = None, *, name: str | None = None, context: s
             data: str | None = "tree", backend: str | None = None, mode: str | BaseMode | None = None,
             hook: str | Hook | None = None, stats: bool | None = None,
             activities: str | Sequence[str] | None = None, idle: bool = False,
-            inside: str | Sequence[str] | None = None) -> Callable:
+            inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None) -> Callable:
     """Decorator that profiles every call of a function into one session; :func:`finalize` writes the file.
 
         @proton.profile
@@ -214,7 +225,7 @@ def profile(func: Callable | None = None, *, name: str | None = None, context: s
         @wraps(func)
         def profiled(*args: Any, **kwargs: Any) -> Any:
             session = start(name, context=context, data=data, backend=backend, mode=mode, hook=hook, stats=stats,
-                            activities=activities, idle=idle, inside=inside)
+                            activities=activities, idle=idle, inside=inside, schedule=schedule)
             try:
                 return func(*args, **kwargs)
             finally:

@@ -113,6 +113,9 @@ func (s summary) line(printed, copies bool) string {
 		fmt.Fprintf(&b, ", %s without a call path", figures.Grouped(s.Unattributed))
 	}
 	b.WriteString(samplesClause(s.Sampling))
+	if w := s.Windows; w != nil {
+		fmt.Fprintf(&b, ", in %s of %s", figures.Plural(w.Opened, "window", "windows"), figures.Time(w.Nanos))
+	}
 	if n := s.processes(); n > 1 {
 		b.WriteString(", " + figures.Count(n, "process"))
 	}
@@ -184,6 +187,12 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 		if p.UsedGPU {
 			used++
 		}
+	}
+	if w := s.Windows; w != nil && used > 0 {
+		if w.Opened == 0 {
+			return "no recording window opened: " + w.Why
+		}
+		return fmt.Sprintf("no kernel was launched in %s of %s", figures.Plural(w.Opened, "recording window", "recording windows"), figures.Time(w.Nanos))
 	}
 	noDriver := vendor.NoDriver(root)
 	old, _ := os.ReadFile(filepath.Join(status, "old-python")) //nolint:errcheck // written by the bootstrap of such a Python only

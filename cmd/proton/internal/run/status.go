@@ -19,6 +19,7 @@ type summary struct {
 	Problems     []string // each once
 	Notes        []string // each once
 	Unfinished   []runinfo.Status
+	Windows      *runinfo.Windows // of all processes that have them; nil: none has
 }
 
 func readSummary(folder string) (summary, error) {
@@ -46,6 +47,16 @@ func (s *summary) add(p runinfo.Status) {
 	s.Files = appendNew(s.Files, p.Files)
 	s.Problems = appendNew(s.Problems, p.Problems)
 	s.Notes = appendNew(s.Notes, p.Notes)
+	if w := p.Windows; w != nil {
+		if s.Windows == nil {
+			s.Windows = &runinfo.Windows{}
+		}
+		s.Windows.Opened += w.Opened
+		s.Windows.Nanos += w.Nanos
+		if s.Windows.Why == "" && p.UsedGPU {
+			s.Windows.Why = w.Why
+		}
+	}
 	if !p.Finished && len(p.Files) > 0 {
 		s.Unfinished = append(s.Unfinished, p)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -29,6 +30,8 @@ var views = []View{
 	{"csv", "a line per row, for spreadsheets and data frames", baseUnits, printCSV},
 	{"json", "rows and columns as a document of a promised layout, for programs", baseUnits, printJSON},
 }
+
+func (v *View) forPrograms() bool { return v.Name == "csv" || v.Name == "json" }
 
 // baseUnits is for output that programs read: its units must not depend on the values.
 func baseUnits(o *Options) { o.BaseUnits = true }
@@ -66,6 +69,9 @@ func Render(w io.Writer, p *profile.Profile, view string, o Options, terminal Te
 		return nil, err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
+	if place := p.Info.Rank(); place != "" && !v.forPrograms() {
+		out.WriteString(term.Fit(term.Printable(place)+"\n\n", terminal.Width))
+	}
 	if err := v.print(out, t, &terminal); err != nil {
 		return nil, err
 	}

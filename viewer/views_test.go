@@ -230,3 +230,21 @@ func TestFlameLinesAreAsWideAsTheWidth(t *testing.T) {
 		}
 	}
 }
+
+// A profile of a rank says so to people; output for programs is as it was.
+func TestRankIsNamed(t *testing.T) {
+	p := &profile.Profile{
+		Root:  &profile.Node{Name: "ROOT", Metrics: []profile.Metric{{Name: "time (ns)", Value: profile.IntValue(5)}}},
+		Kinds: profile.Kinds{"time (ns)": profile.Inclusive}, Info: profile.Info{profile.InfoRank: "3", profile.InfoWorld: "8", profile.InfoHost: "node\x1b7"},
+	}
+	for _, v := range Views() {
+		var out strings.Builder
+		if _, err := Render(&out, p, v.Name, Options{}, Terminal{Width: 80}); err != nil {
+			t.Fatalf("%s: %v", v.Name, err)
+		}
+		said := strings.HasPrefix(out.String(), "rank 3 of 8 on node")
+		if strings.Contains(out.String(), "\x1b") || said == (v.Name == "csv" || v.Name == "json") {
+			t.Errorf("%s:\n%s", v.Name, out.String())
+		}
+	}
+}

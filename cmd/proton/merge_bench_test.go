@@ -30,7 +30,7 @@ func BenchmarkMergeThousandFiles(b *testing.B) {
 			for b.Loop() {
 				m, who := merge.New(merge.Options{}), merge.Identifier{By: by}
 				for range files {
-					if err := addFile(m, &who, file, nil); err != nil {
+					if err := addFile(m, &who, &merge.Ranks{}, file, nil); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -78,7 +78,7 @@ func TestFilesOfTheMergeBenchmark(t *testing.T) {
 	}
 	m, who := merge.New(merge.Options{}), merge.Identifier{}
 	for range 3 {
-		if err := addFile(m, &who, file, nil); err != nil {
+		if err := addFile(m, &who, &merge.Ranks{}, file, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

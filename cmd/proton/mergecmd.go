@@ -52,9 +52,13 @@ shows: "time@rank3 (ns)". --imbalance prints how unevenly the sources spent thei
 was merged with --by. The rank of a file is the one recorded in the profile, else the one in its name
 (train.rank3.hatchet, train.r3.hatchet, NAME.HOST.RANK.PID.hatchet), else its position on the command line.
 
+FILE may also be a pattern in quotes, or the name of a run without suffix: proton merge train adds up what
+proton run --name train has written, train.rank0.hatchet and so on. Ranks that have no file are named.
+
 A file that cannot be read or contradicts the others is named and left out, and the exit code is 1 unless
 --skip-broken is given. FILE may be - for standard input.`,
-		Example: `  proton merge rank*.hatchet -o all.hatchet
+		Example: `  proton merge train -o all.hatchet
+  proton merge 'train.rank*.hatchet' -o all.hatchet
   proton merge --by rank train.*.hatchet -o all.hatchet.zst
   proton merge --imbalance train.*.hatchet
   proton merge --by file before.hatchet after.hatchet -o both.pb.gz`,
@@ -103,6 +107,10 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 	}
 	if err := mayWrite(f.output, f.force); err != nil {
 		return err
+	}
+	files, err = filesOf(files, f.timeline)
+	if err != nil {
+		return &exitError{code: 2, err: err}
 	}
 	note := func(text string) { tell(stderr, "%s", text) }
 	noteRepeated(files, note)
@@ -175,11 +183,15 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *profile.Profile, broken int) {
 	merged := merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Note: note})
 	who := merge.Identifier{By: merge.By(f.by), Note: note}
+	var ranks merge.Ranks
 	for _, file := range files {
-		if err := addFile(merged, &who, file, stdin); err != nil {
+		if err := addFile(merged, &who, &ranks, file, stdin); err != nil {
 			broken++
 			note(fmt.Sprintf("%v; left out", err))
 		}
+	}
+	for _, text := range ranks.Notes() {
+		note(text)
 	}
 	return merged.Profile(), broken
 }
@@ -220,7 +232,7 @@ func (f *mergeFlags) missing(p *profile.Profile, note func(string)) {
 	}
 }
 
-func addFile(merged *merge.Merger, who *merge.Identifier, file string, stdin io.Reader) error {
+func addFile(merged *merge.Merger, who *merge.Identifier, ranks *merge.Ranks, file string, stdin io.Reader) error {
 	p, err := readProfile(file, stdin)
 	if err != nil {
 		return err
@@ -229,7 +241,11 @@ func addFile(merged *merge.Merger, who *merge.Identifier, file string, stdin io.
 	if err != nil {
 		return err
 	}
-	return merged.Add(p, source)
+	if err := merged.Add(p, source); err != nil {
+		return err
+	}
+	ranks.Add(source, p)
+	return nil
 }
 
 // outputTarget finds the format for -o and --to.

@@ -36,7 +36,7 @@ in / is a folder for profiles named after the target; missing folders are create
 write the same file writes NAME.pid<P> instead.
 
 The processes of a launcher write NAME.rank0, NAME.rank1, …, whether proton is around the launcher (proton run
-torchrun …) or below it (mpirun proton run …); with several hosts NAME.rank0.HOST.
+torchrun …) or below it (mpirun proton run …); with several hosts NAME.rank0.HOST. proton merge NAME adds them up.
 
 At its end the target waits for the GPU while kernels keep finishing. The wait ends after 30 seconds without a
 finished kernel, or with Ctrl-C. For longer kernels, PROTON_EXIT_PATIENCE sets another number of seconds.

@@ -84,6 +84,12 @@ def test_ranks_below_a_launcher(folder):
     said = proton(*shell(f"for r in 0 1 2; do RANK=$r WORLD_SIZE=3 LOCAL_WORLD_SIZE=3 {WORKER} $((r + 1)) & done; wait"))
     assert profiles(folder) == {"w.rank0.hatchet": 1, "w.rank1.hatchet": 2, "w.rank2.hatchet": 3}
     assert len(said) == 1 and "wrote 3 files: w.rank0.hatchet, w.rank1.hatchet, w.rank2.hatchet" in said[0], said
+    merged = subprocess.run([str(BUILD / "proton"), "merge", "w", "-o", "w.hatchet"], capture_output=True, text=True)
+    assert (merged.returncode, merged.stderr) == (0, "") and profiles(folder)["w.hatchet"] == 6
+    (folder / "w.rank1.hatchet").rename("elsewhere")
+    merged = subprocess.run([str(BUILD / "proton"), "merge", "w", "-o", "some.hatchet"], capture_output=True, text=True)
+    assert merged.stderr == "proton: rank 1 of 3 is missing: it has no profile here\n"
+    (folder / "elsewhere").rename("w.rank1.hatchet")
     facts = info(folder / "w.rank1.hatchet")
     assert (facts["rank"], facts["world"]) == ("1", "3") and "restart" not in facts
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -127,9 +128,35 @@ func (s summary) line(printed, copies bool) string {
 	case n == 1:
 		fmt.Fprintf(&b, "; wrote %s; view: %s", shown(s.Files[0]), viewCommand(s.Files[0]))
 	default:
-		fmt.Fprintf(&b, "; wrote %s: %s; view the first: %s", figures.Count(len(s.Files), "file"), someFiles(s.Files), viewCommand(s.Files[0]))
+		fmt.Fprintf(&b, "; wrote %s: %s; %s", figures.Count(len(s.Files), "file"), someFiles(s.Files), nextCommand(s.Files))
 	}
 	return b.String()
+}
+
+// nextCommand is what to do with several files: those of ranks are added up.
+func nextCommand(files []string) string {
+	name := ranksOf(files)
+	switch {
+	case name == "":
+		return "view the first: " + viewCommand(files[0])
+	case strings.HasSuffix(files[0], ".chrome_trace"):
+		return fmt.Sprintf("on one clock: proton merge --timeline %s -o %s", quoted(shown(name)), quoted(shown(name+".chrome_trace")))
+	}
+	return fmt.Sprintf("add them up: proton merge %s -o %s", quoted(shown(name)), quoted(shown(name+".hatchet")))
+}
+
+var rankInName = regexp.MustCompile(`^(.+)\.rank[0-9]+\.[^/]*$`)
+
+// ranksOf returns the name of a run all of whose files are of ranks, "" if some are not.
+func ranksOf(files []string) (name string) {
+	for i, file := range files {
+		found := rankInName.FindStringSubmatch(file)
+		if found == nil || i > 0 && found[1] != name {
+			return ""
+		}
+		name = found[1]
+	}
+	return name
 }
 
 // samplesClause is the part of the closing line about instruction samples: their number, and what limits their accuracy.

@@ -30,6 +30,12 @@ func TestLine(t *testing.T) {
 		{"standard output", summary{Kernels: 2, GPUTimeNanos: 1_234_567}, "2 kernels, 1.235 ms of GPU time, 0 dropped; printed to standard output"},
 		{"many files", summary{Kernels: 5, Files: []string{file("1"), file("2"), file("3"), file("4"), file("5")}, Processes: make([]runinfo.Status, 5)},
 			"5 kernels, 0 ns of GPU time, 0 dropped, 5 processes; wrote 5 files: 1, 2, 3, 4, …; view the first: proton viewer 1"},
+		{"ranks", summary{Kernels: 2, Files: []string{file("w 1.rank0.hatchet"), file("w 1.rank1.node7.hatchet")}, Processes: make([]runinfo.Status, 2)},
+			"2 kernels, 0 ns of GPU time, 0 dropped, 2 processes; wrote 2 files: w 1.rank0.hatchet, w 1.rank1.node7.hatchet; add them up: proton merge 'w 1' -o 'w 1.hatchet'"},
+		{"timelines of ranks", summary{Kernels: 2, Files: []string{file("w.rank0.chrome_trace"), file("w.rank1.chrome_trace")}, Processes: make([]runinfo.Status, 2)},
+			"2 kernels, 0 ns of GPU time, 0 dropped, 2 processes; wrote 2 files: w.rank0.chrome_trace, w.rank1.chrome_trace; on one clock: proton merge --timeline w -o w.chrome_trace"},
+		{"not only ranks", summary{Kernels: 2, Files: []string{file("w.hatchet"), file("w.rank1.hatchet")}, Processes: make([]runinfo.Status, 2)},
+			"2 kernels, 0 ns of GPU time, 0 dropped, 2 processes; wrote 2 files: w.hatchet, w.rank1.hatchet; view the first: proton viewer w.hatchet"},
 	}
 	for _, c := range cases {
 		if got := c.of.line(true, false); got != c.want {

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/internal/runinfo"
+)
+
+// filesOf finds the files of one run: an argument is a file, a pattern, or the name of the run without suffix, as given to
+// proton run --name. Of a name, the timelines are taken if they are asked for, else the trees, and what there is if there is one kind.
+func filesOf(arguments []string, timeline bool) (files []string, err error) {
+	for _, argument := range arguments {
+		if argument == "-" || exists(argument) {
+			files = append(files, argument)
+			continue
+		}
+		if strings.ContainsAny(argument, "*?[") {
+			found, err := filepath.Glob(argument)
+			if err != nil {
+				return nil, fmt.Errorf("read the pattern %q: %w", argument, err)
+			}
+			if len(found) == 0 {
+				return nil, fmt.Errorf("no file matches %q: check the name and the folder", argument)
+			}
+			slices.SortFunc(found, byNumbers)
+			files = append(files, found...)
+			continue
+		}
+		found := filesNamed(argument, timeline)
+		if len(found) == 0 {
+			found = []string{argument} // whose reading says that there is no such file
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+// filesNamed are the files that the processes of a run of that name have written: NAME, NAME.rank3 and NAME.pid7 with a suffix.
+// Next to ranks, NAME alone is left out: merge may have written it before.
+func filesNamed(name string, timeline bool) []string {
+	kinds := [][]string{runinfo.Formats("tree"), runinfo.Formats("trace")}
+	if timeline {
+		slices.Reverse(kinds)
+	}
+	folder, base := filepath.Split(name)
+	entries, _ := fs.ReadDir(os.DirFS(cmp.Or(folder, ".")), ".") //nolint:errcheck // no such folder has no such files
+	for _, formats := range kinds {
+		var found []string
+		for _, entry := range entries {
+			if rest, is := strings.CutPrefix(entry.Name(), base+"."); is && ofProcess(rest, formats) {
+				found = append(found, folder+entry.Name())
+			}
+		}
+		if slices.ContainsFunc(found, func(path string) bool { return strings.HasPrefix(path, name+".rank") }) {
+			found = slices.DeleteFunc(found, func(path string) bool {
+				return !strings.HasPrefix(path, name+".rank") && !strings.HasPrefix(path, name+".pid")
+			})
+		}
+		if found != nil {
+			slices.SortFunc(found, byNumbers)
+			return found
+		}
+	}
+	return nil
+}
+
+// ofProcess says whether proton run gives a file what follows the run's name: "rank3.node7.pid12.hatchet", "pid7.hatchet.gz".
+func ofProcess(rest string, formats []string) bool {
+	rest = strings.TrimSuffix(strings.TrimSuffix(rest, ".gz"), ".zst")
+	for _, format := range formats {
+		if rest == format {
+			return true
+		}
+		process, is := strings.CutSuffix(rest, "."+format)
+		if is && (numbered(process, "rank") || numbered(process, "pid")) {
+			return true
+		}
+	}
+	return false
+}
+
+func numbered(text, word string) bool {
+	after, is := strings.CutPrefix(text, word)
+	return is && after != "" && after[0] >= '0' && after[0] <= '9'
+}
+
+// byNumbers puts rank10 after rank9.
+func byNumbers(a, b string) int {
+	for a != "" && b != "" {
+		x, y := digits(a), digits(b)
+		if x > 0 && y > 0 {
+			m, _ := strconv.ParseUint(a[:x], 10, 64)
+			n, _ := strconv.ParseUint(b[:y], 10, 64)
+			if m != n {
+				return cmp.Compare(m, n)
+			}
+		} else if x, y = 1, 1; a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[x:], b[y:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits is how many digits a text begins with.
+func digits(text string) int {
+	return len(text) - len(strings.TrimLeft(text, "0123456789"))
+}

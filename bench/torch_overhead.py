@@ -14,11 +14,11 @@ import time
 
 WAYS = {
     "none": None,
-    "goproton shadow": dict(context="shadow"),
-    "goproton shadow, operators and modules": dict(context="shadow", words=dict()),
-    "goproton shadow, operators": dict(context="shadow", words=dict(modules=False)),
-    "goproton python": dict(context="python"),
-    "goproton python, operators and modules": dict(context="python", words=dict()),
+    "goproton": dict(),
+    "goproton -c python": dict(context="python"),
+    "goproton --torch": dict(words=dict()),
+    "goproton --torch=operators": dict(words=dict(modules=False)),
+    "goproton -c python --torch": dict(context="python", words=dict()),
     "torch.profiler": dict(),
     "torch.profiler with_stack, record_shapes": dict(with_stack=True, record_shapes=True),
 }

@@ -58,7 +58,7 @@ static struct py_method methods[] = {
     {"trace_watch", (void *)native_trace_watch, PY_FASTCALL, "trace_watch(what, object, attribute, /)\n--\n\nSets the attribute that holds the process group ('group'), or says whether torch profiles ('profiler')."},
     {"torch_begin", (void *)native_torch_begin, PY_FASTCALL, "torch_begin(wanted, sample, /)\n--\n\nObserves torch's operators; returns None, or why not. sample() runs operators of known numbers."},
     {"torch_end", (void *)native_torch_end, PY_NOARGS, "torch_end()\n--\n\nObserves them no longer."},
-    {"torch_enter", (void *)native_torch_enter, PY_FASTCALL, "torch_enter(name, module, /)\n--\n\nOpens the frame of a module."},
+    {"torch_enter", (void *)native_torch_enter, PY_FASTCALL, "torch_enter(name, object, wanted, /)\n--\n\nOpens the frame of a module."},
     {"torch_exit", (void *)native_torch_exit, PY_O, "torch_exit(module, /)\n--\n\nCloses the frame of a module, and what is open inside it."},
     {"python_walker", (void *)native_python_walker, PY_NOARGS, "python_walker()\n--\n\nHow Python stacks are read: 'internal', or 'public: ' and the reason."},
     {0},

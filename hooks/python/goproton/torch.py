@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_BACKWARD, _OPERATORS, _MODULES = 1, 2, 4  # the TORCH_... of hooks/torchabi.h
+BACKWARD, OPERATORS, MODULES = 1, 2, 4  # the TORCH_... of hooks/torchabi.h
 
 # Versions of torch whose observers were seen to work; see docs/python.md.
 OLDEST, NEWEST = (2, 4), (2, 15)
@@ -33,25 +33,27 @@ def install(*, operators: bool = True, modules: bool = True) -> None:
     """Adds frames of PyTorch between scopes and kernels, in all sessions of this process, now or once torch is imported.
 
     Args:
-        operators: ``aten::addmm``, and nodes of backward passes such as ``AddmmBackward0``.
+        operators: ``aten::addmm``, nodes of backward passes such as ``AddmmBackward0``, and what a kernel of ``torch.compile`` computes,
+            ``aten::add+aten::relu``.
         modules: ``TransformerEncoder.layers.3.linear1``, named from the module that the program calls. Backward passes have them too.
     """
-    _want((_wanted & _BACKWARD) | _OPERATORS * operators | _MODULES * modules)
+    _want((_wanted & BACKWARD) | OPERATORS * operators | MODULES * modules)
 
 
 def uninstall() -> None:
     """Reverts :func:`install`. Backward passes stay below their forward operators in sessions in python context."""
-    _want(_wanted & _BACKWARD)
+    _want(_wanted & BACKWARD)
 
 
 def problem() -> str | None:
-    """Why torch is not observed in this process; None if it is, or if nothing of it is wanted, or it is not imported."""
-    return _problem
+    """What is missing of PyTorch's frames in this process, and why; None: nothing that is wanted, or torch is not imported."""
+    parts = [sys.modules.get(f"{__package__}.{name}") for name in ("_torch_modules", "_torch_inductor")]
+    return _problem or next((part.problem for part in parts if part and part.problem), None)
 
 
 def attribute_backward(on: bool) -> None:
     """Called when the first session in python context starts, and when the last one has ended."""
-    _want(_wanted | _BACKWARD if on else _wanted & ~_BACKWARD)
+    _want(_wanted | BACKWARD if on else _wanted & ~BACKWARD)
 
 
 def _want(wanted: int) -> None:
@@ -68,14 +70,16 @@ def _apply() -> None:
     native = _library.native
     if native is None:
         return  # no session has started: start applies it
-    from . import _torch_modules
-    _torch_modules.watch(native if _wanted & _MODULES else None)
+    from . import _torch_inductor, _torch_modules
+    _torch_modules.watch(native if _wanted & MODULES else None)
+    _torch_inductor.watch(native if _wanted & OPERATORS else None)
     if not _wanted:
         native.torch_end()
         return
     _problem = _unknown_version() or native.torch_begin(_wanted, _sample)
     if _problem:
         _torch_modules.watch(None)
+        _torch_inductor.watch(None)
 
 
 def _unknown_version() -> str | None:

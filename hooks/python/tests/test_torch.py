@@ -218,3 +218,56 @@ def test_a_torch_that_is_not_known_changes_nothing(library, torch_python, tmp_pa
 def test_without_torch_nothing_is_imported(library, tmp_path):
     run_python("import sys, goproton as proton\nproton.start('profile', context='python')\nproton.torch.install()\n"
                "proton.finalize()\nassert 'torch' not in sys.modules\n", cwd=tmp_path)
+
+
+INDUCTOR = '''
+import pathlib
+from torch._inductor.runtime import triton_heuristics
+
+class Kernel(triton_heuristics.CachingAutotuner):
+    def __init__(self): pass
+
+def launch(self, *args, stream):
+    here("launched")
+triton_heuristics.CachingAutotuner.run = launch
+{install}
+pathlib.Path("wrapper.py").write_text("""
+# kernel path: /tmp/torchinductor_root/ab/cab.py
+# Topologically Sorted Source Nodes: [linear, relu], Original ATen: [aten.addmm, aten.relu]
+# Source node to ATen node mapping:
+#   linear => add_tensor
+triton_poi_fused_addmm_relu_0 = async_compile.triton('triton_poi_fused_addmm_relu_0', 'source')
+
+# Original path: /home/me/model.py:12
+mine_1 = async_compile.triton('mine_1', 'source')
+
+def call(args):
+    # Topologically Sorted Source Nodes: [linear], Original ATen: [aten.t, aten.addmm]
+    pass  # as an extern kernel
+    mine_1.run(stream=0)
+    # Topologically Sorted Source Nodes: [linear, relu], Original ATen: [aten.addmm, aten.relu]
+    triton_poi_fused_addmm_relu_0.run(stream=0)
+""")
+class async_compile:
+    triton = staticmethod(lambda name, source: Kernel())
+wrapper = dict(async_compile=async_compile, __file__="wrapper.py")
+exec(compile(pathlib.Path("wrapper.py").read_text(), "wrapper.py", "exec"), wrapper)
+wrapper["call"]([])
+'''
+
+
+@pytest.mark.parametrize("install, expected", [
+    ("proton.torch.install()", [[], ["aten::addmm+aten::relu"]]),
+    ("proton.torch.install(operators=False)", [[]]),
+    ("proton.torch.uninstall(); proton.torch.install()", [[], ["aten::addmm+aten::relu"]]),
+])
+def test_kernels_of_inductor_are_named_by_their_origin(library, torch_python, tmp_path, install, expected):
+    run(torch_python, tmp_path, "shadow", body=INDUCTOR.replace("{install}", install))
+    assert paths(tmp_path, "launched") == expected
+
+
+def test_an_inductor_that_is_not_known_is_said(library, torch_python, tmp_path):
+    body = "from torch._inductor.runtime import triton_heuristics\ndel triton_heuristics.CachingAutotuner.run\nproton.torch.install()\n" + \
+           "assert 'torch.compile' in proton.torch.problem()\n" + TRAIN + "proton.torch.uninstall()\n"
+    run(torch_python, tmp_path, "shadow", body=body, install="")
+    assert ["backward pass", "Net", "Net.layers.0", "ProbeBackward"] in paths(tmp_path, "backward")

@@ -191,21 +191,58 @@ def test_exceptions_and_depth_leave_nothing_open(library, torch_python, tmp_path
 
 
 COMPILED = """
-net = torch.compile(Net(), backend="eager", fullgraph=False)
-net(torch.ones(3, 4)).sum().backward()
+import pathlib, warnings
+warnings.simplefilter("error", UserWarning)  # torch's about global hooks
 
-class Plain(torch.nn.Module):
+graphs = []
+
+def backend(module, inputs):
+    graphs.append(module.code)
+    def compiled(*arguments):
+        here("compiled")
+        return module.forward(*arguments)
+    return compiled
+
+class Inner(torch.nn.Module):
     def forward(self, x):
         return torch.sin(x) * 2
 
-whole = torch.compile(Plain(), backend="eager", fullgraph=True)  # raises where a hook breaks the graph
-whole(torch.ones(3))
-here("forward")
+class Plain(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x):
+        return self.inner(x) + 1
+
+class Broken(Plain):
+    def forward(self, x):
+        x = x + 1
+        torch._dynamo.graph_break()
+        return self.inner(x)
+
+torch.compile(Plain(), backend=backend, fullgraph=True)(torch.ones(3))  # raises where a frame breaks the graph
+torch.compile(torch.nn.Sequential(Inner(), Inner()), backend=backend)(torch.ones(3))
+torch.compile(Broken(), backend=backend)(torch.ones(3))
+class Whole(Plain): pass
+whole = Whole()
+whole.compile(backend=backend)
+for size in 3, 3, 4, 5:
+    whole(torch.ones(size))
+pathlib.Path(sys.argv[1] + ".graphs").write_text(json.dumps(graphs))
 """
 
 
-def test_compiled_programs_have_no_graph_breaks(library, torch_python, tmp_path):
-    run(torch_python, tmp_path, "shadow", body=COMPILED)
+def test_compiled_programs_are_the_same(library, torch_python, tmp_path):
+    """Frames of modules change neither what torch.compile makes nor how often, and their names are those of the program's classes."""
+    graphs = []
+    for install in "proton.torch.install()", "":
+        run(torch_python, tmp_path, "shadow", body=COMPILED, install=install)
+        graphs.append((tmp_path / "shadow.graphs").read_text())
+        found = [[frame for frame in path if "Region" not in frame] for path in paths(tmp_path, "compiled")]  # some torches say which region
+        expected = [["Plain"], ["Sequential"], ["Broken"], ["Broken"], ["Whole"], ["Whole"]] if install else [[]]
+        assert found == expected
+    assert graphs[0] == graphs[1]
 
 
 def test_a_torch_that_is_not_known_changes_nothing(library, torch_python, tmp_path):

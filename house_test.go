@@ -34,6 +34,7 @@ var arrows = map[string][]string{
 	"internal/vendor":      {"profiler/record", "internal"},
 	"internal/peaks":       {"profile"},
 	"internal/inside":      {"profile", "internal"},
+	"internal/push":        {"profile", "internal"},
 	"internal/tracetools":  {"tritonparse", "profile", "internal"},
 	"profiler/callpath":    {"profiler/record", "internal"},
 	"profiler/launchkinds": {"profile", "internal"},

@@ -20,29 +20,30 @@ type drainer struct {
 	turn sync.Mutex // held by the command that runs
 
 	sessions
-	source      Source
-	attached    bool
-	waiting     bool // for the program to initialise its GPU: the source is attached then
-	gpuStarting bool // the program is initialising its GPU right now
-	resolver    *callpath.Resolver
-	decoder     decoder
-	agg         *aggregate.Aggregator
-	tensors     tensors // that nodes of graphs read
-	sampler     Sampler // while instructions are sampled
-	images      *images // of what it sampled
-	paths       reclaimer
-	inside      insideRecording
-	traceFolder string // where the run is traced to; "" while it is not
-	lastSet     uint32 // newest launch set that was not empty
-	recording   record.Kinds
-	ahead       int64 // of the source's clock, where a timeline needs it
-	measured    bool  // ahead
-	work        int   // records and buffers since the last round
-	loss        Loss
-	base        lossBase
-	problems    []string
-	ending      *ending
-	heard       func(*inside.Launch) // scopes inside of launches, for a recording; nil: nowhere
+	source        Source
+	attached      bool
+	waiting       bool // for the program to initialise its GPU: the source is attached then
+	gpuStarting   bool // the program is initialising its GPU right now
+	resolver      *callpath.Resolver
+	decoder       decoder
+	agg           *aggregate.Aggregator
+	tensors       tensors // that nodes of graphs read
+	sampler       Sampler // while instructions are sampled
+	images        *images // of what it sampled
+	paths         reclaimer
+	inside        insideRecording
+	traceFolder   string // where the run is traced to; "" while it is not
+	lastSet       uint32 // newest launch set that was not empty
+	recording     record.Kinds
+	ahead         int64 // of the source's clock, where a timeline needs it
+	measured      bool  // ahead
+	work          int   // records and buffers since the last round
+	loss          Loss
+	base          lossBase
+	problems      []string
+	intervalsLost int // windows of sessions that are over that their sinks did not take
+	ending        *ending
+	heard         func(*inside.Launch) // scopes inside of launches, for a recording; nil: nowhere
 }
 
 // Loss counts what could not be recorded.
@@ -68,6 +69,7 @@ func (d *drainer) reset(sets *aggregate.Sets) {
 	d.resolver, d.agg = callpath.New(), aggregate.New(sets)
 	d.resolver.Metric, d.resolver.Event, d.resolver.Alone, d.resolver.Wait = d.agg.AddMetric, d.agg.Event, d.alone, d.waited
 	d.sampler, d.images, d.problems = nil, nil, nil
+	d.intervalsLost = 0
 	d.loss, d.base = Loss{}, lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	d.paths, d.lastSet, d.measured = reclaimer{}, 0, false
 	d.inside = insideRecording{base: scratch.Lost()}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
@@ -124,6 +125,9 @@ func (m *Manager) frozen(s *session, phase int, format string, last bool) (w Win
 			return
 		}
 		p = d.freeze(s, t)
+		if last {
+			d.takeDelta(s, phase, t, time.Now(), p)
+		}
 	})
 	return w, p, err
 }

@@ -70,7 +70,9 @@ func (d *drainer) writeComplete(s *session, phase int) error {
 			return err
 		}
 	} else {
-		s.handOver(s.window(phase, s.format), d.freeze(s, t))
+		p := d.freeze(s, t)
+		d.takeDelta(s, phase, t, time.Now(), p)
+		s.handOver(s.window(phase, s.format), p)
 	}
 	d.drop(s, phase)
 	s.written.add(phase, s.run(s.format))

@@ -121,8 +121,11 @@ func (m *Manager) ClearPhase(id, phase int, upTo bool) error {
 
 func (d *drainer) clear(s *session, cleared func(phase int) bool) {
 	current := s.trees[s.phase]
-	for n := range s.trees {
+	for n, t := range s.trees {
 		if cleared(n) {
+			if s.intervals != nil {
+				d.takeDelta(s, n, t, time.Now(), d.freeze(s, t))
+			}
 			d.drop(s, n)
 		}
 	}

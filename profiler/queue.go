@@ -28,6 +28,7 @@ const (
 type queue struct {
 	sink     Sink
 	what     string // for messages: "the files of p"
+	noun     string // for messages: what is put, "phase"
 	attempts int    // 0: without end
 	retry    time.Duration
 	ctx      context.Context
@@ -52,7 +53,7 @@ type delivery struct {
 }
 
 func newQueue(sink Sink, what string, attempts int) *queue {
-	q := &queue{sink: sink, what: what, attempts: attempts, retry: retryEvery, wake: make(chan struct{}, 1)}
+	q := &queue{sink: sink, what: what, noun: "phase", attempts: attempts, retry: retryEvery, wake: make(chan struct{}, 1)}
 	q.ctx, q.stop = context.WithCancel(context.Background())
 	return q
 }
@@ -193,6 +194,13 @@ func (q *queue) write(d *delivery) (err error) {
 	return q.sink.Write(q.ctx, d.Window, d.p)
 }
 
+// lost counts what was dropped.
+func (q *queue) lost() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.dropped
+}
+
 // state returns the windows that still wait, and why.
 func (q *queue) state() (waiting []Window, err error) {
 	q.mu.Lock()
@@ -208,7 +216,7 @@ func (q *queue) state() (waiting []Window, err error) {
 func (q *queue) problem() string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	dropped := figures.Plural(q.dropped, "phase was", "phases were") + " dropped"
+	dropped := figures.Plural(q.dropped, q.noun+" was", q.noun+"s were") + " dropped"
 	switch {
 	case q.dropped == 0 && (len(q.waiting) == 0 || q.waiting[0].err == nil):
 		return ""

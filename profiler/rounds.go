@@ -103,30 +103,31 @@ func (r *rounds) round() (soon bool) {
 		r.m.EachRound()
 	}
 	r.m.lookAtGate()
-	worked, reclaiming, graphsWait := r.drain()
+	worked, reclaiming, graphsWait, deltasDue := r.drain()
 	if worked {
 		r.atFirstWork()
 	}
 	if graphsWait {
 		r.m.collect(false) // their last records, so that the next round can free them
 	}
+	r.takeDeltas(deltasDue)
 	r.writePhases()
 	r.leaveCheckpoint()
 	return worked || reclaiming
 }
 
-func (r *rounds) drain() (worked, reclaiming, graphsWait bool) {
+func (r *rounds) drain() (worked, reclaiming, graphsWait, deltasDue bool) {
 	r.m.drainer.do(func(d *drainer) {
 		worked, d.work = d.work > 0, 0
 		d.reclaim()
-		reclaiming = d.paths.waiting
+		reclaiming, deltasDue = d.paths.waiting, d.deltasDue(time.Now())
 		if time.Since(r.graphs) > graphsEvery {
 			graphsWait = d.resolver.FreeDestroyed() && d.attached
 			d.forgetValues()
 			r.graphs = time.Now()
 		}
 	})
-	return worked, reclaiming, graphsWait
+	return worked, reclaiming, graphsWait, deltasDue
 }
 
 func (r *rounds) atFirstWork() {

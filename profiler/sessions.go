@@ -38,6 +38,7 @@ type session struct {
 
 	recording *recording // when it records; nil: always
 	split     bool       // each recording window is a phase
+	intervals *intervals // what is handed over of each interval; nil: nothing is
 
 	id      int
 	info    profile.Info
@@ -140,6 +141,9 @@ func (d *drainer) newTree(s *session, now uint64) *aggregate.Tree {
 
 // drop forgets a phase and what it holds.
 func (d *drainer) drop(s *session, phase int) {
+	if s.intervals != nil {
+		delete(s.intervals.taken, s.trees[phase])
+	}
 	d.agg.Drop(s.trees[phase])
 	delete(s.trees, phase)
 	delete(s.over, phase)

@@ -25,8 +25,9 @@ type Sink interface {
 // Window is the part of a session that a profile holds.
 type Window struct {
 	Session int
-	Name    string // of the session, as it was started
-	Phase   int    // counted from 0
+	Name    string    // of the session, as it was started
+	Phase   int       // counted from 0
+	Begin   time.Time // of an interval (Deltas); zero in others
 	End     time.Time
 	Last    bool // the session ends with it
 

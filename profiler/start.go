@@ -41,6 +41,8 @@ type StartOptions struct {
 	// Sinks take each phase in addition to its file: when it is over, with periodic flushing, else at the end of the session.
 	// Timelines go to files only, into which they are written all along.
 	Sinks []Sink
+
+	Deltas *Deltas // nil: none
 }
 
 // Start begins a session, or activates the living one of the same name, and returns its id. A GPU library
@@ -172,6 +174,9 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	if s.also, err = o.activities(s.trace, s.upstream); err != nil {
 		return nil, err
 	}
+	if err := o.checkDeltas(s.trace); err != nil {
+		return nil, err
+	}
 	if s.idle = o.Idle && !s.trace; s.idle { // a timeline shows it without sums
 		s.also |= record.KindsOf(record.Memcpy, record.Memset)
 	}
@@ -191,7 +196,7 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 		err = makeFolder(s.name)
 	}
 	if err == nil {
-		s.makeQueues(o.Sinks)
+		s.makeQueues(o.Sinks, o.Deltas)
 	}
 	if s.streams() {
 		s.folder, _ = os.Getwd() // where there is none, names are what they are then

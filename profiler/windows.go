@@ -9,20 +9,25 @@ import (
 )
 
 // makeQueues makes the queues of a session: to its files, if they are written while it goes on, and to its sinks.
-func (s *session) makeQueues(sinks []Sink) {
+func (s *session) makeQueues(sinks []Sink, deltas *Deltas) {
 	if s.periodic != "" && !s.trace {
 		s.files = newQueue(fileSink{}, "the files of "+s.name, 0)
 	}
+	s.intervals = newIntervals(deltas, s.name)
 	for i, sink := range sinks {
 		s.sinks = append(s.sinks, newQueue(sink, fmt.Sprintf("sink %d of %s", i+1, s.name), attempts))
 	}
 }
 
-func (s *session) queues() []*queue {
-	if s.files == nil {
-		return s.sinks
+// queues are all queues of a session.
+func (s *session) queues() (list []*queue) {
+	if s.files != nil {
+		list = append(list, s.files)
 	}
-	return append([]*queue{s.files}, s.sinks...)
+	if s.intervals != nil {
+		list = append(list, s.intervals.queue)
+	}
+	return append(list, s.sinks...)
 }
 
 // window describes one phase.
@@ -36,7 +41,10 @@ func (s *session) window(phase int, format string) Window {
 
 // handOver gives a phase that is over to the files and the sinks, and waits for neither.
 func (s *session) handOver(w Window, p *profile.Profile) {
-	for _, q := range s.queues() {
+	if s.files != nil {
+		s.files.put(w, p)
+	}
+	for _, q := range s.sinks {
 		q.put(w, p)
 	}
 }
@@ -80,7 +88,7 @@ func (s *session) handOverLast() {
 			q.put(d.Window, d.p)
 		}
 	}
-	for _, q := range s.sinks {
+	for _, q := range s.queues() {
 		select {
 		case <-q.flush():
 		case <-patience:
@@ -97,6 +105,22 @@ func (d *drainer) endQueues(s *session) {
 			d.problem(text)
 		}
 	}
+	if s.intervals != nil {
+		d.intervalsLost += s.intervals.lost()
+	}
+}
+
+// WindowsDropped counts the intervals (Deltas) that sinks did not take, of sessions that are over too.
+func (m *Manager) WindowsDropped() (n int) {
+	m.drainer.do(func(d *drainer) {
+		n = d.intervalsLost
+		for _, s := range d.list {
+			if s.intervals != nil {
+				n += s.intervals.lost()
+			}
+		}
+	})
+	return n
 }
 
 // undelivered says what the sinks of living sessions did not take.

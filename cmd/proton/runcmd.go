@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/capture"
+	"github.com/goproton/goproton/internal/push"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/vendor"
@@ -94,12 +95,19 @@ func newRunCommand() *cobra.Command {
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 if nothing was recorded and the target succeeded")
 	flags.StringVar(&options.Python, "python", "", "run scripts and modules with `INTERPRETER`")
 	recording.add(flags)
+	flags.StringVar(&options.Push.URL, "push", "", "send what was recorded in each window to the server at `URL`: Pyroscope, Parca or, over OTLP, an OpenTelemetry collector")
+	flags.StringVar(&options.Push.Protocol, "push-protocol", "", "speak `PROTOCOL` with it: pyroscope, parca or otlp (default: what the URL says, as in parca+https://, or its port)")
+	flags.Float64Var(&options.Push.Every, "push-every", 60, "length of a window in `SECONDS`, aligned to the clock")
+	flags.Float64Var(&options.Push.Wait, "push-wait", 5, "wait at the end at most `SECONDS` for the server; what is not sent then is sent by the next run")
+	flags.StringVar(&options.Push.Service, "push-service", "", "label windows with the service `NAME` (default: named after the target)")
+	flags.StringArrayVar(&options.Push.Labels, "push-label", nil, "label windows with `NAME=VALUE`, in addition to service, job, host, rank and gpu; may be repeated")
 	trace.add(flags)
 
 	heading(flags, "format", "Output")
 	heading(flags, "activities", "What is recorded")
 	heading(flags, "allow-empty", "The program")
 	heading(flags, "delay", "When it is recorded")
+	heading(flags, "push", "Windows for a server")
 	heading(flags, "trace", "TritonParse traces")
 	choices(cmd, "backend", append(vendor.Backends(), "instrumentation", "replay")...)
 	choices(cmd, "context", runinfo.Contexts...)
@@ -109,6 +117,7 @@ func newRunCommand() *cobra.Command {
 	choices(cmd, "hook", "triton", "none")
 	choices(cmd, "graph", runinfo.GraphLevels...)
 	choices(cmd, "torch", runinfo.TorchWords...)
+	choices(cmd, "push-protocol", push.Protocols()...)
 	choices(cmd, "trace-launches", "all", "profiled", "none")
 	choices(cmd, "trace-compression", "zstd", "gzip", "none")
 	return cmd
@@ -185,6 +194,9 @@ func checkRun(o *run.Options) error {
 		return fmt.Errorf("--checkpoint %g is negative: give seconds, or 0 for none", o.Checkpoint)
 	}
 	if err := checkMode(*o); err != nil {
+		return err
+	}
+	if err := o.CheckPush(); err != nil {
 		return err
 	}
 	for _, kind := range strings.Split(o.Activities, ",") {

@@ -21,8 +21,9 @@ type Session struct {
 	TraceForm    string           `json:"trace_form,omitempty"`    // of a timeline's file
 	SitePackages []string         `json:"site_packages,omitempty"` // where wheels with a libcupti may be
 	When         *when.Conditions `json:"when,omitempty"`          // records only while they hold; nil = all the time
-	Replay       string           `json:"replay,omitempty"`        // file name of the capture that is played; "" = a program runs
-	Synthetic    bool             `json:"synthetic,omitempty"`     // that capture was made with a fake driver
+	Push         *Push            `json:"push,omitempty"`
+	Replay       string           `json:"replay,omitempty"`    // file name of the capture that is played; "" = a program runs
+	Synthetic    bool             `json:"synthetic,omitempty"` // that capture was made with a fake driver
 }
 
 // The words that a session may be asked for in, the default first.

@@ -12,21 +12,22 @@ import (
 
 // Status is what a process leaves when its profile begins, at every checkpoint, and at its end.
 type Status struct {
-	PID          int      `json:"pid"`
-	Command      string   `json:"command"`
-	Kernels      int64    `json:"kernels"`
-	GPUTimeNanos int64    `json:"gpu_time_ns"`
-	Lost         int64    `json:"lost"`
-	Unattributed int64    `json:"unattributed"` // kernels without a call path
-	Sampling     Sampling `json:"sampling"`
-	Files        []string `json:"files"`
-	Problems     []string `json:"problems"`        // sentences with the fix
-	Notes        []string `json:"notes,omitempty"` // sentences about what was measured
-	Inside       *Inside  `json:"inside,omitempty"`
-	Windows      *Windows `json:"windows,omitempty"` // of a process that did not record all the time
-	GPU          string   `json:"gpu"`               // product name of the first one
-	UsedGPU      bool     `json:"used_gpu"`          // the process initialised CUDA
-	Finished     bool     `json:"finished"`
+	PID          int         `json:"pid"`
+	Command      string      `json:"command"`
+	Kernels      int64       `json:"kernels"`
+	GPUTimeNanos int64       `json:"gpu_time_ns"`
+	Lost         int64       `json:"lost"`
+	Unattributed int64       `json:"unattributed"` // kernels without a call path
+	Sampling     Sampling    `json:"sampling"`
+	Files        []string    `json:"files"`
+	Problems     []string    `json:"problems"`        // sentences with the fix
+	Notes        []string    `json:"notes,omitempty"` // sentences about what was measured
+	Inside       *Inside     `json:"inside,omitempty"`
+	Windows      *Windows    `json:"windows,omitempty"` // of a process that did not record all the time
+	Push         *PushStatus `json:"push,omitempty"`    // of a session whose windows are pushed
+	GPU          string      `json:"gpu"`               // product name of the first one
+	UsedGPU      bool        `json:"used_gpu"`          // the process initialised CUDA
+	Finished     bool        `json:"finished"`
 
 	Replaced bool `json:"-"` // the process executed another program, which has a status of its own
 }

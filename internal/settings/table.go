@@ -25,6 +25,13 @@ var (
 	NVTX            = &Setting{"TRITON_ENABLE_NVTX", "switch", "1", "Go", "NVTX and ROCTX ranges are scopes; `0` leaves them alone."}
 	RunConfig       = &Setting{"PROTON_RUN_CONFIG", "JSON", "", "Go Python", "Set by `proton run` for the processes of its target."}
 	RecordOwner     = &Setting{"PROTON_RECORD_OWNER", "process id", "", "Go", "Set by GoProton for child processes, which record into files of their own."}
+	PushToken       = &Setting{"PROTON_PUSH_TOKEN", "text", "", "Go", "The token for the server of `--push`. A file is better: other programs of the environment do not see it."}
+	PushTokenFile   = &Setting{"PROTON_PUSH_TOKEN_FILE", "file", "", "Go", "The file with that token, read again for every request."}
+	PushUser        = &Setting{"PROTON_PUSH_USER", "text", "", "Go", "The user of basic authentication, with the token as password. Without it the token is a bearer token."}
+	PushTenant      = &Setting{"PROTON_PUSH_TENANT", "text", "", "Go", "The tenant, sent as `X-Scope-OrgID`."}
+	PushHeadersFile = &Setting{"PROTON_PUSH_HEADERS_FILE", "file", "", "Go", "A file with more headers, `Name: value` on each line."}
+	PushCA          = &Setting{"PROTON_PUSH_CA", "file", "the machine's", "Go", "Certificates, in PEM form, of the authorities that the server's certificate is checked with."}
+	PushSpool       = &Setting{"PROTON_PUSH_SPOOL", "folder", "`~/.local/state/goproton/spool`", "Go", "Where windows wait until they are sent."}
 	Root            = &Setting{"PROTON_ROOT", "folder", "/", "Go", "For tests: a folder that stands for `/`."}
 )
 
@@ -35,6 +42,7 @@ var All = []*Setting{
 	{"PROTON_PYTHON_WALKER", "`public`", "chosen by an examination", "C", "`public` reads Python's frames through its public API only: slower, and under the GIL."},
 	Disassembler, Objdump, TritonDisasm, TritonCache, Analysis, FileCheck, Record,
 	{"PROTON_RECORD_CUBINS", "switch", "small ones while sampling", "C", "`1` puts the kernels' machine code into that recording."},
+	PushToken, PushTokenFile, PushUser, PushTenant, PushHeadersFile, PushCA, PushSpool,
 	NVTX,
 	Disable,
 	{"TRITON_PROFILE_METRIC_BUFFER_SIZE", "bytes", "16777216", "C", "The room on each GPU context for values of tensor metrics in CUDA graphs, 32 bytes each, until they are read every few milliseconds. Triton reads it too."},

@@ -136,3 +136,17 @@ func addressName(l *pprof.Location) string {
 	}
 	return fmt.Sprintf("%s+%#x", filepath.Base(l.Mapping.File), l.Address-l.Mapping.Start+l.Mapping.Offset)
 }
+
+// Frame is how pprof has the name of a frame in parts: the function, the name that the linker has for it if that is another,
+// and for a Python function its file and line.
+func Frame(name string) (function, system, file string, line int64) {
+	if file, line, function, ok := splitFrame(name); ok {
+		return function, "", file, line
+	}
+	if strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") {
+		if function := demangle.Filter(name, demangle.NoParams, demangle.MaxLength(12)); function != name {
+			return function, name, "", 0
+		}
+	}
+	return name, "", "", 0
+}

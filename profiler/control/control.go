@@ -22,6 +22,7 @@ type Service struct {
 	Manager *profiler.Manager
 	Say     func(string) // one line for the program's standard error
 	run     *run
+	pushed  []*pushed
 	gaveUp  bool // waiting for the GPU library at exit
 	failed  bool // to write a profile at exit
 }
@@ -179,7 +180,7 @@ func (s *Service) startSession(name string, o runinfo.Session) (int, error) {
 	}
 	return s.Manager.Start(profiler.StartOptions{
 		Name: name, Context: o.Context, Data: o.Data, Backend: o.Backend, Mode: o.Mode,
-		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm, When: o.When,
+		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm, When: o.When, Deltas: s.deltas(o.Push),
 		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: o.SitePackages, Replay: o.Replay, Synthetic: o.Synthetic},
 	})
 }

@@ -107,6 +107,7 @@ func writingMoves() func() bool {
 
 // writeDrained writes what there is, and reports to `proton run` why that is all. Without it, the error says so.
 func (s *Service) writeDrained(why string) error {
+	s.Manager.TakeDeltas()
 	files, err := s.Manager.WriteDrained()
 	cause := fmt.Errorf("%s; the profile holds what had arrived by then", why)
 	if err != nil {

@@ -129,6 +129,7 @@ func (s *Service) checkpointNow() {
 	_ = s.patiently(Patience(), func() error {
 		s.Manager.Flush()
 		s.runCheckpoint()
+		s.Manager.TakeDeltas()
 		return nil
 	})
 }
@@ -206,6 +207,7 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo
 		},
 		Files: []string{}, Problems: append([]string{}, st.Problems...), GPU: st.GPU, UsedGPU: !st.Waiting, Finished: finished,
 	}
+	f.Push = s.pushStatus()
 	if s.run != nil {
 		f.Files = s.run.written()
 		f.Problems = append(f.Problems, s.run.doubts()...)

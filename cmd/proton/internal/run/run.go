@@ -28,8 +28,9 @@ const (
 
 // Options is a command line, parsed.
 type Options struct {
-	runinfo.Config        // what the command line sets; Name "" = named after the target
-	NoStats        bool   // no distributions of kernel times
+	runinfo.Config      // what the command line sets; Name "" = named after the target
+	NoStats        bool // no distributions of kernel times
+	Push           Push
 	AllowEmpty     bool   // nothing recorded is not an error
 	Python         string // interpreter; "" = as the shell would find it
 	// AfterTarget is called when the target has ended, with the folder of its processes' status files; nil = nothing.
@@ -65,6 +66,10 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if err != nil {
 		return Result{}, err
 	}
+	pushing, err := options.Push.start(&config, command.Name)
+	if err != nil {
+		return Result{}, err
+	}
 	environment, warnings, err := environment(os.Environ(), config, layout)
 	if err != nil {
 		return Result{}, err
@@ -96,6 +101,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 		defer options.AfterTarget(status)
 	}
 	removeLeft(config.Name, status)
+	pushing.finish(status, stderr)
 	return finish(options, result, status, root, stderr)
 }
 

@@ -14,6 +14,7 @@ type summary struct {
 	Lost         int64
 	Unattributed int64
 	Sampling     runinfo.Sampling
+	Push         runinfo.PushStatus
 	GPU          string
 	Files        []string
 	Problems     []string // each once
@@ -41,6 +42,9 @@ func (s *summary) add(p runinfo.Status) {
 	s.Lost += p.Lost
 	s.Unattributed += p.Unattributed
 	s.Sampling.Add(p.Sampling)
+	if p.Push != nil {
+		s.Push.Add(*p.Push)
+	}
 	if s.GPU == "" {
 		s.GPU = p.GPU
 	}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package spool
+
+import (
+	"errors"
+	"io/fs"
+)
+
+// Lock refuses: programs are profiled on Linux only.
+func Lock(string) (release func(), ok bool, err error) {
+	return nil, false, errors.New("windows are sent on Linux only")
+}
+
+func ours(info fs.FileInfo) bool { return info.IsDir() }

@@ -1,0 +1,204 @@
+// Package spool is a folder in which windows wait until they are sent to a server. Profiled processes put files there and touch
+// no network; one sender per folder, in another process, takes them out in order. Files appear complete or not at all, so either
+// side may be killed at any time, and what is left is for the next sender.
+//
+//	<end, ns since 1970>-<pid>-<number>.window        waits
+//	<end>-<pid>-<number>-<parts>.window               waits; so many of its parts were sent
+//	….window.sending                                  is being sent, by the holder of the lock
+//	lock, status.json                                 the sender's
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goproton/goproton/internal/atomicfile"
+)
+
+const (
+	// ProcessLimit is how many bytes one process keeps in a spool: a day of windows of 1,000 call paths.
+	ProcessLimit = 64 << 20
+	// FolderLimit is how many bytes of all processes, dead ones included, a sender leaves in a spool.
+	FolderLimit = 256 << 20
+
+	suffix  = ".window"
+	sending = ".sending"
+)
+
+// Make makes the folder of a spool, which only its user may enter, or checks the one that is there.
+func Make(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("make the spool: %w; set PROTON_PUSH_SPOOL to a folder that can be written", err)
+	}
+	info, err := os.Lstat(folder)
+	if err != nil {
+		return fmt.Errorf("make the spool: %w", err)
+	}
+	if !ours(info) {
+		return fmt.Errorf("make the spool: %s is not a folder of this user; set PROTON_PUSH_SPOOL to another", folder)
+	}
+	if info.Mode().Perm() != 0o700 {
+		if err := os.Chmod(folder, 0o700); err != nil {
+			return fmt.Errorf("make the spool: %w; set PROTON_PUSH_SPOOL to another folder", err)
+		}
+	}
+	return nil
+}
+
+// Writer puts the windows of one process into a spool. It opens no folder: a profiled program may close or reuse any descriptor
+// at any time, so that it asks for its own files by name only.
+type Writer struct {
+	folder string
+	limit  int64
+
+	mu     sync.Mutex
+	kept   []file // of this process, oldest first
+	next   int
+	status WriterStatus
+}
+
+type file struct {
+	path string
+	size int64
+}
+
+// WriterStatus is what a process has put into its spool.
+type WriterStatus struct {
+	Windows int64 `json:"windows"` // written
+	Bytes   int64 `json:"bytes"`   // of them
+	Evicted int64 `json:"evicted"` // deleted before they were sent, to make room
+}
+
+// NewWriter returns a writer that keeps at most limit bytes in a folder.
+func NewWriter(folder string, limit int64) *Writer { return &Writer{folder: folder, limit: limit} }
+
+// Put writes a window. When the files of this process exceed the limit, the oldest are deleted.
+func (w *Writer) Put(end time.Time, fill func(io.Writer) error) error {
+	w.mu.Lock()
+	w.next++
+	path := filepath.Join(w.folder, fmt.Sprintf("%019d-%d-%d%s", max(end.UnixNano(), 0), os.Getpid(), w.next, suffix))
+	w.mu.Unlock()
+	if err := atomicfile.Write(path, fill); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.Windows++
+	if err == nil {
+		w.status.Bytes += info.Size()
+		w.kept = append(w.kept, file{path, info.Size()})
+	}
+	w.evict()
+	return nil
+}
+
+// evict deletes the oldest files while there are too many bytes. What a sender is sending is not deleted.
+func (w *Writer) evict() {
+	w.kept = slices.DeleteFunc(w.kept, func(f file) bool {
+		_, err := os.Lstat(f.path)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+	total := int64(0)
+	for _, f := range w.kept {
+		total += f.size
+	}
+	for len(w.kept) > 0 && total > w.limit {
+		if os.Remove(w.kept[0].path) == nil {
+			w.status.Evicted++
+		}
+		total -= w.kept[0].size
+		w.kept = w.kept[1:]
+	}
+}
+
+// Status returns what has been written so far.
+func (w *Writer) Status() WriterStatus {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.status
+}
+
+// Entry is a window that waits.
+type Entry struct {
+	Path string
+	Name string // <end>-<pid>-<number>, the same until it is deleted
+	End  time.Time
+	PID  int
+	Size int64
+	Sent int // parts of it that the server has
+}
+
+// List returns the windows of a spool, oldest first.
+func List(folder string) ([]Entry, error) {
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("list the spool: %w", err)
+	}
+	var list []Entry
+	for _, f := range files {
+		e, ok := entry(f.Name())
+		info, err := f.Info()
+		if !ok || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		e.Path, e.Size = filepath.Join(folder, f.Name()), info.Size()
+		list = append(list, e)
+	}
+	return list, nil // ReadDir sorts by name, which begins with the time
+}
+
+func entry(name string) (e Entry, ok bool) {
+	stem, is := strings.CutSuffix(name, suffix)
+	parts := strings.Split(stem, "-")
+	if !is || len(parts) < 3 || len(parts) > 4 {
+		return Entry{}, false
+	}
+	var numbers [4]int64
+	for i, part := range parts {
+		var err error
+		if numbers[i], err = strconv.ParseInt(part, 10, 64); err != nil {
+			return Entry{}, false
+		}
+	}
+	return Entry{Name: strings.Join(parts[:3], "-"), End: time.Unix(0, numbers[0]), PID: int(numbers[1]), Sent: int(numbers[3])}, true
+}
+
+// Claim takes a window out of the reach of its process, which could delete it while it is sent. It reports false if the
+// window is gone.
+func (e *Entry) Claim() bool {
+	if os.Rename(e.Path, e.Path+sending) != nil {
+		return false
+	}
+	e.Path += sending
+	return true
+}
+
+// SentPart notes in the name of a claimed window that one more part of it was sent, so that no sender sends it again.
+func (e *Entry) SentPart() {
+	e.Sent++
+	path := filepath.Join(filepath.Dir(e.Path), fmt.Sprintf("%s-%d%s", e.Name, e.Sent, suffix+sending))
+	if os.Rename(e.Path, path) == nil {
+		e.Path = path
+	}
+}
+
+// Release puts a claimed window back.
+func (e *Entry) Release() {
+	back := strings.TrimSuffix(e.Path, sending)
+	if os.Rename(e.Path, back) == nil {
+		e.Path = back
+	}
+}
+
+// Remove deletes a window, which was sent or refused.
+func (e *Entry) Remove() error { return os.Remove(e.Path) }

@@ -1,0 +1,164 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func fill(size int) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(make([]byte, size))
+		return err
+	}
+}
+
+func made(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "a", "spool")
+	if err := Make(folder); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func listed(t *testing.T, folder string) []Entry {
+	t.Helper()
+	list, err := List(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestOnlyTheUserEntersASpool(t *testing.T) {
+	folder := made(t)
+	if err := os.Chmod(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Make(folder); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(folder, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Make(link); err == nil || !strings.Contains(err.Error(), "PROTON_PUSH_SPOOL") {
+		t.Errorf("a link to a spool of another: %v", err)
+	}
+}
+
+// A process whose windows are not taken keeps the newest, and counts the others.
+func TestOldestAreEvicted(t *testing.T) {
+	folder := made(t)
+	w := NewWriter(folder, 10_000)
+	begin := time.Unix(1_700_000_000, 0)
+	for i := range 1000 {
+		if err := w.Put(begin.Add(time.Duration(i)*time.Minute), fill(999)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := listed(t, folder)
+	if len(list) != 10 || !list[0].End.Equal(begin.Add(990*time.Minute)) || list[0].PID != os.Getpid() {
+		t.Errorf("%d windows are left, the first %+v", len(list), list[0])
+	}
+	if s := w.Status(); s.Windows != 1000 || s.Evicted != 990 || s.Bytes != 999_000 {
+		t.Errorf("status %+v", s)
+	}
+}
+
+// What a sender sends is neither evicted nor listed, and waits again when that sender dies.
+func TestClaims(t *testing.T) {
+	folder := made(t)
+	w := NewWriter(folder, 1500)
+	now := time.Now()
+	if err := w.Put(now, fill(1000)); err != nil {
+		t.Fatal(err)
+	}
+	e := listed(t, folder)[0]
+	if !e.Claim() {
+		t.Fatal("not claimed")
+	}
+	e.SentPart()
+	e.SentPart()
+	if err := w.Put(now.Add(time.Second), fill(1000)); err != nil {
+		t.Fatal(err)
+	}
+	if list := listed(t, folder); len(list) != 1 || w.Status().Evicted != 0 {
+		t.Fatalf("%+v, %+v", list, w.Status())
+	}
+	release, ok, err := Lock(folder)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	defer release()
+	list := listed(t, folder)
+	if len(list) != 2 || list[0].Name != e.Name || list[0].Sent != 2 || list[1].Sent != 0 {
+		t.Errorf("%+v", list)
+	}
+	if list[0].Claim(); list[0].Remove() != nil {
+		t.Error("it cannot be deleted")
+	}
+	gone := list[1]
+	if err := os.Remove(gone.Path); err != nil || gone.Claim() {
+		t.Error("a window that is gone was claimed")
+	}
+}
+
+func TestOneSender(t *testing.T) {
+	folder := made(t)
+	release, ok, err := Lock(folder)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if _, ok, err := Lock(folder); ok || err != nil {
+		t.Errorf("two senders: %v, %v", ok, err)
+	}
+	release()
+	release, ok, err = Lock(folder)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	release()
+}
+
+func TestTrim(t *testing.T) {
+	folder := made(t)
+	for i := range 20 {
+		name := fmt.Sprintf("%019d-%d-1%s", i, 100+i, suffix)
+		if err := os.WriteFile(filepath.Join(folder, name), make([]byte, 100), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, other := range []string{"status.json", "x.window", "1-2.window", "1-2-3-4-5.window", "1-b-3.window"} {
+		if err := os.WriteFile(filepath.Join(folder, other), make([]byte, 5000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := Trim(folder, 500); n != 15 {
+		t.Errorf("%d were deleted, want 15", n)
+	}
+	if list := listed(t, folder); len(list) != 5 || list[0].PID != 115 {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestWindowThatCannotBeWritten(t *testing.T) {
+	folder := made(t)
+	w := NewWriter(folder, 1000)
+	full := errors.New("no space left")
+	if err := w.Put(time.Now(), func(io.Writer) error { return full }); !errors.Is(err, full) {
+		t.Errorf("%v", err)
+	}
+	if files, _ := os.ReadDir(folder); len(files) != 0 || w.Status().Windows != 0 { //nolint:errcheck // the next line says it
+		t.Errorf("left: %v, %+v", files, w.Status())
+	}
+}

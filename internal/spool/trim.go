@@ -1,0 +1,33 @@
+package spool
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// recoverClaimed has windows wait again that a sender was sending when it died. The lock is held.
+func recoverClaimed(folder string) {
+	left, _ := fs.Glob(os.DirFS(folder), "*"+suffix+sending) //nolint:errcheck // the pattern is valid
+	for _, name := range left {
+		path := filepath.Join(folder, name)
+		_ = os.Rename(path, strings.TrimSuffix(path, sending))
+	}
+}
+
+// Trim deletes the oldest windows of all processes while there are more than limit bytes, and returns how many.
+func Trim(folder string, limit int64) (deleted int64) {
+	list, _ := List(folder) //nolint:errcheck // the sender's next listing says it
+	total := int64(0)
+	for _, e := range list {
+		total += e.Size
+	}
+	for i := 0; i < len(list) && total > limit; i++ {
+		if list[i].Remove() == nil {
+			deleted++
+		}
+		total -= list[i].Size
+	}
+	return deleted
+}

@@ -1,0 +1,184 @@
+// Package delta takes from a profile that grows what was not taken before: the work of one window. The sum of all that was
+// taken equals the profile, call path by call path, in the five metrics that add up in every continuous profiler.
+package delta
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// FlopsMetric is the sum of a node's metrics flops, flops8, flops16 and so on in what Take returns.
+const FlopsMetric = "flops"
+
+// metrics are what Take takes, whole numbers all of them.
+var metrics = [...]string{profile.TimeMetric, profile.CountMetric, profile.SamplesMetric, profile.BytesMetric, FlopsMetric}
+
+const (
+	samplesAt = 2
+	flopsAt   = 4
+)
+
+// Taken is what has been taken of one growing profile. The zero value is nothing.
+type Taken struct{ root node }
+
+// node is a call path with what was taken at it. Numbers count modulo 2^64: the flops of a day on one GPU exceed 63 bits, and
+// the difference of two windows is exact all the same.
+type node struct {
+	name     string
+	device   string
+	kind     string // device_type
+	children []*node
+	byName   map[string]*node // once there are many
+	taken    [len(metrics)]uint64
+	now      [len(metrics)]uint64 // in the profile that is being taken
+}
+
+// Take returns what p has that was not taken before, and remembers it. It returns nil if there is nothing. A value that is
+// smaller than before, as that of samples apportioned to several call paths may be, counts as unchanged until it exceeds what was taken.
+func (t *Taken) Take(p *profile.Profile) *profile.Profile {
+	t.root.name = p.Root.Name
+	t.root.add(p.Root)
+	out := &profile.Profile{Root: &profile.Node{Name: p.Root.Name}, Devices: p.Devices, Info: p.Info, Kinds: profile.Kinds{
+		profile.DeviceIDMetric: profile.Property, profile.DeviceTypeMetric: profile.Property,
+	}}
+	for _, m := range metrics {
+		out.Kinds[m] = profile.Inclusive
+	}
+	if !t.root.take(out.Root) {
+		return nil
+	}
+	return out
+}
+
+// manyChildren is where a map beats comparing names.
+const manyChildren = 12
+
+func (n *node) child(name string) *node {
+	if n.byName != nil {
+		if c := n.byName[name]; c != nil {
+			return c
+		}
+	} else {
+		for _, c := range n.children {
+			if c.name == name {
+				return c
+			}
+		}
+	}
+	c := &node{name: name}
+	n.children = append(n.children, c)
+	if n.byName == nil && len(n.children) > manyChildren {
+		n.byName = make(map[string]*node, 2*manyChildren)
+		for _, each := range n.children {
+			n.byName[each.name] = each
+		}
+	}
+	if n.byName != nil {
+		n.byName[name] = c
+	}
+	return c
+}
+
+// add adds the values of a subtree of the profile. Siblings of one name, which scopes inside kernels may have, are one here.
+func (n *node) add(p *profile.Node) {
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		switch m.Name {
+		case profile.DeviceIDMetric:
+			n.device = text(m.Value)
+		case profile.DeviceTypeMetric:
+			n.kind = m.Value.Str()
+		default:
+			if at := index(m.Name); at >= 0 {
+				n.now[at] += whole(m.Value)
+			}
+		}
+	}
+	for _, f := range p.Samples {
+		for _, pc := range f.PCs {
+			for _, s := range pc.Stalls {
+				n.now[samplesAt] += s.Samples
+			}
+		}
+	}
+	for _, c := range p.Children {
+		n.child(c.Name).add(c)
+	}
+}
+
+// take moves what is new into out, and reports whether there was anything. It also clears the values for the next time.
+func (n *node) take(out *profile.Node) (some bool) {
+	for i, name := range metrics {
+		fresh := int64(n.now[i] - n.taken[i])
+		n.now[i] = 0
+		if fresh <= 0 {
+			continue
+		}
+		n.taken[i] += uint64(fresh)
+		out.Set(name, profile.IntValue(fresh))
+		some = true
+	}
+	if some && n.device != "" {
+		out.Set(profile.DeviceIDMetric, profile.StringValue(n.device))
+		out.Set(profile.DeviceTypeMetric, profile.StringValue(n.kind))
+	}
+	for _, c := range n.children {
+		below := &profile.Node{Name: c.name}
+		if c.take(below) {
+			out.Children = append(out.Children, below)
+			some = true
+		}
+	}
+	return some
+}
+
+func index(name string) int {
+	for i, m := range metrics {
+		if m == name {
+			return i
+		}
+	}
+	if isFlops(name) {
+		return flopsAt
+	}
+	return -1
+}
+
+// isFlops reports whether a metric counts operations on operands of some width: flops8, flops16.
+func isFlops(name string) bool {
+	width, found := strings.CutPrefix(name, FlopsMetric)
+	if !found {
+		return false
+	}
+	_, err := strconv.ParseUint(width, 10, 16)
+	return err == nil
+}
+
+// whole rounds a number. Texts, vectors and what is not finite count as 0.
+func whole(v profile.Value) uint64 {
+	switch v.Type() {
+	case profile.Int:
+		return uint64(v.Int())
+	case profile.Float:
+		f, _ := v.Float()
+		if f = math.Round(f); math.IsNaN(f) || math.IsInf(f, 0) {
+			return 0
+		}
+		const all = 1 << 64
+		if f = math.Mod(f, all); f < 0 {
+			return -uint64(-f)
+		}
+		return uint64(f)
+	}
+	return 0
+}
+
+func text(v profile.Value) string {
+	if v.Type() == profile.String {
+		return v.Str()
+	}
+	return strconv.FormatInt(v.Int(), 10)
+}

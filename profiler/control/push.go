@@ -1,0 +1,54 @@
+package control
+
+import (
+	"context"
+	"io"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/msgpack"
+	"github.com/goproton/goproton/profiler"
+)
+
+// pushed puts the windows of a session into a spool, with what their sender has to know.
+type pushed struct {
+	*spool.Writer
+	labels map[string]string
+}
+
+// deltas is what a session is started with whose windows are pushed, nil without.
+func (s *Service) deltas(o *runinfo.Push) *profiler.Deltas {
+	if o == nil {
+		return nil
+	}
+	p := &pushed{spool.NewWriter(o.Spool, spool.ProcessLimit), o.Labels}
+	s.pushed = append(s.pushed, p)
+	return &profiler.Deltas{Sink: p, Every: time.Duration(o.Seconds * float64(time.Second))}
+}
+
+func (p *pushed) Write(_ context.Context, w profiler.Window, window *profile.Profile) error {
+	out := *window
+	out.Info = maps.Clone(window.Info)
+	out.Info[profile.InfoStart] = strconv.FormatInt(w.Begin.UnixNano(), 10)
+	out.Info[runinfo.InfoWindowEnd] = strconv.FormatInt(w.End.UnixNano(), 10)
+	for name, value := range p.labels {
+		out.Info[runinfo.InfoLabel+name] = value
+	}
+	return p.Put(w.End, func(file io.Writer) error { return msgpack.Write(file, &out) })
+}
+
+// pushStatus says what became of the windows; nil if there are none to be.
+func (s *Service) pushStatus() *runinfo.PushStatus {
+	if len(s.pushed) == 0 {
+		return nil
+	}
+	total := &runinfo.PushStatus{Dropped: int64(s.Manager.WindowsDropped())}
+	for _, p := range s.pushed {
+		total.Add(runinfo.PushStatus{WriterStatus: p.Status()})
+	}
+	return total
+}

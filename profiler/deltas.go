@@ -1,0 +1,129 @@
+package profiler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/delta"
+	"github.com/goproton/goproton/profiler/aggregate"
+)
+
+// Deltas has a session hand to a sink what it recorded in each interval, in addition to its files, which hold everything. The
+// windows are aligned to the clock, and those of all ranks of a job lie side by side. Together they have exactly what the
+// files have: see profile/delta for the metrics. Work counts for the window in which its record arrives.
+type Deltas struct {
+	Sink  Sink
+	Every time.Duration
+}
+
+// intervals is the drainer's account of what a session has handed over.
+type intervals struct {
+	*queue
+	every time.Duration
+	begin time.Time // of the current interval, with the monotonic clock
+	taken map[*aggregate.Tree]*delta.Taken
+}
+
+func newIntervals(o *Deltas, name string) *intervals {
+	if o == nil {
+		return nil
+	}
+	q := newQueue(o.Sink, "the windows of "+name, attempts)
+	q.noun = "window"
+	return &intervals{queue: q, every: o.Every, begin: time.Now(), taken: map[*aggregate.Tree]*delta.Taken{}}
+}
+
+// due reports whether an interval is over: the clock has passed a multiple of its length, or so much time has passed, which
+// comes first if the clock was set back.
+func (i *intervals) due(now time.Time) bool {
+	end := i.begin.Truncate(i.every).Add(i.every) // without the monotonic clock
+	return !now.Round(0).Before(end) || now.Sub(i.begin) >= i.every
+}
+
+// deltasDue reports whether an interval of some session is over.
+func (d *drainer) deltasDue(now time.Time) bool {
+	for _, s := range d.list {
+		if s.intervals != nil && s.intervals.due(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// takeDeltas hands over the intervals that are over; with all, also those that are not.
+func (d *drainer) takeDeltas(now time.Time, all bool) {
+	for _, s := range d.list {
+		if s.intervals == nil || !all && !s.intervals.due(now) {
+			continue
+		}
+		for phase, t := range s.trees {
+			d.takeDelta(s, phase, t, now, d.freeze(s, t))
+		}
+		s.intervals.begin = now
+	}
+}
+
+// takeDelta hands over what a phase, frozen in p, has that was not handed over before.
+func (d *drainer) takeDelta(s *session, phase int, t *aggregate.Tree, now time.Time, p *profile.Profile) {
+	i := s.intervals
+	if i == nil {
+		return
+	}
+	taken := i.taken[t]
+	if taken == nil {
+		taken = &delta.Taken{}
+		i.taken[t] = taken
+	}
+	if fresh := taken.Take(p); fresh != nil {
+		w := s.window(phase, s.format)
+		w.End, w.Begin = now, now.Add(-now.Sub(i.begin)) // by the clock as it is now
+		i.put(w, fresh)
+	}
+}
+
+// TakeDeltas hands over what sessions recorded in the current interval, before it is over, and waits a little for the sinks.
+func (m *Manager) TakeDeltas() {
+	var queues []*queue
+	m.drainer.do(func(d *drainer) {
+		d.takeDeltas(time.Now(), true)
+		for _, s := range d.list {
+			if s.intervals != nil {
+				queues = append(queues, s.intervals.queue)
+			}
+		}
+	})
+	patience := time.After(deltasPatience)
+	for _, q := range queues {
+		select {
+		case <-q.flush():
+		case <-patience:
+			return
+		}
+	}
+}
+
+// deltasPatience is how long a process waits for its last windows where it cannot end its sessions.
+const deltasPatience = time.Second
+
+// takeDeltas hands over the intervals that are over.
+func (r *rounds) takeDeltas(due bool) {
+	if !due {
+		return
+	}
+	r.m.Collect()
+	r.m.drainer.do(func(d *drainer) { d.takeDeltas(time.Now(), false) })
+}
+
+// checkDeltas refuses what deltas cannot be taken of.
+func (o *StartOptions) checkDeltas(trace bool) error {
+	switch {
+	case o.Deltas == nil:
+		return nil
+	case trace:
+		return &ArgumentError{"Windows are pushed of trees, not of traces; leave data=\"trace\" or push out"}
+	case o.Deltas.Every < time.Second:
+		return &ArgumentError{fmt.Sprintf("Windows of %v are too short; give at least 1 s", o.Deltas.Every)}
+	}
+	return nil
+}

@@ -74,12 +74,15 @@ static void end(const void *function, void *context) {
   if (to) to->ended(function);
 }
 
-void torch_observe(const struct torch_observer *to) {
+void torch_observe(const struct torch_observer *to, int inputs) {
+  static int had_inputs;
+  int again = to && inputs != had_inputs;
+  had_inputs = inputs;
   atomic_store(&observer, to);
   for (int i = 0; i < 2; i++) {
-    if (!to && handles[i]) torch.remove(handles[i]), handles[i] = 0;
+    if ((!to || again) && handles[i]) torch.remove(handles[i]), handles[i] = 0;
     if (!to || handles[i]) continue;
-    struct callback c = {.start = i == SCOPE_BACKWARD ? start_node : start_operator, .end = end, .sampling = 1};
+    struct callback c = {.start = i == SCOPE_BACKWARD ? start_node : start_operator, .end = end, .sampling = 1, .needs_inputs = inputs && i == SCOPE_FUNCTION};
     c.scopes[i] = 1;
     handles[i] = torch.add(c);
   }
@@ -125,9 +128,9 @@ const char *torch_measure(PyObject *run) {
   static const struct torch_observer measuring = {sample, ignore};
   uint64_t sequence[SAMPLES], threads[SAMPLES];
   atomic_store(&seen_count, 0);
-  torch_observe(&measuring);
+  torch_observe(&measuring, 0);
   PyObject *list = py.PyObject_CallFunctionObjArgs(run, NULL);
-  torch_observe(NULL);
+  torch_observe(NULL, 0);
   int known = numbers_of(list, sequence);
   py.Py_DecRef(list);
   if (!known) return py.PyErr_Clear(), "the examination of torch's operators did not run";

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 // The words of an at::RecordFunction that are read: by byte offset, measured by torch_measure. 0: not found.
-struct torch_layout { uint16_t sequence, forward_thread, inputs; };
+struct torch_layout { uint16_t sequence, forward_thread; };
 extern struct torch_layout torch_at;
 
 // What torch calls about each operator and each node of a backward pass, on the thread that runs it.
@@ -17,8 +17,9 @@ struct torch_observer {
 
 // torch_functions finds torch's functions. It returns NULL, or why they cannot be used.
 const char *torch_functions(void);
-// torch_observe has torch call the observer, NULL for none, from now on. One observer is registered at a time.
-void torch_observe(const struct torch_observer *observer);
+// torch_observe has torch call the observer, NULL for none, from now on. One observer is registered at a time. With `inputs`, it
+// can read the arguments of operators, which torch has to gather for it.
+void torch_observe(const struct torch_observer *observer, int inputs);
 // torch_measure finds the layout from operators that `run`, a Python function, runs. It returns NULL, or what differs.
 const char *torch_measure(PyObject *run);
 
@@ -31,7 +32,8 @@ static inline uint64_t torch_word(const void *function, size_t at) {
 
 // ---- torchframes.c ----
 
-enum { TORCH_BACKWARD = 1, TORCH_OPERATORS = 2, TORCH_MODULES = 4 };
+// TORCH_WORK needs TORCH_OPERATORS: flops and bytes stand at the frames of operators. TORCH_EVERYWHERE counts CPU operators, for tests.
+enum { TORCH_BACKWARD = 1, TORCH_OPERATORS = 2, TORCH_MODULES = 4, TORCH_WORK = 8, TORCH_EVERYWHERE = 16 };
 
 // torch_path continues the call path of a thread's Python frames: in a backward pass it begins at the forward operator's, and
 // operators and modules follow the Python frames.

@@ -4,6 +4,7 @@
 // that ran the operator keeps the Python call path and the modules. A backward pass, on whatever thread, finds them by thread and
 // number; its kernels stand below the forward operator's call path and a frame `<backward>`.
 #include "torchabi.h"
+#include "torchwork.h"
 #include "trace.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -241,9 +242,13 @@ static void started(const void *function, const char *name, int backward) {
     if (sequence >= 0) remember(t, sequence);
   }
   if (f && wanted & TORCH_OPERATORS) show(f, name_of(t, name));
+  if (f && wanted & TORCH_WORK && !backward) torch_count_started(function, name, wanted & TORCH_EVERYWHERE);
 }
 
-static void ended(const void *function) { pop(function); }
+static void ended(const void *function) {
+  if (atomic_load_explicit(&torch_wanted, memory_order_relaxed) & TORCH_WORK) torch_count_ended(function);
+  pop(function);
+}
 
 // ---- Python ----
 
@@ -252,22 +257,23 @@ static const struct torch_observer frames = {started, ended};
 PyObject *native_torch_begin(PyObject *self_, PyObject *const *args, py_ssize n) {
   (void)self_;
   static int measured;
-  if (n != 2) return py.PyErr_SetString(py.PyExc_TypeError, "torch_begin takes what is wanted and a function"), NULL;
+  if (n != 3) return py.PyErr_SetString(py.PyExc_TypeError, "torch_begin takes what is wanted, and two functions"), NULL;
   uint32_t wanted = (uint32_t)py.PyLong_AsUnsignedLongLongMask(args[0]);
   if (py.PyErr_Occurred()) return NULL;
   const char *problem = measured ? NULL : torch_functions();
   if (!problem && !measured) problem = torch_measure(args[1]);
+  if (!problem && wanted & TORCH_WORK) problem = torch_count_begin(args[2]);
   if (problem) return py.PyUnicode_FromFormat("%s", problem);
   measured = 1;
   pthread_once(&once, prepare);
   atomic_store(&torch_wanted, wanted);
-  torch_observe(&frames);
+  torch_observe(&frames, (wanted & TORCH_WORK) != 0);
   return py_none();
 }
 
 PyObject *native_torch_end(PyObject *self_, PyObject *unused) {
   (void)self_, (void)unused;
-  torch_observe(NULL);
+  torch_observe(NULL, 0);
   atomic_store(&torch_wanted, 0);
   return py_none();
 }

@@ -31,6 +31,7 @@ func (p *Profile) Summarize() {
 		sl := &p.Timeline.Slices[i]
 		s.add(sl, paths.of(i))
 	}
+	p.CountOperatorsOnce()
 	s.finish()
 }
 

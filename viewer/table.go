@@ -88,6 +88,7 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	b.addUp()
 	b.sums.total()
 	b.noteUtil(names)
+	b.noteEstimates()
 	b.sums.group(o.Group)
 	t := &Table{Profile: p, sums: &b.sums, names: names, roofs: b.roofs()}
 	b.derive(t, o.BaseUnits)

@@ -85,8 +85,8 @@ func newRunCommand() *cobra.Command {
 	flags.StringVar(&options.Format, "format", "", "write `FORMAT`: hatchet (default) or hatchet_msgpack for a tree, chrome_trace for a trace")
 	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work in addition to kernels, separated by commas: memcpy, memset, sync (default: all in a trace, none in a tree)")
 	flags.StringVar(&options.Inside, "inside", "", "put scopes into the Triton kernels whose names match `PATTERNS` (as in 'matmul_*', separated by commas): around loops, loads, stores, dots, waits and barriers, by source line")
-	flags.StringVar(&options.Torch, "torch", "", "add frames of PyTorch between scopes and kernels, `WORDS` separated by commas: operators (aten::addmm), modules (Net.layers.3.linear1); --torch alone adds both")
-	flags.Lookup("torch").NoOptDefVal = strings.Join(runinfo.TorchWords, ",")
+	flags.StringVar(&options.Torch, "torch", "", "add frames of PyTorch between scopes and kernels, `WORDS` separated by commas: operators (aten::addmm), modules (Net.layers.3.linear1), flops (operators with their flops and bytes, from shapes); --torch alone is operators,modules")
+	flags.Lookup("torch").NoOptDefVal = strings.Join(runinfo.TorchWords[:2], ",")
 	flags.BoolVar(&options.Idle, "idle", false, "sum how long GPUs had nothing to do before the work of each call path; copies and fills are recorded too (a trace shows it without this)")
 	flags.BoolVar(&options.NoStats, "no-stats", false, "do not record the distribution of kernel times at each call path")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "use a launch `HOOK`: triton takes names, flops and bytes of kernels from their launch_metadata, none does not")
@@ -206,7 +206,7 @@ func checkRun(o *run.Options) error {
 	}
 	for _, word := range strings.Split(o.Torch, ",") {
 		if o.Torch != "" && !slices.Contains(runinfo.TorchWords, word) {
-			return fmt.Errorf("read --torch=%s: use %s, separated by commas, or --torch alone for both", o.Torch, strings.Join(runinfo.TorchWords, " and "))
+			return fmt.Errorf("read --torch=%s: use operators, modules and flops, separated by commas, or --torch alone for the first two", o.Torch)
 		}
 	}
 	return outname.Check(o.Name)

@@ -28,6 +28,7 @@ func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uin
 		f.idleSums = t.idle.frozen()
 	}
 	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
+	p.CountOperatorsOnce()
 	p.Launches = f.launches.kinds
 	if f.samples != nil {
 		f.samples.finish(p)

@@ -108,7 +108,7 @@ def _observe_torch(config: dict[str, Any]) -> None:
     if config.get("context") == "python":
         torch.attribute_backward(True)
     if wanted != [""]:
-        torch.install(operators="operators" in wanted, modules="modules" in wanted)
+        torch.install(operators="operators" in wanted, modules="modules" in wanted, flops="flops" in wanted)
 
 
 def _checkpoint_before_exec(pid: int) -> None:

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-BACKWARD, OPERATORS, MODULES = 1, 2, 4  # the TORCH_... of hooks/torchabi.h
+BACKWARD, OPERATORS, MODULES, WORK = 1, 2, 4, 8  # the TORCH_... of hooks/torchabi.h
 
 # Versions of torch whose observers were seen to work; see docs/python.md.
 OLDEST, NEWEST = (2, 4), (2, 15)
@@ -29,15 +29,17 @@ _wanted = 0
 _problem: str | None = None  # why torch is not observed; None while it is, or before torch is imported
 
 
-def install(*, operators: bool = True, modules: bool = True) -> None:
+def install(*, operators: bool = True, modules: bool = True, flops: bool = False) -> None:
     """Adds frames of PyTorch between scopes and kernels, in all sessions of this process, now or once torch is imported.
 
     Args:
         operators: ``aten::addmm``, nodes of backward passes such as ``AddmmBackward0``, and what a kernel of ``torch.compile`` computes,
             ``aten::add+aten::relu``.
         modules: ``TransformerEncoder.layers.3.linear1``, named from the module that the program calls. Backward passes have them too.
+        flops: flops and bytes of operators on a GPU, from the shapes of their arguments. They stand at the operators' frames, which
+            it includes.
     """
-    _want((_wanted & BACKWARD) | OPERATORS * operators | MODULES * modules)
+    _want((_wanted & BACKWARD) | OPERATORS * (operators or flops) | MODULES * modules | WORK * flops)
 
 
 def uninstall() -> None:
@@ -76,7 +78,8 @@ def _apply() -> None:
     if not _wanted:
         native.torch_end()
         return
-    _problem = _unknown_version() or native.torch_begin(_wanted, _sample)
+    from . import _torch_values
+    _problem = _unknown_version() or native.torch_begin(_wanted, _sample, _torch_values.facts)
     if _problem:
         _torch_modules.watch(None)
         _torch_inductor.watch(None)

@@ -1,0 +1,45 @@
+package viewer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
+)
+
+func TestEstimatesAreNoted(t *testing.T) {
+	gemm := &profile.Node{Name: "gemm"}
+	gemm.Set(profile.TimeMetric, profile.IntValue(1000))
+	gemm.Set("flops16", profile.FloatValue(8e6))
+	gemm.Set("operator_flops16", profile.FloatValue(8e6))
+	gemm.Set("bytes", profile.IntValue(300))
+	gemm.Set("operator_bytes", profile.IntValue(300))
+	flash := &profile.Node{Name: "flash"}
+	flash.Set(profile.TimeMetric, profile.IntValue(1000))
+	flash.Set("flops16", profile.FloatValue(2e6))
+	flash.Set("estimated_flops16", profile.FloatValue(2e6))
+	flash.Set("bytes", profile.IntValue(100)) // the program's own
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{gemm, flash}}, Kinds: profile.Kinds{"flops16": profile.Inclusive, "bytes": profile.Inclusive}}
+
+	for metrics, want := range map[string][]string{
+		"tflop/s":   {"20.0% of the flops are estimates"},
+		"gbyte/s":   {"75.0% of the bytes are estimates"},
+		"intensity": {"75.0% of the bytes are estimates", "20.0% of the flops are estimates"},
+		"time":      nil,
+	} {
+		table, err := viewer.NewTable(p, viewer.Options{Metrics: []string{metrics}})
+		if err != nil {
+			t.Fatal(metrics, err)
+		}
+		notes := strings.Join(table.Notes, "\n")
+		if strings.Count(notes, "are estimates") != len(want) {
+			t.Errorf("%s: notes %q, want %d of estimates", metrics, notes, len(want))
+		}
+		for _, part := range want {
+			if !strings.Contains(notes, part) {
+				t.Errorf("%s: notes %q, want %q", metrics, notes, part)
+			}
+		}
+	}
+}

@@ -27,6 +27,7 @@ OLDEST, NEWEST = (2, 4), (2, 15)
 
 _wanted = 0
 _problem: str | None = None  # why torch is not observed; None while it is, or before torch is imported
+_without_work: str | None = None  # why operators are observed without their flops and bytes
 
 
 def install(*, operators: bool = True, modules: bool = True, flops: bool = False) -> None:
@@ -50,7 +51,7 @@ def uninstall() -> None:
 def problem() -> str | None:
     """What is missing of PyTorch's frames in this process, and why; None: nothing that is wanted, or torch is not imported."""
     parts = [sys.modules.get(f"{__package__}.{name}") for name in ("_torch_modules", "_torch_inductor")]
-    return _problem or next((part.problem for part in parts if part and part.problem), None)
+    return _problem or _without_work or next((part.problem for part in parts if part and part.problem), None)
 
 
 def attribute_backward(on: bool) -> None:
@@ -68,7 +69,7 @@ def _want(wanted: int) -> None:
 
 
 def _apply() -> None:
-    global _problem
+    global _problem, _without_work
     native = _library.native
     if native is None:
         return  # no session has started: start applies it
@@ -80,6 +81,9 @@ def _apply() -> None:
         return
     from . import _torch_values
     _problem = _unknown_version() or native.torch_begin(_wanted, _sample, _torch_values.facts)
+    _without_work = None
+    if _problem and _wanted & WORK:
+        _without_work, _problem = f"flops and bytes: {_problem}", _unknown_version() or native.torch_begin(_wanted & ~WORK, _sample, None)
     if _problem:
         _torch_modules.watch(None)
         _torch_inductor.watch(None)

@@ -32,7 +32,7 @@ var (
 	DataForms   = []string{"tree", "trace"}
 	TraceForms  = []string{"goproton", "triton"}
 	GraphLevels = []string{"node", "graph"}
-	TorchWords  = []string{"operators", "modules", "flops"} // --torch alone: the first two
+	TorchWords  = []string{"operators", "modules", "flops"}      // --torch alone: the first two
 	Activities  = []string{"kernel", "memcpy", "memset", "sync"} // the first always
 )
 

@@ -92,6 +92,16 @@ STUB_EXPORT uint32_t cuMemcpy2DAsync_v2(const struct rows *r, void *stream) {
   return CU_OK;
 }
 
+STUB_EXPORT uint32_t cuMemsetD2D32Async(uint64_t to, size_t pitch, unsigned value, size_t words, size_t rows, void *stream) {
+  (void)stream;
+  uint32_t result = stub_result("cuMemsetD2D32Async");
+  if (result) return result;
+  if (!stub_cuda_memory(to, (rows - 1) * pitch + words * sizeof value)) return 1;
+  for (size_t row = 0; row < rows; row++)
+    for (size_t i = 0; i < words; i++) memcpy((char *)(uintptr_t)to + row * pitch + i * sizeof value, &value, sizeof value);
+  return CU_OK;
+}
+
 // ---- events: work ends when it is given, unless a test holds the GPU ----
 
 struct event { uint32_t recorded; };

@@ -167,21 +167,21 @@ static void fail(uint32_t buffer, uint32_t error) {
 }
 
 static uint64_t first_byte(const struct scratch_buffer *b) { return b->launch[b->read].offset; }
-static uint64_t end_byte(const struct scratch_buffer *b) { return b->launch[b->reading - 1].offset + b->launch[b->reading - 1].bytes; }
+static uint64_t end_of(const struct scratch_launch *l) { return l->offset + l->bytes; }
+static uint64_t reading_bytes(const struct scratch_buffer *b) { return end_of(&b->launch[b->reading - 1]) - first_byte(b); }
 
 static uint32_t copy_all(struct scratch_buffer *b) {
-  uint64_t from = first_byte(b), bytes = end_byte(b) - from;
+  uint64_t bytes = reading_bytes(b);
   atomic_fetch_add_explicit(&scratch.copied_bytes, bytes, memory_order_relaxed);
-  return cu.copy_out(scratch_host_memory(b->host), b->memory + from, bytes, scratch_contexts[b->context].stream);
+  return cu.copy_out(scratch_host_memory(b->host), b->memory + first_byte(b), bytes, scratch_contexts[b->context].stream);
 }
 
 // copy_rows copies so many bytes of each slot, from a place in it.
 static uint32_t copy_rows(struct scratch_buffer *b, uint32_t at, uint32_t width) {
-  const struct scratch_launch *l = &b->launch[b->read];
-  uint32_t slot = l->kernel->slot;
+  uint32_t slot = b->launch[b->read].kernel->slot;
   struct scratch_rows rows = {
-      .from_type = ROWS_DEVICE, .from = b->memory + l->offset + at, .from_pitch = slot, .to_type = ROWS_HOST,
-      .to_host = scratch_host_memory(b->host) + at, .to_pitch = slot, .width = width, .height = l->bytes / slot,
+      .from_type = ROWS_DEVICE, .from = b->memory + first_byte(b) + at, .from_pitch = slot, .to_type = ROWS_HOST,
+      .to_host = scratch_host_memory(b->host) + at, .to_pitch = slot, .width = width, .height = reading_bytes(b) / slot,
   };
   atomic_fetch_add_explicit(&scratch.copied_bytes, (uint64_t)width * rows.height, memory_order_relaxed);
   return cu.copy_rows(&rows, scratch_contexts[b->context].stream);
@@ -199,10 +199,9 @@ static uint32_t word(const uint8_t *at) {
 // copy_written copies what the headers, which are there, say was written: by unit, as many bytes as the block with most has. Of
 // 1,024 slots, rows of 64 bytes for 4 units take 22 us, of 512 bytes 56 us, and all 8.5 MB 156 us (H200).
 static uint32_t copy_written(struct scratch_buffer *b) {
-  const struct scratch_launch *l = &b->launch[b->read];
-  const struct scratch_kernel *k = l->kernel;
+  const struct scratch_kernel *k = b->launch[b->read].kernel;
   const uint8_t *slots = scratch_host_memory(b->host);
-  uint32_t most[64] = {0}, size = 0, blocks = (uint32_t)(l->bytes / k->slot), header = header_of(k), units = (uint32_t)__builtin_popcountll(k->units);
+  uint32_t most[64] = {0}, size = 0, blocks = (uint32_t)(reading_bytes(b) / k->slot), header = header_of(k), units = (uint32_t)__builtin_popcountll(k->units);
   for (uint32_t i = 0; i < blocks; i++) {
     const uint8_t *slot = slots + (uint64_t)i * k->slot;
     if (word(slot) != 0xdeadbeef) continue;
@@ -227,14 +226,38 @@ static uint32_t copy_written(struct scratch_buffer *b) {
   return failed;
 }
 
-// by_rows reports whether a buffer holds one large launch, of which only a part may have been written.
-static int by_rows(const struct scratch_buffer *b) {
-  const struct scratch_kernel *k = b->launch[b->read].kernel;
-  return b->reading == b->read + 1 && b->launch[b->read].bytes > SHARED_BYTES / 4 && k->units && k->warps <= 64 && header_of(k) < k->slot && !scratch_keeps();
+// run_from is the end of the launches from one on, which slots of one layout follow without a gap.
+static uint32_t run_from(const struct scratch_buffer *b, uint32_t first, uint32_t end) {
+  const struct scratch_kernel *k = b->launch[first].kernel;
+  uint32_t i = first + 1;
+  for (; i < end; i++) {
+    const struct scratch_kernel *other = b->launch[i].kernel;
+    if (other->slot != k->slot || other->warps != k->warps || other->units != k->units || b->launch[i].offset != end_of(&b->launch[i - 1])) break;
+  }
+  return i;
 }
 
-// Blocks that never start leave no header: the next kernel's must find none there.
-static uint32_t clear(struct scratch_buffer *b) { return cu.fill(b->memory, 0, b->used, scratch_contexts[b->context].stream); }
+static int has_rows(const struct scratch_kernel *k) { return k->units && k->warps <= 64 && header_of(k) < k->slot; }
+
+// choose decides which launches to copy next: those of one layout, of which only a part may have been written, if they are large;
+// else as many as are copied in no time. It reports whether to copy rows.
+static int choose(struct scratch_buffer *b, uint32_t launches) {
+  b->reading = run_from(b, b->read, launches);
+  if (reading_bytes(b) > SHARED_BYTES / 4 && has_rows(b->launch[b->read].kernel) && !scratch_keeps()) return 1;
+  while (b->reading < launches && end_of(&b->launch[b->reading]) - first_byte(b) <= SHARED_BYTES) b->reading++;
+  return 0;
+}
+
+// Blocks that never start leave no header: the next kernel's must find none there. What is left of rings is none, because an entry
+// does not begin with the mark of a header.
+static uint32_t clear(struct scratch_buffer *b) {
+  void *stream = scratch_contexts[b->context].stream;
+  uint32_t n = atomic_load(&b->launches);
+  const struct scratch_kernel *k = n ? b->launch[0].kernel : NULL;
+  if (!n || b->used <= SHARED_BYTES / 4 || !has_rows(k) || b->launch[0].offset || run_from(b, 0, n) < n || end_of(&b->launch[n - 1]) != b->used)
+    return cu.fill(b->memory, 0, b->used, stream);
+  return cu.fill_rows(b->memory, k->slot, 0, header_of(k) / 4, b->used / k->slot, stream);
+}
 
 static uint32_t mark(struct scratch_buffer *b) { return cu.event_record(b->copied, scratch_contexts[b->context].stream); }
 
@@ -253,28 +276,31 @@ static enum did failed_or(uint32_t buffer, uint32_t failed, enum did otherwise) 
   return failed ? LEAVES : otherwise;
 }
 
+// copies is behind the last copy of the launches that are being read. The buffer is cleared when no launch is left.
+static enum did copies(uint32_t buffer, uint32_t failed, int closed) {
+  struct scratch_buffer *b = &scratch_buffers[buffer];
+  int last = closed && b->reading == atomic_load(&b->launches);
+  b->step = last ? COPYING_LAST : COPYING;
+  if (last && !failed) failed = clear(b);
+  return failed_or(buffer, failed ? failed : mark(b), MOVES);
+}
+
 // begin starts the copies of a buffer whose kernels have ended.
 static enum did begin(uint32_t buffer, int closed) {
   struct scratch_buffer *b = &scratch_buffers[buffer];
-  uint32_t n = atomic_load_explicit(&b->launches, memory_order_acquire), state = cu.event_query(b->event), failed = 0;
+  uint32_t n = atomic_load_explicit(&b->launches, memory_order_acquire), state = cu.event_query(b->event);
   if (state == CU_NOT_READY) return WAITS;
   if (state) return failed_or(buffer, state, LEAVES);
-  if (n > b->read) {
-    b->reading = n;
-    b->host = scratch_host_get(end_byte(b) - first_byte(b), 1, n - b->read);
-    if (!b->host) {
-      b->reading = b->read;
-      return STAYS; // until Go has read others
-    }
-    if (by_rows(b)) {
-      failed = copy_rows(b, 0, header_of(b->launch[b->read].kernel));
-      b->step = HEADERS;
-      return failed_or(buffer, failed ? failed : mark(b), MOVES);
-    }
-    failed = copy_all(b);
+  if (n == b->read) return copies(buffer, 0, closed);
+  int rows = choose(b, n);
+  b->host = scratch_host_get(reading_bytes(b), 1, b->reading - b->read);
+  if (!b->host) {
+    b->reading = b->read;
+    return STAYS; // until Go has read others
   }
-  b->step = closed ? COPYING_LAST : COPYING;
-  if (closed && !failed) failed = clear(b);
+  if (!rows) return copies(buffer, copy_all(b), closed);
+  uint32_t failed = copy_rows(b, 0, header_of(b->launch[b->read].kernel));
+  b->step = HEADERS;
   return failed_or(buffer, failed ? failed : mark(b), MOVES);
 }
 
@@ -300,13 +326,7 @@ static enum did step(uint32_t buffer, int now) {
   uint32_t state = cu.event_query(b->copied);
   if (state == CU_NOT_READY) return STAYS;
   if (state) return failed_or(buffer, state, LEAVES);
-  if (b->step == HEADERS) {
-    int closed = is_closed(b, 1);
-    uint32_t failed = copy_written(b);
-    b->step = closed ? COPYING_LAST : COPYING;
-    if (closed && !failed) failed = clear(b);
-    return failed_or(buffer, failed ? failed : mark(b), MOVES);
-  }
+  if (b->step == HEADERS) return copies(buffer, copy_written(b), is_closed(b, 0));
   pass_on(b);
   if (b->step == COPYING_LAST) return scratch_put(buffer), LEAVES;
   b->step = WAITING;

@@ -38,6 +38,7 @@ enum { ROWS_HOST = 1, ROWS_DEVICE = 2 };
   X(copy_out, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t bytes, void *stream))    \
   X(copy_rows, "cuMemcpy2DAsync_v2", (const struct scratch_rows *rows, void *stream))              \
   X(fill, "cuMemsetD8Async", (uint64_t memory, unsigned char value, size_t bytes, void *stream)) \
+  X(fill_rows, "cuMemsetD2D32Async", (uint64_t memory, size_t pitch, unsigned value, size_t words, size_t rows, void *stream)) \
   X(event_create, "cuEventCreate", (void **event, unsigned flags))                              \
   X(event_record, "cuEventRecord", (void *event, void *stream))                                 \
   X(event_query, "cuEventQuery", (void *event))                                                 \

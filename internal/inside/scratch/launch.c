@@ -19,12 +19,13 @@ struct taken {
   uint64_t offset, bytes, stream;
   uint64_t before;        // the correlation id of the launch before it
 };
-enum { OPEN = 8 };
+enum { OPEN = 8, CURRENTS = 4 };
 static __thread struct {
   struct taken open[OPEN];
   uint32_t depth;
   uint32_t owner;         // this thread's number, from 1
-  uint32_t current;       // the buffer in which it makes launches, if the copying thread has not closed it
+  struct current { uint32_t number; int context; uint64_t stream; } current[CURRENTS]; // where it makes launches, see current_of
+  uint32_t turn;          // the next of them to be replaced
 } here __attribute__((tls_model("initial-exec")));
 
 static void *stream_of(uint64_t stream) { return (void *)(uintptr_t)stream; }
@@ -41,16 +42,25 @@ static int seize(struct scratch_buffer *b) {
   return atomic_compare_exchange_strong_explicit(&b->state, &open, mine(SCRATCH_BUSY), memory_order_acquire, memory_order_relaxed);
 }
 
-static uint64_t aligned(uint64_t bytes) { return (bytes + 255) & ~255ull; }
+// Launches of one kernel lie without gaps, because its slots are of multiples of this: they are copied as one.
+static uint64_t aligned(uint64_t bytes) { return (bytes + 127) & ~127ull; }
 
-static int has_room(const struct scratch_buffer *b, int context, uint64_t bytes, uint64_t stream) {
-  return b->context == context && b->stream == stream && b->used + aligned(bytes) <= b->capacity &&
-         atomic_load_explicit(&b->launches, memory_order_relaxed) < LAUNCHES;
+static int has_room(const struct scratch_buffer *b, uint64_t bytes) {
+  return b->used + aligned(bytes) <= b->capacity && atomic_load_explicit(&b->launches, memory_order_relaxed) < LAUNCHES;
+}
+
+// room_for is how large a buffer to take for launches like this one. The copying thread calls the driver several times for a
+// buffer, and each of these calls may hold up a launch.
+static uint64_t room_for(uint64_t bytes) {
+  uint64_t most = atomic_load_explicit(&scratch.limit, memory_order_relaxed) / 32, several = 16 * bytes;
+  if (several > most) several = most;
+  if (several < SHARED_BYTES) several = SHARED_BYTES;
+  return several < aligned(bytes) ? aligned(bytes) : several;
 }
 
 // fresh takes a buffer out of the pool. The copying thread gets it at once, and waits until it is closed.
 static uint32_t fresh(int context, uint64_t bytes, uint64_t stream) {
-  uint32_t n = bytes < SHARED_BYTES ? scratch_get(context, SHARED_BYTES) : 0;
+  uint32_t n = scratch_get(context, room_for(bytes));
   if (!n) n = scratch_get(context, aligned(bytes));
   if (!n) return 0;
   static _Atomic uint32_t owners;
@@ -63,22 +73,49 @@ static uint32_t fresh(int context, uint64_t bytes, uint64_t stream) {
   return n;
 }
 
+// current_of finds the buffer in which this thread makes launches on a stream; the copying thread may have closed it.
+static struct current *current_of(int context, uint64_t stream) {
+  for (uint32_t i = 0; i < CURRENTS; i++)
+    if (here.current[i].number && here.current[i].stream == stream && here.current[i].context == context) return &here.current[i];
+  return NULL;
+}
+
+static int is_current(uint32_t n) {
+  for (uint32_t i = 0; i < CURRENTS; i++)
+    if (here.current[i].number == n) return 1;
+  return 0;
+}
+
+static void forget(uint32_t n) {
+  for (uint32_t i = 0; i < CURRENTS; i++)
+    if (here.current[i].number == n) here.current[i].number = 0;
+}
+
+// replaced returns a place for one more current buffer. What was there has no more launches.
+static struct current *replaced(void) {
+  struct current *c = &here.current[here.turn++ % CURRENTS];
+  if (c->number && seize(&scratch_buffers[c->number])) set_state(&scratch_buffers[c->number], SCRATCH_CLOSED);
+  return c;
+}
+
 // pooled finds room for a launch, in a buffer that is busy from then on.
 static uint32_t pooled(int context, uint64_t bytes, uint64_t stream, uint64_t *offset) {
-  uint32_t n = here.current;
+  struct current *c = current_of(context, stream);
+  uint32_t n = c ? c->number : 0;
   int within = n && atomic_load_explicit(&scratch_buffers[n].state, memory_order_relaxed) == mine(SCRATCH_BUSY); // another launch
-  if (within || !n || !seize(&scratch_buffers[n])) n = 0;
-  if (n && !has_room(&scratch_buffers[n], context, bytes, stream)) set_state(&scratch_buffers[n], SCRATCH_CLOSED), n = 0;
+  if (within || (n && !seize(&scratch_buffers[n]))) n = 0;
+  if (n && !has_room(&scratch_buffers[n], bytes)) set_state(&scratch_buffers[n], SCRATCH_CLOSED), n = 0;
   if (!n) {
     n = fresh(context, bytes, stream);
-    if (!within) here.current = n;
+    if (!within && n) *(c ? c : replaced()) = (struct current){n, context, stream};
+    else if (!within && c) c->number = 0;
   }
   if (n) *offset = scratch_buffers[n].used, scratch_buffers[n].used += aligned(bytes);
   return n;
 }
 
 // leave ends what pooled began: the next launch may use the rest.
-static void leave(uint32_t n) { set_state(&scratch_buffers[n], n == here.current ? SCRATCH_OPEN : SCRATCH_CLOSED); }
+static void leave(uint32_t n) { set_state(&scratch_buffers[n], is_current(n) ? SCRATCH_OPEN : SCRATCH_CLOSED); }
 
 // give_up ends it for a launch that was not reported. Work that uses the memory may be on its way all the same.
 static void give_up(const struct taken *t) {
@@ -93,7 +130,7 @@ static void report(const struct taken *t, const struct scratch_kernel *k, struct
   uint32_t failed = cu.event_record(b->event, stream_of(t->stream));
   if (failed) { // the buffer stays busy: when the kernel ends is not known
     scratch_driver_failed(failed);
-    if (t->number == here.current) here.current = 0;
+    forget(t->number);
     return;
   }
   b->launch[n] = (struct scratch_launch){k, t->offset, t->bytes, place};

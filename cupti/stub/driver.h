@@ -12,8 +12,11 @@ struct function { struct function *next; const char *name; };
 // The arguments of the kernel that stores a tensor; count 0: it is another kernel.
 struct tensor { struct cupti_value *room; uint32_t mask; const void *from; uint32_t count, element, as, number; };
 struct node { uint64_t id; struct function *function; struct node *next; struct node *original; struct tensor reads; };
-struct graph { uint32_t id; struct node *first, **last; };
-struct exec { uint32_t id; struct node *first; };
+struct graph { uint32_t id; struct node *first, **last; struct kept *kept; };
+struct exec { uint32_t id; struct node *first; struct kept *kept; };
+// A user object of the program's, and who refers to it: its end is called when nothing does.
+struct user { uint32_t references; void (*ends)(void *); void *data; };
+struct kept { struct user *object; struct kept *next; };
 
 extern const struct stub_tracer *tracer; // not NULL
 

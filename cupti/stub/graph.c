@@ -56,6 +56,46 @@ STUB_EXPORT uint32_t cuStreamIsCapturing(void *stream, int *status) {
   return CU_OK;
 }
 
+STUB_EXPORT uint32_t cuStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *id, void **graph, const void **from, size_t *count) {
+  struct stream *s = stream;
+  (void)from, (void)count;
+  *status = s && s->capture;
+  *id = *status ? s->capture->id : 0;
+  *graph = *status ? s->capture : NULL;
+  return CU_OK;
+}
+
+// ---- user objects ----
+
+static void keep(struct kept **list, struct user *object) {
+  struct kept *k = object_new(sizeof *k, 0);
+  *k = (struct kept){object, *list};
+  *list = k;
+}
+
+static void keep_no_longer(struct kept *k) {
+  while (k) {
+    struct kept *next = k->next;
+    struct user *u = k->object;
+    if (!--u->references) u->ends(u->data), object_free(u);
+    object_free(k);
+    k = next;
+  }
+}
+
+STUB_EXPORT uint32_t cuUserObjectCreate(void **object, void *data, void (*ends)(void *), unsigned references, unsigned flags) {
+  struct user *u = object_new(sizeof *u, 0);
+  *u = (struct user){references, ends, data};
+  *object = u;
+  return flags == 1 ? CU_OK : 1;
+}
+
+STUB_EXPORT uint32_t cuGraphRetainUserObject(void *graph, void *object, unsigned count, unsigned flags) {
+  if (count != 1 || flags != 1) return 1; // the reference of the caller moves
+  keep(&((struct graph *)graph)->kept, object);
+  return CU_OK;
+}
+
 STUB_EXPORT uint32_t cuGraphCreate(void **graph, uint32_t flags) {
   (void)flags;
   *graph = new_graph();
@@ -88,6 +128,7 @@ STUB_EXPORT uint32_t cuGraphInstantiateWithFlags(void **exec, void *graph, unsig
   }
   resource(RES_GRAPHEXEC_CREATED, &(struct cupti_graph_data){.graph = g, .graph_exec = x});
   object_free(clone);
+  for (struct kept *k = g->kept; k; k = k->next) k->object->references++, keep(&x->kept, k->object);
   *exec = x;
   return call_exit(&c, CU_OK);
 }
@@ -112,6 +153,7 @@ STUB_EXPORT uint32_t cuGraphExecDestroy(void *exec) {
   struct exec *x = exec;
   resource(RES_GRAPHEXEC_DESTROY_STARTING, &(struct cupti_graph_data){.graph_exec = x});
   free_nodes(x->first);
+  keep_no_longer(x->kept);
   object_free(x);
   return CU_OK;
 }
@@ -120,6 +162,7 @@ STUB_EXPORT uint32_t cuGraphDestroy(void *graph) {
   struct graph *g = graph;
   resource(RES_GRAPH_DESTROY_STARTING, &(struct cupti_graph_data){.graph = g});
   free_nodes(g->first);
+  keep_no_longer(g->kept);
   object_free(g);
   return CU_OK;
 }

@@ -371,6 +371,7 @@ static void *copying(void *unused) {
   int apart = 0;
   for (;;) {
     take_pushed();
+    scratch_graph_collect();
     if (pending.n && !apart) scratch_apart_begin(), apart = 1; // the driver is loaded now
     if (apart) scratch_release_idle();
     int now = wanted(), moved = pending.n && round_of_steps(now);

@@ -131,6 +131,7 @@ uint64_t scratch_host_capacity(uint32_t host);
 uint32_t scratch_graph_take(int context, uint64_t bytes, uint64_t stream); // 0 for none
 uint64_t scratch_graph_memory(uint32_t number);
 void scratch_graph_launched(uint32_t number, const struct scratch_kernel *k, const struct scratch_place *place, uint64_t bytes);
+void scratch_graph_collect(void); // takes back the memory of graphs that are gone
 
 // copying.c
 void scratch_enqueue(uint32_t buffer);

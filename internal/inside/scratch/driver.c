@@ -16,6 +16,9 @@ static int find(struct scratch_driver *to) {
 #define X(name, symbol, parameters) complete &= (*(void **)&to->name = dlsym(library, symbol)) != NULL;
   SCRATCH_DRIVER(X)
 #undef X
+#define X(name, symbol, parameters) *(void **)&to->name = dlsym(library, symbol);
+  SCRATCH_DRIVER_NEWER(X)
+#undef X
   return complete;
 }
 

@@ -49,9 +49,16 @@ enum { ROWS_HOST = 1, ROWS_DEVICE = 2 };
   X(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                             \
   X(host_call, "cuLaunchHostFunc", (void *stream, void (*call)(void *), void *data))
 
+// The same for functions that older drivers lack: NULL there.
+#define SCRATCH_DRIVER_NEWER(X)                                                                                                          \
+  X(capture_graph, "cuStreamGetCaptureInfo_v2", (void *stream, int *status, unsigned long long *id, void **graph, void *from, size_t *n)) \
+  X(object_create, "cuUserObjectCreate", (void **object, void *data, void (*ends)(void *), unsigned references, unsigned flags))         \
+  X(graph_keeps, "cuGraphRetainUserObject", (void *graph, void *object, unsigned references, unsigned flags))
+
 struct scratch_driver {
 #define X(name, symbol, parameters) uint32_t (*name) parameters;
   SCRATCH_DRIVER(X)
+  SCRATCH_DRIVER_NEWER(X)
 #undef X
 };
 extern struct scratch_driver cu;

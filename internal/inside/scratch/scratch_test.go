@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,23 +41,36 @@ func arrived(t *testing.T, l *inside.Launch) uint32 {
 	return number
 }
 
-// Threads launch on two streams each, small kernels and large ones, some of which fail. Each launch arrives once, whole, and with
-// the slots of no other; with little memory, launches that are missing are counted.
-func TestEachLaunchArrivesOnce(t *testing.T) {
+var driver = sync.OnceValue(func() string {
 	stub, err := filepath.Abs("../../../build/stub/libcuda.so.1")
+	if err == nil {
+		err = hotpath.Init()
+	}
 	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(stub); err != nil {
-		t.Skip("the fake driver is not built: make build")
-	}
-	if err := hotpath.Init(); err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
 	scratch.Init(hotpath.API())
 	if !drive.Load(stub, scratch.API()) {
-		t.Fatal("the fake driver does not start")
+		return "the fake driver does not start"
 	}
+	return ""
+})
+
+// begin loads the fake driver, once.
+func begin(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("../../../build/stub/libcuda.so.1"); err != nil {
+		t.Skip("the fake driver is not built: make build")
+	}
+	if problem := driver(); problem != "" {
+		t.Fatal(problem)
+	}
+}
+
+// Threads launch on two streams each, small kernels and large ones, some of which fail. Each launch arrives once, whole, and with
+// the slots of no other; with little memory, launches that are missing are counted.
+func TestEachLaunchArrivesOnce(t *testing.T) {
+	begin(t)
 	for _, limit := range []uint64{48 << 20, 4 << 30} {
 		before := scratch.Lost()
 		all, seen := launches(t, limit)
@@ -105,4 +119,31 @@ func launches(t *testing.T, limit uint64) (all int, seen map[uint32]int) {
 		}
 	}
 	return threads * each, seen
+}
+
+// The memory of a graph's launches goes back when the graph and its executable form are destroyed: 12 graphs would be too many at
+// once, for the limit of memory on the host.
+func TestMemoryOfGraphsComesBack(t *testing.T) {
+	begin(t)
+	const slot, blocks = 1024, 1024
+	k := &inside.Kernel{Name: "captured", Triton: "3.9.0", Warps: 4, SlotSize: slot, BufferSize: 512}
+	if err := scratch.Define(77, k); err != nil {
+		t.Fatal(err)
+	}
+	if err := scratch.Start(48 << 20); err != nil {
+		t.Fatal(err)
+	}
+	defer scratch.Stop()
+	before, places := scratch.Lost(), map[uint64]bool{}
+	for range 40 {
+		place := drive.Graph(77, slot*blocks)
+		if place == 0 {
+			t.Fatal("two launches in one graph do not share memory")
+		}
+		places[place] = true
+		time.Sleep(12 * time.Millisecond) // the thread that takes memory back looks every 5 ms
+	}
+	if lost := scratch.Lost().NoRoom - before.NoRoom; lost > 0 || len(places) > 12 {
+		t.Errorf("%d launches found no memory, and 40 graphs after one another took %d places", lost, len(places))
+	}
 }

@@ -19,6 +19,10 @@ static struct {
 	uint32_t (*create)(void **, uint32_t, int);
 	uint32_t (*use)(void *);
 	uint32_t (*stream)(void **, uint32_t);
+	uint32_t (*begin)(void *, int);
+	uint32_t (*end)(void *, void **);
+	uint32_t (*instantiate)(void **, void *, unsigned long long);
+	uint32_t (*destroy)(void *), (*destroy_exec)(void *);
 } cuda;
 
 static int load(const char *path, const void *api) {
@@ -28,6 +32,11 @@ static int load(const char *path, const void *api) {
 	*(void **)&cuda.create = dlsym(library, "cuCtxCreate_v2");
 	*(void **)&cuda.use = dlsym(library, "cuCtxSetCurrent");
 	*(void **)&cuda.stream = dlsym(library, "cuStreamCreate");
+	*(void **)&cuda.begin = dlsym(library, "cuStreamBeginCapture_v2");
+	*(void **)&cuda.end = dlsym(library, "cuStreamEndCapture");
+	*(void **)&cuda.instantiate = dlsym(library, "cuGraphInstantiateWithFlags");
+	*(void **)&cuda.destroy = dlsym(library, "cuGraphDestroy");
+	*(void **)&cuda.destroy_exec = dlsym(library, "cuGraphExecDestroy");
 	scratch = api;
 	return !cuda.init(0) && !cuda.create(&context, 0, 0);
 }
@@ -71,6 +80,24 @@ static void *work(void *p) {
 	return NULL;
 }
 
+// Captures two launches into a graph, and destroys what was made of it. Returns the memory of the first.
+static uint64_t graph(uint64_t function, uint64_t bytes) {
+	static void *stream;
+	void *graph, *exec;
+	cuda.use(context);
+	if (!stream) cuda.stream(&stream, 0);
+	cuda.begin(stream, 0);
+	uint64_t first = scratch->take(bytes, (uint64_t)(uintptr_t)stream);
+	scratch->launched(function, (uint64_t)(uintptr_t)stream);
+	uint64_t second = scratch->take(bytes, (uint64_t)(uintptr_t)stream);
+	scratch->launched(function, (uint64_t)(uintptr_t)stream);
+	cuda.end(stream, &graph);
+	cuda.instantiate(&exec, graph, 0);
+	cuda.destroy(graph);
+	cuda.destroy_exec(exec);
+	return first == second ? first : 0;
+}
+
 static void run(uint32_t threads, struct job *jobs) {
 	pthread_t t[64];
 	for (uint32_t i = 0; i < threads; i++) pthread_create(&t[i], NULL, work, &jobs[i]);
@@ -87,6 +114,9 @@ func Load(path string, api unsafe.Pointer) bool {
 	defer C.free(unsafe.Pointer(text))
 	return C.load(text, api) != 0
 }
+
+// Graph captures two launches of a function, instantiates their graph and destroys it. It returns the memory that both share.
+func Graph(function, bytes uint64) uint64 { return uint64(C.graph(C.uint64_t(function), C.uint64_t(bytes))) }
 
 // Job is what one thread does: launches of a function, whose numbers count up, each of 1 to Most blocks. The number stands in the
 // third word of each slot, and in each word that a warp has written.

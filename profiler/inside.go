@@ -119,6 +119,7 @@ func (d *drainer) insideProblems() (sentences []string) {
 		(l.LargestSize+1<<20-1)>>20, settings.InsideMemory.Name, insideLimit()>>20)
 	say(l.TooMany, was.TooMany, "had more blocks than the code of this release of Triton can address the records of: launch fewer blocks, use a smaller buffer_size, or Triton 3.8 or newer")
 	say(l.Foreign, was.Foreign, "got memory from another profile allocator (triton.runtime._allocation.set_profile_allocator): leave it to the profiler while a session records")
+	say(l.Elsewhere, was.Elsewhere, "got memory of another GPU than the one that ran it: allocate it on the GPU of the launch")
 	say(l.Unknown, was.Unknown, "were of kernels that were loaded while no session was there to see it: load them in a session")
 	say(l.Failed, was.Failed, "left records that the driver refused to copy (error %d): does the program fail on the GPU?", l.DriverError)
 	say(l.Replays, was.Replays, "of replayed graphs came faster than their records could be read")

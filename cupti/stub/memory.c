@@ -102,6 +102,13 @@ STUB_EXPORT uint32_t cuMemsetD2D32Async(uint64_t to, size_t pitch, unsigned valu
   return CU_OK;
 }
 
+STUB_EXPORT uint32_t cuPointerGetAttribute(void *value, int attribute, uint64_t memory) {
+  uint32_t result = stub_result("cuPointerGetAttribute");
+  if (attribute != 9 || !memory) return 1;
+  *(int *)value = result ? 1 : 0; // a test says that the memory is another GPU's
+  return CU_OK;
+}
+
 // ---- events: work ends when it is given, unless a test holds the GPU ----
 
 struct event { uint32_t recorded; };

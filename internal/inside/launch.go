@@ -47,6 +47,7 @@ type Launch struct {
 	Node           uint32 // call path of the launch, below which the kernel's frame stands
 	PyNode         uint32 // the same for sessions in python context; 0 while there is none
 	IsOp           bool   // Node is that of an op, which stands for the kernel: no frame of its own is added
+	Replayed       bool   // by a graph: Op and the call paths are those of the launch that was captured
 	Buffer         []byte // all slots, one after another; read during the call only
 }
 

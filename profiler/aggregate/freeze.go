@@ -20,6 +20,7 @@ func (e *VectorSizeError) Error() string {
 // The devices that appear are returned so that the caller can describe them. While instructions are sampled nodes have their
 // samples, and Profile.Sampling has the functions and counts: the sampler's facts are for the caller to add.
 func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uint32) {
+	t.placeReplays()
 	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics(), clocks: a.Inside.clocks}
 	if a.Sampling != nil {
 		f.samples = a.newSampleFreezer(t)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/record"
 )
 
@@ -26,9 +25,29 @@ type Inside struct {
 // insideNode is what a node has of the scopes inside of kernels.
 type insideNode struct {
 	profile.Inside
-	normalized float64 // cycles by recorded warps, of a scope
-	device     uint32
-	scope      int // ID: siblings are in order of it
+	normalized float64       // cycles by recorded warps, of a scope
+	devices    []deviceShare // most often one
+	scope      int           // ID: siblings are in order of it
+}
+
+// deviceShare is what was measured on one device: cycles of a scope, or ns of a kernel's recorded warps.
+type deviceShare struct {
+	device int
+	amount uint64
+}
+
+// device is the one with most: one path has room for one device id.
+func (i *insideNode) device() int {
+	return slices.MaxFunc(i.devices, func(a, b deviceShare) int { return cmp.Compare(a.amount, b.amount) }).device
+}
+
+func (i *insideNode) on(device int, amount uint64) {
+	at := slices.IndexFunc(i.devices, func(s deviceShare) bool { return s.device == device })
+	if at < 0 {
+		at = len(i.devices)
+		i.devices = append(i.devices, deviceShare{device: device})
+	}
+	i.devices[at].amount += amount
 }
 
 // AddInside adds the scopes of one finished launch to the sessions of its launch set. It never fails: what cannot be read is
@@ -93,12 +112,11 @@ func (t *Tree) kernelOf(l *inside.Launch) *node {
 	if l.Op != 0 {
 		order = launchOrder(l.Op)
 	}
-	at := callpath.Place{Set: l.Set, Node: l.Node, PyNode: l.PyNode, Op: l.IsOp}
-	return t.leaf(cacheKey{launch: at, name: l.Kernel.Name, kind: record.Kernel}, order)
+	return t.leaf(cacheKey{launch: placeOf(l), name: l.Kernel.Name, kind: record.Kernel}, order)
 }
 
 func (t *Tree) addInside(l *inside.Launch, sum *inside.Sum) {
-	kernel := t.kernelOf(l)
+	kernel := t.insideAt(l)
 	kernel.addInside(&profile.Inside{Kernel: sum.Kernel}, l.Device, 0)
 	for _, s := range sum.Scopes {
 		n := kernel
@@ -110,11 +128,33 @@ func (t *Tree) addInside(l *inside.Launch, sum *inside.Sum) {
 	}
 }
 
-func (n *node) addInside(sum *profile.Inside, device, scope int) {
-	if n.inside == nil {
-		n.inside = &insideNode{device: uint32(device), scope: scope}
+// insideAt is the node that the scopes of a launch go below.
+func (t *Tree) insideAt(l *inside.Launch) *node {
+	if !l.Replayed {
+		return t.kernelOf(l)
 	}
-	n.inside.Merge(sum)
+	if n := t.replayedKernel(l); n != nil {
+		return n
+	}
+	return t.waiting(l)
+}
+
+func (n *node) addInside(sum *profile.Inside, device, scope int) {
+	i := n.scopes(scope)
+	i.Merge(sum)
+	if sum.Kernel != nil {
+		i.on(device, sum.Kernel.WarpNanos)
+	} else {
+		i.on(device, sum.Scope.Cycles)
+	}
+}
+
+// scopes returns what the node has of scopes inside of kernels.
+func (n *node) scopes(scope int) *insideNode {
+	if n.inside == nil {
+		n.inside = &insideNode{scope: scope}
+	}
+	return n.inside
 }
 
 // compare puts scopes in order of their IDs, and behind all that is not one.
@@ -137,16 +177,23 @@ func (f *freezer) inside(out *profile.Node, n *node) {
 	}
 	out.Inside = profile.MergeInside(nil, &n.inside.Inside)
 	s := out.Inside.Scope
-	if k := out.Inside.Kernel; k != nil && f.clocks[int(n.inside.device)] != nil {
-		k.Cycles = uint64(f.clocks[int(n.inside.device)].Rate() * float64(k.WarpNanos)) // by all launches so far
+	if k := out.Inside.Kernel; k != nil {
+		k.Cycles = 0
+		for _, d := range n.inside.devices {
+			if clock := f.clocks[d.device]; clock != nil {
+				k.Cycles += uint64(clock.Rate() * float64(d.amount)) // by all launches so far
+			}
+		}
 	}
 	if s == nil {
 		return
 	}
 	out.Set(profile.CyclesMetric, profile.IntValue(int64(s.Cycles)))
 	out.Set(profile.NormalizedCyclesMetric, profile.FloatValue(n.inside.normalized))
-	out.Set(profile.DeviceIDMetric, profile.StringValue(strconv.Itoa(int(n.inside.device))))
+	out.Set(profile.DeviceIDMetric, profile.StringValue(strconv.Itoa(n.inside.device())))
 	out.Set(profile.DeviceTypeMetric, profile.StringValue(f.deviceType))
-	f.devices[n.inside.device] = true
+	for _, d := range n.inside.devices {
+		f.devices[uint32(d.device)] = true
+	}
 	f.kinds[profile.DeviceIDMetric], f.kinds[profile.DeviceTypeMetric] = profile.Property, profile.Property
 }

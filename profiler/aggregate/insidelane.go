@@ -80,6 +80,11 @@ func (s *insideLanes) wants(k *inside.Kernel) bool {
 func (t *Timeline) showInside(l *inside.Launch, in *Inside) {
 	s := t.inside
 	kernel := t.tree.kernelOf(l)
+	if l.Replayed {
+		if n := t.tree.replayedKernel(l); n != nil {
+			kernel = n
+		}
+	}
 	if t.InsideTrace != nil {
 		t.InsideTrace.Begin(l.Kernel, kernel.names())
 		in.decoder.Decode(l, t.InsideTrace.Add)

@@ -46,7 +46,7 @@ func (t *Tree) replayedAt(at *callpath.Attribution, p callpath.Place) *node {
 		return nil
 	}
 	order := launchOrder(at.Order)
-	return t.graft(t.at(at.Launch, order).child(CapturedAtFrame, order), p, order)
+	return t.graft(t.capturedAt(t.at(at.Launch, order), order), p, order)
 }
 
 // addRead adds the values of a tensor.

@@ -42,6 +42,9 @@ type Tree struct {
 	kinds  profile.Kinds // of the metrics on a timeline, as far as they are out of the slots
 	idle   *idleTimes    // nil without TreeOptions.Idle
 	shared *shares       // samples of periods that are over; nil while there are none
+
+	captures []*node         // between launches of graphs and what was captured
+	replays  []insideReplays // scopes inside kernels of graphs whose place is not known yet
 }
 
 type node struct {
@@ -122,10 +125,18 @@ func (n *node) child(name string, order uint64) *node {
 const metadataFrame = "__proton_launch_metadata"
 
 func (n *node) frame(name string, order uint64) *node {
-	if kernel, ok := strings.CutPrefix(name, metadataFrame+":"); ok {
-		return n.child(metadataFrame, order).child(kernel, order)
+	for _, name := range frames(name) {
+		n = n.child(name, order)
 	}
-	return n.child(name, order)
+	return n
+}
+
+// frames are those of a name in a call path.
+func frames(name string) []string {
+	if kernel, ok := strings.CutPrefix(name, metadataFrame+":"); ok {
+		return []string{metadataFrame, kernel}
+	}
+	return []string{name}
 }
 
 func (n *node) lookup(name string) *node {
@@ -218,7 +229,7 @@ func (t *Tree) leaf(k cacheKey, order uint64) *node {
 	if k.captured == (callpath.Place{}) {
 		return n.child(frameOf(k.name, k.kind), order)
 	}
-	n = t.graft(n.child(CapturedAtFrame, order), k.captured, order)
+	n = t.graft(t.capturedAt(n, order), k.captured, order)
 	if k.captured.Op {
 		return n
 	}
@@ -227,19 +238,8 @@ func (t *Tree) leaf(k cacheKey, order uint64) *node {
 
 // graft repeats a captured call path below the place of a graph launch.
 func (t *Tree) graft(under *node, p callpath.Place, order uint64) *node {
-	id := p.Node
-	if t.Python {
-		id = p.PyNode
-	}
-	var chain []uint32
-	nodes := hotpath.Nodes()
-	for ; id != 0 && int(id) < len(nodes); id = nodes[id].Parent {
-		chain = append(chain, id)
-	}
-	for i := len(chain) - 1; i >= 0; i-- {
-		if n := nodes[chain[i]]; t.sets.Sees(n.Set, t.Session) {
-			under = under.frame(hotpath.Text(n.Name), order)
-		}
+	for _, name := range t.capturedPath(p) {
+		under = under.child(name, order)
 	}
 	return under
 }

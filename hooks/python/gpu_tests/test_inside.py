@@ -1,4 +1,5 @@
 """Scopes inside kernels on a GPU: their cycles, what breaks Triton's own profiler, results, graphs, and the cost of a launch."""
+import json
 import statistics
 import struct
 import threading
@@ -169,27 +170,50 @@ def test_full_ring_has_lost_the_outer_scope(inside, on):
 
 
 def test_graph_replays(inside, on):
+    """Each replay has its records, below the kernel's node, at the place where the graph was launched."""
     on.loop()
     torch.cuda.synchronize()
 
     def body():
-        on.loop()
+        with proton.scope("eager"):
+            on.loop()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with proton.scope("captured"), torch.cuda.graph(graph):
             on.loop(64, 3)
             on.loop(64, 2)
         torch.cuda.synchronize()
-        expected = on.y.clone()
-        for _ in range(20):
-            graph.replay()
+        with proton.scope("replay"):
+            for _ in range(20):
+                graph.replay()
         torch.cuda.synchronize()
-        body.result = expected
 
-    cycles, _ = inside(body)
-    whole = sum(value for path, value in cycles.items() if path.endswith("/load"))
+    cycles, counts = inside(body)
+    below = "replay/<captured_at>/captured/loop"
+    assert counts[below] == 40 and {path for path in cycles if "replay" in path or path.startswith("captured")} == {
+        below + path for path in ("/whole", "/whole/load", "/whole/math", "/whole/store")}, (counts, cycles)
     alone, _ = inside(lambda: [on.loop() for _ in range(10)])
     each = alone["loop/whole/load"] / 10
-    assert 20 * each * 1.2 < whole < 60 * each * 3, (whole, each)
+    assert 20 * each * 1.2 < cycles[below + "/whole/load"] < 60 * each * 3, (cycles, each)
+
+
+def test_memory_of_graphs_comes_back(inside, on):
+    """60 graphs after one another, each with a launch of 8 MiB: the host has room for the records of 30."""
+    on.loop(1024)
+
+    def body():
+        on.loop(1024)
+        for _ in range(60):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                on.loop(1024)
+            graph.replay()
+            torch.cuda.synchronize()
+            graph.reset()
+            del graph
+            time.sleep(0.02)
+
+    _, counts = inside(body)
+    assert sum(counts.values()) == 61, counts
 
 
 def test_threads_and_streams(inside, on):
@@ -212,6 +236,79 @@ def test_autotuned(inside, on):
     tuned = triton.autotune(configs=[triton.Config({"B": b}, num_warps=w) for b, w in ((1024, 4), (512, 2), (256, 8))], key=["n"])(loop)
     cycles, _ = inside(lambda: tuned[lambda meta: ((1 << 16) // meta["B"],)](on.x, on.y, 5), lost=None)  # candidates are launched in quick succession
     assert cycles["loop/whole"] > 0
+
+
+def test_losses_are_counted(tmp_path, on):
+    """Launches of 8 MiB come faster than their records can be read. The launches that were recorded and those that were lost are all of them."""
+    launches = 400
+    on.loop(1024, 1)
+    torch.cuda.synchronize()
+    proton.start(str(tmp_path / "losses"), backend="instrumentation")
+    for _ in range(launches):
+        on.loop(1024, 1)
+    torch.cuda.synchronize()
+    proton.deactivate(flushing=True)
+    said = _library.call("status")["problems"]
+    proton.finalize()
+    with open(tmp_path / "losses.hatchet") as file:
+        (kernel,) = [child for child in json.load(file)[0]["children"] if child["frame"]["name"] == "loop"]
+    lost = sum(int(sentence.split(": ")[1].split()[0].replace(",", "")) for sentence in said if "found no memory for records" in sentence)
+    recorded = kernel["inside"]["kernel"]["launches"]
+    print(f"{recorded} of {launches} launches recorded, {lost} lost")
+    assert recorded + lost == kernel["metrics"]["count"] == launches, said
+    (whole,) = kernel["children"]
+    assert whole["inside"]["scope"]["each"]["count"] == recorded * 1024 * 4
+
+
+def devices(node, path=()):
+    """(path, device) of every scope and kernel."""
+    path += (node["frame"]["name"],)
+    if "device_id" in node["metrics"]:
+        yield "/".join(path[1:]), node["metrics"]["device_id"]
+    for child in node["children"]:
+        yield from devices(child, path)
+
+
+def test_two_gpus(tmp_path):
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    vectors = []
+    for i in range(2):
+        with torch.cuda.device(i):
+            vectors.append(Vectors())
+
+    def body():
+        for i in range(2):
+            with torch.cuda.device(i), proton.scope(f"gpu {i}"):
+                for _ in range(5 + i):
+                    vectors[i].loop(64)
+        for i in range(2):
+            torch.cuda.synchronize(i)
+
+    proton.start(str(tmp_path / "tree"), backend="instrumentation")
+    body()
+    proton.deactivate(flushing=True)
+    assert not _library.call("status")["problems"]
+    proton.finalize()
+    with open(tmp_path / "tree.hatchet") as file:
+        tree = json.load(file)[0]
+    found = dict(devices(tree))
+    kernels = {child["frame"]["name"]: child["children"][0] for child in tree["children"] if child["frame"]["name"].startswith("gpu")}
+    for i in range(2):
+        assert {found[f"gpu {i}/loop{scope}"] for scope in ("", "/whole", "/whole/load", "/whole/math", "/whole/store")} == {str(i)}, found
+        kernel = kernels[f"gpu {i}"]
+        assert kernel["metrics"]["count"] == kernel["inside"]["kernel"]["launches"] == 5 + i
+        rate = kernel["inside"]["kernel"]["cycles"] / kernel["inside"]["kernel"]["warp_ns"]
+        assert 0.3 < rate < 2.5, rate
+
+    proton.start(str(tmp_path / "trace"), backend="instrumentation", data="trace")
+    body()
+    proton.finalize()
+    with open(tmp_path / "trace.chrome_trace") as file:
+        events = json.load(file)["traceEvents"]
+    lanes = {event["tid"]: event["args"].get("device") for event in events if event["name"] == "thread_name"}
+    shown = {(event["args"]["call_stack"][1], lanes[event["tid"]]) for event in events if event.get("cat") == "inside"}
+    assert shown == {("gpu 0", "0"), ("gpu 1", "1")}, shown
 
 
 def test_limit(inside, on):

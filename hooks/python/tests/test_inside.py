@@ -523,3 +523,21 @@ native.destroy_function_metadata(4711)
 exits()
 native.finalize(session, "")
 """)
+
+
+def test_memory_of_another_gpu(on_gpu):
+    on_gpu("""
+import ctypes, types
+from triton._C.libproton import proton as native
+metadata = {"profile_scratch_size": 4224, "num_warps": 4, "target": {"backend": "cuda", "arch": 90}}
+with open("kernel.json", "w") as file: json.dump(metadata, file)
+session = native.start("direct", "shadow", "tree", "instrumentation", "cuda:default")
+native.init_function_metadata(4711, "mine", [(0, "a")], [(0, -1)], "kernel.json")
+memory = ctypes.c_uint64()
+assert fake_gpu.cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4 * 4224)) == 0
+native.enter_instrumented_op(0, 4711, memory.value, 4 * 4224)
+native.exit_instrumented_op(0, 4711, memory.value, 4 * 4224)
+(said,) = problems()
+assert "1 launch got memory of another GPU than the one that ran it" in said, said
+native.finalize(session, "")
+""", PROTON_STUB_RESULTS="cuPointerGetAttribute=1")

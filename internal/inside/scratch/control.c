@@ -27,7 +27,7 @@ uint64_t scratch_moves(void) { return atomic_load(&scratch.finished); }
 void scratch_lost(struct scratch_losses *out) {
   *out = (struct scratch_losses){
       .no_room = atomic_load(&scratch.no_room), .no_room_bytes = atomic_load(&scratch.no_room_bytes), .unknown = atomic_load(&scratch.unknown),
-      .foreign = atomic_load(&scratch.foreign), .failed = atomic_load(&scratch.failed), .error = atomic_load(&scratch.error),
+      .foreign = atomic_load(&scratch.foreign), .elsewhere = atomic_load(&scratch.elsewhere), .failed = atomic_load(&scratch.failed), .error = atomic_load(&scratch.error),
       .too_many = atomic_load(&scratch.too_many), .replays = atomic_load(&scratch.replays),
   };
 }

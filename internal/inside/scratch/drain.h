@@ -40,6 +40,7 @@ struct scratch_losses {
   uint64_t no_room_bytes; // the largest of them
   uint64_t unknown;    // launches of kernels whose scopes are not known
   uint64_t foreign;    // launches of known kernels with memory of another allocator
+  uint64_t elsewhere;  // launches with memory of another GPU
   uint64_t failed;     // launches whose copy the driver refused
   uint32_t error;      // the first such error of the driver
   uint64_t too_many;   // launches with more blocks than the compiler's code can address
@@ -95,7 +96,7 @@ struct scratch_context { void *handle; int device; void *stream; };
 extern struct scratch_context scratch_contexts[CONTEXTS];
 
 extern struct scratch_totals {
-  _Atomic uint64_t no_room, no_room_bytes, unknown, foreign, failed, too_many, replays;
+  _Atomic uint64_t no_room, no_room_bytes, unknown, foreign, elsewhere, failed, too_many, replays;
   _Atomic uint32_t error;
   _Atomic uint64_t launched, finished; // launches to read, and those that are ready or were given up
   _Atomic uint64_t device_bytes, host_bytes, limit, most;

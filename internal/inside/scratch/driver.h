@@ -51,6 +51,7 @@ enum { ROWS_HOST = 1, ROWS_DEVICE = 2 };
 
 // The same for functions that older drivers lack: NULL there.
 #define SCRATCH_DRIVER_NEWER(X)                                                                                                          \
+  X(pointer_fact, "cuPointerGetAttribute", (void *value, int fact, uint64_t memory))                                                     \
   X(capture_graph, "cuStreamGetCaptureInfo_v2", (void *stream, int *status, unsigned long long *id, void **graph, void *from, size_t *n)) \
   X(object_create, "cuUserObjectCreate", (void **object, void *data, void (*ends)(void *), unsigned references, unsigned flags))         \
   X(graph_keeps, "cuGraphRetainUserObject", (void *graph, void *object, unsigned references, unsigned flags))

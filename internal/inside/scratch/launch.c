@@ -230,11 +230,19 @@ static void launched(uint64_t function, uint64_t stream) {
   report(&t, k, place);
 }
 
+// elsewhere reports whether memory is another GPU's than a context's. The driver may not say, of memory that is not its own.
+static int elsewhere(uint64_t memory, int context) {
+  int device;
+  enum { ORDINAL = 9 };
+  return cu.pointer_fact && !cu.pointer_fact(&device, ORDINAL, memory) && device >= 0 && device != scratch_contexts[context].device;
+}
+
 // launched_in copies on the launch's own stream: the caller may overwrite the memory with what comes next there.
 static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uint64_t bytes) {
   const struct scratch_kernel *k = scratch_kernel_of(function);
   if (!k || !memory || !bytes || !k->slot || !atomic_load(&scratch.recording) || !scratch_driver_ready()) return;
   int context = scratch_context_here();
+  if (context >= 0 && elsewhere(memory, context)) return scratch_count(&scratch.elsewhere);
   uint32_t buffer = context < 0 ? 0 : scratch_spare(), host = buffer ? scratch_host_get(bytes, 1, 1) : 0;
   if (!host) {
     if (buffer) scratch_put(buffer);

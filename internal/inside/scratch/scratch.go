@@ -92,7 +92,7 @@ func Next(f func(l *inside.Launch)) bool {
 	kernels.Unlock()
 	f(&inside.Launch{
 		Kernel: k, Grid: [3]uint32{uint32(d.blocks), 1, 1}, CTAsPerCluster: 1, Device: int(d.device), Stream: uint64(d.stream), Op: uint64(d.correlation),
-		Set: uint32(d.set), Node: uint32(d.node), PyNode: uint32(d.pynode), IsOp: d.op != 0,
+		Set: uint32(d.set), Node: uint32(d.node), PyNode: uint32(d.pynode), IsOp: d.op != 0, Replayed: d.replayed != 0,
 		Buffer: unsafe.Slice((*byte)(d.slots), int(d.bytes)),
 	})
 	return true
@@ -113,6 +113,7 @@ type Losses struct {
 	LargestSize uint64 // of those, in bytes
 	Unknown     uint64 // their kernel was not defined
 	Foreign     uint64 // another allocator gave them memory
+	Elsewhere   uint64 // their memory was another GPU's
 	Failed      uint64 // the driver refused a copy
 	DriverError uint32 // the first such error
 	TooMany     uint64 // blocks, for the compiler's code to address
@@ -123,5 +124,5 @@ type Losses struct {
 func Lost() Losses {
 	var l C.struct_scratch_losses
 	C.scratch_lost(&l)
-	return Losses{uint64(l.no_room), uint64(l.no_room_bytes), uint64(l.unknown), uint64(l.foreign), uint64(l.failed), uint32(l.error), uint64(l.too_many), uint64(l.replays)}
+	return Losses{uint64(l.no_room), uint64(l.no_room_bytes), uint64(l.unknown), uint64(l.foreign), uint64(l.elsewhere), uint64(l.failed), uint32(l.error), uint64(l.too_many), uint64(l.replays)}
 }

@@ -116,7 +116,9 @@ func Load(path string, api unsafe.Pointer) bool {
 }
 
 // Graph captures two launches of a function, instantiates their graph and destroys it. It returns the memory that both share.
-func Graph(function, bytes uint64) uint64 { return uint64(C.graph(C.uint64_t(function), C.uint64_t(bytes))) }
+func Graph(function, bytes uint64) uint64 {
+	return uint64(C.graph(C.uint64_t(function), C.uint64_t(bytes)))
+}
 
 // Job is what one thread does: launches of a function, whose numbers count up, each of 1 to Most blocks. The number stands in the
 // third word of each slot, and in each word that a warp has written.

@@ -1,0 +1,87 @@
+package aggregate
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/profiler/callpath"
+)
+
+const scopesOfOneLaunch = "(produce{cycles=900 normalized_cycles=450 device_id=0}(wait{cycles=300 normalized_cycles=150 device_id=0}) " +
+	"multiply{cycles=600 normalized_cycles=300 device_id=0})"
+
+func replayOf(set uint32) *inside.Launch {
+	l := launchOf(1, set, 1)
+	l.Replayed = true
+	return l
+}
+
+func replay(set uint32, corr uint64) *callpath.Attribution {
+	at := launched(set, corr)
+	at.Graph, at.Captured = true, &callpath.Captured{Place: callpath.Place{Set: set}}
+	return at
+}
+
+// The scopes of a replayed kernel stand below it, whichever of them comes first, and where the graph was launched.
+func TestScopesOfAReplayStandBelowItsKernel(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		a, _, _ := stage(t)
+		tree := a.Sets.NewTree(TreeOptions{Inside: true})
+		set := a.Sets.Launch([]*Tree{tree})
+		if late {
+			a.AddInside(replayOf(set))
+		}
+		a.Add(kernel("attention", 0, 700), replay(set, 9))
+		if !late {
+			a.AddInside(replayOf(set))
+		}
+		frozen(t, tree, "ROOT(<captured_at>(attention{count=1 device_id=0 time (ns)=700}"+scopesOfOneLaunch+"))")
+		a.AddInside(replayOf(set))
+		p, _ := a.Freeze(tree, "CUDA")
+		if k := p.Root.Child("<captured_at>").Child("attention").Inside.Kernel; k.Launches != 2 || len(p.Root.Children) != 1 {
+			t.Errorf("%d launches; %s", k.Launches, outline(p.Root))
+		}
+	}
+}
+
+// Without a record of the kernel, or with several places from which the graph was launched, they stand where it was captured.
+func TestScopesOfAReplayWhoseLaunchIsNotKnown(t *testing.T) {
+	a, _, _ := stage(t)
+	tree := a.Sets.NewTree(TreeOptions{Inside: true})
+	set := a.Sets.Launch([]*Tree{tree})
+	a.AddInside(replayOf(set))
+	a.AddInside(replayOf(set))
+	if len(tree.replays) != 1 {
+		t.Errorf("%d captured launches wait", len(tree.replays))
+	}
+	frozen(t, tree, "ROOT(attention(produce{cycles=1800 normalized_cycles=900 device_id=0}(wait{cycles=600 normalized_cycles=300 device_id=0}) "+
+		"multiply{cycles=1200 normalized_cycles=600 device_id=0}))")
+
+	tree = a.Sets.NewTree(TreeOptions{Inside: true})
+	set = a.Sets.Launch([]*Tree{tree})
+	a.Add(kernel("attention", 0, 700), replay(set, 9))
+	tree.capturedAt(tree.root.child("elsewhere", 10), 10).child("attention", 10)
+	a.AddInside(replayOf(set))
+	frozen(t, tree, "ROOT(attention"+scopesOfOneLaunch+" elsewhere(<captured_at>(attention)) <captured_at>(attention{count=1 device_id=0 time (ns)=700}))")
+}
+
+func TestScopesOnTwoDevices(t *testing.T) {
+	a, _, _ := stage(t)
+	tree := a.Sets.NewTree(TreeOptions{Inside: true})
+	set := a.Sets.Launch([]*Tree{tree})
+	for n, device := range []int{0, 1, 1} {
+		l := launchOf(1, set, uint64(n+1))
+		l.Device = device
+		a.AddInside(l)
+	}
+	p, devices := a.Freeze(tree, "CUDA")
+	k := p.Root.Child("attention")
+	if id, _ := k.Child("produce").Metric("device_id"); id.Str() != "1" || fmt.Sprint(devices) != "[0 1]" {
+		t.Errorf("device %v of %v", id, devices)
+	}
+	one := a.Inside.clocks[0].Rate()*float64(k.Inside.Kernel.WarpNanos)/3 + a.Inside.clocks[1].Rate()*float64(k.Inside.Kernel.WarpNanos)*2/3
+	if got := float64(k.Inside.Kernel.Cycles); got < 0.999*one || got > 1.001*one {
+		t.Errorf("%v cycles, and by device %v", got, one)
+	}
+}

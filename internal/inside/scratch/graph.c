@@ -38,7 +38,7 @@ static void graph_gone(void *piece) {
   while (!atomic_compare_exchange_weak(&gone, &head, number));
 }
 
-// until_gone has the graph that a stream is captured into tell of its end. If that fails, the memory stays.
+// until_gone has graph_gone called when the graph that a stream is captured into is gone. If that fails, the memory stays.
 static void until_gone(uint32_t number, uint64_t stream) {
   int status = 0;
   unsigned long long id = 0;

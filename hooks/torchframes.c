@@ -31,7 +31,7 @@ enum kind { OPERATOR, NODE, ENGINE, MODULE };
 struct frame {
   const void *of;         // the operator or module, to find the frame when it ends
   uint32_t name;          // 0: no frame in call paths
-  uint32_t modules;       // the call path of the open modules, of MODULE, or of the forward operator's, of NODE, during `generation`
+  uint32_t modules;       // the call path of the open modules, during `generation`: of NODE and ENGINE the forward operator's
   uint32_t generation;
   uint32_t scopes;        // how many scopes were opened for it
   enum kind kind;
@@ -117,7 +117,7 @@ uint32_t torch_path(uint32_t (*walk)(void)) {
   uint32_t shown = t->depth < FRAMES ? t->depth : FRAMES;
   if (atomic_load_explicit(&torch_wanted, memory_order_relaxed) & ~TORCH_BACKWARD)
     for (const struct frame *f = t->stack; f < t->stack + shown; f++) {
-      if (f->kind == NODE && f->modules && f->generation == hooks_hp->generation()) path = continued(path, f->modules, 0);
+      if (f->kind != MODULE && f->modules && f->generation == hooks_hp->generation()) path = continued(path, f->modules, 0);
       path = child(path, f->name);
     }
   return path;
@@ -196,6 +196,18 @@ static void enter_modules(struct frame *f, uint32_t modules) {
   enter(f, node.name);
 }
 
+static void show_modules(struct frame *f, const struct origin *from) {
+  if (!f) return;
+  f->modules = from->modules, f->generation = from->generation;
+  enter_modules(f, from->modules);
+}
+
+// The engine's frame is open around a node, its hooks, and the addition of gradients, which all belong to the node's modules.
+static struct frame *engine_without_modules(struct thread *t) {
+  struct frame *f = t->depth && t->depth <= FRAMES ? &t->stack[t->depth - 1] : NULL;
+  return f && f->kind == ENGINE && !f->modules ? f : NULL;
+}
+
 static void leave(struct thread *t) {
   if (--t->depth >= FRAMES) return;
   struct frame *f = &t->stack[t->depth];
@@ -230,13 +242,10 @@ static void started(const void *function, const char *name, int backward) {
   if (!t) return;
   if (!backward && is_engine(name)) return engine_starts(t, function);
   uint32_t wanted = atomic_load_explicit(&torch_wanted, memory_order_relaxed);
-  struct frame *f = push(t, function, backward ? NODE : OPERATOR);
+  struct frame *engine = backward ? engine_without_modules(t) : NULL, *f = push(t, function, backward ? NODE : OPERATOR);
   if (backward) {
     recall(t, function);
-    if (f && wanted & TORCH_MODULES && valid(&t->origin)) {
-      f->modules = t->origin.modules, f->generation = t->origin.generation;
-      enter_modules(f, f->modules);
-    }
+    if (wanted & TORCH_MODULES && valid(&t->origin)) show_modules(engine ? engine : f, &t->origin);
   } else {
     int64_t sequence = (int64_t)torch_word(function, torch_at.sequence);
     if (sequence >= 0) remember(t, sequence);

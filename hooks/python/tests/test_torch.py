@@ -190,6 +190,35 @@ def test_exceptions_and_depth_leave_nothing_open(library, torch_python, tmp_path
     assert paths(tmp_path, "forward") == [[]] and paths(tmp_path, "backward") == [[]]
 
 
+REDUCED = """
+import torch.distributed as dist
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+net = Net()
+half = torch.nn.parallel.DistributedDataParallel(net)
+
+def reduce(state, bucket):
+    here("reduced")
+    done = torch.futures.Future()
+    done.set_result(bucket.buffer())
+    return done
+
+half.register_comm_hook(None, reduce)
+half(torch.ones(3, 4)).sum().backward()
+dist.destroy_process_group()
+"""
+
+
+def test_gradients_are_reduced_in_the_module_of_the_last_one(library, torch_python, tmp_path):
+    """DDP reduces after a node has run, while the engine is busy with it."""
+    run(torch_python, tmp_path, "shadow", body=REDUCED)
+    first = "DistributedDataParallel.module.layers.0"
+    expected = [["DistributedDataParallel", "DistributedDataParallel.module", first, f"{first}.linear1"]]
+    assert paths(tmp_path, "reduced") == expected
+    run(torch_python, tmp_path, "python", body=REDUCED)
+    (path,) = paths(tmp_path, "reduced")
+    assert names(path)[-7:] == ["<backward>", "reduce", "here", *expected[0]], path
+
+
 COMPILED = """
 import pathlib, warnings
 warnings.simplefilter("error", UserWarning)  # torch's about global hooks

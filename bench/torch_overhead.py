@@ -1,6 +1,6 @@
 """What frames of PyTorch cost, next to torch.profiler with stacks and shapes: milliseconds of a training step.
 
-    python3 bench/torch_overhead.py [--rounds 2]
+    python3 bench/torch_overhead.py [--rounds 2] [--ways REGEX]
 
 The step is a transformer of small layers, whose pace the processor sets. Each way to profile runs in its own process, and rounds
 alternate. A line has the mean of the fastest third of the steps, and what that is more than without a profiler in the same round. Needs torch and a GPU.
@@ -8,6 +8,7 @@ alternate. A line has the mean of the fastest third of the steps, and what that 
 import argparse
 import multiprocessing
 import os
+import re
 import statistics
 import tempfile
 import time
@@ -85,11 +86,13 @@ def in_a_process(way):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--ways", default="", help="measure only those that contain this regular expression, and none")
     arguments = parser.parse_args()
+    ways = [way for way in WAYS if way == "none" or re.search(arguments.ways, way)]
     import torch  # noqa: F401 - once for all processes
     bare = None
     for _ in range(arguments.rounds):
-        for way in WAYS:
+        for way in ways:
             milliseconds = in_a_process(way)
             bare = milliseconds if way == "none" else bare
             if milliseconds is not None:

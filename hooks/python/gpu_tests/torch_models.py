@@ -3,8 +3,8 @@ import torch
 from torch import nn
 
 
-def trained(model, batch, loss):
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+def trained(model, batch, loss, parameters=None):
+    optimizer = torch.optim.AdamW(parameters or model.parameters(), lr=1e-4)
 
     def step():
         loss(model(batch)).backward()
@@ -70,4 +70,39 @@ def attention():
     return mixed
 
 
-MODELS = {model.__name__: model for model in (convolutions, recurrent, attention)}
+def perceptron():
+    model = nn.Sequential(nn.Linear(100, 512), nn.Tanh(), nn.Dropout(0.1), nn.Linear(512, 512), nn.SiLU(), nn.BatchNorm1d(512), nn.Linear(512, 3)).cuda()
+    batch, target = torch.randn(64, 100, device="cuda"), torch.rand(64, 3, device="cuda")
+    return trained(model, batch, lambda y: nn.functional.smooth_l1_loss(y, target))
+
+
+def transformer():
+    model = nn.Transformer(64, 4, 2, 2, 128, dropout=0.0, batch_first=True).cuda()
+    source, target = torch.randn(4, 12, 64, device="cuda"), torch.randn(4, 9, 64, device="cuda")
+    return trained(lambda x: model(x, target), source, lambda y: (y - target).abs().mean(), model.parameters())
+
+
+class Translation(nn.Module):
+    """A recurrent encoder, and a decoder that attends to its states word by word."""
+
+    def __init__(self, words=500, width=64):
+        super().__init__()
+        self.words, self.encoder = nn.Embedding(words, width), nn.GRU(width, width, batch_first=True)
+        self.cell, self.attention, self.out = nn.GRUCell(width, width), nn.MultiheadAttention(width, 2, batch_first=True), nn.Linear(width, words)
+
+    def forward(self, x):
+        states, last = self.encoder(self.words(x))
+        state, said = last[0], []
+        for i in range(x.shape[1]):
+            seen, _ = self.attention(state[:, None], states, states)
+            state = self.cell(self.words(x[:, i]), seen[:, 0])
+            said.append(self.out(state))
+        return torch.stack(said, 1)
+
+
+def translation():
+    text = torch.randint(500, (8, 10), device="cuda")
+    return trained(Translation().cuda(), text, lambda y: nn.functional.cross_entropy(y.flatten(0, 1), text.flatten()))
+
+
+MODELS = {model.__name__: model for model in (convolutions, recurrent, attention, perceptron, transformer, translation)}

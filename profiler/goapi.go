@@ -1,10 +1,12 @@
 package profiler
 
 import (
+	"fmt"
 	"runtime"
 	"sync"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/when"
 )
 
 // Options are the choices of a session in a Go program; the zero value is the usual one.
@@ -17,6 +19,10 @@ type Options struct {
 	NoStats     bool   // leave out the distributions of kernel times
 	Idle        bool   // sum how long GPUs had nothing to do before the work of each call path
 	Sinks       []Sink // take the profile in addition to the file
+
+	// Record in windows: of so many steps, which Step ends, the last ones (both 0: in all), and only while a scope of this name is open.
+	Every, For int
+	Gate       string
 }
 
 // Session is one profile being collected in a Go program.
@@ -34,7 +40,12 @@ func Start(name string, o Options) (*Session, error) {
 	if o.Trace {
 		data = "trace"
 	}
+	conditions, err := o.conditions()
+	if err != nil {
+		return nil, err
+	}
 	id, err := process().Start(StartOptions{
+		When: conditions,
 		Name: name, Backend: o.Backend, Data: data, Format: o.Format, Activities: o.Activities, NoStats: o.NoStats, Idle: o.Idle, Sinks: o.Sinks,
 		Source: SourceOptions{WholeGraphs: o.WholeGraphs},
 	})
@@ -44,6 +55,24 @@ func Start(name string, o Options) (*Session, error) {
 	hotpath.InheritNothing()
 	return &Session{id: id}, nil
 }
+
+// conditions are when to record; nil is all the time.
+func (o *Options) conditions() (*when.Conditions, error) {
+	if o.Every == 0 && o.For == 0 && o.Gate == "" {
+		return nil, nil
+	}
+	c := &when.Conditions{Gate: o.Gate}
+	if o.Every != 0 || o.For != 0 {
+		if o.Every < 1 || o.For < 1 || o.For > o.Every {
+			return nil, &ArgumentError{fmt.Sprintf("record %d of each %d steps: give numbers of 1 or more, For at most Every", o.For, o.Every)}
+		}
+		c.Schedule = when.Every(o.Every, o.For)
+	}
+	return c, nil
+}
+
+// Step ends a step of the program, for sessions that record in some steps only. It does not wait for the GPU.
+func Step() { process().Step(false) }
 
 // Problems returns, as sentences with the way out, why sessions may record less than was asked for.
 func Problems() []string { return process().Problems() }

@@ -91,6 +91,9 @@ type wanted struct {
 	attached          bool // there is a source to listen to
 }
 
+// Problem notes, once, why the process records less than was asked for.
+func (m *Manager) Problem(err error) { m.problem(err) }
+
 // problem notes, once, why sessions record less than was asked for.
 func (m *Manager) problem(err error) {
 	m.drainer.do(func(d *drainer) { d.problem(err.Error()) })

@@ -27,7 +27,7 @@ func (s *session) records() bool { return s.active && (s.recording == nil || s.r
 
 // takeConditions makes the session's recording, if it has conditions, and sets up the gate.
 func (m *Manager) takeConditions(d *drainer, s *session, c *when.Conditions) error {
-	if c == nil || *c == (when.Conditions{}) {
+	if c == nil {
 		return nil
 	}
 	if err := c.Check(); err != nil {
@@ -223,6 +223,7 @@ type Windows struct {
 	Opened int
 	Nanos  int64
 	Open   bool
+	Paused bool // by a user
 	Steps  int
 	Why    string // no window has opened
 }
@@ -236,6 +237,7 @@ func (d *drainer) windows() (w Windows) {
 		}
 		r.mu.Lock()
 		w.Asked, w.Open = true, w.Open || r.open
+		w.Paused = w.Paused || r.state.Paused()
 		w.Opened += r.log.Count
 		w.Nanos += r.log.Nanos(now)
 		w.Steps = max(w.Steps, r.state.Steps())

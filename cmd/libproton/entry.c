@@ -9,10 +9,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static _Atomic int forked;
 
-static void child(void) { atomic_store(&forked, 1); }
+// The socket of this process. The program may have closed it and used the number for a file of its own.
+static int listening = -1;
+static struct stat listening_to;
+
+void entry_listens(int descriptor) {
+  if (!fstat(descriptor, &listening_to)) listening = descriptor;
+}
+
+static void child(void) {
+  struct stat now;
+  atomic_store(&forked, 1);
+  if (listening >= 0 && !fstat(listening, &now) && now.st_dev == listening_to.st_dev && now.st_ino == listening_to.st_ino) close(listening);
+}
 
 // Go is not called in a forked child, where it does not run, nor where it was not started.
 static int without_go(void) { return atomic_load(&forked) || refusal(); }
@@ -68,5 +82,7 @@ int proton_start(const char *json) {
   free(answer);
   return session;
 }
+
+void proton_step(void) { free(proton_call("step", NULL)); }
 
 const void *proton_hotpath(void) { return without_go() ? NULL : protonHotpath(); }

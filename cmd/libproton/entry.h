@@ -9,11 +9,16 @@ void gpu_starts(void);
 // frees. proton_start is proton_call("start", json) and returns the session's id, or -1.
 char *proton_call(const char *method, const char *json);
 int proton_start(const char *json);
+// proton_step ends a step of the program, for sessions and "proton run --every" that record in some steps only. It does not wait for the GPU.
+void proton_step(void);
 // proton_hotpath returns the table of functions for programs that have scopes of their own.
 const void *proton_hotpath(void);
 
 // For main.go: the function that registers the exit handler; it is called at the first launch.
 void *exit_registrar(void);
+
+// For main.go: a forked child closes this socket, which is its parent's.
+void entry_listens(int descriptor);
 
 // For main.go: thread_waits waits for threads_release, which first waits until n threads wait. See threads.c.
 void thread_waits(void);

@@ -57,6 +57,7 @@ func init() {
 	}
 	service.Manager.EachRound = func() { C.addresses_if_limited() }
 	service.Say = func(what string) { say(what) }
+	service.Listens = func(descriptor int) { C.entry_listens(C.int(descriptor)) }
 	hotpath.OnFirstLaunch(C.exit_registrar())
 	startRecording()
 	scratch.Init(table)

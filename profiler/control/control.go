@@ -20,7 +20,8 @@ import (
 // Service answers control calls.
 type Service struct {
 	Manager *profiler.Manager
-	Say     func(string) // one line for the program's standard error
+	Say     func(string)         // one line for the program's standard error
+	Listens func(descriptor int) // the process has a socket, which a forked child has to close
 	run     *run
 	pushed  []*pushed
 	gaveUp  bool // waiting for the GPU library at exit
@@ -28,7 +29,9 @@ type Service struct {
 }
 
 // New returns a service over a new manager.
-func New() *Service { return &Service{Manager: profiler.NewManager(), Say: func(string) {}} }
+func New() *Service {
+	return &Service{Manager: profiler.NewManager(), Say: func(string) {}, Listens: func(int) {}}
+}
 
 type params struct {
 	runinfo.Session

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goproton/goproton/internal/ctl"
 	"github.com/goproton/goproton/internal/outname"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
@@ -24,7 +25,8 @@ type run struct {
 
 	process outname.Process
 	began   time.Time
-	claim   func() // makes the session's name this program's own, once
+	socket  *ctl.Socket // nil: `proton ctl` does not reach this process
+	claim   func()      // makes the session's name this program's own, once
 
 	mu       sync.Mutex // the drainer writes checkpoints while the program may be ending
 	files    []string
@@ -75,6 +77,9 @@ func (s *Service) runBegin(p *params) (any, error) {
 	s.Manager.OnFirstWork(func() { s.run.claim() })
 	if c.Checkpoint > 0 {
 		s.Manager.Checkpoint(c.Checkpoint, s.runCheckpoint)
+	}
+	if c.Ctl {
+		s.listen()
 	}
 	// Whatever the program does to itself later on, `proton run` knows that it was there.
 	if c.Status != "" {
@@ -153,6 +158,9 @@ func (s *Service) endRun() error {
 		return nil
 	}
 	s.run.done = true
+	if s.run.socket != nil {
+		s.run.socket.Close()
+	}
 	s.Manager.Flush()
 	s.keepName()
 	status := s.Manager.Status()

@@ -62,8 +62,8 @@ func (d *drainer) phasesToWrite() (list []phaseOf) {
 // writeComplete writes a trace, or hands a tree to its sinks, and clears the phase, if nothing can be added to it any more.
 func (d *drainer) writeComplete(s *session, phase int) error {
 	t := s.trees[phase]
-	if t == nil || d.expectsMore(s, t) {
-		return nil
+	if t == nil || d.expectsMore(s, t) || s.split && s.files != nil && s.files.full() {
+		return nil // a recording window stays in memory rather than being dropped
 	}
 	if s.trace {
 		if err := d.writeTrace(s, t, s.path(phase, s.format), hotpath.Now(), true); err != nil {

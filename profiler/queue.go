@@ -82,6 +82,13 @@ func (q *queue) put(w Window, p *profile.Profile) {
 	q.ring()
 }
 
+// full reports whether the next window would have the oldest one dropped.
+func (q *queue) full() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) >= queueLimit
+}
+
 func (q *queue) ring() {
 	select {
 	case q.wake <- struct{}{}:

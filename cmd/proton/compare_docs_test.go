@@ -11,13 +11,18 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 )
 
-// quoted is an output in docs/compare.md: which file of which story, and the block below.
+// quoted is an output in a page: which file of which story, and the block below.
 var quoted = regexp.MustCompile("(?s)(<!-- (\\w+\\.txtar): (\\S+) -->\n```\n)(.*?)(```\n)")
 
-// TestComparePageShowsRealOutput compares the outputs in docs/compare.md with those of the stories, which the
-// stories compare with what the commands print. -update rewrites the page.
-func TestComparePageShowsRealOutput(t *testing.T) {
-	page := filepath.Join("..", "..", "docs", "compare.md")
+// TestPagesShowRealOutput compares the outputs in pages with those of the stories, which the
+// stories compare with what the commands print. -update rewrites the pages.
+func TestPagesShowRealOutput(t *testing.T) {
+	showsRealOutput(t, "compare.md", 4)
+	showsRealOutput(t, "launchers.md", 1)
+}
+
+func showsRealOutput(t *testing.T, name string, outputs int) {
+	page := filepath.Join("..", "..", "docs", name)
 	have, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +43,8 @@ func TestComparePageShowsRealOutput(t *testing.T) {
 		t.Fatalf("%s has no file %s", m[2], m[3])
 		return nil
 	})
-	if found != 4 {
-		t.Errorf("%d outputs are marked in docs/compare.md, want 4", found)
+	if found != outputs {
+		t.Errorf("%d outputs are marked in %s, want %d", found, page, outputs)
 	}
 	testkit.Golden(t, page, want)
 }

@@ -28,13 +28,13 @@ func BenchmarkMergeThousandFiles(b *testing.B) {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				m, who := merge.New(merge.Options{}), merge.Identifier{By: by}
+				m := merging{sum: merge.New(merge.Options{}), who: merge.Identifier{By: by}}
 				for range files {
-					if err := addFile(m, &who, &merge.Ranks{}, file, nil); err != nil {
+					if err := m.addFile(file); err != nil {
 						b.Fatal(err)
 					}
 				}
-				if p := m.Profile(); len(p.Root.Children) != 10 {
+				if p := m.sum.Profile(); len(p.Root.Children) != 10 {
 					b.Fatalf("the merged root has %d children", len(p.Root.Children))
 				}
 			}
@@ -76,14 +76,14 @@ func TestFilesOfTheMergeBenchmark(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Size() < 10_000 {
 		t.Fatalf("the benchmark's file is not what it says: %v %v", info, err)
 	}
-	m, who := merge.New(merge.Options{}), merge.Identifier{}
+	m := merging{sum: merge.New(merge.Options{})}
 	for range 3 {
-		if err := addFile(m, &who, &merge.Ranks{}, file, nil); err != nil {
+		if err := m.addFile(file); err != nil {
 			t.Fatal(err)
 		}
 	}
 	nodes, sum := 0, int64(0)
-	m.Profile().Root.Walk(func(n *profile.Node, _ int) bool {
+	m.sum.Profile().Root.Walk(func(n *profile.Node, _ int) bool {
 		nodes++
 		v, _ := n.Metric("time (ns)")
 		sum += v.Int()
@@ -92,4 +92,12 @@ func TestFilesOfTheMergeBenchmark(t *testing.T) {
 	if want := int64(3 * (200*1000 + 199*200/2)); nodes != 201 || sum != want {
 		t.Errorf("merged to %d nodes and %d ns, want 201 and %d", nodes, sum, want)
 	}
+}
+
+func (m *merging) addFile(file string) error {
+	p, source, err := m.read(file, nil)
+	if err != nil {
+		return err
+	}
+	return m.add(p, source)
 }

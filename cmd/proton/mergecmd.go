@@ -15,6 +15,7 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profile/merge"
+	"github.com/goproton/goproton/viewer/collectives"
 	"github.com/goproton/goproton/viewer/imbalance"
 )
 
@@ -26,6 +27,8 @@ type mergeFlags struct {
 	by         string
 	columns    []string
 	timeline   bool
+	ownClocks  bool
+	json       bool
 	skipBroken bool
 	imbalance  bool
 	metric     string
@@ -55,12 +58,17 @@ was merged with --by. The rank of a file is the one recorded in the profile, els
 FILE may also be a pattern in quotes, or the name of a run without suffix: proton merge train adds up what
 proton run --name train has written, train.rank0.hatchet and so on. Ranks that have no file are named.
 
+--timeline puts the timelines of ranks (proton run -d trace) on one clock: a collective of NCCL ends on all of its
+ranks at about the same time. It prints how well the clocks agree, how long each rank communicated, how much of that
+its other kernels overlapped, and how long it waited for the last rank; -o OUT is optional.
+
 A file that cannot be read or contradicts the others is named and left out, and the exit code is 1 unless
 --skip-broken is given. FILE may be - for standard input.`,
 		Example: `  proton merge train -o all.hatchet
   proton merge 'train.rank*.hatchet' -o all.hatchet
   proton merge --by rank train.*.hatchet -o all.hatchet.zst
   proton merge --imbalance train.*.hatchet
+  proton merge --timeline train -o all.chrome_trace
   proton merge --by file before.hatchet after.hatchet -o both.pb.gz`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -84,7 +92,9 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.format, "to", "", "write in `FORMAT` whatever the suffix (default for standard output: hatchet)")
 	flags.StringVar(&f.by, "by", "", "keep columns per `SOURCE`: rank, host, run or file")
 	flags.StringSliceVar(&f.columns, "columns", nil, "keep columns of the metrics `NAMES`, * for all amounts (default time, cycles, cpu_time)")
-	flags.BoolVar(&f.timeline, "timeline", false, "keep the timelines too, a process per source; needs memory for all of them")
+	flags.BoolVar(&f.timeline, "timeline", false, "keep the timelines too, a process per source, on one clock by their collectives, and print a table of communication; needs memory for all of them")
+	flags.BoolVar(&f.ownClocks, "own-clocks", false, "with --timeline: keep the clock of each host as it is, and print no table")
+	flags.BoolVar(&f.json, "json", false, "with --timeline: print the table of communication as JSON")
 	flags.BoolVar(&f.skipBroken, "skip-broken", false, "exit with 0 even if files were left out")
 	flags.BoolVar(&f.imbalance, "imbalance", false, "print min, median and max per source and call path (by rank unless --by says otherwise)")
 	flags.StringVarP(&f.metric, "metric", "m", "", "with --imbalance: the metric `NAME` (default time)")
@@ -114,7 +124,7 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 	}
 	note := func(text string) { tell(stderr, "%s", text) }
 	noteRepeated(files, note)
-	p, broken := f.merge(files, stdin, note)
+	p, table, broken := f.merge(files, stdin, note)
 	if p == nil {
 		return fmt.Errorf("none of the %d files could be read; see above", len(files))
 	}
@@ -127,10 +137,8 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 			return err
 		}
 	}
-	if f.imbalance {
-		if err := imbalance.Write(stdout, p, view); err != nil {
-			return err
-		}
+	if err := f.printTables(stdout, p, table, view); err != nil {
+		return err
 	}
 	if broken > 0 {
 		note(fmt.Sprintf("merged %d of %d files", len(files)-broken, len(files)))
@@ -141,10 +149,28 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 	return nil
 }
 
+func (f *mergeFlags) printTables(stdout io.Writer, p *profile.Profile, table *collectives.Report, view imbalance.Options) error {
+	switch {
+	case f.imbalance:
+		return imbalance.Write(stdout, p, view)
+	case table == nil || f.output == "-":
+		return nil
+	case f.json:
+		return table.WriteJSON(stdout)
+	}
+	return table.Write(stdout, view.Width, view.ASCII)
+}
+
 // check checks the flags before anything is read, because reading a thousand files takes long.
 func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Options, err error) {
-	if f.output == "" && !f.imbalance {
-		return t, o, fmt.Errorf("no output: -o OUT writes the merged profile, --imbalance prints how evenly time is spread")
+	if f.output == "" && !f.imbalance && (!f.timeline || f.ownClocks) {
+		return t, o, fmt.Errorf("no output: -o OUT writes the merged profile, --imbalance prints how evenly time is spread, --timeline how long ranks communicate")
+	}
+	if (f.json || f.ownClocks) && !f.timeline {
+		return t, o, fmt.Errorf("--json and --own-clocks are of the timelines of ranks: add --timeline")
+	}
+	if f.json && (f.imbalance || f.ownClocks || f.output == "-") {
+		return t, o, fmt.Errorf("--json prints the table of --timeline alone on standard output: leave --imbalance, --own-clocks and -o - out")
 	}
 	if f.output == "-" && f.imbalance {
 		return t, o, fmt.Errorf("--imbalance and -o - both write to standard output; write the profile to a file")
@@ -179,21 +205,70 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 	return t, o, err
 }
 
-// merge reads and adds up one file after another. It returns the number of files left out.
-func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *profile.Profile, broken int) {
-	merged := merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Note: note})
-	who := merge.Identifier{By: merge.By(f.by), Note: note}
-	var ranks merge.Ranks
-	for _, file := range files {
-		if err := addFile(merged, &who, &ranks, file, stdin); err != nil {
+// merge reads and adds up one file after another; with timelines, it reads all of them first, to put them on one clock. It
+// returns the number of files left out.
+func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *profile.Profile, table *collectives.Report, broken int) {
+	m := merging{
+		sum: merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Note: note}),
+		who: merge.Identifier{By: merge.By(f.by), Note: note},
+	}
+	failed := func(err error) {
+		if err != nil {
 			broken++
 			note(fmt.Sprintf("%v; left out", err))
 		}
 	}
-	for _, text := range ranks.Notes() {
+	for _, file := range files {
+		p, source, err := m.read(file, stdin)
+		if err == nil && f.timeline {
+			m.waiting = append(m.waiting, sourced{p, source})
+			continue
+		}
+		if err == nil {
+			err = m.add(p, source)
+		}
+		failed(err)
+	}
+	if f.timeline && !f.ownClocks {
+		table = oneClock(m.waiting, note)
+	}
+	for _, w := range m.waiting {
+		failed(m.add(w.profile, w.source))
+	}
+	for _, text := range m.ranks.Notes() {
 		note(text)
 	}
-	return merged.Profile(), broken
+	return m.sum.Profile(), table, broken
+}
+
+// merging is a sum of profiles and where they come from.
+type merging struct {
+	sum     *merge.Merger
+	who     merge.Identifier
+	ranks   merge.Ranks
+	waiting []sourced // read and not added yet
+}
+
+// sourced is a profile and where it comes from.
+type sourced struct {
+	profile *profile.Profile
+	source  merge.Source
+}
+
+func (m *merging) read(file string, stdin io.Reader) (p *profile.Profile, s merge.Source, err error) {
+	if p, err = readProfile(file, stdin); err != nil {
+		return nil, s, err
+	}
+	s, err = m.who.Identify(file, p)
+	return p, s, err
+}
+
+func (m *merging) add(p *profile.Profile, s merge.Source) error {
+	if err := m.sum.Add(p, s); err != nil {
+		return err
+	}
+	m.ranks.Add(s, p)
+	return nil
 }
 
 // noteRepeated reports files that are given more than once, under any name: each counts every time.
@@ -230,22 +305,6 @@ func (f *mergeFlags) missing(p *profile.Profile, note func(string)) {
 			note(fmt.Sprintf("no file has a metric %q that adds up, so there are no columns of it; proton viewer --list shows a file's metrics", name))
 		}
 	}
-}
-
-func addFile(merged *merge.Merger, who *merge.Identifier, ranks *merge.Ranks, file string, stdin io.Reader) error {
-	p, err := readProfile(file, stdin)
-	if err != nil {
-		return err
-	}
-	source, err := who.Identify(file, p)
-	if err != nil {
-		return err
-	}
-	if err := merged.Add(p, source); err != nil {
-		return err
-	}
-	ranks.Add(source, p)
-	return nil
 }
 
 // outputTarget finds the format for -o and --to.

@@ -1,0 +1,132 @@
+package collectives
+
+import (
+	"math"
+	"slices"
+)
+
+// clock turns the time of one rank into that of another: t + offset + drift·(t - from).
+type clock struct {
+	from   int64
+	offset float64 // ns
+	drift  float64 // ns per ns
+}
+
+func (c clock) at(t int64) int64 {
+	return t + int64(math.Round(c.offset+c.drift*float64(t-c.from)))
+}
+
+// after returns the clock that is c and then next.
+func (c clock) after(next clock) clock {
+	return clock{c.from, c.offset + next.offset + next.drift*float64(c.at(c.from)-next.from), c.drift + next.drift}
+}
+
+// pair is when two ranks ended a collective, each on its own clock.
+type pair struct{ theirs, ours int64 }
+
+// mostPairs limits the cost of a fit, which grows with the square.
+const mostPairs = 301
+
+// fit finds the clock that turns theirs into ours, and the typical distance that is left: the median of its size. The line is that
+// of Theil and Sen: the median of all slopes, which a quarter of wrong pairs does not move. The drift is used only where
+// it is more than noise, which over a short time it is not.
+func fit(pairs []pair) (c clock, left float64) {
+	pairs = thinned(pairs, mostPairs)
+	if len(pairs) == 0 {
+		return clock{}, math.Inf(1)
+	}
+	c.from = pairs[len(pairs)/2].theirs
+	x, y := make([]float64, len(pairs)), make([]float64, len(pairs))
+	for i, p := range pairs {
+		x[i], y[i] = float64(p.theirs-c.from), float64(p.ours-p.theirs)
+	}
+	level := median(y)
+	c.offset, left = level, spread(x, y, level, 0)
+	if len(pairs) < 8 {
+		return c, left
+	}
+	var slopes []float64
+	for i := range x {
+		for j := range i {
+			if dx := x[i] - x[j]; math.Abs(dx) > 1e6 {
+				slopes = append(slopes, (y[i]-y[j])/dx)
+			}
+		}
+	}
+	if len(slopes) == 0 {
+		return c, left
+	}
+	slope := median(slopes)
+	rest := make([]float64, len(y))
+	for i := range y {
+		rest[i] = y[i] - slope*x[i]
+	}
+	level = median(rest)
+	sloped := spread(x, y, level, slope)
+	noise := 5 * sloped * math.Sqrt(12/float64(len(x))) // that a slope through noise alone seldom exceeds, from the first pair to the last
+	if over := slices.Max(x) - slices.Min(x); math.Abs(slope)*over > noise && math.Abs(slope) < mostDrift {
+		c.offset, c.drift, left = level, slope, sloped
+	}
+	return c, left
+}
+
+// guess is a quick fit, for the choice between many ways to match: the line through the medians of the first and the last third.
+func guess(pairs []pair) (c clock, left float64) {
+	pairs = thinned(pairs, 63)
+	c.from = pairs[len(pairs)/2].theirs
+	x, y := make([]float64, len(pairs)), make([]float64, len(pairs))
+	for i, p := range pairs {
+		x[i], y[i] = float64(p.theirs-c.from), float64(p.ours-p.theirs)
+	}
+	if third := len(x) / 3; third > 2 {
+		if dx := median(x[2*third:]) - median(x[:third]); dx > 1e6 {
+			slope := (median(y[2*third:]) - median(y[:third])) / dx
+			c.drift = max(-mostDrift, min(mostDrift, slope))
+		}
+	}
+	rest := make([]float64, len(y))
+	for i := range y {
+		rest[i] = y[i] - c.drift*x[i]
+	}
+	c.offset = median(rest)
+	return c, spread(x, y, c.offset, c.drift)
+}
+
+// mostDrift is beyond what the clocks of computers do: 1 ms in a second.
+const mostDrift = 1e-3
+
+// spread is the median distance from a line.
+func spread(x, y []float64, offset, slope float64) float64 {
+	distance := make([]float64, len(y))
+	for i := range y {
+		distance[i] = math.Abs(y[i] - offset - slope*x[i])
+	}
+	return median(distance)
+}
+
+func median(v []float64) float64 { return quantile(v, 0.5) }
+
+// quantile is NaN of no values.
+func quantile(v []float64, q float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	v = slices.Clone(v)
+	slices.Sort(v)
+	at := q * float64(len(v)-1)
+	low := int(at)
+	high := min(low+1, len(v)-1)
+	return v[low] + (v[high]-v[low])*(at-float64(low))
+}
+
+// thinned keeps at most n, evenly.
+func thinned[T any](list []T, n int) []T {
+	if len(list) <= n {
+		return list
+	}
+	kept := make([]T, n)
+	for i := range kept {
+		kept[i] = list[i*(len(list)-1)/(n-1)]
+	}
+	return kept
+}

@@ -98,6 +98,22 @@ type Figure struct {
 	Value *uint64
 }
 
+// OnlyInside takes out the frames that were recorded for their time alone: of what is left, a frame or one below it was
+// instrumented, or has a metric that is not a kernel's.
+func (p *Profile) OnlyInside() {
+	var nodes []*Node
+	p.Root.Walk(func(n *Node, _ int) bool { nodes = append(nodes, n); return true })
+	for _, n := range slices.Backward(nodes) {
+		n.Children = slices.DeleteFunc(n.Children, func(c *Node) bool {
+			return len(c.Children) == 0 && c.Inside == nil && !slices.ContainsFunc(c.Metrics, notOfKernels)
+		})
+	}
+}
+
+func notOfKernels(m Metric) bool {
+	return m.Name != TimeMetric && m.Name != CountMetric && m.Name != DeviceIDMetric && m.Name != DeviceTypeMetric
+}
+
 // Figures lists the numbers in order of name.
 func (k *InsideKernel) Figures() []Figure {
 	return []Figure{

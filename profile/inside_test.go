@@ -3,6 +3,7 @@ package profile_test
 import (
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/profile"
@@ -88,5 +89,33 @@ func TestRateOfAKernel(t *testing.T) {
 	}
 	if got := (&profile.InsideKernel{}).Rate(); got != 0 {
 		t.Errorf("rate of nothing %v", got)
+	}
+}
+
+func TestOnlyInside(t *testing.T) {
+	kernel := func(name string, inside *profile.Inside, children ...*profile.Node) *profile.Node {
+		n := &profile.Node{Name: name, Inside: inside, Children: children, Times: &profile.Sketch{}}
+		for _, metric := range []string{profile.TimeMetric, profile.CountMetric, profile.DeviceIDMetric, profile.DeviceTypeMetric} {
+			n.Set(metric, profile.IntValue(1))
+		}
+		return n
+	}
+	scope := func(name string, children ...*profile.Node) *profile.Node {
+		return &profile.Node{Name: name, Children: children}
+	}
+	loss := scope("loss")
+	loss.Set("loss", profile.FloatValue(0.5))
+	described := kernel("described", nil)
+	described.Set("flops", profile.IntValue(8))
+	p := &profile.Profile{Root: scope("ROOT",
+		scope("init", kernel("fill", nil), scope("deeper", kernel("fill", nil))), scope("nothing"), loss,
+		scope("step", kernel("fill", nil), kernel("scoped", &profile.Inside{Kernel: &profile.InsideKernel{}}, scope("load")), described),
+		kernel("lost", &profile.Inside{Kernel: &profile.InsideKernel{}}), kernel("fill", nil, kernel("child", nil)))}
+	p.Root.Children[3].Children[1].Children[0].Set(profile.CyclesMetric, profile.IntValue(3))
+	p.OnlyInside()
+	text := ""
+	p.Root.Walk(func(n *profile.Node, depth int) bool { text += strings.Repeat(" ", depth) + n.Name + "\n"; return true })
+	if want := "ROOT\n loss\n step\n  scoped\n   load\n  described\n lost\n"; text != want {
+		t.Errorf("got\n%s", text)
 	}
 }

@@ -154,6 +154,9 @@ func (d *drainer) freeze(s *session, t *aggregate.Tree) *profile.Profile {
 		p.Devices = append(p.Devices, d.source.Device(device))
 	}
 	d.addLoss(p)
+	if s.upstream && d.showsInside(s) {
+		p.OnlyInside()
+	}
 	return p
 }
 

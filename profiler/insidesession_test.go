@@ -31,10 +31,14 @@ func insideSession(t *testing.T, o StartOptions) (file string, problems []string
 	m, f := stage(t)
 	o.Source.Replay = "a.capture"
 	start(t, m, "p", o)
+	init := drive.Enter("init")
+	drive.Launch(3, 9)
+	drive.Leave(init)
 	step := drive.Enter("step")
 	drive.Launch(1, 9)
 	drive.Launch(2, 9)
 	drive.Leave(step)
+	f.kernel(3, "fill", 300)
 	m.ReplayInside(looped(1))
 	f.kernel(1, "loop", 700)
 	m.ReplayInside(looped(2))
@@ -64,6 +68,30 @@ func TestSessionWithScopesInsideKernels(t *testing.T) {
 	if l := k.Inside.Kernel.Losses; l.Overwritten != 8 || l.FullRings != 4 || l.Need != 64 {
 		t.Errorf("losses %+v", l)
 	}
+}
+
+func TestUpstreamsTreeOfScopesInsideKernels(t *testing.T) {
+	for form, want := range map[string]string{"": "step init", "triton": "step"} {
+		file, _ := insideSession(t, StartOptions{TraceForm: form})
+		p, err := formats.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := childNames(p.Root); got != want {
+			t.Errorf("form %q: %s below the root, want %s", form, got, want)
+		}
+		if k := p.Root.Child("step").Child("loop"); k == nil || k.Inside.Kernel.Launches != 2 || k.Child("all") == nil {
+			t.Errorf("form %q: %+v", form, k)
+		}
+	}
+}
+
+func childNames(n *profile.Node) string {
+	names := make([]string, len(n.Children))
+	for i, c := range n.Children {
+		names[i] = c.Name
+	}
+	return strings.Join(names, " ")
 }
 
 func TestUpstreamsTraceOfScopesInsideKernels(t *testing.T) {

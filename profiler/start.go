@@ -35,7 +35,8 @@ type StartOptions struct {
 
 	When *when.Conditions // records only while they hold; nil: all the time
 
-	// TraceForm is a word of runinfo.TraceForms, the form of a timeline's file. "" is the first, ours.
+	// TraceForm is a word of runinfo.TraceForms, the form of a timeline's file. "" is the first, ours. With scopes inside kernels
+	// it is also that of a tree, which in upstream's form has no frames of other kernels.
 	TraceForm string
 
 	// Sinks take each phase in addition to its file: when it is over, with periodic flushing, else at the end of the session.

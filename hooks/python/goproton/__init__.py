@@ -80,8 +80,9 @@ def install(*, upstream: bool = True) -> None:
 
     Args:
         upstream: sessions do by default what programs written for Triton's profiler expect: timelines have the events and
-            the form of its files, and ``mode="pcsampling"`` samples one kernel at a time. False keeps our defaults: calls,
-            copies and waits on timelines, numbers as numbers, and sampling while kernels run concurrently.
+            the form of its files, ``mode="pcsampling"`` samples one kernel at a time, and trees of scopes inside kernels have
+            no other kernels. False keeps our defaults: calls, copies and waits on timelines, numbers as numbers, sampling
+            while kernels run concurrently, and the time of every kernel.
     """
     from . import _dropin
     _dropin.install(upstream=upstream)

@@ -45,8 +45,9 @@ def mode(text: str) -> str:
     return ":".join(filter(None, [kind, *added, options]))
 
 
-# On an H200 the warps of the shortest kernels live for about 700 cycles: of three fills of 4 KiB, every 1024 cycles (Triton's
-# interval) hit two.
+# The warps of a fill of 4 KiB live for about 300 cycles on an H200. Of 100 fills, 29 had samples every 1024 cycles (Triton's
+# interval, with which its profiler hit 27), 61 every 512 and all every 256. But CUPTI decodes about 20 million samples a second while
+# the program waits, so a kernel of 5 ms on the whole GPU takes 75, 126 and 260 ms.
 _SAMPLING = {"collection": "serialized", "interval": "512"}
 
 

@@ -285,6 +285,23 @@ def sampled(name, wait=""):
 
 
 @program
+def fills(name, profiler, mode):
+    """Samples 100 fills of 4 KiB, each in a scope of its own, under the names of Triton's profiler: with it or with this package."""
+    if profiler == "goproton":
+        import goproton
+        goproton.install()
+    import triton.profiler as proton
+    torch.zeros(1024, device=DEVICE)
+    torch.cuda.synchronize()
+    proton.start(name, mode=mode)
+    for i in range(100):
+        with proton.scope(f"fill {i}"):
+            torch.zeros(1024, device=DEVICE)
+    torch.cuda.synchronize()
+    proton.finalize()
+
+
+@program
 def hot():
     """What ncu samples."""
     from launches import Hot

@@ -114,6 +114,24 @@ assert InstrumentationHook.host_buffer is None
 """)
 
 
+def test_trees_under_triton_s_names_have_no_other_kernels(on_gpu):
+    on_gpu("""
+def kernels(name):
+    start(name=name)
+    with proton.scope("init"):
+        launch(kernel=plain)
+    with proton.scope("step", {"loss (exc)": 0.5}):
+        launch(kernel=plain), launch()
+    proton.finalize()
+    (step,) = [child for child in json.load(open(name + ".hatchet"))[0]["children"] if child["frame"]["name"] == "step"]
+    root = json.load(open(name + ".hatchet"))[0]
+    return [child["frame"]["name"] for child in root["children"]], [child["frame"]["name"] for child in step["children"]]
+assert kernels("upstream") == (["step"], ["loop"])
+proton.install(upstream=False)
+assert kernels("ours") == (["init", "step"], ["plain", "loop"])
+""")
+
+
 def test_blocks_that_do_not_start_leave_nothing_of_an_earlier_launch(on_gpu):
     on_gpu("""
 start()

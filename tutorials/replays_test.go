@@ -1,6 +1,7 @@
 package tutorials
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -18,18 +19,27 @@ func TestReplaysOnPages(t *testing.T) {
 	for _, name := range []string{"overlap", "amd", "inside", "notebook"} { // that of matmul is abridged by hand, and needs a disassembler
 		page := filepath.Join(name, "README.md")
 		text := testkit.Read(t, page)
-		shown := block.ReplaceAllStringFunc(text, func(old string) string { return replayed(t, env, old) })
+		shown := block.ReplaceAllStringFunc(text, func(old string) string { return replayed(t, env, name, old) })
 		if shown != text {
 			testkit.Golden(t, page, shown)
 		}
 	}
 }
 
-// replayed is a console block as its commands print it now, with lines cut as fill.py cuts them.
-func replayed(t *testing.T, env []string, block string) string {
+// replayed is a console block as its commands print it now next to a tutorial's sources, with lines cut as fill.py cuts them.
+func replayed(t *testing.T, env []string, tutorial, block string) string {
 	t.Helper()
 	const width = 150
 	folder := t.TempDir()
+	sources, err := filepath.Glob(filepath.Join(tutorial, "*.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range sources {
+		if err := os.WriteFile(filepath.Join(folder, filepath.Base(source)), []byte(testkit.Read(t, source)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var parts []string
 	for _, m := range regexp.MustCompile(`(?m)^\$ (proton .*)$`).FindAllStringSubmatch(block, -1) {
 		line := strings.ReplaceAll(m[1], "../../testdata/", filepath.Join(testkit.Root(t), "testdata")+"/")

@@ -110,7 +110,9 @@ steps_overlap() {
 steps_inside() {
   step proton run --inside attention attention.py &&
     step proton viewer -m normalized_cycles attention.hatchet &&
-    step proton viewer --inside attention attention.hatchet
+    step proton viewer --inside attention attention.hatchet &&
+    step proton run -m pcsampling -n sampled attention.py &&
+    step proton viewer --inside attention --samples sampled.hatchet --source --width 130 attention.hatchet
 }
 
 # It needs no GPU, and TestReplaysOnPages keeps its page.

@@ -81,6 +81,7 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
   proton viewer --idle train.chrome_trace
   proton viewer --source matmul sampled.hatchet
   proton viewer --inside attention inside.hatchet
+  proton viewer --inside attention --source --samples sampled.hatchet inside.hatchet
   proton viewer --trace traces matmul.hatchet --source matmul --ir ttgir,ptx
   proton viewer --trace traces --launches matmul.hatchet`,
 		Args: func(_ *cobra.Command, args []string) error {

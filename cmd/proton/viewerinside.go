@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,31 +14,32 @@ import (
 )
 
 // flagsOfInside are those that --inside knows.
-var flagsOfInside = []string{"inside", "samples", "source-path", "json", "format", "full-names", "mangled", "width", "color", "ascii", "no-pager", "help", "allow-high-compression"}
+var flagsOfInside = []string{"inside", "source", "samples", "source-path", "json", "format", "full-names", "mangled", "width", "color", "ascii", "no-pager", "help", "allow-high-compression"}
 
 // checkInside refuses flags that --inside does not know.
 func (f *viewerFlags) checkInside(flags *pflag.FlagSet) error {
 	if foreign := others(flags, flagsOfInside); len(foreign) > 0 {
 		return fmt.Errorf("--inside excludes %s: it prints a table of its own", strings.Join(foreign, ", "))
 	}
-	if f.samples.json && f.samples.sampled != "" {
-		return fmt.Errorf("--inside --json has no samples: leave out --json or --samples")
+	if pattern := f.samples.source.pattern; pattern != "" {
+		return fmt.Errorf("--source %s: with --inside, --source takes no kernel: write --inside %s --source", pattern, pattern)
 	}
 	return f.samples.files("", nil).CheckMoves()
 }
 
 // printInside prints the scopes inside of kernels.
 func (f *viewerFlags) printInside(file string, p *profile.Profile, stdin io.Reader, out io.Writer) (_ []string, err error) {
-	o := inside.Options{Terminal: f.terminal, Names: viewer.NameFormat(f.format)}
-	pattern := f.samples.inside.pattern
-	if f.samples.json {
-		return nil, inside.WriteJSON(out, p, pattern)
-	}
+	o := inside.Options{Terminal: f.terminal, Names: viewer.NameFormat(f.format), Source: f.samples.source.asked}
 	if sampled := f.samples.sampled; sampled != "" {
 		if o.Samples, err = readProfile(sampled, stdin); err != nil {
 			return nil, err
 		}
-		o.Files = f.samples.files(file, o.Samples)
 	}
-	return inside.Write(out, p, pattern, o)
+	if o.Source || o.Samples != nil {
+		o.Files = f.samples.files(file, cmp.Or(o.Samples, p))
+	}
+	if f.samples.json {
+		return nil, inside.WriteJSON(out, p, f.samples.inside.pattern, o)
+	}
+	return inside.Write(out, p, f.samples.inside.pattern, o)
 }

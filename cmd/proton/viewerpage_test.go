@@ -37,8 +37,11 @@ func TestViewerPageShowsWhatViewerPrints(t *testing.T) {
 func runShown(t *testing.T, command string) string {
 	t.Helper()
 	args := strings.Fields(strings.ReplaceAll(command, "'", ""))
-	file := &args[len(args)-1]
-	*file = filepath.Join("../../viewer/testdata/recorded", *file)
+	for i, arg := range args {
+		if file := filepath.Join("../../viewer/testdata/recorded", arg); exists(file) {
+			args[i] = file
+		}
+	}
 	var stdout, stderr bytes.Buffer
 	root := newRoot()
 	root.SetArgs(spellOutDiff(args))

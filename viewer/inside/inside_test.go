@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/kernels"
 )
 
 // recorded is what an H200 recorded of a matmul.
@@ -134,18 +135,20 @@ func TestAnyProfileIsPrinted(t *testing.T) {
 			case random.IntN(2) == 0:
 				n.Inside = nil
 			default:
-				n.Inside.Scope = &profile.InsideScope{Cycles: random.Uint64(), Lines: []profile.InsideLine{{File: "a\x1b[31m", Line: random.IntN(5)}, {File: "b"}}}
+				n.Inside.Scope = &profile.InsideScope{Cycles: random.Uint64(), Lines: []profile.InsideLine{{File: "a\x1b[31m", Line: random.IntN(7) - 1}, {File: "b", Line: math.MaxInt - random.IntN(2)}}}
 				n.Name = "\x1b]0;" + n.Name
 			}
 			return true
 		})
+		o := Options{Terminal: viewer.Terminal{Width: random.IntN(200), ASCII: random.IntN(2) == 0}, Source: random.IntN(2) == 0, Files: kernels.NoFiles()}
+		o.Files.Add("a\x1b[31m", 1, "def f(x):\n\tfor i in x:\n\n\t\ty[0](\x1b[31m\n\t\t\t0)\n")
 		var b bytes.Buffer
-		_, err := Write(&b, p, "", Options{Terminal: viewer.Terminal{Width: random.IntN(200), ASCII: random.IntN(2) == 0}})
+		_, err := Write(&b, p, "", o)
 		if err != nil || strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "NaN") {
 			t.Fatalf("%v\n%s", err, b.String())
 		}
 		b.Reset()
-		if err := WriteJSON(&b, p, ""); err != nil || !json.Valid(b.Bytes()) {
+		if err := WriteJSON(&b, p, "", o); err != nil || !json.Valid(b.Bytes()) {
 			t.Fatalf("%v\n%s", err, b.String())
 		}
 	}
@@ -158,10 +161,14 @@ func TestJSONIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := WriteJSON(&b, recorded(t), ""); err != nil {
+	if err := WriteJSON(&b, recorded(t), "", Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range regexp.MustCompile(`"([a-z_0-9]+)":`).FindAllStringSubmatch(b.String(), -1) {
+	scopes, samples, files := attention(t)
+	if err := WriteJSON(&b, scopes, "", Options{Files: files, Samples: samples, Source: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range regexp.MustCompile(`"([a-z_0-9]+)":`).FindAllStringSubmatch(regexp.MustCompile(`("reasons"|"losses"):{[^}]*}`).ReplaceAllString(b.String(), "$1:{}"), -1) {
 		if !regexp.MustCompile("[`.]" + key[1] + "`").Match(page) {
 			t.Errorf("docs/viewer.md does not have `%s`", key[1])
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/kernels"
 )
 
 // Schema names the layout of WriteJSON's document. Keys may be added.
@@ -31,6 +32,7 @@ type (
 		Builds     []jsonBuild  `json:"builds"`
 		Losses     jsonFigures  `json:"losses"`
 		Scopes     []jsonScope  `json:"scopes"`
+		Samples    *jsonSamples `json:"samples,omitempty"`
 		Notes      []string     `json:"notes"`
 	}
 	jsonFigures map[string]uint64
@@ -71,11 +73,34 @@ type (
 	jsonLine struct {
 		File string `json:"file"`
 		Line int    `json:"line"`
+		Last int    `json:"last,omitempty"` // of the scope, by the source text
+	}
+	jsonSamples struct {
+		Samples uint64            `json:"samples"`
+		Parts   []jsonPart        `json:"parts"`
+		Lines   []jsonSampledLine `json:"lines"`
+	}
+	jsonPart struct {
+		Scopes  []string `json:"scopes"` // names
+		Outside bool     `json:"outside"`
+		Own     uint64   `json:"own_cycles"`
+		jsonCounts
+	}
+	jsonSampledLine struct {
+		File string `json:"file"`
+		Line int    `json:"line"`
+		jsonCounts
+	}
+	jsonCounts struct {
+		Samples   uint64            `json:"samples"`
+		Stalled   uint64            `json:"stalled"`
+		NotIssued uint64            `json:"not_issued"`
+		Reasons   map[string]uint64 `json:"reasons"`
 	}
 )
 
 // WriteJSON prints the kernels that match a pattern, as Find has them; docs/viewer.md describes the keys.
-func WriteJSON(w io.Writer, p *profile.Profile, pattern string) error {
+func WriteJSON(w io.Writer, p *profile.Profile, pattern string, o Options) error {
 	chosen, _, err := Find(p, pattern)
 	if err != nil {
 		return err
@@ -85,20 +110,53 @@ func WriteJSON(w io.Writer, p *profile.Profile, pattern string) error {
 		Kernels []jsonKernel `json:"kernels"`
 	}{Schema: Schema}
 	for _, k := range chosen {
-		doc.Kernels = append(doc.Kernels, kernelJSON(k))
+		j := kernelJSON(k, &o)
+		if o.Samples != nil {
+			s, err := Join(k, o.Samples, o.files())
+			if err != nil {
+				return err
+			}
+			j.Samples = s.json()
+		}
+		doc.Kernels = append(doc.Kernels, j)
 	}
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	return out.Encode(doc)
 }
 
-func kernelJSON(k *Kernel) jsonKernel {
+func (s *Samples) json() *jsonSamples {
+	j := &jsonSamples{Samples: s.All, Parts: []jsonPart{}, Lines: []jsonSampledLine{}}
+	for _, p := range s.Parts {
+		part := jsonPart{Scopes: []string{}, Outside: p.Outside, Own: p.Own, jsonCounts: s.countsJSON(p.Counts)}
+		for _, scope := range p.Scopes {
+			part.Scopes = append(part.Scopes, scope.Name)
+		}
+		j.Parts = append(j.Parts, part)
+	}
+	for _, l := range s.Lines {
+		j.Lines = append(j.Lines, jsonSampledLine{l.File, l.Number, s.countsJSON(l.Counts)})
+	}
+	return j
+}
+
+func (s *Samples) countsJSON(c kernels.Counts) jsonCounts {
+	j := jsonCounts{Samples: c.Samples, Stalled: c.Stalled, NotIssued: c.NotIssued, Reasons: map[string]uint64{}}
+	for i, n := range c.Reasons {
+		if n > 0 {
+			j.Reasons[s.facts.Reasons[i]] = n
+		}
+	}
+	return j
+}
+
+func kernelJSON(k *Kernel, o *Options) jsonKernel {
 	d := k.Data
 	factor, _ := Imbalance(d.BySM, 0)
 	j := jsonKernel{
 		Name: k.Name, Launches: d.Launches, Blocks: d.Blocks, Warps: d.Warps, AllWarps: d.AllWarps, Nanos: d.Nanos, CopyNanos: d.CopyNanos, WarpNanos: d.WarpNanos,
 		Cycles: d.Cycles, Rate: figures.JSON(d.Rate()), BlockTimes: timesJSON(d.Times), With: timesJSON(k.With), Without: timesJSON(k.Without),
-		Imbalance: figures.JSON(factor), BySM: sharesJSON(d.BySM), Builds: []jsonBuild{}, Losses: jsonFigures{}, Scopes: scopesJSON(k.Scopes),
+		Imbalance: figures.JSON(factor), BySM: sharesJSON(d.BySM), Builds: []jsonBuild{}, Losses: jsonFigures{}, Scopes: o.scopesJSON(k.Scopes),
 		Notes: append([]string{}, k.Notes()...),
 	}
 	for _, b := range d.Builds {
@@ -112,19 +170,23 @@ func kernelJSON(k *Kernel) jsonKernel {
 	return j
 }
 
-func scopesJSON(scopes []*Scope) []jsonScope {
+func (o *Options) scopesJSON(scopes []*Scope) []jsonScope {
 	all := []jsonScope{}
 	for _, s := range scopes {
 		cycles := s.Cycles()
 		j := jsonScope{Name: s.Name, Cycles: cycles, Own: s.Own(), Share: figures.JSON(s.Kernel.Share(cycles)), Time: figures.JSON(s.Kernel.Time(cycles)),
-			Lines: []jsonLine{}, Scopes: scopesJSON(s.Inner), BySM: [][3]uint64{}, ByWarp: [][3]uint64{}}
+			Lines: []jsonLine{}, Scopes: o.scopesJSON(s.Inner), BySM: [][3]uint64{}, ByWarp: [][3]uint64{}}
 		factor, _ := s.Imbalance()
 		j.Imbalance = figures.JSON(factor)
 		if d := s.Data; d != nil {
 			j.Count, j.Events, j.Crossed = d.Count(), d.Events, d.Crossed
 			j.Each, j.Sums, j.ByWarp, j.BySM = timesJSON(d.Each), timesJSON(d.Sums), sharesJSON(d.ByWarp), sharesJSON(d.BySM)
 			for _, l := range d.Lines {
-				j.Lines = append(j.Lines, jsonLine(l))
+				line := jsonLine{File: l.File, Line: l.Line}
+				if o.Source {
+					_, line.Last = linesOf(o.files().Text(l.File), s.Name, l.Line)
+				}
+				j.Lines = append(j.Lines, line)
 			}
 		}
 		all = append(all, j)

@@ -3,8 +3,10 @@ package inside
 import (
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -15,20 +17,63 @@ type span struct {
 }
 
 func (s span) has(file string, line int) bool {
-	return line >= s.first && line <= s.last && (file == s.file || path.Base(file) == path.Base(s.file)) // the file may have been moved between two runs
+	return line >= s.first && line <= s.last && sameFile(file, s.file)
 }
 
-// spans are the lines of a scope. A profile says where it begins; the source text says where it ends, and without the text a scope has
-// one line.
-func (s *Scope) spans(files *kernels.Files) (all []span) {
+// sameFile compares paths of two runs, between which the file may have been moved.
+func sameFile(a, b string) bool { return a == b || path.Base(a) == path.Base(b) }
+
+// file is the source file in which most scopes begin; "" if none has a line.
+func (k *Kernel) file() (most string) {
+	scopes := map[string]int{}
+	for _, s := range All(k.Scopes) {
+		for _, l := range s.lines() {
+			if scopes[l.File]++; scopes[l.File] > scopes[most] {
+				most = l.File
+			}
+		}
+	}
+	return most
+}
+
+func (s *Scope) lines() []profile.InsideLine {
 	if s.Data == nil {
 		return nil
 	}
-	for _, l := range s.Data.Lines {
+	return s.Data.Lines
+}
+
+// spans are the lines of a scope. A profile says where it begins; the source text says where it ends, and without the text a scope has
+// one line. A scope that was put around inlined code by machine begins in the file of that code, and has the line of the call in its name.
+func (s *Scope) spans(files *kernels.Files) (all []span) {
+	main := s.Kernel.file()
+	for _, l := range s.lines() {
 		first, last := linesOf(files.Text(l.File), s.Name, l.Line)
 		all = append(all, span{l.File, first, last})
+		if call := lineInName(s.Name); call > 0 && !sameFile(l.File, main) {
+			first, last := linesOf(files.Text(main), s.Name, call)
+			all = append(all, span{main, first, last})
+		}
 	}
 	return all
+}
+
+// lineInName is the number at the end of the name of a scope that was made by machine: 15 of "load x_ptr:15"; 0 if there is none.
+func lineInName(name string) int {
+	_, number, _ := cutLast(name)
+	line, err := strconv.Atoi(number)
+	if err != nil {
+		return 0
+	}
+	return line
+}
+
+func cutLast(name string) (before, after string, found bool) {
+	at := strings.LastIndexByte(name, ':')
+	if at < 0 {
+		return name, "", false
+	}
+	return name[:at], name[at+1:], true
 }
 
 var (

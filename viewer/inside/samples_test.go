@@ -95,7 +95,11 @@ func TestSamplesOfScopes(t *testing.T) {
 	if want := "all 300 18;steps 500 47;add 100 23; 100 17;"; got.String() != want {
 		t.Errorf("got %s, want %s", got.String(), want)
 	}
-	if own != k.Whole() || samples != 105 || s.All != 105 {
+	lines := uint64(0)
+	for _, l := range s.Lines {
+		lines += l.Samples
+	}
+	if lines != s.All || own != k.Whole() || samples != 105 || s.All != 105 {
 		t.Errorf("%d of %d cycles, %d of %d samples", own, k.Whole(), samples, s.All)
 	}
 }
@@ -109,13 +113,13 @@ cycles  samples  stalled by                     own part of scope
  30.0%    17.1%  wait 56%, long_scoreboard 44%  all
  50.0%    44.8%  long_scoreboard 62%, wait 38%  steps
  10.0%    21.9%  wait 52%, long_scoreboard 48%  add
- 10.0%    16.2%  wait 94%, long_scoreboard 6%   (outside of scopes)
-check: the shares of cycles and of samples are at most 12.9 points apart (all)
+ 10.0%    16.2%  wait 94%, long_scoreboard 6%   outside of scopes
+check: the shares of cycles and of samples are at most 12.9 points apart, in all
 `
 	if err != nil || len(notes) != 0 || !strings.Contains(b.String(), want) {
 		t.Errorf("%v %q\n%s", err, notes, b.String())
 	}
-	if notes, err := Write(&b, scoped(), "", Options{Samples: sampled()}); err != nil || len(notes) != 1 || !strings.HasPrefix(notes[0], "no text of /src/k.py: each scope has only the samples of its first line") {
+	if notes, err := Write(&b, scoped(), "", Options{Samples: sampled()}); err != nil || len(notes) != 1 || !strings.HasPrefix(notes[0], "no text of /src/k.py: each scope has only its first line") {
 		t.Errorf("without the source: %v %q", err, notes)
 	}
 	other := sampled()

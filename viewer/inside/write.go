@@ -21,6 +21,7 @@ type Options struct {
 	Names   viewer.NameFormat
 	Files   *kernels.Files   // source texts, which say where scopes end; nil has none
 	Samples *profile.Profile // of a second run, with instruction samples of the same kernels; nil for none
+	Source  bool             // scopes next to the lines of the source, instead of a table
 }
 
 // Write prints the scopes of the kernels that match a pattern, as Find has them. It returns notes on what is missing.
@@ -37,15 +38,11 @@ func Write(w io.Writer, p *profile.Profile, pattern string, o Options) (notes []
 		if i > 0 {
 			t.b.WriteString("\n")
 		}
-		t.kernel(k)
-		if o.Samples != nil {
-			s, err := Join(k, o.Samples, t.files())
-			if err != nil {
-				return nil, err
-			}
-			t.samples(k, s)
-			notes = append(notes, t.missing(k)...)
+		more, err := t.kernel(k)
+		if err != nil {
+			return nil, err
 		}
+		notes = append(notes, more...)
 		notes = append(notes, k.Notes()...)
 	}
 	t.legend()
@@ -72,43 +69,49 @@ func newTexts(o Options) (*texts, error) {
 	return &texts{Options: o, label: label, glyphs: grid.For(o.ASCII)}, err
 }
 
-// kernel prints what is known of a kernel, and the table of its scopes.
-func (t *texts) kernel(k *Kernel) {
+// drop notes a column that there was no room for.
+func (t *texts) drop(column string) {
+	if column != "" && !slices.Contains(t.dropped, column) {
+		t.dropped = append(t.dropped, column)
+	}
+}
+
+// kernel prints what is known of a kernel, and the table of its scopes or its source.
+func (t *texts) kernel(k *Kernel) (notes []string, err error) {
 	t.b.WriteString(t.Bold(term.Printable(t.label(k.Name))) + "\n")
-	for _, fact := range append(k.Facts(), t.fileFact(k)...) {
+	file := k.file()
+	facts := k.Facts()
+	if file != "" && !t.Source {
+		facts = append(facts, "source: "+term.Printable(file))
+	}
+	for _, fact := range facts {
 		t.wrapped(fact)
 	}
-	t.b.WriteString("\n")
-	table := table{texts: t, kernel: k, file: k.onlyFile()}
-	table.add("", k.Scopes, true)
-	table.write()
+	var s *Samples
+	if t.Samples != nil {
+		if s, err = Join(k, t.Samples, t.files()); err != nil {
+			return nil, err
+		}
+	}
+	if t.Source {
+		t.source(k, s)
+	} else {
+		t.b.WriteString("\n")
+		table := table{texts: t, kernel: k, file: file}
+		table.add("", k.Scopes, true)
+		table.write()
+	}
+	if s != nil && !t.Source {
+		t.samples(k, s)
+	}
+	if s != nil || t.Source {
+		notes = t.missing(file)
+	}
+	return notes, nil
 }
 
 func (t *texts) wrapped(text string) {
 	t.b.WriteString(strings.Join(term.Break("  "+text, 4, t.Width), "\n") + "\n")
-}
-
-// onlyFile is the file that all scopes are in; "" if there are several or none.
-func (k *Kernel) onlyFile() (file string) {
-	for _, s := range All(k.Scopes) {
-		if s.Data == nil {
-			continue
-		}
-		for _, l := range s.Data.Lines {
-			if file != "" && l.File != file {
-				return ""
-			}
-			file = l.File
-		}
-	}
-	return file
-}
-
-func (t *texts) fileFact(k *Kernel) []string {
-	if file := k.onlyFile(); file != "" {
-		return []string{"source: " + term.Printable(file)}
-	}
-	return nil
 }
 
 // table is the tree of a kernel's scopes with their figures.
@@ -204,9 +207,7 @@ func (t *table) write() {
 				least = i
 			}
 		}
-		if head := shown[least].head; head != "" && !slices.Contains(t.dropped, head) {
-			t.dropped = append(t.dropped, head)
-		}
+		t.drop(shown[least].head)
 		shown = slices.Delete(shown, least, least+1)
 	}
 	head := grid.Line{Name: "scope"}
@@ -240,17 +241,18 @@ func (t *table) name(s *Scope) string { return term.Printable(t.label(s.Name)) }
 
 // at says where a scope begins, unless its name does.
 func (t *table) at(s *Scope) string {
-	if s.Data == nil || len(s.Data.Lines) == 0 {
+	lines := s.lines()
+	if len(lines) == 0 {
 		return ""
 	}
-	line := s.Data.Lines[0]
-	text := fmt.Sprintf(":%d", line.Line)
-	if t.file == "" {
-		text = term.Printable(path.Base(line.File)) + text
-	} else if strings.HasSuffix(s.Name, text) {
+	text := fmt.Sprintf(":%d", lines[0].Line)
+	switch {
+	case lines[0].File != t.file:
+		text = term.Printable(path.Base(lines[0].File)) + text
+	case strings.HasSuffix(s.Name, text):
 		text = ""
 	}
-	if more := len(s.Data.Lines) - 1; more > 0 {
+	if more := len(lines) - 1; more > 0 {
 		text += fmt.Sprintf(" +%d", more)
 	}
 	if text == "" {
@@ -259,17 +261,20 @@ func (t *table) at(s *Scope) string {
 	return "  " + text
 }
 
-func (t *texts) files() *kernels.Files {
-	if t.Files == nil {
-		t.Files = kernels.NoFiles()
+func (o *Options) files() *kernels.Files {
+	if o.Files == nil {
+		o.Files = kernels.NoFiles()
 	}
-	return t.Files
+	return o.Files
 }
 
-// missing says which sources would have shown where scopes end.
-func (t *texts) missing(k *Kernel) []string {
-	if file := k.onlyFile(); file != "" && t.files().Text(file).Err != nil {
-		return []string{"no text of " + file + ": each scope has only the samples of its first line; if the file was moved, say where: --source-path OLD=NEW"}
+// missing says if the text of the kernel's file would have shown where scopes end.
+func (t *texts) missing(file string) []string {
+	switch text := t.files().Text(file); {
+	case file != "" && text.Err != nil:
+		return []string{"no text of " + file + ": each scope has only its first line; if the file was moved, say where: --source-path OLD=NEW"}
+	case t.Source && text.Kept:
+		return []string{"the lines of " + file + " are those that the profile kept; if the file was moved, say where: --source-path OLD=NEW"}
 	}
 	return nil
 }
@@ -277,6 +282,10 @@ func (t *texts) missing(k *Kernel) []string {
 // legend explains the columns.
 func (t *texts) legend() {
 	t.b.WriteString("\n")
+	if t.Source {
+		t.legendOfSource()
+		return
+	}
 	for _, means := range [][2]string{
 		{"share", "of the cycles of all recorded warps, inner scopes included"},
 		{"own", "the same without inner scopes"},
@@ -288,10 +297,24 @@ func (t *texts) legend() {
 		{"SMs", "cycles of the busiest multiprocessor over the mean"},
 	} {
 		if !slices.Contains(t.dropped, means[0]) {
-			line := fmt.Sprintf("%-7s %s", means[0], means[1])
-			t.b.WriteString(strings.Join(term.Break(line, 8, t.Width), "\n") + "\n")
+			t.means(means[0], means[1])
 		}
 	}
+}
+
+func (t *texts) legendOfSource() {
+	t.means("share", "of the cycles of all recorded warps, of the scopes that begin in the line; inner scopes included")
+	if !slices.Contains(t.dropped, "own") {
+		t.means("own", "the same without inner scopes")
+	}
+	if t.Samples != nil {
+		t.means("samples", "share of the samples of the kernel in a second run")
+	}
+}
+
+func (t *texts) means(column, text string) {
+	line := fmt.Sprintf("%-7s %s", column, text)
+	t.b.WriteString(strings.Join(term.Break(line, 8, t.Width), "\n") + "\n")
 }
 
 // notShown names the other kernels with scopes.

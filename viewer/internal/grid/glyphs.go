@@ -19,6 +19,8 @@ type Glyphs struct {
 	Gap         string // stands for lines that are left out
 	Inlined     string // stands before code inlined into the line above
 	Arrow       string // between an old and a new value
+
+	Bracket [4]string // around lines: begin, further lines, end; and at a single line
 }
 
 // step is the width of a branch in columns, and leastBranch that of the last of narrow branches, with a blank.
@@ -29,8 +31,8 @@ const (
 
 // Lines and ASCII are the two ways to draw.
 var (
-	Lines = Glyphs{"├─ ", "└─ ", "│  ", "   ", "…", "█", []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}, "▶", "◀", "⋮", "↳", "→"}
-	ASCII = Glyphs{"|- ", "`- ", "|  ", "   ", "...", "#", nil, ">", "<", ":", "`-", "->"}
+	Lines = Glyphs{"├─ ", "└─ ", "│  ", "   ", "…", "█", []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}, "▶", "◀", "⋮", "↳", "→", [4]string{"┌", "│", "└", "╶"}}
+	ASCII = Glyphs{"|- ", "`- ", "|  ", "   ", "...", "#", nil, ">", "<", ":", "`-", "->", [4]string{"/", "|", "\\", "-"}}
 )
 
 // For returns ASCII or Lines.

@@ -70,8 +70,10 @@ static uint32_t sync_name(uint32_t type) {
   .start = (r)->start, .end = (r)->end, .correlation = (r)->correlation_id, .context = (r)->context_id, .stream = (r)->stream_id
 #define WORK(r) TIMES(r), .device = (uint16_t)(r)->device_id, .graph = (r)->graph_id
 
+static uint64_t packed(const int32_t grid[3]) { return (uint64_t)(uint32_t)grid[0] | (uint64_t)(uint32_t)grid[1] << 31 | (uint64_t)(uint32_t)grid[2] << 47; }
+
 static void kernel(struct hp_activity *out, const struct cupti_kernel_prefix *r) {
-  *out = (struct hp_activity){WORK(r), .kind = HP_KERNEL, .name = name_of(r->name), .graph_node = r->graph_node_id};
+  *out = (struct hp_activity){WORK(r), .kind = HP_KERNEL, .name = name_of(r->name), .graph_node = r->graph_node_id, .grid = packed(r->grid)};
 }
 
 static void graph(struct hp_activity *out, const struct cupti_graph_trace *r) {

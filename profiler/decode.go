@@ -16,10 +16,14 @@ func (d *decoder) decode(b hotpath.Buffer, f func(*record.Activity)) {
 	b.Activities(func(list []hotpath.Activity) {
 		for i := range list {
 			a := &list[i]
+			bytes, grid := a.Bytes, record.Grid(0)
+			if record.Kind(a.Kind) == record.Kernel {
+				bytes, grid = 0, record.Grid(bytes)
+			}
 			d.activity = record.Activity{
 				Kind: record.Kind(a.Kind), Name: d.name(a.Name), Start: a.Start, End: a.End,
 				Correlation: a.Correlation, Device: uint32(a.Device), Context: a.Context, Stream: a.Stream,
-				GraphID: a.Graph, GraphNode: a.GraphNode, Bytes: a.Bytes,
+				GraphID: a.Graph, GraphNode: a.GraphNode, Bytes: bytes, Grid: grid,
 			}
 			f(&d.activity)
 		}

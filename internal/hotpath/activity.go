@@ -10,7 +10,7 @@ type Activity struct {
 	Correlation     uint64
 	Start, End      uint64
 	GraphNode       uint64
-	Bytes           uint64
+	Bytes           uint64 // of a kernel its grid, see record.Grid
 	Graph           uint64
 	Context, Stream uint32
 	Name            uint32 // interned

@@ -15,7 +15,10 @@ struct hp_activity {
   uint64_t correlation;  // the id that the room passed to launch, work or graph_launch
   uint64_t start, end;   // ns of the vendor's clock; 0 and 0 where no time could be taken
   uint64_t graph_node;   // the vendor's id of the node, 0 outside graphs
-  uint64_t bytes;        // of a memcpy or memset
+  union {
+    uint64_t bytes;      // of a memcpy or memset
+    uint64_t grid;       // of a kernel, in blocks: x, y from bit 31 and z from bit 47 on; 0 = not known
+  };
   uint64_t graph;        // the vendor's id of the executable graph, 0 outside graphs
   uint32_t context, stream;
   uint32_t name;         // interned: a kernel's mangled name, else "<memcpy DtoD>" and the like, which the viewer reads; 0 of a graph

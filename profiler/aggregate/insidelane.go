@@ -38,6 +38,7 @@ type kernelTime struct {
 	start, end uint64
 	stream     uint32
 	context    uint32
+	grid       record.Grid
 }
 
 // shownLaunch is a launch that waits for its kernel's record. Its times are those of the global timer.
@@ -51,6 +52,8 @@ type shownLaunch struct {
 type insideSlice struct {
 	role       string
 	warp       uint16
+	block      bool // the slice of a whole block, not of a scope
+	program    uint32
 	name       string
 	path       []string
 	start, end uint64
@@ -134,7 +137,8 @@ func (l *shownLaunch) add(k *inside.Kernel, node *node, b *inside.Block, role st
 		if !warps[p.Warp] {
 			warps[p.Warp] = true
 			l.slices = append(l.slices, insideSlice{
-				role, p.Warp, fmt.Sprintf("CTA %d", b.Program), node.names(), b.Init, b.PreFinal, where,
+				role: role, warp: p.Warp, block: true, program: b.Program, name: fmt.Sprintf("CTA %d", b.Program), path: node.names(),
+				start: b.Init, end: b.PreFinal, metrics: where,
 			})
 		}
 		path := k.Path(p.Scope)
@@ -152,7 +156,7 @@ func (t *Timeline) insideKernel(k *record.Activity) {
 	if s == nil || t.InsideTrace != nil || k.Kind != record.Kernel || !k.Timed() {
 		return
 	}
-	at := kernelTime{k.Start, k.End, k.Stream, k.Context}
+	at := kernelTime{k.Start, k.End, k.Stream, k.Context, k.Grid}
 	if l := s.waiting[k.Correlation]; l != nil {
 		delete(s.waiting, k.Correlation)
 		t.showLaunch(l, at)
@@ -174,6 +178,9 @@ func (t *Timeline) showLaunch(l *shownLaunch, at kernelTime) {
 	}
 	for i := range l.slices {
 		p := &l.slices[i]
+		if place, is := at.grid.Place(p.program); is && p.block {
+			p.name += fmt.Sprintf(" (%d, %d, %d)", place[0], place[1], place[2])
+		}
 		t.slice = profile.Slice{
 			Lane: t.warpLane(l, p, at), Kind: profile.InsideSlice, Name: p.name, Start: int64(p.start) - ahead, Duration: int64(since(p.start, p.end)),
 			Path: p.path, Metrics: p.metrics,

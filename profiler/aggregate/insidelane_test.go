@@ -39,7 +39,7 @@ func TestBlocksLieWithinTheirKernel(t *testing.T) {
 		tree := a.Sets.NewTree(TreeOptions{Inside: true, Timeline: timeline})
 		set := a.Sets.Launch([]*Tree{tree})
 		const begin = 1e9
-		k := &record.Activity{Name: "attention", Start: begin, End: begin + 5300, Correlation: 1, Context: 3, Stream: 7}
+		k := &record.Activity{Name: "attention", Start: begin, End: begin + 5300, Correlation: 1, Context: 3, Stream: 7, Grid: 2 | 2<<31 | 1<<47}
 		at := &callpath.Attribution{Launch: callpath.Place{Set: set}, Order: 1}
 		if recordFirst {
 			a.Add(k, at)
@@ -76,10 +76,10 @@ func TestBlocksLieWithinTheirKernel(t *testing.T) {
 			}
 			text += "\n"
 		}
-		if want := `CTA 0 0+1000 ROOT>attention cta=0 sm=0
+		if want := `CTA 0 (0, 0, 0) 0+1000 ROOT>attention cta=0 sm=0
 wait 105+101 ROOT>attention>produce>wait cycles=200
 produce 4+991 ROOT>attention>produce cycles=1960
-CTA 0 0+1000 ROOT>attention cta=0 sm=0
+CTA 0 (0, 0, 0) 0+1000 ROOT>attention cta=0 sm=0
 multiply 14+102 ROOT>attention>multiply cycles=200
 `; !strings.HasPrefix(text, want) {
 			t.Errorf("slices\n%s\nwant\n%s", text, want)

@@ -46,6 +46,19 @@ type Activity struct {
 	GraphID     uint64 // executable graph it belongs to; 0 = launched on its own
 	GraphNode   uint64
 	Bytes       uint64 // of a memcpy or memset
+	Grid        Grid   // of a kernel
+}
+
+// Grid is how many blocks a kernel has in each direction: x in bits 0 to 30, y in 31 to 46, z from 47 on; 0 if that is not known.
+type Grid uint64
+
+// Place returns the coordinates of a block by its number, in which x counts fastest; false if the grid has one direction or is unknown.
+func (g Grid) Place(block uint32) (at [3]uint32, is bool) {
+	x, y, z := uint32(g&(1<<31-1)), uint32(g>>31&0xffff), uint32(g>>47)
+	if x == 0 || y == 0 || z == 0 || y == 1 && z == 1 {
+		return at, false
+	}
+	return [3]uint32{block % x, block / x % y, block / x / y}, true
 }
 
 // Timed reports whether the record carries a usable time.

@@ -468,6 +468,28 @@ func TestFirstCheckpointComesSoonAfterTheFirstLaunch(t *testing.T) {
 	}
 }
 
+// Pauses between checkpoints grow from the first launch on, to the number of seconds that was requested.
+func TestPausesBetweenCheckpointsGrow(t *testing.T) {
+	m, f := stage(t)
+	left := make(chan time.Time, 100)
+	start(t, m, "p", StartOptions{})
+	m.Checkpoint(0.3, func() { left <- time.Now() })
+	drive.Launch(1, 1)
+	f.kernel(1, "k", 5)
+	var last time.Time
+	for i, pause := range []time.Duration{0, 50, 100, 200, 300, 300} {
+		select {
+		case at := <-left:
+			if gap := at.Sub(last); gap < pause*time.Millisecond {
+				t.Errorf("checkpoint %d came %v after the one before", i, gap)
+			}
+			last = at
+		case <-time.After(await.Patience()):
+			t.Fatalf("checkpoint %d did not come", i)
+		}
+	}
+}
+
 func TestSourceLearnsOfTheEndOfTheProcess(t *testing.T) {
 	m, f := stage(t)
 	if _, err := m.Start(StartOptions{Name: filepath.Join(t.TempDir(), "p"), Backend: "fake"}); err != nil {

@@ -16,8 +16,9 @@ const (
 	graphsEvery = time.Second
 	// phasesEvery is how often complete phases are looked for, and traces flushed.
 	phasesEvery = time.Second
-	// firstCheckpoint is the time from the first work to the first checkpoint, for programs that are killed early.
-	firstCheckpoint = 250 * time.Millisecond
+	// firstPause is the time from the first checkpoint, which is at the first work, to the second. Each pause is twice the one before,
+	// until they are as long as was requested: a program that is killed early keeps most of its profile.
+	firstPause = 50 * time.Millisecond
 )
 
 // rounds is a goroutine that has the drainer drain at intervals while there are sessions. Between commands of the drainer it
@@ -33,6 +34,7 @@ type rounds struct {
 	firstWork  func()     // called once, at the first work
 	checkpoint func()
 	every      time.Duration // between checkpoints
+	pause      time.Duration // after the last checkpoint; grows until it is every
 }
 
 // startRounds and stopRounds are called with control held.
@@ -58,7 +60,10 @@ func (m *Manager) stopRounds() {
 // Checkpoint calls f at intervals while sessions run, from a goroutine that holds no lock: with Collect and
 // WriteDrained it writes a profile that remains if the program is killed.
 func (m *Manager) Checkpoint(seconds float64, f func()) {
-	m.withRounds(func(r *rounds) { r.checkpoint, r.every = f, time.Duration(seconds*float64(time.Second)) })
+	m.withRounds(func(r *rounds) {
+		r.checkpoint, r.every = f, time.Duration(seconds*float64(time.Second))
+		r.pause = r.every
+	})
 }
 
 // OnFirstWork has f called once, soon after the first launch (or, with a timeline, the first scope), from the same goroutine.
@@ -132,12 +137,12 @@ func (r *rounds) drain() (worked, reclaiming, graphsWait, deltasDue bool) {
 
 func (r *rounds) atFirstWork() {
 	r.mu.Lock()
-	first, every := r.firstWork, r.every
+	first := r.firstWork
 	r.firstWork = nil
-	r.mu.Unlock()
 	if !r.worked {
-		r.worked, r.checkpointed = true, time.Now().Add(firstCheckpoint-every)
+		r.worked, r.pause = true, 0
 	}
+	r.mu.Unlock()
 	if first != nil {
 		first()
 	}
@@ -148,14 +153,19 @@ func (r *rounds) atFirstWork() {
 func (r *rounds) leaveCheckpoint() {
 	r.mu.Lock()
 	checkpoint, every := r.checkpoint, r.every
+	pause := min(r.pause, every)
 	r.mu.Unlock()
-	if checkpoint == nil || time.Since(r.checkpointed) <= every {
+	if checkpoint == nil || time.Since(r.checkpointed) <= pause {
 		return
 	}
 	began := time.Now()
 	checkpoint()
 	r.checkpointed = time.Now()
-	if cost := 20 * time.Since(began); cost > every {
-		r.checkpointed = r.checkpointed.Add(cost - every)
+	pause = min(max(firstPause, 2*pause), every)
+	if cost := 20 * time.Since(began); cost > pause {
+		r.checkpointed = r.checkpointed.Add(cost - pause)
 	}
+	r.mu.Lock()
+	r.pause = pause
+	r.mu.Unlock()
 }

@@ -34,17 +34,17 @@ func newIntervals(o *Deltas, name string) *intervals {
 	return &intervals{queue: q, every: o.Every, begin: time.Now(), taken: map[*aggregate.Tree]*delta.Taken{}}
 }
 
-// due reports whether an interval is over: the clock has passed a multiple of its length, or so much time has passed, which
-// comes first if the clock was set back.
-func (i *intervals) due(now time.Time) bool {
+// due reports whether an interval is over: the clock has passed a multiple of its length or, which comes first if the clock
+// was set back, so much time has passed.
+func (i *intervals) due(now time.Time, passed time.Duration) bool {
 	end := i.begin.Truncate(i.every).Add(i.every) // without the monotonic clock
-	return !now.Round(0).Before(end) || now.Sub(i.begin) >= i.every
+	return !now.Round(0).Before(end) || passed >= i.every
 }
 
 // deltasDue reports whether an interval of some session is over.
 func (d *drainer) deltasDue(now time.Time) bool {
 	for _, s := range d.list {
-		if s.intervals != nil && s.intervals.due(now) {
+		if s.intervals != nil && s.intervals.due(now, now.Sub(s.intervals.begin)) {
 			return true
 		}
 	}
@@ -54,7 +54,7 @@ func (d *drainer) deltasDue(now time.Time) bool {
 // takeDeltas hands over the intervals that are over; with all, also those that are not.
 func (d *drainer) takeDeltas(now time.Time, all bool) {
 	for _, s := range d.list {
-		if s.intervals == nil || !all && !s.intervals.due(now) {
+		if s.intervals == nil || !all && !s.intervals.due(now, now.Sub(s.intervals.begin)) {
 			continue
 		}
 		for phase, t := range s.trees {

@@ -1,0 +1,207 @@
+package profiler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/profile"
+)
+
+// windowSink adds up windows by call path and metric.
+type windowSink struct {
+	fail func() error
+
+	mu      sync.Mutex
+	windows []Window
+	sums    map[string]int64
+}
+
+func (s *windowSink) Write(_ context.Context, w Window, p *profile.Profile) error {
+	if s.fail != nil {
+		if err := s.fail(); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.windows = append(s.windows, w)
+	addUp(s.sums, p)
+	return nil
+}
+
+// addUp adds the metrics that windows have, with all widths of flops as one.
+func addUp(sums map[string]int64, p *profile.Profile) {
+	var path []string
+	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		path = append(path[:depth], n.Name)
+		for _, m := range n.Metrics {
+			name := m.Name
+			if strings.HasPrefix(name, "flops") {
+				name = "flops"
+			}
+			if name == "flops" || name == profile.BytesMetric || name == profile.TimeMetric || name == profile.CountMetric {
+				if f, _ := m.Value.Float(); f != 0 {
+					sums[strings.Join(path, "/")+" "+name] += int64(f)
+				}
+			}
+		}
+		return true
+	})
+}
+
+// work is a step of a program: scopes, launches with metrics, and kernels of which some end in a later step.
+func work(r *rand.Rand, f *fakeSource, corr *uint64, late *[]func()) {
+	for range r.IntN(4) {
+		outer := drive.Enter(fmt.Sprint("layer", r.IntN(6)))
+		for range r.IntN(5) {
+			*corr++
+			c, name, nanos := *corr, fmt.Sprint("kernel", r.IntN(4)), uint64(r.IntN(5000)+1)
+			drive.Int("bytes", int64(r.IntN(1<<20)))
+			drive.Float("flops16", float64(r.IntN(1<<20)))
+			drive.Launch(c, 1)
+			end := func() { f.kernel(c, name, nanos) }
+			if r.IntN(3) == 0 {
+				*late = append(*late, end)
+			} else {
+				end()
+			}
+		}
+		drive.Leave(outer)
+	}
+	if r.IntN(2) == 0 {
+		for _, end := range *late {
+			end()
+		}
+		*late = nil
+	}
+}
+
+// The windows of a session together have exactly what its files have, call path by call path: also with phases that are
+// flushed while it runs.
+func TestWindowsAddUpToTheFile(t *testing.T) {
+	for _, mode := range []string{"", "periodic_flushing"} {
+		for seed := range uint64(20) {
+			m, f := stage(t)
+			r := rand.New(rand.NewPCG(seed, 7))
+			sink := &windowSink{sums: map[string]int64{}}
+			id := start(t, m, "p", StartOptions{Mode: mode, Deltas: &Deltas{Sink: sink, Every: time.Hour}})
+			m.stopRounds()
+			corr, late := uint64(1), []func(){}
+			for range 40 {
+				work(r, f, &corr, &late)
+				switch r.IntN(4) {
+				case 0:
+					m.Collect()
+				m.TakeDeltas()
+				case 1:
+					if mode != "" {
+						advance(t, m, id)
+						aRound(m)
+					}
+				}
+			}
+			for _, end := range late {
+				end()
+			}
+			want := map[string]int64{}
+			for _, file := range finalize(t, m, id, "") {
+				addUp(want, readTree(t, file))
+			}
+			if len(want) == 0 || len(sink.windows) < 3 {
+				t.Fatalf("%d sums, %d windows", len(want), len(sink.windows))
+			}
+			for path, v := range want {
+				if sink.sums[path] != v {
+					t.Errorf("mode %q, seed %d: %s is %d in the windows, %d in the files", mode, seed, path, sink.sums[path], v)
+				}
+				delete(sink.sums, path)
+			}
+			if len(sink.sums) > 0 {
+				t.Errorf("mode %q, seed %d: only the windows have %v", mode, seed, sink.sums)
+			}
+			for i, w := range sink.windows {
+				if w.Begin.IsZero() || w.End.Before(w.Begin) {
+					t.Errorf("window %d: %v to %v", i, w.Begin, w.End)
+				}
+			}
+		}
+	}
+}
+
+// Data that the program clears were recorded, and are in a window.
+func TestClearedPhasesAreInAWindow(t *testing.T) {
+	m, f := stage(t)
+	sink := &windowSink{sums: map[string]int64{}}
+	id := start(t, m, "p", StartOptions{Deltas: &Deltas{Sink: sink, Every: time.Hour}})
+	m.stopRounds()
+	for i := range uint64(3) {
+		drive.Launch(i+1, 1)
+		f.kernel(i+1, "k", 5)
+		m.Collect()
+		if err := m.ClearPhase(id, 0, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finalize(t, m, id, "")
+	if got := sink.sums["ROOT/k count"]; got != 3 {
+		t.Errorf("the windows have %d launches of 3: %v", got, sink.sums)
+	}
+}
+
+func TestIntervalsAreAlignedToTheClock(t *testing.T) {
+	i := &intervals{every: time.Minute, begin: time.Date(2026, 1, 1, 12, 0, 42, 0, time.UTC)}
+	for _, c := range []struct {
+		clock, passed time.Duration
+		want          bool
+	}{
+		{17 * time.Second, 17 * time.Second, false}, {18 * time.Second, 18 * time.Second, true},
+		{-24 * time.Hour, 59 * time.Second, false}, {-24 * time.Hour, time.Minute, true}, // the clock was set back
+		{24 * time.Hour, time.Second, true}, // and forward
+	} {
+		if got := i.due(i.begin.Add(c.clock), c.passed); got != c.want {
+			t.Errorf("clock %v, passed %v: %v, want %v", c.clock, c.passed, got, c.want)
+		}
+	}
+}
+
+// A sink that takes nothing: the windows are counted, and the file has everything.
+func TestWindowsThatCannotBeWrittenAreCounted(t *testing.T) {
+	m, f := stage(t)
+	sink := &windowSink{sums: map[string]int64{}, fail: func() error { return errors.New("no space left on device") }}
+	id := start(t, m, "p", StartOptions{Deltas: &Deltas{Sink: sink, Every: time.Hour}})
+	m.stopRounds()
+	m.drainer.list[0].intervals.retry = 0
+	for i := range uint64(3) {
+		drive.Launch(i+1, 1)
+		f.kernel(i+1, "k", 5)
+		m.Collect()
+		m.TakeDeltas()
+	}
+	files := finalize(t, m, id, "")
+	if got := m.WindowsDropped(); got != 3 {
+		t.Errorf("%d windows dropped, want 3", got)
+	}
+	if got := strings.Join(m.Problems(), "\n"); !strings.Contains(got, "3 windows were dropped: no space left on device") {
+		t.Errorf("problems: %q", got)
+	}
+	if v, _ := readTree(t, files[0]).Root.Child("k").Metric(profile.CountMetric); v.Int() != 3 {
+		t.Errorf("the file has %d launches", v.Int())
+	}
+}
+
+func TestTimelinesHaveNoWindows(t *testing.T) {
+	m, _ := stage(t)
+	for _, o := range []StartOptions{{Data: "trace", Deltas: &Deltas{Every: time.Minute}}, {Deltas: &Deltas{Every: time.Millisecond}}} {
+		o.Name, o.Backend = "p", "fake"
+		if _, err := m.Start(o); err == nil {
+			t.Errorf("%+v was accepted", o)
+		}
+	}
+}

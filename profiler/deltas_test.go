@@ -99,7 +99,7 @@ func TestWindowsAddUpToTheFile(t *testing.T) {
 				switch r.IntN(4) {
 				case 0:
 					m.Collect()
-				m.TakeDeltas()
+					m.TakeDeltas()
 				case 1:
 					if mode != "" {
 						advance(t, m, id)

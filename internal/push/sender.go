@@ -24,6 +24,8 @@ type Sender struct {
 	Folder string        // the spool
 	Spread time.Duration // windows wait up to so long, by rank and host: those of all ranks end at the same moment
 
+	pace pace // of tests; zero: usual
+
 	mu        sync.Mutex
 	status    Status
 	finishing bool
@@ -54,20 +56,22 @@ type Status struct {
 	WhyRefused   string `json:"why_refused,omitempty"`
 }
 
-// Pauses between attempts: at random up to firstPause, then up to twice as much each time.
-const (
-	firstPause = time.Second
-	mostPause  = time.Minute
-	// hurriedPause is the longest at the end of a run, which waits for the sender.
-	hurriedPause = 500 * time.Millisecond
-	// lookEvery is how often the spool is looked at.
-	lookEvery = time.Second
-)
+// pace is how long a sender pauses.
+type pace struct {
+	first, most time.Duration // between attempts: at random up to first, then up to twice as much each time
+	hurried     time.Duration // the longest at the end of a run, which waits for the sender
+	look        time.Duration // between two looks at the spool
+}
+
+var usual = pace{first: time.Second, most: time.Minute, hurried: 500 * time.Millisecond, look: time.Second}
 
 // Start begins to send. The spool exists.
 func (s *Sender) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop, s.wake, s.ended = stop, make(chan struct{}, 1), make(chan struct{})
+	if s.pace == (pace{}) {
+		s.pace = usual
+	}
 	s.status = Status{Target: s.Target.String(), PID: os.Getpid()}
 	go s.run(ctx)
 }
@@ -115,9 +119,9 @@ func (s *Sender) run(ctx context.Context) {
 		if ctx.Err() != nil || finishing && left == 0 {
 			return
 		}
-		pause := lookEvery
+		pause := s.pace.look
 		if finishing {
-			pause = hurriedPause / 10
+			pause = s.pace.hurried / 10
 		}
 		select {
 		case <-ctx.Done():
@@ -247,9 +251,9 @@ func (s *Sender) pause(a answer) {
 	defer s.mu.Unlock()
 	s.status.Retries++
 	s.status.LastError = a.why
-	most := min(firstPause<<min(s.failures, 10), mostPause)
+	most := min(s.pace.first<<min(s.failures, 10), s.pace.most)
 	if s.finishing {
-		most = min(most, hurriedPause)
+		most = min(most, s.pace.hurried)
 	}
 	s.failures++
 	s.notUntil = time.Now().Add(max(time.Duration(rand.Int64N(int64(most))), a.wait))

@@ -61,7 +61,8 @@ type Writer struct {
 	limit  int64
 
 	mu     sync.Mutex
-	kept   []file // of this process, oldest first
+	kept   []file // of this process, oldest first; some may be sent by now
+	bytes  int64  // of kept
 	next   int
 	status WriterStatus
 }
@@ -97,27 +98,31 @@ func (w *Writer) Put(end time.Time, fill func(io.Writer) error) error {
 	if err == nil {
 		w.status.Bytes += info.Size()
 		w.kept = append(w.kept, file{path, info.Size()})
+		w.bytes += info.Size()
 	}
-	w.evict()
+	if w.bytes > w.limit {
+		w.evict()
+	}
 	return nil
 }
 
 // evict deletes the oldest files while there are too many bytes. What a sender is sending is not deleted.
 func (w *Writer) evict() {
+	w.bytes = 0
 	w.kept = slices.DeleteFunc(w.kept, func(f file) bool {
 		_, err := os.Lstat(f.path)
-		return errors.Is(err, fs.ErrNotExist)
+		gone := errors.Is(err, fs.ErrNotExist)
+		if !gone {
+			w.bytes += f.size
+		}
+		return gone
 	})
-	total := int64(0)
-	for _, f := range w.kept {
-		total += f.size
-	}
-	for len(w.kept) > 0 && total > w.limit {
+	for len(w.kept) > 0 && w.bytes > w.limit {
 		if os.Remove(w.kept[0].path) == nil {
 			w.status.Evicted++
 		}
-		total -= w.kept[0].size
-		w.kept = w.kept[1:]
+		w.bytes -= w.kept[0].size
+		w.kept = slices.Delete(w.kept, 0, 1)
 	}
 }
 

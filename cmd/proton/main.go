@@ -68,7 +68,7 @@ func afterCollection(check func() (again bool)) {
 func commands() []*cobra.Command {
 	return []*cobra.Command{
 		newRunCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newGateCommand(), newPprofCommand(),
-		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newCtlCommand(), newDoctorCommand(), newManCommand(),
+		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newCtlCommand(), newPushCommand(), newDoctorCommand(), newManCommand(),
 	}
 }
 

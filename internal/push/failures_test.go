@@ -151,7 +151,8 @@ func TestHalfAWindow(t *testing.T) {
 	first := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, pace: pace{first: time.Hour, most: time.Hour, hurried: time.Hour, look: time.Millisecond}}
 	first.Start()
 	await.That(t, "the first request is to be repeated", func() bool { return first.Status().Retries > 0 })
-	within(first, time.Millisecond)
+	first.stop() // it is killed
+	<-first.ended
 	if n := len(server.Stored()); n != 1 {
 		t.Fatalf("%d of two GPUs are stored", n)
 	}

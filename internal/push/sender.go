@@ -29,32 +29,37 @@ type Sender struct {
 	mu        sync.Mutex
 	status    Status
 	finishing bool
+	hurried   bool
+	failures  int           // in a row
+	notUntil  time.Time     // our own pause
+	asked     time.Time     // the server's, which nothing shortens
 	wake      chan struct{} // of capacity 1
 	stop      context.CancelFunc
 	ended     chan struct{}
 
-	release  func() // of the lock; nil without it
-	failures int    // in a row
-	notUntil time.Time
+	release func() // of the lock; nil without it
 }
 
 // Status is what a sender has done so far. The spool has it as status.json, for other programs.
 type Status struct {
-	Target       string `json:"target"`
-	PID          int    `json:"pid"`
-	Sending      bool   `json:"sending"`       // it has the lock
-	Sent         int64  `json:"sent"`          // windows that the server took
-	Bytes        int64  `json:"bytes"`         // of their requests
-	Retries      int64  `json:"retries"`       // requests that were or will be repeated
-	Refused      int64  `json:"refused"`       // windows, or GPUs of them, that the server will never take
-	Unreadable   int64  `json:"unreadable"`    // windows whose files are damaged
-	Evicted      int64  `json:"evicted"`       // windows deleted to make room in the spool, by this sender
-	Folded       int64  `json:"folded"`        // call paths that were sent as (other)
-	Waiting      int64  `json:"waiting"`       // windows in the spool
-	WaitingBytes int64  `json:"waiting_bytes"` // of them
-	LastError    string `json:"last_error,omitempty"`
-	WhyRefused   string `json:"why_refused,omitempty"`
+	Target        string `json:"target"`
+	PID           int    `json:"pid"`
+	Sending       bool   `json:"sending"`       // it has the lock
+	Sent          int64  `json:"sent"`          // windows that the server took
+	Bytes         int64  `json:"bytes"`         // of their requests
+	Retries       int64  `json:"retries"`       // requests that were or will be repeated
+	Refused       int64  `json:"refused"`       // windows, or GPUs of them, that the server will never take
+	Unreadable    int64  `json:"unreadable"`    // windows whose files are damaged
+	Evicted       int64  `json:"evicted"`       // windows deleted to make room in the spool, by this sender
+	Folded        int64  `json:"folded"`        // call paths that were sent as (other)
+	Waiting       int64  `json:"waiting"`       // windows in the spool
+	WaitingBytes  int64  `json:"waiting_bytes"` // of them
+	LastError     string `json:"last_error,omitempty"`
+	WhyRefused    string `json:"why_refused,omitempty"`
+	WhyUnreadable string `json:"why_unreadable,omitempty"`
 }
+
+const statusFile = "status.json"
 
 // pace is how long a sender pauses.
 type pace struct {
@@ -82,10 +87,7 @@ func (s *Sender) Finish(ctx context.Context) Status {
 	s.mu.Lock()
 	s.finishing = true
 	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.Hurry()
 	select {
 	case <-ctx.Done():
 	case <-s.ended:
@@ -93,6 +95,25 @@ func (s *Sender) Finish(ctx context.Context) Status {
 	s.stop()
 	<-s.ended
 	return s.Status()
+}
+
+// Hurry has the sender send what waits now, without spreading it and with short pauses.
+func (s *Sender) Hurry() {
+	s.mu.Lock()
+	s.hurried = true
+	s.notUntil = time.Time{}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// hurries reports whether a program waits for the sender, and finishes whether the sender ends when it is done.
+func (s *Sender) hurries() (hurries, finishes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hurried, s.finishing
 }
 
 // Status returns what the sender has done so far.
@@ -112,15 +133,13 @@ func (s *Sender) run(ctx context.Context) {
 	defer close(s.ended)
 	defer s.unlock()
 	for {
+		hurries, finishes := s.hurries() // before the look at the spool: what is put there later is not waited for
 		left := s.round(ctx)
-		s.mu.Lock()
-		finishing := s.finishing
-		s.mu.Unlock()
-		if ctx.Err() != nil || finishing && left == 0 {
+		if ctx.Err() != nil || finishes && left == 0 {
 			return
 		}
 		pause := s.pace.look
-		if finishing {
+		if hurries {
 			pause = s.pace.hurried / 10
 		}
 		select {
@@ -151,26 +170,40 @@ func (s *Sender) round(ctx context.Context) (left int) {
 		s.change(func(st *Status) { st.LastError = err.Error() })
 	}
 	for i := range list {
-		if ctx.Err() != nil || time.Now().Before(s.notUntil) {
+		if ctx.Err() != nil || s.mustWait() {
 			break
 		}
 		if s.due(&list[i]) {
 			s.send(ctx, &list[i])
 		}
 	}
-	left = s.count()
+	if left = s.count(); left == 0 {
+		s.calm()
+	}
 	s.leaveStatus()
 	return left
 }
 
+// calm ends a hurry.
+func (s *Sender) calm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hurried = s.finishing
+}
+
 func (s *Sender) count() int {
-	list, _ := spool.List(s.Folder) //nolint:errcheck // a folder that is gone has none
-	bytes := int64(0)
+	n, bytes := waiting(s.Folder)
+	s.change(func(st *Status) { st.Waiting, st.WaitingBytes = n, bytes })
+	return int(n)
+}
+
+// waiting counts the windows of a spool, with the one that a sender is sending.
+func waiting(folder string) (n, bytes int64) {
+	list, claimed, _ := spool.All(folder) //nolint:errcheck // a folder that is gone has none
 	for _, e := range list {
 		bytes += e.Size
 	}
-	s.change(func(st *Status) { st.Waiting, st.WaitingBytes = int64(len(list)), bytes })
-	return len(list)
+	return int64(len(list) + claimed), bytes
 }
 
 func (s *Sender) unlock() {
@@ -187,18 +220,28 @@ func (s *Sender) leaveStatus() {
 	if err != nil {
 		return
 	}
-	_ = atomicfile.Write(filepath.Join(s.Folder, "status.json"), func(w io.Writer) error {
+	_ = atomicfile.Write(filepath.Join(s.Folder, statusFile), func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
 }
 
+// ReadStatus reads what the last sender of a spool has left, with what waits now.
+func ReadStatus(folder string) (st Status, err error) {
+	text, err := os.ReadFile(filepath.Join(folder, statusFile))
+	if err == nil {
+		err = json.Unmarshal(text, &st)
+	}
+	st.Waiting, st.WaitingBytes = waiting(folder)
+	return st, err
+}
+
+// SpreadOf is the Spread for windows of some length: at most half of it, so that each is sent before the next one ends.
+func SpreadOf(every time.Duration) time.Duration { return every / 2 }
+
 // due reports whether a window has waited as long as its process has to: a part of Spread that differs between processes.
 func (s *Sender) due(e *spool.Entry) bool {
-	s.mu.Lock()
-	finishing := s.finishing
-	s.mu.Unlock()
-	if s.Spread <= 0 || finishing {
+	if hurries, _ := s.hurries(); s.Spread <= 0 || hurries {
 		return true
 	}
 	host, _ := os.Hostname()
@@ -215,7 +258,7 @@ func (s *Sender) send(ctx context.Context, e *spool.Entry) {
 	}
 	list, err := readWindow(e)
 	if err != nil {
-		s.change(func(st *Status) { st.Unreadable++; st.LastError = err.Error() })
+		s.change(func(st *Status) { st.Unreadable++; st.WhyUnreadable = err.Error() })
 		_ = e.Remove()
 		return
 	}
@@ -224,7 +267,9 @@ func (s *Sender) send(ctx context.Context, e *spool.Entry) {
 		a, bytes := s.Target.post(ctx, list[e.Sent])
 		switch a.outcome {
 		case later:
-			s.pause(a)
+			if ctx.Err() == nil || s.Status().LastError == "" { // else the former reason says more than that time was up
+				s.pause(a)
+			}
 			e.Release()
 			return
 		case refused:
@@ -234,7 +279,7 @@ func (s *Sender) send(ctx context.Context, e *spool.Entry) {
 			some = true
 			s.change(func(st *Status) { st.Bytes += int64(bytes); st.Folded += int64(list[e.Sent].Folded) })
 		}
-		s.failures = 0
+		s.succeeded()
 		e.SentPart()
 	}
 	s.change(func(st *Status) {
@@ -252,11 +297,25 @@ func (s *Sender) pause(a answer) {
 	s.status.Retries++
 	s.status.LastError = a.why
 	most := min(s.pace.first<<min(s.failures, 10), s.pace.most)
-	if s.finishing {
+	if s.hurried {
 		most = min(most, s.pace.hurried)
 	}
 	s.failures++
-	s.notUntil = time.Now().Add(max(time.Duration(rand.Int64N(int64(most))), a.wait))
+	now := time.Now()
+	s.notUntil, s.asked = now.Add(time.Duration(rand.Int64N(int64(most)))), now.Add(a.wait)
+}
+
+func (s *Sender) succeeded() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures = 0
+}
+
+func (s *Sender) mustWait() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	return now.Before(s.notUntil) || now.Before(s.asked)
 }
 
 // readWindow reads a window from the spool and makes its series.

@@ -45,10 +45,10 @@ func NewTarget(given, name string, env settings.Env) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.shown = u.String()
 	if t.protocol, err = chooseProtocol(u, name); err != nil {
 		return nil, err
 	}
-	t.shown = u.String()
 	if !strings.HasSuffix(u.Path, t.protocol.path) {
 		u.Path = strings.TrimSuffix(u.Path, "/") + t.protocol.path
 	}

@@ -54,10 +54,18 @@ func CheckLabel(name string) error {
 	return nil
 }
 
-// CheckUserLabel says why a user cannot give a label.
-func CheckUserLabel(name string) error {
-	if slices.Contains(ownLabels, name) {
-		return fmt.Errorf("the label %s is GoProton's own: choose another name", name)
+// CheckLabels says why a user cannot give these labels.
+func CheckLabels(labels map[string]string) error {
+	if len(labels) > MostLabels {
+		return fmt.Errorf("%d labels are too many: give at most %d, because servers take 30 with their own", len(labels), MostLabels)
 	}
-	return CheckLabel(name)
+	for name := range labels {
+		if slices.Contains(ownLabels, name) {
+			return fmt.Errorf("the label %s is GoProton's own: choose another name", name)
+		}
+		if err := CheckLabel(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }

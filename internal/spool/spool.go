@@ -143,14 +143,23 @@ type Entry struct {
 	Sent int // parts of it that the server has
 }
 
-// List returns the windows of a spool, oldest first.
+// List returns the windows of a spool that wait, oldest first.
 func List(folder string) ([]Entry, error) {
+	list, _, err := All(folder)
+	return list, err
+}
+
+// All is List, and counts the windows that a sender has claimed.
+func All(folder string) (list []Entry, claimed int, err error) {
 	files, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fmt.Errorf("list the spool: %w", err)
+		return nil, 0, fmt.Errorf("list the spool: %w", err)
 	}
-	var list []Entry
 	for _, f := range files {
+		if strings.HasSuffix(f.Name(), suffix+sending) {
+			claimed++
+			continue
+		}
 		e, ok := entry(f.Name())
 		info, err := f.Info()
 		if !ok || err != nil || !info.Mode().IsRegular() {
@@ -159,7 +168,7 @@ func List(folder string) ([]Entry, error) {
 		e.Path, e.Size = filepath.Join(folder, f.Name()), info.Size()
 		list = append(list, e)
 	}
-	return list, nil // ReadDir sorts by name, which begins with the time
+	return list, claimed, nil // ReadDir sorts by name, which begins with the time
 }
 
 func entry(name string) (e Entry, ok bool) {

@@ -181,9 +181,13 @@ func (s *Service) startSession(name string, o runinfo.Session) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	deltas, err := s.deltas(o.Push)
+	if err != nil {
+		return 0, err
+	}
 	return s.Manager.Start(profiler.StartOptions{
 		Name: name, Context: o.Context, Data: o.Data, Backend: o.Backend, Mode: o.Mode,
-		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm, When: o.When, Deltas: s.deltas(o.Push),
+		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm, When: o.When, Deltas: deltas,
 		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: o.SitePackages, Replay: o.Replay, Synthetic: o.Synthetic},
 	})
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"io"
 	"maps"
+	"os"
 	"strconv"
 	"time"
 
+	"github.com/goproton/goproton/internal/launcher"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/profile"
@@ -20,14 +22,23 @@ type pushed struct {
 	labels map[string]string
 }
 
-// deltas is what a session is started with whose windows are pushed, nil without.
-func (s *Service) deltas(o *runinfo.Push) *profiler.Deltas {
+// deltas is what a session is started with whose windows are pushed, nil without. The job is that of the launcher, unless the user
+// names another.
+func (s *Service) deltas(o *runinfo.Push) (*profiler.Deltas, error) {
 	if o == nil {
-		return nil
+		return nil, nil
 	}
-	p := &pushed{spool.NewWriter(o.Spool, spool.ProcessLimit), o.Labels}
+	if err := runinfo.CheckLabels(o.Labels); err != nil {
+		return nil, &profiler.ArgumentError{Text: "push: " + err.Error()}
+	}
+	labels := map[string]string{}
+	if job := launcher.Detect(os.Getenv).Job; job != "" {
+		labels[runinfo.LabelJob] = job
+	}
+	maps.Copy(labels, o.Labels)
+	p := &pushed{spool.NewWriter(o.Spool, spool.ProcessLimit), labels}
 	s.pushed = append(s.pushed, p)
-	return &profiler.Deltas{Sink: p, Every: time.Duration(o.Seconds * float64(time.Second))}
+	return &profiler.Deltas{Sink: p, Every: time.Duration(o.Seconds * float64(time.Second))}, nil
 }
 
 func (p *pushed) Write(_ context.Context, w profiler.Window, window *profile.Profile) error {

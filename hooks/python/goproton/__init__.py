@@ -28,7 +28,7 @@ from .scope import cpu_timed_scope, enter_scope, exit_scope, scope
 from .state import enter_state, exit_state, metadata_state, state
 
 __all__ = [
-    "DEFAULT_PROFILE_NAME", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope",
+    "DEFAULT_PROFILE_NAME", "Push", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope",
     "enter_state", "exit_scope", "exit_state", "finalize", "flags", "hooks", "install", "metadata_state", "metric",
     "mode", "profile", "read", "schedule", "scope", "show", "specs", "start", "state", "step", "torch", "trace", "uninstall"
 ]
@@ -38,16 +38,17 @@ __version__ = "0.1.0"  # "go test ./internal/version -update" copies it from the
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import context as context, data as data, hooks as hooks, language as language, metric as metric
-    from . import mode as mode, notebook as notebook, proton as proton, reading as reading, specs as specs, torch as torch
+    from . import mode as mode, notebook as notebook, proton as proton, pushing as pushing, reading as reading, specs as specs, torch as torch
     from . import trace as trace, viewer as viewer
     from .notebook import show as show
+    from .pushing import Push as Push
     from .reading import Profile as Profile, read as read
     from .recording import ProfilerAction as ProfilerAction, schedule as schedule, step as step
 
 # Submodules that most profiling scripts never use are imported at their first use: together they cost more than the
 # rest of the package.
-_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "reading", "recording", "specs", "torch", "trace", "viewer"))
-_LAZY_NAMES = {"Profile": "reading", "ProfilerAction": "recording", "read": "reading", "schedule": "recording", "show": "notebook",
+_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "pushing", "reading", "recording", "specs", "torch", "trace", "viewer"))
+_LAZY_NAMES = {"Profile": "reading", "ProfilerAction": "recording", "Push": "pushing", "read": "reading", "schedule": "recording", "show": "notebook",
                "step": "recording"}
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .hooks import Hook
     from .mode import BaseMode
+    from .pushing import Push
 
 DEFAULT_PROFILE_NAME = "proton"
 
@@ -28,7 +29,7 @@ _said: set[str] = set()  # messages that were printed on standard error
 def start(name: str | None = None, *, context: str | None = "shadow", data: str | None = "tree",
           backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None,
           stats: bool | None = None, activities: str | Sequence[str] | None = None, idle: bool = False,
-          inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None) -> int | None:
+          inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None, push: str | Push | None = None) -> int | None:
     """Starts a session, or activates the one that writes to the same file.
 
     Args:
@@ -55,13 +56,15 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
             "instrumentation". Some launches run without scopes, and ``finalize`` says what the scopes cost.
         schedule: in which steps of the program to record, from :func:`goproton.schedule` or ``torch.profiler.schedule``;
             :func:`goproton.step` ends a step. Between its windows the session costs what a deactivated one costs.
+        push: URL of a server, or a :class:`goproton.Push`: what is recorded in each minute is sent to Pyroscope, Parca or an
+            OpenTelemetry collector, in addition to the file, by a process of its own.
 
     Returns:
         The session's id. None if profiling is off: under ``proton run``, with TRITON_PROTON_DISABLE=1
         (``triton.knobs.proton.disable``), or if libproton.so cannot be loaded, which is reported once on standard error.
 
     Raises:
-        ValueError: unknown context, data, backend, mode or hook, or a mode that differs from an existing session's; or
+        ValueError: unknown context, data, backend, mode or hook, a URL that cannot be pushed to, or a mode that differs from an existing session's; or
             HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES is set on AMD GPUs.
         RuntimeError: the GPU's profiling library cannot be used; the text says what to do.
         NotImplementedError: a feature that this version does not have.
@@ -78,11 +81,16 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     mode = scopes.mode if scopes else mode
     backend = _select_backend() if backend is None else backend
     _check_devices(backend)
+    if push is not None:
+        from . import pushing
+        pushed = pushing.begin(push)
+    else:
+        pushed = None
     answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
                            data=data or "", backend=backend,
                            mode=upstream_mode("" if mode is None else str(mode), backend), graph="", site_packages=site_packages(),
                            stats=stats, activities=_comma_separated(activities), idle=idle, trace_form=trace_form(),
-                           when={"by_caller": True} if schedule else None)
+                           when={"by_caller": True} if schedule else None, push=pushed)
     _say_problems(answer)
     session = answer["session"]
     if of_amd(backend):
@@ -188,6 +196,9 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
     # The hooks are removed last, because a refused format must leave the session as it was.
     answer = _library.call("finalize", session=session, output_format=output_format or "")
     _say_problems(answer)
+    pushing = sys.modules.get(f"{__package__}.pushing")
+    if pushing:
+        pushing.finish()
     recording = sys.modules.get(f"{__package__}.recording")
     if recording:
         recording.end(session)

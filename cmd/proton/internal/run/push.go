@@ -39,43 +39,27 @@ func (o Options) CheckPush() error {
 	case p.Wait < 0:
 		return fmt.Errorf("--push-wait %g is negative: give seconds, or 0 for none", p.Wait)
 	}
-	_, err := p.labels("", os.Getenv)
+	_, err := p.labels("")
 	return err
 }
 
-// labels are those of all processes of the run. The job is that of the launcher, unless the user says another.
-func (p Push) labels(target string, env func(string) string) (map[string]string, error) {
+// labels are those of all processes of the run. Each adds its own.
+func (p Push) labels(target string) (map[string]string, error) {
 	labels := map[string]string{runinfo.LabelService: p.Service}
 	if p.Service == "" {
 		labels[runinfo.LabelService] = target
-	}
-	if job := launchedJob(env); job != "" {
-		labels[runinfo.LabelJob] = job
 	}
 	for _, text := range p.Labels {
 		name, value, found := strings.Cut(text, "=")
 		if !found || value == "" {
 			return nil, fmt.Errorf("read --push-label %q: give NAME=VALUE", text)
 		}
-		if err := runinfo.CheckUserLabel(name); err != nil {
-			return nil, fmt.Errorf("read --push-label: %w", err)
-		}
 		labels[name] = value
 	}
-	if len(labels) > runinfo.MostLabels {
-		return nil, fmt.Errorf("--push-label: %s are too many: give at most %d, because servers take 30 with their own", figures.Count(int64(len(labels)), "label"), runinfo.MostLabels)
+	if err := runinfo.CheckLabels(labels); err != nil {
+		return nil, fmt.Errorf("read --push-label: %w", err)
 	}
 	return labels, nil
-}
-
-// launchedJob is the job that a launcher or scheduler has given this process, "" without one.
-func launchedJob(env func(string) string) string {
-	for _, name := range []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "TORCHELASTIC_RUN_ID"} {
-		if id := env(name); id != "" && id != "none" { // which torchrun has without --rdzv-id
-			return id
-		}
-	}
-	return ""
 }
 
 // pushing is the sender of a run.
@@ -100,13 +84,13 @@ func (p Push) start(config *runinfo.Config, target string) (*pushing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--push: %w", err)
 	}
-	labels, err := p.labels(target, os.Getenv)
+	labels, err := p.labels(target)
 	if err != nil {
 		return nil, err
 	}
 	config.Push = &runinfo.Push{Spool: folder, Seconds: p.Every, Labels: labels}
 	every := time.Duration(p.Every * float64(time.Second))
-	s := &push.Sender{Target: to, Folder: folder, Spread: every / 2}
+	s := &push.Sender{Target: to, Folder: folder, Spread: push.SpreadOf(every)}
 	s.Start()
 	return &pushing{s, time.Duration(p.Wait * float64(time.Second))}, nil
 }
@@ -125,28 +109,38 @@ func (p *pushing) finish(status string, w io.Writer) {
 	if err != nil {
 		return // finish says so
 	}
-	for _, line := range pushLines(summary.Push, sent, p.sender.Folder) {
+	for _, line := range append(lostLines(summary.Push, p.sender.Folder), PushLines(sent, p.sender.Folder)...) {
 		fmt.Fprintf(w, "proton: %s\n", line)
 	}
 }
 
-// pushLines says what became of the windows: what was lost first.
-func pushLines(made runinfo.PushStatus, sent push.Status, folder string) (lines []string) {
-	warn := func(n int64, what, why string) {
-		if n > 0 {
-			lines = append(lines, fmt.Sprintf("warning: %s %s: %s", figures.Count(n, "window"), what, why))
-		}
+// warned appends a warning about n windows, if there are any.
+func warned(lines []string, n int64, what, why string) []string {
+	if n == 0 {
+		return lines
 	}
-	warn(made.Dropped, "could not be written", "see the warnings about windows, and make room in "+folder)
-	warn(made.Evicted+sent.Evicted, "deleted before a server took them", "the spool is full: is the server away?")
-	warn(sent.Refused, "refused by "+sent.Target, sent.WhyRefused)
-	warn(sent.Unreadable, "of the spool damaged", sent.LastError)
+	return append(lines, fmt.Sprintf("warning: %s %s: %s", figures.Plural(n, "window was", "windows were"), what, why))
+}
+
+const spoolIsFull = "the spool is full, because the server is away or slow"
+
+// lostLines says which windows did not stay in the spool.
+func lostLines(made runinfo.PushStatus, folder string) (lines []string) {
+	lines = warned(nil, made.Dropped, "not written", "make room in "+folder+"; the profile has their work")
+	return warned(lines, made.Evicted, "deleted before they were sent", spoolIsFull)
+}
+
+// PushLines says what a sender did with the windows of a spool: what was lost first.
+func PushLines(sent push.Status, folder string) (lines []string) {
+	lines = warned(nil, sent.Evicted, "deleted before they were sent", spoolIsFull)
+	lines = warned(lines, sent.Refused, "refused by "+sent.Target, sent.WhyRefused)
+	lines = warned(lines, sent.Unreadable, "not sent", sent.WhyUnreadable)
 	switch {
 	case sent.Waiting > 0 && sent.LastError != "":
-		lines = append(lines, fmt.Sprintf("warning: %s of %s not sent to %s: %s; they wait in %s for the next run with this --push, or for proton push",
-			figures.Count(sent.Waiting, "window"), figures.Bytes.Text(float64(sent.WaitingBytes)), sent.Target, sent.LastError, folder))
+		lines = append(lines, fmt.Sprintf("warning: %s not sent to %s: %s; what waits in %s (%s) is sent by the next run with this --push, or by proton push",
+			figures.Plural(sent.Waiting, "window was", "windows were"), sent.Target, sent.LastError, folder, figures.Bytes.Text(float64(sent.WaitingBytes))))
 	case sent.Waiting > 0:
-		lines = append(lines, fmt.Sprintf("%s not sent yet; another process, or the next run with this --push, sends them from %s", figures.Count(sent.Waiting, "window"), folder))
+		lines = append(lines, fmt.Sprintf("%s not sent yet; another process that has begun to send from %s goes on, or the next run with this --push", figures.Plural(sent.Waiting, "window is", "windows are"), folder))
 	}
 	if sent.Sent > 0 {
 		lines = append(lines, fmt.Sprintf("pushed %s to %s", figures.Count(sent.Sent, "window"), sent.Target))

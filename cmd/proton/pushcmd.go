@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/internal/push"
+	"github.com/goproton/goproton/internal/spool"
+)
+
+const pushLong = `push sends the windows that wait for a server: those that "proton run --push URL" or start(push=URL) recorded
+while the server was away, and those of programs that were killed. URL and the variables PROTON_PUSH_… are the same as there.
+
+With --status it sends nothing, and prints as JSON what the last sender has done and what waits.
+
+Exit codes: 0 everything is sent, 1 windows still wait or were refused, 2 the command line is invalid.`
+
+func newPushCommand() *cobra.Command {
+	var protocol string
+	var wait, every float64
+	var follow int
+	var status bool
+	cmd := &cobra.Command{
+		Use:   "push [flags] URL",
+		Short: "send windows that wait for a server",
+		Long:  pushLong,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := newSender(args[0], protocol)
+			switch {
+			case err != nil && follow != 0:
+				return json.NewEncoder(os.Stdout).Encode(map[string]string{"error": err.Error()})
+			case err != nil:
+				return &exitError{code: 2, err: err}
+			case wait < 0:
+				return &exitError{code: 2, err: fmt.Errorf("--wait %g is negative: give seconds", wait)}
+			case status:
+				return printPushStatus(cmd, s)
+			case follow != 0:
+				return followProgram(s, follow, seconds(every), seconds(wait))
+			}
+			return sendWaiting(cmd, s, seconds(wait))
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&protocol, "protocol", "", "speak `PROTOCOL`: pyroscope, parca or otlp (default: what the URL says, as in parca+https://, or its port)")
+	flags.Float64Var(&wait, "wait", 60, "wait at most `SECONDS` for the server")
+	flags.BoolVar(&status, "status", false, "print what was sent and what waits, and send nothing")
+	flags.IntVar(&follow, "follow", 0, "send while process `PID` lives, and at most --wait seconds longer")
+	flags.Float64Var(&every, "every", 60, "windows of that program have `SECONDS`")
+	_ = flags.MarkHidden("follow") // for goproton.start
+	_ = flags.MarkHidden("every")
+	choices(cmd, "protocol", push.Protocols()...)
+	return cmd
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func newSender(url, protocol string) (*push.Sender, error) {
+	to, err := push.NewTarget(url, protocol, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := to.Spool(os.Getenv)
+	if err == nil {
+		err = spool.Make(folder)
+	}
+	return &push.Sender{Target: to, Folder: folder}, err
+}
+
+// sendWaiting sends what is there.
+func sendWaiting(cmd *cobra.Command, s *push.Sender, wait time.Duration) error {
+	s.Start()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	sent := s.Finish(ctx)
+	lines := run.PushLines(sent, s.Folder)
+	if len(lines) == 0 {
+		lines = []string{"no windows wait for " + sent.Target}
+	}
+	for _, line := range lines {
+		tell(cmd.ErrOrStderr(), "%s", line)
+	}
+	if sent.Waiting+sent.Refused+sent.Unreadable > 0 {
+		return &exitError{code: 1}
+	}
+	return nil
+}
+
+// followProgram sends while a program runs. It writes the folder of the spool to standard output, and closes that at once.
+func followProgram(s *push.Sender, pid int, every, wait time.Duration) error {
+	program, err := run.Watch(pid)
+	if err != nil {
+		return err
+	}
+	signal.Ignore(os.Interrupt) // meant for the program
+	hurry := make(chan os.Signal, 1)
+	signal.Notify(hurry, syscall.SIGHUP) // of the program, which waits for its windows
+	s.Spread = push.SpreadOf(every)
+	s.Start()
+	if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"spool": s.Folder}); err != nil {
+		return err
+	}
+	os.Stdout.Close()
+	go func() {
+		for range hurry {
+			s.Hurry()
+		}
+	}()
+	program.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	s.Finish(ctx)
+	return nil
+}
+
+// printPushStatus prints the status that the last sender has left, with what waits now.
+func printPushStatus(cmd *cobra.Command, s *push.Sender) error {
+	status, err := push.ReadStatus(s.Folder)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	status.Target = s.Target.String()
+	out := json.NewEncoder(cmd.OutOrStdout())
+	out.SetIndent("", "  ")
+	return out.Encode(status)
+}

@@ -18,7 +18,7 @@ import (
 )
 
 const pushLong = `push sends the windows that wait for a server: those that "proton run --push URL" or start(push=URL) recorded
-while the server was away, and those of programs that were killed. URL and the variables PROTON_PUSH_… are the same as there.
+while the server was away, and those of programs that were killed. URL and the environment have the same meaning as there.
 
 With --status it sends nothing, and prints as JSON what the last sender has done and what waits.
 

@@ -1,4 +1,4 @@
-"""Windows of programs on the fake driver that are pushed to a server like Pyroscope: nothing is lost, whoever is killed."""
+"""Windows of programs on the fake driver that are pushed to a server like Pyroscope: nothing is lost, whichever process is killed."""
 
 import gzip
 import http.server

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -38,7 +39,7 @@ func newPushCommand() *cobra.Command {
 			s, err := newSender(args[0], protocol)
 			switch {
 			case err != nil && follow != 0:
-				return json.NewEncoder(os.Stdout).Encode(map[string]string{"error": err.Error()})
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]string{"error": err.Error()})
 			case err != nil:
 				return &exitError{code: 2, err: err}
 			case wait < 0:
@@ -46,7 +47,7 @@ func newPushCommand() *cobra.Command {
 			case status:
 				return printPushStatus(cmd, s)
 			case follow != 0:
-				return followProgram(s, follow, seconds(every), seconds(wait))
+				return followProgram(cmd.OutOrStdout(), s, follow, seconds(every), seconds(wait))
 			}
 			return sendWaiting(cmd, s, seconds(wait))
 		},
@@ -99,8 +100,8 @@ func sendWaiting(cmd *cobra.Command, s *push.Sender, wait time.Duration) error {
 	return nil
 }
 
-// followProgram sends while a program runs. It writes the folder of the spool to standard output, and closes that at once.
-func followProgram(s *push.Sender, pid int, every, wait time.Duration) error {
+// followProgram sends while a program runs, which reads the folder of the spool from out.
+func followProgram(out io.Writer, s *push.Sender, pid int, every, wait time.Duration) error {
 	program, err := run.Watch(pid)
 	if err != nil {
 		return err
@@ -110,10 +111,9 @@ func followProgram(s *push.Sender, pid int, every, wait time.Duration) error {
 	signal.Notify(hurry, syscall.SIGHUP) // of the program, which waits for its windows
 	s.Spread = push.SpreadOf(every)
 	s.Start()
-	if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"spool": s.Folder}); err != nil {
+	if err := json.NewEncoder(out).Encode(map[string]string{"spool": s.Folder}); err != nil {
 		return err
 	}
-	os.Stdout.Close()
 	go func() {
 		for range hurry {
 			s.Hurry()

@@ -30,7 +30,7 @@ const mostPairs = 301
 // fit finds the clock that turns theirs into ours, and the typical distance that is left: the median of its size. The line is that
 // of Theil and Sen: the median of all slopes, which a quarter of wrong pairs does not move. The drift is used only where
 // it is more than noise, which over a short time it is not.
-func fit(pairs []pair) (c clock, left float64) {
+func fit(pairs []pair, within bounds) (c clock, left float64) {
 	pairs = thinned(pairs, mostPairs)
 	if len(pairs) == 0 {
 		return clock{}, math.Inf(1)
@@ -42,7 +42,7 @@ func fit(pairs []pair) (c clock, left float64) {
 	}
 	level := median(y)
 	c.offset, left = level, spread(x, y, level, 0)
-	if len(pairs) < 8 {
+	if len(pairs) < 8 || within.drift == 0 {
 		return c, left
 	}
 	var slopes []float64
@@ -64,14 +64,14 @@ func fit(pairs []pair) (c clock, left float64) {
 	level = median(rest)
 	sloped := spread(x, y, level, slope)
 	noise := 5 * sloped * math.Sqrt(12/float64(len(x))) // that a slope through noise alone seldom exceeds, from the first pair to the last
-	if over := slices.Max(x) - slices.Min(x); math.Abs(slope)*over > noise && math.Abs(slope) < mostDrift {
+	if over := slices.Max(x) - slices.Min(x); math.Abs(slope)*over > noise && math.Abs(slope) < within.drift {
 		c.offset, c.drift, left = level, slope, sloped
 	}
 	return c, left
 }
 
 // guess is a quick fit, for the choice between many ways to match: the line through the medians of the first and the last third.
-func guess(pairs []pair) (c clock, left float64) {
+func guess(pairs []pair, within bounds) (c clock, left float64) {
 	pairs = thinned(pairs, 63)
 	c.from = pairs[len(pairs)/2].theirs
 	x, y := make([]float64, len(pairs)), make([]float64, len(pairs))
@@ -81,7 +81,7 @@ func guess(pairs []pair) (c clock, left float64) {
 	if third := len(x) / 3; third > 2 {
 		if dx := median(x[2*third:]) - median(x[:third]); dx > 1e6 {
 			slope := (median(y[2*third:]) - median(y[:third])) / dx
-			c.drift = max(-mostDrift, min(mostDrift, slope))
+			c.drift = max(-within.drift, min(within.drift, slope))
 		}
 	}
 	rest := make([]float64, len(y))
@@ -91,9 +91,6 @@ func guess(pairs []pair) (c clock, left float64) {
 	c.offset = median(rest)
 	return c, spread(x, y, c.offset, c.drift)
 }
-
-// mostDrift is beyond what the clocks of computers do: 1 ms in a second.
-const mostDrift = 1e-3
 
 // spread is the median distance from a line.
 func spread(x, y []float64, offset, slope float64) float64 {

@@ -6,6 +6,7 @@ package collectives
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -32,7 +33,7 @@ type lane struct {
 	calls []call
 }
 
-// lanesOf collects the calls of a timeline, and the intervals of all other kernels.
+// lanesOf collects the calls of a timeline, the lane with most calls first, and the intervals of all other kernels.
 func lanesOf(rank int, t *profile.Timeline) (lanes []*lane, compute []interval) {
 	streams := map[int]bool{}
 	for _, l := range t.Lanes {
@@ -45,7 +46,8 @@ func lanesOf(rank int, t *profile.Timeline) (lanes []*lane, compute []interval) 
 			continue
 		}
 		at := interval{s.Start, s.Start + s.Duration}
-		if !isCollective(s.Name) {
+		name := kernelName(s.Name)
+		if !isCollective(name) {
 			compute = append(compute, at)
 			continue
 		}
@@ -55,12 +57,14 @@ func lanesOf(rank int, t *profile.Timeline) (lanes []*lane, compute []interval) 
 			byID[s.Lane] = l
 			lanes = append(lanes, l)
 		}
-		l.calls = append(l.calls, call{kernelName(s.Name), at.start, at.end})
+		l.calls = append(l.calls, call{name, at.start, at.end})
 	}
 	for _, l := range lanes {
 		slices.SortStableFunc(l.calls, func(a, b call) int { return cmp.Compare(a.start, b.start) })
 	}
-	slices.SortStableFunc(lanes, func(a, b *lane) int { return cmp.Compare(a.calls[0].start, b.calls[0].start) })
+	slices.SortStableFunc(lanes, func(a, b *lane) int {
+		return cmp.Or(cmp.Compare(len(b.calls), len(a.calls)), cmp.Compare(a.calls[0].start, b.calls[0].start))
+	})
 	return lanes, compute
 }
 
@@ -70,8 +74,15 @@ func isCollective(kernel string) bool {
 	return strings.HasPrefix(kernel, "nccl") && strings.Contains(kernel, "Kernel")
 }
 
-// kernelName is the name of a kernel without its arguments.
+// kernelName is the name of a kernel without its arguments. CUPTI reports _Z31ncclDevKernel_AllGather_RING_LL24ncclDev…, the mangled
+// name, which says how long its first part is.
 func kernelName(name string) string {
+	if rest, mangled := strings.CutPrefix(name, "_Z"); mangled {
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		if n, err := strconv.Atoi(rest[:digits]); err == nil && n <= len(rest)-digits {
+			return rest[digits:][:n]
+		}
+	}
 	name, _, _ = strings.Cut(name, "(")
 	return name
 }

@@ -28,22 +28,23 @@ func (m *member) call(n int) *call {
 	return nil
 }
 
-// groups joins the lanes of all ranks. A lane joins the communicator whose leader it fits best, and leads one of its own if it fits
-// none well.
+// groups joins the lanes of all ranks. A lane joins the communicator with which it has most in common, of several the one whose ends
+// it fits best, and leads one of its own if it fits none well.
 func groups(ranks []Rank, streams [][]*lane) (all []*group) {
 	for i, lanes := range streams {
 		taken := map[*group]bool{} // a rank is in a communicator once
 		for _, l := range lanes {
 			var best *group
 			var how member
-			least := math.Inf(1)
+			var most quality
 			for _, g := range all {
 				other := &ranks[g.leader.rank]
 				if taken[g] || g.leader.rank == l.rank || other.Run != ranks[i].Run {
 					continue
 				}
-				if m, left, ok := join(g.leader, l, mostApart(other, &ranks[i])); ok && left < least {
-					best, how, least = g, m, left
+				m, fitted, ok := join(g.leader, l, between(other, &ranks[i]))
+				if ok && (fitted.pairs > most.pairs || fitted.pairs == most.pairs && fitted.left < most.left) {
+					best, how, most = g, m, fitted
 				}
 			}
 			if best == nil {
@@ -58,31 +59,41 @@ func groups(ranks []Rank, streams [][]*lane) (all []*group) {
 	return all
 }
 
-// mostApart is how far apart, in ns, the clocks of two ranks are at most.
-func mostApart(a, b *Rank) float64 {
+// bounds are how far apart the clocks of two ranks are at most, in ns, and how fast they drift, in ns per ns.
+type bounds struct{ offset, drift float64 }
+
+// between returns the bounds of two ranks. GPUs of one host have its clock, but for errors when their times are converted.
+func between(a, b *Rank) bounds {
 	if a.Host != "" && a.Host == b.Host {
-		return 5e6 // GPUs of one host: their times are converted to the host's
+		return bounds{5e6, 0}
 	}
-	return 60e9
+	return bounds{60e9, 200e-6}
+}
+
+// quality is how many ends of two lanes were compared, and how far apart they typically are, in ns.
+type quality struct {
+	pairs int
+	left  float64
 }
 
 // join finds out which calls of two lanes are the same collectives, if they are of one communicator. Recordings that began at
 // different times have different first calls.
-func join(leader, l *lane, apart float64) (m member, left float64, ok bool) {
+func join(leader, l *lane, within bounds) (m member, fitted quality, ok bool) {
 	type candidate struct {
-		member
-		left float64
+		shift int
+		clock clock
+		left  float64
 	}
 	var found []candidate
 	try := func(shift int) {
 		if !sameCalls(leader, l, shift, 1+len(l.calls)/256) {
 			return
 		}
-		c, left := guess(pairs(leader, l, shift))
-		if math.Abs(c.offset) > apart {
+		c, left := guess(pairs(leader, l, shift), within)
+		if math.Abs(c.offset) > within.offset {
 			return
 		}
-		found = append(found, candidate{member{l, shift, c}, left})
+		found = append(found, candidate{shift, c, left})
 	}
 	try(0)
 	limit := closeness(leader)
@@ -93,7 +104,7 @@ func join(leader, l *lane, apart float64) (m member, left float64, ok bool) {
 		}
 	}
 	if len(found) == 0 {
-		return m, 0, false
+		return m, fitted, false
 	}
 	best := slices.MinFunc(found, func(a, b candidate) int { return cmp.Compare(a.left, b.left) })
 	// All steps have the same operations: of the shifts that fit about as well, the one that moves the clock least.
@@ -102,12 +113,18 @@ func join(leader, l *lane, apart float64) (m member, left float64, ok bool) {
 			best = c
 		}
 	}
-	if !sameCalls(leader, l, best.shift, 1) {
-		return m, 0, false
+	ends := pairs(leader, l, best.shift)
+	fitted.pairs = len(ends)
+	if !sameCalls(leader, l, best.shift, 1) || len(ends) < fewPairs && len(leader.calls) != len(l.calls) {
+		return m, fitted, false
 	}
-	best.clock, best.left = fit(pairs(leader, l, best.shift))
-	return best.member, best.left, best.left <= limit
+	m = member{lane: l, shift: best.shift}
+	m.clock, fitted.left = fit(ends, within)
+	return m, fitted, fitted.left <= limit
 }
+
+// fewPairs fit at many places: they count only if the lanes have as many calls.
+const fewPairs = 3
 
 // mostShift is how many collectives one recording may have before the first one of another.
 const mostShift = 2000

@@ -1,5 +1,5 @@
-"""One rank of a training run, to be started by a launcher: ranks.py ddp|fsdp STEPS. The last rank is slow: a kernel of about a
-millisecond runs before each step, and the other ranks wait for it."""
+"""One rank of a training run, to be started by a launcher: ranks.py ddp|fsdp STEPS. The last rank is slow: a kernel of about 10 ms
+runs before each step, longer than the processor needs for a step, and the other ranks wait for it."""
 import os
 import sys
 
@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-SPIN = 2_000_000  # cycles
+SPIN = 20_000_000  # cycles
 
 
 def sharded(model):

@@ -156,7 +156,7 @@ def test_two_gpus(profiled):
                 def body():
                     with proton.scope(f"gpu {i}", {"x": x}):
                         x.add_(0)
-                replayed(captured(body), 10)
+                replayed(captured(body, torch.cuda.Stream()), 10)  # torch's own stream for captures is one of the first GPU
     rows = profiled(run).rows()
     assert [rows[f"replay/<captured_at>/gpu {i}"]["x"] for i in range(2)] == [10.0, 20.0]
 

@@ -4,6 +4,8 @@ import json
 import pytest
 import torch
 import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 import goproton as proton
 from kernels import attention_kernel, layer_norm_kernel, matmul_kernel, softmax_kernel
@@ -36,6 +38,16 @@ def attention():
     q, k, v = (torch.randn(32, 2048, 64, device="cuda", dtype=torch.float16) for _ in range(3))
     out = torch.empty_like(q)
     return lambda: attention_kernel[(16, 32)](q, k, v, out, q.stride(0), q.stride(1), q.stride(2), 0.125, 2048, BM=128, BN=64, D=64), out
+
+
+@triton.jit
+def divided_kernel(a_desc, b_desc, c_ptr, N, K, B: tl.constexpr):
+    m, n = tl.program_id(0) * B, tl.program_id(1) * B
+    total = tl.zeros((B, B), tl.float32)
+    for k in tl.range(0, K, B, warp_specialize=True):
+        total = tl.dot(a_desc.load([m, k]), b_desc.load([n, k]).T, total)
+    rows, cols = m + tl.arange(0, B), n + tl.arange(0, B)
+    tl.store(c_ptr + rows[:, None] * N + cols[None, :], total.to(tl.float16))
 
 
 def nodes(file):
@@ -81,3 +93,30 @@ def test_results_are_the_same_to_the_bit(case, tmp_path, capfd):
             continue  # the oldest records are missing, among them the starts of outer scopes
         inner = sum(found[path]["metrics"]["cycles"] for path in found if path[:-1] == whole)
         assert 0 < inner <= found[whole]["metrics"]["cycles"], (inner, found[whole])
+
+
+def test_a_loop_that_triton_divides_between_warps(tmp_path, capfd):
+    """With blocks of 64 rows; of larger ones Triton 3.6 makes kernels that never end, with scopes or without."""
+    torch.manual_seed(0)
+    a, b = (torch.randn(1024, 1024, device="cuda", dtype=torch.float16) for _ in range(2))
+    c = torch.empty_like(a)
+    tiles = [TensorDescriptor.from_tensor(t, [64, 64]) for t in (a, b)]
+    launch = lambda: divided_kernel[(16, 16)](*tiles, c, 1024, 1024, B=64, num_warps=4, num_stages=3)
+    assert "ttg.warp_specialize(" in launch().asm["ttgir"]
+    torch.cuda.synchronize()
+    wanted = c.clone()
+    assert torch.allclose(wanted, a @ b.T, rtol=0.01, atol=0.1)
+    proton.start(str(tmp_path / "profile"), inside="divided_kernel")
+    different = 0
+    for _ in range(LAUNCHES):
+        c.zero_()
+        launch()
+        different += not torch.equal(c, wanted)
+    proton.finalize()
+    assert different == 0
+    found = dict(nodes(tmp_path / "profile.hatchet"))
+    partitions = {path[-1]: path for path in found if path[-1] == "default" or path[-1].startswith("partition")}
+    assert len(partitions) >= 2, found.keys()
+    for path in partitions.values():
+        assert any("wait" in other[-1] and found[other]["metrics"]["cycles"] > 0 for other in found if other[:len(path)] == path), found.keys()
+    print(capfd.readouterr().err)

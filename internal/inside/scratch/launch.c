@@ -50,9 +50,10 @@ static int has_room(const struct scratch_buffer *b, uint64_t bytes) {
 }
 
 // room_for is how large a buffer to take for launches like this one. The copying thread calls the driver several times for a
-// buffer, and each of these calls may hold up a launch.
+// buffer, and each of these calls may hold up a launch. When half of all memory is in use, no more is taken than one launch needs.
 static uint64_t room_for(uint64_t bytes) {
-  uint64_t most = atomic_load_explicit(&scratch.limit, memory_order_relaxed) / 32, several = 16 * bytes;
+  uint64_t limit = atomic_load_explicit(&scratch.limit, memory_order_relaxed), most = limit / 32, several = 16 * bytes;
+  if (atomic_load_explicit(&scratch.lent_bytes, memory_order_relaxed) > limit / 2) most = 0;
   if (several > most) several = most;
   if (several < SHARED_BYTES) several = SHARED_BYTES;
   return several < aligned(bytes) ? aligned(bytes) : several;

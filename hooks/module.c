@@ -2,6 +2,7 @@
 #include "native.h"
 #include "control.h"
 #include "torchabi.h"
+#include "torchmemory.h"
 #include "trace.h"
 #include <stdatomic.h>
 
@@ -56,10 +57,14 @@ static struct py_method methods[] = {
     {"trace_launch", (void *)native_trace_launch, PY_O, "trace_launch(metadata, /)\n--\n\nThe launch hook of traces."},
     {"trace_rank", (void *)native_trace_rank, PY_O, "trace_rank(rank, /)\n--\n\nSets the rank of the records that follow, -1 for none."},
     {"trace_watch", (void *)native_trace_watch, PY_FASTCALL, "trace_watch(what, object, attribute, /)\n--\n\nSets the attribute that holds the process group ('group'), or says whether torch profiles ('profiler')."},
-    {"torch_begin", (void *)native_torch_begin, PY_FASTCALL, "torch_begin(wanted, sample, /)\n--\n\nObserves torch's operators; returns None, or why not. sample() runs operators of known numbers."},
+    {"torch_begin", (void *)native_torch_begin, PY_FASTCALL, "torch_begin(wanted, sample, facts, /)\n--\n\nObserves torch's operators; returns None, or why not. sample() runs operators of known numbers, facts() describes tensors."},
     {"torch_end", (void *)native_torch_end, PY_NOARGS, "torch_end()\n--\n\nObserves them no longer."},
     {"torch_enter", (void *)native_torch_enter, PY_FASTCALL, "torch_enter(name, object, wanted, /)\n--\n\nOpens the frame of a module."},
     {"torch_exit", (void *)native_torch_exit, PY_O, "torch_exit(module, /)\n--\n\nCloses the frame of a module, and what is open inside it."},
+    {"torch_memory_begin", (void *)native_torch_memory_begin, PY_O, "torch_memory_begin(everywhere, /)\n--\n\nCounts the memory of torch's allocator by call path; returns None, or why not."},
+    {"torch_memory_end", (void *)native_torch_memory_end, PY_NOARGS, "torch_memory_end()\n--\n\nCounts it no longer."},
+    {"torch_memory_reset", (void *)native_torch_memory_reset, PY_NOARGS, "torch_memory_reset()\n--\n\nForgets who allocated what: the first session begins."},
+    {"torch_memory_peak", (void *)native_torch_memory_peak, PY_NOARGS, "torch_memory_peak()\n--\n\nAdds what was allocated at the peak to the metrics of the call paths that allocated it."},
     {"python_walker", (void *)native_python_walker, PY_NOARGS, "python_walker()\n--\n\nHow Python stacks are read: 'internal', or 'public: ' and the reason."},
     {0},
 };

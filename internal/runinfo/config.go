@@ -15,6 +15,7 @@ type Config struct {
 	Trace      *Trace  `json:"trace,omitempty"`  // nil = none
 	Ctl        bool    `json:"ctl,omitempty"`    // listen to `proton ctl`
 	Inside     string  `json:"inside,omitempty"` // names of kernels that get scopes, patterns separated by commas
+	Memory     bool    `json:"memory,omitempty"` // record the memory of PyTorch's allocator
 	Torch      string  `json:"torch,omitempty"`  // what of PyTorch gets frames: operators, modules, separated by commas
 }
 

@@ -80,6 +80,9 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
         _imports.when_imported("triton", lambda: _begin_trace(config, command))
     flags.profiling_on = True
     _observe_torch(config)
+    if config.get("memory"):
+        from . import _torch_memory
+        _torch_memory.record()
     if (config.get("when") or {}).get("schedule"):
         _imports.when_imported("torch", lambda: _count_steps(config, command))
     if config.get("hook") == "triton":
@@ -201,6 +204,11 @@ def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
     torch = sys.modules.get(f"{__package__}.torch")
     if config.get("torch") and torch and torch.problem():
         _report(config, command, f"frames of PyTorch are missing: {torch.problem()}")
+    memory = sys.modules.get(f"{__package__}._torch_memory")
+    if memory:
+        memory.add_peak()
+        if memory.problem:
+            _report(config, command, f"memory of PyTorch is missing: {memory.problem}")
     answer: dict[str, Any] = {}
     try:
         answer = _library.call("run.end")

@@ -101,6 +101,9 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     if context == "python":
         from . import torch
         torch.attribute_backward(True)
+    memory = sys.modules.get(f"{__package__}._torch_memory")
+    if memory and not flags.profiling_on:
+        memory.session_begins()
     flags.profiling_on = True
     _register((hook, scopes), session)
     if schedule is not None:
@@ -193,6 +196,9 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
     if _library.native is None:
         return
     flush_tensors()
+    memory = sys.modules.get(f"{__package__}._torch_memory")
+    if memory:
+        memory.add_peak()
     # The hooks are removed last, because a refused format must leave the session as it was.
     answer = _library.call("finalize", session=session, output_format=output_format or "")
     _say_problems(answer)

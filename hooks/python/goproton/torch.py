@@ -43,6 +43,14 @@ def install(*, operators: bool = True, modules: bool = True, flops: bool = False
     _want((_wanted & BACKWARD) | OPERATORS * (operators or flops) | MODULES * modules | WORK * flops)
 
 
+def record_memory(on: bool = True) -> None:
+    """Records the memory of torch's allocator for GPUs by call path, as ``proton run --memory`` does: ``alloc_bytes`` and ``allocs`` sum
+    up what was allocated, and ``peak_bytes`` is what of it was allocated at the peak, when most was.
+    """
+    from . import _torch_memory
+    _torch_memory.record(on)
+
+
 def uninstall() -> None:
     """Reverts :func:`install`. Backward passes stay below their forward operators in sessions in python context."""
     _want(_wanted & BACKWARD)
@@ -50,7 +58,7 @@ def uninstall() -> None:
 
 def problem() -> str | None:
     """What is missing of PyTorch's frames in this process, and why; None: nothing that is wanted, or torch is not imported."""
-    parts = [sys.modules.get(f"{__package__}.{name}") for name in ("_torch_modules", "_torch_inductor")]
+    parts = [sys.modules.get(f"{__package__}.{name}") for name in ("_torch_modules", "_torch_inductor", "_torch_memory")]
     return _problem or _without_work or next((part.problem for part in parts if part and part.problem), None)
 
 

@@ -44,11 +44,10 @@ static _Atomic uint32_t era = 1;
 static _Atomic int counting;
 static uint32_t alloc_bytes, allocs, peak_bytes, before_frame;
 
-static struct device *device_of(int cpu, int index) {
-  if (index < 0) index = 0;
+static struct device *device_of(int cpu, int index, int make) {
   if (index >= DEVICES) return NULL;
   struct device *d = atomic_load(&devices[cpu][index]);
-  if (d) return d;
+  if (d || !make) return d;
   d = mmap(NULL, sizeof *d, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (d == MAP_FAILED) return NULL;
   struct device *none = NULL;
@@ -115,11 +114,14 @@ static void freed(struct device *d, uint64_t address) {
 }
 
 static void reported(int cpu, void *address, int64_t bytes, size_t total, uint16_t device) {
-  struct device *d = atomic_load_explicit(&counting, memory_order_relaxed) ? device_of(cpu, (int8_t)(device >> 8)) : NULL;
+  int index = (int8_t)(device >> 8), on = atomic_load_explicit(&counting, memory_order_relaxed);
+  struct device *d = device_of(cpu, index < 0 ? 0 : index, on);
   if (!d) return;
-  int on = hooks_hp->active();
-  if (bytes < 0) freed(d, (uint64_t)address);
+  on = on && hooks_hp->active();
+  if (bytes < 0) freed(d, (uint64_t)address); // also while nothing is counted: the address may be used again
   else if (on && bytes) allocated(d, (uint64_t)address, bytes);
+  int64_t before = (int64_t)total - bytes;
+  if (on && !d->most) d->most = before;
   d->total = (int64_t)total;
   if (on && d->total > d->most) d->most = d->total, d->peaks++;
 }
@@ -175,30 +177,34 @@ static const char *begin(int everywhere) {
   return replaced[everywhere != 0] ? NULL : "torch's allocator of GPU memory is not loaded, or does not report as it is known here";
 }
 
+static void reset(void) {
+  atomic_fetch_add(&era, 1);
+  for (int i = 0; i < 2 * DEVICES; i++) {
+    struct device *d = atomic_load(&devices[i / DEVICES][i % DEVICES]);
+    if (d) d->most = d->total, d->peaks++, d->before_shown = 0;
+  }
+}
+
+// native_torch_memory_reset forgets who allocated what: a session begins, and no other one is recording.
+PyObject *native_torch_memory_reset(PyObject *self, PyObject *unused) {
+  (void)self, (void)unused;
+  reset();
+  return py_none();
+}
+
 PyObject *native_torch_memory_begin(PyObject *self, PyObject *everywhere) {
   (void)self;
   int cpu = py.PyLong_AsUnsignedLongLongMask(everywhere) != 0;
   const char *problem = py.PyErr_Occurred() ? NULL : begin(cpu);
   if (py.PyErr_Occurred()) return NULL;
   if (problem) return py.PyUnicode_FromFormat("%s", problem);
-  atomic_store(&counting, 1);
+  if (!atomic_exchange(&counting, 1)) reset();
   return py_none();
 }
 
 PyObject *native_torch_memory_end(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
-  atomic_store(&counting, 0); // the function stays: another library may have replaced it as well
-  return py_none();
-}
-
-// native_torch_memory_reset forgets who allocated what: a session begins, and no other one is recording.
-PyObject *native_torch_memory_reset(PyObject *self, PyObject *unused) {
-  (void)self, (void)unused;
-  atomic_fetch_add(&era, 1);
-  for (int i = 0; i < 2 * DEVICES; i++) {
-    struct device *d = atomic_load(&devices[i / DEVICES][i % DEVICES]);
-    if (d) d->most = d->total, d->peaks++, d->before_shown = 0;
-  }
+  atomic_store(&counting, 0); // what is freed is still seen
   return py_none();
 }
 

@@ -12,6 +12,9 @@ const (
 	BusyMetric      = "busy (ns)" // that a GPU worked on the frame, and on nothing that began earlier
 	IdleGapsMetric  = "idle_gaps"
 
+	AllocatedMetric = "alloc_bytes" // that a program took from the allocator of its framework
+	PeakMetric      = "peak_bytes"  // of these, what was allocated when most was
+
 	DeviceIDMetric   = "device_id" // ordinal of the GPU, a property
 	DeviceTypeMetric = "device_type"
 

@@ -392,8 +392,17 @@ func rateOf(name string) (q figures.Quantity, label string, of func(metric strin
 
 // scaled reports whether a metric is an amount that is shown in units of its own.
 func scaled(metric string) bool {
-	_, flops := specs.OfMetric(metric)
-	return flops || metric == "bytes"
+	_, flops := specs.OfMetric(withoutOrigin(metric))
+	return flops || scaledBytes(metric)
+}
+
+// withoutOrigin is the metric whose part a metric is, by the origin of the numbers.
+func withoutOrigin(metric string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(metric, profile.OperatorPrefix), profile.EstimatedPrefix)
+}
+
+func scaledBytes(metric string) bool {
+	return withoutOrigin(metric) == profile.BytesMetric || metric == profile.AllocatedMetric || metric == profile.PeakMetric
 }
 
 // amountColumn reads bytes and flops, which are easier to read in units of their own than with twelve digits.
@@ -407,7 +416,7 @@ func (b *builder) amountColumn(name string) (column, bool, error) {
 		return column{}, false, nil
 	}
 	q := &figures.Flops
-	if base == "bytes" {
+	if scaledBytes(base) {
 		q = &figures.Bytes
 	}
 	u, known := q.Unit(wanted)

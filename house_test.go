@@ -250,7 +250,7 @@ func (e spellingException) covers(file string) bool {
 var vendorSpellingAllowed = []spellingException{
 	{"profiler/nvidia", "it is the vendor's package", nil},
 	{"profiler/amd", "it is the vendor's package", nil},
-	{"hooks/torchmemory.c", "torch's library with the allocator of GPU memory has another name for each vendor", []string{"/libc10_cuda.so", "/libc10_hip.so"}},
+	{"hooks/torchmemory.c", "torch's library with the allocator of GPU memory has another name for each vendor", []string{`"/libc10_cuda.so"`, `"/libc10_hip.so"`}},
 	{"hooks/tracevalue.c", "is_cuda is torch's attribute, which tensors on AMD GPUs have too", []string{`"is_cuda"`, "str_is_cuda", "cuda_devices"}},
 	{"internal/tracelog/event.go", "traces have a cubin field and a cubins folder for the binaries of every vendor, which readers look for", []string{`"cubins"`, "`\",\"cubin\":\"cubins/`"}},
 	{"internal/tracelog/launch.go", "TritonParse's note, for every vendor", []string{"`{\"_note\":\"argument extraction skipped during CUDA graph capture\"}`"}},

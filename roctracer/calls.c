@@ -8,6 +8,7 @@
 const struct hp_vendor_api *room_hp;
 static _Atomic uint32_t wanted;     // a bit for each enum hip_what that is reported
 static _Atomic uint32_t generation; // how often wanted has changed
+static _Atomic uint32_t watched;    // those of wanted that room_watch asks for
 
 // The call that a thread is in. A call whose exit was not reported, because listening ended meanwhile, is of an older generation.
 static __thread struct {
@@ -122,6 +123,8 @@ RARE static void other_enters(const struct hip_call *call, uint64_t correlation,
     self.since = room_hp->now();
     return;
   case HIP_END_CAPTURE: self.captured = hip_capture_of(a->stream, &self.capture); return;
+  case HIP_PROFILER_START: room_hp->profiler_api(1); return;
+  case HIP_PROFILER_STOP: room_hp->profiler_api(0); return;
   case HIP_GRAPH_DESTROY: graph_destroyed(a->first); return; // before another graph can have the handle
   case HIP_EXEC_DESTROY: graph_exec_destroyed(a->first); return;
   }
@@ -178,7 +181,7 @@ RARE static void other_exits(const struct hip_call *call, uint64_t correlation, 
   case HIP_LAUNCH: case HIP_LIST_LAUNCH:
     if (room_hp->capturing() && result <= 0) launch_captured(call, a);
     break;
-  case HIP_GRAPH_DESTROY: case HIP_EXEC_DESTROY: return;
+  case HIP_GRAPH_DESTROY: case HIP_EXEC_DESTROY: case HIP_PROFILER_START: case HIP_PROFILER_STOP: return;
   }
   if (exits_matter()) room_hp->launched(correlation, room_call_number(call));
 }
@@ -208,7 +211,7 @@ static void want(uint32_t set) {
 void room_start(void) { want(GRAPH_CALLS); }
 
 void room_listen(int launches, int copies, int waits) {
-  uint32_t set = GRAPH_CALLS;
+  uint32_t set = GRAPH_CALLS | atomic_load(&watched);
   if (launches) set |= bit(HIP_LAUNCH) | bit(HIP_LIST_LAUNCH) | bit(HIP_GRAPH_LAUNCH) | bit(HIP_SET_DEVICE);
   if (copies) set |= bit(HIP_COPY) | bit(HIP_FILL);
   if (waits) set |= bit(HIP_WAIT);
@@ -217,7 +220,15 @@ void room_listen(int launches, int copies, int waits) {
   want(set);
 }
 
+void room_watch(int ranges, int profilers) {
+  uint32_t set = profilers ? bit(HIP_PROFILER_START) | bit(HIP_PROFILER_STOP) : 0;
+  ranges_watch(ranges);
+  uint32_t before = atomic_exchange(&watched, set);
+  want((atomic_load(&wanted) & ~before) | set);
+}
+
 void room_stop(void) {
+  room_watch(0, 0);
   ranges_stop();
   want(0);
   while (room_hp->capturing()) room_hp->capture(-1); // their ends are not reported any more

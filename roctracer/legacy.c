@@ -179,6 +179,11 @@ int legacy_listen(int launches, int copies, int waits, const char **refused) {
   return switch_records(1, copies);
 }
 
+int legacy_watch(int ranges, int profilers, const char **refused) {
+  room_watch(ranges, profilers);
+  return switch_calls(refused);
+}
+
 void legacy_flush(void) {
   static int failing; // the records that it did not deliver are said once
   int rc = roctracer.flush_activity();

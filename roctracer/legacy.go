@@ -114,6 +114,14 @@ func (l *legacy) listen(records, calls record.Kinds) error {
 	return err
 }
 
+func (l *legacy) watch(marks record.Marks) error {
+	var what *C.char
+	if rc := C.legacy_watch(boolint(marks.Ranges), boolint(marks.Profilers), &what); rc != 0 {
+		return l.refused(C.GoString(what), int(rc))
+	}
+	return nil
+}
+
 func (l *legacy) flush(bool) { C.legacy_flush() }
 
 // detach leaves the pool open at the end of a process: threads may still launch, and the library frees what they write into.

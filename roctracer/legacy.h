@@ -15,6 +15,7 @@ int legacy_is_deaf(void);
 
 // These return a status, ROCTRACER_OK or the first that was not. *refused is what was refused.
 int legacy_attach(const char **refused);
+int legacy_watch(int ranges, int profilers, const char **refused);
 int legacy_listen(int launches, int copies, int waits, const char **refused);
 void legacy_flush(void);
 // close: no thread uses the GPU any more, so that the pool of records can be freed.

@@ -7,15 +7,15 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
-static atomic_int wanted;
+static atomic_int wanted, watched;
 static _Atomic(void (*)(roctx_listener *)) registration; // of the libroctx64 that has been asked
 
 void room_range_push(const char *message) {
-  if (room_listens()) room_hp->range_push(message);
+  if (room_listens() || atomic_load(&watched)) room_hp->range_push(message);
 }
 
 void room_range_pop(void) {
-  if (room_listens()) room_hp->range_pop();
+  if (room_listens() || atomic_load(&watched)) room_hp->range_pop();
 }
 
 static int on_range(uint32_t domain, uint32_t operation, void *data) {
@@ -38,6 +38,11 @@ void ranges_listen(void) {
   if (!take) return;
   take(on_range);
   atomic_store(&registration, take);
+}
+
+void ranges_watch(int on) {
+  atomic_store(&watched, on);
+  if (on) ranges_listen();
 }
 
 void ranges_stop(void) {

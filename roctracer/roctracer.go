@@ -38,6 +38,7 @@ type provider interface {
 	later() bool                              // see profiler.Source.AttachLater
 	attach(early bool) error                  // open the library and prepare callbacks; nothing is recorded yet
 	listen(records, calls record.Kinds) error // report these; no records: none, and no calls
+	watch(marks record.Marks) error           // report these also while no records are wanted
 	flush(forced bool)                        // have the library deliver its records to room_record
 	detach(ending bool)                       // leave the library; ending: threads may still use the GPU
 }
@@ -49,6 +50,7 @@ type Collector struct {
 	name           string   // of its backend
 	attached       bool
 	records, calls record.Kinds // as passed to Listen
+	watched        record.Marks // as passed to Watch
 }
 
 // Attached reports whether the collector is attached.
@@ -90,6 +92,15 @@ func (c *Collector) Listen(records, calls record.Kinds) error {
 	return err
 }
 
+// Watch has marks of the program reported, whether or not anything is recorded.
+func (c *Collector) Watch(marks record.Marks) error {
+	if !c.attached || c.watched == marks {
+		return nil
+	}
+	c.watched = marks
+	return c.watch(marks)
+}
+
 // Synchronize waits for every device that the program launched on, and calls done after each. While a stream is being captured it
 // does nothing and returns false: synchronising would invalidate the capture.
 func (c *Collector) Synchronize(done func()) bool {
@@ -125,7 +136,7 @@ func (c *Collector) Detach(ending bool) {
 	}
 	c.detach(ending)
 	hotpath.ForgetContexts()
-	c.attached, c.records, c.calls = false, 0, 0
+	c.attached, c.records, c.calls, c.watched = false, 0, 0, record.Marks{}
 }
 
 // APIName returns the name of a function of HIP by its number, and whether it waits for the GPU.

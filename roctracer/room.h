@@ -11,7 +11,7 @@
 // What a function of HIP is to us.
 enum hip_what {
   HIP_OTHER, HIP_LAUNCH, HIP_LIST_LAUNCH, HIP_GRAPH_LAUNCH, HIP_BEGIN_CAPTURE, HIP_END_CAPTURE, HIP_INSTANTIATE, HIP_GRAPH_DESTROY, HIP_EXEC_DESTROY,
-  HIP_COPY, HIP_FILL, HIP_WAIT, HIP_SET_DEVICE, HIP_WHATS
+  HIP_COPY, HIP_FILL, HIP_WAIT, HIP_SET_DEVICE, HIP_PROFILER_START, HIP_PROFILER_STOP, HIP_WHATS
 };
 
 // One function of HIP: how it is called by name, and where a provider's arguments of it are. Offsets are from the start of what
@@ -67,13 +67,14 @@ int room_listens(void);
 
 // ---- ranges (ranges.c) ---------------------------------------------------------------------------------------------------
 
-// A range of the program begins or ends, on its thread. While launches are recorded it is a scope.
+// A range of the program begins or ends, on its thread. While launches are recorded, or ranges are watched, it is a scope.
 void room_range_push(const char *message);
 void room_range_pop(void);
 // Whether ranges are to be scopes.
 void ranges_want(int on);
 // Has the libroctx64 that the program has loaded report ranges, if they are wanted and it does not yet; and no more.
 void ranges_listen(void);
+void ranges_watch(int on);
 void ranges_stop(void);
 
 // ---- records (records.c) -------------------------------------------------------------------------------------------------
@@ -140,6 +141,8 @@ void room_use_hotpath(const struct hp_vendor_api *api); // before all others
 extern const struct hp_vendor_api *room_hp;             // that table
 void room_start(void);                                  // calls of graphs are reported from here on
 void room_listen(int launches, int copies, int waits);  // which other calls are reported; all 0: none
+// Marks of the program that are reported also while no launches are: ranges, and calls that start and stop profilers.
+void room_watch(int ranges, int profilers);
 void room_stop(void);                                   // forgets graphs; no callback may run
 extern const struct hp_vendor room_vendor;
 

@@ -119,6 +119,14 @@ func (s *sdk) listen(records, calls record.Kinds) error {
 	return nil
 }
 
+func (s *sdk) watch(marks record.Marks) error {
+	var refused *C.char
+	if rc := C.sdk_watch(boolint(marks.Ranges), boolint(marks.Profilers), &refused); rc != 0 && marks != (record.Marks{}) {
+		return s.refused(C.GoString(refused), uint32(rc))
+	}
+	return nil
+}
+
 func (s *sdk) flush(forced bool) {
 	complete := C.sdk_flush(boolint(forced))
 	if s.sampler == nil || complete == C.SDK_NOT_YET {

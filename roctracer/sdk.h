@@ -27,6 +27,8 @@ struct sdk_sampling_wish { int wanted; uint32_t method; uint64_t interval; }; //
 uint32_t sdk_register(int markers, struct sdk_sampling_wish sampling, const char **refused);
 // Starts what records these, as far as it has not been started: contexts are not stopped, because a context that was stopped may
 // not start again, as Triton's profiler has found. Without launches all that the library reports is ignored.
+// Has marks of the program reported. They need the context that reports launches, which sdk_listening has ignored.
+uint32_t sdk_watch(int ranges, int profilers, const char **what);
 uint32_t sdk_listen(int launches, int copies, int waits, const char **refused);
 // Has the library hand over its records. With all, it waits until those of all dispatches have arrived, or none does for a while.
 // Returns whether the records of all dispatches have come that were made before, or all that ever will.

@@ -154,6 +154,15 @@ uint32_t sdk_listen(int launches, int copying, int waits, const char **what) {
   return failed.status;
 }
 
+uint32_t sdk_watch(int ranges, int profilers, const char **what) {
+  *what = "rocprofiler_start_context";
+  failed.what = NULL, failed.status = SDK_OK;
+  if (!sdk_usable()) return SDK_FINALIZED;
+  if (ranges || profilers) start(&work);
+  room_watch(ranges && work.started, profilers && work.started);
+  return failed.status;
+}
+
 void sdk_leave(void) {
   atomic_store(&sdk_listening, 0);
   sdk_hear(0);

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler"
@@ -477,6 +478,42 @@ finish`, `
 in > add: count 1
 in > mul: count 1
 `},
+	{"a gate of ranges", "", `
+load
+roctx
+gated wanted
+push outer
+launch add
+push wanted
+launch mul
+push inner
+launch add
+pop
+pop
+launch div
+push wanted
+launch div
+pop
+pop
+finish`, `
+outer > wanted > mul: count 1
+outer > wanted > inner > add: count 1
+outer > wanted > div: count 1
+`},
+	{"hipProfilerStart and hipProfilerStop are the gate", "", `
+load
+gated cudaProfilerApi
+enter in
+launch add
+call hipProfilerStart
+launch mul
+launch mul
+call hipProfilerStop
+launch div
+exit
+finish`, `
+in > mul: count 2
+`},
 	{"ranges that are not wanted", "TRITON_ENABLE_NVTX=0", ranges, `
 add: count 2
 mul: count 1
@@ -635,6 +672,13 @@ func (h *hipStory) do(verb string, words []string) {
 		if _, err := h.m.Start(h.options); err != nil {
 			h.Fatal(err)
 		}
+	case "gated":
+		h.options = profiler.StartOptions{Name: filepath.Join(h.TempDir(), "p"), Backend: h.backend, NoStats: true, When: &when.Conditions{Gate: words[0]}}
+		if _, err := h.m.Start(h.options); err != nil {
+			h.Fatal(err)
+		}
+	case "call":
+		h.gpu.Call(words[0])
 	case "trace":
 		h.options = profiler.StartOptions{Name: filepath.Join(h.TempDir(), "p"), Backend: h.backend, Data: "trace", Activities: strings.Join(words, "")}
 		if _, err := h.m.Start(h.options); err != nil {

@@ -337,6 +337,14 @@ STUB_EXPORT int hipDeviceSynchronize(void) {
   release(current);
   END(devices() ? OK : NO_DEVICE);
 }
+STUB_EXPORT int hipProfilerStart(void) {
+  BEGIN(0);
+  END(OK);
+}
+STUB_EXPORT int hipProfilerStop(void) {
+  BEGIN(0);
+  END(OK);
+}
 STUB_EXPORT int hipStreamSynchronize(void *stream) {
   BEGIN(W(stream));
   END(OK);

@@ -31,6 +31,8 @@ static const struct prof_known known[] = {
     {"hipMemsetAsync", 159, {P, {24, 4}, {32, 8}, {40, 8}}},
     {"hipRuntimeGetVersion", 343, {P}},
     {"hipDeviceSynchronize", 48, {{0, 0}}},
+    {"hipProfilerStart", 183, {{0, 0}}},
+    {"hipProfilerStop", 184, {{0, 0}}},
     {"hipStreamSynchronize", 199, {P}},
     {"hipEventSynchronize", 60, {P}},
     {"hipSetDevice", 190, {{16, 4}}},

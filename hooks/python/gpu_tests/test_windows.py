@@ -167,6 +167,7 @@ def test_launches_in_flight(sessions):
     assert tree.total("cos") == 20 and tree.total() == 20, tree.counts()
 
 
+@pytest.mark.alone
 def test_cost_outside_of_windows(sessions, work):
     """Launches outside of a window cost what they cost in a deactivated session."""
     def nanos():
@@ -192,6 +193,7 @@ def test_cost_outside_of_windows(sessions, work):
     assert outside < 1.1 * deactivated
 
 
+@pytest.mark.alone
 def test_cost_of_an_edge(sessions, work):
     sessions.start("edges", schedule=proton.schedule(wait=1, active=1))
     work.mul()

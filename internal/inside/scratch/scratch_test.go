@@ -23,6 +23,12 @@ func arrived(t *testing.T, l *inside.Launch) uint32 {
 	for i := range len(l.Buffer) / k.SlotSize {
 		slot := l.Buffer[i*k.SlotSize:][:k.SlotSize]
 		word := func(at int) uint32 { return binary.LittleEndian.Uint32(slot[at:]) }
+		if i > 0 && (number+uint32(i))%11 == 0 {
+			if word(0) == 0xdeadbeef {
+				t.Fatalf("launch %d, slot %d of a block that did not start has the header of launch %d", number, i, word(8))
+			}
+			continue
+		}
 		if word(0) != 0xdeadbeef || word(4) != uint32(i) || word(8) != number {
 			t.Fatalf("launch %d, slot %d begins with %x %d %d", number, i, word(0), word(4), word(8))
 		}

@@ -43,7 +43,7 @@ def described(name: str, files: dict[str, str], mode: InstrumentationMode) -> di
 
 
 def doubts(files: dict[str, str], chosen: bool) -> list[str]:
-    """What is wrong with a kernel's own scopes as Triton has compiled them; each completes "kernel NAME …".
+    """What is wrong with a kernel, or with its own scopes, as Triton has compiled it; each completes "kernel NAME …".
 
     Args:
         chosen: the kernel was to get scopes by machine, so the end of the session says what became of it.
@@ -59,7 +59,17 @@ def doubts(files: dict[str, str], chosen: bool) -> list[str]:
         dropped = f"drops those in the loop ({', '.join(gone)}) and " if gone else ""
         found.append(f"has scopes of its own, which Triton does not keep in place when it divides a loop between warps (warp_specialize=True): it {dropped}"
                      "moves those around it. Take them out and choose the kernel by name (--inside), which puts scopes in behind that step")
+    if "ttg.warp_specialize(" in kept and any(_size(block) != _size(tile) for block, tile in _COPY.findall(kept)):
+        found.append("will never end, with scopes or without: this release of Triton divides its blocks between groups of warps, but not the copies of descriptors "
+                     "that were made on the host, for which these warps wait (warp_specialize=True). Use blocks of 64 rows, or leave the loop in one piece")
     return found
+
+
+def _size(shape: str) -> int:
+    size = 1
+    for length in shape.split("x")[:-1]:
+        size *= int(length)
+    return size
 
 
 def _compiled_with(metadata: dict[str, Any], otherwise: InstrumentationMode) -> InstrumentationMode:
@@ -121,6 +131,7 @@ def _identified(path: str) -> tuple[list[tuple[int, str]], dict[int, int]]:
 # A scope begins with one of these. MLIR writes bytes other than printable ASCII, and quotes, as \XX.
 _BEGINS = re.compile(r'proton\.(?:record start|allocate_event) "((?:[^"\\]|\\.)*)"(?:[^\n]*?)loc\((.*)\)\s*$', re.MULTILINE)
 _OWN = re.compile(r'proton\.(?:record start|allocate_event) "((?:[^"\\]|\\.)*)"')
+_COPY = re.compile(r"ttng\.async_tma_copy_global_to_local .*!tt\.tensordesc<(?:tensor<)?((?:\d+x)+).*-> !ttg\.memdesc<((?:\d+x)+)")
 _DEFINED = re.compile(r"^(#loc\d*) = loc\((.*)\)\s*$", re.MULTILINE)
 _PLACE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):\d+')
 _REFERENCE = re.compile(r"#loc\d*")

@@ -30,6 +30,7 @@ type InsideKernel struct {
 	CopyNanos uint64 // that they copied records at least
 	WarpNanos uint64 // that recorded warps existed
 	Cycles    uint64 // the same, by the measured rates of the clocks; 0 if none could be measured
+	CyclesOff uint64 // by how many cycles that may be too many or too few; as many as Cycles if there is no bound above
 	Losses    InsideLosses
 
 	Times  *Sketch       // how long each block ran, in ns
@@ -117,8 +118,8 @@ func notOfKernels(m Metric) bool {
 // Figures lists the numbers in order of name.
 func (k *InsideKernel) Figures() []Figure {
 	return []Figure{
-		{"all_warps", &k.AllWarps}, {"blocks", &k.Blocks}, {"copy_ns", &k.CopyNanos}, {"cycles", &k.Cycles}, {"launches", &k.Launches},
-		{"ns", &k.Nanos}, {"warp_ns", &k.WarpNanos}, {"warps", &k.Warps},
+		{"all_warps", &k.AllWarps}, {"blocks", &k.Blocks}, {"copy_ns", &k.CopyNanos}, {"cycles", &k.Cycles}, {"cycles_off", &k.CyclesOff},
+		{"launches", &k.Launches}, {"ns", &k.Nanos}, {"warp_ns", &k.WarpNanos}, {"warps", &k.Warps},
 	}
 }
 
@@ -162,6 +163,14 @@ func (k *InsideKernel) Rate() float64 {
 		return 0
 	}
 	return float64(k.Cycles) / float64(k.WarpNanos)
+}
+
+// RateOff is by how much Rate may be off.
+func (k *InsideKernel) RateOff() float64 {
+	if k.WarpNanos == 0 {
+		return 0
+	}
+	return float64(k.CyclesOff) / float64(k.WarpNanos)
 }
 
 // Count is how often warps were in the scope.

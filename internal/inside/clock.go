@@ -2,7 +2,8 @@ package inside
 
 import "math"
 
-// Clock measures how many cycles the multiprocessors of one GPU make in a ns. Every block gives two points of its
+// Clock measures how many cycles the multiprocessors of one GPU make in a ns, between launches and in them; a Measure has those of one
+// kernel while it ran. Every block gives two points of its
 // multiprocessor: its first entry is made after the global timer was read, and its last one before. The counters of
 // multiprocessors are offset from each other, by 55,685 cycles on an H200, and run at one rate. So the rate is the common slope
 // of lines through the first points of each multiprocessor; what passes between the timer and the first entry is the same for
@@ -14,6 +15,7 @@ type Clock struct {
 	inBlock float64          // the largest of one block, of the last launches
 	newest  float64          // the same, of those that make the next inBlock
 	ended   int              // launches
+	blocks  Measure          // of the launch that is being added
 	launch  launchClock
 }
 
@@ -25,10 +27,39 @@ type line struct {
 
 	originX, originY uint64
 	lastX, lastY     uint64 // the newest point
+
+	wave wave // of the launch that is being added
 }
 
-// launchClock holds the offsets of the multiprocessors in one launch.
+// wave are the blocks of a multiprocessor in one launch that began first and last.
+type wave struct {
+	blocks        int
+	beginX, lastX uint64 // their inits
+	beginY, lastY uint64 // their first entries
+	mask          uint64 // clocks are known up to a wrap
+}
+
+func (w *wave) add(b *Block) {
+	if w.blocks++; w.blocks == 1 || b.Init < w.beginX {
+		w.beginX, w.beginY = b.Init, b.First
+	}
+	if w.blocks == 1 || b.Init > w.lastX {
+		w.lastX, w.lastY = b.Init, b.First
+	}
+	w.mask = b.mask()
+}
+
+// end adds the wave to those of the launch.
+func (w *wave) end(m *Measure) {
+	if apart := w.lastX - w.beginX; apart >= leastWave && apart < longestGap {
+		m.Waves.add(1, (w.lastY-w.beginY)&w.mask, apart)
+	}
+	*w = wave{}
+}
+
+// launchClock holds the rate and the offsets of the multiprocessors in one launch.
 type launchClock struct {
+	rate    float64
 	begin   uint64 // init of the first block
 	offsets map[uint32]*bounds
 }
@@ -53,6 +84,7 @@ func (c *Clock) Add(b *Block) {
 	if b.First == 0 || b.Last-b.First > b.longest() {
 		return
 	}
+	c.blocks.block(b)
 	if ran := b.PreFinal - b.Init; ran >= leastBlock {
 		// Both readings of the timer are rounded down to a step.
 		c.newest = max(c.newest, min(float64(b.Last-b.First)/float64(ran+32), fastestClock))
@@ -67,6 +99,7 @@ func (c *Clock) Add(b *Block) {
 		c.lines[b.SM] = l
 	}
 	l.add(b, c.guess())
+	l.wave.add(b)
 }
 
 // guess is a rate to begin with.
@@ -77,7 +110,7 @@ func (c *Clock) guess() float64 {
 	return 1.5
 }
 
-// Rate is how many cycles the clocks make in a ns; 0 if that is not known.
+// Rate is how many cycles the clocks make in a ns, also while no kernel runs; 0 if that is not known.
 func (c *Clock) Rate() float64 {
 	if c.slope > 0 {
 		return c.slope
@@ -89,7 +122,7 @@ func (c *Clock) Rate() float64 {
 func (c *Clock) Measured() bool { return c.slope > 0 }
 
 func (l *line) restart(b *Block) {
-	*l = line{n: 1, originX: b.Init, originY: b.First, lastX: b.Init, lastY: b.First}
+	*l = line{n: 1, originX: b.Init, originY: b.First, lastX: b.Init, lastY: b.First, wave: l.wave}
 }
 
 func (l *line) add(b *Block, rate float64) {
@@ -99,10 +132,7 @@ func (l *line) add(b *Block, rate float64) {
 		return
 	}
 	// The clock is known up to a wrap: it is where the line is expected to be, or near it.
-	mask := uint64(clockMask)
-	if b.Clock32 {
-		mask = 1<<32 - 1
-	}
+	mask := b.mask()
 	expected := l.lastY + uint64(int64(rate*float64(gap)))
 	off := (b.First - expected) & mask
 	if off > mask>>1 {
@@ -128,8 +158,25 @@ func (l *line) add(b *Block, rate float64) {
 	l.xy += d * (dy - l.meanY)
 }
 
-// EndLaunch draws the lines anew, with the points of a launch that has been added.
-func (c *Clock) EndLaunch() {
+// mask has the bits of a clock that are known.
+func (b *Block) mask() uint64 {
+	if b.Clock32 {
+		return 1<<32 - 1
+	}
+	return clockMask
+}
+
+// EndLaunch draws the lines anew, with the points of a launch that has been added, and returns what its blocks said.
+func (c *Clock) EndLaunch() (m Measure) {
+	m, c.blocks = c.blocks, Measure{}
+	for _, l := range c.lines {
+		l.wave.end(&m)
+	}
+	c.draw()
+	return m
+}
+
+func (c *Clock) draw() {
 	if c.ended++; c.ended%launchesKept == 0 {
 		c.inBlock, c.newest = c.newest, 0
 	}
@@ -158,7 +205,7 @@ func (c *Clock) Place(b *Block) {
 	if p.offsets == nil {
 		p.offsets, p.begin = map[uint32]*bounds{}, b.Init
 	}
-	rate := c.guess()
+	rate := p.rate
 	most := float64(b.First) - rate*float64(int64(b.Init-p.begin))
 	least := float64(b.Last) - rate*float64(int64(b.PreFinal-p.begin))
 	s := p.offsets[b.SM]
@@ -179,9 +226,14 @@ func (c *Clock) Nanos(b *Block, cycles uint64) uint64 {
 	if s.least < s.most {
 		offset = (s.most + s.least) / 2
 	}
-	at := c.launch.begin + uint64(int64((float64(cycles)-offset)/c.guess()))
+	at := c.launch.begin + uint64(int64((float64(cycles)-offset)/c.launch.rate))
 	return min(max(at, b.Init), max(b.PreFinal, b.Init))
 }
 
-// BeginLaunch forgets where the clocks stood.
-func (c *Clock) BeginLaunch() { c.launch = launchClock{} }
+// BeginLaunch forgets where the clocks stood. rate is that of the launch; 0 if it is not known.
+func (c *Clock) BeginLaunch(rate float64) {
+	if rate <= 0 {
+		rate = c.guess()
+	}
+	c.launch = launchClock{rate: rate}
+}

@@ -58,7 +58,6 @@ func TestRate(t *testing.T) {
 		g := gpu{r: rand.New(rand.NewPCG(3, 4)), rate: 1.98, mask: c.mask}
 		var clock inside.Clock
 		for n := range c.launches {
-			clock.BeginLaunch()
 			for sm := range uint32(132) {
 				clock.Add(g.block(sm, 1e9+uint64(n)*c.every+g.r.Uint64N(500), c.ran))
 			}
@@ -95,7 +94,6 @@ func TestTimesInBlocks(t *testing.T) {
 	g := gpu{r: rand.New(rand.NewPCG(5, 6)), rate: 1.98, mask: 1<<43 - 1}
 	var clock inside.Clock
 	for n := range 50 {
-		clock.BeginLaunch()
 		var blocks []*inside.Block
 		for sm := range uint32(8) {
 			blocks = append(blocks, g.block(sm, 1e9+uint64(n)*1e6, 5000))
@@ -104,6 +102,7 @@ func TestTimesInBlocks(t *testing.T) {
 			clock.Add(b)
 		}
 		clock.EndLaunch()
+		clock.BeginLaunch(clock.Rate())
 		for _, b := range blocks {
 			clock.Place(b)
 		}

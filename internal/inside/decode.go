@@ -30,6 +30,7 @@ type layout struct {
 	units []int // the warps that write
 	known [256]bool
 	sched bool // stores are moved, so that a start may lie after younger entries
+	whole int  // the scope that is around everything; -1 if there is none
 }
 
 type entry struct {
@@ -105,7 +106,7 @@ func (d *Decoder) prepare(k *Kernel) {
 	if d.kernel == k {
 		return
 	}
-	d.kernel, d.layout = k, layout{warps: k.Warps, units: k.Units, sched: strings.Contains(k.Mode, "sched_stores")}
+	d.kernel, d.layout = k, layout{warps: k.Warps, units: k.Units, sched: strings.Contains(k.Mode, "sched_stores"), whole: k.whole()}
 	if d.units == nil {
 		for w := range min(max(k.Warps, 0), maxWarps) {
 			d.units = append(d.units, w)
@@ -148,7 +149,11 @@ func (d *Decoder) block(b *Block, slot []byte, index uint64, clock32 bool) bool 
 		words := binary.LittleEndian.Uint32(slot[headerSize+countSize*warp:])
 		d.unroll(rings[:segment], uint64(words/2), &clock)
 		b.see(d.entries)
+		before := len(d.pairs)
 		d.pair(uint16(warp), int(words/2) > len(d.entries))
+		if n := len(d.pairs); n > before && int(d.pairs[n-1].Scope) == d.whole { // the outermost ends last
+			b.Enclosed = true
+		}
 		rings = rings[segment:]
 	}
 	d.pairEvents()
@@ -288,12 +293,14 @@ func b2i(b bool) int {
 	return 0
 }
 
-// see takes in the entries of one unit. Ring order is the order of time; starts that were moved stand behind the first entry.
+// see takes in the entries of one unit. Ring order is the order of time, but for starts that were moved to their ends: that of the outermost
+// scope is the last but one.
 func (b *Block) see(entries []entry) {
 	if len(entries) == 0 {
 		return
 	}
-	if first := entries[0].clock; b.First == 0 || first < b.First {
+	first := min(entries[0].clock, entries[max(0, len(entries)-2)].clock)
+	if b.First == 0 || first < b.First {
 		b.First = first
 	}
 	b.Last = max(b.Last, entries[len(entries)-1].clock)

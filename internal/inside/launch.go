@@ -64,6 +64,19 @@ func (k *Kernel) Recorded() int {
 	return k.Warps
 }
 
+// wholeKernel is the name of the scope that is put around all of a kernel by machine. It has no line.
+const wholeKernel = "kernel"
+
+// whole is the ID of that scope; -1 if there is none.
+func (k *Kernel) whole() int {
+	for i := range k.Scopes {
+		if s := &k.Scopes[i]; s.Parent < 0 && s.Name == wholeKernel && s.File == "" {
+			return s.ID
+		}
+	}
+	return -1
+}
+
 // scope returns the scope of an ID, nil if the table has none.
 func (k *Kernel) scope(id uint8) *Scope {
 	for i := range k.Scopes {

@@ -32,8 +32,9 @@ type insideNode struct {
 
 // deviceShare is what was measured on one device: cycles of a scope, or ns of a kernel's recorded warps.
 type deviceShare struct {
-	device int
-	amount uint64
+	device  int
+	amount  uint64
+	measure inside.Measure // of the clock, while a kernel ran
 }
 
 // device is the one with most: one path has room for one device id.
@@ -41,13 +42,14 @@ func (i *insideNode) device() int {
 	return slices.MaxFunc(i.devices, func(a, b deviceShare) int { return cmp.Compare(a.amount, b.amount) }).device
 }
 
-func (i *insideNode) on(device int, amount uint64) {
+func (i *insideNode) on(device int, amount uint64) *deviceShare {
 	at := slices.IndexFunc(i.devices, func(s deviceShare) bool { return s.device == device })
 	if at < 0 {
 		at = len(i.devices)
 		i.devices = append(i.devices, deviceShare{device: device})
 	}
 	i.devices[at].amount += amount
+	return &i.devices[at]
 }
 
 // AddInside adds the scopes of one finished launch to the sessions of its launch set. It never fails: what cannot be read is
@@ -71,15 +73,15 @@ func (a *Aggregator) AddInside(l *inside.Launch) {
 		}
 		clock.Add(b)
 	})
-	clock.EndLaunch()
+	measure := clock.EndLaunch()
 	sum := in.tally.Take(l.Kernel, &losses)
 	in.Launches++
 	in.Losses.Add(&losses)
 	for _, t := range trees {
 		if t.Timeline == nil {
-			t.addInside(l, &sum)
+			t.addInside(l, &sum, &measure)
 		} else {
-			t.Timeline.showInside(l, in)
+			t.Timeline.showInside(l, in, &measure)
 		}
 	}
 }
@@ -115,9 +117,9 @@ func (t *Tree) kernelOf(l *inside.Launch) *node {
 	return t.leaf(cacheKey{launch: placeOf(l), name: l.Kernel.Name, kind: record.Kernel}, order)
 }
 
-func (t *Tree) addInside(l *inside.Launch, sum *inside.Sum) {
+func (t *Tree) addInside(l *inside.Launch, sum *inside.Sum, measure *inside.Measure) {
 	kernel := t.insideAt(l)
-	kernel.addInside(&profile.Inside{Kernel: sum.Kernel}, l.Device, 0)
+	kernel.addInside(&profile.Inside{Kernel: sum.Kernel}, l.Device, 0).measure.Add(measure)
 	for _, s := range sum.Scopes {
 		n := kernel
 		for _, name := range l.Kernel.Path(s.ID) {
@@ -139,14 +141,13 @@ func (t *Tree) insideAt(l *inside.Launch) *node {
 	return t.waiting(l)
 }
 
-func (n *node) addInside(sum *profile.Inside, device, scope int) {
+func (n *node) addInside(sum *profile.Inside, device, scope int) *deviceShare {
 	i := n.scopes(scope)
 	i.Merge(sum)
 	if sum.Kernel != nil {
-		i.on(device, sum.Kernel.WarpNanos)
-	} else {
-		i.on(device, sum.Scope.Cycles)
+		return i.on(device, sum.Kernel.WarpNanos)
 	}
+	return i.on(device, sum.Scope.Cycles)
 }
 
 // scopes returns what the node has of scopes inside of kernels.
@@ -178,10 +179,13 @@ func (f *freezer) inside(out *profile.Node, n *node) {
 	out.Inside = profile.MergeInside(nil, &n.inside.Inside)
 	s := out.Inside.Scope
 	if k := out.Inside.Kernel; k != nil {
-		k.Cycles = 0
-		for _, d := range n.inside.devices {
+		k.Cycles, k.CyclesOff = 0, 0
+		for i := range n.inside.devices {
+			d := &n.inside.devices[i]
 			if clock := f.clocks[d.device]; clock != nil {
-				k.Cycles += uint64(clock.Rate() * float64(d.amount)) // by all launches so far
+				rate, off := d.measure.Rate(clock) // by all launches so far
+				k.Cycles += uint64(rate * float64(d.amount))
+				k.CyclesOff += uint64(off * float64(d.amount))
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func (s *insideLanes) wants(k *inside.Kernel) bool {
 }
 
 // showInside shows a launch whose blocks have been decoded once.
-func (t *Timeline) showInside(l *inside.Launch, in *Inside) {
+func (t *Timeline) showInside(l *inside.Launch, in *Inside, measure *inside.Measure) {
 	s := t.inside
 	kernel := t.tree.kernelOf(l)
 	if l.Replayed {
@@ -101,7 +101,8 @@ func (t *Timeline) showInside(l *inside.Launch, in *Inside) {
 	launch := &shownLaunch{kernel: kernel.name, device: uint32(l.Device)}
 	launch.begin, launch.end = in.headers.Span()
 	clock := in.clock(l.Device)
-	clock.BeginLaunch()
+	rate, _ := measure.Rate(clock)
+	clock.BeginLaunch(rate)
 	in.headers.Each(clock.Place)
 	roles := map[uint32]string{}
 	var programs []uint32

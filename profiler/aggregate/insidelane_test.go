@@ -77,10 +77,10 @@ func TestBlocksLieWithinTheirKernel(t *testing.T) {
 			text += "\n"
 		}
 		if want := `CTA 0 (0, 0, 0) 0+1000 ROOT>attention cta=0 sm=0
-wait 105+101 ROOT>attention>produce>wait cycles=200
-produce 4+991 ROOT>attention>produce cycles=1960
+wait 106+101 ROOT>attention>produce>wait cycles=200
+produce 5+989 ROOT>attention>produce cycles=1960
 CTA 0 (0, 0, 0) 0+1000 ROOT>attention cta=0 sm=0
-multiply 14+102 ROOT>attention>multiply cycles=200
+multiply 15+101 ROOT>attention>multiply cycles=200
 `; !strings.HasPrefix(text, want) {
 			t.Errorf("slices\n%s\nwant\n%s", text, want)
 		}

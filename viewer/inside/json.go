@@ -24,6 +24,7 @@ type (
 		WarpNanos  uint64       `json:"warp_ns"`
 		Cycles     uint64       `json:"cycles"`
 		Rate       figures.JSON `json:"cycles_per_ns"`
+		RateOff    figures.JSON `json:"cycles_per_ns_off"`
 		BlockTimes *jsonTimes   `json:"block_ns"`
 		With       *jsonTimes   `json:"kernel_ns,omitempty"`
 		Without    *jsonTimes   `json:"kernel_ns_without_scopes,omitempty"`
@@ -155,7 +156,7 @@ func kernelJSON(k *Kernel, o *Options) jsonKernel {
 	factor, _ := Imbalance(d.BySM, 0)
 	j := jsonKernel{
 		Name: k.Name, Launches: d.Launches, Blocks: d.Blocks, Warps: d.Warps, AllWarps: d.AllWarps, Nanos: d.Nanos, CopyNanos: d.CopyNanos, WarpNanos: d.WarpNanos,
-		Cycles: d.Cycles, Rate: figures.JSON(d.Rate()), BlockTimes: timesJSON(d.Times), With: timesJSON(k.With), Without: timesJSON(k.Without),
+		Cycles: d.Cycles, Rate: figures.JSON(d.Rate()), RateOff: figures.JSON(d.RateOff()), BlockTimes: timesJSON(d.Times), With: timesJSON(k.With), Without: timesJSON(k.Without),
 		Imbalance: figures.JSON(factor), BySM: sharesJSON(d.BySM), Builds: []jsonBuild{}, Losses: jsonFigures{}, Scopes: o.scopesJSON(k.Scopes),
 		Notes: append([]string{}, k.Notes()...),
 	}

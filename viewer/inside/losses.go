@@ -36,7 +36,7 @@ func (k *Kernel) Facts() (lines []string) {
 	if t := d.Times; t != nil && t.Count > 0 {
 		line := fmt.Sprintf("a block ran %s (median; p95 %s, max %s)", figures.Time(t.Quantile(0.5)), figures.Time(t.Quantile(0.95)), figures.Time(t.Max))
 		if rate := d.Rate(); rate > 0 {
-			line += fmt.Sprintf(", at %s GHz", figures.Places(rate, 3))
+			line += ", at " + figures.Places(rate, 3) + " GHz" + k.rateOff()
 		}
 		lines = append(lines, line)
 	}
@@ -55,6 +55,18 @@ func (k *Kernel) Facts() (lines []string) {
 		lines = append(lines, buildText(b))
 	}
 	return lines
+}
+
+// rateOff says by how much the rate of the clock may be off.
+func (k *Kernel) rateOff() string {
+	switch off := k.Data.RateOff(); {
+	case off == 0: // of files that do not say it
+		return ""
+	case off >= k.Data.Rate():
+		return " or more"
+	default:
+		return " (±" + figures.Share(off/k.Data.Rate()) + ")"
+	}
 }
 
 // cost says what recording took.

@@ -78,8 +78,8 @@ func TestStallsOfAttention(t *testing.T) {
 				most[scope.Name] = waits[0].Name
 			}
 		}
-		if apart := k.Share(p.Own) - p.Share(s.All); !p.Outside && (apart > 0.05 || apart < -0.05) {
-			t.Errorf("%s: %.3f of the cycles, %.3f of the samples", p.Scopes[0].Name, k.Share(p.Own), p.Share(s.All))
+		if apart := k.Share(p.Own) - p.Share(s.All); apart > 0.035 || apart < -0.035 {
+			t.Errorf("%s: %.3f of the cycles, %.3f of the samples: the clock is slower while the kernel runs", p.Scopes[0].Name, k.Share(p.Own), p.Share(s.All))
 		}
 	}
 	if own != k.Whole() || sampled != s.All {

@@ -30,7 +30,7 @@ type InsideKernel struct {
 	CopyNanos uint64 // that they copied records at least
 	WarpNanos uint64 // that recorded warps existed
 	Cycles    uint64 // the same, by the measured rates of the clocks; 0 if none could be measured
-	CyclesOff uint64 // by how many cycles that may be too many or too few; as many as Cycles if there is no bound above
+	CyclesOff uint64 // by how many cycles that may be too many or too few; as many as Cycles if there is no upper bound
 	Losses    InsideLosses
 
 	Times  *Sketch       // how long each block ran, in ns

@@ -45,8 +45,8 @@ func (m *Measure) block(b *Block) {
 	}
 }
 
-// Rate is how many cycles the clock made in a ns while the kernel ran, and by how much that may be off; as much as the rate itself if there
-// is no bound above. The rate of the device's clock counts where nothing contradicts it.
+// Rate is how many cycles the clock made in a ns while the kernel ran, and by how much that may be off; as much as the rate itself if it has
+// no upper bound. The rate of the device's clock counts where nothing contradicts it.
 func (m *Measure) Rate(c *Clock) (rate, off float64) {
 	if m.All.Nanos == 0 {
 		return c.Rate(), c.Rate()

@@ -3,12 +3,14 @@ package push
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -57,8 +59,10 @@ func (p *protocol) speaks(h http.Header) bool {
 // compressed is a series' profile as a file of pprof.
 func (s *Series) compressed() ([]byte, error) {
 	var out bytes.Buffer
-	if err := s.Profile.Write(&out); err != nil {
-		return nil, fmt.Errorf("encode the window: %w", err)
+	zip := gzip.NewWriter(&out)
+	_, err := zip.Write(s.raw)
+	if err := errors.Join(err, zip.Close()); err != nil {
+		return nil, fmt.Errorf("compress the window: %w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -37,20 +37,24 @@ type Series struct {
 	Profile *pprof.Profile
 	Folded  int // call paths that stand below a frame (other), because there were too many
 	Cut     int // call paths whose outermost frames were cut
+
+	raw []byte // the profile as a file of pprof, not compressed
 }
 
 // NewSeries makes the series of a window, whose name in the spool says which it is, in the order of their GPUs.
-func NewSeries(name string, p *profile.Profile) []Series {
+func NewSeries(name string, p *profile.Profile) ([]Series, error) {
 	begin, _ := strconv.ParseInt(p.Info[profile.InfoStart], 10, 64)   //nolint:errcheck // 0: the server takes its own time
 	end, _ := strconv.ParseInt(p.Info[runinfo.InfoWindowEnd], 10, 64) //nolint:errcheck // likewise
 	byGPU := split(p)
 	var list []Series
 	for _, gpu := range slices.Sorted(maps.Keys(byGPU)) {
 		s := Series{ID: id(name, gpu), Labels: labels(p.Info, gpu)}
-		s.fill(byGPU[gpu], limits, begin, max(end-begin, 0))
+		if err := s.fill(byGPU[gpu], limits, begin, max(end-begin, 0)); err != nil {
+			return nil, err
+		}
 		list = append(list, s)
 	}
-	return list
+	return list, nil
 }
 
 // id is a UUID that is the same for the same series of the same window.

@@ -329,5 +329,5 @@ func readWindow(e *spool.Entry) ([]Series, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the window %s of the spool: %w", e.Name, err)
 	}
-	return NewSeries(e.Name, p), nil
+	return NewSeries(e.Name, p)
 }

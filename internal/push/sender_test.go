@@ -45,6 +45,16 @@ func window(r *rand.Rand, n int, end time.Time) *profile.Profile {
 	}}
 }
 
+// series makes the series of a window.
+func series(t testing.TB, name string, p *profile.Profile) []Series {
+	t.Helper()
+	list, err := NewSeries(name, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
 // put puts windows into a spool and returns their totals by GPU and call path.
 func put(t *testing.T, folder string, windows ...*profile.Profile) map[string]int64 {
 	t.Helper()
@@ -58,7 +68,7 @@ func put(t *testing.T, folder string, windows ...*profile.Profile) map[string]in
 		if err := w.Put(time.Unix(0, end), func(out io.Writer) error { return msgpack.Write(out, p) }); err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range NewSeries("x", p) {
+		for _, s := range series(t, "x", p) {
 			gpu := ""
 			for _, l := range s.Labels {
 				if l.Name == "gpu" {

@@ -1,6 +1,8 @@
 package push
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 	"sort"
 
@@ -14,10 +16,11 @@ import (
 type bounds struct {
 	samples int
 	depth   int
+	bytes   int // before compression
 }
 
-// limits are what Pyroscope takes by default: 16,000 samples; and 1,000 frames, beyond which it would cut the kernels.
-var limits = bounds{samples: 16_000, depth: 1_000}
+// limits are what Pyroscope takes by default: 16,000 samples of 4 MiB together; and 1,000 frames, beyond which it would cut the kernels.
+var limits = bounds{samples: 16_000, depth: 1_000, bytes: 4 << 20}
 
 // types are the sample types, in the order of the columns of a sample. Their names have letters and underscores only, because
 // Pyroscope refuses others. The first two are in every profile, the others where there is something to show.
@@ -114,8 +117,23 @@ func gpuOf(n *profile.Node, gpus map[*profile.Node]string) string {
 	return below
 }
 
-// fill makes the profile of the samples.
-func (s *Series) fill(samples []sample, b bounds, begin, duration int64) {
+// fill makes the profile of the samples. If its names are so long that it has too many bytes, it gets fewer call paths.
+func (s *Series) fill(samples []sample, b bounds, begin, duration int64) error {
+	for {
+		s.build(samples, b, begin, duration)
+		var raw bytes.Buffer
+		if err := s.Profile.WriteUncompressed(&raw); err != nil {
+			return fmt.Errorf("encode the window: %w", err)
+		}
+		if s.raw = raw.Bytes(); len(s.raw) <= b.bytes || b.samples <= 16 {
+			return nil
+		}
+		b.samples = min(b.samples, len(s.Profile.Sample)) / 2
+	}
+}
+
+func (s *Series) build(samples []sample, b bounds, begin, duration int64) {
+	s.Cut = 0
 	samples, s.Folded = fold(samples, b.samples)
 	used := columns(samples)
 	w := writer{functions: map[functionKey]*pprof.Function{}, locations: map[string]*pprof.Location{}, p: &pprof.Profile{

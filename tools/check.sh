@@ -52,6 +52,7 @@ step "oracles" tools/oracles.sh
 step "ROCm" tools/rocm.sh
 step "build" tools/build.sh
 step "tools" install_tools
+step "collector" tools/collector.sh
 step "go test -race" race
 step "go test -asan" asan
 step "recordings and replays with sanitizers" sanitized_replays

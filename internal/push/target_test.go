@@ -102,7 +102,7 @@ func TestCertificatesAreVerified(t *testing.T) {
 		return within(s, 300*time.Millisecond)
 	}
 	if status := send(); status.Sent != 0 || !strings.Contains(status.LastError, "certificate") {
-		t.Errorf("a certificate that nobody trusts: %+v", status)
+		t.Errorf("a certificate of an unknown authority: %+v", status)
 	}
 	if server.Requests() != 0 {
 		t.Error("a request reached a server with another certificate")

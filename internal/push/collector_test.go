@@ -1,0 +1,93 @@
+package push
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
+)
+
+// freePort returns a port that nothing listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// A real collector takes what is pushed and passes it on: totals by label and call path are those of the windows.
+func TestCollector(t *testing.T) {
+	testkit.OnlyInCheck(t, "it starts a collector that takes minutes to build")
+	program := filepath.Join(testkit.Root(t), "build/collector/otelcol")
+	if _, err := os.Stat(program); err != nil {
+		t.Skip("needs build/collector/otelcol: run tools/collector.sh")
+	}
+	backend, lines := schemaServer(t)
+	address := freePort(t)
+	config := fmt.Sprintf(`receivers: {otlp: {protocols: {http: {endpoint: %q}}}}
+exporters: {otlphttp: {endpoint: %q, compression: none, profiles_endpoint: %q}}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines: {profiles: {receivers: [otlp], exporters: [otlphttp]}}
+`, address, backend, backend+"/v1development/profiles")
+	file := filepath.Join(t.TempDir(), "collector.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	collector := exec.Command(program, "--config", "file:"+file, "--feature-gates=service.profilesSupport")
+	var said bytes.Buffer
+	collector.Stdout, collector.Stderr = &said, &said
+	if err := collector.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { collector.Wait(); close(ended) }() //nolint:errcheck // what it says is printed
+	t.Cleanup(func() { collector.Process.Kill(); <-ended })
+	await.That(t, "the collector listens", func() bool {
+		select {
+		case <-ended:
+			t.Fatalf("the collector has ended: %s", said.String())
+		default:
+		}
+		r, err := http.Get("http://" + address)
+		if err == nil {
+			r.Body.Close()
+		}
+		return err == nil
+	})
+	folder := filepath.Join(t.TempDir(), "spool")
+	want := put(t, folder, window(rand.New(rand.NewPCG(1, 2)), 9, time.Now().Add(-time.Minute)), window(rand.New(rand.NewPCG(3, 4)), 12, time.Now()))
+	if status := finish(t, "otlp+http://"+address, folder, time.Minute); status.Sent != 2 {
+		t.Fatalf("%+v\n%s", status, said.String())
+	}
+	got := map[string]int64{}
+	for len(got) < len(want) && lines.Scan() {
+		var one struct {
+			Labels map[string]string
+			Totals map[string]int64
+		}
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+			t.Fatal(err)
+		}
+		if one.Labels["service.name"] != "train" || one.Labels["rank"] != "3" {
+			t.Errorf("labels %v", one.Labels)
+		}
+		for path, v := range one.Totals {
+			got[one.Labels["gpu"]+path] += v
+		}
+	}
+	sameTotals(t, got, want)
+}

@@ -1,0 +1,102 @@
+package push
+
+import (
+	"bufio"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/internal/testkit"
+)
+
+// schemaServer starts tools/pushserver, whose code Pyroscope's and OpenTelemetry's schemas are generated into. What it takes is
+// in lines of its output.
+func schemaServer(t *testing.T) (url string, lines *bufio.Scanner) {
+	t.Helper()
+	program := filepath.Join(testkit.Root(t), "build/tools/pushserver")
+	if _, err := os.Stat(program); err != nil {
+		t.Skip("needs build/tools/pushserver, which make test builds (. tools/steps.sh; install_tools)")
+	}
+	server := exec.Command(program)
+	input, err := server.StdinPipe() // it ends when this is closed
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		input.Close()
+		server.Wait() //nolint:errcheck // its answers count
+	})
+	lines = bufio.NewScanner(output)
+	lines.Buffer(nil, 16<<20)
+	if !lines.Scan() {
+		t.Fatal("the server says no URL")
+	}
+	return lines.Text(), lines
+}
+
+// What is written by hand is what the code that was generated from the projects' schemas reads: totals by label and call path.
+func TestSchemas(t *testing.T) {
+	for _, protocol := range []string{"pyroscope", "otlp"} {
+		t.Run(protocol, func(t *testing.T) {
+			url, lines := schemaServer(t)
+			folder := filepath.Join(t.TempDir(), "spool")
+			want := put(t, folder, window(rand.New(rand.NewPCG(1, 2)), 9, time.Now().Add(-time.Minute)), window(rand.New(rand.NewPCG(3, 4)), 12, time.Now()))
+			if status := finish(t, protocol+"+"+url, folder, time.Minute); status.Sent != 2 {
+				t.Fatalf("%+v", status)
+			}
+			got, ids := map[string]int64{}, map[string]bool{}
+			for len(got) < len(want) && lines.Scan() {
+				var one struct {
+					Protocol, ID    string
+					Labels          map[string]string
+					Begin, Duration int64
+					Totals          map[string]int64
+				}
+				if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+					t.Fatal(err)
+				}
+				service := one.Labels["service_name"]
+				if protocol == "otlp" {
+					service = one.Labels["service.name"]
+				}
+				if one.Protocol != protocol || service != "train" || one.Labels["rank"] != "3" || one.Duration != int64(time.Minute) || one.Begin == 0 || ids[one.ID] {
+					t.Errorf("%+v", one)
+				}
+				if protocol == "pyroscope" && one.Labels["__name__"] != Name {
+					t.Errorf("labels %v", one.Labels)
+				}
+				ids[one.ID] = true
+				for path, v := range one.Totals {
+					got[one.Labels["gpu"]+path] += v
+				}
+			}
+			sameTotals(t, got, want)
+		})
+	}
+}
+
+// A server of Parca's takes a request whose JSON has the names of its published schema, profilestore.proto: those of messages'
+// fields, in camel case.
+func TestParcaNames(t *testing.T) {
+	body, err := encodeParca(series(t, "x", window(rand.New(rand.NewPCG(1, 2)), 1, time.Now()))[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{`{"series":[{"labels":{"labels":[{"name":"__name__","value":"goproton"}`, `"samples":[{"rawProfile":"H4sI`} {
+		if !strings.Contains(string(body), name) {
+			t.Errorf("%s is missing in %.300s", name, body)
+		}
+	}
+}

@@ -38,7 +38,7 @@ type Kernel struct {
 // Launch is one finished launch of a Kernel, with the bytes that it left.
 type Launch struct {
 	Kernel         *Kernel
-	Grid           [3]uint32 // in blocks, or in clusters if CTAsPerCluster is more than 1
+	Grid           [3]uint32 // in blocks, or in clusters if CTAsPerCluster is more than 1. Of a live launch all are in x: its kernel's record has the true grid
 	CTAsPerCluster uint32    // num_ctas; 0 counts as 1
 	Device         int       // ordinal within the process
 	Stream         uint64

@@ -59,11 +59,17 @@ static uint64_t room_for(uint64_t bytes) {
   return several < aligned(bytes) ? aligned(bytes) : several;
 }
 
+static void forget(uint32_t n) {
+  for (uint32_t i = 0; i < CURRENTS; i++)
+    if (here.current[i].number == n) here.current[i].number = 0;
+}
+
 // fresh takes a buffer out of the pool. The copying thread gets it at once, and waits until it is closed.
 static uint32_t fresh(int context, uint64_t bytes, uint64_t stream) {
   uint32_t n = scratch_get(context, room_for(bytes));
   if (!n) n = scratch_get(context, aligned(bytes));
   if (!n) return 0;
+  forget(n); // it may have been this thread's before, for another stream
   static _Atomic uint32_t owners;
   if (!here.owner) here.owner = atomic_fetch_add(&owners, 1) % 0x3fffffff + 1;
   struct scratch_buffer *b = &scratch_buffers[n];
@@ -85,11 +91,6 @@ static int is_current(uint32_t n) {
   for (uint32_t i = 0; i < CURRENTS; i++)
     if (here.current[i].number == n) return 1;
   return 0;
-}
-
-static void forget(uint32_t n) {
-  for (uint32_t i = 0; i < CURRENTS; i++)
-    if (here.current[i].number == n) here.current[i].number = 0;
 }
 
 // replaced returns a place for one more current buffer. What was there has no more launches.

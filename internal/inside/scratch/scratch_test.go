@@ -29,6 +29,9 @@ func arrived(t *testing.T, l *inside.Launch) uint32 {
 			}
 			continue
 		}
+		if stream := binary.LittleEndian.Uint64(slot[32:]); stream != l.Stream {
+			t.Fatalf("launch %d on stream %#x is read as one on %#x", number, stream, l.Stream)
+		}
 		if word(0) != 0xdeadbeef || word(4) != uint32(i) || word(8) != number {
 			t.Fatalf("launch %d, slot %d begins with %x %d %d", number, i, word(0), word(4), word(8))
 		}

@@ -47,11 +47,12 @@ static uint32_t next_random(uint32_t *state) {
 }
 
 // A warp's ring has the number of the launch in each word that was written, as many as the number says. Some blocks never start.
-static void leave(char *memory, uint32_t blocks, uint32_t slot, uint32_t warps, uint32_t rings, uint32_t launch) {
+static void leave(char *memory, uint32_t blocks, uint32_t slot, uint32_t warps, uint32_t rings, uint32_t launch, uint64_t stream) {
 	for (uint32_t i = 0; i < blocks; i++) {
 		if (i && (launch + i) % 11 == 0) continue;
 		char *at = memory + (uint64_t)i * slot;
 		uint32_t header[10] = {0xdeadbeef, i, launch, rings};
+		memcpy(header + 8, &stream, sizeof stream);
 		memcpy(at, header, sizeof header);
 		for (uint32_t w = 0; w < warps; w++) {
 			uint32_t segment = rings / warps / 4, count = (launch + i + w) % (2 * segment), *ring = (uint32_t *)(at + 40 + 4 * warps) + w * segment;
@@ -75,7 +76,7 @@ static void *work(void *p) {
 		uint64_t memory = scratch->take(bytes, stream);
 		if (!memory) abort();
 		if (next_random(&seed) % 64 == 0) memory = scratch->take(bytes, stream); // the launch that the first was for has failed
-		leave((char *)(uintptr_t)memory, blocks, j->slot, j->warps, j->rings, j->first + n);
+		leave((char *)(uintptr_t)memory, blocks, j->slot, j->warps, j->rings, j->first + n, stream);
 		scratch->launched(j->function, stream);
 	}
 	return NULL;
@@ -122,7 +123,7 @@ func Graph(function, bytes uint64) uint64 {
 }
 
 // Job is what one thread does: launches of a function, whose numbers count up, each of 1 to Most blocks. The number stands in the
-// third word of each slot, and in each word that a warp has written.
+// third word of each slot, and in each word that a warp has written. The last 8 bytes of the header are the stream.
 type Job struct {
 	First, Launches, Slot, Warps, Rings, Most uint32
 	Function                                  uint64

@@ -29,14 +29,14 @@ def by_operator(tree):
     return found
 
 
-def by_operator_of_kineto(body):
+def by_operator_of_kineto(body, wanted=is_kernel):
     found = collections.defaultdict(lambda: [0, 0])
     with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as p:
         body()
         torch.cuda.synchronize()
     for event in p.events():
         for kernel in event.kernels:
-            if is_kernel(kernel.name) and kernel.name not in OVERHEAD:
+            if is_kernel(kernel.name) and wanted(kernel.name) and kernel.name not in OVERHEAD:
                 of = found[event.name]
                 of[0] += 1
                 of[1] += kernel.duration * 1000

@@ -90,7 +90,7 @@ steps_dynamic_net() {
     step proton viewer -m time/ms,count -t 0.3 dynamic_net.shadow.hatchet &&
     step proton run -c python -n dynamic_net.python dynamic_net.py &&
     step proton viewer -m time/ms,count -t 0.3 dynamic_net.python.hatchet &&
-    step proton viewer -m time/ms,count -d 1 dynamic_net.python.hatchet
+    step proton viewer -m time/ms,count -d 2 dynamic_net.python.hatchet
 }
 
 steps_cuda_graph() {

@@ -43,6 +43,17 @@ wheels() {
   tools/packages/elsewhere.sh
   tools/packages/reproducible.sh
 }
+# Frames of PyTorch with the oldest and the newest torch that are known. Their wheels want CUDA's libraries, which are empty here.
+torches() {
+  local torch python
+  for torch in "$root"/.venv/oracles/torch-*; do
+    if [ ! -d "$torch/cuda" ]; then tools/empty_cuda.py "$torch" "$torch/cuda"; fi
+    python=build/check/$(basename "$torch").python
+    printf '#!/bin/sh\nLD_LIBRARY_PATH=%q PYTHONPATH=$PYTHONPATH:%q exec %q "$@"\n' "$torch/cuda" "$torch" "$root/.venv/bin/python" >"$python"
+    chmod +x "$python"
+    TORCH_PYTHON=$root/$python pytests -k test_torch
+  done
+}
 arm64() {
   if ! command -v aarch64-linux-gnu-gcc qemu-aarch64 >/dev/null; then skip "arm64: tools/arm64-check.sh says what it needs"; return; fi
   tools/arm64-check.sh
@@ -63,6 +74,7 @@ if [ -z "${CI-}" ]; then step "fuzz" tools/fuzz.sh "$FUZZ_SECONDS"; else skip "f
 step "mutated files" go test ./cmd/proton -run '^TestMutations$' -timeout 0 -v -mutate "${FUZZ_SECONDS}s" -mutate-memory 1024 -mutate-seed "$(date +%s)"
 step "go test, all" gotest $(packages "$tested")
 step "pytest, all" pytests
+if [ -d .venv/oracles/torch-2.15.0 ]; then step "PyTorch" torches; else skip "PyTorch: there is no torch (tools/oracles.sh says why)"; fi
 step "warnings" warnings
 step "arm64" arm64
 end

@@ -89,6 +89,7 @@ while read -r folder from skipped; do
   case $from in
     npm:*) fetch_npm "$folder" "${from#npm:}" "${skipped%% *}" "${skipped#* }" ;;
     pip) fetch "$folder" "$skipped" ;;
+    pip:check) if [ "${GOPROTON_TESTS-}" = all ] && [ -z "${CI-}" ]; then fetch "$folder" "$skipped"; fi ;;
   esac
 done <tools/oracles.txt
 unpack_chromium

@@ -5,10 +5,10 @@
 export const kinds = ["scope", "source line", "kernel", "marker", "copy or fill"];
 
 const kindHues = [[216, 10, 60], [166, 10, 42], [28, 15, 88], [264, 6, 30], // hue, spread, saturation
-  [292, 8, 32], [190, 8, 55], [140, 8, 40], [40, 0, 4]];
+  [292, 8, 32], [190, 8, 55], [140, 8, 40], [40, 0, 4], [0, 150, 45]];
 
-export const sliceKinds = ["scope", "launch", "kernel", "graph", "copy", "fill", "wait", "other"];
-export const sliceHues = [0, 4, 2, 2, 5, 6, 7, 3]; // which of the hues above
+export const sliceKinds = ["scope", "launch", "kernel", "graph", "copy", "fill", "wait", "other", "warp in a kernel"]; // as SliceKind in Go
+export const sliceHues = [0, 4, 2, 2, 5, 6, 7, 3, 8]; // which of the hues above
 export const cividis = [[0, 34, 78], [67, 78, 108], [125, 124, 120], [188, 174, 108], [254, 232, 56]];
 let dark = false;
 /** @type {Record<string, string>} the variables of the style sheet */

@@ -465,7 +465,7 @@ export class Timeline {
     const context = prepareCanvas(this.over, width, height);
     if (this.busyWidth !== width) {
       const lanes = state.report.timeline.lanes;
-      this.busy = [lanes.filter((l) => l.kind === 2), lanes.filter((l) => l.kind !== 2)].filter((some) => some.length).map((some) => overallBusy(state.report.timeline, some, width));
+      this.busy = [lanes.filter((l) => l.kind === 2), lanes.filter((l) => l.kind < 2)].filter((some) => some.length).map((some) => overallBusy(state.report.timeline, some, width));
       this.busyWidth = width;
     }
     context.clearRect(0, 0, width, height);

@@ -101,10 +101,9 @@ func (d *drainer) wanted() (w wanted) {
 		ids = append(ids, s.id)
 		marks := s.marks()
 		w.marks.Ranges, w.marks.Profilers = w.marks.Ranges || marks.Ranges, w.marks.Profilers || marks.Profilers
-		if !s.records() {
+		if !s.records() && d.options.Replay == "" { // a replay has the records of all launches: those between windows must be known too
 			continue
 		}
-		trees = append(trees, s.trees[s.phase])
 		w.calls |= s.also
 		w.inside = w.inside || s.inside != nil
 		activities := record.KindsOf(record.Kernel) | s.also
@@ -112,6 +111,10 @@ func (d *drainer) wanted() (w wanted) {
 			activities &^= record.KindsOf(record.Sync) // a wait is shown by its call
 		}
 		w.activities |= activities
+		if !s.records() {
+			continue
+		}
+		trees = append(trees, s.trees[s.phase])
 		w.Shadow = w.Shadow || !s.python
 		w.Python = w.Python || s.python
 		w.Timeline = w.Timeline || s.trace

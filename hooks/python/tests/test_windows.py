@@ -287,6 +287,27 @@ def test_step_without_a_session(library, tmp_path):
     assert done.stdout == "False\n", "nothing was loaded"
 
 
+def replayed(tmp_path, capture, *flags):
+    done = subprocess.run([PROTON, "run", "-b", "replay", "-n", "out", *flags, REPOSITORY / "testdata" / "captures" / f"{capture}.capture.gz"],
+                          cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0 and re.search(r" 0 dropped[,;]", done.stderr) and "without a call path" not in done.stderr, done.stderr
+    return counts(tmp_path / "out.hatchet")
+
+
+@pytest.mark.parametrize("capture, gate", [("dynamic_net", "forward"), ("dynamic_net", "backward"), ("mi300x_synthetic", "forward"), ("mi300x_synthetic", "backward")])
+def test_a_gate_in_a_replay(run, tmp_path, capture, gate):
+    """The kernels of a real run, with a gate, are those that the whole run has below scopes of that name."""
+    whole, gated = replayed(tmp_path, capture), replayed(tmp_path, capture, "--gate", gate)
+    assert gated == {path: count for path, count in whole.items() if gate in path.split("/")} != {}
+
+
+def test_a_graph_that_was_captured_outside_of_windows(run, tmp_path):
+    """Its kernels stand below the launch of the graph, all of them."""
+    whole, gated = replayed(tmp_path, "mi300x_synthetic"), replayed(tmp_path, "mi300x_synthetic", "--gate", "update")
+    assert sum(gated.values()) == sum(count for path, count in whole.items() if "/update/" in path) == 15
+    assert gated == {"step/update/add": 10, "step/update/softmax_kernel": 5}
+
+
 # ---- proton ctl ----
 
 LOOP = """

@@ -201,6 +201,8 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 	switch {
 	case len(s.Problems) > 0:
 		return s.Problems[0]
+	case s.withoutWindow() != "":
+		return s.withoutWindow()
 	case replay && len(silent) == 0:
 		return "the capture has no kernel between its start and its end"
 	case signal != 0 && (len(silent) > 0 || len(s.Processes) == 0):
@@ -214,12 +216,6 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 		if p.UsedGPU {
 			used++
 		}
-	}
-	if w := s.Windows; w != nil && used > 0 {
-		if w.Opened == 0 {
-			return "no recording window opened: " + w.Why
-		}
-		return fmt.Sprintf("no kernel was launched in %s of %s", figures.Plural(w.Opened, "recording window", "recording windows"), figures.Time(w.Nanos))
 	}
 	noDriver := vendor.NoDriver(root)
 	old, _ := os.ReadFile(filepath.Join(status, "old-python")) //nolint:errcheck // written by the bootstrap of such a Python only
@@ -239,6 +235,19 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 	default:
 		return fmt.Sprintf("%s watched; %d used %s and launched no kernel while the profile was active", figures.Plural(n, "process was", "processes were"), used, vendor.APIs())
 	}
+}
+
+// withoutWindow says why recording windows have no kernels, "" if that is not the reason.
+func (s summary) withoutWindow() string {
+	w := s.Windows
+	used := slices.ContainsFunc(s.Processes, func(p runinfo.Status) bool { return p.UsedGPU })
+	switch {
+	case w == nil || !used:
+		return ""
+	case w.Opened == 0:
+		return "no recording window opened: " + w.Why
+	}
+	return fmt.Sprintf("no kernel was launched in %s of %s", figures.Plural(w.Opened, "recording window", "recording windows"), figures.Time(w.Nanos))
 }
 
 // silent are the processes that did not report their end.

@@ -41,8 +41,8 @@ void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int pyth
   atomic_store(&hp_g.scope_set, scope_set);
   atomic_store(&hp_g.shadow, (uint32_t)shadow);
   atomic_store(&hp_g.python, (uint32_t)python);
-  if (tracing) atomic_fetch_or(&hp_g.watch, HP_TRACING);
-  else atomic_fetch_and(&hp_g.watch, ~HP_TRACING);
+  if (tracing) atomic_fetch_or(&hp_g.watch, HP_TRACING), atomic_fetch_or(&hp_g.frames, HP_FRAMES_TIMELINE);
+  else atomic_fetch_and(&hp_g.watch, ~HP_TRACING), atomic_fetch_and(&hp_g.frames, ~(uint32_t)HP_FRAMES_TIMELINE);
   hp_slots_publish(launch_set); // metrics whose thread still sees the former set go to Go as records
   atomic_store(&hp_g.launch_set, launch_set);
 }

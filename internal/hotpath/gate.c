@@ -17,11 +17,13 @@ static void tell(void) {
 
 void hp_gate_set(const char *name, size_t length, void (*call)(void)) {
   atomic_store(&hp_g.gated, 0);
+  atomic_fetch_and(&hp_g.frames, ~(uint32_t)HP_FRAMES_GATE);
   atomic_store(&depth, 0);
   atomic_store(&changed, call);
   wanted_length = length < LONGEST ? length : LONGEST;
   if (name) memcpy(wanted, name, wanted_length);
   atomic_store(&hp_g.gated, !name ? HP_GATE_API : wanted_length ? HP_GATE_SCOPE : 0);
+  if (hp_load(&hp_g.gated) == HP_GATE_SCOPE) atomic_fetch_or(&hp_g.frames, HP_FRAMES_GATE);
 }
 
 int hp_gate_is_open(void) { return atomic_load(&depth) != 0; }

@@ -18,20 +18,23 @@ static struct hp_thread *keeping(void) { return hp_keeps_scopes() ? hp_self() : 
 
 // ---- scopes ----
 
-__attribute__((noinline)) static void gate_enter(struct hp_thread *t, uint32_t name) {
-  size_t length;
-  const char *text = hp_text(name, &length);
-  hp_gate_enter(t, text, length);
-}
-
-// gate_leave is called when the scope is closed. Until the thread opens the next one, its node keeps the name.
-__attribute__((noinline)) static void gate_leave(struct hp_thread *t, uint32_t node) {
+// frame_opens and frame_closes are for sessions with a timeline or a gate. Until the thread opens the next scope, a node that it has
+// left keeps its name.
+__attribute__((cold, noinline)) static void frame_opens(struct hp_thread *t, uint32_t node) {
   size_t length;
   const char *text = hp_text(hp_node_get(node).name, &length);
-  hp_gate_leave(t, text, length);
+  if (hp_load(&hp_g.gated)) hp_gate_enter(t, text, length); // first, because it may begin a timeline
+  if (hp_tracing()) hp_push_frame(t, HP_BEGIN, node);
 }
 
-static struct hp_token enter(struct hp_thread *t, uint32_t name) {
+__attribute__((cold, noinline)) static void frame_closes(struct hp_thread *t, uint32_t node) {
+  size_t length;
+  const char *text = hp_text(hp_node_get(node).name, &length);
+  if (hp_tracing()) hp_push_frame(t, HP_END, node);
+  if (hp_load(&hp_g.gated)) hp_gate_leave(t, text, length);
+}
+
+__attribute__((always_inline)) static inline struct hp_token enter(struct hp_thread *t, uint32_t name) {
   hp_paths_begin(t);
   uint32_t before = hp_load(&t->scope), node = hp_step(t, before, name, hp_load(&hp_g.scope_set));
   atomic_store_explicit(&t->scope, node, memory_order_release);
@@ -39,25 +42,25 @@ static struct hp_token enter(struct hp_thread *t, uint32_t name) {
   if (node == before) return (struct hp_token){0, 0}; // out of room
   t->own++;
   t->leaf_valid = 0;
-  if (__builtin_expect(hp_tracing(), 0)) hp_push_frame(t, HP_BEGIN, node);
   return (struct hp_token){node, t->generation};
 }
 
 struct hp_token hp_scope_enter(uint32_t name) {
   struct hp_thread *t = keeping();
   if (!t || !name) return (struct hp_token){0, 0};
-  if (__builtin_expect(hp_load(&hp_g.gated), 0)) gate_enter(t, name);
-  return enter(t, name);
+  struct hp_token token = enter(t, name);
+  if (__builtin_expect(hp_load(&hp_g.frames) && token.node, 0)) frame_opens(t, token.node);
+  return token;
 }
 
 struct hp_token hp_scope_open(const char *text, size_t len) {
   struct hp_thread *t = keeping();
   if (!t) return (struct hp_token){0, 0};
-  if (__builtin_expect(hp_load(&hp_g.gated), 0)) hp_gate_enter(t, text, len);
   hp_paths_begin(t); // until a call path has the name
   uint32_t name = hp_frame_name(text, len);
   struct hp_token token = name ? enter(t, name) : (struct hp_token){0, 0};
   hp_paths_end(t);
+  if (__builtin_expect(hp_load(&hp_g.frames) && token.node, 0)) frame_opens(t, token.node);
   return token;
 }
 
@@ -77,8 +80,7 @@ int hp_scope_exit(struct hp_token token) {
   atomic_store_explicit(&t->scope, hp_node_get(now).parent, memory_order_release);
   if (t->own) t->own--;
   t->leaf_valid = 0;
-  if (__builtin_expect(hp_tracing(), 0)) hp_push_frame(t, HP_END, now);
-  if (__builtin_expect(hp_load(&hp_g.gated), 0)) gate_leave(t, now);
+  if (__builtin_expect(hp_load(&hp_g.frames), 0)) frame_closes(t, now);
   return HP_OK;
 }
 

@@ -66,6 +66,7 @@ struct hp_global {
   _Atomic uint32_t launch_set;   // 0 = no session is active
   _Atomic uint32_t scope_set;    // which sessions see a scope entered now; not 0 also between the windows of a session
   _Atomic uint32_t gated;        // not 0: what opens the gate, see gate.h
+  _Atomic uint32_t frames;       // HP_FRAMES_...: who wants to know that scopes open and close; 0 = no session
   _Atomic uint32_t shadow, python; // whether some active session wants call paths of scopes, of Python frames
   _Atomic uint32_t epoch, generation;
   _Atomic uint32_t reclaims;     // how often call paths were reclaimed
@@ -79,6 +80,7 @@ struct hp_global {
 extern struct hp_global hp_g;
 
 enum { HP_GATE_SCOPE = 1, HP_GATE_API = 2 }; // values of gated
+enum { HP_FRAMES_TIMELINE = 1, HP_FRAMES_GATE = 2 };
 
 static inline uint32_t hp_load(_Atomic uint32_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
 

@@ -49,6 +49,15 @@ func launchInfo(p launcher.Process) profile.Info {
 	return info
 }
 
+// SetLaunched adds what became known of a session's process after its start. A timeline whose file has begun does not get it.
+func (m *Manager) SetLaunched(id int, p launcher.Process) {
+	_ = m.of(id, func(_ *drainer, s *session) error {
+		s.info = maps.Clone(s.info) // windows on their way to sinks have the one from before
+		maps.Copy(s.info, launchInfo(p))
+		return nil
+	})
+}
+
 // TraceFolder has profiles name the folder of the TritonParse trace that is being recorded with them.
 func (m *Manager) TraceFolder(folder string) {
 	m.drainer.do(func(d *drainer) { d.traceFolder = folder })

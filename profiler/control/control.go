@@ -55,6 +55,8 @@ type params struct {
 	Handle       uint64      `json:"handle"`
 	Image        []byte      `json:"image"` // base64
 	Optimizer    bool        `json:"optimizer"`
+	Rank         int         `json:"rank"`
+	World        int         `json:"world"`
 	Action       when.Action `json:"action"`
 }
 
@@ -110,6 +112,7 @@ var methods = map[string]func(*Service, *params) (any, error){
 	},
 	"step":           func(s *Service, p *params) (any, error) { s.Manager.Step(p.Optimizer); return nil, nil },
 	"set_action":     func(s *Service, p *params) (any, error) { return nil, s.Manager.SetAction(p.id(), p.Action) },
+	"rank":           (*Service).rank,
 	"run.begin":      (*Service).runBegin,
 	"run.end":        (*Service).runEnd,
 	"run.checkpoint": func(s *Service, _ *params) (any, error) { s.checkpointNow(); return nil, nil },

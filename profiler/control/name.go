@@ -8,26 +8,63 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/goproton/goproton/internal/launcher"
 	"github.com/goproton/goproton/internal/outname"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
-// The name of a run's profile in this process: it is claimed at the first work, and given up if another run has taken it.
+// naming is how the profile of a run gets its name in this process: the name is claimed at the first work, changes when the program
+// says its rank, and is given up if another run has taken it.
+type naming struct {
+	mu      sync.Mutex // held while the name changes, which the program's threads and the drainer's rounds may do
+	process outname.Process
+	claimed bool
+	moves   bool     // the rank became known after the name was claimed
+	moved   []string // files of the name before, until the profile is written under its new name
+}
 
 func thisProcess() outname.Process {
 	host, _ := os.Hostname()
 	return outname.Process{Process: launcher.Detect(os.Getenv), PID: os.Getpid(), Host: host}
 }
 
-// claimName makes the session's name that of this program alone, and says where that needs another name.
+// rank is called when the program says its rank, by torch.distributed: processes that it has started by itself have no launcher's
+// variables when they begin.
+func (s *Service) rank(p *params) (any, error) {
+	if s.run == nil || s.run.done {
+		return nil, nil
+	}
+	n := &s.run.naming
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process.Rank >= 0 || n.process.Problem != "" || p.Rank < 0 || p.Rank >= p.World {
+		return nil, nil
+	}
+	n.process.Rank, n.process.World, n.process.Launcher = p.Rank, p.World, "torch.distributed"
+	s.Manager.SetLaunched(s.run.session, n.process.Process)
+	n.moves = n.claimed
+	return nil, nil
+}
+
+// claimName makes the session's name that of this program alone, once, and says where that needs another name.
 func (s *Service) claimName() {
-	path := s.Manager.Name(s.run.session)
-	if path == "" || path == "-" {
+	n := &s.run.naming
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.claimed {
+		n.claimed = true
+		s.claim()
+	}
+}
+
+func (s *Service) claim() {
+	p := s.run.naming.process
+	path, err := runName(s.run.config, p)
+	if err != nil || path == "" || path == "-" {
 		return
 	}
-	p := s.run.process
 	if p.Problem != "" {
 		s.run.doubt(p.Problem + ", so the profile has the process id in its name; correct the variable")
 	}
@@ -56,13 +93,22 @@ func writtenSince(stem string, r *run) string {
 }
 
 func (s *Service) anotherName(stem, file string) string {
-	stem = strings.TrimSuffix(outname.Another(stem+".hatchet", s.run.process.PID), ".hatchet")
+	stem = strings.TrimSuffix(outname.Another(stem+".hatchet", os.Getpid()), ".hatchet")
 	s.run.doubt(fmt.Sprintf("another run writes %s at the same time: this profile is %s.*; give each run a --name of its own", file, filepath.Base(stem)))
 	return stem
 }
 
-// keepName gives the session another name if another run has replaced a file of its profile since that was written.
+// keepName gives the session another name before it is written: that of its rank, if that has become known, or one of its own if
+// another run has replaced a file of the profile since that was written.
 func (s *Service) keepName() {
+	n := &s.run.naming
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.moves {
+		n.moves, n.moved = false, s.run.written()
+		s.claim()
+		s.run.setFiles(nil)
+	}
 	file := s.run.replaced()
 	if file == "" {
 		return
@@ -72,15 +118,32 @@ func (s *Service) keepName() {
 	s.run.setFiles(nil)
 }
 
+// removeMoved removes the files of the name before, now that the profile is written under its new one.
+func (s *Service) removeMoved() {
+	n := &s.run.naming
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := s.run.written()
+	for _, file := range n.moved {
+		if !slices.Contains(now, file) {
+			os.Remove(file)
+		}
+	}
+	n.moved = nil
+}
+
 // replaced returns a file that is not the one that was written last.
 func (r *run) replaced() string {
-	if strings.HasPrefix(strings.ToLower(r.config.Mode), "periodic_flushing") || r.config.When != nil && r.config.When.Split {
-		return "" // a phase that a checkpoint has written is written again when it is complete
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, was := range r.infos {
-		if now, err := os.Stat(r.files[i]); err == nil && was != nil && !os.SameFile(was, now) {
+		now, err := os.Stat(r.files[i])
+		if err != nil || was == nil {
+			continue
+		}
+		// The number of a file that was replaced goes to the next file. A timeline is open, which keeps its number, and grows.
+		grows := filepath.Ext(r.files[i]) == "."+runinfo.Formats("trace")[0]
+		if !os.SameFile(was, now) || !grows && !now.ModTime().Equal(was.ModTime()) {
 			return r.files[i]
 		}
 	}

@@ -23,10 +23,9 @@ type run struct {
 	session int
 	done    bool
 
-	process outname.Process
-	began   time.Time
-	socket  *ctl.Socket // nil: `proton ctl` does not reach this process
-	claim   func()      // makes the session's name this program's own, once
+	began  time.Time
+	socket *ctl.Socket // nil: `proton ctl` does not reach this process
+	naming naming
 
 	mu       sync.Mutex // the drainer writes checkpoints while the program may be ending
 	files    []string
@@ -71,10 +70,10 @@ func (s *Service) runBegin(p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.run = &run{config: c, session: id, process: process, began: time.Now(), claim: sync.OnceFunc(s.claimName)}
+	s.run = &run{config: c, session: id, began: time.Now(), naming: naming{process: process}}
 	// Of a program and its helpers the one that launches first gets the plain name. A launcher like torchrun
 	// only looks at the GPUs, and gets none.
-	s.Manager.OnFirstWork(func() { s.run.claim() })
+	s.Manager.OnFirstWork(func() { s.claimName() })
 	if c.Checkpoint > 0 {
 		s.Manager.Checkpoint(c.Checkpoint, s.runCheckpoint)
 	}
@@ -115,10 +114,11 @@ func (s *Service) runCheckpoint() {
 	s.Manager.Collect()
 	status := s.Manager.Status()
 	if status.Kernels > 0 {
-		s.run.claim()
+		s.claimName()
 		s.keepName()
 		if files, err := s.Manager.WriteDrained(); err == nil {
 			s.run.setFiles(files)
+			s.removeMoved()
 		}
 		status = s.Manager.Status()
 	}
@@ -166,10 +166,11 @@ func (s *Service) endRun() error {
 	status := s.Manager.Status()
 	var err error
 	if status.Kernels > 0 || s.Manager.HasMetrics(s.run.session) {
-		s.run.claim()
+		s.claimName()
 		var files []string
 		files, err = s.Manager.Finalize(&s.run.session, "")
 		s.run.setFiles(files)
+		s.removeMoved()
 	} else {
 		s.Manager.Discard(s.run.session)
 	}

@@ -83,6 +83,7 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
     if config.get("memory"):
         from . import _torch_memory
         _torch_memory.record()
+    _imports.when_imported("torch.distributed.distributed_c10d", _learn_rank)
     if (config.get("when") or {}).get("schedule"):
         _imports.when_imported("torch", lambda: _count_steps(config, command))
     if config.get("hook") == "triton":
@@ -112,6 +113,24 @@ def _observe_torch(config: dict[str, Any]) -> None:
         torch.attribute_backward(True)
     if wanted != [""]:
         torch.install(operators="operators" in wanted, modules="modules" in wanted, flops="flops" in wanted)
+
+
+def _learn_rank() -> None:
+    """Has the profile named after the rank that the process joins a group with, if no launcher has given it one."""
+    from functools import wraps
+    module: Any = sys.modules["torch.distributed.distributed_c10d"]
+    join = module.init_process_group
+
+    @wraps(join)
+    def init_process_group(*arguments: Any, **named: Any) -> Any:
+        answer = join(*arguments, **named)
+        try:
+            _library.call("rank", rank=module.get_rank(), world=module.get_world_size())
+        except Exception:  # the program goes on, and the file has another name
+            pass
+        return answer
+
+    module.init_process_group = init_process_group
 
 
 def _checkpoint_before_exec(pid: int) -> None:

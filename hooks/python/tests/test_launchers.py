@@ -177,3 +177,47 @@ def test_a_rank_that_is_killed(folder, number):
     os.kill(int((folder / "pid").read_text()), number)
     said = run.communicate(timeout=PATIENCE)[1]
     assert profiles(folder) == {"w.rank0.hatchet": 3, "w.rank1.hatchet": 4}, said
+
+
+# As torch.multiprocessing.spawn does: no launcher has set variables, and torch.distributed learns the rank from the program.
+SPAWNED = """
+import os, subprocess, sys
+if len(sys.argv) == 2:
+    children = [subprocess.Popen([sys.executable, __file__, str(r), sys.argv[1]]) for r in range(2)]
+    sys.exit(max(child.wait() for child in children))
+import torch.distributed
+sys.argv[2:] = []
+when, rank = os.environ["WHEN"], int(sys.argv[1])
+sys.argv[1] = str(3 + rank)
+def join(): torch.distributed.init_process_group("gloo", rank=rank, world_size=2)
+if when == "early": join()
+exec(open("work.py").read())
+if when == "late":
+    while not [name for name in os.listdir(".") if name.endswith(".hatchet")]: time.sleep(0.01)
+    join()
+"""
+
+FAKE_DISTRIBUTED = """
+_at = None
+def init_process_group(backend, rank, world_size):
+    global _at
+    _at = rank, world_size
+def get_rank(): return _at[0]
+def get_world_size(): return _at[1]
+"""
+
+
+@pytest.mark.parametrize("when", ["early", "late"])
+def test_a_rank_that_only_the_program_knows(folder, monkeypatch, when):
+    package = folder / "torch" / "distributed"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").write_text("")
+    (package / "__init__.py").write_text("from .distributed_c10d import *\n")
+    (package / "distributed_c10d.py").write_text(FAKE_DISTRIBUTED)
+    (folder / "spawn.py").write_text(SPAWNED)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    said = proton(sys.executable, "spawn.py", "go", env={**os.environ, "WHEN": when}, flags=["--checkpoint", "0.1"])
+    assert profiles(folder) == {"w.rank0.hatchet": 3, "w.rank1.hatchet": 4}, said
+    facts = info(folder / "w.rank1.hatchet")
+    assert (facts["rank"], facts["world"], facts["launcher"]) == ("1", "2", "torch.distributed")
+    assert len(said) == 1, said

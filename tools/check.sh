@@ -61,6 +61,7 @@ arm64() {
 
 step "oracles" tools/oracles.sh
 step "ROCm" tools/rocm.sh
+step "launchers" tools/launchers.sh
 step "build" tools/build.sh
 step "tools" install_tools
 step "collector" tools/collector.sh

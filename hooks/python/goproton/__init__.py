@@ -30,7 +30,7 @@ from .state import enter_state, exit_state, metadata_state, state
 __all__ = [
     "DEFAULT_PROFILE_NAME", "Push", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope",
     "enter_state", "exit_scope", "exit_state", "finalize", "flags", "hooks", "install", "metadata_state", "metric",
-    "mode", "profile", "read", "schedule", "scope", "show", "specs", "start", "state", "step", "torch", "trace", "uninstall"
+    "mode", "profile", "ray", "read", "schedule", "scope", "show", "specs", "start", "state", "step", "torch", "trace", "uninstall"
 ]
 
 __version__ = "0.1.0"  # "go test ./internal/version -update" copies it from there
@@ -38,7 +38,7 @@ __version__ = "0.1.0"  # "go test ./internal/version -update" copies it from the
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import context as context, data as data, hooks as hooks, language as language, metric as metric
-    from . import mode as mode, notebook as notebook, proton as proton, pushing as pushing, reading as reading, specs as specs, torch as torch
+    from . import mode as mode, notebook as notebook, proton as proton, pushing as pushing, ray as ray, reading as reading, specs as specs, torch as torch
     from . import trace as trace, viewer as viewer
     from .notebook import show as show
     from .pushing import Push as Push
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 # Submodules that most profiling scripts never use are imported at their first use: together they cost more than the
 # rest of the package.
-_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "pushing", "reading", "recording", "specs", "torch", "trace", "viewer"))
+_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "pushing", "ray", "reading", "recording", "specs", "torch", "trace", "viewer"))
 _LAZY_NAMES = {"Profile": "reading", "ProfilerAction": "recording", "Push": "pushing", "read": "reading", "schedule": "recording", "show": "notebook",
                "step": "recording"}
 

@@ -1,5 +1,6 @@
 """The names of profiles below launchers, of programs on the fake driver: one profile per rank, and none replaces another's."""
 
+import json
 import os
 import re
 import signal
@@ -221,3 +222,21 @@ def test_a_rank_that_only_the_program_knows(folder, monkeypatch, when):
     facts = info(folder / "w.rank1.hatchet")
     assert (facts["rank"], facts["world"], facts["launcher"]) == ("1", "2", "torch.distributed")
     assert len(said) == 1, said
+
+
+def test_runtime_environment_of_ray(folder, monkeypatch):
+    import goproton.ray
+    monkeypatch.delenv("PROTON_RUN_CONFIG", raising=False)
+    monkeypatch.setenv("PROTON_LIB", str(LIBRARY))
+    base = {"pip": ["x"], "env_vars": {"OWN": "1", "PROTON_LIB": "of another"}}
+    env = goproton.ray.runtime_env("50%", base, data="trace", checkpoint=1)
+    config = json.loads(env["env_vars"]["PROTON_RUN_CONFIG"])
+    assert config["name"] == f"{folder}/50%%.pid%p.%h" and (config["data"], config["checkpoint"], config["status"]) == ("trace", 1, "")
+    assert env["pip"] == ["x"] and env["env_vars"]["OWN"] == "1" and env["env_vars"]["PROTON_LIB"] == str(LIBRARY)
+    assert base == {"pip": ["x"], "env_vars": {"OWN": "1", "PROTON_LIB": "of another"}}, "the argument stays as it was"
+    assert os.path.exists(os.path.join(env["env_vars"]["PYTHONPATH"].split(":")[0], "sitecustomize.py"))
+    monkeypatch.setenv("PROTON_RUN_CONFIG", json.dumps({"context": "python", "data": "tree", "status": "/gone"}))
+    config = json.loads(goproton.ray.runtime_env("w", data="trace")["env_vars"]["PROTON_RUN_CONFIG"])
+    assert (config["context"], config["data"], config["status"]) == ("python", "trace", "")
+    with pytest.raises(TypeError, match="no option depth"):
+        goproton.ray.runtime_env("w", depth=3)

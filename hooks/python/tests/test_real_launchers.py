@@ -1,0 +1,196 @@
+"""Programs below real launchers, on the fake driver: Open MPI's mpirun, Slurm's srun and sbatch, torchrun with a restart and a killed
+worker, torch.multiprocessing, Ray's tasks and actors. tools/launchers.sh fetches them."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ORACLES, PATIENCE, TESTS
+from test_launchers import BUILD, LAUNCHERS, STUB, WORK, info, profiles
+from trees import load
+
+FETCHED = Path(os.environ.get("GOPROTON_LAUNCHERS") or ORACLES / "launchers")
+PYTHON = FETCHED / "bin" / "python"
+
+pytestmark = pytest.mark.skipif(not (BUILD / "proton").exists() or not STUB.exists(), reason="needs build/: run make build")
+
+
+def needs(part, name):
+    return pytest.mark.skipif(not (FETCHED / f".{part}").exists(), reason=f"needs {name}, which tools/launchers.sh fetches for make check")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name in LAUNCHERS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{STUB}:{FETCHED / 'stubs'}")
+    monkeypatch.setenv("PROTON_CUPTI_PATH", str(STUB / "libcupti.so"))
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "work.py").write_text(WORK)
+    return tmp_path
+
+
+def run(*command, codes=(0,), **variables):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, **variables})
+    assert done.returncode in codes, done.stdout + done.stderr
+    return [line for line in done.stderr.splitlines() if line.startswith("proton: ")]
+
+
+def proton(*target):
+    return [BUILD / "proton", "run", "--name", "w", "--", *target]
+
+
+def mpirun(*target):
+    return [FETCHED / "bin" / "mpirun", "--oversubscribe", "-n", 2, *target]
+
+
+ROOT = {f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")}
+
+
+@needs("openmpi", "Open MPI")
+@pytest.mark.parametrize("command", [proton(*mpirun(sys.executable, "work.py", 5)), mpirun(*proton(sys.executable, "work.py", 5))], ids=["around", "below"])
+def test_mpirun(folder, command):
+    run(*command, **ROOT)
+    assert profiles(folder) == {"w.rank0.hatchet": 5, "w.rank1.hatchet": 5}
+    facts = info(folder / "w.rank1.hatchet")
+    assert (facts["rank"], facts["world"], facts["launcher"]) == ("1", "2", "Open MPI") and facts["job"]
+
+
+@needs("slurm", "Slurm")
+def test_slurm(folder, monkeypatch):
+    from slurm import Cluster
+    with Cluster(FETCHED / "slurm") as slurm:
+        monkeypatch.setenv("SLURM_CONF", slurm.environment["SLURM_CONF"])
+        monkeypatch.setenv("LD_LIBRARY_PATH", f"{os.environ['LD_LIBRARY_PATH']}:{slurm.environment['LD_LIBRARY_PATH']}")
+        srun = [slurm.program("srun"), "-n", 2, "--overcommit"]
+        for command in (proton(*srun, sys.executable, "work.py", 5), [*srun, *proton(sys.executable, "work.py", 6)]):
+            run(*command)
+            facts = info(folder / "w.rank1.hatchet")
+            assert set(profiles(folder)) == {"w.rank0.hatchet", "w.rank1.hatchet"}
+            assert (facts["rank"], facts["world"], facts["launcher"]) == ("1", "2", "Slurm")
+        assert profiles(folder)["w.rank1.hatchet"] == 6, "the later run replaces the files of the earlier one"
+        # The script of a batch job has SLURM_PROCID and SLURM_NTASKS too, and is not a rank.
+        (folder / "job.sh").write_text(f"#!/bin/sh\n{BUILD / 'proton'} run --name batch -- {sys.executable} work.py 7\n")
+        run(slurm.program("sbatch"), "-n", 2, "--overcommit", "--wait", "job.sh")
+        assert profiles(folder)["batch.hatchet"] == 7 and "rank" not in info(folder / "batch.hatchet")
+
+
+torch = needs("torch", "PyTorch")
+
+
+def torchrun(*target):
+    return [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 2, *target]
+
+
+@torch
+@pytest.mark.parametrize("command", [proton(*torchrun("work.py", 5)), torchrun("--no-python", *proton(PYTHON, "work.py", 5))], ids=["around", "below"])
+def test_torchrun(folder, command):
+    said = run(*command)
+    assert profiles(folder) == {"w.rank0.hatchet": 5, "w.rank1.hatchet": 5}
+    assert info(folder / "w.rank0.hatchet")["launcher"] == "torchrun"
+    assert not any("warning" in line for line in said), said
+
+
+# Rank 1 fails at first: torchrun ends rank 0 with SIGTERM, and starts both again.
+FAILING = WORK + """
+if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+    while not os.path.exists("w.rank0.hatchet") or not os.path.exists("w.rank1.hatchet"): time.sleep(0.01)
+    if os.environ["RANK"] == "1": os.kill(os.getpid(), 9)
+    time.sleep(1000)
+"""
+
+
+@torch
+@pytest.mark.parametrize("where", ["around", "below"])
+def test_torchrun_restarts(folder, where):
+    (folder / "work.py").write_text(FAILING)
+    run(*(proton(*torchrun("--max-restarts", 1, "work.py", 5)) if where == "around" else torchrun("--max-restarts", 1, "--no-python", *proton(PYTHON, "work.py", 5))))
+    assert set(profiles(folder)) == {"w.rank0.hatchet", "w.rank0.restart1.hatchet", "w.rank1.hatchet", "w.rank1.restart1.hatchet"}
+    assert all(profiles(folder).values()) and profiles(folder)["w.rank0.restart1.hatchet"] == 5
+    assert info(folder / "w.rank1.restart1.hatchet")["restart"] == "1"
+
+
+SPAWN = """
+import os, sys
+def work(rank, port):
+    import torch.distributed
+    torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    sys.argv[1:] = [str(3 + rank)]
+    exec(open("work.py").read(), {})
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+if __name__ == "__main__":
+    import socket, torch.multiprocessing
+    free = socket.socket()
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+    free.close()
+    torch.multiprocessing.spawn(work, (port,), nprocs=2)
+"""
+
+
+@torch
+def test_spawned_by_torch(folder):
+    (folder / "spawn.py").write_text(SPAWN)
+    run(*proton(PYTHON, "spawn.py"))
+    assert profiles(folder) == {"w.rank0.hatchet": 3, "w.rank1.hatchet": 4}
+
+
+# A task in each of two workers, which wait for each other, and an actor; the cluster ends directly after it.
+RAY = f"""
+import json, os, sys
+import ray
+if len(sys.argv) > 1:
+    sys.path.insert(0, {str(BUILD / "python")!r})
+    import goproton.ray
+    ray.init(num_cpus=3, include_dashboard=False, runtime_env=goproton.ray.runtime_env("w", {{"env_vars": {{"OWN": "kept"}}}}))
+else:
+    ray.init(num_cpus=3, include_dashboard=False)
+
+def launch(count, name):
+    import os, sys
+    sys.path.append({str(TESTS)!r})
+    import fake_gpu as gpu
+    import goproton
+    gpu.init()
+    kernel = gpu.function(name)
+    with goproton.scope("remote"):
+        for _ in range(count): gpu.launch(kernel)
+
+@ray.remote
+def task(count, mine, other):
+    import os, time
+    open(mine, "w").close()
+    while not os.path.exists(other): time.sleep(0.01)
+    launch(count, "task")
+    return os.environ.get("OWN")
+
+@ray.remote
+class Actor:
+    def work(self, count): launch(count, "actor")
+
+here = os.getcwd()
+print(ray.get([task.remote(3, here + "/a", here + "/b"), task.remote(4, here + "/b", here + "/a")]))
+actor = Actor.remote()
+ray.get(actor.work.remote(5))
+ray.shutdown()
+"""
+
+
+@needs("ray", "Ray")
+@pytest.mark.parametrize("how", ["cluster of the run", "runtime_env"])
+def test_ray(folder, how):
+    (folder / "driver.py").write_text(RAY)
+    if how == "runtime_env":
+        run(PYTHON, "driver.py", "runtime_env", RAY_AUTH_MODE="disabled", PROTON_LIB=str(BUILD / "libproton.so"))
+        assert all(re.fullmatch(r"w\.pid\d+\..+\.hatchet", name) for name in profiles(folder))
+    else:
+        run(*proton(PYTHON, "driver.py"), RAY_AUTH_MODE="disabled")
+        assert all(re.fullmatch(r"w(\.pid\d+)?\.hatchet", name) for name in profiles(folder))
+    assert sorted(profiles(folder).values()) == [3, 4, 5]
+    run(BUILD / "proton", "merge", "w", "-o", "all.hatchet")
+    assert profiles(folder)["all.hatchet"] == 12 and [c["frame"]["name"] for c in load(folder / "all.hatchet")["children"]] == ["remote"]

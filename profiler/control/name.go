@@ -98,7 +98,7 @@ func (s *Service) anotherName(stem, file string) string {
 	return stem
 }
 
-// keepName gives the session another name before it is written: that of its rank, if that has become known, or one of its own if
+// keepName gives the session another name before it is written: that of its rank, once that is known, or one of its own if
 // another run has replaced a file of the profile since that was written.
 func (s *Service) keepName() {
 	n := &s.run.naming

@@ -13,8 +13,8 @@ dist: {name: otelcol, output_path: $out/source}
 receivers: [{gomod: "go.opentelemetry.io/collector/receiver/otlpreceiver v$version"}]
 exporters: [{gomod: "go.opentelemetry.io/collector/exporter/otlphttpexporter v$version"}]
 providers:
+  - {gomod: "go.opentelemetry.io/collector/confmap/provider/envprovider v$stable"} # without it no collector starts
   - {gomod: "go.opentelemetry.io/collector/confmap/provider/fileprovider v$stable"}
-  - {gomod: "go.opentelemetry.io/collector/confmap/provider/yamlprovider v$stable"}
 YAML
 unset GOFLAGS
 CGO_ENABLED=0 go run "go.opentelemetry.io/collector/cmd/builder@v$version" --config "$out/builder.yaml" >"$out/build.txt" 2>&1 || { tail -20 "$out/build.txt"; exit 1; }

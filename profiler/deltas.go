@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/delta"
 	"github.com/goproton/goproton/profiler/aggregate"
 )
@@ -58,14 +57,14 @@ func (d *drainer) takeDeltas(now time.Time, all bool) {
 			continue
 		}
 		for phase, t := range s.trees {
-			d.takeDelta(s, phase, t, now, d.freeze(s, t))
+			d.takeDelta(s, phase, t, now)
 		}
 		s.intervals.begin = now
 	}
 }
 
-// takeDelta hands over what a phase, frozen in p, has that was not handed over before.
-func (d *drainer) takeDelta(s *session, phase int, t *aggregate.Tree, now time.Time, p *profile.Profile) {
+// takeDelta hands over what a phase has that was not handed over before.
+func (d *drainer) takeDelta(s *session, phase int, t *aggregate.Tree, now time.Time) {
 	i := s.intervals
 	if i == nil {
 		return
@@ -75,6 +74,8 @@ func (d *drainer) takeDelta(s *session, phase int, t *aggregate.Tree, now time.T
 		taken = &delta.Taken{}
 		i.taken[t] = taken
 	}
+	p := d.agg.FreezeByDevice(t, d.backend.DeviceType)
+	p.Info = d.infoFor(s)
 	if fresh := taken.Take(p); fresh != nil {
 		w := s.window(phase, s.format)
 		w.End, w.Begin = now, now.Add(-now.Sub(i.begin)) // by the clock as it is now

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/record"
 )
 
 // windowSink adds up windows by call path and metric.
@@ -66,7 +67,8 @@ func work(r *rand.Rand, f *fakeSource, corr *uint64, late *[]func()) {
 			drive.Int("bytes", int64(r.IntN(1<<20)))
 			drive.Float("flops16", float64(r.IntN(1<<20)))
 			drive.Launch(c, 1)
-			end := func() { f.kernel(c, name, nanos) }
+			device := uint32(r.IntN(3))
+			end := func() { f.ends(record.Activity{Correlation: c, Name: name, Device: device, Start: 1000, End: 1000 + nanos}) }
 			if r.IntN(3) == 0 {
 				*late = append(*late, end)
 			} else {

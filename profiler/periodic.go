@@ -70,9 +70,8 @@ func (d *drainer) writeComplete(s *session, phase int) error {
 			return err
 		}
 	} else {
-		p := d.freeze(s, t)
-		d.takeDelta(s, phase, t, time.Now(), p)
-		s.handOver(s.window(phase, s.format), p)
+		d.takeDelta(s, phase, t, time.Now())
+		s.handOver(s.window(phase, s.format), d.freeze(s, t))
 	}
 	d.drop(s, phase)
 	s.written.add(phase, s.run(s.format))

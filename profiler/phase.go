@@ -123,9 +123,7 @@ func (d *drainer) clear(s *session, cleared func(phase int) bool) {
 	current := s.trees[s.phase]
 	for n, t := range s.trees {
 		if cleared(n) {
-			if s.intervals != nil {
-				d.takeDelta(s, n, t, time.Now(), d.freeze(s, t))
-			}
+			d.takeDelta(s, n, t, time.Now())
 			d.drop(s, n)
 		}
 	}

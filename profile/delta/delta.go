@@ -27,11 +27,11 @@ type Taken struct{ root node }
 // node is a call path with what was taken at it. Numbers count modulo 2^64: the flops of a day on one GPU exceed 63 bits, and
 // the difference of two windows is exact all the same.
 type node struct {
-	name     string
+	step
 	device   string
 	kind     string // device_type
 	children []*node
-	byName   map[string]*node // once there are many
+	byStep   map[step]*node // once there are many
 	taken    [len(metrics)]uint64
 	now      [len(metrics)]uint64 // in the profile that is being taken
 }
@@ -53,36 +53,40 @@ func (t *Taken) Take(p *profile.Profile) *profile.Profile {
 	return out
 }
 
+// step distinguishes siblings: the first of a name, which may have no device yet, from those right behind it, which are the same
+// path on other devices.
+type step struct{ name, otherDevice string }
+
 // manyChildren is where a map beats comparing names.
 const manyChildren = 12
 
-func (n *node) child(name string) *node {
-	if n.byName != nil {
-		if c := n.byName[name]; c != nil {
+func (n *node) child(key step) *node {
+	if n.byStep != nil {
+		if c := n.byStep[key]; c != nil {
 			return c
 		}
 	} else {
 		for _, c := range n.children {
-			if c.name == name {
+			if c.step == key {
 				return c
 			}
 		}
 	}
-	c := &node{name: name}
+	c := &node{step: key}
 	n.children = append(n.children, c)
-	if n.byName == nil && len(n.children) > manyChildren {
-		n.byName = make(map[string]*node, 2*manyChildren)
+	if n.byStep == nil && len(n.children) > manyChildren {
+		n.byStep = make(map[step]*node, 2*manyChildren)
 		for _, each := range n.children {
-			n.byName[each.name] = each
+			n.byStep[each.step] = each
 		}
 	}
-	if n.byName != nil {
-		n.byName[name] = c
+	if n.byStep != nil {
+		n.byStep[key] = c
 	}
 	return c
 }
 
-// add adds the values of a subtree of the profile. Siblings of one name, which scopes inside kernels may have, are one here.
+// add adds the values of a subtree of the profile. Siblings of one name are one here, except for those of several devices.
 func (n *node) add(p *profile.Node) {
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
@@ -92,7 +96,7 @@ func (n *node) add(p *profile.Node) {
 		case profile.DeviceTypeMetric:
 			n.kind = m.Value.Str()
 		default:
-			if at := index(m.Name); at >= 0 {
+			if at := index(m.Name); at >= 0 && at != samplesAt { // the metric of a file repeats Samples, by source line
 				n.now[at] += whole(m.Value)
 			}
 		}
@@ -104,8 +108,13 @@ func (n *node) add(p *profile.Node) {
 			}
 		}
 	}
-	for _, c := range p.Children {
-		n.child(c.Name).add(c)
+	for i, c := range p.Children {
+		key := step{name: c.Name}
+		if i > 0 && p.Children[i-1].Name == c.Name {
+			v, _ := c.Metric(profile.DeviceIDMetric)
+			key.otherDevice = text(v)
+		}
+		n.child(key).add(c)
 	}
 }
 

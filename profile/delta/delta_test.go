@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/profile"
@@ -100,6 +101,56 @@ func TestNothingNew(t *testing.T) {
 	}
 	if w := taken.Take(p); w != nil {
 		t.Error("the same launches are in two windows")
+	}
+}
+
+// A path that runs on several GPUs is one sibling for each, of which the first has what is below, whichever GPU comes first.
+func TestSeveralDevices(t *testing.T) {
+	on := func(device string, nanos int64) *profile.Node {
+		n := &profile.Node{Name: "op"}
+		if device != "" {
+			n.Set(profile.DeviceIDMetric, profile.StringValue(device))
+			n.Set(profile.TimeMetric, profile.IntValue(nanos))
+		}
+		return n
+	}
+	first := func(n *profile.Node, flops int64) *profile.Node {
+		n.Set("flops", profile.IntValue(flops))
+		n.Children = []*profile.Node{{Name: "k", Metrics: []profile.Metric{{Name: profile.CountMetric, Value: profile.IntValue(flops)}}}}
+		return n
+	}
+	var taken Taken
+	got := map[string]uint64{}
+	for _, children := range [][]*profile.Node{
+		{first(on("", 0), 1)}, // launched, and not finished anywhere
+		{first(on("1", 10), 2)},
+		{first(on("1", 20), 3), on("0", 5)},
+		{first(on("1", 20), 3), on("0", 7), on("2", 1)},
+	} {
+		w := taken.Take(&profile.Profile{Root: &profile.Node{Name: "ROOT", Children: children}})
+		for _, n := range w.Root.Children {
+			v, _ := n.Metric(profile.DeviceIDMetric)
+			device := &profile.Node{Name: "device " + v.Str(), Children: []*profile.Node{n}}
+			paths(got, device, "")
+		}
+	}
+	want := map[string]uint64{"/device 1/op time (ns)": 20, "/device 0/op time (ns)": 7, "/device 2/op time (ns)": 1}
+	for path, v := range want {
+		if got[path] != v {
+			t.Errorf("%s: %d, want %d", path, got[path], v)
+		}
+	}
+	flops, launches := uint64(0), uint64(0)
+	for path, v := range got {
+		switch {
+		case strings.HasSuffix(path, " flops"):
+			flops += v
+		case strings.HasSuffix(path, "/k count"):
+			launches += v
+		}
+	}
+	if flops != 3 || launches != 3 {
+		t.Errorf("%d flops and %d launches, want 3 of each: %v", flops, launches, got)
 	}
 }
 

@@ -20,8 +20,19 @@ func (e *VectorSizeError) Error() string {
 // The devices that appear are returned so that the caller can describe them. While instructions are sampled nodes have their
 // samples, and Profile.Sampling has the functions and counts: the sampler's facts are for the caller to add.
 func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uint32) {
+	return a.freeze(t, deviceType, false)
+}
+
+// FreezeByDevice is Freeze with a node for each device that a path ran on: siblings of one name, of which the first, that of the
+// device that the path ran on first, has everything else of the path.
+func (a *Aggregator) FreezeByDevice(t *Tree, deviceType string) *profile.Profile {
+	p, _ := a.freeze(t, deviceType, true)
+	return p
+}
+
+func (a *Aggregator) freeze(t *Tree, deviceType string, byDevice bool) (*profile.Profile, []uint32) {
 	t.placeReplays()
-	f := freezer{kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics(), clocks: a.Inside.clocks}
+	f := freezer{byDevice: byDevice, kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics(), clocks: a.Inside.clocks}
 	if a.Sampling != nil {
 		f.samples = a.newSampleFreezer(t)
 	}
@@ -38,6 +49,7 @@ func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uin
 }
 
 type freezer struct {
+	byDevice   bool // a node is of one device
 	kinds      profile.Kinds
 	devices    map[uint32]bool
 	deviceType string
@@ -50,7 +62,8 @@ type freezer struct {
 
 func (f *freezer) node(n *node) *profile.Node {
 	out := &profile.Node{Name: n.name}
-	f.totals(out, n.totals)
+	first, _ := f.split(n.totals)
+	f.totals(out, first)
 	f.idle(out, n)
 	f.launches.node(out, n)
 	f.inside(out, n)
@@ -65,6 +78,12 @@ func (f *freezer) node(n *node) *profile.Node {
 	slices.SortStableFunc(sorted, func(a, b *node) int { return cmp.Or(cmp.Compare(a.order, b.order), a.inside.compare(b.inside)) })
 	for _, c := range sorted {
 		out.Children = append(out.Children, f.node(c))
+		_, others := f.split(c.totals)
+		for _, totals := range others {
+			sibling := &profile.Node{Name: c.name}
+			f.totals(sibling, totals)
+			out.Children = append(out.Children, sibling)
+		}
 	}
 	if f.samples != nil {
 		f.samples.node(out, n)
@@ -82,6 +101,25 @@ func (f *freezer) metric(out *profile.Node, m *metric) {
 		v = sum(old, v, m.kind == profile.Property)
 	}
 	out.Set(m.name, v)
+}
+
+// split returns the sums of the first device of a node, and those of each other device; without byDevice all of them.
+func (f *freezer) split(totals []*total) (first []*total, others [][]*total) {
+	if !f.byDevice || len(totals) < 2 {
+		return totals, nil
+	}
+	for _, t := range totals {
+		of := slices.IndexFunc(others, func(o []*total) bool { return o[0].device == t.device })
+		switch {
+		case t.device == totals[0].device:
+			first = append(first, t)
+		case of >= 0:
+			others[of] = append(others[of], t)
+		default:
+			others = append(others, []*total{t})
+		}
+	}
+	return first, others
 }
 
 // totals writes a node's time, count and distribution. A node that ran on several devices names the one with most

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/push"
+	"github.com/goproton/goproton/internal/push/pushtest"
+	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/profile/delta"
+	"github.com/goproton/goproton/profile/formats"
+)
+
+// What arrives of a replay of a real GPU is what the local profile has, by GPU, call path and type: also instruction samples, copies, and
+// the flops and bytes that programs say.
+func TestPushedReplays(t *testing.T) {
+	environment := testkit.Built(t)
+	for _, c := range []struct {
+		capture string
+		flags   []string
+		types   string // that must be there
+	}{
+		{"matmul.capture.gz", nil, "gpu_time launches bytes flops"},
+		{"matmul_sampled.capture.gz", []string{"-m", "pcsampling"}, "instruction_samples"},
+		{"overlap.capture.gz", []string{"--activities", "memcpy,memset"}, "gpu_time bytes"},
+		{"cuda_graph.capture.gz", []string{"-c", "python"}, "gpu_time launches"},
+	} {
+		t.Run(c.capture, func(t *testing.T) {
+			server := pushtest.New(t)
+			folder := t.TempDir()
+			args := append([]string{"run", "-n", folder + "/local", "--push", "pyroscope+" + server.URL, "--push-wait", "60", "--push-service", "replayed"}, c.flags...)
+			cmd := exec.Command("proton", append(args, "-b", "replay", filepath.Join(testkit.Root(t), "testdata/captures", c.capture))...)
+			cmd.Env, cmd.Dir = append(environment, "PROTON_PUSH_SPOOL="+folder+"/spool"), folder
+			cmd.Path = executable(environment)
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "proton: pushed 1 window to pyroscope+"+server.URL) {
+				t.Fatalf("%v: %s", err, out)
+			}
+			p, err := formats.ReadFile(folder + "/local.hatchet")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var taken delta.Taken
+			list, err := push.NewSeries("local", taken.Take(p))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]int64{}
+			for _, s := range list {
+				gpu := ""
+				for _, l := range s.Labels {
+					if l.Name == "gpu" {
+						gpu = l.Value
+					}
+				}
+				pushtest.Add(want, gpu, s.Profile)
+			}
+			got := server.Totals()
+			for path, v := range want {
+				if got[path] != v {
+					t.Errorf("%s: %d arrived, the profile has %d", path, got[path], v)
+				}
+				delete(got, path)
+			}
+			if len(got) > 0 {
+				t.Errorf("the profile lacks %v", got)
+			}
+			all := ""
+			for path := range want {
+				all += path[strings.LastIndexByte(path, ' '):] + " "
+			}
+			for _, kind := range strings.Fields(c.types) {
+				if !strings.Contains(all, " "+kind+" ") {
+					t.Errorf("nothing has %s", kind)
+				}
+			}
+			for _, one := range server.Stored() {
+				if one.Labels["service_name"] != "replayed" || one.Labels["replay"] != c.capture {
+					t.Errorf("labels %v", one.Labels)
+				}
+			}
+		})
+	}
+}
+
+// executable is the proton of an environment.
+func executable(environment []string) string {
+	for _, entry := range environment {
+		if path, is := strings.CutPrefix(entry, "PATH="); is {
+			folder, _, _ := strings.Cut(path, ":")
+			return filepath.Join(folder, "proton")
+		}
+	}
+	return ""
+}

@@ -68,7 +68,9 @@ func work(r *rand.Rand, f *fakeSource, corr *uint64, late *[]func()) {
 			drive.Float("flops16", float64(r.IntN(1<<20)))
 			drive.Launch(c, 1)
 			device := uint32(r.IntN(3))
-			end := func() { f.ends(record.Activity{Correlation: c, Name: name, Device: device, Start: 1000, End: 1000 + nanos}) }
+			end := func() {
+				f.ends(record.Activity{Correlation: c, Name: name, Device: device, Start: 1000, End: 1000 + nanos})
+			}
 			if r.IntN(3) == 0 {
 				*late = append(*late, end)
 			} else {

@@ -108,6 +108,14 @@ type finder struct {
 // root is what call paths begin with, except in traces of other tools.
 const root = "ROOT"
 
+// BelowRoot is a call path without its root, if it has one.
+func BelowRoot(path []string) []string {
+	if len(path) > 0 && path[0] == root {
+		return path[1:]
+	}
+	return path
+}
+
 type causeKey struct {
 	device int
 	doing  Doing

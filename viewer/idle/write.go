@@ -166,10 +166,7 @@ func (t *texts) on(device int) string {
 }
 
 func (t *texts) path(path []string) string {
-	if len(path) > 0 && path[0] == root {
-		path = path[1:]
-	}
-	if len(path) == 0 {
+	if path = BelowRoot(path); len(path) == 0 {
 		return "(outside of scopes)"
 	}
 	names := make([]string, len(path))

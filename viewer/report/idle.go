@@ -85,10 +85,8 @@ func (b *builder) idleOf(t *profile.Timeline) *idleTab {
 // belowRoot numbers the frames of a path.
 func (b *builder) belowRoot(path []string) []uint64 {
 	frames := []uint64{}
-	for i, name := range path {
-		if i > 0 || name != "ROOT" {
-			frames = append(frames, b.names.of(name))
-		}
+	for _, name := range idle.BelowRoot(path) {
+		frames = append(frames, b.names.of(name))
 	}
 	return frames
 }

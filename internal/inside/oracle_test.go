@@ -168,7 +168,7 @@ func TestTraceOfUpstream(t *testing.T) {
 		for _, triton := range []string{"triton-3.6.0", "triton-3.9.0"} {
 			t.Run(c.name+" "+triton, func(t *testing.T) {
 				list := append(launches(rand.New(rand.NewPCG(9, 10)), 6), crossing(), crossing())
-				if triton == "triton-3.9.0" && c.optimizations == "" { // what time_shift does to events that cross warps is its own affair
+				if triton == "triton-3.9.0" {
 					list = append(list, events(), events())
 				}
 				request := oracleRequest{Data: "trace", Mode: fmt.Sprintf(upstreamMode, "NONE", "", c.optimizations)}

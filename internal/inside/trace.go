@@ -72,33 +72,35 @@ func (t *Trace) Add(b *Block) {
 	l.blocks = append(l.blocks, own)
 }
 
-// shift subtracts what records cost, as upstream does: the cost of each record from all timestamps of its warp that are not before it.
+// shift subtracts what records cost, as upstream does: the cost of each record from all timestamps of its warp that are not before it, first
+// of the scopes, and then of the events.
 func (b *Block) shift(k *Kernel) {
 	cost := uint64(costCUDA)
 	if k.Backend == "hip" {
 		cost = costHIP
 	}
-	byWarp := map[uint16][]*Pair{}
+	byWarp := map[uint16][]*uint64{}
 	for i := range b.Pairs {
-		if p := &b.Pairs[i]; p.Warp == p.EndWarp {
-			byWarp[p.Warp] = append(byWarp[p.Warp], p)
-		}
+		p := &b.Pairs[i]
+		byWarp[p.Warp] = append(byWarp[p.Warp], &p.Start)
+		byWarp[p.EndWarp] = append(byWarp[p.EndWarp], &p.End)
 	}
-	for _, pairs := range byWarp {
-		subtract := func(from uint64) {
-			for _, p := range pairs {
-				if p.Start >= from {
-					p.Start -= cost
-				}
-				if p.End >= from {
-					p.End -= cost
-				}
+	subtract := func(warp uint16, from uint64) {
+		for _, at := range byWarp[warp] {
+			if *at >= from {
+				*at -= cost
 			}
 		}
-		for _, p := range pairs {
-			subtract(p.Start)
-			subtract(p.End)
-			if p.End < p.Start {
+	}
+	for _, events := range []bool{false, true} {
+		for i := range b.Pairs {
+			p := &b.Pairs[i]
+			if p.Event != events {
+				continue
+			}
+			subtract(p.Warp, p.Start)
+			subtract(p.EndWarp, p.End)
+			if !events && p.End < p.Start {
 				p.End = p.Start + cost/2
 			}
 		}
@@ -190,7 +192,7 @@ func inOrder(pairs []Pair, events bool) (some []Pair) {
 func (w *traceWriter) block(l *traceLaunch, b *Block, stack string) {
 	least := uint64(math.MaxUint64)
 	for i := range b.Pairs {
-		least = min(least, b.Pairs[i].Start)
+		least = min(least, b.Pairs[i].Start, b.Pairs[i].End) // time_shift may move an end before all starts
 	}
 	at := func(cycles uint64) float64 { return float64(int64(cycles-least+b.Init-w.least)) / 1000 }
 	rows := rowsOf(b.Pairs)
@@ -245,10 +247,13 @@ func (w *traceWriter) slice(l *traceLaunch, b *Block, p *Pair, stack string, at 
 	if w.newer {
 		w.raw(`"Init Time (ns)":` + strconv.FormatUint(b.Init, 10) + `,"Post Final Time (ns)":` + strconv.FormatUint(b.PostFinal, 10) + `,`)
 	}
-	w.raw(`"call_stack":` + stack + `},"cat":` + quoted(l.kernel.Name) + `,"cname":"` + w.colourOf(w.names[p.Scope]) + `","dur":` + double(float64(p.Cycles())/1000))
+	w.raw(`"call_stack":` + stack + `},"cat":` + quoted(l.kernel.Name) + `,"cname":"` + w.colourOf(w.names[p.Scope]) + `","dur":` + p.duration())
 	w.raw(`,"name":` + quoted(w.names[p.Scope]))
 	w.place(l, b, p.Warp, row, at(p.Start))
 }
+
+// duration is below zero where more was subtracted from the end than from the start.
+func (p *Pair) duration() string { return double(float64(int64(p.Cycles())) / 1000) }
 
 // place ends an event with the keys that name its lane and its time.
 func (w *traceWriter) place(l *traceLaunch, b *Block, warp uint16, row int, at float64) {
@@ -261,7 +266,7 @@ func (w *traceWriter) event(l *traceLaunch, b *Block, p *Pair, stack string, at 
 	name := w.names[p.Scope]
 	if p.Warp == p.EndWarp {
 		w.next()
-		w.raw(`{"args":{"call_stack":` + stack + `},"cat":"async","cname":"` + w.colourOf(name) + `","dur":` + double(float64(p.Cycles())/1000) + `,"name":` + quoted(name))
+		w.raw(`{"args":{"call_stack":` + stack + `},"cat":"async","cname":"` + w.colourOf(name) + `","dur":` + p.duration() + `,"name":` + quoted(name))
 		w.place(l, b, p.Warp, row, at(p.Start))
 		return
 	}

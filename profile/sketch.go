@@ -20,6 +20,7 @@ type Sketch struct {
 	Mean     float64
 	M2       float64  // sum of the squared distances from the mean
 	Buckets  []Bucket // in order of index, none empty
+	Sums     *Sums    // of a merged sketch; nil where only Mean and M2 are known
 }
 
 // Bucket counts the values that fall between two bounds; see BucketOf.
@@ -88,6 +89,7 @@ func (s *Sketch) Merge(o *Sketch) {
 	s.M2 += o.M2 + d*d*n*m/(n+m)
 	s.Count += o.Count
 	s.Buckets = mergeBuckets(s.Buckets, o.Buckets)
+	s.Sums = nil
 }
 
 func mergeBuckets(a, b []Bucket) []Bucket {
@@ -140,6 +142,10 @@ func (s *Sketch) Clone() *Sketch {
 	}
 	c := *s
 	c.Buckets = slices.Clone(s.Buckets)
+	if s.Sums != nil {
+		sums := *s.Sums
+		c.Sums = &sums
+	}
 	return &c
 }
 

@@ -30,6 +30,7 @@ type mergeFlags struct {
 	ownClocks  bool
 	json       bool
 	skipBroken bool
+	sorted     bool
 	imbalance  bool
 	metric     string
 	threshold  string
@@ -54,6 +55,10 @@ list of their values. A GPU of rank 3 is renamed to rank3:0, and work on several
 shows: "time@rank3 (ns)". --imbalance prints how unevenly the sources spent their time; it also accepts one file that
 was merged with --by. The rank of a file is the one recorded in the profile, else the one in its name
 (train.rank3.hatchet, train.r3.hatchet, NAME.HOST.RANK.PID.hatchet), else its position on the command line.
+
+Merged profiles merge again, to the same bytes as all files at once in the same order: ten hosts may merge their own
+ranks first. With --sorted, the order does not matter either. Timelines, and metrics that are not whole numbers, are
+equal up to rounding.
 
 FILE may also be a pattern in quotes, or the name of a run without suffix: proton merge train adds up what
 proton run --name train has written, train.rank0.hatchet and so on. Ranks that have no file are named.
@@ -96,6 +101,7 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.ownClocks, "own-clocks", false, "with --timeline: keep the clock of each host as it is, and print no table")
 	flags.BoolVar(&f.json, "json", false, "with --timeline: print the table of communication as JSON")
 	flags.BoolVar(&f.skipBroken, "skip-broken", false, "exit with 0 even if files were left out")
+	flags.BoolVar(&f.sorted, "sorted", false, "put siblings in order of name, so that the output is the same for any order of the files")
 	flags.BoolVar(&f.imbalance, "imbalance", false, "print min, median and max per source and call path (by rank unless --by says otherwise)")
 	flags.StringVarP(&f.metric, "metric", "m", "", "with --imbalance: the metric `NAME` (default time)")
 	flags.StringVarP(&f.threshold, "threshold", "t", "1%", "with --imbalance: leave out call paths with less than `SHARE` of the largest source's total")
@@ -209,7 +215,7 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 // returns the number of files left out.
 func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *profile.Profile, table *collectives.Report, broken int) {
 	m := merging{
-		sum: merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Note: note}),
+		sum: merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Sorted: f.sorted, Note: note}),
 		who: merge.Identifier{By: merge.By(f.by), Note: note},
 	}
 	failed := func(err error) {
@@ -273,18 +279,26 @@ func (m *merging) add(p *profile.Profile, s merge.Source) error {
 
 // noteRepeated reports files that are given more than once, under any name: each counts every time.
 func noteRepeated(files []string, note func(string)) {
-	var seen []os.FileInfo
-	var names []string
+	type sizeAndTime struct {
+		size  int64
+		nanos int64
+	}
+	type named struct {
+		info os.FileInfo
+		name string
+	}
+	seen := map[sizeAndTime][]named{}
 	for _, file := range files {
 		info, err := os.Stat(file)
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if at := slices.IndexFunc(seen, func(other os.FileInfo) bool { return os.SameFile(other, info) }); at >= 0 {
-			note(fmt.Sprintf("%s is the same file as %s: its values count twice", file, names[at]))
+		key := sizeAndTime{info.Size(), info.ModTime().UnixNano()}
+		if at := slices.IndexFunc(seen[key], func(other named) bool { return os.SameFile(other.info, info) }); at >= 0 {
+			note(fmt.Sprintf("%s is the same file as %s: its values count twice", file, seen[key][at].name))
 			continue
 		}
-		seen, names = append(seen, info), append(names, file)
+		seen[key] = append(seen[key], named{info, file})
 	}
 }
 

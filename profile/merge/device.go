@@ -118,6 +118,8 @@ type sourceDevices struct {
 	facts  map[string][]profile.Device // by name
 	count  int                         // of facts
 	found  map[[2]string][]deviceID    // by type and name
+	// Names of the single devices, in the order in which a set lists them; nil until it is asked for.
+	ordered []string
 }
 
 func (t *deviceTable) source(p *profile.Profile, s Source) *sourceDevices {
@@ -143,9 +145,13 @@ func (d *sourceDevices) find(typ, name string) []deviceID {
 			facts = of[at]
 		}
 		where := placeOf(strings.Clone(member))
-		if where.host == "" && where.rank == "" {
-			where.host, where.rank = d.source.Host, d.source.Rank
+		if ordinal, nth, ok := cutLast(where.ordinal, "#"); ok && isNumber(nth) {
+			where.ordinal = ordinal // its facts differ from those of its namesakes
 		}
+		if where.host == "" && !strings.Contains(d.source.Host, separator) { // several hosts of a merged profile
+			where.host = d.source.Host
+		}
+		where.rank = cmp.Or(where.rank, d.source.Rank)
 		where.typ = strings.Clone(facts.Type)
 		facts.Arch = strings.Clone(facts.Arch)
 		ids = append(ids, d.table.intern(where, facts))
@@ -168,10 +174,70 @@ func (d *sourceDevices) members(name string) []string {
 		}
 		all = append(all, part)
 	}
+	if most, ok := d.span(name); ok {
+		return most
+	}
 	if len(all) < 2 || slices.ContainsFunc(all, func(m string) bool { return d.facts[m] == nil }) {
 		return []string{strings.Clone(name)}
 	}
 	return all
+}
+
+// span reads "first…last (N)": N devices that follow each other in the order of names, of all that the profile has.
+func (d *sourceDevices) span(name string) (members []string, ok bool) {
+	first, rest, ok := strings.Cut(name, "…")
+	last, count, counted := cutLast(strings.TrimSuffix(rest, ")"), " (")
+	if n, err := strconv.Atoi(count); !ok || !counted || err != nil || d.facts[first] == nil || d.facts[last] == nil || n > d.count {
+		return nil, false
+	}
+	if d.ordered == nil {
+		d.orderNames()
+	}
+	from, to := slices.Index(d.ordered, first), slices.Index(d.ordered, last)
+	if n := strconv.Itoa(to - from + 1); from < 0 || n != count {
+		return nil, false
+	}
+	return d.ordered[from : to+1], true
+}
+
+// orderNames sorts the single devices of a profile.
+func (d *sourceDevices) orderNames() {
+	var t deviceTable
+	for name, all := range d.facts {
+		if strings.ContainsAny(name, ",…") || isRange(name) {
+			continue
+		}
+		for _, facts := range all {
+			where := placeOf(name)
+			where.typ = facts.Type
+			facts.Type, facts.ID = "", ""
+			t.devices = append(t.devices, device{where, facts})
+			d.ordered = append(d.ordered, name)
+		}
+	}
+	n := deviceNames{deviceTable: &t}
+	ids := make([]deviceID, len(t.devices))
+	for i := range ids {
+		ids[i] = deviceID(i)
+	}
+	slices.SortFunc(ids, n.compare)
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = d.ordered[id]
+	}
+	d.ordered = names
+}
+
+// isRange says whether a name is of several ranks, as rank0-7:0.
+func isRange(name string) bool {
+	var first, last int
+	n, _ := fmt.Sscanf(name, "rank%d-%d:", &first, &last)
+	return n == 2
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.Atoi(s)
+	return err == nil
 }
 
 // placeOf reads what deviceNames.name writes.
@@ -199,7 +265,10 @@ func cutLast(s, mark string) (before, after string, ok bool) {
 type deviceNames struct {
 	*deviceTable
 	byHost, byRank bool
-	single         []string // by deviceID
+	distinct       []deviceID // in order
+	place          []int      // of a device in that order; nil until it is asked for
+	single         []string   // by deviceID
+	same           []deviceID // by deviceID: the one that stands for devices that turn out to be equal
 	memo           map[setID]string
 	listed         []profile.Device
 	isListed       map[[2]string]bool // by type and name
@@ -207,15 +276,25 @@ type deviceNames struct {
 
 // names decides what the devices are called, and lists them in order of rank, host, type and ordinal.
 func (t *deviceTable) names() *deviceNames {
-	n := &deviceNames{deviceTable: t, single: make([]string, len(t.devices)), memo: map[setID]string{}, isListed: map[[2]string]bool{}}
-	hosts, ranks := map[string]bool{}, map[string]bool{}
-	hostOf := map[string]string{}
+	n := &deviceNames{deviceTable: t, single: make([]string, len(t.devices)), same: make([]deviceID, len(t.devices)), memo: map[setID]string{}, isListed: map[[2]string]bool{}}
+	ranks := map[string]bool{}
+	hostsOf := map[string]map[string]bool{}
 	for _, d := range t.devices {
-		hosts[d.host], ranks[d.rank] = true, true
-		if h, seen := hostOf[d.rank]; seen && h != d.host {
-			n.byHost = true // one rank on two hosts, or no ranks at all
+		ranks[d.rank] = true
+		if hostsOf[d.rank] == nil {
+			hostsOf[d.rank] = map[string]bool{}
 		}
-		hostOf[d.rank] = d.host
+		if d.host != "" {
+			hostsOf[d.rank][d.host] = true
+		}
+		n.byHost = n.byHost || len(hostsOf[d.rank]) > 1 // one rank on two hosts, or no ranks at all
+	}
+	// A profile that was merged before does not name the host of a rank if each rank is on one host.
+	for i := range t.devices {
+		if d := &t.devices[i]; d.host == "" && d.rank != "" && len(hostsOf[d.rank]) == 1 {
+			for d.host = range hostsOf[d.rank] {
+			}
+		}
 	}
 	n.byRank = len(ranks) > 1
 	ids := make([]deviceID, len(t.devices))
@@ -224,14 +303,21 @@ func (t *deviceTable) names() *deviceNames {
 	}
 	slices.SortStableFunc(ids, n.compare)
 	taken := map[[2]string]int{}
-	for _, id := range ids {
+	for i, id := range ids {
 		d := &t.devices[id]
+		n.same[id] = id
+		if i > 0 && *d == t.devices[ids[i-1]] {
+			n.same[id] = n.same[ids[i-1]]
+			n.single[id] = n.single[ids[i-1]]
+			continue
+		}
 		name := n.name(d.place)
 		taken[[2]string{d.typ, name}]++
 		if nth := taken[[2]string{d.typ, name}]; nth > 1 { // equal but for its facts
 			name = fmt.Sprintf("%s#%d", name, nth)
 		}
 		n.single[id] = name
+		n.distinct = append(n.distinct, id)
 		listed := d.facts
 		listed.Type, listed.ID = d.typ, name
 		n.list(listed)
@@ -256,7 +342,8 @@ func (n *deviceNames) name(p place) string {
 func (n *deviceNames) compare(x, y deviceID) int {
 	a, b := n.devices[x], n.devices[y]
 	return cmp.Or(compareNumbers(a.rank, b.rank), cmp.Compare(a.host, b.host), cmp.Compare(a.typ, b.typ), compareNumbers(a.ordinal, b.ordinal),
-		cmp.Compare(a.facts.Arch, b.facts.Arch), cmp.Compare(a.facts.NumSMs, b.facts.NumSMs), cmp.Compare(a.facts.ClockRate, b.facts.ClockRate))
+		cmp.Compare(a.facts.Arch, b.facts.Arch), cmp.Compare(a.facts.NumSMs, b.facts.NumSMs), cmp.Compare(a.facts.ClockRate, b.facts.ClockRate),
+		cmp.Compare(a.facts.MemoryClockRate, b.facts.MemoryClockRate), cmp.Compare(a.facts.BusWidth, b.facts.BusWidth), cmp.Compare(a.facts.Name, b.facts.Name))
 }
 
 // compareNumbers orders decimal numbers by value, and before other texts.
@@ -281,9 +368,10 @@ func (n *deviceNames) set(s setID) string {
 	}
 	var ids []deviceID
 	for at := s; at != 0; at = n.sets[at].rest {
-		ids = append(ids, n.sets[at].last)
+		ids = append(ids, n.same[n.sets[at].last])
 	}
 	slices.SortFunc(ids, n.compare)
+	ids = slices.Compact(ids)
 	name := n.setName(ids)
 	n.memo[s] = name
 	if d := n.shared(ids, name); !n.isListed[[2]string{d.Type, name}] {
@@ -299,6 +387,10 @@ func (n *deviceNames) list(d profile.Device) {
 
 // longestSet is how long the name of a set may be: it stands at every node.
 const longestSet = 48
+
+// longestList is how long the name may be of a set with holes. Shortened, it does not say any more which devices those are, and
+// merging once more takes it for a device of its own.
+const longestList = 4096
 
 func (n *deviceNames) setName(ids []deviceID) string {
 	var parts []string
@@ -317,10 +409,21 @@ func (n *deviceNames) setName(ids []deviceID) string {
 		i = end
 	}
 	name := strings.Join(parts, ",")
-	if len(name) > longestSet && len(parts) > 2 {
+	if len(name) > longestSet && len(parts) > 2 && (n.follow(ids) || len(name) > longestList) {
 		return fmt.Sprintf("%s…%s (%d)", n.single[ids[0]], n.single[ids[len(ids)-1]], len(ids))
 	}
 	return name
+}
+
+// follow says whether the devices of a set have no other one between them.
+func (n *deviceNames) follow(ids []deviceID) bool {
+	if n.place == nil {
+		n.place = make([]int, len(n.devices))
+		for at, id := range n.distinct {
+			n.place[id] = at
+		}
+	}
+	return n.place[ids[len(ids)-1]]-n.place[ids[0]] == len(ids)-1
 }
 
 // follows says whether b is the same ordinal of the next rank.

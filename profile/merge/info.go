@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -11,16 +12,27 @@ import (
 const InfoMerged = "merged"
 
 // infoUnion unites the facts of runs: those that agree stay, those that differ are replaced by the list of their values.
-// Process ids and ranks that differ are left out: as a list they would mean nothing to a reader. The start is the
+// Process ids and ranks that not all profiles share are left out: as a list they would mean nothing to a reader. The start is the
 // earliest one.
 type infoUnion struct {
 	facts map[string]*spread
 	count int
+	added int
+	have  map[string]int // of added, how many have a process id, a rank
 }
 
-func (u *infoUnion) add(i profile.Info) {
+// add unites the facts of one more profile. The rank may be known from elsewhere than from the facts.
+func (u *infoUnion) add(i profile.Info, rank string) {
 	if u.facts == nil {
-		u.facts = map[string]*spread{}
+		u.facts, u.have = map[string]*spread{}, map[string]int{}
+	}
+	u.added++
+	if i[profile.InfoRank] == "" && rank != "" {
+		i = maps.Clone(i)
+		if i == nil {
+			i = profile.Info{}
+		}
+		i[profile.InfoRank] = strings.Clone(rank)
 	}
 	if n, err := strconv.Atoi(i[InfoMerged]); err == nil && n > 0 {
 		u.count += n
@@ -31,6 +43,7 @@ func (u *infoUnion) add(i profile.Info) {
 		if k == InfoMerged || v == "" {
 			continue
 		}
+		u.have[strings.Clone(k)]++
 		have := u.facts[k]
 		switch {
 		case have == nil:
@@ -55,7 +68,7 @@ func earlier(a, b string) bool {
 func (u *infoUnion) result() profile.Info {
 	all := profile.Info{InfoMerged: strconv.Itoa(u.count)}
 	for k, s := range u.facts {
-		if (k == profile.InfoPID || k == profile.InfoRank) && (len(s.values) > 1 || s.more) {
+		if (k == profile.InfoPID || k == profile.InfoRank) && (len(s.values) > 1 || s.more || u.have[k] < u.added) {
 			continue
 		}
 		all[k] = s.String()

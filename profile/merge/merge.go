@@ -11,8 +11,9 @@
 //   - traced launches add up per kind: a kind is identified by arguments, compiled kernel, process and handle;
 //   - with a label on the source, chosen amounts are also kept per source, as metrics of their own: see Column.
 //
-// Apart from the order of siblings and the rounding of floats the result does not depend on the order of the
-// inputs, and merged profiles merge again to what merging all at once would have given.
+// Merging is associative: profiles that were merged in groups merge again to the bytes of merging all at once in the same order.
+// With Options.Sorted it is commutative too: the bytes are the same for any order of the inputs. Both hold apart from timelines and
+// the rounding of metrics that are floats.
 package merge
 
 import (
@@ -33,6 +34,7 @@ type Options struct {
 	Columns  []string
 	Timeline bool                     // keep what happened when, in lanes per source; needs memory for all of it
 	Rename   func(name string) string // what a frame is called in the sum; nil for what it is called
+	Sorted   bool                     // siblings are in order of name, instead of the order in which they were met first
 	Note     func(note string)        // called with each sentence that the user should read; may be nil
 }
 
@@ -114,6 +116,9 @@ func (m *Merger) Add(p *profile.Profile, s Source) error {
 	if m.root == nil {
 		m.root = &node{out: &profile.Node{Name: strings.Clone(p.Root.Name)}}
 	}
+	if p.Root.Name < m.root.out.Name {
+		m.root.out.Name = strings.Clone(p.Root.Name)
+	}
 	samples, uneven := m.samples.Add(p.Sampling)
 	if uneven {
 		m.options.Note(fmt.Sprintf("%s was sampled every %d cycles and others every %d: their samples are added up but do not stand for the same time",
@@ -121,7 +126,7 @@ func (m *Merger) Add(p *profile.Profile, s Source) error {
 	}
 	a := adder{Merger: m, source: s, devices: m.devices.source(p, s), samples: samples, launches: m.launches.Add(p.Launches)}
 	a.tree(m.root, p.Root)
-	m.info.add(p.Info)
+	m.info.add(p.Info, s.Rank)
 	if m.timeline != nil && p.Timeline != nil {
 		m.timeline.add(p.Timeline, s)
 	}
@@ -221,6 +226,9 @@ func (m *Merger) Profile() *profile.Profile {
 	p.Launches = m.launches.Result()
 	if m.timeline != nil {
 		p.Timeline = m.timeline.result()
+	}
+	if m.options.Sorted {
+		order(p)
 	}
 	return p
 }

@@ -125,7 +125,7 @@ func (a *adder) node(into *node, from *profile.Node) {
 		if into.out.Times == nil {
 			into.out.Times = &profile.Sketch{}
 		}
-		into.out.Times.Merge(from.Times)
+		into.out.Times.MergeExactly(from.Times)
 	}
 	into.out.Inside = profile.MergeInside(into.out.Inside, from.Inside)
 	into.samples.Add(a.samples.Join(nil, from.Samples), sampleunion.Join)
@@ -241,6 +241,9 @@ func (n *node) finish(names *deviceNames, columns []string) (widest *profile.Nod
 		}
 		for at, s := range n.spread {
 			n.out.Metrics[at].Value = profile.StringValue(s.String())
+		}
+		if n.out.Times != nil {
+			n.out.Times.Finish()
 		}
 		n.out.Samples = n.samples.All(sampleunion.Join)
 		n.out.Launches = n.launches.All(launchunion.Join)

@@ -1,12 +1,20 @@
 package tree
 
-import "github.com/goproton/goproton/profile"
+import (
+	"math"
+
+	"github.com/goproton/goproton/profile"
+)
 
 // times writes a sketch that is not empty.
 func times(w Writer, key string, s *profile.Sketch) {
 	w.Key(key)
 	before := w.Wrap(false)
-	w.Object(6)
+	members := 6
+	if s.Sums != nil {
+		members++
+	}
+	w.Object(members)
 	number(w, "count", s.Count)
 	number(w, "min", s.Min)
 	number(w, "max", s.Max)
@@ -27,6 +35,15 @@ func times(w Writer, key string, s *profile.Sketch) {
 		w.EndList()
 	}
 	w.EndList()
+	if s.Sums != nil {
+		w.Key("sums")
+		w.List(4)
+		for _, v := range [...]uint64{s.Sums.Values, s.Sums.SquaresHigh, s.Sums.SquaresLow >> 32, s.Sums.SquaresLow & math.MaxUint32} {
+			w.Next()
+			w.Unsigned(v)
+		}
+		w.EndList()
+	}
 	w.EndObject()
 	w.Wrap(before)
 }
@@ -51,6 +68,8 @@ func readTimes(r Reader) *profile.Sketch {
 			s.M2 = finite(r)
 		case "buckets":
 			s.Buckets = readBuckets(r)
+		case "sums":
+			s.Sums = readSums(r)
 		default:
 			r.Skip()
 		}
@@ -59,6 +78,22 @@ func readTimes(r Reader) *profile.Sketch {
 		r.Fail(start, "times of a node: %v", err)
 	}
 	return s
+}
+
+func readSums(r Reader) *profile.Sums {
+	start := r.Here()
+	var sums [4]uint64
+	n := 0
+	for c := r.List("sums"); c.More; c = r.Next(c) {
+		if v := unsigned(r); n < len(sums) {
+			sums[n] = v
+		}
+		n++
+	}
+	if n != len(sums) {
+		r.Fail(start, "sums of times are 4 numbers, not %d", n)
+	}
+	return &profile.Sums{Values: sums[0], SquaresHigh: sums[1], SquaresLow: sums[2]<<32 | sums[3]&math.MaxUint32}
 }
 
 func readBuckets(r Reader) (list []profile.Bucket) {

@@ -64,9 +64,21 @@ func (m *Manager) setGate(name string) {
 	hotpath.SetGate(name, m.gateChanged)
 }
 
-// gateChanged is called on the thread of the program that opened or closed the gate.
+// gatePatience is how long a thread that opens or closes the gate waits for a control call of another thread. A variable for tests.
+var gatePatience = time.Second
+
+// gateChanged is called on the thread of the program that opened or closed the gate. That thread may be inside a callback of the
+// vendor's library, so it does not wait for a control call that takes long: the window then opens or closes later.
 func (m *Manager) gateChanged() {
-	m.reconsider(func(r *recording) string { return when.GateText(r.state.Gate) })
+	why := func(r *recording) string { return when.GateText(r.state.Gate) }
+	for end := time.Now().Add(gatePatience); !m.control.TryLock(); time.Sleep(100 * time.Microsecond) {
+		if m.ending.begun.Load() || time.Now().After(end) {
+			go m.reconsider(why)
+			return
+		}
+	}
+	defer m.control.Unlock()
+	m.reconsiderNow(why)
 }
 
 // Step says that a step of the program is over, of training or of a server. Sessions with a schedule of steps begin or end their
@@ -204,7 +216,7 @@ func (m *Manager) lookAtGate() {
 		moved := r.state.Gate != "" && r.state.GateOpen() && !hotpath.GateIsOpen()
 		r.mu.Unlock()
 		if moved {
-			go m.gateChanged() // this is the rounds, which a control call may be waiting for
+			go m.gateChanged() // in a goroutine, because a control call may be waiting for the rounds
 		}
 	}
 }

@@ -95,6 +95,28 @@ func TestWindowsOfAGate(t *testing.T) {
 	}
 }
 
+// A control call that takes long does not hold up the thread that opens the gate.
+func TestGateWhileAControlCallHangs(t *testing.T) {
+	defer func(before time.Duration) { gatePatience = before }(gatePatience)
+	gatePatience = 10 * time.Millisecond
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{When: &when.Conditions{Gate: "gate"}})
+	m.control.Lock()
+	gate := drive.Enter("gate")
+	if m.Status().Windows.Open {
+		t.Error("the window opened during a control call")
+	}
+	m.control.Unlock()
+	await.That(t, "the window opens", func() bool { return m.Status().Windows.Open })
+	drive.Launch(1, 1)
+	drive.Leave(gate)
+	f.kernel(1, "k", 1)
+	same(t, m.outline(t, id, 0), `ROOT
+  gate
+    k count=1 time (ns)=1
+`)
+}
+
 func TestTwoGates(t *testing.T) {
 	m, _ := stage(t)
 	start(t, m, "a", StartOptions{When: &when.Conditions{Gate: "one"}})

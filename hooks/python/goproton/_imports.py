@@ -69,6 +69,11 @@ def _run(name: str) -> None:
     callbacks = _waiting.pop(name, ())
     if not _waiting and _Watcher in sys.meta_path:
         sys.meta_path.remove(_Watcher)
+    # The module is executed, but importlib would let other threads wait for it, and a callback may wait for a thread: torch 2.4
+    # imports torch in some of its functions.
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    if spec is not None:
+        spec._initializing = False
     for callback in callbacks:
         try:
             callback()

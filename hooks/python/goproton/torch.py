@@ -117,16 +117,17 @@ def _sample() -> Any:
     import torch
     nodes = []
 
-    def forward() -> None:
-        with torch.enable_grad():
-            x = torch.zeros((), requires_grad=True)
-            for _ in range(4):
-                nodes.append(x.clone().grad_fn)
-                x.sin()  # another number for the next
+    def forward() -> None:  # a new thread records gradients
+        x = torch.zeros((), requires_grad=True)
+        for _ in range(4):
+            nodes.append(x.clone().grad_fn)
+            x.sin()  # another number for the next
 
-    thread = threading.Thread(target=forward)
+    thread = threading.Thread(target=forward, daemon=True)
     thread.start()
-    thread.join()
+    thread.join(5)
+    if thread.is_alive():
+        return None  # it waits for something that this thread holds
     one = torch.ones(())
     with torch.no_grad():
         for node in nodes:

@@ -79,3 +79,24 @@ proton.activate(); proton.deactivate(); proton.finalize()
 assert proton.context.depth() is None and proton.data.get() is None
 """
     run_python(code, env={"PROTON_LIB": "/nonexistent"})
+
+
+def test_a_callback_may_wait_for_a_thread_that_imports_the_module(library, tmp_path):
+    (tmp_path / "late.py").write_text("")
+    run_python("""
+import faulthandler, threading
+faulthandler.dump_traceback_later(30, exit=True)
+from goproton import _imports
+
+def imports():
+    import late
+
+def callback():
+    thread = threading.Thread(target=imports)
+    thread.start()
+    thread.join()
+    print("called")
+
+_imports.when_imported("late", callback)
+import late
+""", cwd=tmp_path)

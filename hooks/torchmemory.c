@@ -6,6 +6,7 @@
 #include "imports.h"
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -29,6 +30,7 @@ struct block { uint64_t address; int64_t bytes; uint32_t place, era; };
 struct device {
   int64_t total, most;   // as the allocator says; most: at the peak
   uint32_t peaks;        // how many there were
+  uint32_t counter;      // its name in timelines
   int64_t before_shown;  // as struct place's shown, of memory whose place is not known
   struct block blocks[BLOCKS];
   struct place places[PLACES];
@@ -50,6 +52,9 @@ static struct device *device_of(int cpu, int index, int make) {
   if (d || !make) return d;
   d = mmap(NULL, sizeof *d, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (d == MAP_FAILED) return NULL;
+  char name[32];
+  int length = snprintf(name, sizeof name, cpu ? "CPU allocated" : "GPU %d allocated", index);
+  d->counter = hooks_hp->intern(name, (size_t)length);
   struct device *none = NULL;
   if (!atomic_compare_exchange_strong(&devices[cpu][index], &none, d)) return munmap(d, sizeof *d), none;
   return d;
@@ -124,6 +129,7 @@ static void reported(int cpu, void *address, int64_t bytes, size_t total, uint16
   if (on && !d->most) d->most = before;
   d->total = (int64_t)total;
   if (on && d->total > d->most) d->most = d->total, d->peaks++;
+  if (on) hooks_hp->counter(d->counter, total);
 }
 
 static void reported_on_gpu(void *address, int64_t bytes, size_t total, size_t reserved, uint16_t device) {

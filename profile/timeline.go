@@ -1,11 +1,33 @@
 package profile
 
+import "slices"
+
 // Timeline is what happened when: lanes, and on them slices, with arrows between them. All times are in ns since
 // 1970, on one clock. Readers build a Timeline; collectors write to a TraceWriter, since a trace outgrows memory.
 type Timeline struct {
 	Lanes  []Lane
 	Slices []Slice // in any order
 	Flows  []Flow
+
+	Counters []Counter
+}
+
+// Counter is an amount over time, such as the bytes that are allocated.
+type Counter struct {
+	Name    string
+	Process string  // as of Lane
+	Points  []Point // in order of time; each value stands until the next one
+}
+
+// Point is the value of a counter from a time on.
+type Point struct {
+	At    int64 // ns since 1970
+	Value int64
+}
+
+// CounterWriter is a TraceWriter that takes counters. Points of one counter need not be in order of time.
+type CounterWriter interface {
+	Count(counter, process string, p Point) error
 }
 
 // TraceWriter takes a timeline piece by piece. A lane comes before what lies on it. The first error sticks and is returned by
@@ -86,6 +108,22 @@ func (t *Timeline) Slice(s *Slice) error { t.Slices = append(t.Slices, *s); retu
 // Flow is described with Lane.
 func (t *Timeline) Flow(f Flow) error { t.Flows = append(t.Flows, f); return nil }
 
+// Count is described with CounterWriter.
+func (t *Timeline) Count(counter, process string, p Point) error {
+	at := slices.IndexFunc(t.Counters, func(c Counter) bool { return c.Name == counter && c.Process == process })
+	if at < 0 {
+		at = len(t.Counters)
+		t.Counters = append(t.Counters, Counter{Name: counter, Process: process})
+	}
+	c := &t.Counters[at]
+	i := len(c.Points) // nearly always: points come in order of time, but for those of several threads
+	for i > 0 && c.Points[i-1].At > p.At {
+		i--
+	}
+	c.Points = slices.Insert(c.Points, i, p)
+	return nil
+}
+
 // WriteTrace hands a timeline to a writer, lanes first.
 func (t *Timeline) WriteTrace(w TraceWriter) error {
 	for _, l := range t.Lanes {
@@ -101,6 +139,20 @@ func (t *Timeline) WriteTrace(w TraceWriter) error {
 	for _, f := range t.Flows {
 		if err := w.Flow(f); err != nil {
 			return err
+		}
+	}
+	if w, ok := w.(CounterWriter); ok {
+		return t.writeCounters(w)
+	}
+	return nil
+}
+
+func (t *Timeline) writeCounters(w CounterWriter) error {
+	for _, c := range t.Counters {
+		for _, p := range c.Points {
+			if err := w.Count(c.Name, c.Process, p); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -120,6 +172,11 @@ func (t *Timeline) First() int64 {
 	for i := range t.Flows {
 		see(t.Flows[i].Start)
 		see(t.Flows[i].End)
+	}
+	for _, c := range t.Counters {
+		if len(c.Points) > 0 {
+			see(c.Points[0].At)
+		}
 	}
 	return first
 }

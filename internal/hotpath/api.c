@@ -43,6 +43,7 @@ static const struct hp_api table = {
     .tag_launch = hp_tag_launch,
     .last_launch = hp_last_launch,
     .last_correlation = hp_last_correlation,
+    .counter = hp_counter,
     .own_work = hp_own_work,
     .set_clock = hp_set_clock,
 };

@@ -50,6 +50,7 @@ const (
 
 	Waited       = C.HP_WAITED
 	TensorMetric = C.HP_TENSOR_METRIC
+	Counter      = C.HP_COUNTER
 
 	FlagOp       = C.HP_F_OP
 	FlagDouble   = C.HP_F_DOUBLE
@@ -109,6 +110,9 @@ func (r *Record) Tensor() (number uint32, length int) { return uint32(r.Word), i
 
 // OriginalNode is described with GraphNode.
 func (r *Record) OriginalNode() uint64 { return uint64(r.PyNode)<<32 | uint64(r.Node) }
+
+// Counted is the value of a counter, whose name is Metric.
+func (r *Record) Counted() uint64 { return r.OriginalNode() }
 
 // Thread is the system's id of a thread.
 func (r *Record) Thread() int64 { return int64(r.Word) }

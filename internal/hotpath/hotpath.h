@@ -35,6 +35,7 @@ enum hp_type {
   HP_METRIC = 13,         // a metric was added: metric, value, node, op
 
   HP_WAITED = 14,         // a wait that has no activity record: correlation, time = its start, waited, name, tag = the device
+  HP_COUNTER = 16,        // a counter has another value: metric = its name, time, counted
   HP_TENSOR_METRIC = 15,  // a tensor that a graph node reads at every replay: metric, tensor, node, pynode, count
 };
 
@@ -68,6 +69,7 @@ struct hp_record {
     struct { uint32_t node, pynode; };
     uint64_t original_node;
     uint64_t waited;      // in ns
+    uint64_t counted;
   };
   uint32_t set;           // launch set: which sessions, in which phase, were active (Go's table)
   union {
@@ -229,6 +231,8 @@ struct hp_api {
   int (*last_launch)(uint64_t after, struct hp_record *out);
   // The correlation id of the calling thread's last launch or work, 0 before the first.
   uint64_t (*last_correlation)(void);
+  // Shows in timelines that a counter, whose name is interned, has another value.
+  void (*counter)(uint32_t name, uint64_t value);
   // From here on, copies, fills and graph nodes of the calling thread are the profiler's own, or the program's again: no session gets
   // the profiler's. Returns what it was before.
   int (*own_work)(int on);

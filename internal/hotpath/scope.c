@@ -198,6 +198,11 @@ int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, in
   return add_at(t, node, pynode, set, name, type, bits);
 }
 
+void hp_counter(uint32_t name, uint64_t value) {
+  struct hp_thread *t = hp_tracing() && name ? on() : NULL;
+  if (t) hp_push(t, (struct hp_record){.metric = name, .time = hp_now(), .counted = value, .set = hp_load(&hp_g.launch_set), .type = HP_COUNTER});
+}
+
 // record_metric has Go decide whether a metric counts now or with every replay of a graph: while some stream is being
 // captured, the launch that follows may be captured too.
 static int record_metric(struct hp_thread *t, uint32_t node, uint32_t pynode, uint32_t name, int type, uint64_t bits) {

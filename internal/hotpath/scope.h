@@ -16,6 +16,7 @@ uint32_t hp_op_enter(uint32_t name, uint64_t func);
 void hp_op_exit(void);
 int hp_metric_int(uint32_t name, int64_t value);
 int hp_metric_double(uint32_t name, double value);
+void hp_counter(uint32_t name, uint64_t value);
 int hp_metric_at(uint32_t node, uint32_t pynode, uint32_t set, uint32_t name, int type, uint64_t bits);
 void hp_leaf_begin(uint32_t *node, uint32_t *pynode, uint32_t *set);
 void hp_leaf_end(void);

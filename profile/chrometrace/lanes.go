@@ -11,6 +11,7 @@ import (
 type laneTable struct {
 	lanes     map[int]*writtenLane
 	processes map[string]int
+	described map[int]bool // processes with a lane; the others have counters only
 	taken     map[threadID]bool
 	threads   map[int]int // next thread of each process
 }
@@ -24,7 +25,7 @@ type writtenLane struct {
 }
 
 func newLaneTable() laneTable {
-	return laneTable{map[int]*writtenLane{}, map[string]int{}, map[threadID]bool{}, map[int]int{}}
+	return laneTable{map[int]*writtenLane{}, map[string]int{}, map[int]bool{}, map[threadID]bool{}, map[int]int{}}
 }
 
 // add places a lane; newProcess says that it is the first one of its process.
@@ -32,11 +33,8 @@ func (t *laneTable) add(l profile.Lane) (w *writtenLane, newProcess bool, err er
 	if t.lanes[l.ID] != nil {
 		return nil, false, fmt.Errorf("lane %d (%s) is described twice", l.ID, l.Name)
 	}
-	pid, known := t.processes[l.Process]
-	if !known {
-		pid = len(t.processes)
-		t.processes[l.Process] = pid
-	}
+	pid := t.process(l.Process)
+	known := t.described[pid]
 	id := threadID{pid, t.preferred(pid, l)}
 	for t.taken[id] {
 		id.tid++
@@ -44,10 +42,20 @@ func (t *laneTable) add(l profile.Lane) (w *writtenLane, newProcess bool, err er
 	if l.Kind == profile.StreamLane && id.tid >= firstWarp || l.Kind == profile.GraphLane && id.tid >= firstStream || l.Kind == profile.ThreadLane && id.tid >= firstGraph {
 		return nil, false, fmt.Errorf("lane %d (%s) is one too many: a trace has room for %d of a kind", l.ID, l.Name, bandWidth)
 	}
-	t.taken[id] = true
+	t.taken[id], t.described[pid] = true, true
 	w = &writtenLane{threadID: id, place: fmt.Appendf(nil, `,"pid":%d,"tid":%d,"ts":`, id.pid, id.tid)}
 	t.lanes[l.ID] = w
 	return w, !known, nil
+}
+
+// process is the id of a process in the trace.
+func (t *laneTable) process(name string) int {
+	pid, known := t.processes[name]
+	if !known {
+		pid = len(t.processes)
+		t.processes[name] = pid
+	}
+	return pid
 }
 
 // perDevice is the share of a band that starts at each GPU. Upstream's id of a lane is the band plus the stream's id,

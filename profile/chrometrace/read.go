@@ -32,6 +32,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	for _, l := range d.lanes.order {
 		l.complete(d.ours, &d.lanes)
 	}
+	d.finishCounters()
 	d.b.Profile.Rounded = d.Rounded
 	return d.b.Finish(cutOff), nil
 }
@@ -53,6 +54,8 @@ type reader struct {
 	flows  flowTable
 	e      event // the one that is being read
 	base   int64 // of the document, in ns
+
+	counters []readCounter
 }
 
 func newReader(r io.Reader) *reader {
@@ -73,6 +76,7 @@ func (d *reader) document() {
 		d.Unexpected("'{' or '[' at the start of a trace")
 	}
 	d.b.EndDocument(d.base) // the base may follow the events in the file
+	d.endCounters()
 }
 
 // member reads one member of a document.

@@ -16,6 +16,8 @@ type event struct {
 	duration  int64
 	id        flowID
 	shownName string // args.name of metadata
+	counted   int64  // of a counter of ours
+	counts    bool
 
 	lane        profile.Lane // its arguments that describe the lane: device, context, stream, thread and process
 	sawLaneFact bool
@@ -96,6 +98,8 @@ func (d *reader) argKey(key []byte) func(*reader) {
 		return func(d *reader) { d.e.Bytes, d.e.HasBytes = profile.IntValue(int64(d.whole())), true }
 	case lanes.Metrics:
 		return (*reader).metrics
+	case lanes.Counted:
+		return func(d *reader) { d.e.counted, d.e.counts = int64(d.whole()), true }
 	case "name":
 		return func(d *reader) { d.e.shownName = d.text() }
 	case "device":

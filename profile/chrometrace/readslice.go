@@ -22,6 +22,10 @@ func (d *reader) take() {
 		d.flow()
 	case 'M':
 		d.metadata()
+	case 'C':
+		if e.counts {
+			d.counters = append(d.counters, readCounter{pid: e.pid, name: e.Name, point: profile.Point{At: e.Start, Value: e.counted}})
+		}
 	}
 }
 

@@ -281,6 +281,22 @@ func (t *Writer) Flow(f profile.Flow) error {
 	return t.done()
 }
 
+// Count writes the value of a counter. Viewers draw the counters of a process above its threads.
+func (t *Writer) Count(counter, process string, p profile.Point) error {
+	if t.err != nil {
+		return t.err
+	}
+	t.event(`{"ph":"C","name":`)
+	t.buf = jsontext.AppendString(t.buf, counter)
+	t.buf = fmt.Appendf(t.buf, `,"pid":%d,"ts":`, t.lanes.process(process))
+	at, _ := t.since(p.At, 0)
+	t.buf = appendMicros(t.buf, at)
+	t.buf = append(t.buf, `,"args":{"`+lanes.Counted+`":`...)
+	t.buf = strconv.AppendInt(t.buf, p.Value, 10)
+	t.buf = append(t.buf, "}}"...)
+	return t.done()
+}
+
 func (t *Writer) flowEnd(head string, id uint64, at int64, lane *writtenLane) {
 	t.event(head)
 	t.buf = append(t.buf, lane.place...)

@@ -20,6 +20,9 @@ func Loses(p *profile.Profile) []string {
 	if p.Timeline == nil {
 		return list
 	}
+	if len(p.Timeline.Counters) > 0 {
+		list = append(list, "counters of the timeline")
+	}
 	if n := len(p.Timeline.Flows) - len(newLayout(p).flowEnds())/2; n > 0 {
 		list = append(list, fmt.Sprintf("%d arrows that do not touch a slice at both ends", n))
 	}

@@ -92,6 +92,9 @@ func metricOf(unit string) (metric string, factor float64, ok bool) {
 // Loses says what a file loses of p, one clause each. formats.Holds covers what no file of this format can hold, such as
 // text and vectors.
 func Loses(p *profile.Profile) (lost []string) {
+	if p.Timeline != nil && len(p.Timeline.Counters) > 0 {
+		lost = append(lost, "counters of the timeline")
+	}
 	metrics := stacks.Additive(p)
 	lost = stacks.Clause(lost, stacks.Sizeless(p, metrics), "value", "values", " below zero or no number")
 	lost = stacks.Clause(lost, stacks.Duplicates(p.Root), "frame", "frames", " with the name of a sibling, merged into it")

@@ -44,7 +44,7 @@ const (
 // Event shows one record of a thread on the timelines that it concerns.
 func (a *Aggregator) Event(ring uintptr, rec *hotpath.Record) {
 	switch rec.Type {
-	case hotpath.Launch, hotpath.GraphLaunch, hotpath.Begin:
+	case hotpath.Launch, hotpath.GraphLaunch, hotpath.Begin, hotpath.Counter:
 		for _, t := range a.Sets.trees(rec.Set) {
 			if t.Timeline != nil {
 				t.Timeline.begin(ring, rec)
@@ -58,6 +58,10 @@ func (a *Aggregator) Event(ring uintptr, rec *hotpath.Record) {
 }
 
 func (t *Timeline) begin(ring uintptr, rec *hotpath.Record) {
+	if rec.Type == hotpath.Counter {
+		t.count(rec)
+		return
+	}
 	th := t.thread(ring)
 	th.last = rec.Time()
 	if rec.Type != hotpath.Begin {

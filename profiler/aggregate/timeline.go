@@ -92,6 +92,13 @@ func (t *Timeline) write(s *profile.Slice) {
 	t.err = t.out.Slice(s)
 }
 
+// count shows the value of a counter, if the writer takes counters.
+func (t *Timeline) count(rec *hotpath.Record) {
+	if w, ok := t.out.(profile.CounterWriter); ok && t.err == nil {
+		t.err = w.Count(hotpath.Text(rec.Metric()), "", profile.Point{At: int64(rec.Time()), Value: int64(rec.Counted())})
+	}
+}
+
 func (t *Timeline) lane(l profile.Lane) (id int) {
 	l.ID = t.lanes
 	t.lanes++

@@ -211,7 +211,7 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 		r.Event(id, rec)
 	case hotpath.Waited:
 		r.Wait(rec)
-	case hotpath.Begin, hotpath.End:
+	case hotpath.Begin, hotpath.End, hotpath.Counter:
 		r.Event(id, rec)
 	case hotpath.CallEnd:
 		r.Event(id, rec)

@@ -18,6 +18,15 @@ type timelineHead struct {
 	PathName   section    `json:"pathName"`   // call paths as a trie: the string of each frame …
 	PathParent section    `json:"pathParent"` // … and the frame above it plus 1
 	Flows      flowHead   `json:"flows"`
+
+	Counters []counterHead `json:"counters,omitempty"`
+}
+
+// counterHead is an amount of bytes over time.
+type counterHead struct {
+	Name  string  `json:"name"`
+	At    section `json:"at"` // since the point before it, the first since the timeline's
+	Value section `json:"value"`
 }
 
 type laneHead struct {
@@ -80,7 +89,27 @@ func (b *builder) packTimeline(t *profile.Timeline) *timelineHead {
 	}
 	h.PathName, h.PathParent = b.whole(paths.name), b.whole(paths.parent)
 	h.Flows = b.packFlows(t.Flows, rowsOf, first)
+	for _, c := range t.Counters {
+		h.Counters = append(h.Counters, b.packCounter(c, first))
+	}
 	return h
+}
+
+// packCounter writes a counter from the start of the timeline on, and its highest value of each moment: many points may have one time.
+func (b *builder) packCounter(c profile.Counter, first int64) counterHead {
+	var at, value []uint64
+	last := first
+	for i := range c.Points {
+		p := c.Points[i]
+		at = append(at, uint64(max(p.At, last)-last))
+		last = max(p.At, last)
+		value = append(value, uint64(max(p.Value, 0)))
+	}
+	name := c.Name
+	if c.Process != "" {
+		name = c.Process + " · " + name
+	}
+	return counterHead{clean(name), b.whole(at), b.whole(value)}
 }
 
 // sortSlices puts slices below their lanes, in order of start and the longer first.

@@ -47,7 +47,29 @@ def _kind(dtype: Any) -> int:
 
 
 def _bits(keys: Any) -> int:
-    return int(keys.raw_repr()) & 0xffffffffffffffff
+    if hasattr(keys, "raw_repr"):
+        return int(keys.raw_repr()) & 0xffffffffffffffff
+    bits = 0  # torch 2.4 writes their names only: "DispatchKeySet(CPU, ADInplaceOrView)"
+    for name in str(keys).partition("(")[2].rstrip(")").split(", "):
+        bits |= _bit_of(name)
+    return bits
+
+
+def _bit_of(name: str) -> int:
+    """Bits of one key: one for each backend, and above them one for each kind of behaviour."""
+    import torch
+    key = torch._C.DispatchKey
+    backends = (int(key.AutogradCPU) - int(key.CPU)) // 5 - 1  # five kinds of behaviour have a key for each backend
+
+    def behaviour(name: str) -> int:
+        return 1 << (backends + int(getattr(key, name)) - 1)
+
+    for backend, bit in ("CPU", 1), ("CUDA", 2):
+        if name == backend:
+            return behaviour("Dense") | bit
+        if name == "Autograd" + backend:
+            return behaviour("AutogradFunctionality") | bit
+    return behaviour(name)
 
 
 def _masks(x: Any) -> tuple[int, int, int]:
@@ -56,12 +78,11 @@ def _masks(x: Any) -> tuple[int, int, int]:
     key, make = torch._C.DispatchKey, torch._C.DispatchKeySet
     cpu, cuda = _bits(make(key.CPU)), _bits(make(key.CUDA))
     with torch.inference_mode():
-        samples = [x, x.clone(), torch.ones(1, dtype=torch.complex64).conj(), torch._neg_view(torch.ones(1))]
+        samples = [x, x.clone(), x.clone().requires_grad_(), torch.ones(1, dtype=torch.complex64).conj(), torch._neg_view(torch.ones(1))]
     known = cpu | cuda
     for sample in samples:
         known |= _bits(torch._C._dispatch_keys(sample))
     for name in "AutogradCPU", "AutogradCUDA", "AutocastCPU", "AutocastCUDA", "ADInplaceOrView":
         if hasattr(key, name):
             known |= _bits(make(getattr(key, name)))
-    known |= _bits(torch._C._dispatch_keys(x.clone().requires_grad_()))
     return known, cuda & ~cpu, cuda & cpu

@@ -16,6 +16,7 @@ const (
 	Bytes       = profile.BytesMetric // of a copy or memset
 	Rate        = "GB/s"
 	Metrics     = "metrics"
+	Counted     = "counted" // of a counter
 )
 
 // Loses says what a timeline does not hold of a profile: values of the tree that do not follow from the timeline.

@@ -144,9 +144,24 @@ function readTimeline(t, section) {
   const rows = t.rows.map((r) => readSlices(r, section));
   return {
     ...t, rows,
+    counters: (t.counters ?? []).map((c) => readCounter(c, section)),
     pathName: section(t.pathName), pathParent: section(t.pathParent),
     flows: {count: t.flows.count, fromRow: section(t.flows.fromRow), from: section(t.flows.from), toRow: section(t.flows.toRow), to: section(t.flows.to)},
   };
+}
+
+/**
+ * @param {CounterHead} counter
+ * @param {ReadSection} section
+ */
+function readCounter(counter, section) {
+  const at = section(counter.at), value = section(counter.value);
+  let most = 0, time = 0;
+  for (let i = 0; i < at.length; i++) {
+    time = at[i] += time;
+    most = Math.max(most, value[i]);
+  }
+  return {name: counter.name, at, value, most, top: 0};
 }
 
 /**

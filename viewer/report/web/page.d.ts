@@ -100,6 +100,17 @@ interface Slices {
   lane: Lane;
 }
 
+interface Counter {
+  name: string;
+  at: Numbers; // ns since the first of the timeline
+  value: Numbers; // bytes, from that time on
+  most: number;
+  top: number; // of timeline.js: its place in CSS pixels
+  blocks?: Float64Array; // of counters.js: the highest values of many points each
+}
+
+type CounterHead = {name: string; at: Section; value: Section};
+
 interface TimelineData {
   span: number; // ns
   start: string;
@@ -107,6 +118,7 @@ interface TimelineData {
   rows: Slices[];
   pathName: Numbers;
   pathParent: Numbers;
+  counters: Counter[];
   flows: {count: number; fromRow: Numbers; from: Numbers; toRow: Numbers; to: Numbers};
 }
 
@@ -314,7 +326,8 @@ interface IdleGap {
 
 type SlicesHead = Omit<Slices, "start" | "duration" | "name" | "kind" | "path" | "bytes"> & Record<"start" | "duration" | "name" | "kind" | "path" | "bytes", Section>;
 
-interface TimelineHead extends Omit<TimelineData, "rows" | "pathName" | "pathParent" | "flows"> {
+interface TimelineHead extends Omit<TimelineData, "rows" | "pathName" | "pathParent" | "flows" | "counters"> {
+  counters?: CounterHead[];
   rows: SlicesHead[];
   pathName: Section;
   pathParent: Section;

@@ -4,6 +4,7 @@
 // strength is the time they cover. A frame costs the width of the screen, however many slices there are.
 
 import {animationFrame, prepareCanvas} from "./canvas.js";
+import {counterHeight, counterTitle, highest, paintCounter} from "./counters.js";
 import {css, dotColour, kindColour, sliceHues, sliceKinds} from "./colour.js";
 import {pathList} from "./details.js";
 import {empty, make, say} from "./elements.js";
@@ -82,6 +83,10 @@ export class Timeline {
     let y = axisHeight;
     this.rowTop = [];
     const {timeline} = state.report;
+    for (const counter of timeline.counters) {
+      counter.top = y;
+      y += laneTitle + counterHeight + laneGap;
+    }
     for (const lane of timeline.lanes) {
       lane.top = y;
       y += laneTitle;
@@ -248,6 +253,7 @@ export class Timeline {
     context.textBaseline = "middle";
     const ticks = timeTicks(this.view, width);
     this.paintLines(context, ticks, height);
+    for (const counter of state.report.timeline.counters) this.paintCounterLane(context, counter, top, width, height);
     for (const lane of state.report.timeline.lanes) this.paintLane(context, lane, top, width, height);
     this.paintArrows(context, top);
     this.paintAxis(context, ticks, width);
@@ -285,6 +291,36 @@ export class Timeline {
 
   /**
    * @param {CanvasRenderingContext2D} context
+   * @param {Counter} counter
+   * @param {number} top
+   * @param {number} width
+   * @param {number} height
+   */
+  paintCounterLane(context, counter, top, width, height) {
+    const y = counter.top - top;
+    if (y > height || y + laneTitle + counterHeight < 0) return;
+    this.paintTitle(context, counter.name, counterTitle(counter, this.view), y, width);
+    paintCounter(context, counter, this.view, y + laneTitle, width);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {string} name
+   * @param {string} more
+   * @param {number} y
+   * @param {number} width
+   */
+  paintTitle(context, name, more, y, width) {
+    context.fillStyle = css.hover;
+    context.fillRect(0, y + 2, width, laneTitle - 4);
+    context.fillStyle = css.text;
+    context.fillText(name, 8, y + laneTitle / 2);
+    context.fillStyle = css.muted;
+    context.fillText(more, 16 + context.measureText(name).width, y + laneTitle / 2);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
    * @param {Lane} lane
    * @param {number} top
    * @param {number} width
@@ -294,14 +330,9 @@ export class Timeline {
     const y = lane.top - top;
     if (y > height || y + laneTitle + lane.rows * sliceRow < 0) return;
     const rows = state.report.timeline.rows;
-    context.fillStyle = css.hover;
-    context.fillRect(0, y + 2, width, laneTitle - 4);
-    context.fillStyle = css.text;
     const name = lane.process ? `${lane.process} · ${lane.name}` : lane.name;
-    context.fillText(name, 8, y + laneTitle / 2);
     const busy = laneBusy(rows, lane, this.view.from, this.view.to);
-    context.fillStyle = css.muted;
-    context.fillText(`${percent(busy)} busy`, 16 + context.measureText(name).width, y + laneTitle / 2);
+    this.paintTitle(context, name, `${percent(busy)} busy`, y, width);
     for (let i = 0; i < lane.rows; i++) {
       const at = this.rowTop[lane.row + i] - top;
       if (at < height && at + sliceRow > 0) this.paintRow(context, lane.row + i, at, width);
@@ -517,10 +548,18 @@ export class Timeline {
   hover(event) {
     const found = this.at(event);
     this.canvas.style.cursor = found ? "pointer" : "";
-    if (!found) return hideTip();
+    if (!found) return this.hoverCounter(event);
     const row = state.report.timeline.rows[found.row];
     const path = this.pathNames(row.path[found.index]);
     showTip(event.clientX, event.clientY, state.report.strings[row.name[found.index]], sliceValues(found), path.slice(0, -1).map(label).join(" › "));
+  }
+
+  /** @param {PointerEvent} event */
+  hoverCounter(event) {
+    const y = event.clientY - this.canvas.getBoundingClientRect().top + this.stage.scrollTop, time = this.timeAt(event.clientX);
+    const counter = state.report.timeline.counters.find((c) => y >= c.top + laneTitle && y < c.top + laneTitle + counterHeight);
+    if (!counter) return hideTip();
+    showTip(event.clientX, event.clientY, counter.name, [["at", quantity(time, "ns")], ["value", quantity(highest(counter, time, time), "B")]]);
   }
 
   /** @param {number} path */

@@ -67,7 +67,7 @@ func afterCollection(check func() (again bool)) {
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		newRunCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newGateCommand(), newPprofCommand(),
+		newRunCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newQueryCommand(), newGateCommand(), newPprofCommand(),
 		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newCtlCommand(), newPushCommand(), newDoctorCommand(), newManCommand(),
 	}
 }

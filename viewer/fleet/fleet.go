@@ -1,0 +1,282 @@
+// Package fleet answers questions about a folder of profiles of many ranks: which frames took the time, which rank is slow, and where.
+//
+// It reads one profile after another and keeps two numbers for each source and one for each call path, so that ten thousand
+// profiles take little more memory than one. The slow ranks are read a second time.
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/profile"
+)
+
+// Query is what to look at. The zero value is everything.
+type Query struct {
+	From, To time.Time         // of the start of a profile: From is inside, To is not
+	Ranks    map[int]bool      // nil for all
+	Facts    map[string]string // that the profile must have
+	Metric   string            // with its unit; "" is the time of kernels
+	Top      int               // frames and ranks to report
+}
+
+// Takes says whether a profile is asked for.
+func (q *Query) Takes(p *profile.Profile, rank string) bool {
+	if !q.From.IsZero() || !q.To.IsZero() {
+		ns, err := strconv.ParseInt(p.Info[profile.InfoStart], 10, 64)
+		if start := time.Unix(0, ns); err != nil || start.Before(q.From) || !q.To.IsZero() && !start.Before(q.To) {
+			return false
+		}
+	}
+	if q.Ranks != nil {
+		if n, err := strconv.Atoi(rank); err != nil || !q.Ranks[n] {
+			return false
+		}
+	}
+	for key, want := range q.Facts {
+		if p.Info[key] != want {
+			return false
+		}
+	}
+	return true
+}
+
+// Fleet sums profiles up. Use New.
+type Fleet struct {
+	query    Query
+	profiles int
+	ranks    map[string]*Rank
+	paths    map[string]float64 // by call path, names joined with pathMark
+}
+
+const pathMark = "\x00"
+
+// Rank is what one rank has of the metric.
+type Rank struct {
+	Rank     string  `json:"rank"` // "?" of profiles without one
+	Host     string  `json:"host,omitempty"`
+	Profiles int     `json:"profiles"`
+	Total    float64 `json:"total"`
+	Ratio    float64 `json:"ratio"`             // of the median of all ranks
+	Score    float64 `json:"score"`             // robust: distance from the median in standard deviations that the median deviation stands for
+	Outlier  bool    `json:"outlier,omitempty"` // Score beyond 3.5, and more than 1 % from the median
+	Where    *Frame  `json:"where,omitempty"`   // of an outlier: the call path that differs most from the mean of all ranks
+	paths    map[string]float64
+}
+
+// Frame is a call path with its value.
+type Frame struct {
+	Path  []string `json:"path"`
+	Value float64  `json:"value"`
+	Mean  float64  `json:"mean,omitempty"` // of all ranks
+}
+
+// Report is the answer. Keys are only added.
+type Report struct {
+	Schema   string  `json:"schema"`
+	Metric   string  `json:"metric"`
+	Profiles int     `json:"profiles"`
+	Ranks    []*Rank `json:"ranks"` // by distance from the median
+	Median   float64 `json:"median"`
+	Frames   []Frame `json:"frames"`
+}
+
+// New returns an empty Fleet.
+func New(q Query) *Fleet {
+	q.Metric = cmp.Or(q.Metric, profile.TimeMetric)
+	return &Fleet{query: q, ranks: map[string]*Rank{}, paths: map[string]float64{}}
+}
+
+// Add adds a profile of a rank; the profile is not kept.
+func (f *Fleet) Add(p *profile.Profile, rank, host string) {
+	f.profiles++
+	rank = strings.Clone(cmp.Or(rank, "?"))
+	r := f.ranks[rank]
+	if r == nil {
+		r = &Rank{Rank: rank, Host: strings.Clone(host)}
+		f.ranks[rank] = r
+	}
+	r.Profiles++
+	f.walk(p, func(path []byte, v float64) {
+		r.Total += v
+		addTo(f.paths, path, v)
+	})
+}
+
+func addTo(sums map[string]float64, path []byte, v float64) {
+	if _, known := sums[string(path)]; known { // this form does not allocate
+		sums[string(path)] += v
+		return
+	}
+	sums[string(path)] = v
+}
+
+// walk visits the call paths that have the metric.
+func (f *Fleet) walk(p *profile.Profile, visit func(path []byte, v float64)) {
+	var path []byte
+	var ends []int
+	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		if depth > 0 {
+			ends = append(ends[:depth-1], 0)
+			path = path[:startOf(ends, depth)]
+			path = append(append(path, n.Name...), pathMark...)
+			ends[depth-1] = len(path)
+		}
+		if v, has := n.Metric(f.query.Metric); has {
+			if number, is := v.Float(); is && number == number {
+				visit(path, number)
+			}
+		}
+		return true
+	})
+}
+
+func startOf(ends []int, depth int) int {
+	if depth < 2 {
+		return 0
+	}
+	return ends[depth-2]
+}
+
+// Outliers finishes the sums of ranks and returns the outliers that the report says more about: their profiles are added with AddAgain.
+func (f *Fleet) Outliers() (ranks map[string]bool, median float64) {
+	var totals, distances []float64
+	for _, r := range f.ranks {
+		totals = append(totals, r.Total)
+	}
+	median = middle(totals)
+	for _, total := range totals {
+		distances = append(distances, math.Abs(total-median))
+	}
+	deviation := middle(distances) / 0.6745 // of a normal distribution, the standard deviation
+	var found []*Rank
+	for _, r := range f.ranks {
+		if median != 0 {
+			r.Ratio = r.Total / median
+		}
+		if deviation > 0 {
+			r.Score = (r.Total - median) / deviation
+		}
+		far := math.Abs(r.Total-median) > 0.01*math.Abs(median)
+		if r.Outlier = len(f.ranks) > 2 && far && (math.Abs(r.Score) > 3.5 || deviation == 0); r.Outlier {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, f.farther(median))
+	ranks = map[string]bool{}
+	for _, r := range found[:min(len(found), f.query.Top)] {
+		ranks[r.Rank] = true
+		r.paths = map[string]float64{}
+	}
+	return ranks, median
+}
+
+func (f *Fleet) farther(median float64) func(a, b *Rank) int {
+	return func(a, b *Rank) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.Total-median), math.Abs(a.Total-median)), cmp.Compare(len(a.Rank), len(b.Rank)), strings.Compare(a.Rank, b.Rank))
+	}
+}
+
+func middle(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// AddAgain adds a profile of a rank that Outliers has returned.
+func (f *Fleet) AddAgain(p *profile.Profile, rank string) {
+	if r := f.ranks[cmp.Or(rank, "?")]; r != nil && r.paths != nil {
+		f.walk(p, func(path []byte, v float64) { addTo(r.paths, path, v) })
+	}
+}
+
+// Report returns the answer.
+func (f *Fleet) Report(median float64) *Report {
+	report := &Report{Schema: "goproton.query/1", Metric: f.query.Metric, Profiles: f.profiles, Median: median, Ranks: []*Rank{}, Frames: []Frame{}}
+	for _, r := range f.ranks {
+		r.Where = f.where(r)
+		report.Ranks = append(report.Ranks, r)
+	}
+	slices.SortFunc(report.Ranks, f.farther(median))
+	for path, v := range f.paths {
+		report.Frames = append(report.Frames, Frame{Path: split(path), Value: v})
+	}
+	slices.SortFunc(report.Frames, func(a, b Frame) int { return cmp.Or(cmp.Compare(b.Value, a.Value), slices.Compare(a.Path, b.Path)) })
+	report.Frames = report.Frames[:min(len(report.Frames), f.query.Top)]
+	return report
+}
+
+// where finds the call path of a rank that differs most from the mean of all ranks.
+func (f *Fleet) where(r *Rank) (most *Frame) {
+	if r.paths == nil {
+		return nil
+	}
+	for path, sum := range f.paths {
+		mean := sum / float64(len(f.ranks))
+		one := Frame{Path: split(path), Value: r.paths[path], Mean: mean}
+		if most == nil || cmp.Or(cmp.Compare(math.Abs(one.Value-mean), math.Abs(most.Value-most.Mean)), slices.Compare(most.Path, one.Path)) > 0 {
+			most = &one
+		}
+	}
+	return most
+}
+
+func split(path string) []string {
+	if path == "" {
+		return []string{}
+	}
+	return strings.Split(strings.TrimSuffix(path, pathMark), pathMark)
+}
+
+// Write prints a report for people: the ranks that are farthest from the median, and the frames with the largest values.
+func (r *Report) Write(w io.Writer, top, width int) error {
+	base, unit, _ := strings.Cut(strings.TrimSuffix(r.Metric, ")"), " (")
+	var lines []string
+	say := func(format string, a ...any) { lines = append(lines, fmt.Sprintf(format, a...)) }
+	say("%s of %s, %s: median of a rank %s", figures.Count(r.Profiles, "profile"), figures.Count(len(r.Ranks), "rank"), base, amount(r.Median, unit))
+	say("")
+	say("%5s  %12s  %7s  %7s  %s", "rank", base, "median", "score", "the call path that differs most")
+	for _, one := range r.Ranks[:min(len(r.Ranks), top)] {
+		where := ""
+		if one.Where != nil {
+			where = fmt.Sprintf("%s here, mean %s: %s", amount(one.Where.Value, unit), amount(one.Where.Mean, unit), name(one.Where.Path))
+		}
+		say("%5s  %12s  %7s  %7s  %s", one.Rank, amount(one.Total, unit), figures.Change(one.Ratio-1), figures.Places(one.Score, 1), where)
+	}
+	say("")
+	say("%12s  %s", base, "call path")
+	for _, frame := range r.Frames {
+		say("%12s  %s", amount(frame.Value, unit), name(frame.Path))
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(w, term.Fit(strings.TrimRight(line, " "), width)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func amount(v float64, unit string) string {
+	if unit == "ns" {
+		return figures.Time(v)
+	}
+	return strings.TrimSpace(figures.Number(v) + " " + unit)
+}
+
+// name is a call path with the innermost frame first, which the width of the terminal cuts last.
+func name(path []string) string {
+	inner := slices.Clone(path)
+	slices.Reverse(inner)
+	return term.Printable(strings.Join(inner, " < "))
+}

@@ -1,0 +1,92 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// run is a profile of one rank whose attention takes so many ns.
+func run(rank int, attention int64) *profile.Profile {
+	leaf := func(name string, v int64) *profile.Node {
+		n := &profile.Node{Name: name}
+		n.Set(profile.TimeMetric, profile.IntValue(v))
+		return n
+	}
+	forward := &profile.Node{Name: "forward", Children: []*profile.Node{leaf("gemm", 500), leaf("attention", attention), leaf("gemm", 300)}}
+	return &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{forward, leaf("backward", 1000)}},
+		Info: profile.Info{profile.InfoRank: strconv.Itoa(rank), profile.InfoStart: "1000", profile.InfoJob: "train"}}
+}
+
+func TestTheSlowRankAndWhere(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	f := New(Query{Top: 3})
+	var files []*profile.Profile
+	var totals []float64
+	for rank := range 41 {
+		attention := 900 + r.Int64N(20)
+		if rank == 17 {
+			attention += 600
+		}
+		p := run(rank, attention)
+		files, totals = append(files, p), append(totals, float64(1800+attention))
+		f.Add(p, strconv.Itoa(rank), "a")
+	}
+	again, median := f.Outliers()
+	if len(again) != 1 || !again["17"] {
+		t.Fatalf("the outliers are %v", again)
+	}
+	f.AddAgain(files[17], "17")
+	report := f.Report(median)
+	slices.Sort(totals)
+	if median != totals[20] || report.Profiles != 41 || report.Ranks[0].Rank != "17" || !report.Ranks[0].Outlier || report.Ranks[1].Outlier {
+		t.Errorf("median %g, want %g; first %+v", median, totals[20], report.Ranks[0])
+	}
+	where := report.Ranks[0].Where
+	if where == nil || !slices.Equal(where.Path, []string{"forward", "attention"}) || where.Value < 1500 {
+		t.Errorf("rank 17 differs at %+v", where)
+	}
+	if top := report.Frames[0]; !slices.Equal(top.Path, []string{"backward"}) || top.Value != 41_000 || len(report.Frames) != 3 {
+		t.Errorf("the largest frames are %+v", report.Frames)
+	}
+	for _, frame := range report.Frames {
+		if slices.Equal(frame.Path, []string{"forward", "gemm"}) && frame.Value != 41*800 {
+			t.Errorf("frames of one path add up to %g", frame.Value)
+		}
+	}
+}
+
+func TestEqualRanksHaveNoOutlier(t *testing.T) {
+	f := New(Query{Top: 3})
+	for rank := range 8 {
+		f.Add(run(rank, 900), strconv.Itoa(rank), "")
+	}
+	if again, _ := f.Outliers(); len(again) != 0 {
+		t.Errorf("outliers %v of equal ranks", again)
+	}
+	f.Add(run(8, 2000), "8", "")
+	if again, _ := f.Outliers(); len(again) != 1 || !again["8"] {
+		t.Errorf("outliers %v, want the one that differs from equal ranks", again)
+	}
+	for _, r := range f.ranks {
+		if math.IsNaN(r.Score) || math.IsInf(r.Score, 0) {
+			t.Errorf("rank %s has the score %g", r.Rank, r.Score)
+		}
+	}
+}
+
+// TestMemoryIsOfThePaths: what is kept does not grow with the number of profiles, but by one entry per rank.
+func TestMemoryIsOfThePaths(t *testing.T) {
+	f := New(Query{Top: 3})
+	for i := range 1000 {
+		f.Add(run(i%10, int64(900+i)), fmt.Sprint(i%10), "")
+	}
+	if len(f.paths) != 3 || len(f.ranks) != 10 || f.profiles != 1000 {
+		t.Errorf("%d paths, %d ranks of %d profiles", len(f.paths), len(f.ranks), f.profiles)
+	}
+}

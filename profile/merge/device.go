@@ -2,7 +2,9 @@ package merge
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,18 +23,9 @@ import (
 type deviceTable struct {
 	devices []device
 	known   map[place][]deviceID // more than one where facts differ
-	sets    []set                // by setID; 0 is the empty set
-	memo    map[set]setID        // adding a device to a set
-
-	// Members of large sets. A set hands its index to the first that is made of it, so a set that grows one by one is
-	// never walked again; one that had to give its index away is walked once more if another is made of it.
-	index map[setID]map[deviceID]bool
 }
 
-type (
-	deviceID int32
-	setID    int32
-)
+type deviceID int32
 
 // place is where a device is.
 type place struct{ host, rank, typ, ordinal string }
@@ -42,17 +35,36 @@ type device struct {
 	facts profile.Device // without Type and ID; zero where the profile does not describe it
 }
 
-// set is a set of devices: another one, and one more.
-type set struct {
-	rest setID
-	last deviceID
+// deviceSet has a bit for each deviceID. Frames that some ranks lack have a set each: of 10,000 ranks and as many frames, 12.5 MB.
+type deviceSet []uint64
+
+func (s *deviceSet) add(id deviceID) {
+	for int(id)/64 >= len(*s) {
+		*s = append(*s, 0)
+	}
+	(*s)[id/64] |= 1 << (id % 64)
 }
 
-// largeSet is from how many members on a set has an index.
-const largeSet = 16
+func (s deviceSet) members() (ids []deviceID) {
+	for at, word := range s {
+		for ; word != 0; word &= word - 1 {
+			ids = append(ids, deviceID(at*64+bits.TrailingZeros64(word)))
+		}
+	}
+	return ids
+}
+
+// key is equal for equal sets.
+func (s deviceSet) key() string {
+	key := make([]byte, 0, 8*len(s))
+	for _, word := range s {
+		key = binary.LittleEndian.AppendUint64(key, word)
+	}
+	return string(key)
+}
 
 func newDeviceTable() deviceTable {
-	return deviceTable{known: map[place][]deviceID{}, sets: make([]set, 1), memo: map[set]setID{}, index: map[setID]map[deviceID]bool{}}
+	return deviceTable{known: map[place][]deviceID{}}
 }
 
 // intern finds or makes a device. Facts that one file lacks are taken from another.
@@ -71,44 +83,6 @@ func (t *deviceTable) intern(at place, facts profile.Device) deviceID {
 	t.devices = append(t.devices, device{at, facts})
 	t.known[at] = append(t.known[at], id)
 	return id
-}
-
-// with adds a device to a set.
-func (t *deviceTable) with(s setID, id deviceID) setID {
-	if known, ok := t.memo[set{s, id}]; ok {
-		return known
-	}
-	result := s
-	if !t.contains(s, id) {
-		result = setID(len(t.sets))
-		t.sets = append(t.sets, set{s, id})
-		if members := t.index[s]; members != nil {
-			delete(t.index, s)
-			members[id] = true
-			t.index[result] = members
-		}
-	}
-	t.memo[set{s, id}] = result
-	return result
-}
-
-func (t *deviceTable) contains(s setID, id deviceID) bool {
-	if members := t.index[s]; members != nil {
-		return members[id]
-	}
-	size, found := 0, false
-	for at := s; at != 0 && !found; at = t.sets[at].rest {
-		size++
-		found = t.sets[at].last == id
-	}
-	if !found && size >= largeSet {
-		members := make(map[deviceID]bool, 2*size)
-		for at := s; at != 0; at = t.sets[at].rest {
-			members[t.sets[at].last] = true
-		}
-		t.index[s] = members
-	}
-	return found
 }
 
 // sourceDevices are the devices as one file calls them.
@@ -265,18 +239,18 @@ func cutLast(s, mark string) (before, after string, ok bool) {
 type deviceNames struct {
 	*deviceTable
 	byHost, byRank bool
-	distinct       []deviceID // in order
-	place          []int      // of a device in that order; nil until it is asked for
-	single         []string   // by deviceID
-	same           []deviceID // by deviceID: the one that stands for devices that turn out to be equal
-	memo           map[setID]string
+	distinct       []deviceID        // in order
+	place          []int             // of a device in that order; nil until it is asked for
+	single         []string          // by deviceID
+	same           []deviceID        // by deviceID: the one that stands for devices that turn out to be equal
+	memo           map[string]string // by deviceSet.key
 	listed         []profile.Device
 	isListed       map[[2]string]bool // by type and name
 }
 
 // names decides what the devices are called, and lists them in order of rank, host, type and ordinal.
 func (t *deviceTable) names() *deviceNames {
-	n := &deviceNames{deviceTable: t, single: make([]string, len(t.devices)), same: make([]deviceID, len(t.devices)), memo: map[setID]string{}, isListed: map[[2]string]bool{}}
+	n := &deviceNames{deviceTable: t, single: make([]string, len(t.devices)), same: make([]deviceID, len(t.devices)), memo: map[string]string{}, isListed: map[[2]string]bool{}}
 	ranks := map[string]bool{}
 	hostsOf := map[string]map[string]bool{}
 	for _, d := range t.devices {
@@ -362,18 +336,19 @@ func compareNumbers(a, b string) int {
 }
 
 // set returns the name of a set and sees to it that it is listed.
-func (n *deviceNames) set(s setID) string {
-	if name, ok := n.memo[s]; ok {
+func (n *deviceNames) set(s deviceSet) string {
+	key := s.key()
+	if name, ok := n.memo[key]; ok {
 		return name
 	}
-	var ids []deviceID
-	for at := s; at != 0; at = n.sets[at].rest {
-		ids = append(ids, n.same[n.sets[at].last])
+	ids := s.members()
+	for i, id := range ids {
+		ids[i] = n.same[id]
 	}
 	slices.SortFunc(ids, n.compare)
 	ids = slices.Compact(ids)
 	name := n.setName(ids)
-	n.memo[s] = name
+	n.memo[key] = name
 	if d := n.shared(ids, name); !n.isListed[[2]string{d.Type, name}] {
 		n.list(d)
 	}

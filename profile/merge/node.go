@@ -18,7 +18,7 @@ type node struct {
 	index    map[string]*node // of children, once there are many
 	spread   map[int]*spread  // values of properties that differ, by position in out.Metrics
 	columns  []columnValue
-	devices  setID
+	devices  deviceSet
 	slots    map[string]int // where a metric is in out.Metrics, once there are many
 	samples  pile.Pile[profile.FunctionSamples]
 	launches pile.Pile[profile.LaunchTimes]
@@ -140,7 +140,7 @@ func (a *adder) metric(into *node, from *profile.Node, v *profile.Metric, guess 
 	case known.name == profile.DeviceIDMetric:
 		typ, _ := from.Metric(profile.DeviceTypeMetric)
 		for _, id := range a.devices.find(typ.Str(), text(v.Value)) {
-			into.devices = a.Merger.devices.with(into.devices, id)
+			into.devices.add(id)
 		}
 		return
 	case added:
@@ -256,7 +256,7 @@ func (n *node) finish(names *deviceNames, columns []string) (widest *profile.Nod
 			n.out.Children[i] = c.out
 			pending = append(pending, c)
 		}
-		n.children, n.index, n.columns = nil, nil, nil
+		n.children, n.index, n.columns, n.devices = nil, nil, nil, nil
 	}
 	return widest
 }

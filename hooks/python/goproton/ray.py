@@ -18,7 +18,7 @@ from . import _library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Iterable
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -44,6 +44,58 @@ def runtime_env(name: str = "ray", base: dict[str, Any] | None = None, **options
     base = dict(base or {})
     base["env_vars"] = {**(base.get("env_vars") or {}), **_variables(config)}
     return base
+
+
+def merge(files: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str], *, by: str | None = None, sorted: bool = False,
+          group: int = 64) -> None:
+    """Adds profiles up in tasks of Ray, as ``proton merge`` does on one machine, to the same bytes.
+
+    Ray has to be initialised. Each task merges ``group`` neighbours, and further tasks merge what those returned, until one profile
+    is left, which is written here.
+
+    Args:
+        files: at paths that all nodes can read.
+        output: a ``.hatchet`` file.
+        by: ``rank`` or ``host``, to keep the time of each in addition to the sum.
+        sorted: siblings are in order of name, so that the result does not depend on the order of the files.
+        group: how many profiles a task merges, at least 2.
+
+    Raises:
+        RuntimeError: a file cannot be read, or contradicts the others.
+    """
+    files = [os.path.abspath(file) for file in files]
+    if not files or group < 2 or by not in (None, "rank", "host") or not os.fspath(output).endswith(".hatchet"):
+        raise ValueError("merge() needs files, a group of at least 2, by=None, 'rank' or 'host', and an output that ends in .hatchet")
+    import ray
+    flags = (["--by", by] if by else []) + (["--sorted"] if sorted else [])
+    task = ray.remote(_merge)
+    level = [task.remote(files[at:at + group], flags) for at in range(0, len(files), group)]
+    while len(level) > 1:
+        level = [task.remote([], flags, *level[at:at + group]) for at in range(0, len(level), group)]
+    merged = ray.get(level[0])
+    temporary = f"{os.fspath(output)}.{os.getpid()}.tmp"
+    with open(temporary, "wb") as file:
+        file.write(merged)
+    os.replace(temporary, output)
+
+
+def _merge(files: list[str], flags: list[str], *contents: bytes) -> bytes:
+    """The merged profile of files and of contents of files."""
+    import subprocess
+    import tempfile
+
+    from .reading import command
+    with tempfile.TemporaryDirectory(prefix="goproton-") as folder:
+        for number, content in enumerate(contents):
+            files = [*files, os.path.join(folder, f"{number}.hatchet")]
+            with open(files[-1], "wb") as file:
+                file.write(content)
+        output = os.path.join(folder, "merged")
+        done = subprocess.run([command(), "merge", *flags, "--to", "hatchet", "-o", output, "--", *files], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip() or f"proton merge ended with {done.returncode}")
+        with open(output, "rb") as file:
+            return file.read()
 
 
 def _variables(config: dict[str, Any]) -> dict[str, str]:

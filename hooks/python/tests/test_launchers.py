@@ -240,3 +240,38 @@ def test_runtime_environment_of_ray(folder, monkeypatch):
     assert (config["context"], config["data"], config["status"]) == ("python", "trace", "")
     with pytest.raises(TypeError, match="no option depth"):
         goproton.ray.runtime_env("w", depth=3)
+
+
+class SerialRay:
+    """The part of Ray that merge() calls, without tasks: what Ray's own scheduler does is in test_real_launchers.py."""
+
+    @staticmethod
+    def remote(function):
+        function.remote = function
+        return function
+
+    @staticmethod
+    def get(value):
+        return value
+
+
+def test_merge_in_groups(tmp_path, monkeypatch):
+    import goproton.ray
+    monkeypatch.setitem(sys.modules, "ray", SerialRay)
+    monkeypatch.chdir(tmp_path)
+    files = []
+    for rank in range(7):
+        leaves = [{"frame": {"name": f"k{(rank * number) % 5}", "type": "function"}, "metrics": {"time (ns)": rank * 7 + number}, "children": []}
+                  for number in range(4)]
+        root = {"frame": {"name": "ROOT", "type": "function"}, "metrics": {"time (ns)": 0}, "children": leaves, "info": {"rank": str(rank)}}
+        files.append(f"r.rank{rank}.hatchet")
+        (tmp_path / files[-1]).write_text(json.dumps([root, {}]))
+    for flags, options, given in [([], {}, files), (["--sorted", "--by", "rank"], {"sorted": True, "by": "rank"}, files[::-1])]:
+        goproton.ray.merge(given, "tree.hatchet", group=2, **options)
+        subprocess.run([str(BUILD / "proton"), "merge", "--force", *flags, "-o", "local.hatchet", *files], check=True)
+        assert (tmp_path / "tree.hatchet").read_bytes() == (tmp_path / "local.hatchet").read_bytes()
+    (tmp_path / files[3]).write_text("[{")
+    with pytest.raises(RuntimeError, match="rank3.*left out"):
+        goproton.ray.merge(files, "tree.hatchet", group=2)
+    with pytest.raises(ValueError, match="at least 2"):
+        goproton.ray.merge(files, "tree.hatchet", group=1)

@@ -194,3 +194,32 @@ def test_ray(folder, how):
     assert sorted(profiles(folder).values()) == [3, 4, 5]
     run(BUILD / "proton", "merge", "w", "-o", "all.hatchet")
     assert profiles(folder)["all.hatchet"] == 12 and [c["frame"]["name"] for c in load(folder / "all.hatchet")["children"]] == ["remote"]
+
+
+MERGE = f"""
+import glob, sys
+sys.path.insert(0, {str(BUILD / "python")!r})
+import goproton.ray, ray
+ray.init(num_cpus=2, include_dashboard=False, runtime_env={{"env_vars": {{"PYTHONPATH": {str(BUILD / "python")!r}}}}})
+files = [f"r.rank{{rank}}.hatchet" for rank in range(11)]
+goproton.ray.merge(files, "tree.hatchet", group=3)
+goproton.ray.merge(files[::-1], "sorted.hatchet", group=2, by="rank", sorted=True)
+ray.shutdown()
+"""
+
+
+@needs("ray", "Ray")
+def test_merge_in_tasks_of_ray(folder):
+    import json
+    for rank in range(11):
+        leaves = [{"frame": {"name": f"k{(rank * number) % 5}", "type": "function"}, "metrics": {"time (ns)": rank * 7 + number, "count": 1},
+                   "children": []} for number in range(4)]
+        root = {"frame": {"name": "ROOT", "type": "function"}, "metrics": {"time (ns)": 0, "count": 0}, "children": leaves,
+                "info": {"rank": str(rank), "host": f"node{rank // 4}"}}
+        (folder / f"r.rank{rank}.hatchet").write_text(json.dumps([root, {}]))
+    (folder / "driver.py").write_text(MERGE)
+    run(PYTHON, "driver.py", RAY_AUTH_MODE="disabled", PROTON_LIB=str(BUILD / "libproton.so"))
+    run(BUILD / "proton", "merge", "r", "-o", "local.hatchet")
+    run(BUILD / "proton", "merge", "--sorted", "--by", "rank", "r", "-o", "local_sorted.hatchet")
+    assert (folder / "tree.hatchet").read_bytes() == (folder / "local.hatchet").read_bytes()
+    assert (folder / "sorted.hatchet").read_bytes() == (folder / "local_sorted.hatchet").read_bytes()

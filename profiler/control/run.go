@@ -27,6 +27,8 @@ type run struct {
 	socket *ctl.Socket // nil: `proton ctl` does not reach this process
 	naming naming
 
+	writing sync.Mutex // held while files of the profile are written, and named
+
 	mu       sync.Mutex // the drainer writes checkpoints while the program may be ending
 	files    []string
 	infos    []os.FileInfo // of files, as they were written; nil where that is not known
@@ -109,9 +111,17 @@ func (s *Service) GPUStarts() {
 	})
 }
 
-// runCheckpoint leaves behind what there is, should the program be killed.
+// runCheckpoint leaves behind what there is, should the program be killed. It does nothing while another goroutine writes the profile:
+// the end of the session, which holds writing, waits for this goroutine.
 func (s *Service) runCheckpoint() {
 	s.Manager.Collect()
+	if s.run.writing.TryLock() {
+		defer s.run.writing.Unlock()
+		s.writeSoFar()
+	}
+}
+
+func (s *Service) writeSoFar() {
 	status := s.Manager.Status()
 	if status.Kernels > 0 {
 		s.claimName()
@@ -133,7 +143,9 @@ func (s *Service) checkpointNow() {
 	}
 	_ = s.patiently(Patience(), func() error {
 		s.Manager.Flush()
-		s.runCheckpoint()
+		s.run.writing.Lock()
+		defer s.run.writing.Unlock()
+		s.writeSoFar()
 		s.Manager.TakeDeltas()
 		return nil
 	})
@@ -162,6 +174,8 @@ func (s *Service) endRun() error {
 		s.run.socket.Close()
 	}
 	s.Manager.Flush()
+	s.run.writing.Lock() // a checkpoint that goes on would write under the name before
+	defer s.run.writing.Unlock()
 	s.keepName()
 	status := s.Manager.Status()
 	var err error

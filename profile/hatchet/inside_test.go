@@ -31,7 +31,7 @@ func instrumentedProfile() *profile.Profile {
 	load.Set(profile.CyclesMetric, profile.IntValue(1000))
 	load.Set(profile.NormalizedCyclesMetric, profile.FloatValue(500))
 	k := &profile.Node{Name: "matmul", Children: []*profile.Node{load}, Inside: &profile.Inside{Kernel: &profile.InsideKernel{
-		Launches: 1, Blocks: 1, Warps: 2, AllWarps: 4, Nanos: 320, CopyNanos: 280, WarpNanos: 640, Cycles: 1267,
+		Launches: 1, Blocks: 1, Warps: 2, AllWarps: 4, Nanos: 320, CopyNanos: 280, WarpNanos: 640, Cycles: 1267, CyclesOff: 4,
 		Times: sketch(320), BySM: []profile.InsideShare{{At: 7, Count: 1, Amount: 320}},
 		Builds: []profile.InsideBuild{{Mode: "default", Triton: "3.6.0", Arch: "90", Warps: 4, SlotSize: 384, Rings: 256}},
 		Losses: profile.InsideLosses{Overwritten: 8, FullRings: 1, Need: 512},

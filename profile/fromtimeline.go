@@ -35,10 +35,12 @@ func (p *Profile) Summarize() {
 	s.finish()
 }
 
-// BeyondTimeline counts the metrics of the profile's tree that Summarize would not make of its timeline.
+// BeyondTimeline counts the metrics of the profile's tree that Summarize would not make of its timeline. In a timeline merged of
+// several processes the lanes say which device is whose, and the tree's names of devices do not count.
 func (p *Profile) BeyondTimeline() int {
 	again := &Profile{Kinds: maps.Clone(p.Kinds), Devices: p.Devices, Timeline: p.Timeline}
 	again.Summarize()
+	merged := slices.ContainsFunc(p.Timeline.Lanes, func(l Lane) bool { return l.Process != "" })
 	type pair struct{ mine, made *Node }
 	beyond := 0
 	for pending := []pair{{p.Root, again.Root}}; len(pending) > 0; {
@@ -58,6 +60,9 @@ func (p *Profile) BeyondTimeline() int {
 			}
 			if v, number := m.Value.Float(); number && v == 0 {
 				continue // the root's zeros
+			}
+			if merged && (m.Name == DeviceIDMetric || m.Name == DeviceTypeMetric) {
+				continue
 			}
 			beyond++
 		}

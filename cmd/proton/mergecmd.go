@@ -287,8 +287,13 @@ func noteRepeated(files []string, note func(string)) {
 		info os.FileInfo
 		name string
 	}
-	seen := map[sizeAndTime][]named{}
+	seen, unpacked := map[sizeAndTime][]named{}, map[string]string{}
 	for _, file := range files {
+		bare := strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".zst")
+		if other := unpacked[bare]; other != "" && other != file {
+			note(fmt.Sprintf("%s is %s in another compression: if they are the same, its values count twice", file, other))
+		}
+		unpacked[bare] = file
 		info, err := os.Stat(file)
 		if err != nil || !info.Mode().IsRegular() {
 			continue

@@ -22,10 +22,13 @@ var attention = &inside.Kernel{
 }
 
 // launchOf is a launch of n blocks, in each of which produce takes 900 cycles, of which it waits 100 and 200, and multiply 300 twice.
-func launchOf(n int, set uint32, op uint64) *inside.Launch {
+func launchOf(n int, set uint32, op uint64) *inside.Launch { return launchLasting(500, n, set, op) }
+
+// launchLasting is launchOf with so many ns for the 900 cycles of a block.
+func launchLasting(nanos uint64, n int, set uint32, op uint64) *inside.Launch {
 	blocks := make([]insidetest.Block, n)
 	for i := range blocks {
-		blocks[i] = insidetest.Block{SM: uint32(100 + i%2), Init: 1e6 * op, PreFinal: 1e6*op + 500, PostFinal: 1e6*op + 600, Warps: map[int][]insidetest.Record{
+		blocks[i] = insidetest.Block{SM: uint32(100 + i%2), Init: 1e6 * op, PreFinal: 1e6*op + nanos, PostFinal: 1e6*op + nanos + 100, Warps: map[int][]insidetest.Record{
 			0: {insidetest.In(0, 10), insidetest.In(1, 20), insidetest.Out(1, 120), insidetest.In(3, 200), insidetest.Out(3, 400), insidetest.Out(0, 910)},
 			1: {insidetest.In(2, 15), insidetest.Out(2, 315), insidetest.In(2, 600), insidetest.Out(2, 900)},
 		}}

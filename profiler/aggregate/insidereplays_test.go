@@ -71,7 +71,7 @@ func TestScopesOnTwoDevices(t *testing.T) {
 	tree := a.Sets.NewTree(TreeOptions{Inside: true})
 	set := a.Sets.Launch([]*Tree{tree})
 	for n, device := range []int{0, 1, 1} {
-		l := launchOf(1, set, uint64(n+1))
+		l := launchLasting([]uint64{450, 500}[device], 1, set, uint64(n+1)) // the clock of device 0 is faster
 		l.Device = device
 		a.AddInside(l)
 	}
@@ -80,7 +80,7 @@ func TestScopesOnTwoDevices(t *testing.T) {
 	if id, _ := k.Child("produce").Metric("device_id"); id.Str() != "1" || fmt.Sprint(devices) != "[0 1]" {
 		t.Errorf("device %v of %v", id, devices)
 	}
-	if got := k.Inside.Kernel.Cycles; got != 3*2*900 { // in each launch two warps, while a clock of either device made 900 cycles
+	if got := k.Inside.Kernel.Cycles; got != 3*2*900 { // in each launch two warps, while the clock of its device made 900 cycles
 		t.Errorf("%v cycles", got)
 	}
 }

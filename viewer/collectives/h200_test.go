@@ -8,6 +8,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/profile/merge"
 )
 
 // Five steps of hooks/python/gpu_tests/ranks.py on two H200 of one host (torch 2.11, 2026-11-23), without what is not a kernel. A
@@ -108,5 +109,20 @@ func TestTwoH200OnOtherClocks(t *testing.T) {
 				t.Errorf("%s: %+v, on one clock %+v", way, got, was)
 			}
 		}
+	}
+}
+
+// The lanes of a merged timeline say which device is whose, so that nothing is lost with the tree.
+func TestMergedTimelineHasAllOfTheTree(t *testing.T) {
+	m := merge.New(merge.Options{Timeline: true})
+	for i, r := range recorded(t, "ddp") {
+		p := &profile.Profile{Timeline: r.Timeline}
+		p.Summarize()
+		if err := m.Add(p, merge.Source{File: r.Label, Rank: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := m.Profile().BeyondTimeline(); n != 0 {
+		t.Errorf("%d values of the tree are said not to be in the timeline", n)
 	}
 }

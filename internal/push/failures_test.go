@@ -59,10 +59,12 @@ func TestServersThatFailAtFirst(t *testing.T) {
 			w.WriteHeader(502)
 			fmt.Fprint(w, "<html>")
 		},
-		"429":              func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
-		"401":              func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) },
-		"404":              func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
-		"redirect":         func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", http.StatusTemporaryRedirect) },
+		"429": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
+		"401": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) },
+		"404": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://elsewhere.example/", http.StatusTemporaryRedirect)
+		},
 		"200 of another":   func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") },
 		"connection reset": func(w http.ResponseWriter, _ *http.Request) { hijacked(w, "") },
 		"garbage":          func(w http.ResponseWriter, _ *http.Request) { hijacked(w, "\x00\xff\x00garbage\r\n\r\n") },

@@ -17,6 +17,7 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
 )
 
 // Query is what to look at. The zero value is everything.
@@ -131,7 +132,7 @@ func (f *Fleet) walk(p *profile.Profile, visit func(path []byte, v float64)) {
 			ends[depth-1] = len(path)
 		}
 		if v, has := n.Metric(f.query.Metric); has {
-			if number, is := v.Float(); is && number == number {
+			if number, is := v.Float(); is && number == number && (number != 0 || depth > 0) { // the root of a file often has zeros
 				visit(path, number)
 			}
 		}
@@ -242,6 +243,10 @@ func split(path string) []string {
 // Write prints a report for people: the ranks that are farthest from the median, and the frames with the largest values.
 func (r *Report) Write(w io.Writer, top, width int) error {
 	base, unit, _ := strings.Cut(strings.TrimSuffix(r.Metric, ")"), " (")
+	label, err := viewer.Labels(viewer.ShortName)
+	if err != nil {
+		return err
+	}
 	var lines []string
 	say := func(format string, a ...any) { lines = append(lines, fmt.Sprintf(format, a...)) }
 	say("%s of %s, %s: median of a rank %s", figures.Count(r.Profiles, "profile"), figures.Count(len(r.Ranks), "rank"), base, amount(r.Median, unit))
@@ -250,14 +255,14 @@ func (r *Report) Write(w io.Writer, top, width int) error {
 	for _, one := range r.Ranks[:min(len(r.Ranks), top)] {
 		where := ""
 		if one.Where != nil {
-			where = fmt.Sprintf("%s here, mean %s: %s", amount(one.Where.Value, unit), amount(one.Where.Mean, unit), name(one.Where.Path))
+			where = fmt.Sprintf("%s here, mean %s: %s", amount(one.Where.Value, unit), amount(one.Where.Mean, unit), name(one.Where.Path, label))
 		}
 		say("%5s  %12s  %7s  %7s  %s", one.Rank, amount(one.Total, unit), figures.Change(one.Ratio-1), figures.Places(one.Score, 1), where)
 	}
 	say("")
 	say("%12s  %s", base, "call path")
 	for _, frame := range r.Frames {
-		say("%12s  %s", amount(frame.Value, unit), name(frame.Path))
+		say("%12s  %s", amount(frame.Value, unit), name(frame.Path, label))
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(w, term.Fit(strings.TrimRight(line, " "), width)); err != nil {
@@ -275,8 +280,13 @@ func amount(v float64, unit string) string {
 }
 
 // name is a call path with the innermost frame first, which the width of the terminal cuts last.
-func name(path []string) string {
-	inner := slices.Clone(path)
-	slices.Reverse(inner)
-	return term.Printable(strings.Join(inner, " < "))
+func name(path []string, label func(string) string) string {
+	if len(path) == 0 {
+		return "the whole program"
+	}
+	var inner []string
+	for _, frame := range slices.Backward(path) {
+		inner = append(inner, label(frame))
+	}
+	return strings.Join(inner, " < ")
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/profile"
@@ -88,5 +89,33 @@ func TestMemoryIsOfThePaths(t *testing.T) {
 	}
 	if len(f.paths) != 3 || len(f.ranks) != 10 || f.profiles != 1000 {
 		t.Errorf("%d paths, %d ranks of %d profiles", len(f.paths), len(f.ranks), f.profiles)
+	}
+}
+
+// The text names frames as the viewer does. It has no row for zeros at the root of a file; other values there are the program's.
+func TestTextOfFrames(t *testing.T) {
+	for _, c := range []struct {
+		root int64
+		want string
+	}{
+		{0, "        time  call path\n    1.000 us  backward\n    1.000 us  vectorized_add<float, 4> < forward\n"},
+		{5000, "        time  call path\n    5.000 us  the whole program\n    1.000 us  backward\n    1.000 us  vectorized_add<float, 4> < forward\n"},
+	} {
+		p := run(0, 0)
+		p.Root.Set(profile.TimeMetric, profile.IntValue(c.root))
+		p.Root.Children[0].Children = p.Root.Children[0].Children[:1]
+		gemm := p.Root.Children[0].Children[0]
+		gemm.Name = "_Z14vectorized_addIfLi4EEvPT_"
+		gemm.Set(profile.TimeMetric, profile.IntValue(1000))
+		f := New(Query{Top: 9, Metric: profile.TimeMetric})
+		f.Add(p, "0", "a")
+		_, median := f.Outliers()
+		var out strings.Builder
+		if err := f.Report(median).Write(&out, 9, 80); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(out.String(), "\n"+c.want) {
+			t.Errorf("root %d: got\n%swant at the end\n%s", c.root, out.String(), c.want)
+		}
 	}
 }

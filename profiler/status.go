@@ -77,6 +77,12 @@ func (m *Manager) Rename(id int, name string) {
 	_ = m.of(id, func(_ *drainer, s *session) error { s.name = name; return nil })
 }
 
+// WritesPhases reports whether a session writes phases when they are complete, and not only at its end and at checkpoints.
+func (m *Manager) WritesPhases(id int) (does bool) {
+	_ = m.of(id, func(_ *drainer, s *session) error { does = s.periodic != "" || s.split; return nil })
+	return does
+}
+
 // HasMetrics reports whether a session holds anything: kernels, or metrics of the program's own.
 func (m *Manager) HasMetrics(id int) (some bool) {
 	_ = m.of(id, func(d *drainer, s *session) error { some = d.holds(s); return nil })

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -289,7 +290,7 @@ func noteRepeated(files []string, note func(string)) {
 	}
 	seen, unpacked := map[sizeAndTime][]named{}, map[string]string{}
 	for _, file := range files {
-		bare := strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".zst")
+		bare := inflate.Unpacked(file)
 		if other := unpacked[bare]; other != "" && other != file {
 			note(fmt.Sprintf("%s is %s in another compression: if they are the same, its values count twice", file, other))
 		}

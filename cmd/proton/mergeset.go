@@ -7,9 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/inflate"
+	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -29,7 +30,7 @@ func filesOf(arguments []string, timeline bool) (files []string, err error) {
 			if len(found) == 0 {
 				return nil, fmt.Errorf("no file matches %q: check the name and the folder", argument)
 			}
-			slices.SortFunc(found, byNumbers)
+			slices.SortFunc(found, natural.Compare)
 			files = append(files, found...)
 			continue
 		}
@@ -64,7 +65,7 @@ func filesNamed(name string, timeline bool) []string {
 			})
 		}
 		if found != nil {
-			slices.SortFunc(found, byNumbers)
+			slices.SortFunc(found, natural.Compare)
 			return found
 		}
 	}
@@ -73,7 +74,7 @@ func filesNamed(name string, timeline bool) []string {
 
 // ofProcess says whether proton run gives a file what follows the run's name: "rank3.node7.pid12.hatchet", "pid7.hatchet.gz".
 func ofProcess(rest string, formats []string) bool {
-	rest = strings.TrimSuffix(strings.TrimSuffix(rest, ".gz"), ".zst")
+	rest = inflate.Unpacked(rest)
 	for _, format := range formats {
 		if rest == format {
 			return true
@@ -89,27 +90,4 @@ func ofProcess(rest string, formats []string) bool {
 func numbered(text, word string) bool {
 	after, is := strings.CutPrefix(text, word)
 	return is && after != "" && after[0] >= '0' && after[0] <= '9'
-}
-
-// byNumbers puts rank10 after rank9.
-func byNumbers(a, b string) int {
-	for a != "" && b != "" {
-		x, y := digits(a), digits(b)
-		if x > 0 && y > 0 {
-			m, _ := strconv.ParseUint(a[:x], 10, 64)
-			n, _ := strconv.ParseUint(b[:y], 10, 64)
-			if m != n {
-				return cmp.Compare(m, n)
-			}
-		} else if x, y = 1, 1; a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		a, b = a[x:], b[y:]
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// digits is how many digits a text begins with.
-func digits(text string) int {
-	return len(text) - len(strings.TrimLeft(text, "0123456789"))
 }

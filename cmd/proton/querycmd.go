@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -231,6 +232,6 @@ func profilesIn(paths []string) (files []string, err error) {
 			return nil, fmt.Errorf("%s has no profile: give a folder with the files that proton run writes", path)
 		}
 	}
-	slices.SortFunc(files, byNumbers)
+	slices.SortFunc(files, natural.Compare)
 	return slices.Compact(files), nil
 }

@@ -5,7 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
+
+	"github.com/goproton/goproton/internal/procstat"
 )
 
 // Of returns the processes of a list that a pid means: that process or, if it does not listen, those below it.
@@ -16,7 +17,7 @@ func Of(list []Entry, pid int) (of []Entry, err error) {
 		}
 	}
 	for _, e := range list {
-		for above := parent(e.PID); above > 1; above = parent(above) {
+		for above := procstat.Parent(e.PID); above > 1; above = procstat.Parent(above) {
 			if above == pid {
 				of = append(of, e)
 				break
@@ -33,18 +34,4 @@ func Of(list []Entry, pid int) (of []Entry, err error) {
 		return nil, fmt.Errorf("process %d belongs to user %d, and only that user can control it: run proton ctl as that user", pid, owner(info))
 	}
 	return nil, fmt.Errorf("process %d cannot be controlled: start the program with proton run --ctl, or with proton run --paused", pid)
-}
-
-// parent is the process above another, 0 if that is not known.
-func parent(pid int) int {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:])) // the name before it may have spaces
-	if len(fields) < 2 {
-		return 0
-	}
-	above, _ := strconv.Atoi(fields[1]) //nolint:errcheck // 0
-	return above
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 )
 
@@ -76,3 +77,8 @@ func (b *Bounded) Read(p []byte) (int, error) {
 
 // N is how many bytes the layer has given.
 func (b *Bounded) N() int64 { return b.n }
+
+// Unpacked is the name of a file without the suffixes of compression.
+func Unpacked(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+}

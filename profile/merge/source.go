@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -85,7 +86,7 @@ func hasColumns(p *profile.Profile) bool {
 
 // stem drops the suffixes of format and compression, but no number: train.host.3.4242 has none.
 func stem(base string) string {
-	base = strings.TrimSuffix(strings.TrimSuffix(base, ".gz"), ".zst")
+	base = inflate.Unpacked(base)
 	ext := filepath.Ext(base)
 	if _, err := strconv.Atoi(strings.TrimPrefix(ext, ".")); err != nil && ext != base {
 		return strings.TrimSuffix(base, ext)

@@ -2,16 +2,15 @@ package control
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/goproton/goproton/internal/launcher"
 	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -109,6 +108,9 @@ func (s *Service) keepName() {
 		s.claim()
 		s.run.setFiles(nil)
 	}
+	if s.Manager.WritesPhases(s.run.session) {
+		return // a phase that a checkpoint has written is written again when it is complete
+	}
 	file := s.run.replaced()
 	if file == "" {
 		return
@@ -134,9 +136,6 @@ func (s *Service) removeMoved() {
 
 // replaced returns a file that is not the one that was written last.
 func (r *run) replaced() string {
-	if strings.HasPrefix(strings.ToLower(r.config.Mode), "periodic_flushing") || r.config.When != nil && r.config.When.Split {
-		return "" // a phase that a checkpoint has written is written again when it is complete
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, was := range r.infos {
@@ -169,28 +168,12 @@ func (r *run) doubts() []string {
 // isAncestor reports whether a process was started by another, directly or not. A rank's own children have its variables.
 func isAncestor(ancestor, pid int) bool {
 	for range 64 {
-		parent, err := parentOf(pid)
-		if err != nil || parent <= 1 {
+		if pid = procstat.Parent(pid); pid <= 1 {
 			return false
 		}
-		if parent == ancestor {
+		if pid == ancestor {
 			return true
 		}
-		pid = parent
 	}
 	return false
-}
-
-// parentOf reads the fourth field of stat; the second is a name in parentheses, which may hold anything.
-func parentOf(pid int) (int, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	after := string(text[strings.LastIndexByte(string(text), ')')+1:])
-	fields := strings.Fields(after)
-	if len(fields) < 2 {
-		return 0, fs.ErrInvalid
-	}
-	return strconv.Atoi(fields[1])
 }

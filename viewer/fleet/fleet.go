@@ -153,11 +153,11 @@ func (f *Fleet) Outliers() (ranks map[string]bool, median float64) {
 	for _, r := range f.ranks {
 		totals = append(totals, r.Total)
 	}
-	median = middle(totals)
+	median = viewer.Median(totals)
 	for _, total := range totals {
 		distances = append(distances, math.Abs(total-median))
 	}
-	deviation := middle(distances) / 0.6745 // of a normal distribution, the standard deviation
+	deviation := viewer.Median(distances) / 0.6745 // of a normal distribution, the standard deviation
 	var found []*Rank
 	for _, r := range f.ranks {
 		if median != 0 {
@@ -184,15 +184,6 @@ func (f *Fleet) farther(median float64) func(a, b *Rank) int {
 	return func(a, b *Rank) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Total-median), math.Abs(a.Total-median)), cmp.Compare(len(a.Rank), len(b.Rank)), strings.Compare(a.Rank, b.Rank))
 	}
-}
-
-func middle(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // AddAgain adds a profile of a rank that Outliers has returned.

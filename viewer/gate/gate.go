@@ -26,6 +26,7 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
 )
 
@@ -267,7 +268,7 @@ func (g *gate) medianTime(r *compare.Row, from, to int) float64 {
 	if g.timeColumn < 0 {
 		return math.NaN()
 	}
-	return median(g.values(r, g.timeColumn)[from:to])
+	return viewer.Median(g.values(r, g.timeColumn)[from:to])
 }
 
 // values returns a row's values by run. A run that never reached the path counts with 0 if the metric is additive.
@@ -350,13 +351,7 @@ func noise(values []float64) float64 {
 			all = append(all, math.Abs(a-b))
 		}
 	}
-	return median(all)
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return viewer.Median(all)
 }
 
 // decide tests all call paths of all rules about a change together, and decides whether each rule and the gate fail.

@@ -11,10 +11,10 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/merge"
@@ -99,7 +99,7 @@ func columns(p *profile.Profile, wanted string) (*Table, error) {
 				for label := range all {
 					t.Labels = append(t.Labels, label)
 				}
-				slices.SortFunc(t.Labels, natural)
+				slices.SortFunc(t.Labels, natural.Compare)
 				return t, nil
 			}
 		}
@@ -261,22 +261,4 @@ func (s *Stat) size() int {
 		n += c.size()
 	}
 	return n
-}
-
-// natural compares labels by their trailing number, so that rank2 comes before rank10.
-func natural(a, b string) int {
-	head := func(s string) (string, int) {
-		at := len(s)
-		for at > 0 && s[at-1] >= '0' && s[at-1] <= '9' {
-			at--
-		}
-		n, err := strconv.Atoi(s[at:])
-		if err != nil {
-			return s, -1
-		}
-		return s[:at], n
-	}
-	x, m := head(a)
-	y, n := head(b)
-	return cmp.Or(cmp.Compare(x, y), cmp.Compare(m, n), cmp.Compare(a, b))
 }

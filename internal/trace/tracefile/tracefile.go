@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/goproton/goproton/internal/inflate"
 )
 
 // IsFile is true for links to files too: folders of links are how large traces are put together.
@@ -21,9 +23,7 @@ var extensions = []string{".bin.ndjson", ".ndjson"}
 
 // TrimExtension cuts what follows the name proper, and says whether it is that of a trace.
 func TrimExtension(name string) (string, bool) {
-	for _, packed := range []string{".gz", ".zst"} {
-		name = strings.TrimSuffix(name, packed)
-	}
+	name = inflate.Unpacked(name)
 	for _, e := range extensions {
 		if stem, ok := strings.CutSuffix(name, e); ok {
 			return stem, true

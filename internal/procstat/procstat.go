@@ -1,0 +1,47 @@
+// Package procstat reads what Linux says about a process in /proc/PID/stat. Elsewhere nothing is known of any process.
+package procstat
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// Numbers of fields, counted from the one behind the process's name.
+const (
+	state  = 0
+	parent = 1
+	start  = 19
+)
+
+// fields are those behind the name, which stands in parentheses and may hold anything; nil if there is no such process.
+func fields(pid int) [][]byte {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	at := bytes.LastIndexByte(text, ')')
+	if err != nil || at < 0 {
+		return nil
+	}
+	return bytes.Fields(text[at+1:])
+}
+
+// Parent is the process above another, 0 if that is not known.
+func Parent(pid int) int {
+	f := fields(pid)
+	if len(f) <= parent {
+		return 0
+	}
+	above, _ := strconv.Atoi(string(f[parent])) //nolint:errcheck // 0
+	return above
+}
+
+// Began is when a process began, in the kernel's ticks since the machine started. It is false if there is no such process, or if it
+// has ended and only waits for its parent.
+func Began(pid int) (ticks uint64, lives bool) {
+	f := fields(pid)
+	if len(f) <= start || bytes.ContainsAny(f[state], "ZX") {
+		return 0, false
+	}
+	ticks, _ = strconv.ParseUint(string(f[start]), 10, 64) //nolint:errcheck // 0
+	return ticks, true
+}

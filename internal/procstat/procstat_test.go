@@ -1,0 +1,38 @@
+package procstat
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/internal/await"
+)
+
+// A child is below this process, began after it, and lives until it has ended, whether or not it was waited for.
+func TestOfAChild(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc of Linux")
+	}
+	own, lives := Began(os.Getpid())
+	if !lives || own == 0 || Parent(os.Getpid()) != os.Getppid() {
+		t.Errorf("this process: began at %d, lives %v, below %d, want %d", own, lives, Parent(os.Getpid()), os.Getppid())
+	}
+	time.Sleep(30 * time.Millisecond) // some ticks of a hundredth of a second
+	child := exec.Command("sleep", "0.2")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := child.Process.Pid
+	if began, lives := Began(pid); !lives || began <= own || Parent(pid) != os.Getpid() {
+		t.Errorf("the child: began at %d (this process: %d), lives %v, below %d", began, own, lives, Parent(pid))
+	}
+	await.That(t, "the child ends", func() bool { _, lives := Began(pid); return !lives })
+	if err := child.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if _, lives := Began(pid); lives || Parent(pid) != 0 {
+		t.Errorf("after its end: lives %v, below %d", lives, Parent(pid))
+	}
+}

@@ -96,42 +96,35 @@ func window(r *rand.Rand, rank, number int) *profile.Profile {
 // TestAnyOrderAndGroupingGiveTheSameBytes: windows of ranks, cut into groups of groups in any order, merge to the bytes of all merged
 // at once. This is what a reduce on many machines needs.
 func TestAnyOrderAndGroupingGiveTheSameBytes(t *testing.T) {
-	for seed := range uint64(40) {
-		r := rand.New(rand.NewPCG(seed, 7))
-		var files []written
-		for i := range 12 {
-			files = append(files, write(t, window(r, i%9, i)))
-		}
-		for _, by := range []merge.By{merge.None, merge.ByRank, merge.ByHost} {
-			want := merged(t, by, true, files...)
-			rest := slices.Clone(files)
-			for len(rest) > 1 {
-				r.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
-				n := min(1+r.IntN(4), len(rest))
-				rest = append(rest[n:], merged(t, by, true, rest[:n]...))
-			}
-			if !bytes.Equal(rest[0], want) {
-				t.Fatalf("seed %d, by %q: a tree of merges gives\n%s\nand merging at once\n%s", seed, by, excerpt(rest[0], want), excerpt(want, rest[0]))
-			}
-		}
-	}
+	testTreesOfMerges(t, 7, true, func(r *rand.Rand, rest []written) (from, to int) {
+		r.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+		return 0, min(1+r.IntN(4), len(rest))
+	})
 }
 
 // TestGroupingGivesTheSameBytes: without sorting, neighbours may be merged first, as in a tree of merges that keeps the order.
 func TestGroupingGivesTheSameBytes(t *testing.T) {
+	testTreesOfMerges(t, 8, false, func(r *rand.Rand, rest []written) (from, to int) {
+		from = r.IntN(len(rest))
+		return from, min(from+1+r.IntN(4), len(rest))
+	})
+}
+
+// testTreesOfMerges replaces the files that pick chooses by what they merge to, until one is left, which has to be that of all at once.
+func testTreesOfMerges(t *testing.T, stream uint64, sorted bool, pick func(r *rand.Rand, rest []written) (from, to int)) {
+	t.Helper()
 	for seed := range uint64(40) {
-		r := rand.New(rand.NewPCG(seed, 8))
+		r := rand.New(rand.NewPCG(seed, stream))
 		var files []written
 		for i := range 12 {
 			files = append(files, write(t, window(r, i%9, i)))
 		}
 		for _, by := range []merge.By{merge.None, merge.ByRank, merge.ByHost} {
-			want := merged(t, by, false, files...)
+			want := merged(t, by, sorted, files...)
 			rest := slices.Clone(files)
 			for len(rest) > 1 {
-				from := r.IntN(len(rest))
-				to := min(from+1+r.IntN(4), len(rest))
-				rest = slices.Replace(rest, from, to, merged(t, by, false, rest[from:to]...))
+				from, to := pick(r, rest)
+				rest = slices.Replace(rest, from, to, merged(t, by, sorted, rest[from:to]...))
 			}
 			if !bytes.Equal(rest[0], want) {
 				t.Fatalf("seed %d, by %q: a tree of merges gives\n%s\nand merging at once\n%s", seed, by, excerpt(rest[0], want), excerpt(want, rest[0]))

@@ -6,7 +6,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import goproton as proton
-from torch_models import MODELS
+from torch_models import MODELS, warmed
 
 
 def is_kernel(name):
@@ -47,11 +47,7 @@ def by_operator_of_kineto(body, wanted=is_kernel):
 
 @pytest.fixture(params=MODELS)
 def body(request):
-    torch.manual_seed(0)
-    step = MODELS[request.param]()
-    for _ in range(3):
-        step()
-    torch.cuda.synchronize()
+    step = warmed(request.param)
 
     def three():
         for _ in range(3):

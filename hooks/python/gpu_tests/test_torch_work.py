@@ -6,17 +6,12 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import goproton as proton
-from torch_models import MODELS
+from torch_models import MODELS, warmed
 
 
 @pytest.fixture(params=MODELS)
 def step(request):
-    torch.manual_seed(0)
-    step = MODELS[request.param]()
-    for _ in range(3):
-        step()
-    torch.cuda.synchronize()
-    return step
+    return warmed(request.param)
 
 
 @pytest.fixture

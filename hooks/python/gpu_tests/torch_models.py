@@ -106,3 +106,13 @@ def translation():
 
 
 MODELS = {model.__name__: model for model in (convolutions, recurrent, attention, perceptron, transformer, translation)}
+
+
+def warmed(name):
+    """The step of a model, after three of it."""
+    torch.manual_seed(0)
+    step = MODELS[name]()
+    for _ in range(3):
+        step()
+    torch.cuda.synchronize()
+    return step

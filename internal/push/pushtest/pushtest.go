@@ -64,7 +64,7 @@ func (s *Server) Stored() []Stored {
 	return slices.Clone(s.stored)
 }
 
-// Requests counts requests, and Headers has those of each.
+// Requests counts requests. Headers has those of each that Before did not answer.
 func (s *Server) Requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,12 +108,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests++
 	n := s.requests
-	s.seen = append(s.seen, r.Header.Clone())
 	before := s.Before
 	s.mu.Unlock()
 	if before != nil && before(w, r, n) {
 		return
 	}
+	s.mu.Lock()
+	s.seen = append(s.seen, r.Header.Clone())
+	s.mu.Unlock()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return

@@ -3,35 +3,34 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/goproton/goproton/internal/natural"
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profile/merge"
 	"github.com/goproton/goproton/viewer/fleet"
 )
 
 // queryFlags are the flags of `proton query` as they were given.
 type queryFlags struct {
-	from, to string
-	ranks    string
-	where    []string
-	metric   string
-	top      int
-	json     bool
-	width    int
+	since, until string
+	ranks        string
+	labels       []string
+	metric       string
+	top          int
+	json         bool
+	width        int
 }
 
 func newQueryCommand() *cobra.Command {
@@ -39,19 +38,25 @@ func newQueryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query [flags] PATH…",
 		Short: "find the slow ranks and the largest frames in a folder of profiles",
-		Long: `query reads the profiles of many ranks and windows, one after another, and prints which ranks differ from the median,
-at which call path, and which call paths have the most.
+		Long: `query reads the profiles of many ranks and windows, and prints which ranks differ from the median, at which call path,
+and which call paths have the most.
 
-PATH is a profile, or a folder, in which all profiles are read, those in its folders included. An object store that is
-mounted is a folder. The score of a rank is its distance from the median, in standard deviations that are estimated
-from the median distance (MAD). A rank is an outlier if its score is beyond 3.5, or if most ranks are equal, and if it
-is more than 1 % from the median. Outliers are read a second time, and compared with the mean of all ranks.
+PATH is a profile, or a folder, in which all profiles are read, those in its folders included: what proton run writes,
+the windows that proton run --push file:///FOLDER leaves there, and those that wait in a spool of --push. An object
+store that is mounted is a folder: it is listed, and files are opened and read, nothing else. What cannot be read is
+named and left out, and the exit code is 1.
 
-The rank is the one recorded in the profile, else the one in the name of its file. --from and --to compare with the
-start of a profile.`,
+The score of a rank is its distance from the median, in standard deviations that are estimated from the median distance
+(MAD). A rank is an outlier if its score is beyond 3.5, or if most ranks are equal, and if it is more than 1 % from the
+median. Outliers are read a second time, and compared with the mean of all ranks.
+
+The rank is the one recorded in the profile, else the one in the name of its file. --since and --until compare with the
+start of a profile. --label compares with the labels of a window, which --push-label gave it, and with the facts of a
+profile: job, host, service, and gpu, which leaves out the work of other GPUs.`,
 		Example: `  proton query windows/
-  proton query --from 2026-11-23T10:00:00Z --to 2026-11-23T10:30:00Z --rank 0-7,64 windows/
-  proton query --where job=train --where host=node7 -m bytes --top 20 windows/
+  proton query --since 30m --rank 0-7,64 windows/
+  proton query --since 2026-11-23T10:00:00Z --until 2026-11-23T10:30:00Z windows/
+  proton query --label job=train --label team=vision -m bytes --top 20 windows/
   proton query --json windows/ | jq '.ranks[] | select(.outlier)'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -65,69 +70,136 @@ start of a profile.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.from, "from", "", "leave out profiles that start before `TIME`: 2026-11-23T10:00:00Z, or ns since 1970")
-	flags.StringVar(&f.to, "to", "", "leave out profiles that start at `TIME` or later")
+	flags.StringVar(&f.since, "since", "", "leave out profiles that start before `TIME`: 30m or 2d ago, 2026-11-23T10:00:00Z, or ns since 1970")
+	flags.StringVar(&f.until, "until", "", "leave out profiles that start at `TIME` or later")
 	flags.StringVar(&f.ranks, "rank", "", "only the ranks in `LIST`: 0-7,64")
-	flags.StringArrayVar(&f.where, "where", nil, "only profiles with the fact `KEY=VALUE`, such as job=train; several must all hold")
+	flags.StringArrayVar(&f.labels, "label", nil, "only profiles with the label `NAME=VALUE`, such as job=train, host=node7 or team=vision; several must all hold")
 	flags.StringVarP(&f.metric, "metric", "m", "time (ns)", "the metric `NAME`")
 	flags.IntVar(&f.top, "top", 10, "print `N` ranks and `N` call paths")
 	flags.BoolVar(&f.json, "json", false, "print the answer as JSON, with all ranks")
+	flags.SetNormalizeFunc(formerQueryFlags)
 	metricChoices(cmd, "metric")
 	registerWidth(flags, &f.width, widthUsage)
 	return cmd
 }
 
+// formerQueryFlags takes what flags were called first.
+func formerQueryFlags(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch name {
+	case "from":
+		name = "since"
+	case "to":
+		name = "until"
+	case "where":
+		name = "label"
+	}
+	return pflag.NormalizedName(name)
+}
+
 func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
-	query, err := f.query()
+	query, err := f.query(time.Now())
 	if err != nil {
 		return &exitError{code: 2, err: err}
 	}
-	files, err := profilesIn(paths)
-	if err != nil {
-		return err
-	}
-	all := fleet.New(query)
-	taken := map[string]string{} // file → rank
-	broken := 0
-	f.each(files, func(file string, p *profile.Profile, s merge.Source) {
-		if query.Takes(p, s.Rank) {
-			all.Add(p, s.Rank, s.Host)
-			taken[file] = cmp.Or(s.Rank, "?")
+	a := answering{query: query, all: fleet.New(query), stderr: stderr, ranks: map[string]string{}}
+	files := queried{query: &query, failed: a.fail}
+	for _, path := range paths {
+		if err := files.find(path); err != nil {
+			return err
 		}
-	}, func(err error) {
-		broken++
-		tell(stderr, "%v; left out", err)
-	})
-	if len(taken) == 0 {
-		return fmt.Errorf("none of the %d profiles is asked for: check --from, --to, --rank and --where", len(files)-broken)
 	}
-	outliers, median := all.Outliers()
-	again := slices.DeleteFunc(files, func(file string) bool { return !outliers[taken[file]] })
-	f.each(again, func(_ string, p *profile.Profile, s merge.Source) { all.AddAgain(p, s.Rank) }, func(error) {})
-	if err := f.print(stdout, all.Report(median)); err != nil {
+	list := files.list()
+	readInOrder(list, readQueried, a.add)
+	switch read := len(list) - a.broken - a.sent; {
+	case len(a.ranks) > 0:
+	case read+files.skipped == 0:
+		return fmt.Errorf("none of the %d files could be read; see above", len(list))
+	default:
+		return fmt.Errorf("no profile is asked for, of %d that were read and %d files and folders that their names rule out: check --since, --until, --rank and --label", read, files.skipped)
+	}
+	outliers, median := a.all.Outliers()
+	readInOrder(slices.DeleteFunc(slices.Clone(list), func(file string) bool { return !outliers[a.ranks[file]] }), readQueried, a.addAgain)
+	a.note(len(list))
+	report := a.all.Report(median)
+	report.Broken = a.broken
+	if err := f.print(stdout, report); err != nil {
 		return err
 	}
-	if broken > 0 {
+	if a.broken > 0 {
 		return &exitError{code: 1}
 	}
 	return nil
 }
 
-// each reads one profile after another.
-func (f *queryFlags) each(files []string, visit func(file string, p *profile.Profile, s merge.Source), failed func(error)) {
-	var who merge.Identifier
-	for _, file := range files {
-		p, err := readProfile(file, nil)
-		if err != nil {
-			failed(err)
-			continue
-		}
-		s, err := who.Identify(file, p)
-		if err != nil {
-			failed(err)
-			continue
-		}
-		visit(file, p, s)
+// answering is a query while files are read.
+type answering struct {
+	query  fleet.Query
+	all    *fleet.Fleet
+	stderr io.Writer
+	who    merge.Identifier
+	there  merge.Ranks
+	ranks  map[string]string // of the files that are asked for
+	broken int               // files and folders that cannot be read
+	sent   int               // windows of a spool that were sent meanwhile
+}
+
+func (a *answering) fail(err error) {
+	a.broken++
+	tell(a.stderr, "%v; left out", err)
+}
+
+// add adds the profile of a file, if it is asked for.
+func (a *answering) add(file string, p *profile.Profile, err error) {
+	if errors.Is(err, errSent) {
+		a.sent++
+		return
+	}
+	var s merge.Source
+	if err == nil {
+		warnIncomplete(file, p)
+		s, err = a.source(file, p)
+	}
+	if err != nil {
+		a.fail(err)
+		return
+	}
+	if a.query.Takes(p, s.Rank) {
+		a.all.Add(p, s.Rank, s.Host)
+		a.there.Add(s, p)
+		a.ranks[file] = cmp.Or(s.Rank, "?")
+	}
+}
+
+// source says whose a profile is. A window says it itself, and its name is made of numbers.
+func (a *answering) source(file string, p *profile.Profile) (merge.Source, error) {
+	if p.Info[runinfo.InfoWindowEnd] != "" {
+		return merge.Source{File: file, Host: p.Info[profile.InfoHost], Rank: p.Info[profile.InfoRank]}, nil
+	}
+	return a.who.Identify(file, p)
+}
+
+func (a *answering) addAgain(file string, p *profile.Profile, err error) {
+	if err == nil {
+		a.all.AddAgain(p, a.ranks[file])
+	}
+}
+
+// note says what the answer is not about.
+func (a *answering) note(files int) {
+	if a.sent > 0 {
+		tell(a.stderr, "%s while the spool was read: the server has them", figures.Plural(int64(a.sent), "window was sent", "windows were sent"))
+	}
+	if a.broken > 0 {
+		tell(a.stderr, "left out %s of %d", figures.Count(a.broken, "file"), files)
+	}
+	if text := a.all.Uneven(); text != "" {
+		tell(a.stderr, "%s", text)
+	}
+	if a.query.Ranks != nil {
+		return
+	}
+	for _, text := range a.there.Notes() {
+		tell(a.stderr, "%s", text)
 	}
 }
 
@@ -145,45 +217,35 @@ func (f *queryFlags) print(stdout io.Writer, report *fleet.Report) error {
 	return report.Write(stdout, f.top, width)
 }
 
-func (f *queryFlags) query() (q fleet.Query, err error) {
+func (f *queryFlags) query(now time.Time) (q fleet.Query, err error) {
 	if f.top < 1 {
 		return q, fmt.Errorf("read --top %d: give a number of at least 1", f.top)
 	}
-	q = fleet.Query{Metric: f.metric, Top: f.top, Facts: map[string]string{}}
+	q = fleet.Query{Metric: f.metric, Top: f.top, Labels: map[string]string{}}
 	if f.metric == "time" {
 		q.Metric = profile.TimeMetric
 	}
-	if q.From, err = readMoment(f.from); err != nil {
-		return q, fmt.Errorf("read --from: %w", err)
+	if q.Since, err = readMoment(f.since, now); err != nil {
+		return q, fmt.Errorf("read --since: %w", err)
 	}
-	if q.To, err = readMoment(f.to); err != nil {
-		return q, fmt.Errorf("read --to: %w", err)
+	if q.Until, err = readMoment(f.until, now); err != nil {
+		return q, fmt.Errorf("read --until: %w", err)
 	}
 	if q.Ranks, err = readRanks(f.ranks); err != nil {
 		return q, fmt.Errorf("read --rank: %w", err)
 	}
-	for _, fact := range f.where {
-		key, value, ok := strings.Cut(fact, "=")
-		if !ok || key == "" {
-			return q, fmt.Errorf("read --where %q: write KEY=VALUE, such as job=train", fact)
+	for _, label := range f.labels {
+		name, value, ok := strings.Cut(label, "=")
+		switch {
+		case !ok || name == "":
+			return q, fmt.Errorf("read --label %q: write NAME=VALUE, such as job=train", label)
+		case name == "gpu":
+			q.GPU = value
+		default:
+			q.Labels[name] = value
 		}
-		q.Facts[key] = value
 	}
 	return q, nil
-}
-
-func readMoment(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if ns, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.Unix(0, ns), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, fmt.Errorf("%q is not a time; write 2026-11-23T10:00:00Z, or ns since 1970", text)
-	}
-	return t, nil
 }
 
 // readRanks reads "0-7,64"; nil of "".
@@ -208,30 +270,4 @@ func readRanks(text string) (map[int]bool, error) {
 		}
 	}
 	return ranks, nil
-}
-
-// profilesIn finds the profiles in folders, by the suffixes of their names.
-func profilesIn(paths []string) (files []string, err error) {
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil || !info.IsDir() {
-			files = append(files, path) // whose reading says what is wrong
-			continue
-		}
-		before := len(files)
-		err = filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.Type().IsRegular() && formats.ByPath(at) != nil {
-				files = append(files, at)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("list the profiles of %s: %w", path, err)
-		}
-		if len(files) == before {
-			return nil, fmt.Errorf("%s has no profile: give a folder with the files that proton run writes", path)
-		}
-	}
-	slices.SortFunc(files, natural.Compare)
-	return slices.Compact(files), nil
 }

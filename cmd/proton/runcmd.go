@@ -96,7 +96,7 @@ func newRunCommand() *cobra.Command {
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 if nothing was recorded and the target succeeded")
 	flags.StringVar(&options.Python, "python", "", "run scripts and modules with `INTERPRETER`")
 	recording.add(flags)
-	flags.StringVar(&options.Push.URL, "push", "", "send what was recorded in each window to the server at `URL`: Pyroscope, Parca or, over OTLP, an OpenTelemetry collector")
+	flags.StringVar(&options.Push.URL, "push", "", "send what was recorded in each window to the server at `URL`: Pyroscope, Parca or, over OTLP, an OpenTelemetry collector; or into the folder file:///FOLDER")
 	flags.StringVar(&options.Push.Protocol, "push-protocol", "", "speak `PROTOCOL` with it: pyroscope, parca or otlp (default: what the URL says, as in parca+https://, or its port)")
 	flags.Float64Var(&options.Push.Every, "push-every", 60, "length of a window in `SECONDS`, aligned to the clock")
 	flags.Float64Var(&options.Push.Wait, "push-wait", 5, "wait at the end at most `SECONDS` for the server; what is not sent then is sent by the next run")

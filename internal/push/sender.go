@@ -1,6 +1,7 @@
 package push
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -251,12 +252,12 @@ func (s *Sender) due(e *spool.Entry) bool {
 	return waited < 0 || waited >= time.Duration(h.Sum64()%uint64(s.Spread)) // a clock that was set back delays nothing
 }
 
-// send sends a window, series by series.
+// send sends a window, request by request.
 func (s *Sender) send(ctx context.Context, e *spool.Entry) {
 	if !e.Claim() {
 		return // its process has deleted it
 	}
-	list, err := readWindow(e)
+	list, err := s.Target.requests(e)
 	if err != nil {
 		s.change(func(st *Status) { st.Unreadable++; st.WhyUnreadable = err.Error() })
 		_ = e.Remove()
@@ -264,7 +265,7 @@ func (s *Sender) send(ctx context.Context, e *spool.Entry) {
 	}
 	some, refusals := e.Sent > 0, int64(0)
 	for e.Sent < len(list) {
-		a, bytes := s.Target.post(ctx, list[e.Sent])
+		a, bytes := list[e.Sent].send(ctx)
 		switch a.outcome {
 		case later:
 			if ctx.Err() == nil || s.Status().LastError == "" { // else the former reason says more than that time was up
@@ -277,7 +278,7 @@ func (s *Sender) send(ctx context.Context, e *spool.Entry) {
 			s.change(func(st *Status) { st.WhyRefused = a.why })
 		case taken:
 			some = true
-			s.change(func(st *Status) { st.Bytes += int64(bytes); st.Folded += int64(list[e.Sent].Folded) })
+			s.change(func(st *Status) { st.Bytes += int64(bytes); st.Folded += int64(list[e.Sent].folded) })
 		}
 		s.succeeded()
 		e.SentPart()
@@ -318,16 +319,29 @@ func (s *Sender) mustWait() bool {
 	return now.Before(s.notUntil) || now.Before(s.asked)
 }
 
-// readWindow reads a window from the spool and makes its series.
-func readWindow(e *spool.Entry) ([]Series, error) {
-	f, err := os.Open(e.Path)
+// request is a part of a window that is sent at once.
+type request struct {
+	send   func(context.Context) (a answer, bytes int)
+	folded int // call paths in it that stand below (other)
+}
+
+// requests reads a window from the spool. A server gets each series of it, and a folder all of it.
+func (t *Target) requests(e *spool.Entry) (list []request, err error) {
+	window, err := os.ReadFile(e.Path)
 	if err != nil {
 		return nil, fmt.Errorf("read a window of the spool: %w", err)
 	}
-	defer f.Close()
-	p, err := msgpack.Read(f)
+	p, err := msgpack.Read(bytes.NewReader(window))
 	if err != nil {
 		return nil, fmt.Errorf("read the window %s of the spool: %w", e.Name, err)
 	}
-	return NewSeries(e.Name, p)
+	if t.folder != nil {
+		name := FileName(e.Name, p.Info)
+		return []request{{send: func(ctx context.Context) (answer, int) { return t.folder.write(ctx, name, window) }}}, nil
+	}
+	series, err := NewSeries(e.Name, p)
+	for _, s := range series {
+		list = append(list, request{send: func(ctx context.Context) (answer, int) { return t.post(ctx, s) }, folded: s.Folded})
+	}
+	return list, err
 }

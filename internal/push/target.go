@@ -21,7 +21,7 @@ import (
 	"github.com/goproton/goproton/internal/version"
 )
 
-// Target is a server, and how to be let in. Secrets come from the environment or from files, and no message has them.
+// Target is a server, and how to be let in; or a folder. Secrets come from the environment or from files, and no message has them.
 type Target struct {
 	protocol protocol
 	url      string // to post to
@@ -32,6 +32,7 @@ type Target struct {
 	file     string // of the token, read again for each request, because tokens are renewed
 	headers  http.Header
 	client   *http.Client
+	folder   *folder // instead of a server; nil for one
 }
 
 // String is the URL as the user gave it. It has no secrets.
@@ -41,6 +42,9 @@ func (t *Target) String() string { return t.shown }
 // path, else that of the port, else pyroscope.
 func NewTarget(given, name string, env settings.Env) (*Target, error) {
 	t := &Target{tenant: settings.PushTenant.Get(env), user: settings.PushUser.Get(env), token: settings.PushToken.Get(env), file: settings.PushTokenFile.Get(env)}
+	if f, err := newFolder(given, name); f != nil || err != nil {
+		return &Target{protocol: protocol{name: "file"}, url: given, shown: given, folder: f}, err
+	}
 	u, err := parseURL(given)
 	if err != nil {
 		return nil, err
@@ -96,7 +100,7 @@ func chooseProtocol(u *url.URL, name string) (protocol, error) {
 		u.Scheme, name = scheme, before
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return protocol{}, fmt.Errorf("the URL to push to begins with %s://: use http or https, with a protocol before it if need be, as in otlp+http://localhost:4318", u.Scheme)
+		return protocol{}, fmt.Errorf("the URL to push to begins with %s://: use http or https, with a protocol before it if need be, as in otlp+http://localhost:4318, or file:///FOLDER", u.Scheme)
 	}
 	if name != "" {
 		return protocolNamed(name)

@@ -10,45 +10,14 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
-
-// Query is what to look at. The zero value is everything.
-type Query struct {
-	From, To time.Time         // of the start of a profile: From is inside, To is not
-	Ranks    map[int]bool      // nil for all
-	Facts    map[string]string // that the profile must have
-	Metric   string            // with its unit; "" is the time of kernels
-	Top      int               // frames and ranks to report
-}
-
-// Takes says whether a profile is asked for.
-func (q *Query) Takes(p *profile.Profile, rank string) bool {
-	if !q.From.IsZero() || !q.To.IsZero() {
-		ns, err := strconv.ParseInt(p.Info[profile.InfoStart], 10, 64)
-		if start := time.Unix(0, ns); err != nil || start.Before(q.From) || !q.To.IsZero() && !start.Before(q.To) {
-			return false
-		}
-	}
-	if q.Ranks != nil {
-		if n, err := strconv.Atoi(rank); err != nil || !q.Ranks[n] {
-			return false
-		}
-	}
-	for key, want := range q.Facts {
-		if p.Info[key] != want {
-			return false
-		}
-	}
-	return true
-}
 
 // Fleet sums profiles up. Use New.
 type Fleet struct {
@@ -85,7 +54,8 @@ type Report struct {
 	Schema   string  `json:"schema"`
 	Metric   string  `json:"metric"`
 	Profiles int     `json:"profiles"`
-	Ranks    []*Rank `json:"ranks"` // by distance from the median
+	Broken   int     `json:"broken,omitempty"` // files that could not be read
+	Ranks    []*Rank `json:"ranks"`            // by distance from the median
 	Median   float64 `json:"median"`
 	Frames   []Frame `json:"frames"`
 }
@@ -131,7 +101,7 @@ func (f *Fleet) walk(p *profile.Profile, visit func(path []byte, v float64)) {
 			path = append(append(path, n.Name...), pathMark...)
 			ends[depth-1] = len(path)
 		}
-		if v, has := n.Metric(f.query.Metric); has {
+		if v, has := n.Metric(f.query.Metric); has && f.query.onGPU(n) {
 			if number, is := v.Float(); is && number == number && (number != 0 || depth > 0) { // the root of a file often has zeros
 				visit(path, number)
 			}
@@ -184,6 +154,23 @@ func (f *Fleet) farther(median float64) func(a, b *Rank) int {
 	return func(a, b *Rank) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Total-median), math.Abs(a.Total-median)), cmp.Compare(len(a.Rank), len(b.Rank)), strings.Compare(a.Rank, b.Rank))
 	}
+}
+
+// Uneven is a sentence about ranks with different numbers of profiles, such as windows that are missing; "" if there are none.
+func (f *Fleet) Uneven() string {
+	least, most := (*Rank)(nil), (*Rank)(nil)
+	for _, r := range f.ranks {
+		if least == nil || cmp.Or(cmp.Compare(r.Profiles, least.Profiles), natural.Compare(r.Rank, least.Rank)) < 0 {
+			least = r
+		}
+		if most == nil || cmp.Or(cmp.Compare(most.Profiles, r.Profiles), natural.Compare(r.Rank, most.Rank)) < 0 {
+			most = r
+		}
+	}
+	if least == nil || least.Profiles == most.Profiles {
+		return ""
+	}
+	return fmt.Sprintf("rank %s has %s and rank %s %d: totals of different times are compared", least.Rank, figures.Count(least.Profiles, "profile"), most.Rank, most.Profiles)
 }
 
 // AddAgain adds a profile of a rank that Outliers has returned.

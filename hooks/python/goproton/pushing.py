@@ -22,7 +22,7 @@ class Push:
 
     Args:
         url: of the server. What stands before a plus sign in its scheme is the protocol: pyroscope, parca or otlp. Without it the
-            port decides, and pyroscope is the default.
+            port decides, and pyroscope is the default. Or a folder, as in file:///mnt/windows, which ``proton query`` reads.
         every: length of a window in seconds, aligned to the clock.
         wait: how many seconds ``finalize``, and the sender after the end of the program, wait for the server. What is not sent then
             is sent by the next program that pushes to the same server.

@@ -1,0 +1,73 @@
+package fleet
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/profile"
+)
+
+// Query is what to look at. The zero value is everything.
+type Query struct {
+	Since, Until time.Time         // of the start of a profile: Since is inside, Until is not
+	Ranks        map[int]bool      // nil for all
+	Labels       map[string]string // that the profile must have
+	GPU          string            // ordinal of the GPU; "" for all
+	Metric       string            // with its unit; "" is the time of kernels
+	Top          int               // frames and ranks to report
+}
+
+// Takes says whether a profile is asked for.
+func (q *Query) Takes(p *profile.Profile, rank string) bool {
+	if !q.Since.IsZero() || !q.Until.IsZero() {
+		start, known := moment(p.Info[profile.InfoStart])
+		if !known || !q.TakesStart(start) {
+			return false
+		}
+	}
+	for name, want := range q.Labels {
+		if Label(p.Info, name) != want {
+			return false
+		}
+	}
+	return q.TakesRank(rank)
+}
+
+// TakesStart says whether profiles that start at a time are asked for.
+func (q *Query) TakesStart(t time.Time) bool {
+	return !t.Before(q.Since) && (q.Until.IsZero() || t.Before(q.Until))
+}
+
+// TakesRank says whether profiles of a rank are asked for.
+func (q *Query) TakesRank(rank string) bool {
+	if q.Ranks == nil {
+		return true
+	}
+	n, err := strconv.Atoi(rank)
+	return err == nil && q.Ranks[n]
+}
+
+// onGPU says whether the values of a node are of the GPU that is asked for.
+func (q *Query) onGPU(n *profile.Node) bool {
+	if q.GPU == "" {
+		return true
+	}
+	v, has := n.Metric(profile.DeviceIDMetric)
+	return has && v.Str() == q.GPU
+}
+
+// Label is a label of a profile: of a window one of those that it is pushed with, else a fact of the run.
+func Label(info profile.Info, name string) string {
+	if name == "service" || name == runinfo.LabelService {
+		return cmp.Or(info[runinfo.InfoLabel+runinfo.LabelService], info[profile.InfoName])
+	}
+	return cmp.Or(info[runinfo.InfoLabel+name], info[name])
+}
+
+// moment reads a time of Info.
+func moment(text string) (time.Time, bool) {
+	ns, err := strconv.ParseInt(text, 10, 64)
+	return time.Unix(0, ns), err == nil
+}

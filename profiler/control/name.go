@@ -104,18 +104,18 @@ func (s *Service) keepName() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.moves {
-		n.moves, n.moved = false, s.run.written()
+		n.moves, n.moved = false, s.filesOfRun()
 		s.claim()
 		s.run.setFiles(nil)
 	}
 	if s.Manager.WritesPhases(s.run.session) {
 		return // a phase that a checkpoint has written is written again when it is complete
 	}
-	file := s.run.replaced()
+	stem := s.Manager.Name(s.run.session)
+	file := s.run.replaced(stem)
 	if file == "" {
 		return
 	}
-	stem := s.Manager.Name(s.run.session)
 	s.Manager.Rename(s.run.session, s.anotherName(stem, file))
 	s.run.setFiles(nil)
 }
@@ -134,11 +134,20 @@ func (s *Service) removeMoved() {
 	n.moved = nil
 }
 
-// replaced returns a file that is not the one that was written last.
-func (r *run) replaced() string {
+// filesOfRun are the files that the run's session has written. Those of sessions that the program has started itself are left out.
+func (s *Service) filesOfRun() []string {
+	stem := s.Manager.Name(s.run.session)
+	return slices.DeleteFunc(s.run.written(), func(file string) bool { return !strings.HasPrefix(file, stem+".") })
+}
+
+// replaced returns a file of a name that is not the one that was written last. The program's own sessions replace theirs when they end.
+func (r *run) replaced(stem string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, was := range r.infos {
+		if !strings.HasPrefix(r.files[i], stem+".") {
+			continue
+		}
 		now, err := os.Stat(r.files[i])
 		if err != nil || was == nil {
 			continue

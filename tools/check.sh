@@ -71,6 +71,7 @@ step "recordings and replays with sanitizers" sanitized_replays
 step "archives" archives
 if [ -d .venv/oracles/zig-0.15.1 ]; then step "wheels" wheels; else skip "wheels: there is no zig (tools/oracles.sh says why)"; fi
 step "process abuse" tools/abuse.sh
+step "soak" tools/soak.sh 0.02
 if [ -z "${CI-}" ]; then step "fuzz" tools/fuzz.sh "$FUZZ_SECONDS"; else skip "fuzz: in CI"; fi
 step "mutated files" go test ./cmd/proton -run '^TestMutations$' -timeout 0 -v -mutate "${FUZZ_SECONDS}s" -mutate-memory 1024 -mutate-seed "$(date +%s)"
 step "go test, all" gotest $(packages "$tested")

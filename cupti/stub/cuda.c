@@ -320,16 +320,20 @@ STUB_EXPORT uint32_t cuModuleUnload(void *module) {
   return call_exit(&c, CU_OK);
 }
 
-// Names are never freed: records in buffers may point at them after their module was unloaded.
+// Names are never freed, and each is kept once: records in buffers may point at them after their module was unloaded.
 static const char *keep_name(const char *name) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static struct kept { struct kept *next; char text[]; } *kept; // guarded by lock
-  struct kept *k = malloc(sizeof *k + strlen(name) + 1);
-  if (!k) abort();
-  strcpy(k->text, name);
   pthread_mutex_lock(&lock);
-  k->next = kept;
-  kept = k;
+  struct kept *k = kept;
+  while (k && strcmp(k->text, name)) k = k->next;
+  if (!k) {
+    k = malloc(sizeof *k + strlen(name) + 1);
+    if (!k) abort();
+    strcpy(k->text, name);
+    k->next = kept;
+    kept = k;
+  }
   pthread_mutex_unlock(&lock);
   return k->text;
 }

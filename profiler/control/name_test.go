@@ -43,7 +43,7 @@ func TestFilesOfTheProgramsOwnSessions(t *testing.T) {
 		t.Errorf("after the end of a session the run's profile is %s: %q", s.Manager.Name(s.run.session), s.run.doubts())
 	}
 	if got := s.filesOfRun(); !slices.Equal(got, []string{name + ".hatchet"}) {
-		t.Errorf("a rank that becomes known moves %q", got)
+		t.Errorf("when the rank is known, %q are moved", got)
 	}
 	// Another run's file in the place of ours is still seen.
 	if err := os.Rename(own+".hatchet", name+".hatchet"); err != nil {

@@ -34,6 +34,8 @@ type Server struct {
 	Before func(w http.ResponseWriter, r *http.Request, n int) (answered bool)
 	// Oldest is the age of a profile beyond which it is refused.
 	Oldest time.Duration
+	// Take gets what is accepted, and the server keeps neither that nor headers. nil: it keeps everything in memory.
+	Take func([]Stored)
 
 	mu       sync.Mutex
 	requests int
@@ -113,9 +115,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if before != nil && before(w, r, n) {
 		return
 	}
-	s.mu.Lock()
-	s.seen = append(s.seen, r.Header.Clone())
-	s.mu.Unlock()
+	if s.Take == nil {
+		s.mu.Lock()
+		s.seen = append(s.seen, r.Header.Clone())
+		s.mu.Unlock()
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -203,6 +207,10 @@ func (s *Server) parca(w http.ResponseWriter, _ *http.Request, body []byte) {
 }
 
 func (s *Server) keep(all []Stored) {
+	if s.Take != nil {
+		s.Take(all)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stored = append(s.stored, all...)

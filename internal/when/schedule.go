@@ -1,6 +1,9 @@
 package when
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Action is what to do in a step, in the order of torch.profiler's ProfilerAction.
 type Action int
@@ -40,22 +43,29 @@ func (s *Schedule) check() error {
 	return nil
 }
 
+// parts are the lengths of a cycle's parts. One that is meant to last for ever is cut, so that sums of them do not overflow.
+func (s *Schedule) parts() (wait, warmup, active int) {
+	const forever = math.MaxInt / 4
+	return min(s.Wait, forever), min(s.Warmup, forever), min(s.Active, forever)
+}
+
 // Action is what to do in a step, counted from 0.
 func (s *Schedule) Action(step int) Action {
 	if step -= s.SkipFirst; step < 0 {
 		return None
 	}
+	wait, warmup, active := s.parts()
 	if s.SkipFirstWait {
-		step += s.Wait
+		step += wait
 	}
-	cycle := s.Wait + s.Warmup + s.Active
+	cycle := wait + warmup + active
 	if s.Repeat > 0 && step/cycle >= s.Repeat {
 		return None
 	}
 	switch at := step % cycle; {
-	case at < s.Wait:
+	case at < wait:
 		return None
-	case at < s.Wait+s.Warmup:
+	case at < wait+warmup:
 		return Warmup
 	case at < cycle-1:
 		return Record
@@ -65,9 +75,9 @@ func (s *Schedule) Action(step int) Action {
 
 // First is the first step that is recorded.
 func (s *Schedule) First() int {
-	first := s.SkipFirst + s.Warmup
+	wait, first, _ := s.parts()
 	if !s.SkipFirstWait {
-		first += s.Wait
+		first += wait
 	}
-	return first
+	return first + min(s.SkipFirst, math.MaxInt/4)
 }

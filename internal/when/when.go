@@ -36,7 +36,7 @@ func (c *Conditions) Check() error {
 		name    string
 		seconds float64
 	}{{"delay", c.Delay}, {"duration", c.Duration}} {
-		if !(of.seconds >= 0 && of.seconds <= math.MaxInt64/float64(time.Second)) { // false for NaN
+		if !(of.seconds >= 0 && of.seconds < math.MaxInt64/float64(time.Second)) { // false for NaN
 			return fmt.Errorf("a %s of %v seconds: give a positive number", of.name, of.seconds)
 		}
 	}

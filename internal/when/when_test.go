@@ -1,6 +1,7 @@
 package when
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,9 @@ func TestSchedules(t *testing.T) {
 		{*Every(4, 2), "..rL..rL", 2},
 		{*Every(3, 3), "rrLrrL", 0},
 		{*Every(5, 1), "....L....L", 4},
+		{Schedule{Wait: 2, Active: math.MaxInt}, "..rrrrrr", 2}, // for ever
+		{Schedule{Wait: math.MaxInt, Warmup: math.MaxInt, Active: 2}, "....", math.MaxInt / 4 * 2},
+		{Schedule{SkipFirst: 1, Wait: math.MaxInt, Warmup: 1, Active: 2, SkipFirstWait: true}, ".wrL....", 2},
 	} {
 		if got := letters(c.schedule, len(c.want)); got != c.want {
 			t.Errorf("%+v: got %s, want %s", c.schedule, got, c.want)
@@ -45,7 +49,7 @@ func TestSchedules(t *testing.T) {
 
 func TestConditionsThatCannotBe(t *testing.T) {
 	for _, c := range []Conditions{
-		{Delay: -1}, {Duration: -0.5}, {Delay: 1e300}, {Schedule: &Schedule{}}, {Schedule: &Schedule{Wait: -1, Active: 1}},
+		{Delay: -1}, {Duration: -0.5}, {Delay: 1e300}, {Delay: math.MaxInt64 / 1e9}, {Duration: math.NaN()}, {Schedule: &Schedule{}}, {Schedule: &Schedule{Wait: -1, Active: 1}},
 		{Schedule: &Schedule{Active: 1, Repeat: -1}}, {Schedule: &Schedule{Active: 1, SkipFirst: -1}}, {Schedule: &Schedule{Active: 1, Warmup: -1}},
 	} {
 		if c.Check() == nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // Lock makes this process the sender of a spool. It reports false while another process is. The kernel releases the lock of a
@@ -24,6 +25,7 @@ func Lock(folder string) (release func(), ok bool, err error) {
 		return nil, false, fmt.Errorf("lock the spool %s: %w; set PROTON_PUSH_SPOOL to a folder on a disk that has locks", folder, err)
 	}
 	recoverClaimed(folder)
+	removeAbandoned(folder, time.Now())
 	return func() { f.Close() }, true, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,6 +129,37 @@ func TestOneSender(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	release()
+}
+
+// What a process was writing when it was killed is deleted by a later sender, and what another writes now is not.
+func TestHalfWrittenWindowsAreDeleted(t *testing.T) {
+	folder := made(t)
+	write := func(name string, age time.Duration) string {
+		path, at := filepath.Join(folder, name), time.Now().Add(-age)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	old := write(".1-2-3.window.2-0123abcd.tmp", 2*abandonedAfter)
+	recent := write(".1-2-4.window.2-0123abcd.tmp", 0)
+	waits := write("1-2-5.window", 2*abandonedAfter)
+	release, ok, err := Lock(folder)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	release()
+	if _, err := os.Lstat(old); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left: %v", old, err)
+	}
+	for _, path := range []string{recent, waits} {
+		if _, err := os.Lstat(path); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestTrim(t *testing.T) {

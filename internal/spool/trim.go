@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // recoverClaimed has windows wait again that a sender was sending when it died. The lock is held.
@@ -13,6 +14,20 @@ func recoverClaimed(folder string) {
 	for _, name := range left {
 		path := filepath.Join(folder, name)
 		_ = os.Rename(path, strings.TrimSuffix(path, sending))
+	}
+}
+
+// abandonedAfter is the age of a half-written window that no process writes any more.
+const abandonedAfter = time.Hour
+
+// removeAbandoned deletes what processes were writing when they were killed.
+func removeAbandoned(folder string, now time.Time) {
+	left, _ := fs.Glob(os.DirFS(folder), ".*.tmp") //nolint:errcheck // the pattern is valid
+	for _, name := range left {
+		path := filepath.Join(folder, name)
+		if info, err := os.Lstat(path); err == nil && now.Sub(info.ModTime()) > abandonedAfter {
+			_ = os.Remove(path)
+		}
 	}
 }
 

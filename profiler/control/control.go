@@ -23,7 +23,7 @@ type Service struct {
 	Say     func(string)         // one line for the program's standard error
 	Listens func(descriptor int) // the process has a socket, which a forked child has to close
 	run     *run
-	pushed  []*pushed
+	pushed  pushes
 	gaveUp  bool // waiting for the GPU library at exit
 	failed  bool // to write a profile at exit
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/goproton/goproton/internal/launcher"
@@ -20,6 +21,12 @@ import (
 type pushed struct {
 	*spool.Writer
 	labels map[string]string
+}
+
+// pushes are the sessions whose windows are pushed. Threads of the program add to them while the drainer's rounds ask for the status.
+type pushes struct {
+	sync.Mutex
+	list []*pushed
 }
 
 // deltas is what a session is started with whose windows are pushed, nil without. The job is that of the launcher, unless the user
@@ -37,7 +44,9 @@ func (s *Service) deltas(o *runinfo.Push) (*profiler.Deltas, error) {
 	}
 	maps.Copy(labels, o.Labels)
 	p := &pushed{spool.NewWriter(o.Spool, spool.ProcessLimit), labels}
-	s.pushed = append(s.pushed, p)
+	s.pushed.Lock()
+	defer s.pushed.Unlock()
+	s.pushed.list = append(s.pushed.list, p)
 	return &profiler.Deltas{Sink: p, Every: time.Duration(o.Seconds * float64(time.Second))}, nil
 }
 
@@ -54,11 +63,13 @@ func (p *pushed) Write(_ context.Context, w profiler.Window, window *profile.Pro
 
 // pushStatus says what became of the windows; nil if there are none to be.
 func (s *Service) pushStatus() *runinfo.PushStatus {
-	if len(s.pushed) == 0 {
+	s.pushed.Lock()
+	defer s.pushed.Unlock()
+	if len(s.pushed.list) == 0 {
 		return nil
 	}
 	total := &runinfo.PushStatus{Dropped: int64(s.Manager.WindowsDropped())}
-	for _, p := range s.pushed {
+	for _, p := range s.pushed.list {
 		total.Add(runinfo.PushStatus{WriterStatus: p.Status()})
 	}
 	return total

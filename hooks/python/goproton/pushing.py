@@ -32,8 +32,8 @@ class Push:
 
     def __init__(self, url: str, *, every: float = 60, wait: float = 5, service: str | None = None,
                  labels: Mapping[str, str] | None = None):
-        if every < 1 or wait < 0:
-            raise ValueError(f"Push with every={every} and wait={wait}: a window has at least 1 second, and wait is 0 or more")
+        if not (1 <= every <= 24 * 3600 and 0 <= wait <= 365 * 24 * 3600):  # false for NaN
+            raise ValueError(f"Push with every={every} and wait={wait}: a window has 1 second to a day, and wait is 0 seconds to a year")
         self.url, self.every, self.wait, self.service, self.labels = url, every, wait, service, dict(labels or {})
 
     def __repr__(self) -> str:

@@ -26,6 +26,12 @@ type Push struct {
 	Labels   []string // NAME=VALUE
 }
 
+// In seconds. What is longer would not be a push, and would overflow a time.Duration in the end.
+const (
+	longestWindow = 24 * 60 * 60
+	longestWait   = 365 * 24 * 60 * 60
+)
+
 // CheckPush refuses what cannot be pushed, before the target runs.
 func (o Options) CheckPush() error {
 	p := o.Push
@@ -34,10 +40,10 @@ func (o Options) CheckPush() error {
 		return nil
 	case strings.EqualFold(o.Data, "trace"):
 		return errors.New("--push needs --data tree: a timeline is a file and no profile of a window")
-	case p.Every < 1:
-		return fmt.Errorf("--push-every %g is too short: give at least 1 second", p.Every)
-	case p.Wait < 0:
-		return fmt.Errorf("--push-wait %g is negative: give seconds, or 0 for none", p.Wait)
+	case !(p.Every >= 1 && p.Every <= longestWindow): // false for NaN
+		return fmt.Errorf("--push-every %g: give 1 to %d seconds", p.Every, longestWindow)
+	case !(p.Wait >= 0 && p.Wait <= longestWait):
+		return fmt.Errorf("--push-wait %g: give 0 to %d seconds", p.Wait, longestWait)
 	}
 	_, err := p.labels("")
 	return err

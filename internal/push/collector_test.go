@@ -70,7 +70,7 @@ service:
 	})
 	folder := filepath.Join(t.TempDir(), "spool")
 	want := put(t, folder, window(rand.New(rand.NewPCG(1, 2)), 9, time.Now().Add(-time.Minute)), window(rand.New(rand.NewPCG(3, 4)), 12, time.Now()))
-	if status := finish(t, "otlp+http://"+address, folder, time.Minute); status.Sent != 2 {
+	if status := finish(t, "otlp+http://"+address, folder, await.Patience()); status.Sent != 2 {
 		t.Fatalf("%+v\n%s", status, said.String())
 	}
 	got := map[string]int64{}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,13 @@ func within(s *Sender, wait time.Duration) Status {
 	return s.Finish(ctx)
 }
 
+// untilItFails is the status of a sender that is ended after a request has failed.
+func untilItFails(t *testing.T, s *Sender) Status {
+	t.Helper()
+	await.That(t, "a request fails", func() bool { return s.Status().Retries > 0 })
+	return within(s, time.Millisecond)
+}
+
 // Whatever a server does at first: when it takes windows, it has each exactly once.
 func TestServersThatFailAtFirst(t *testing.T) {
 	for name, fail := range map[string]http.HandlerFunc{
@@ -86,7 +94,7 @@ func TestServersThatFailAtFirst(t *testing.T) {
 				return true
 			}
 			s, want := pushed(t, server, 5)
-			status := within(s, 10*time.Second)
+			status := within(s, await.Patience())
 			if status.Sent != 5 || status.Waiting != 0 || status.Retries != 7 || status.Refused != 0 {
 				t.Errorf("status %+v", status)
 			}
@@ -119,10 +127,52 @@ func TestRefusedWindows(t *testing.T) {
 			return true
 		}
 		s, _ := pushed(t, server, 4)
-		status := within(s, 10*time.Second)
+		status := within(s, await.Patience())
 		if status.Refused+status.Sent < 4 || status.Refused == 0 || status.Waiting != 0 || !strings.Contains(status.WhyRefused, "profile is bad  because") {
 			t.Errorf("%d: status %+v", code, status)
 		}
+	}
+}
+
+// Of a window with several GPUs the server refuses one for good, and takes the others, one at the second attempt: both are counted.
+func TestARefusalBeforeARetry(t *testing.T) {
+	server := pushtest.New(t)
+	server.Before = func(w http.ResponseWriter, _ *http.Request, n int) bool {
+		if n <= 2 {
+			w.WriteHeader([]int{400, 503}[n-1])
+		}
+		return n <= 2
+	}
+	folder := filepath.Join(t.TempDir(), "spool")
+	p := window(rand.New(rand.NewPCG(1, 1)), 6, time.Now())
+	put(t, folder, p)
+	s := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, pace: quick}
+	s.Start()
+	stored := len(series(t, "x", p)) - 1
+	if status := within(s, await.Patience()); status.Refused != 1 || status.Sent != 1 || status.Retries != 1 || len(server.Stored()) != stored {
+		t.Errorf("status %+v, %d series stored, want %d", status, len(server.Stored()), stored)
+	}
+}
+
+// A call of Hurry that comes while the sender finds the spool empty is not lost: it is for a window that was put there since.
+func TestHurriesAreMet(t *testing.T) {
+	s := &Sender{Spread: time.Hour, pace: usual, wake: make(chan struct{}, 1)}
+	recent := &spool.Entry{End: time.Now()}
+	if s.due(recent) {
+		t.Error("the window is not spread")
+	}
+	s.Hurry()
+	asked, _ := s.requests()
+	s.Hurry()
+	if pause := s.meet(asked, true); !s.due(recent) || pause >= usual.look {
+		t.Errorf("the second call is lost; the next pause is %v", pause)
+	}
+	asked, _ = s.requests()
+	if pause := s.meet(asked, false); !s.due(recent) || pause >= usual.look {
+		t.Errorf("the hurry ends while windows wait; the next pause is %v", pause)
+	}
+	if pause := s.meet(asked, true); s.due(recent) || pause != usual.look {
+		t.Errorf("the hurry does not end; the next pause is %v", pause)
 	}
 }
 
@@ -132,7 +182,7 @@ func TestWindowsThatAreTooOld(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "spool")
 	r := rand.New(rand.NewPCG(5, 6))
 	put(t, folder, window(r, 3, time.Now().Add(-2*time.Hour)), window(r, 3, time.Now()))
-	status := finish(t, "pyroscope+"+server.URL, folder, 10*time.Second)
+	status := finish(t, "pyroscope+"+server.URL, folder, await.Patience())
 	if status.Sent != 1 || status.Refused != 1 || !strings.Contains(status.WhyRefused, "too old") {
 		t.Errorf("status %+v", status)
 	}
@@ -156,11 +206,11 @@ func TestHalfAWindow(t *testing.T) {
 	first.stop() // it is killed
 	<-first.ended
 	if n := len(server.Stored()); n != 1 {
-		t.Fatalf("%d of two GPUs are stored", n)
+		t.Fatalf("%d series of the window are stored, want the first", n)
 	}
 	s := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, pace: quick}
 	s.Start()
-	if status := within(s, 10*time.Second); status.Sent != 1 {
+	if status := within(s, await.Patience()); status.Sent != 1 {
 		t.Errorf("status %+v", status)
 	}
 	sameTotals(t, server.Totals(), want)
@@ -177,25 +227,25 @@ func TestAServerThatIsAway(t *testing.T) {
 	server := pushtest.New(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	want := put(t, folder, window(rand.New(rand.NewPCG(1, 1)), 5, time.Now()))
-	began := time.Now()
-	status := finish(t, "pyroscope+"+url, folder, 300*time.Millisecond)
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the end took %v", took)
-	}
+	away := &Sender{Target: target(t, "pyroscope+"+url), Folder: folder}
+	away.Start()
+	status := untilItFails(t, away)
 	if status.Sent != 0 || status.Waiting != 1 || !strings.Contains(status.LastError, "connection refused") {
 		t.Errorf("status %+v", status)
 	}
-	if next := finish(t, "pyroscope+"+server.URL, folder, 10*time.Second); next.Sent != 1 {
+	if next := finish(t, "pyroscope+"+server.URL, folder, await.Patience()); next.Sent != 1 {
 		t.Errorf("status %+v", next)
 	}
 	sameTotals(t, server.Totals(), want)
 }
 
-// A server that sends a byte a second, or nothing, holds up neither the end nor, for longer than one request, the sender.
+// A server that sends a byte now and then holds up neither the end nor, for longer than one request, the sender. What it has not
+// answered is sent again.
 func TestASlowServer(t *testing.T) {
 	server := pushtest.New(t)
-	server.Before = func(w http.ResponseWriter, r *http.Request, n int) bool {
-		if n > 2 {
+	var awake atomic.Bool
+	server.Before = func(w http.ResponseWriter, r *http.Request, _ int) bool {
+		if awake.Load() {
 			return false
 		}
 		conn, _, err := w.(http.Hijacker).Hijack()
@@ -203,18 +253,24 @@ func TestASlowServer(t *testing.T) {
 			return true
 		}
 		defer conn.Close()
-		for _, c := range "HTTP/1.1 200 OK\r\nContent-Type: application/proto\r\n" {
-			if _, err := fmt.Fprintf(conn, "%c", c); err != nil {
-				return true
-			}
-			time.Sleep(100 * time.Millisecond)
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n")
+		for err == nil {
+			_, err = fmt.Fprint(conn, "X-A: b\r\n")
+			time.Sleep(10 * time.Millisecond)
 		}
 		return true
 	}
-	s, want := pushed(t, server, 2)
-	s.Target.client.Timeout = 200 * time.Millisecond
-	status := within(s, 20*time.Second)
-	if status.Sent != 2 || status.Retries != 2 {
+	folder := filepath.Join(t.TempDir(), "spool")
+	want := put(t, folder, window(rand.New(rand.NewPCG(1, 1)), 5, time.Now()))
+	s := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, pace: quick}
+	s.Target.client.Timeout = 50 * time.Millisecond
+	s.Start()
+	await.That(t, "two requests are given up", func() bool { return s.Status().Retries >= 2 })
+	if status := within(s, time.Millisecond); status.Sent != 0 || status.Waiting != 1 {
+		t.Errorf("status %+v", status)
+	}
+	awake.Store(true)
+	if status := finish(t, "pyroscope+"+server.URL, folder, await.Patience()); status.Sent != 1 {
 		t.Errorf("status %+v", status)
 	}
 	sameTotals(t, server.Totals(), want)
@@ -230,7 +286,7 @@ func TestANameThatCannotBeResolved(t *testing.T) {
 	to.client.Transport.(*http.Transport).DialContext = (&net.Dialer{Resolver: resolver}).DialContext
 	s := &Sender{Target: to, Folder: folder, pace: quick}
 	s.Start()
-	if status := within(s, 200*time.Millisecond); status.Waiting != 1 || !strings.Contains(status.LastError, "pyroscope.invalid cannot be resolved") {
+	if status := untilItFails(t, s); status.Waiting != 1 || !strings.Contains(status.LastError, "pyroscope.invalid cannot be resolved") {
 		t.Errorf("status %+v", status)
 	}
 }
@@ -252,7 +308,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 		return false
 	}
 	s, _ := pushed(t, server, 1)
-	if status := within(s, 20*time.Second); status.Sent != 1 {
+	if status := within(s, await.Patience()); status.Sent != 1 {
 		t.Errorf("status %+v", status)
 	}
 	if pause := second.Sub(first); pause < time.Second {
@@ -314,7 +370,7 @@ func TestDamagedWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	status := finish(t, "pyroscope+"+server.URL, folder, 10*time.Second)
+	status := finish(t, "pyroscope+"+server.URL, folder, await.Patience())
 	if status.Sent != 1 || status.Unreadable != int64(len(damaged)) || status.Waiting != 0 {
 		t.Errorf("status %+v", status)
 	}
@@ -340,9 +396,9 @@ func TestTwoSenders(t *testing.T) {
 		add(seed + 2)
 	}
 	await.That(t, "all windows are sent", func() bool { return a.Status().Sent+b.Status().Sent == 21 })
-	within(a, time.Second)
+	within(a, await.Patience())
 	add(100)
-	if status := within(b, 10*time.Second); status.Waiting != 0 {
+	if status := within(b, await.Patience()); status.Waiting != 0 {
 		t.Errorf("status %+v", status)
 	}
 	sameTotals(t, server.Totals(), want)
@@ -396,7 +452,7 @@ func TestTenThousandWindows(t *testing.T) {
 	if grown := late - early; grown > 1<<20 {
 		t.Errorf("the heap has grown by %d bytes", grown)
 	}
-	status := within(s, time.Minute)
+	status := within(s, await.Patience())
 	if status.Sent != int64(windows) || requests != windows {
 		t.Errorf("status %+v, %d requests", status, requests)
 	}

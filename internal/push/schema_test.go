@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -53,7 +54,7 @@ func TestSchemas(t *testing.T) {
 			url, lines := schemaServer(t)
 			folder := filepath.Join(t.TempDir(), "spool")
 			want := put(t, folder, window(rand.New(rand.NewPCG(1, 2)), 9, time.Now().Add(-time.Minute)), window(rand.New(rand.NewPCG(3, 4)), 12, time.Now()))
-			if status := finish(t, protocol+"+"+url, folder, time.Minute); status.Sent != 2 {
+			if status := finish(t, protocol+"+"+url, folder, await.Patience()); status.Sent != 2 {
 				t.Fatalf("%+v", status)
 			}
 			got, ids := map[string]int64{}, map[string]bool{}

@@ -30,10 +30,11 @@ type Sender struct {
 	mu        sync.Mutex
 	status    Status
 	finishing bool
-	hurried   bool
+	asked     int           // calls of Hurry
+	met       int           // so many of them found the spool empty in the end
 	failures  int           // in a row
 	notUntil  time.Time     // our own pause
-	asked     time.Time     // the server's, which nothing shortens
+	busyUntil time.Time     // the server's, which nothing shortens
 	wake      chan struct{} // of capacity 1
 	stop      context.CancelFunc
 	ended     chan struct{}
@@ -101,7 +102,7 @@ func (s *Sender) Finish(ctx context.Context) Status {
 // Hurry has the sender send what waits now, without spreading it and with short pauses.
 func (s *Sender) Hurry() {
 	s.mu.Lock()
-	s.hurried = true
+	s.asked++
 	s.notUntil = time.Time{}
 	s.mu.Unlock()
 	select {
@@ -110,11 +111,27 @@ func (s *Sender) Hurry() {
 	}
 }
 
-// hurries reports whether a program waits for the sender, and finishes whether the sender ends when it is done.
-func (s *Sender) hurries() (hurries, finishes bool) {
+// hurries reports whether a program waits for the sender. The lock is held.
+func (s *Sender) hurries() bool { return s.finishing || s.asked > s.met }
+
+// requests returns how often Hurry was called, and whether the sender ends when it is done.
+func (s *Sender) requests() (asked int, finishes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.hurried, s.finishing
+	return s.asked, s.finishing
+}
+
+// meet ends the hurry of the first so many calls, and returns the pause until the next look at the spool.
+func (s *Sender) meet(asked int, empty bool) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if empty {
+		s.met = asked
+	}
+	if s.hurries() {
+		return s.pace.hurried / 10
+	}
+	return s.pace.look
 }
 
 // Status returns what the sender has done so far.
@@ -134,19 +151,15 @@ func (s *Sender) run(ctx context.Context) {
 	defer close(s.ended)
 	defer s.unlock()
 	for {
-		hurries, finishes := s.hurries() // before the look at the spool: what is put there later is not waited for
+		asked, finishes := s.requests() // before the look at the spool: what is put there later is not waited for
 		left := s.round(ctx)
 		if ctx.Err() != nil || finishes && left == 0 {
 			return
 		}
-		pause := s.pace.look
-		if hurries {
-			pause = s.pace.hurried / 10
-		}
 		select {
 		case <-ctx.Done():
 		case <-s.wake:
-		case <-time.After(pause):
+		case <-time.After(s.meet(asked, left == 0)):
 		}
 	}
 }
@@ -178,18 +191,9 @@ func (s *Sender) round(ctx context.Context) (left int) {
 			s.send(ctx, &list[i])
 		}
 	}
-	if left = s.count(); left == 0 {
-		s.calm()
-	}
+	left = s.count()
 	s.leaveStatus()
 	return left
-}
-
-// calm ends a hurry.
-func (s *Sender) calm() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hurried = s.finishing
 }
 
 func (s *Sender) count() int {
@@ -242,7 +246,10 @@ func SpreadOf(every time.Duration) time.Duration { return every / 2 }
 
 // due reports whether a window has waited as long as its process has to: a part of Spread that differs between processes.
 func (s *Sender) due(e *spool.Entry) bool {
-	if hurries, _ := s.hurries(); s.Spread <= 0 || hurries {
+	s.mu.Lock()
+	hurries := s.hurries()
+	s.mu.Unlock()
+	if s.Spread <= 0 || hurries {
 		return true
 	}
 	host, _ := os.Hostname()
@@ -263,7 +270,7 @@ func (s *Sender) send(ctx context.Context, e *spool.Entry) {
 		_ = e.Remove()
 		return
 	}
-	some, refusals := e.Sent > 0, int64(0)
+	some, refusedSome := e.Sent > 0, false
 	for e.Sent < len(list) {
 		a, bytes := list[e.Sent].send(ctx)
 		switch a.outcome {
@@ -274,8 +281,12 @@ func (s *Sender) send(ctx context.Context, e *spool.Entry) {
 			e.Release()
 			return
 		case refused:
-			refusals = 1
-			s.change(func(st *Status) { st.WhyRefused = a.why })
+			s.change(func(st *Status) {
+				if st.WhyRefused = a.why; !refusedSome { // counted at once: of the other GPUs one may have to be sent later
+					st.Refused++
+				}
+			})
+			refusedSome = true
 		case taken:
 			some = true
 			s.change(func(st *Status) { st.Bytes += int64(bytes); st.Folded += int64(list[e.Sent].folded) })
@@ -284,7 +295,7 @@ func (s *Sender) send(ctx context.Context, e *spool.Entry) {
 		e.SentPart()
 	}
 	s.change(func(st *Status) {
-		if st.Refused, st.LastError = st.Refused+refusals, ""; some {
+		if st.LastError = ""; some {
 			st.Sent++
 		}
 	})
@@ -298,12 +309,12 @@ func (s *Sender) pause(a answer) {
 	s.status.Retries++
 	s.status.LastError = a.why
 	most := min(s.pace.first<<min(s.failures, 10), s.pace.most)
-	if s.hurried {
+	if s.hurries() {
 		most = min(most, s.pace.hurried)
 	}
 	s.failures++
 	now := time.Now()
-	s.notUntil, s.asked = now.Add(time.Duration(rand.Int64N(int64(most)))), now.Add(a.wait)
+	s.notUntil, s.busyUntil = now.Add(time.Duration(rand.Int64N(int64(most)))), now.Add(a.wait)
 }
 
 func (s *Sender) succeeded() {
@@ -316,7 +327,7 @@ func (s *Sender) mustWait() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	return now.Before(s.notUntil) || now.Before(s.asked)
+	return now.Before(s.notUntil) || now.Before(s.busyUntil)
 }
 
 // request is a part of a window that is sent at once.

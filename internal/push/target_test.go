@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/push/pushtest"
 )
 
@@ -92,16 +93,16 @@ func TestCertificatesAreVerified(t *testing.T) {
 	server := pushtest.NewTLS(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	want := put(t, folder, window(rand.New(rand.NewPCG(1, 1)), 5, time.Now()))
-	send := func(env ...string) Status {
+	sender := func(env ...string) *Sender {
 		to, err := NewTarget("pyroscope+"+server.URL, "", environment(append(env, "PROTON_PUSH_TOKEN", secret, "PROTON_PUSH_TENANT", "team-a")...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := &Sender{Target: to, Folder: folder, pace: quick}
 		s.Start()
-		return within(s, 300*time.Millisecond)
+		return s
 	}
-	if status := send(); status.Sent != 0 || !strings.Contains(status.LastError, "certificate") {
+	if status := untilItFails(t, sender()); status.Sent != 0 || !strings.Contains(status.LastError, "certificate") {
 		t.Errorf("a certificate of an unknown authority: %+v", status)
 	}
 	if server.Requests() != 0 {
@@ -112,7 +113,7 @@ func TestCertificatesAreVerified(t *testing.T) {
 	if err := os.WriteFile(authorities, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status := send("PROTON_PUSH_CA", authorities); status.Sent != 1 {
+	if status := within(sender("PROTON_PUSH_CA", authorities), await.Patience()); status.Sent != 1 {
 		t.Errorf("%+v", status)
 	}
 	sameTotals(t, server.Totals(), want)
@@ -129,7 +130,7 @@ func TestNoTokenForAnotherServer(t *testing.T) {
 		return true
 	}
 	s, _ := pushed(t, server, 1)
-	status := within(s, 100*time.Millisecond)
+	status := untilItFails(t, s)
 	if other.Requests() != 0 || !strings.Contains(status.LastError, "redirects (308) to "+other.URL) || strings.Contains(status.LastError, secret) {
 		t.Errorf("%d requests, %+v", other.Requests(), status)
 	}

@@ -58,11 +58,14 @@ const (
 	InfoRank  = "rank"  // of a distributed run, 0 to world size - 1
 	InfoWorld = "world" // number of ranks
 	InfoStart = "start" // when the session started, in ns since 1970
+	InfoEnd   = "end"   // when the profile was made of what had been recorded until then, in ns since 1970
 	InfoTool  = "tool"  // what recorded it: "goproton 0.1", "triton"
 	InfoTrace = "trace" // folder of the TritonParse trace of the same run, as the user gave it
 
 	InfoLauncher = "launcher" // what started the ranks: "torchrun", "Open MPI", "Slurm"
 	InfoRestart  = "restart"  // how often the launcher had started this rank before
+	InfoRequeue  = "requeue"  // how often the scheduler had started the job before
+	InfoRanks    = "ranks"    // of a merged profile: "0-7", and further attempts: "0-7; restart 1: 0-3"
 	InfoJob      = "job"      // what the launcher calls the run
 
 	InfoWindows = "windows" // of a session that did not record all the time: how many recording windows, and what opened and closed them

@@ -32,6 +32,9 @@ func infoOf(name string, now uint64) profile.Info {
 // launchInfo is what the launcher of a distributed run says of this process.
 func launchInfo(p launcher.Process) profile.Info {
 	info := profile.Info{}
+	if p.Requeue > 0 {
+		info[profile.InfoRequeue] = strconv.Itoa(p.Requeue)
+	}
 	if p.Rank < 0 {
 		return info
 	}
@@ -63,12 +66,10 @@ func (m *Manager) TraceFolder(folder string) {
 	m.drainer.do(func(d *drainer) { d.traceFolder = folder })
 }
 
-// infoFor returns the facts that a session's profile holds.
+// infoFor returns the facts that a session's profile holds which is made now.
 func (d *drainer) infoFor(s *session) profile.Info {
-	if d.traceFolder == "" && s.recording == nil {
-		return s.info
-	}
 	info := maps.Clone(s.info)
+	info[profile.InfoEnd] = strconv.FormatInt(time.Now().UnixNano(), 10)
 	if d.traceFolder != "" {
 		info[profile.InfoTrace] = d.traceFolder
 	}

@@ -13,7 +13,7 @@ func oneClock(all []sourced, note func(string)) *collectives.Report {
 	for _, s := range all {
 		if t := s.profile.Timeline; t != nil {
 			info := s.profile.Info
-			ranks = append(ranks, collectives.Rank{Label: s.name(), Host: info[profile.InfoHost], Run: info[profile.InfoJob] + " " + info[profile.InfoRestart], Timeline: t})
+			ranks = append(ranks, collectives.Rank{Label: s.name(), Host: info[profile.InfoHost], Run: info[profile.InfoJob] + " " + info.Attempt(), Timeline: t})
 		}
 	}
 	switch {
@@ -48,8 +48,8 @@ func (s *sourced) name() string {
 	default:
 		name = s.source.File
 	}
-	if info[profile.InfoRestart] != "" {
-		name += " restart " + info[profile.InfoRestart]
+	if attempt := info.Attempt(); attempt != "" {
+		name += " " + attempt
 	}
 	return name
 }

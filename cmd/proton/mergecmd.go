@@ -27,6 +27,7 @@ type mergeFlags struct {
 	format     string
 	by         string
 	columns    []string
+	attempt    string
 	timeline   bool
 	ownClocks  bool
 	json       bool
@@ -64,6 +65,9 @@ equal up to rounding.
 FILE may also be a pattern in quotes, or the name of a run without suffix: proton merge train adds up what
 proton run --name train has written, train.rank0.hatchet and so on. Ranks that have no file are named.
 
+A rank that its launcher has started again, because some rank failed, has a file for each attempt. All attempts are added
+up, because the GPU did their work, and a line names such ranks. --attempt last takes the last attempt of each rank alone.
+
 --timeline puts the timelines of ranks (proton run -d trace) on one clock: a collective of NCCL ends on all of its
 ranks at about the same time. It prints how well the clocks agree, how long each rank communicated, how much of that
 its other kernels overlapped, and how long it waited for the last rank; -o OUT is optional.
@@ -98,6 +102,7 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.format, "to", "", "write in `FORMAT` whatever the suffix (default for standard output: hatchet)")
 	flags.StringVar(&f.by, "by", "", "keep columns per `SOURCE`: rank, host, run or file")
 	flags.StringSliceVar(&f.columns, "columns", nil, "keep columns of the metrics `NAMES`, * for all amounts (default time, cycles, cpu_time)")
+	flags.StringVar(&f.attempt, "attempt", "all", "of ranks that ran more than once, take `WHICH` attempts: all, or of each rank the last")
 	flags.BoolVar(&f.timeline, "timeline", false, "keep the timelines too, a process per source, on one clock by their collectives, and print a table of communication; needs memory for all of them")
 	flags.BoolVar(&f.ownClocks, "own-clocks", false, "with --timeline: keep the clock of each host as it is, and print no table")
 	flags.BoolVar(&f.json, "json", false, "with --timeline: print the table of communication as JSON")
@@ -112,6 +117,7 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	metricChoices(cmd, "metric")
 	metricChoices(cmd, "columns")
 	choices(cmd, "by", "rank", "host", "run", "file")
+	choices(cmd, "attempt", "all", "last")
 	choices(cmd, "to", formatChoices()...)
 	choices(cmd, "color", term.ColorWords...)
 	registerWidth(flags, &f.width, "with --imbalance: "+widthUsage)
@@ -182,6 +188,9 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 	if f.output == "-" && f.imbalance {
 		return t, o, fmt.Errorf("--imbalance and -o - both write to standard output; write the profile to a file")
 	}
+	if f.attempt != "all" && f.attempt != "last" {
+		return t, o, fmt.Errorf("read --attempt %q: use all or last", f.attempt)
+	}
 	if f.depth < 0 {
 		return t, o, fmt.Errorf("read --depth %d: give the number of levels below the root", f.depth)
 	}
@@ -213,11 +222,13 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 }
 
 // merge reads and adds up one file after another; with timelines, it reads all of them first, to put them on one clock. It
-// returns the number of files left out.
+// returns the number of files left out because of an error.
 func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *profile.Profile, table *collectives.Report, broken int) {
+	apart := f.by == string(merge.ByRun) || f.by == string(merge.ByFile)
 	m := merging{
-		sum: merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Sorted: f.sorted, Note: note}),
-		who: merge.Identifier{By: merge.By(f.by), Note: note},
+		sum:   merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Sorted: f.sorted, Note: note}),
+		who:   merge.Identifier{By: merge.By(f.by), Note: note},
+		ranks: merge.Ranks{Apart: apart},
 	}
 	failed := func(err error) {
 		if err != nil {
@@ -225,22 +236,27 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 			note(fmt.Sprintf("%v; left out", err))
 		}
 	}
+	last := f.attempt == "last"
 	for _, file := range files {
 		p, source, err := m.read(file, stdin)
-		if err == nil && f.timeline {
-			m.waiting = append(m.waiting, sourced{p, source})
-			continue
-		}
-		if err == nil {
+		switch {
+		case err == nil && f.timeline, err == nil && last && file == "-":
+			m.wait(p, source)
+		case err == nil && last: // it is read again, because the files together may be large
+			m.wait(&profile.Profile{Info: p.Info}, source)
+		case err == nil:
 			err = m.add(p, source)
 		}
 		failed(err)
+	}
+	if last {
+		m.leaveEarlier(note)
 	}
 	if f.timeline && !f.ownClocks {
 		table = oneClock(m.waiting, note)
 	}
 	for _, w := range m.waiting {
-		failed(m.add(w.profile, w.source))
+		failed(m.addWaiting(w))
 	}
 	for _, text := range m.ranks.Notes() {
 		note(text)
@@ -276,6 +292,39 @@ func (m *merging) add(p *profile.Profile, s merge.Source) error {
 	}
 	m.ranks.Add(s, p)
 	return nil
+}
+
+func (m *merging) wait(p *profile.Profile, s merge.Source) {
+	m.waiting = append(m.waiting, sourced{p, s})
+}
+
+// leaveEarlier drops what waits of an earlier attempt of its rank.
+func (m *merging) leaveEarlier(note func(string)) {
+	ranks := merge.Ranks{Apart: m.ranks.Apart}
+	for _, w := range m.waiting {
+		ranks.Add(w.source, w.profile)
+	}
+	earlier, notes := ranks.Earlier()
+	for _, text := range notes {
+		note(text)
+	}
+	var kept []sourced
+	for i, w := range m.waiting {
+		if !earlier[i] {
+			kept = append(kept, w)
+		}
+	}
+	m.waiting = kept
+}
+
+// addWaiting adds a profile that was read before, or of which only the facts were kept.
+func (m *merging) addWaiting(w sourced) (err error) {
+	if w.profile.Root == nil {
+		if w.profile, err = readProfile(w.source.File, nil); err != nil {
+			return err
+		}
+	}
+	return m.add(w.profile, w.source)
 }
 
 // noteRepeated reports files that are given more than once, under any name: each counts every time.

@@ -43,7 +43,7 @@ func filesOf(arguments []string, timeline bool) (files []string, err error) {
 	return files, nil
 }
 
-// filesNamed are the files that the processes of a run of that name have written: NAME, NAME.rank3 and NAME.pid7 with a suffix.
+// filesNamed are the files that the processes of a run of that name have written: NAME, NAME.rank3, NAME.pid7 and NAME.requeue1 with a suffix.
 // Next to ranks, NAME alone is left out: merge may have written it before.
 func filesNamed(name string, timeline bool) []string {
 	kinds := [][]string{runinfo.Formats("tree"), runinfo.Formats("trace")}
@@ -80,7 +80,7 @@ func ofProcess(rest string, formats []string) bool {
 			return true
 		}
 		process, is := strings.CutSuffix(rest, "."+format)
-		if is && (numbered(process, "rank") || numbered(process, "pid")) {
+		if is && slices.ContainsFunc([]string{"rank", "pid", "requeue"}, func(word string) bool { return numbered(process, word) }) {
 			return true
 		}
 	}

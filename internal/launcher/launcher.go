@@ -17,6 +17,7 @@ type Process struct {
 	World    int    // number of ranks; 0 if it is not known
 	Hosts    bool   // more hosts than this one take part, as far as the launcher says
 	Restart  int    // how often the launcher has started this rank again
+	Requeue  int    // how often the scheduler has started the whole job again
 	Job      string // what the launcher calls the job; "" without a name that other jobs do not have
 	Problem  string // a sentence that says why the rank cannot be used; Rank is -1 then
 }
@@ -47,20 +48,26 @@ var families = []family{
 	{name: "PMIx", rank: "PMIX_RANK", world: "SLURM_NTASKS", hosts: "SLURM_STEP_NUM_NODES", job: []string{"PMIX_NAMESPACE"}},
 	{name: "MPI", rank: "PMI_RANK", world: "PMI_SIZE", localWorld: "MPI_LOCALNRANKS"}, // MPICH and Intel MPI
 	{name: "Slurm", rank: "SLURM_PROCID", world: "SLURM_NTASKS", hosts: "SLURM_STEP_NUM_NODES", needs: "SLURM_STEP_ID", steps: true,
-		restart: "SLURM_RESTART_COUNT", job: []string{"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+		job: []string{"SLURM_JOB_ID", "SLURM_STEP_ID"}},
 	{name: "Kubernetes", rank: "JOB_COMPLETION_INDEX"},
 	{rank: "LOCAL_RANK", world: "LOCAL_WORLD_SIZE", zeroOnEachHost: true},
 }
 
 // Detect returns what the environment says. The first launcher that has set its variable for the rank counts, also if the
-// value cannot be used: a rank that another launcher gives would be wrong.
+// value cannot be used: a rank that another launcher gives would be wrong. Slurm starts a job again that is
+// requeued, whatever starts the ranks in it.
 func Detect(env func(string) string) Process {
+	p := Process{Rank: -1}
 	for _, f := range families {
 		if env(f.rank) != "" && f.present(env) {
-			return f.process(env)
+			p = f.process(env)
+			break
 		}
 	}
-	return Process{Rank: -1}
+	if env("SLURM_JOB_ID") != "" {
+		p.Requeue = count(env, "SLURM_RESTART_COUNT")
+	}
+	return p
 }
 
 // present reports whether the variables are of a process that the launcher has started. The script of an sbatch job has

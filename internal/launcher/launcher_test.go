@@ -39,7 +39,10 @@ func TestDetect(t *testing.T) {
 		{"OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2", Process{Launcher: "Open MPI", Rank: 3, World: 4, Hosts: true}},
 		{"PMI_RANK=1 PMI_SIZE=2", Process{Launcher: "MPI", Rank: 1, World: 2}},
 		{"PMIX_RANK=1 " + slurm, Process{Launcher: "PMIx", Rank: 1, World: 4, Hosts: true}},
-		{slurm + "SLURM_STEP_ID=3 SLURM_RESTART_COUNT=1", Process{Launcher: "Slurm", Rank: 2, World: 4, Hosts: true, Restart: 1, Job: "71.3"}},
+		{slurm + "SLURM_STEP_ID=3 SLURM_RESTART_COUNT=1", Process{Launcher: "Slurm", Rank: 2, World: 4, Hosts: true, Requeue: 1, Job: "71.3"}},
+		{torchrun + "TORCHELASTIC_RESTART_COUNT=2 SLURM_JOB_ID=71 SLURM_RESTART_COUNT=1", Process{Launcher: "torchrun", Rank: 5, World: 8, Hosts: true, Restart: 2, Requeue: 1}},
+		{"SLURM_JOB_ID=71 SLURM_RESTART_COUNT=2", Process{Rank: -1, Requeue: 2}}, // one process in the script of sbatch
+		{"SLURM_RESTART_COUNT=2", Process{Rank: -1}},
 		{slurm, Process{Rank: -1}},                              // the script of sbatch
 		{slurm + "SLURM_STEP_ID=4294967290", Process{Rank: -1}}, // the shell of salloc
 		{slurm + "SLURM_STEP_ID=4294967291", Process{Rank: -1}}, // the script of sbatch, again

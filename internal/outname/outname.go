@@ -22,7 +22,7 @@ type Process struct {
 
 // Of returns the path of a process's profile, without suffix. The process of a launcher gets its rank in the name unless the
 // template has a field that differs between the processes of a host: NAME.rank3, NAME.rank3.node7 where several hosts take part,
-// NAME.rank3.restart1 when the launcher has started the rank again, and NAME.pid<P> if its rank cannot be used.
+// NAME.rank3.restart1 when the launcher has started the rank again, NAME.requeue1 when the scheduler has started the job again, and NAME.pid<P> if its rank cannot be used.
 func Of(template string, p Process, env func(string) string) (string, error) {
 	name, err := Expand(template, p, env)
 	if err != nil || name == "" || name == "-" || differsByProcess(template) {
@@ -34,15 +34,20 @@ func Of(template string, p Process, env func(string) string) (string, error) {
 	case p.Ranked():
 		name += ".rank" + strconv.Itoa(p.Rank)
 	default:
-		return name, nil
+		return name + again("requeue", p.Requeue), nil
 	}
 	if p.Hosts && !strings.Contains(fields(template), "%h") {
 		name += "." + flat(launcher.Host(p.Host))
 	}
-	if p.Restart > 0 {
-		name += ".restart" + strconv.Itoa(p.Restart)
+	return name + again("requeue", p.Requeue) + again("restart", p.Restart), nil
+}
+
+// again is what the name of a process has that was started n times before.
+func again(how string, n int) string {
+	if n == 0 {
+		return ""
 	}
-	return name, nil
+	return "." + how + strconv.Itoa(n)
 }
 
 // differsByProcess reports whether a template has a field that differs between the processes of a host.

@@ -63,6 +63,8 @@ func TestNames(t *testing.T) {
 		{"%h/out", with("GROUP_WORLD_SIZE", "2"), "node1.cluster/out.rank3"},
 		{"out", with("TORCHELASTIC_RESTART_COUNT", "2"), "out.rank3.restart2"},
 		{"out", with("GROUP_WORLD_SIZE", "2", "TORCHELASTIC_RESTART_COUNT", "1"), "out.rank3.node1.restart1"},
+		{"out", with("TORCHELASTIC_RESTART_COUNT", "2", "SLURM_JOB_ID", "71", "SLURM_RESTART_COUNT", "1"), "out.rank3.requeue1.restart2"},
+		{"out", map[string]string{"SLURM_JOB_ID": "71", "SLURM_RESTART_COUNT": "1"}, "out.requeue1"},
 		{"out", with("RANK", "0", "WORLD_SIZE", "1", "LOCAL_WORLD_SIZE", "1"), "out"},
 		{"out", with("RANK", "8"), "out.pid42"},
 		{"out", with("RANK", "-1"), "out.pid42"},

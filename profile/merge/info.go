@@ -1,7 +1,9 @@
 package merge
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,21 +14,23 @@ import (
 const InfoMerged = "merged"
 
 // infoUnion unites the facts of runs: those that agree stay, those that differ are replaced by the list of their values.
-// Process ids and ranks that not all profiles share are left out: as a list they would mean nothing to a reader. The start is the
-// earliest one.
+// Process ids, ranks and numbers of attempts that not all profiles share are left out: as a list they would mean nothing to a reader.
+// The ranks are listed by attempt in a fact of their own. The start is the earliest one and the end the latest one.
 type infoUnion struct {
 	facts map[string]*spread
 	count int
 	added int
 	have  map[string]int // of added, how many have a process id, a rank
+	ranks ranksByAttempt
 }
 
 // add unites the facts of one more profile. The rank may be known from elsewhere than from the facts.
 func (u *infoUnion) add(i profile.Info, rank string) {
 	if u.facts == nil {
-		u.facts, u.have = map[string]*spread{}, map[string]int{}
+		u.facts, u.have, u.ranks = map[string]*spread{}, map[string]int{}, ranksByAttempt{}
 	}
 	u.added++
+	u.ranks.add(i, cmp.Or(i[profile.InfoRank], rank))
 	if i[profile.InfoRank] == "" && rank != "" {
 		i = maps.Clone(i)
 		if i == nil {
@@ -40,7 +44,7 @@ func (u *infoUnion) add(i profile.Info, rank string) {
 		u.count++
 	}
 	for k, v := range i {
-		if k == InfoMerged || v == "" {
+		if k == InfoMerged || k == profile.InfoRanks || v == "" {
 			continue
 		}
 		u.have[strings.Clone(k)]++
@@ -49,14 +53,17 @@ func (u *infoUnion) add(i profile.Info, rank string) {
 		case have == nil:
 			have = &spread{}
 			u.facts[strings.Clone(k)] = have
-		case k == profile.InfoStart && !earlier(v, have.values[0]):
+		case k == profile.InfoStart && !earlier(v, have.values[0]), k == profile.InfoEnd && !earlier(have.values[0], v):
 			continue
-		case k == profile.InfoStart:
+		case k == profile.InfoStart || k == profile.InfoEnd:
 			have.values = have.values[:0]
 		}
 		have.addText(v)
 	}
 }
+
+// ofOneProcess are facts that a merged profile has only if all of its parts share them.
+var ofOneProcess = []string{profile.InfoPID, profile.InfoRank, profile.InfoRestart, profile.InfoRequeue}
 
 // earlier compares decimal numbers of ns.
 func earlier(a, b string) bool {
@@ -67,8 +74,11 @@ func earlier(a, b string) bool {
 
 func (u *infoUnion) result() profile.Info {
 	all := profile.Info{InfoMerged: strconv.Itoa(u.count)}
+	if len(u.ranks) > 0 {
+		all[profile.InfoRanks] = u.ranks.String()
+	}
 	for k, s := range u.facts {
-		if (k == profile.InfoPID || k == profile.InfoRank) && (len(s.values) > 1 || s.more || u.have[k] < u.added) {
+		if slices.Contains(ofOneProcess, k) && (len(s.values) > 1 || s.more || u.have[k] < u.added) {
 			continue
 		}
 		all[k] = s.String()

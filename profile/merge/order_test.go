@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/profile"
@@ -53,7 +54,7 @@ func window(r *rand.Rand, rank, number int) *profile.Profile {
 		Kinds:   profile.Kinds{"time (ns)": profile.Inclusive, "count": profile.Inclusive, "loss": profile.Exclusive, "dtype": profile.Property, "device_id": profile.Property, "device_type": profile.Property},
 		Devices: []profile.Device{{Type: "CUDA", ID: device, Arch: "90", NumSMs: 132, Name: "NVIDIA H200"}},
 		Info: profile.Info{profile.InfoHost: host, profile.InfoRank: fmt.Sprint(rank), profile.InfoPID: fmt.Sprint(1000 + rank), profile.InfoStart: fmt.Sprint(10 + number),
-			profile.InfoJob: "train"},
+			profile.InfoEnd: fmt.Sprint(20 + 7*number%5), profile.InfoRestart: strings.Repeat("1", number%2), profile.InfoJob: "train"},
 		Sampling: &profile.Sampling{Mode: "continuous", Period: 1024},
 	}
 	names := []string{"f", "g", "h"}

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,82 +11,159 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Ranks is which ranks of a distributed run have been merged. The zero value is ready for use.
+// Ranks is which ranks of a distributed run, and which of their attempts, have been merged. The zero value is ready for use.
 type Ranks struct {
-	files  map[int]string // of each rank, the first one
-	worlds map[int]string // number of ranks → a file that says so
-	merged bool           // a file was merged before, and does not say of which ranks
+	Apart bool // the merged profile keeps runs apart, so that nothing is said of several
+
+	added   int
+	present rankSet
+	worlds  map[int]string // number of ranks → a file that says so
+	unknown bool           // a file was merged before, and does not say of which ranks
+	before  []mergedBefore
+	files   map[int][]attempt // of each rank, one for each file; noRank for processes that have none
 }
 
-// Add notes the rank of a profile.
+// noRank stands for a process without a rank.
+const noRank = -1
+
+// mergedBefore is a file that holds ranks already added up.
+type mergedBefore struct {
+	file  string
+	ranks ranksByAttempt
+}
+
+// Add notes the ranks of a profile.
 func (r *Ranks) Add(s Source, p *profile.Profile) {
+	position := r.added
+	r.added++
+	if world, err := strconv.Atoi(p.Info[profile.InfoWorld]); err == nil && world > 0 && r.worlds[world] == "" {
+		if r.worlds == nil {
+			r.worlds = map[int]string{}
+		}
+		r.worlds[world] = s.File
+	}
 	if p.Info[InfoMerged] != "" {
-		r.merged = true
+		ranks := parseAttempts(p.Info[profile.InfoRanks])
+		r.unknown = r.unknown || ranks == nil
+		r.before = append(r.before, mergedBefore{s.File, ranks})
+		for _, set := range ranks {
+			r.present = r.present.union(set)
+		}
 		return
 	}
 	rank, err := strconv.Atoi(s.Rank)
-	if err != nil || rank < 0 {
-		return
+	switch {
+	case err != nil || rank < 0 || rank > maxRank:
+		rank = noRank
+	default:
+		r.present = r.present.add(span{rank, rank})
 	}
 	if r.files == nil {
-		r.files, r.worlds = map[int]string{}, map[int]string{}
+		r.files = map[int][]attempt{}
 	}
-	if r.files[rank] == "" {
-		r.files[rank] = s.File
-	}
-	if world, err := strconv.Atoi(p.Info[profile.InfoWorld]); err == nil && world > 0 && r.worlds[world] == "" {
-		r.worlds[world] = s.File
-	}
+	r.files[rank] = append(r.files[rank], newAttempt(p.Info, position))
 }
 
-// Notes are sentences about ranks that are missing, and about files of different runs.
-func (r *Ranks) Notes() (notes []string) {
-	if r.merged || len(r.worlds) == 0 {
+// Notes are sentences about ranks that are missing, about ranks that ran more than once, and about files of different runs.
+func (r *Ranks) Notes() []string {
+	return slices.Concat(r.worldNotes(), r.attemptNotes(added), r.twiceNotes(), r.missingNotes())
+}
+
+// Earlier returns the files that are of an earlier attempt than the last of their rank, by their position in the order of Add, and
+// sentences about them.
+func (r *Ranks) Earlier() (left map[int]bool, notes []string) {
+	left = map[int]bool{}
+	for rank, files := range r.files {
+		for _, run := range runsOf(files, rank) {
+			for _, earlier := range run[:len(run)-1] {
+				for _, position := range earlier.positions {
+					left[position] = true
+				}
+			}
+		}
+	}
+	notes = r.attemptNotes(leftOut)
+	for _, m := range r.before {
+		if len(m.ranks) > 1 {
+			notes = append(notes, fmt.Sprintf("%s has more than one attempt already, which cannot be taken out of it: merge the files that it was made of", m.file))
+		}
+	}
+	return left, notes
+}
+
+func (r *Ranks) worldNotes() []string {
+	worlds := slices.Sorted(maps.Keys(r.worlds))
+	if r.unknown || len(worlds) < 2 {
 		return nil
 	}
-	worlds := slices.Sorted(maps.Keys(r.worlds))
-	world := worlds[len(worlds)-1]
-	if len(worlds) > 1 {
-		notes = append(notes, fmt.Sprintf("%s is of %d ranks and %s of %d: they are of different runs, or the run went on with another number of ranks",
-			r.worlds[worlds[0]], worlds[0], r.worlds[world], world))
-	}
-	var missing []span
-	count, next := 0, 0
-	gap := func(to int) {
-		if next < to {
-			missing = append(missing, span{next, to - 1})
-			count += to - next
-		}
-	}
-	for _, rank := range slices.Sorted(maps.Keys(r.files)) {
-		gap(min(rank, world))
-		next = rank + 1
-	}
-	gap(world)
-	switch count {
-	case 0:
-		return notes
-	case 1:
-		return append(notes, fmt.Sprintf("rank %s of %d is missing: it has no profile here", list(missing), world))
-	}
-	return append(notes, fmt.Sprintf("ranks %s of %d are missing: they have no profile here", list(missing), world))
+	least, most := worlds[0], worlds[len(worlds)-1]
+	return []string{fmt.Sprintf("%s is of %d ranks and %s of %d: they are of different runs, or the run went on with another number of ranks",
+		r.worlds[least], least, r.worlds[most], most)}
 }
 
-// span is ranks from first to last.
-type span struct{ first, last int }
+func (r *Ranks) missingNotes() []string {
+	if r.unknown || len(r.worlds) == 0 {
+		return nil
+	}
+	world := slices.Max(slices.Collect(maps.Keys(r.worlds)))
+	missing := r.present.missing(world)
+	switch {
+	case len(missing) == 0:
+		return nil
+	case missing.one():
+		return []string{fmt.Sprintf("%s of %d is missing: it has no profile here", missing.named(), world)}
+	}
+	return []string{fmt.Sprintf("%s of %d are missing: they have no profile here", missing.named(), world)}
+}
 
-// list is "2, 5-7"; the ranks after the 16th span are left out.
-func list(spans []span) string {
-	var text []string
-	for i, s := range spans {
-		switch {
-		case i == 16:
-			return strings.Join(text, ", ") + ", …"
-		case s.first == s.last:
-			text = append(text, strconv.Itoa(s.first))
-		default:
-			text = append(text, fmt.Sprintf("%d-%d", s.first, s.last))
+// attemptNotes says which ranks ran more than once, with ranks of which the same can be said in one sentence.
+func (r *Ranks) attemptNotes(what func(run []attempt) string) (notes []string) {
+	saying := map[string]rankSet{}
+	for _, rank := range slices.Sorted(maps.Keys(r.files)) {
+		runs := runsOf(r.files[rank], rank)
+		if rank != noRank && len(runs) > 1 && !r.Apart {
+			text := fmt.Sprintf("there in %d runs, %s: all are added up; --by run keeps them apart", len(runs), jobsOf(runs))
+			saying[text] = saying[text].add(span{rank, rank})
+		}
+		for _, run := range runs {
+			if _, numbered := attemptsOf(run); len(run) < 2 || r.Apart && !numbered {
+				continue
+			}
+			text := what(run)
+			if rank == noRank {
+				notes = append(notes, "the program "+text)
+				continue
+			}
+			saying[text] = saying[text].add(span{rank, rank})
 		}
 	}
-	return strings.Join(text, ", ")
+	// By first rank, then by text.
+	for _, text := range slices.SortedFunc(maps.Keys(saying), func(a, b string) int {
+		return cmp.Or(cmp.Compare(saying[a][0].first, saying[b][0].first), cmp.Compare(a, b))
+	}) {
+		ranks := saying[text]
+		if strings.HasPrefix(text, "there") {
+			text = map[bool]string{true: "is ", false: "are "}[ranks.one()] + text
+		}
+		notes = append(notes, ranks.named()+" "+text)
+	}
+	const most = 8
+	if more := len(notes) - most; more > 0 {
+		notes = append(notes[:most], fmt.Sprintf("… and %d more sentences like this", more))
+	}
+	return notes
+}
+
+// twiceNotes says which ranks are in several files that were merged before.
+func (r *Ranks) twiceNotes() (notes []string) {
+	for i, m := range r.before {
+		for _, earlier := range r.before[:i] {
+			for _, which := range slices.SortedFunc(maps.Keys(m.ranks), attemptNumber.compare) {
+				if both := m.ranks[which].common(earlier.ranks[which]); both != nil {
+					return append(notes, fmt.Sprintf("attempt %s of %s is in %s and in %s: its values count twice", which, both.named(), earlier.file, m.file))
+				}
+			}
+		}
+	}
+	return nil
 }

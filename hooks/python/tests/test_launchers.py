@@ -32,7 +32,7 @@ for name in sys.argv[2:]:
     while not os.path.exists(name): time.sleep(0.01)
 """
 
-LAUNCHERS = "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"
+LAUNCHERS = "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX", "SLURM_JOB_ID"
 
 
 @pytest.fixture
@@ -178,6 +178,43 @@ def test_a_rank_that_is_killed(folder, number):
     os.kill(int((folder / "pid").read_text()), number)
     said = run.communicate(timeout=PATIENCE)[1]
     assert profiles(folder) == {"w.rank0.hatchet": 3, "w.rank1.hatchet": 4}, said
+
+
+def merged(folder, *flags):
+    """Merges the run's ranks; returns the kernels of the sum and what merge says."""
+    done = subprocess.run([str(BUILD / "proton"), "merge", *flags, "w", "-o", "sum.hatchet", "--force"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    sum_ = profiles(folder)["sum.hatchet"]
+    (folder / "sum.hatchet").rename(folder / "sum.json")
+    return sum_, done.stderr
+
+
+def test_ranks_that_are_started_again(folder):
+    for attempt, kernels in enumerate([3, 4]):
+        for r in 0, 1:
+            proton(sys.executable, "work.py", kernels + 10 * r, env=rank(r, TORCHELASTIC_RESTART_COUNT=str(attempt), TORCHELASTIC_RUN_ID="night"))
+    assert profiles(folder) == {"w.rank0.hatchet": 3, "w.rank0.restart1.hatchet": 4, "w.rank1.hatchet": 13, "w.rank1.restart1.hatchet": 14}
+    assert merged(folder) == (34, "proton: ranks 0-1 ran twice, attempts 0 and 1: both are added up; --attempt last takes attempt 1 alone\n")
+    assert info(folder / "sum.json")["ranks"] == "0-1; restart 1: 0-1"
+    assert merged(folder, "--attempt", "last") == (18, "proton: ranks 0-1 ran twice, attempts 0 and 1: attempt 1 alone is merged\n")
+
+
+# As the actors of Ray Train: of two groups of ranks, one after the other, with process ids in their names and no number.
+def test_ranks_that_are_started_again_without_a_number(folder):
+    for kernels in 3, 4:
+        for r in 0, 1:
+            run = command(sys.executable, "work.py", kernels + 10 * r)
+            run[run.index("w")] = "w.pid%p"
+            subprocess.run(run, env=rank(r), check=True)
+    assert merged(folder) == (34, "proton: ranks 0-1 ran twice, one after another: both are added up; --attempt last takes the last one alone\n")
+    assert merged(folder, "--attempt", "last") == (18, "proton: ranks 0-1 ran twice, one after another: the last one alone is merged\n")
+
+
+def test_a_job_that_is_requeued(folder):
+    for count in "", "1":
+        proton(sys.executable, "work.py", "3", env={**os.environ, "SLURM_JOB_ID": "71", "SLURM_RESTART_COUNT": count})
+    assert profiles(folder) == {"w.hatchet": 3, "w.requeue1.hatchet": 3}
+    assert merged(folder)[0] == 6 and info(folder / "w.requeue1.hatchet")["requeue"] == "1"
 
 
 # As torch.multiprocessing.spawn does: no launcher has set variables, and torch.distributed learns the rank from the program.

@@ -112,6 +112,12 @@ def test_torchrun_restarts(folder, where):
     assert set(profiles(folder)) == {"w.rank0.hatchet", "w.rank0.restart1.hatchet", "w.rank1.hatchet", "w.rank1.restart1.hatchet"}
     assert all(profiles(folder).values()) and profiles(folder)["w.rank0.restart1.hatchet"] == 5
     assert info(folder / "w.rank1.restart1.hatchet")["restart"] == "1"
+    each = profiles(folder)
+    for flags, names in ([], list(each)), (["--attempt", "last"], ["w.rank0.restart1.hatchet", "w.rank1.restart1.hatchet"]):
+        said = run(BUILD / "proton", "merge", *flags, "w", "-o", "sum.hatchet", "--force")
+        assert [line for line in said if "ranks 0-1 ran twice, attempts 0 and 1: " in line], said
+        assert profiles(folder)["sum.hatchet"] == sum(each[name] for name in names)
+        (folder / "sum.hatchet").rename("sum.json")
 
 
 SPAWN = """

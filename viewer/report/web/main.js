@@ -68,7 +68,8 @@ function subtitle(report) {
   if (devices?.length) parts.push(deviceNames(devices));
   if (info.replay) parts.push((info.synthetic ? "replay of a synthetic recording: " : "replay of ") + info.replay); // its host and start are not those of the run
   else if (info.host) parts.push(info.host);
-  if (info.rank) parts.push(`rank ${info.rank}${info.world ? ` of ${info.world}` : ""}${info.restart ? ` after restart ${info.restart}` : ""}`);
+  if (info.rank) parts.push(`rank ${info.rank}${info.world ? ` of ${info.world}` : ""}${info.requeue ? ` after requeue ${info.requeue}` : ""}${info.restart ? ` after restart ${info.restart}` : ""}`);
+  else if (info.ranks) parts.push(`ranks ${info.ranks}`);
   if (info.launcher) parts.push(info.launcher);
   if (info.start && !info.replay) parts.push(startText(info.start));
   return parts.length ? parts.join(" · ") : "Proton report";

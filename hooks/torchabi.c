@@ -26,6 +26,7 @@ static struct {
   void (*remove)(uint64_t);
   const char *(*name)(const void *);
   uint64_t (*thread)(void);
+  int (*exceptions)(void);
 } torch;
 
 static const struct { const char *name; void *to; } symbols[] = {
@@ -33,6 +34,7 @@ static const struct { const char *name; void *to; } symbols[] = {
     {"_ZN2at14removeCallbackEm", &torch.remove},
     {"_ZNK2at14RecordFunction4nameEv", &torch.name},
     {"_ZN2at14RecordFunction15currentThreadIdEv", &torch.thread},
+    {"_ZSt19uncaught_exceptionsv", &torch.exceptions}, // of the C++ library that torch is linked with
 };
 
 const char *torch_functions(void) {
@@ -47,6 +49,7 @@ const char *torch_functions(void) {
 }
 
 uint64_t torch_thread_id(void) { return torch.thread(); }
+int torch_exceptions(void) { return torch.exceptions(); }
 
 static _Atomic(const struct torch_observer *) observer;
 static uint64_t handles[2]; // of operators and of nodes; 0: not registered

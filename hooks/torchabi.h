@@ -24,6 +24,7 @@ void torch_observe(const struct torch_observer *observer, int inputs);
 const char *torch_measure(PyObject *run);
 
 uint64_t torch_thread_id(void); // torch's own number of the calling thread
+int torch_exceptions(void);     // of C++, that are in flight on the calling thread
 static inline uint64_t torch_word(const void *function, size_t at) {
   uint64_t w;
   __builtin_memcpy(&w, (const char *)function + at, sizeof w);

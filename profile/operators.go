@@ -23,6 +23,9 @@ func (p *Profile) CountOperatorsOnce() {
 }
 
 func countOnce(n *Node, given bool) {
+	if hasOperators(n) {
+		dropUndone(n)
+	}
 	given = given || givesWork(n)
 	if given {
 		dropOperators(n)
@@ -33,6 +36,23 @@ func countOnce(n *Node, given bool) {
 	if only := onlyKernel(n); !given && only != nil && only != n {
 		moveOperators(n, only)
 	}
+}
+
+// dropUndone removes the work of operators that began and did not run, of which 0 is left.
+func dropUndone(n *Node) {
+	var kept []Metric
+	for _, m := range n.Metrics {
+		work := strings.TrimPrefix(strings.TrimPrefix(m.Name, OperatorPrefix), EstimatedPrefix)
+		if operators, has := n.Metric(OperatorPrefix + work); !has || !isZero(operators) || !isZero(m.Value) {
+			kept = append(kept, m)
+		}
+	}
+	n.Metrics = kept
+}
+
+func isZero(v Value) bool {
+	f, ok := v.Float()
+	return ok && f == 0
 }
 
 // isWork reports whether a metric counts flops or bytes.

@@ -103,6 +103,15 @@ aten::mm flops16=9 operator_flops16=8 bytes=4 operator_bytes=4
 aten::mm flops16=1 operator_flops16=8 operator_bytes=4
  gemm count=1
 `},
+		{"an operator that did not run has no work", `
+aten::addmm flops16=0 operator_flops16=0 estimated_flops16=0 bytes=0 operator_bytes=0
+aten::mm flops16=8 operator_flops16=8
+layer flops16=0
+`, `
+aten::addmm
+aten::mm flops16=8 operator_flops16=8
+layer flops16=0
+`},
 		{"rounding is not the work of the program", `
 aten::mm flops16=1.0000000000000002e18 operator_flops16=1e18
  gemm count=1

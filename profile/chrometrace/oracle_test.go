@@ -11,7 +11,7 @@ import (
 
 // TestTraceProcessor has the program behind ui.perfetto.dev read our files.
 func TestTraceProcessor(t *testing.T) {
-	expect := tracetest.Expect{Root: "../..", Prefix: "args.", Process: "Trace", Category: func(s *profile.Slice) string {
+	expect := tracetest.Expect{Root: "../..", Prefix: "args.", Process: "Trace", Counted: " " + lanes.Counted, Category: func(s *profile.Slice) string {
 		if s.Kind == profile.ScopeSlice && len(s.Metrics) > 0 {
 			return lanes.ScopeWithMetrics
 		}
@@ -29,6 +29,11 @@ func TestTraceProcessor(t *testing.T) {
 		p.Timeline.Lanes = append(p.Timeline.Lanes, profile.Lane{ID: 6, Process: "rank 1", Name: "CPU Thread 0", Thread: 4711})
 		p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Lane: 6, Kind: profile.LaunchSlice, Name: "cuMemcpyAsync", Start: tracetest.Start, Duration: 90})
 		p.Timeline.Flows = append(p.Timeline.Flows, profile.Flow{ID: 9, From: 6, To: 4, Start: tracetest.Start, End: tracetest.Start + 31_000})
+		named.Compare(t, []byte(written(t, p)), p)
+	})
+	t.Run("counters", func(t *testing.T) {
+		named, p := expect, tracetest.WithCounters(tracetest.Sample())
+		named.Process = "train.py"
 		named.Compare(t, []byte(written(t, p)), p)
 	})
 	t.Run("upstream", func(t *testing.T) {

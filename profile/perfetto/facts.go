@@ -12,6 +12,7 @@ const (
 	laneFact    = "lane"
 	spillFact   = "overlap" // an additional track of a lane, for slices that overlap
 	gpuFact     = "gpu"
+	counterFact = "counter"
 	processFact = "process"
 )
 
@@ -64,6 +65,24 @@ func describeLane(l *profile.Lane) string {
 		f.add("process", l.Process)
 	}
 	return string(f)
+}
+
+func describeCounter(c *profile.Counter) string {
+	f := factList(counterFact)
+	f.add("name", c.Name)
+	if c.Process != "" {
+		f.add("process", c.Process)
+	}
+	return string(f)
+}
+
+func readCounter(c *profile.Counter, key, value string) {
+	switch key {
+	case "name":
+		c.Name = value
+	case "process":
+		c.Process = value
+	}
 }
 
 func readLane(l *profile.Lane, key, value string) {

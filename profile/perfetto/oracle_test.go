@@ -26,6 +26,11 @@ func TestTraceProcessor(t *testing.T) {
 		p.Timeline.Flows = append(p.Timeline.Flows, profile.Flow{ID: 9, From: 6, To: 4, Start: tracetest.Start, End: tracetest.Start + 31_000})
 		named.Compare(t, written(t, p), p)
 	})
+	t.Run("counters", func(t *testing.T) {
+		named, p := expect, tracetest.WithCounters(tracetest.Sample())
+		named.Process = "train.py"
+		named.Compare(t, written(t, p), p)
+	})
 	t.Run("upstream", func(t *testing.T) {
 		p := readChrome(t, "../../testdata/upstream/triton-3.9.0/tracehook.chrome_trace")
 		expect.Compare(t, written(t, p), p)

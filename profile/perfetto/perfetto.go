@@ -37,6 +37,7 @@ const (
 	trackName          = 2
 	trackProcess       = 3
 	trackThread        = 4
+	trackCounter       = 8
 	trackParent        = 5
 	trackStaticName    = 10
 	trackChildOrdering = 11
@@ -51,12 +52,14 @@ const (
 	threadPID     = 1
 	threadTID     = 2
 	threadName    = 5
+	counterUnit   = 3
 
 	eventCategoryIID = 3
 	eventAnnotations = 4
 	eventType        = 9
 	eventNameIID     = 10
 	eventTrack       = 11
+	eventCounter     = 30
 	eventCategory    = 22
 	eventName        = 23
 	eventFlowsOld    = 36
@@ -93,8 +96,11 @@ const (
 	// From firstLocalClock on, a clock belongs to its sequence.
 	firstLocalClock = 64
 
-	sliceBegin = 1
-	sliceEnd   = 2
+	sliceBegin   = 1
+	sliceEnd     = 2
+	counterValue = 4
+
+	unitBytes = 3
 
 	explicitOrder = 3
 	mergeByKey    = 3

@@ -14,8 +14,8 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// Read reads a trace: its timeline, and the tree that it amounts to. Scheduling, counters and logs are skipped. A truncated
-// file is read as far as possible; Info then has profile.InfoIncomplete. The error for a file that is not a trace names the
+// Read reads a trace: its timeline, and the tree that it amounts to. Scheduling, logs and the counters of other programs are skipped. A
+// truncated file is read as far as possible; Info then has profile.InfoIncomplete. The error for a file that is not a trace names the
 // byte.
 func Read(r io.Reader) (*profile.Profile, error) {
 	d := newReader(r)
@@ -32,6 +32,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		return nil, errors.New("byte 0: there are no track events in it; give a trace that proton or Perfetto's SDK wrote")
 	}
 	d.tracks.complete()
+	d.tracks.finishCounters()
 	d.joinFlows()
 	d.b.EndDocument(0)
 	return d.b.Finish(cutOff), nil

@@ -155,6 +155,9 @@ func FuzzRead(f *testing.F) {
 		if err == nil && len(again.Timeline.Slices) != len(p.Timeline.Slices) {
 			t.Fatalf("%d slices became %d", len(p.Timeline.Slices), len(again.Timeline.Slices))
 		}
+		if err == nil && !reflect.DeepEqual(again.Timeline.Counters, p.Timeline.Counters) {
+			t.Fatalf("counters %v became %v", p.Timeline.Counters, again.Timeline.Counters)
+		}
 	})
 }
 

@@ -14,6 +14,7 @@ type event struct {
 	kind        uint64
 	track       uint64
 	flows, ends []uint64
+	value       int64 // of a counter
 }
 
 func (d *reader) readEvent(state *sequenceState, at int64, message []byte) error {
@@ -25,6 +26,8 @@ func (d *reader) readEvent(state *sequenceState, at int64, message []byte) error
 			e.kind = f.v
 		case eventTrack:
 			e.track = f.v
+		case eventCounter:
+			e.value = int64(f.v)
 		case eventNameIID:
 			e.Name = state.names[f.v]
 		case eventName:
@@ -50,6 +53,10 @@ func (d *reader) readEvent(state *sequenceState, at int64, message []byte) error
 		d.begin(e)
 	case sliceEnd:
 		d.b.End(d.tracks.at(e.track).Lane, at)
+	case counterValue:
+		if c := d.tracks.at(e.track).counter; c != nil {
+			c.Points = append(c.Points, profile.Point{At: at, Value: e.value})
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package perfetto
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,7 +27,8 @@ type track struct {
 	isProcess    bool
 	isThread     bool
 	pid, tid     int64
-	of           uint64 // UUID of the lane's first track, if this is an additional one
+	of           uint64           // UUID of the lane's first track, if this is an additional one
+	counter      *profile.Counter // of ours; else nil
 }
 
 func newTrackTable(b *lanes.Builder) trackTable {
@@ -105,6 +107,11 @@ func (t *trackTable) facts(tr *track, description string) {
 			readLane(&tr.Lane.Lane, key, value)
 		case spillFact:
 			tr.of, _ = strconv.ParseUint(value, 10, 64)
+		case counterFact:
+			if tr.counter == nil {
+				tr.counter = &profile.Counter{}
+			}
+			readCounter(tr.counter, key, value)
 		case gpuFact:
 			readDevice(&device, key, value)
 		case processFact:
@@ -139,6 +146,16 @@ func (t *trackTable) complete() {
 			tr.guess()
 			pid := t.pidOf(tr)
 			tr.Process = cmp.Or(t.process[pid], fmt.Sprintf("process %d", pid))
+		}
+	}
+}
+
+// finishCounters adds the counters to the timeline.
+func (t *trackTable) finishCounters() {
+	for _, tr := range t.order {
+		if c := tr.counter; c != nil && len(c.Points) > 0 {
+			slices.SortStableFunc(c.Points, func(a, b profile.Point) int { return cmp.Compare(a.At, b.At) })
+			t.b.Profile.Timeline.Counters = append(t.b.Profile.Timeline.Counters, *c)
 		}
 	}
 }

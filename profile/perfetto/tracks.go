@@ -14,6 +14,7 @@ type layout struct {
 	t         *profile.Timeline
 	processes []*processTrack
 	lanes     []*laneTracks
+	counters  []counterTrack
 	byID      map[int]*laneTracks
 	nextUUID  uint64
 }
@@ -35,17 +36,25 @@ type laneTracks struct {
 	tracks  []uint64
 }
 
+// counterTrack is the track of a counter, below its process.
+type counterTrack struct {
+	counter *profile.Counter
+	process *processTrack
+	uuid    uint64
+}
+
 func newLayout(p *profile.Profile) *layout {
 	l := &layout{t: p.Timeline, byID: map[int]*laneTracks{}}
 	byName, slicesOf := map[string]*processTrack{}, lanes.ByLane(p.Timeline)
+	process := func(name string) *processTrack {
+		if byName[name] == nil {
+			byName[name] = l.process(p, name)
+		}
+		return byName[name]
+	}
 	for i := range l.t.Lanes {
 		lane := &l.t.Lanes[i]
-		process := byName[lane.Process]
-		if process == nil {
-			process = l.process(p, lane.Process)
-			byName[lane.Process] = process
-		}
-		lt := &laneTracks{lane: lane, process: process}
+		lt := &laneTracks{lane: lane, process: process(lane.Process)}
 		l.lanes = append(l.lanes, lt)
 		if l.byID[lane.ID] == nil {
 			l.byID[lane.ID] = lt
@@ -55,6 +64,10 @@ func newLayout(p *profile.Profile) *layout {
 		for range max(len(lt.rows), 1) {
 			lt.tracks = append(lt.tracks, l.uuid())
 		}
+	}
+	for i := range l.t.Counters {
+		c := &l.t.Counters[i]
+		l.counters = append(l.counters, counterTrack{c, process(c.Process), l.uuid()})
 	}
 	return l
 }

@@ -20,9 +20,6 @@ func Loses(p *profile.Profile) []string {
 	if p.Timeline == nil {
 		return list
 	}
-	if len(p.Timeline.Counters) > 0 {
-		list = append(list, "counters of the timeline")
-	}
 	if n := len(p.Timeline.Flows) - len(newLayout(p).flowEnds())/2; n > 0 {
 		list = append(list, fmt.Sprintf("%d arrows that do not touch a slice at both ends", n))
 	}
@@ -53,6 +50,11 @@ func Write(w io.Writer, p *profile.Profile) error {
 		for i := range lane.rows {
 			track := lane.tracks[i]
 			lane.rows[i].Play(t.t, func(slice int32, at int64) { t.slice(track, slice, at) }, func(_ int32, at int64) { t.sliceEnd(track, at) })
+		}
+	}
+	for _, c := range t.counters {
+		for _, p := range c.counter.Points {
+			t.event(c.uuid, p.At, counterValue, func() { t.uint(eventCounter, uint64(p.Value)) })
 		}
 	}
 	if err := t.flush(); err != nil {
@@ -104,7 +106,7 @@ func (t *writer) clocks() {
 	t.end(packet)
 }
 
-// descriptors names the tracks: processes, below them threads, and GPUs with their streams.
+// descriptors names the tracks: processes, below them threads, GPUs with their streams, and counters.
 func (t *writer) descriptors() {
 	for i, process := range t.processes {
 		t.track(process.uuid, 0, func() {
@@ -126,6 +128,15 @@ func (t *writer) descriptors() {
 	}
 	for rank, lane := range t.lanes {
 		t.laneDescriptors(lane, rank)
+	}
+	for _, c := range t.counters {
+		t.track(c.uuid, c.process.uuid, func() {
+			t.text(trackName, c.counter.Name)
+			inner := t.begin(trackCounter)
+			t.uint(counterUnit, unitBytes)
+			t.end(inner)
+			t.text(trackDescription, describeCounter(c.counter))
+		})
 	}
 }
 
@@ -229,7 +240,7 @@ func (t *writer) sliceEnd(track uint64, at int64) {
 	t.event(track, at, sliceEnd, func() {})
 }
 
-// event writes a packet with the beginning or the end of a slice. Times are unsigned in the file.
+// event writes a packet with the beginning or the end of a slice, or a value of a counter. Times are unsigned in the file.
 func (t *writer) event(track uint64, at int64, kind uint64, rest func()) {
 	packet := t.begin(tracePacket)
 	t.uint(packetTimestamp, uint64(max(at, 0)))

@@ -46,6 +46,7 @@ def test_ranks(results):
         check(dict(ours) == result["kineto"] or "compiled" in name, name, "kernels of operators",
               {key: (ours.get(key), result["kineto"].get(key)) for key in {*ours, *result["kineto"]} if ours.get(key) != result["kineto"].get(key)})
         check(sum(ours.values()) == sum(result["kineto"].values()), name, "kernels", sum(ours.values()), sum(result["kineto"].values()))
+        check(result["flops"][0] == result["flops"][1] > 0, name, "flops, and those of torch", result["flops"])
         nccl = [path for path, _, _ in shadow if is_nccl(path[-1])]
         check(nccl and all(any(frame.startswith("c10d::") for frame in path) for path in nccl), name, "NCCL outside of its operators", nccl)
         check(all(len(path) > 3 for path in nccl), name, "NCCL outside of modules", nccl)

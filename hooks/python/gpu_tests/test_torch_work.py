@@ -3,6 +3,7 @@ import collections
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 
 import goproton as proton
@@ -21,6 +22,12 @@ def words():
     proton.torch.record_memory(False)
 
 
+def flops_by_torch(work):
+    with FlopCounterMode(display=False) as counter:
+        work()
+    return {str(op).replace("aten.", "aten::"): flops for op, flops in counter.get_flop_counts()["Global"].items()}
+
+
 def flops_by_operator(tree, known):
     """Flops below the outermost operator that torch counts."""
     found = collections.Counter()
@@ -33,9 +40,7 @@ def flops_by_operator(tree, known):
 
 @pytest.mark.alone
 def test_flops_match_flop_counter(profiled, words, step):
-    with FlopCounterMode(display=False) as counter:
-        step()
-    theirs = {str(op).replace("aten.", "aten::"): flops for op, flops in counter.get_flop_counts()["Global"].items()}
+    theirs = flops_by_torch(step)
     words(modules=False, flops=True)
     tree = profiled(lambda: (step(), torch.cuda.synchronize()))
     assert proton.torch.problem() is None
@@ -44,6 +49,30 @@ def test_flops_match_flop_counter(profiled, words, step):
     print(f"{sum(theirs.values()):.4g} flops by torch; in addition here:", more)
     assert {name: ours.get(name) for name in theirs} == theirs
     assert all("rnn" in name for name in more), more
+
+
+def perceptron():
+    return torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 64)).cuda()
+
+
+def checkpointed(model, batch):
+    return torch.utils.checkpoint.checkpoint(model, batch.requires_grad_(), use_reentrant=False)
+
+
+@pytest.mark.parametrize("run", [lambda model, batch: torch.compile(model)(batch), checkpointed])
+def test_flops_of_what_ran(profiled, words, run):
+    """Inductor leaves products to cuBLAS, and a checkpoint stops the last operator of the pass that it recomputes."""
+    model, batch = perceptron(), torch.randn(128, 256, device="cuda")
+
+    def step():
+        run(model, batch).sum().backward()
+        torch.cuda.synchronize()
+    step()
+    theirs = flops_by_torch(lambda: (model(batch) if run is not checkpointed else checkpointed(model, batch)).sum().backward())
+    words(modules=False, flops=True)
+    ours = flops_by_operator(profiled(step), theirs)
+    print(ours)
+    assert ours == theirs
 
 
 def test_a_large_product_runs_near_the_peak(profiled, words):

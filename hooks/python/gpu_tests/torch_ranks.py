@@ -13,6 +13,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils.flop_counter import FlopCounterMode
 
 import goproton as proton
 from test_torch import by_operator, by_operator_of_kineto, is_kernel
@@ -74,6 +75,22 @@ def ours(three, base):
     return found
 
 
+def our_flops(three, base):
+    proton.torch.install(flops=True)
+    proton.start(f"{base}.flops")
+    three()
+    proton.finalize()
+    proton.torch.uninstall()
+    nodes = Tree.read(pathlib.Path(f"{base}.flops.hatchet")).walk()
+    return sum(node["metrics"].get(f"flops{width}", 0) for _, node in nodes for width in (16, 32))
+
+
+def flops_by_torch(three):
+    with FlopCounterMode(display=False) as counter:
+        three()
+    return counter.get_total_flops()
+
+
 def main(folder, *ways):
     rank = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(rank)
@@ -83,9 +100,11 @@ def main(folder, *ways):
     found = {way: ours(three, f"{folder}/{way}.rank{rank}") for way, three in steps.items()}
     problem = proton.torch.problem()
     proton.torch.uninstall()
+    flops = {way: our_flops(three, f"{folder}/{way}.rank{rank}") for way, three in steps.items()}
+    eager = {way: flops_by_torch(steps["ddp" if way == "compiled_ddp" else way]) for way in ways}  # torch does not see into compiled regions
     for way, three in steps.items():  # torch.profiler keeps CUPTI to itself from here on
         kineto = {name: count for name, (count, _) in by_operator_of_kineto(three, lambda kernel: not is_nccl(kernel)).items()}
-        result = dict(problem=problem, kernels=found[way], kineto=kineto)
+        result = dict(problem=problem, kernels=found[way], kineto=kineto, flops=[flops[way], eager[way]])
         pathlib.Path(folder, f"{way}.rank{rank}.json").write_text(json.dumps(result))
     dist.destroy_process_group()
 

@@ -32,8 +32,8 @@ def record(work, context="shadow", **options):
 """
 
 
-def run(python, folder, body):
-    done = run_python(PROGRAM.format(body=RECORD + body), python=python, cwd=folder, env={"CUDA_VISIBLE_DEVICES": ""})
+def run(python, folder, body, *arguments):
+    done = run_python(PROGRAM.format(body=RECORD + body), *map(str, arguments), python=python, cwd=folder, env={"CUDA_VISIBLE_DEVICES": ""})
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
     return done.stdout
 

@@ -1,6 +1,7 @@
 package tracetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ type Expect struct {
 	Prefix   string // of arguments: "args." or "debug."
 	Category func(*profile.Slice) string
 	Process  string // name of the one without a name
+	Counted  string // what follows the name of a counter
 }
 
 const queryLanes = `from slice s join track t on t.id = s.track_id
@@ -29,11 +31,13 @@ func (e Expect) Compare(t *testing.T, trace []byte, p *profile.Profile) {
  coalesce(th.name, t.name), coalesce(p.name, pp.name) `+queryLanes, "\n", ""),
 		`select a.name, b.name, a.ts - (select min(ts) from slice), b.ts - (select min(ts) from slice) from flow join slice a on slice_out = a.id join slice b on slice_in = b.id`,
 		`select coalesce(s.name, ''), key, coalesce(string_value, int_value, real_value) from slice s join args using (arg_set_id) where key like '`+e.Prefix+`%'`,
+		`select t.name, c.ts - (select min(ts) from slice), c.value, p.name from counter c join process_counter_track t on t.id = c.track_id join process p using (upid)`,
 		`select name, value from stats where value > 0 and severity != 'info'`)
 	sameLines(t, "slices", lines(answers[0]), e.slices(p.Timeline))
 	sameLines(t, "arrows", lines(answers[1]), arrows(p.Timeline))
 	sameLines(t, "arguments", lines(answers[2]), e.arguments(p.Timeline))
-	sameLines(t, "errors", lines(answers[3]), nil)
+	sameLines(t, "counters", lines(answers[3]), e.counters(p.Timeline))
+	sameLines(t, "errors", lines(answers[4]), nil)
 }
 
 func lines(a Answer) (list []string) {
@@ -72,6 +76,16 @@ func (e Expect) slices(t *profile.Timeline) (list []string) {
 			process = e.Process
 		}
 		list = append(list, line(s.Name, e.Category(s), s.Start-first, s.Duration, lanes[s.Lane].Name, process))
+	}
+	return list
+}
+
+func (e Expect) counters(t *profile.Timeline) (list []string) {
+	first := firstSlice(t)
+	for _, c := range t.Counters {
+		for _, p := range c.Points {
+			list = append(list, line(c.Name+e.Counted, p.At-first, p.Value, cmp.Or(c.Process, e.Process)))
+		}
 	}
 	return list
 }

@@ -95,7 +95,23 @@ func Random(r *rand.Rand) *profile.Profile {
 		from, to := t.Slices[r.IntN(len(t.Slices))], t.Slices[r.IntN(len(t.Slices))]
 		t.Flows = append(t.Flows, profile.Flow{ID: uint64(i + 1), From: from.Lane, To: to.Lane, Start: from.Start, End: to.Start})
 	}
+	for i := range r.IntN(3) {
+		c := profile.Counter{Name: fmt.Sprint(name(), " ", i), Process: t.Lanes[0].Process}
+		for at := range int64(1 + r.IntN(5)) {
+			c.Points = append(c.Points, profile.Point{At: Start + 1e12*at, Value: r.Int64() >> r.IntN(64)})
+		}
+		t.Counters = append(t.Counters, c)
+	}
 	return &profile.Profile{Timeline: t}
+}
+
+// WithCounters adds to a timeline the bytes that are allocated on a GPU, which change twice in one moment.
+func WithCounters(p *profile.Profile) *profile.Profile {
+	first := p.Timeline.First()
+	p.Timeline.Counters = []profile.Counter{{Name: "GPU 0 allocated", Points: []profile.Point{
+		{At: first + 100, Value: 512}, {At: first + 2000, Value: 81 << 30}, {At: first + 2000, Value: 4096}, {At: first + 90_000, Value: 0},
+	}}}
+	return p
 }
 
 // Renumber gives lanes the numbers that a reader does: those of their place.
@@ -115,6 +131,7 @@ func Renumber(t *profile.Timeline) *profile.Timeline {
 		f.From, f.To = place[f.From], place[f.To]
 		r.Flows = append(r.Flows, f)
 	}
+	r.Counters = t.Counters
 	return &r
 }
 

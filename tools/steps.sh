@@ -32,7 +32,7 @@ step() {
 }
 skip() { printf 'skipped: %s\n' "$*"; }
 
-# install_tools: gotestsum, staticcheck and the server of TestSchemas, with the versions of tools/go.mod.
+# install_tools: gotestsum, staticcheck, the server of TestSchemas and the reader of Parquet, with the versions of tools/go.mod.
 install_tools() { CGO_ENABLED=0 GOBIN=$root/build/tools go -C tools install tool; }
 
 # packages TEMPLATE: the packages for which the template prints something.

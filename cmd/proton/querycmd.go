@@ -29,6 +29,8 @@ type queryFlags struct {
 	labels       []string
 	metric       string
 	top          int
+	parquet      string
+	force        bool
 	json         bool
 	width        int
 }
@@ -52,11 +54,15 @@ median. Outliers are read a second time, and compared with the mean of all ranks
 
 The rank is the one recorded in the profile, else the one in the name of its file. --since and --until compare with the
 start of a profile. --label compares with the labels of a window, which --push-label gave it, and with the facts of a
-profile: job, host, service, and gpu, which leaves out the work of other GPUs.`,
+profile: job, host, service, and gpu, which leaves out the work of other GPUs.
+
+--parquet writes a row for each profile and call path, for DuckDB, pandas, Spark and others; docs/at-scale.md lists the
+columns.`,
 		Example: `  proton query windows/
   proton query --since 30m --rank 0-7,64 windows/
   proton query --since 2026-11-23T10:00:00Z --until 2026-11-23T10:30:00Z windows/
   proton query --label job=train --label team=vision -m bytes --top 20 windows/
+  proton query --since 1d --parquet rows.parquet windows/
   proton query --json windows/ | jq '.ranks[] | select(.outlier)'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -76,6 +82,8 @@ profile: job, host, service, and gpu, which leaves out the work of other GPUs.`,
 	flags.StringArrayVar(&f.labels, "label", nil, "only profiles with the label `NAME=VALUE`, such as job=train, host=node7 or team=vision; several must all hold")
 	flags.StringVarP(&f.metric, "metric", "m", "time (ns)", "the metric `NAME`")
 	flags.IntVar(&f.top, "top", 10, "print `N` ranks and `N` call paths")
+	flags.StringVar(&f.parquet, "parquet", "", "also write what is asked for as rows of the Parquet `FILE`, one for each profile and call path; - is standard output, without the answer")
+	flags.BoolVar(&f.force, "force", false, "replace the file of --parquet if it exists")
 	flags.BoolVar(&f.json, "json", false, "print the answer as JSON, with all ranks")
 	flags.SetNormalizeFunc(formerQueryFlags)
 	metricChoices(cmd, "metric")
@@ -101,6 +109,9 @@ func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return &exitError{code: 2, err: err}
 	}
+	if err := mayWrite(f.parquet, f.force); err != nil {
+		return err
+	}
 	a := answering{query: query, all: fleet.New(query), stderr: stderr, ranks: map[string]string{}}
 	files := queried{query: &query, failed: a.fail}
 	for _, path := range paths {
@@ -109,21 +120,14 @@ func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 		}
 	}
 	list := files.list()
-	readInOrder(list, readQueried, a.add)
-	switch read := len(list) - a.broken - a.sent; {
-	case len(a.ranks) > 0:
-	case read+files.skipped == 0:
-		return fmt.Errorf("none of the %d files could be read; see above", len(list))
-	default:
-		return fmt.Errorf("no profile is asked for, of %d that were read and %d files and folders that their names rule out: check --since, --until, --rank and --label", read, files.skipped)
-	}
-	outliers, median := a.all.Outliers()
-	readInOrder(slices.DeleteFunc(slices.Clone(list), func(file string) bool { return !outliers[a.ranks[file]] }), readQueried, a.addAgain)
-	a.note(len(list))
-	report := a.all.Report(median)
-	report.Broken = a.broken
-	if err := f.print(stdout, report); err != nil {
+	if err := f.read(&a, list, files.skipped, stdout); err != nil {
 		return err
+	}
+	a.note(len(list))
+	if f.parquet != "-" {
+		if err := f.print(stdout, a.answer(list)); err != nil {
+			return err
+		}
 	}
 	if a.broken > 0 {
 		return &exitError{code: 1}
@@ -131,11 +135,30 @@ func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
+// read reads the files, and writes their rows if there is a file for them.
+func (f *queryFlags) read(a *answering, files []string, skipped int, stdout io.Writer) error {
+	all := func() error {
+		readInOrder(files, readQueried, a.add)
+		return a.nothing(len(files), skipped)
+	}
+	if f.parquet == "" {
+		return all()
+	}
+	return writeOutput(f.parquet, term.Raw(stdout), func(w io.Writer) error {
+		a.rows = fleet.NewRows(w, a.query)
+		if err := all(); err != nil {
+			return err
+		}
+		return a.rows.Close()
+	})
+}
+
 // answering is a query while files are read.
 type answering struct {
 	query  fleet.Query
 	all    *fleet.Fleet
 	stderr io.Writer
+	rows   *fleet.Rows // nil where none are asked for
 	who    merge.Identifier
 	there  merge.Ranks
 	ranks  map[string]string // of the files that are asked for
@@ -167,6 +190,9 @@ func (a *answering) add(file string, p *profile.Profile, err error) {
 		a.all.Add(p, s.Rank, s.Host)
 		a.there.Add(s, p)
 		a.ranks[file] = cmp.Or(s.Rank, "?")
+		if a.rows != nil {
+			a.rows.Add(file, p, s.Rank, s.Host)
+		}
 	}
 }
 
@@ -176,6 +202,27 @@ func (a *answering) source(file string, p *profile.Profile) (merge.Source, error
 		return merge.Source{File: file, Host: p.Info[profile.InfoHost], Rank: p.Info[profile.InfoRank]}, nil
 	}
 	return a.who.Identify(file, p)
+}
+
+// nothing is the error if no file is asked for, or none could be read.
+func (a *answering) nothing(files, skipped int) error {
+	switch read := max(files-a.broken-a.sent, 0); {
+	case len(a.ranks) > 0:
+		return nil
+	case read+skipped == 0:
+		return fmt.Errorf("none of the %d files could be read; see above", files)
+	default:
+		return fmt.Errorf("no profile is asked for, of %d that were read and %d files and folders that their names rule out: check --since, --until, --rank and --label", read, skipped)
+	}
+}
+
+// answer reads the outliers again, to find where they differ.
+func (a *answering) answer(files []string) *fleet.Report {
+	outliers, median := a.all.Outliers()
+	readInOrder(slices.DeleteFunc(slices.Clone(files), func(file string) bool { return !outliers[a.ranks[file]] }), readQueried, a.addAgain)
+	report := a.all.Report(median)
+	report.Broken = a.broken
+	return report
 }
 
 func (a *answering) addAgain(file string, p *profile.Profile, err error) {

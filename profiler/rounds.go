@@ -32,6 +32,7 @@ type rounds struct {
 
 	mu         sync.Mutex // guards what follows
 	firstWork  func()     // called once, at the first work
+	onRound    func()     // called at the end of each round
 	checkpoint func()
 	every      time.Duration // between checkpoints
 	pause      time.Duration // after the last checkpoint; grows until it is every
@@ -68,6 +69,9 @@ func (m *Manager) Checkpoint(seconds float64, f func()) {
 
 // OnFirstWork has f called once, soon after the first launch (or, with a timeline, the first scope), from the same goroutine.
 func (m *Manager) OnFirstWork(f func()) { m.withRounds(func(r *rounds) { r.firstWork = f }) }
+
+// OnRound has f called at the end of each round, from the same goroutine.
+func (m *Manager) OnRound(f func()) { m.withRounds(func(r *rounds) { r.onRound = f }) }
 
 func (m *Manager) withRounds(f func(*rounds)) {
 	m.control.Lock()
@@ -118,6 +122,12 @@ func (r *rounds) round() (soon bool) {
 	r.takeDeltas(deltasDue)
 	r.writePhases()
 	r.leaveCheckpoint()
+	r.mu.Lock()
+	onRound := r.onRound
+	r.mu.Unlock()
+	if onRound != nil {
+		onRound()
+	}
 	return worked || reclaiming
 }
 

@@ -28,6 +28,7 @@ type Status struct {
 	GPU          string      `json:"gpu"`               // product name of the first one
 	UsedGPU      bool        `json:"used_gpu"`          // the process initialised CUDA
 	Finished     bool        `json:"finished"`
+	Answered     int64       `json:"answered,omitempty"` // of the requests of `proton run` for a checkpoint, how many are answered
 
 	Replaced bool `json:"-"` // the process executed another program, which has a status of its own
 }

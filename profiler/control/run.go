@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goproton/goproton/internal/ctl"
@@ -26,6 +27,9 @@ type run struct {
 	began  time.Time
 	socket *ctl.Socket // nil: `proton ctl` does not reach this process
 	naming naming
+
+	looked   time.Time    // for a request of `proton run`
+	answered atomic.Int64 // requests
 
 	writing sync.Mutex // held while files of the profile are written, and named
 
@@ -79,6 +83,9 @@ func (s *Service) runBegin(p *params) (any, error) {
 	if c.Checkpoint > 0 {
 		s.Manager.Checkpoint(c.Checkpoint, s.runCheckpoint)
 	}
+	if c.Status != "" {
+		s.Manager.OnRound(s.answerRequest)
+	}
 	if c.Ctl {
 		s.listen()
 	}
@@ -118,6 +125,23 @@ func (s *Service) runCheckpoint() {
 	if s.run.writing.TryLock() {
 		defer s.run.writing.Unlock()
 		s.writeSoFar()
+	}
+}
+
+// answerRequest writes the profile as it is now if `proton run` asks for that, before it passes on a signal that may end the program.
+func (s *Service) answerRequest() {
+	const often = 20 * time.Millisecond
+	if now := time.Now(); now.Sub(s.run.looked) > often {
+		s.run.looked = now
+		if n := runinfo.CheckpointRequests(s.run.config.Status); n > s.run.answered.Load() {
+			s.Manager.Collect()
+			if s.run.writing.TryLock() { // else the program is ending, and writes it itself
+				defer s.run.writing.Unlock()
+				s.Manager.TakeDeltas()
+				s.run.answered.Store(n)
+				s.writeSoFar()
+			}
+		}
 	}
 }
 
@@ -232,7 +256,7 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo
 	}
 	f.Push = s.pushStatus()
 	if s.run != nil {
-		f.Files = s.run.written()
+		f.Files, f.Answered = s.run.written(), s.run.answered.Load()
 		f.Problems = append(f.Problems, s.run.doubts()...)
 	}
 	if w := st.Windows; w.Asked {

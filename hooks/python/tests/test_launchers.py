@@ -312,3 +312,39 @@ def test_merge_in_groups(tmp_path, monkeypatch):
         goproton.ray.merge(files, "tree.hatchet", group=2)
     with pytest.raises(ValueError, match="at least 2"):
         goproton.ray.merge(files, "tree.hatchet", group=1)
+
+
+# The signal is sent when everything has been launched. Without checkpoints in between, the profile has what is written because of it.
+LAUNCHED = WORK.replace("for name in sys.argv[2:]:", """
+with open("launching%d" % os.getpid(), "w") as file: file.write(str(os.getpid()))
+os.rename(file.name, "launched" + os.environ.get("RANK", ""))
+for name in sys.argv[2:]:""")
+HANDLER = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(9))\n"
+
+
+@pytest.mark.parametrize("sent_to, number, handler, code, left", [
+    ("proton", signal.SIGTERM, "", -signal.SIGTERM, {"w.hatchet": 3}),
+    ("proton", signal.SIGHUP, "", -signal.SIGHUP, {"w.hatchet": 3}),
+    ("proton", signal.SIGTERM, HANDLER, 9, {"w.hatchet": 3}),  # the program ends in its own way, with the same code
+    ("program", signal.SIGTERM, HANDLER, 9, {"w.hatchet": 3}),
+    ("program", signal.SIGTERM, "", -signal.SIGTERM, {}),  # nothing of ours runs in it any more
+    ("program", signal.SIGKILL, "", -signal.SIGKILL, {}),
+    ("proton", signal.SIGKILL, "", -signal.SIGKILL, {})])
+def test_what_a_signal_leaves(folder, sent_to, number, handler, code, left):
+    (folder / "work.py").write_text(handler + LAUNCHED)
+    run = subprocess.Popen(command(sys.executable, "work.py", "3", "never", flags=["--checkpoint", "0"]), stderr=subprocess.PIPE, text=True,
+                           start_new_session=True)
+    wait_for((folder / "launched").exists)
+    os.kill(run.pid if sent_to == "proton" else int((folder / "launched").read_text()), number)
+    said = run.communicate(timeout=PATIENCE)[1]
+    assert (run.returncode, profiles(folder)) == (code, left), said
+
+
+def test_a_launcher_that_is_ended_leaves_the_profiles_of_its_ranks(folder):
+    (folder / "work.py").write_text(LAUNCHED)
+    start = "".join(f"RANK={r} WORLD_SIZE=2 {WORKER} {3 + r} never & pids=\"$pids $!\"; " for r in range(2))
+    run = subprocess.Popen(command(*shell(f"trap 'kill $pids; exit 4' TERM; {start} wait"), flags=["--checkpoint", "0"]), stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: (folder / "launched0").exists() and (folder / "launched1").exists())
+    run.terminate()
+    said = run.communicate(timeout=PATIENCE)[1]
+    assert (run.returncode, profiles(folder)) == (4, {"w.rank0.hatchet": 3, "w.rank1.hatchet": 4}), said

@@ -93,7 +93,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if play != nil {
 		environment = withReplay(environment, play)
 	}
-	result, err := supervise(command, environment)
+	result, err := supervise(command, environment, status)
 	if err != nil {
 		return Result{}, err
 	}

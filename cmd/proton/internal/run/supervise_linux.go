@@ -1,15 +1,20 @@
 package run
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 // fromTerminal are the signals that a terminal sends to its whole foreground process group, the target
@@ -19,10 +24,13 @@ var fromTerminal = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP}
 // forOne are the signals that are sent to this process and meant for the target.
 var forOne = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT}
 
+// ending are those of them that end a target which does not handle them, as launchers and schedulers send them.
+var ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+
 // supervise runs a command with the terminal, files, folder and process group of this process, and waits for its end. The target
 // behaves as it would alone: it gets the signals that are meant for it, this process stops when the target stops, and the target
-// is killed if this process is.
-func supervise(command Command, environment []string) (Result, error) {
+// is killed if this process is. Before a signal that may end the target is passed on, its processes write their profiles.
+func supervise(command Command, environment []string, status string) (Result, error) {
 	// The kernel ties Pdeathsig to the thread that forked, not to the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -47,7 +55,7 @@ func supervise(command Command, environment []string) (Result, error) {
 	}
 	done := make(chan struct{})
 	defer close(done)
-	go forward(process.Pid, signals, done)
+	go forward(process.Pid, status, signals, done)
 	return wait(process.Pid)
 }
 
@@ -60,7 +68,7 @@ func startError(command Command, err error) error {
 }
 
 // forward passes signals on until done is closed.
-func forward(pid int, signals <-chan os.Signal, done <-chan struct{}) {
+func forward(pid int, status string, signals <-chan os.Signal, done <-chan struct{}) {
 	for {
 		select {
 		case <-done:
@@ -69,19 +77,77 @@ func forward(pid int, signals <-chan os.Signal, done <-chan struct{}) {
 			if isFromTerminal(s) && inForeground() {
 				continue // the target has got it already
 			}
+			var next os.Signal
+			if slices.Contains(ending, s) {
+				next = askForCheckpoints(status, signals, done)
+			}
 			_ = syscall.Kill(pid, s.(syscall.Signal)) // fails only when the target is gone
+			if next != nil {
+				_ = syscall.Kill(pid, next.(syscall.Signal))
+			}
 		}
 	}
 }
 
-func isFromTerminal(s os.Signal) bool {
-	for _, t := range fromTerminal {
-		if s == t {
-			return true
+// askForCheckpoints has the processes of a run write what they have recorded, because the signal that is passed on then ends those that do
+// not handle it, and nothing of ours runs in them. It waits at most checkpointPatience, for those that can answer, and
+// not once another signal is there, which it returns.
+func askForCheckpoints(status string, signals <-chan os.Signal, done <-chan struct{}) (next os.Signal) {
+	asked := canAnswer(status)
+	if len(asked) == 0 {
+		return nil
+	}
+	number, err := runinfo.RequestCheckpoint(status)
+	if err != nil {
+		return nil // the last checkpoint is what remains
+	}
+	patience := time.After(checkpointPatience)
+	for waitsForAnswer(status, asked, number) {
+		select {
+		case <-done:
+			return nil
+		case next := <-signals:
+			return next
+		case <-patience:
+			return nil
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	return false
+	return nil
 }
+
+// checkpointPatience is long for a checkpoint (tens of milliseconds, and up to 50 until a process looks for requests), and short
+// for those who send the signal: Kubernetes, Slurm and torchrun wait 30 seconds before they kill.
+const checkpointPatience = 2 * time.Second
+
+// canAnswer are the processes that have begun a profile, not ended it, and not executed a program without the library since.
+func canAnswer(status string) map[int]bool {
+	list, err := runinfo.ReadStatuses(status)
+	if err != nil {
+		return nil
+	}
+	pids := map[int]bool{}
+	for _, p := range list {
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID))
+		if err == nil && !p.Finished && !p.Replaced && bytes.Contains(maps, []byte("libproton")) {
+			pids[p.PID] = true
+		}
+	}
+	return pids
+}
+
+// waitsForAnswer reports whether one of some processes runs and has not answered a request.
+func waitsForAnswer(status string, asked map[int]bool, number int64) bool {
+	list, err := runinfo.ReadStatuses(status)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(list, func(p runinfo.Status) bool {
+		return asked[p.PID] && !p.Finished && !p.Replaced && p.Answered < number && lives(p.PID)
+	})
+}
+
+func isFromTerminal(s os.Signal) bool { return slices.Contains(fromTerminal, s) }
 
 // inForeground reports whether this process is in the foreground process group of a terminal.
 func inForeground() bool {

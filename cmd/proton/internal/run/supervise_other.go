@@ -5,7 +5,7 @@ package run
 import "errors"
 
 // supervise refuses: GPU libraries load the runtime into a program on Linux only.
-func supervise(Command, []string) (Result, error) {
+func supervise(Command, []string, string) (Result, error) {
 	return Result{}, errors.New("profiling a program needs Linux")
 }
 

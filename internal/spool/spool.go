@@ -63,6 +63,7 @@ type Writer struct {
 	mu     sync.Mutex
 	kept   []file // of this process, oldest first; some may be sent by now
 	bytes  int64  // of kept
+	look   int    // at so many kept it is looked which were sent
 	next   int
 	status WriterStatus
 }
@@ -79,8 +80,12 @@ type WriterStatus struct {
 	Evicted int64 `json:"evicted"` // deleted before they were sent, to make room
 }
 
+const fewKept = 64 // files
+
 // NewWriter returns a writer that keeps at most limit bytes in a folder.
-func NewWriter(folder string, limit int64) *Writer { return &Writer{folder: folder, limit: limit} }
+func NewWriter(folder string, limit int64) *Writer {
+	return &Writer{folder: folder, limit: limit, look: fewKept}
+}
 
 // Put writes a window. When the files of this process exceed the limit, the oldest are deleted.
 func (w *Writer) Put(end time.Time, fill func(io.Writer) error) error {
@@ -100,13 +105,13 @@ func (w *Writer) Put(end time.Time, fill func(io.Writer) error) error {
 		w.kept = append(w.kept, file{path, info.Size()})
 		w.bytes += info.Size()
 	}
-	if w.bytes > w.limit {
+	if w.bytes > w.limit || len(w.kept) >= w.look {
 		w.evict()
 	}
 	return nil
 }
 
-// evict deletes the oldest files while there are too many bytes. What a sender is sending is not deleted.
+// evict forgets the files that were sent, and deletes the oldest while there are too many bytes. What a sender is sending is not deleted.
 func (w *Writer) evict() {
 	w.bytes = 0
 	w.kept = slices.DeleteFunc(w.kept, func(f file) bool {
@@ -124,6 +129,7 @@ func (w *Writer) evict() {
 		w.bytes -= w.kept[0].size
 		w.kept = slices.Delete(w.kept, 0, 1)
 	}
+	w.look = max(2*len(w.kept), fewKept)
 }
 
 // Status returns what has been written so far.

@@ -76,6 +76,37 @@ func TestOldestAreEvicted(t *testing.T) {
 	}
 }
 
+// A process remembers the windows that wait, and few of those that were sent.
+func TestSentWindowsAreForgotten(t *testing.T) {
+	folder := made(t)
+	w := NewWriter(folder, ProcessLimit)
+	begin := time.Unix(1_700_000_000, 0)
+	put := func(i int) {
+		if err := w.Put(begin.Add(time.Duration(i)*time.Minute), fill(9)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 300 {
+		put(i)
+	}
+	waits := listed(t, folder)[100].Path
+	for _, e := range listed(t, folder) {
+		if e.Path != waits {
+			os.Remove(e.Path)
+		}
+	}
+	for i := range 300 {
+		put(300 + i)
+		os.Remove(w.kept[len(w.kept)-1].path)
+	}
+	if n := len(w.kept); n > 2*fewKept || w.kept[0].path != waits {
+		t.Errorf("%d windows are remembered, the first %s; one waits: %s", n, w.kept[0].path, waits)
+	}
+	if s := w.Status(); s.Windows != 600 || s.Evicted != 0 {
+		t.Errorf("status %+v", s)
+	}
+}
+
 // What a sender sends is neither evicted nor listed, and waits again when that sender dies.
 func TestClaims(t *testing.T) {
 	folder := made(t)

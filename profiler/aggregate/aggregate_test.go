@@ -191,6 +191,36 @@ func TestMetricName(t *testing.T) {
 	}
 }
 
+func sizes[T comparable](c combinations[T]) int { return len(c.byID) + len(c.whole) + len(c.rest) }
+
+// What is left of many combinations is stored once, and the number of each is still known.
+func TestSetsOfASessionThatStays(t *testing.T) {
+	s := NewSets()
+	stays := s.NewTree(TreeOptions{})
+	var launches, scopes []uint32
+	for i := range 1000 {
+		comes := s.NewTree(TreeOptions{Session: i + 1})
+		launches = append(launches, s.Launch([]*Tree{stays, comes}))
+		scopes = append(scopes, s.Scope([]int{0, i + 1}))
+		s.Drop(comes)
+		s.End(i + 1)
+	}
+	alone := s.Launch([]*Tree{stays})
+	for i := range launches {
+		if !s.Has(launches[i], stays) || len(s.trees(launches[i])) != 1 || !s.Sees(scopes[i], 0) || s.Sees(scopes[i], i+1) || launches[i] == alone {
+			t.Fatalf("session %d: its launches reach %d trees", i+1, len(s.trees(launches[i])))
+		}
+	}
+	if n := len(s.launch.whole) + len(s.launch.rest) + len(s.scope.whole) + len(s.scope.rest); n != 3 {
+		t.Errorf("%d combinations are stored, want 3", n)
+	}
+	s.Drop(stays)
+	s.End(0)
+	if n := sizes(s.launch) + sizes(s.scope); n != 0 {
+		t.Errorf("%d sets are left when everybody has left", n)
+	}
+}
+
 func TestSets(t *testing.T) {
 	s := NewSets()
 	one, other := s.NewTree(TreeOptions{}), s.NewTree(TreeOptions{Session: 1})
@@ -209,7 +239,7 @@ func TestSets(t *testing.T) {
 	}
 	s.Drop(other)
 	s.End(1)
-	if n := len(s.launch) + len(s.scope) + len(s.byKey); n != 0 {
+	if n := sizes(s.launch) + sizes(s.scope); n != 0 {
 		t.Errorf("%d sets are left when everybody has left", n)
 	}
 	New(s)

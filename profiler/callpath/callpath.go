@@ -118,6 +118,7 @@ type Resolver struct {
 	marks     [2]uint32 // cycles of the last two marks
 	crowded   uint32    // cycle when launches were last too many
 	limit     int       // of launches
+	room      room
 
 	// Metric receives metrics of ops that turned out not to be captured, and those that came after the slots of their
 	// launch set were closed. Set it before use.
@@ -166,8 +167,10 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 			r.Event(id, rec)
 		}
 		r.launches[corr] = launch{Place: place(rec), graph: graph, stays: stays, tag: rec.Tag, seen: r.cycle}
-		if len(r.launches) > max(r.limit, maxWaiting+maxWaiting/2) {
+		if n := len(r.launches); n > max(r.limit, maxWaiting+maxWaiting/2) {
 			r.thinOut()
+		} else if n > r.room.most {
+			r.room.most = n
 		}
 		if r.Function != nil && !graph && rec.Function() != 0 {
 			r.functions[corr] = r.Function(rec.Function())
@@ -356,6 +359,7 @@ func (r *Resolver) NextCycle() {
 	if len(r.launches) > maxWaiting && r.cycle%quietCycles == 0 {
 		r.Forget(r.cycle - quietCycles)
 	}
+	r.fit()
 }
 
 // thinOut bounds the launches of a program without kernels, which has no cycles to count: one that polls, or whose

@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 	"internal/peaks":       {"profile"},
 	"internal/inside":      {"profile", "internal"},
 	"internal/push":        {"profile", "internal"},
+	"internal/counters":    {"profile", "internal"},
 	"internal/tracetools":  {"tritonparse", "profile", "internal"},
 	"profiler/callpath":    {"profiler/record", "internal"},
 	"profiler/launchkinds": {"profile", "internal"},

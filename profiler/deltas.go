@@ -25,9 +25,6 @@ type intervals struct {
 }
 
 func newIntervals(o *Deltas, name string) *intervals {
-	if o == nil {
-		return nil
-	}
 	q := newQueue(o.Sink, "the windows of "+name, attempts)
 	q.noun = "window"
 	return &intervals{queue: q, every: o.Every, begin: time.Now(), taken: map[*aggregate.Tree]*delta.Taken{}}
@@ -43,8 +40,10 @@ func (i *intervals) due(now time.Time, passed time.Duration) bool {
 // deltasDue reports whether an interval of some session is over.
 func (d *drainer) deltasDue(now time.Time) bool {
 	for _, s := range d.list {
-		if s.intervals != nil && s.intervals.due(now, now.Sub(s.intervals.begin)) {
-			return true
+		for _, i := range s.intervals {
+			if i.due(now, now.Sub(i.begin)) {
+				return true
+			}
 		}
 	}
 	return false
@@ -53,33 +52,39 @@ func (d *drainer) deltasDue(now time.Time) bool {
 // takeDeltas hands over the intervals that are over; with all, also those that are not.
 func (d *drainer) takeDeltas(now time.Time, all bool) {
 	for _, s := range d.list {
-		if s.intervals == nil || !all && !s.intervals.due(now, now.Sub(s.intervals.begin)) {
-			continue
+		var due []*intervals
+		for _, i := range s.intervals {
+			if all || i.due(now, now.Sub(i.begin)) {
+				due = append(due, i)
+			}
 		}
 		for phase, t := range s.trees {
-			d.takeDelta(s, phase, t, now)
+			d.takeDelta(s, phase, t, now, due)
 		}
-		s.intervals.begin = now
+		for _, i := range due {
+			i.begin = now
+		}
 	}
 }
 
 // takeDelta hands over what a phase has that was not handed over before.
-func (d *drainer) takeDelta(s *session, phase int, t *aggregate.Tree, now time.Time) {
-	i := s.intervals
-	if i == nil {
+func (d *drainer) takeDelta(s *session, phase int, t *aggregate.Tree, now time.Time, to []*intervals) {
+	if len(to) == 0 {
 		return
-	}
-	taken := i.taken[t]
-	if taken == nil {
-		taken = &delta.Taken{}
-		i.taken[t] = taken
 	}
 	p := d.agg.FreezeByDevice(t, d.backend.DeviceType)
 	p.Info = d.infoFor(s)
-	if fresh := taken.Take(p); fresh != nil {
-		w := s.window(phase, s.format)
-		w.End, w.Begin = now, now.Add(-now.Sub(i.begin)) // by the clock as it is now
-		i.put(w, fresh)
+	for _, i := range to {
+		taken := i.taken[t]
+		if taken == nil {
+			taken = &delta.Taken{}
+			i.taken[t] = taken
+		}
+		if fresh := taken.Take(p); fresh != nil {
+			w := s.window(phase, s.format)
+			w.End, w.Begin = now, now.Add(-now.Sub(i.begin)) // by the clock as it is now
+			i.put(w, fresh)
+		}
 	}
 }
 
@@ -89,8 +94,8 @@ func (m *Manager) TakeDeltas() {
 	m.drainer.do(func(d *drainer) {
 		d.takeDeltas(time.Now(), true)
 		for _, s := range d.list {
-			if s.intervals != nil {
-				queues = append(queues, s.intervals.queue)
+			for _, i := range s.intervals {
+				queues = append(queues, i.queue)
 			}
 		}
 	})
@@ -118,13 +123,13 @@ func (r *rounds) takeDeltas(due bool) {
 
 // checkDeltas refuses what deltas cannot be taken of.
 func (o *StartOptions) checkDeltas(trace bool) error {
-	switch {
-	case o.Deltas == nil:
-		return nil
-	case trace:
-		return &ArgumentError{"Windows are pushed of trees, not of traces; leave data=\"trace\" or push out"}
-	case o.Deltas.Every < time.Second:
-		return &ArgumentError{fmt.Sprintf("Windows of %v are too short; give at least 1 s", o.Deltas.Every)}
+	for _, one := range o.Deltas {
+		switch {
+		case trace:
+			return &ArgumentError{"Windows are pushed and counted of trees, not of traces; leave data=\"trace\", or push and metrics out"}
+		case one.Every < time.Second:
+			return &ArgumentError{fmt.Sprintf("Windows of %v are too short; give at least 1 s", one.Every)}
+		}
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func TestWindowsAddUpToTheFile(t *testing.T) {
 			m, f := stage(t)
 			r := rand.New(rand.NewPCG(seed, 7))
 			sink := &windowSink{sums: map[string]int64{}}
-			id := start(t, m, "p", StartOptions{Mode: mode, Deltas: &Deltas{Sink: sink, Every: time.Hour}})
+			id := start(t, m, "p", StartOptions{Mode: mode, Deltas: []*Deltas{{Sink: sink, Every: time.Hour}}})
 			m.stopRounds()
 			corr, late := uint64(1), []func(){}
 			for range 40 {
@@ -143,7 +143,7 @@ func TestWindowsAddUpToTheFile(t *testing.T) {
 func TestClearedPhasesAreInAWindow(t *testing.T) {
 	m, f := stage(t)
 	sink := &windowSink{sums: map[string]int64{}}
-	id := start(t, m, "p", StartOptions{Deltas: &Deltas{Sink: sink, Every: time.Hour}})
+	id := start(t, m, "p", StartOptions{Deltas: []*Deltas{{Sink: sink, Every: time.Hour}}})
 	m.stopRounds()
 	for i := range uint64(3) {
 		drive.Launch(i+1, 1)
@@ -179,9 +179,9 @@ func TestIntervalsAreAlignedToTheClock(t *testing.T) {
 func TestWindowsThatCannotBeWrittenAreCounted(t *testing.T) {
 	m, f := stage(t)
 	sink := &windowSink{sums: map[string]int64{}, fail: func() error { return errors.New("no space left on device") }}
-	id := start(t, m, "p", StartOptions{Deltas: &Deltas{Sink: sink, Every: time.Hour}})
+	id := start(t, m, "p", StartOptions{Deltas: []*Deltas{{Sink: sink, Every: time.Hour}}})
 	m.stopRounds()
-	m.drainer.list[0].intervals.retry = 0
+	m.drainer.list[0].intervals[0].retry = 0
 	for i := range uint64(3) {
 		drive.Launch(i+1, 1)
 		f.kernel(i+1, "k", 5)
@@ -202,7 +202,7 @@ func TestWindowsThatCannotBeWrittenAreCounted(t *testing.T) {
 
 func TestTimelinesHaveNoWindows(t *testing.T) {
 	m, _ := stage(t)
-	for _, o := range []StartOptions{{Data: "trace", Deltas: &Deltas{Every: time.Minute}}, {Deltas: &Deltas{Every: time.Millisecond}}} {
+	for _, o := range []StartOptions{{Data: "trace", Deltas: []*Deltas{{Every: time.Minute}}}, {Deltas: []*Deltas{{Every: time.Millisecond}}}} {
 		o.Name, o.Backend = "p", "fake"
 		if _, err := m.Start(o); err == nil {
 			t.Errorf("%+v was accepted", o)

@@ -126,7 +126,7 @@ func (m *Manager) frozen(s *session, phase int, format string, last bool) (w Win
 		}
 		p = d.freeze(s, t)
 		if last {
-			d.takeDelta(s, phase, t, time.Now())
+			d.takeDelta(s, phase, t, time.Now(), s.intervals)
 		}
 	})
 	return w, p, err

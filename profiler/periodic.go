@@ -70,7 +70,7 @@ func (d *drainer) writeComplete(s *session, phase int) error {
 			return err
 		}
 	} else {
-		d.takeDelta(s, phase, t, time.Now())
+		d.takeDelta(s, phase, t, time.Now(), s.intervals)
 		s.handOver(s.window(phase, s.format), d.freeze(s, t))
 	}
 	d.drop(s, phase)

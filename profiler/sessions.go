@@ -36,9 +36,9 @@ type session struct {
 	files    *queue   // to the files of phases, with periodic flushing of trees; else nil
 	sinks    []*queue // to the sinks that the session was started with
 
-	recording *recording // when it records; nil: always
-	split     bool       // each recording window is a phase
-	intervals *intervals // what is handed over of each interval; nil: nothing is
+	recording *recording   // when it records; nil: always
+	split     bool         // each recording window is a phase
+	intervals []*intervals // what is handed over of each interval
 
 	id      int
 	info    profile.Info
@@ -144,8 +144,8 @@ func (d *drainer) newTree(s *session, now uint64) *aggregate.Tree {
 
 // drop forgets a phase and what it holds.
 func (d *drainer) drop(s *session, phase int) {
-	if s.intervals != nil {
-		delete(s.intervals.taken, s.trees[phase])
+	for _, i := range s.intervals {
+		delete(i.taken, s.trees[phase])
 	}
 	d.agg.Drop(s.trees[phase])
 	delete(s.trees, phase)

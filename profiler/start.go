@@ -43,7 +43,7 @@ type StartOptions struct {
 	// Timelines go to files only, into which they are written all along.
 	Sinks []Sink
 
-	Deltas *Deltas // nil: none
+	Deltas []*Deltas
 }
 
 // Start begins a session, or activates the living one of the same name, and returns its id. A GPU library

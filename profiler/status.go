@@ -72,6 +72,11 @@ func (m *Manager) Name(id int) (name string) {
 	return name
 }
 
+// Lives reports whether there is such a session.
+func (m *Manager) Lives(id int) bool {
+	return m.of(id, func(*drainer, *session) error { return nil }) == nil
+}
+
 // Rename changes where a session will be written.
 func (m *Manager) Rename(id int, name string) {
 	_ = m.of(id, func(_ *drainer, s *session) error { s.name = name; return nil })

@@ -9,11 +9,13 @@ import (
 )
 
 // makeQueues makes the queues of a session: to its files, if they are written while it goes on, and to its sinks.
-func (s *session) makeQueues(sinks []Sink, deltas *Deltas) {
+func (s *session) makeQueues(sinks []Sink, deltas []*Deltas) {
 	if s.periodic != "" && !s.trace {
 		s.files = newQueue(fileSink{}, "the files of "+s.name, 0)
 	}
-	s.intervals = newIntervals(deltas, s.name)
+	for _, o := range deltas {
+		s.intervals = append(s.intervals, newIntervals(o, s.name))
+	}
 	for i, sink := range sinks {
 		s.sinks = append(s.sinks, newQueue(sink, fmt.Sprintf("sink %d of %s", i+1, s.name), attempts))
 	}
@@ -24,8 +26,8 @@ func (s *session) queues() (list []*queue) {
 	if s.files != nil {
 		list = append(list, s.files)
 	}
-	if s.intervals != nil {
-		list = append(list, s.intervals.queue)
+	for _, i := range s.intervals {
+		list = append(list, i.queue)
 	}
 	return append(list, s.sinks...)
 }
@@ -105,8 +107,8 @@ func (d *drainer) endQueues(s *session) {
 			d.problem(text)
 		}
 	}
-	if s.intervals != nil {
-		d.intervalsLost += s.intervals.lost()
+	for _, i := range s.intervals {
+		d.intervalsLost += i.lost()
 	}
 }
 
@@ -115,8 +117,8 @@ func (m *Manager) WindowsDropped() (n int) {
 	m.drainer.do(func(d *drainer) {
 		n = d.intervalsLost
 		for _, s := range d.list {
-			if s.intervals != nil {
-				n += s.intervals.lost()
+			for _, i := range s.intervals {
+				n += i.lost()
 			}
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/capture"
+	"github.com/goproton/goproton/internal/counters"
 	"github.com/goproton/goproton/internal/push"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
@@ -102,6 +103,9 @@ func newRunCommand() *cobra.Command {
 	flags.Float64Var(&options.Push.Wait, "push-wait", 5, "wait at the end at most `SECONDS` for the server; what is not sent then is sent by the next run")
 	flags.StringVar(&options.Push.Service, "push-service", "", "label windows with the service `NAME` (default: named after the target)")
 	flags.StringArrayVar(&options.Push.Labels, "push-label", nil, "label windows with `NAME=VALUE`, in addition to service, job, host, rank and gpu; may be repeated")
+	flags.StringVar(&options.Metrics.Address, "metrics", "", "serve counters of GPU time, launches and so on to Prometheus at `ADDRESS`, as in 127.0.0.1:9464, path /metrics; a port alone, or 0 for any, is of this machine only")
+	flags.Float64Var(&options.Metrics.Wait, "metrics-wait", 0, "serve the last counters at the end until someone has read them, at most `SECONDS`")
+	flags.IntVar(&options.Metrics.Scopes, "metrics-scopes", counters.MostScopes, "count at most `N` outermost scopes of each process on their own, and all others together")
 	trace.add(flags)
 
 	heading(flags, "format", "Output")
@@ -109,6 +113,7 @@ func newRunCommand() *cobra.Command {
 	heading(flags, "allow-empty", "The program")
 	heading(flags, "delay", "When it is recorded")
 	heading(flags, "push", "Windows for a server")
+	heading(flags, "metrics", "Counters for Prometheus")
 	heading(flags, "trace", "TritonParse traces")
 	choices(cmd, "backend", append(vendor.Backends(), "instrumentation", "replay")...)
 	choices(cmd, "context", runinfo.Contexts...)
@@ -198,6 +203,9 @@ func checkRun(o *run.Options) error {
 		return err
 	}
 	if err := o.CheckPush(); err != nil {
+		return err
+	}
+	if err := o.CheckMetrics(); err != nil {
 		return err
 	}
 	for _, kind := range strings.Split(o.Activities, ",") {

@@ -31,6 +31,7 @@ type family struct {
 	rank, world        string   // what makes a process one of several
 	needs              string   // a variable without which the others are left over from something else; "" for none
 	hosts, localWorld  string   // number of hosts; number of ranks on this host
+	local              string   // which of these it is
 	restart            string   // how often the rank was started before
 	job                []string // what makes the job differ from others, joined by a dot
 	zeroOnEachHost     bool     // every host has a rank 0
@@ -41,16 +42,16 @@ type family struct {
 // families are in order of precedence: torchrun within srun or mpirun starts the ranks, and so do programs that set RANK. An
 // indexed job of Kubernetes starts pods, in which another launcher may start ranks.
 var families = []family{
-	{name: "torchrun", rank: "RANK", world: "WORLD_SIZE", hosts: "GROUP_WORLD_SIZE", localWorld: "LOCAL_WORLD_SIZE",
+	{name: "torchrun", rank: "RANK", world: "WORLD_SIZE", hosts: "GROUP_WORLD_SIZE", localWorld: "LOCAL_WORLD_SIZE", local: "LOCAL_RANK",
 		restart: "TORCHELASTIC_RESTART_COUNT", job: []string{"TORCHELASTIC_RUN_ID"}, joinsOtherLauncher: true},
-	{name: "Open MPI", rank: "OMPI_COMM_WORLD_RANK", world: "OMPI_COMM_WORLD_SIZE", localWorld: "OMPI_COMM_WORLD_LOCAL_SIZE",
+	{name: "Open MPI", rank: "OMPI_COMM_WORLD_RANK", world: "OMPI_COMM_WORLD_SIZE", localWorld: "OMPI_COMM_WORLD_LOCAL_SIZE", local: "OMPI_COMM_WORLD_LOCAL_RANK",
 		job: []string{"PMIX_NAMESPACE"}},
-	{name: "PMIx", rank: "PMIX_RANK", world: "SLURM_NTASKS", hosts: "SLURM_STEP_NUM_NODES", job: []string{"PMIX_NAMESPACE"}},
-	{name: "MPI", rank: "PMI_RANK", world: "PMI_SIZE", localWorld: "MPI_LOCALNRANKS"}, // MPICH and Intel MPI
-	{name: "Slurm", rank: "SLURM_PROCID", world: "SLURM_NTASKS", hosts: "SLURM_STEP_NUM_NODES", needs: "SLURM_STEP_ID", steps: true,
+	{name: "PMIx", rank: "PMIX_RANK", world: "SLURM_NTASKS", hosts: "SLURM_STEP_NUM_NODES", local: "SLURM_LOCALID", job: []string{"PMIX_NAMESPACE"}},
+	{name: "MPI", rank: "PMI_RANK", world: "PMI_SIZE", localWorld: "MPI_LOCALNRANKS", local: "MPI_LOCALRANKID"}, // MPICH and Intel MPI
+	{name: "Slurm", rank: "SLURM_PROCID", world: "SLURM_NTASKS", hosts: "SLURM_STEP_NUM_NODES", local: "SLURM_LOCALID", needs: "SLURM_STEP_ID", steps: true,
 		job: []string{"SLURM_JOB_ID", "SLURM_STEP_ID"}},
 	{name: "Kubernetes", rank: "JOB_COMPLETION_INDEX"},
-	{rank: "LOCAL_RANK", world: "LOCAL_WORLD_SIZE", zeroOnEachHost: true},
+	{rank: "LOCAL_RANK", world: "LOCAL_WORLD_SIZE", local: "LOCAL_RANK", zeroOnEachHost: true},
 }
 
 // Detect returns what the environment says. The first launcher that has set its variable for the rank counts, also if the
@@ -68,6 +69,16 @@ func Detect(env func(string) string) Process {
 		p.Requeue = count(env, "SLURM_RESTART_COUNT")
 	}
 	return p
+}
+
+// Local returns which of the ranks on this host the process is, counted from 0; 0 if the environment does not say.
+func Local(env func(string) string) int {
+	for _, f := range families {
+		if env(f.rank) != "" && f.present(env) {
+			return count(env, f.local)
+		}
+	}
+	return 0
 }
 
 // present reports whether the variables are of a process that the launcher has started. The script of an sbatch job has

@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -61,7 +62,7 @@ func (f *folder) write(ctx context.Context, name string, window []byte) (answer,
 	select {
 	case err := <-done:
 		if err != nil {
-			return answer{outcome: later, why: cleanText(err.Error(), mostReason)}, 0
+			return answer{outcome: later, why: foreign.Plain(err.Error(), mostReason)}, 0
 		}
 		return answer{}, len(packed)
 	case <-ctx.Done():

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goproton/goproton/internal/foreign"
 )
 
 // outcome is what a server did with a series.
@@ -71,7 +73,7 @@ func (t *Target) judge(r *http.Response, said []byte, now time.Time) answer {
 		return answer{later, fmt.Sprintf("it answered 200 with %s, which no %s server does: check the URL", strconv.Quote(r.Header.Get("Content-Type")), t.protocol.name), wait}
 	case code == http.StatusOK && t.protocol.refused != nil:
 		if why := t.protocol.refused(said); why != "" {
-			return answer{refused, "it took a part only: " + cleanText(why, mostReason), 0}
+			return answer{refused, "it took a part only: " + foreign.Plain(why, mostReason), 0}
 		}
 		return answer{}
 	case code >= 200 && code < 300:
@@ -98,13 +100,13 @@ func reasonOf(said []byte, h http.Header) string {
 		if of.Message == "" {
 			of.Message = of.Error
 		}
-		return cleanText(of.Message, mostReason)
+		return foreign.Plain(of.Message, mostReason)
 	}
 	if kind := h.Get("Content-Type"); !strings.HasPrefix(kind, "text/plain") {
 		return ""
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
-	return cleanText(line, mostReason)
+	return foreign.Plain(line, mostReason)
 }
 
 func shownLocation(r *http.Response) string {
@@ -113,7 +115,7 @@ func shownLocation(r *http.Response) string {
 		return "nowhere"
 	}
 	to.User, to.RawQuery, to.Fragment = nil, "", ""
-	return cleanText(to.String(), mostReason)
+	return foreign.Plain(to.String(), mostReason)
 }
 
 // mostWait is how long a server can ask us to wait.
@@ -146,5 +148,5 @@ func unreachable(err error) string {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Sprintf("it did not answer within %v", requestPatience)
 	}
-	return cleanText(err.Error(), mostReason)
+	return foreign.Plain(err.Error(), mostReason)
 }

@@ -15,11 +15,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	pprof "github.com/google/pprof/profile"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 )
@@ -86,7 +85,7 @@ func labels(info profile.Info, gpu string) []Label {
 	}
 	var list []Label
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		if value := cleanText(set[name], mostLabelBytes); value != "" && runinfo.CheckLabel(name) == nil {
+		if value := foreign.Plain(set[name], mostLabelBytes); value != "" && runinfo.CheckLabel(name) == nil {
 			list = append(list, Label{name, value})
 		}
 	}
@@ -97,21 +96,3 @@ const (
 	mostLabelBytes = 2048 // Pyroscope's limit for values
 	mostNameBytes  = 4096 // of a frame; Pyroscope's limit is 65,535
 )
-
-// cleanText makes a text that every protocol takes: UTF-8 without control characters, and not too long.
-func cleanText(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) > most {
-		end := most - len("…")
-		for !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end] + "…"
-	}
-	return text
-}

@@ -8,7 +8,9 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/delta"
 	"github.com/goproton/goproton/profile/pprofile"
 )
 
@@ -59,8 +61,7 @@ const (
 // flops at the frame around a kernel, belong to the GPU of all kernels below that frame, if it is one.
 func split(p *profile.Profile) map[string][]sample {
 	out := map[string][]sample{}
-	gpus := map[*profile.Node]string{}
-	gpuOf(p.Root, gpus)
+	gpus := delta.GPUs(p.Root)
 	var walk func(n *profile.Node, at *frame)
 	walk = func(n *profile.Node, at *frame) {
 		var s sample
@@ -74,11 +75,7 @@ func split(p *profile.Profile) map[string][]sample {
 			if s.at = at; at == nil {
 				s.at = &frame{name: noFrame, depth: 1}
 			}
-			gpu := gpus[n]
-			if gpu == severalGPUs {
-				gpu = ""
-			}
-			out[gpu] = append(out[gpu], s)
+			out[gpus[n]] = append(out[gpus[n]], s)
 		}
 		for _, c := range n.Children {
 			next := &frame{outer: at, name: c.Name, depth: 1}
@@ -90,31 +87,6 @@ func split(p *profile.Profile) map[string][]sample {
 	}
 	walk(p.Root, nil)
 	return out
-}
-
-const severalGPUs = "several"
-
-// gpuOf finds the GPU that a node and those below it ran on: "" if none says, severalGPUs if they differ.
-func gpuOf(n *profile.Node, gpus map[*profile.Node]string) string {
-	own := ""
-	for _, c := range n.Children {
-		switch gpu := gpuOf(c, gpus); {
-		case own == "":
-			own = gpu
-		case gpu != "" && gpu != own:
-			own = severalGPUs
-		}
-	}
-	below := own
-	if v, has := n.Metric(profile.DeviceIDMetric); has {
-		if own = v.Str(); below != "" && below != own {
-			below = severalGPUs
-		} else {
-			below = own
-		}
-	}
-	gpus[n] = own
-	return below
 }
 
 // fill makes the profile of the samples. If its names are so long that it has too many bytes, it gets fewer call paths.
@@ -266,11 +238,11 @@ func (w *writer) location(name string) *pprof.Location {
 	if l := w.locations[name]; l != nil {
 		return l
 	}
-	function, system, file, line := pprofile.Frame(cleanText(name, mostNameBytes))
+	function, system, file, line := pprofile.Frame(foreign.Plain(name, mostNameBytes))
 	if function == "" {
 		function = "(no name)"
 	}
-	key := functionKey{cleanText(function, mostNameBytes), system, file}
+	key := functionKey{foreign.Plain(function, mostNameBytes), system, file}
 	fn := w.functions[key]
 	if fn == nil {
 		fn = &pprof.Function{ID: uint64(len(w.p.Function) + 1), Name: key.name, SystemName: key.system, Filename: key.file}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goproton/goproton/internal/loopback"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/version"
 )
@@ -66,7 +67,7 @@ func NewTarget(given, name string, env settings.Env) (*Target, error) {
 	if _, err := t.secret(); err != nil {
 		return nil, err
 	}
-	if u.Scheme == "http" && (t.token != "" || t.file != "" || len(t.headers) > 0) && !loopback(u.Hostname()) {
+	if u.Scheme == "http" && (t.token != "" || t.file != "" || len(t.headers) > 0) && !loopback.Name(u.Hostname()) {
 		return nil, fmt.Errorf("%s would get the token and headers unencrypted: give an https URL, or unset %s, %s and %s", t.shown,
 			settings.PushToken.Name, settings.PushTokenFile.Name, settings.PushHeadersFile.Name)
 	}
@@ -116,11 +117,6 @@ func chooseProtocol(u *url.URL, name string) (protocol, error) {
 		}
 	}
 	return protocols[0], nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // readHeaders reads lines like "Name: value".

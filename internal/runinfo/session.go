@@ -22,6 +22,7 @@ type Session struct {
 	SitePackages []string         `json:"site_packages,omitempty"` // where wheels with a libcupti may be
 	When         *when.Conditions `json:"when,omitempty"`          // records only while they hold; nil = all the time
 	Push         *Push            `json:"push,omitempty"`
+	Metrics      *Metrics         `json:"metrics,omitempty"`
 	Replay       string           `json:"replay,omitempty"`    // file name of the capture that is played; "" = a program runs
 	Synthetic    bool             `json:"synthetic,omitempty"` // that capture was made with a fake driver
 }

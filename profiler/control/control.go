@@ -24,6 +24,7 @@ type Service struct {
 	Listens func(descriptor int) // the process has a socket, which a forked child has to close
 	run     *run
 	pushed  pushes
+	counted counted
 	gaveUp  bool // waiting for the GPU library at exit
 	failed  bool // to write a profile at exit
 }
@@ -184,15 +185,37 @@ func (s *Service) startSession(name string, o runinfo.Session) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	deltas, err := s.deltas(o.Push)
+	deltas, err := s.deltas(name, o)
 	if err != nil {
 		return 0, err
 	}
-	return s.Manager.Start(profiler.StartOptions{
+	id, err := s.Manager.Start(profiler.StartOptions{
 		Name: name, Context: o.Context, Data: o.Data, Backend: o.Backend, Mode: o.Mode,
 		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm, When: o.When, Deltas: deltas,
 		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: o.SitePackages, Replay: o.Replay, Synthetic: o.Synthetic},
 	})
+	if err == nil && o.Metrics != nil {
+		s.counted.began(id)
+	}
+	return id, err
+}
+
+// deltas are the consumers of what a session records in intervals.
+func (s *Service) deltas(name string, o runinfo.Session) (list []*profiler.Deltas, err error) {
+	pushed, err := s.pushDeltas(o.Push)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := s.countDeltas(name, o.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range []*profiler.Deltas{pushed, counts} {
+		if d != nil {
+			list = append(list, d)
+		}
+	}
+	return list, nil
 }
 
 // noStats decides on distributions of kernel times: what is asked for, else what PROTON_STATS says, else yes.
@@ -216,6 +239,7 @@ func wholeGraphs(graph string) (bool, error) {
 func (s *Service) finalize(p *params) (any, error) {
 	before := s.Manager.Status()
 	files, err := s.Manager.Finalize(p.ID, p.OutputFormat)
+	s.writeCounters(before, false)
 	problems := s.Manager.Problems()
 	if before.Waiting && before.Sessions > 0 && len(problems) == 0 {
 		problems = append(problems, "no GPU work was recorded: the program did not initialise a GPU while the session ran; see `proton doctor`")

@@ -30,7 +30,9 @@ func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 			s.Manager.SourceGone()
 		}
 		s.endRun()
-		if _, err := s.Manager.Finalize(nil, ""); s.run == nil { // else `proton run` says it, from the status file
+		_, err := s.Manager.Finalize(nil, "")
+		s.writeCounters(s.Manager.Status(), true)
+		if s.run == nil { // else `proton run` says it, from the status file
 			return err
 		}
 		return nil
@@ -107,7 +109,7 @@ func writingMoves() func() bool {
 
 // writeDrained writes what there is, and reports to `proton run` why that is all. Without it, the error says so.
 func (s *Service) writeDrained(why string) error {
-	s.Manager.TakeDeltas()
+	s.takeDeltas(true)
 	files, err := s.Manager.WriteDrained()
 	cause := fmt.Errorf("%s; the profile holds what had arrived by then", why)
 	if err != nil {

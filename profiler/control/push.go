@@ -29,9 +29,9 @@ type pushes struct {
 	list []*pushed
 }
 
-// deltas is what a session is started with whose windows are pushed, nil without. The job is that of the launcher, unless the user
+// pushDeltas is what a session is started with whose windows are pushed, nil without. The job is that of the launcher, unless the user
 // names another.
-func (s *Service) deltas(o *runinfo.Push) (*profiler.Deltas, error) {
+func (s *Service) pushDeltas(o *runinfo.Push) (*profiler.Deltas, error) {
 	if o == nil {
 		return nil, nil
 	}

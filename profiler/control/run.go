@@ -170,7 +170,7 @@ func (s *Service) checkpointNow() {
 		s.run.writing.Lock()
 		defer s.run.writing.Unlock()
 		s.writeSoFar()
-		s.Manager.TakeDeltas()
+		s.takeDeltas(false)
 		return nil
 	})
 }
@@ -212,6 +212,7 @@ func (s *Service) endRun() error {
 	} else {
 		s.Manager.Discard(s.run.session)
 	}
+	s.writeCounters(s.Manager.Status(), true)
 	if s.run.config.Status == "" {
 		return err
 	}

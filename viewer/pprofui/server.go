@@ -20,6 +20,8 @@ import (
 	"github.com/google/pprof/driver"
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/goproton/goproton/internal/loopback"
 )
 
 // prepare gets ready for the web server before the driver looks where the user's configuration is. Named views
@@ -115,7 +117,7 @@ func (r *run) serve(args *driver.HTTPServerArgs) error {
 // announce prints the address of the pages in one write, so that a program that waits for it never reads a part.
 func (r *run) announce(address, host string, port int) {
 	text := fmt.Sprintf("Serving web UI on %s (Ctrl-C ends it)\n", address)
-	if os.Getenv("SSH_CONNECTION") != "" && isLoopback(host) {
+	if os.Getenv("SSH_CONNECTION") != "" && loopback.Name(host) {
 		name, err := os.Hostname()
 		if err != nil {
 			name = "THIS-MACHINE"
@@ -132,11 +134,11 @@ func pages(args *driver.HTTPServerArgs, binaries bool) http.Handler {
 	if !binaries {
 		args.Handlers["/disasm"] = http.HandlerFunc(disasmPage)
 	}
-	local := isLoopback(args.Host)
+	local := loopback.Name(args.Host)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page of another site may point its own name at this machine and read what is served here, source files
 		// included; its requests carry that name.
-		if local && !isLocalRequest(r) {
+		if local && !loopback.Request(r) {
 			http.Error(w, "only for this machine; start proton pprof with -http=HOST:PORT to serve others", http.StatusForbidden)
 			return
 		}
@@ -182,23 +184,6 @@ func fromElsewhere(r *http.Request, changes, local bool) bool {
 		}
 	}
 	return !local
-}
-
-func isLocalRequest(r *http.Request) bool {
-	from, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil || !isLoopback(from) {
-		return false
-	}
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return isLoopback(strings.Trim(host, "[]"))
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // graphPage explains how to get Graphviz where the driver would only report that it could not execute dot.

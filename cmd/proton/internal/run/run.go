@@ -31,6 +31,7 @@ type Options struct {
 	runinfo.Config      // what the command line sets; Name "" = named after the target
 	NoStats        bool // no distributions of kernel times
 	Push           Push
+	Metrics        Metrics
 	AllowEmpty     bool   // nothing recorded is not an error
 	Python         string // interpreter; "" = as the shell would find it
 	// AfterTarget is called when the target has ended, with the folder of its processes' status files; nil = nothing.
@@ -70,6 +71,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if err != nil {
 		return Result{}, err
 	}
+	serving := options.Metrics.serve(&config, pushing, stderr)
 	environment, warnings, err := environment(os.Environ(), config, layout)
 	if err != nil {
 		return Result{}, err
@@ -102,6 +104,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	}
 	removeLeft(config.Name, status)
 	pushing.finish(status, stderr)
+	serving.finish()
 	return finish(options, result, status, root, stderr)
 }
 

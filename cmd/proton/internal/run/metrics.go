@@ -1,0 +1,104 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/goproton/goproton/internal/counters/export"
+	"github.com/goproton/goproton/internal/launcher"
+	"github.com/goproton/goproton/internal/push"
+	"github.com/goproton/goproton/internal/runinfo"
+)
+
+// Metrics is where the counters of a run are served; the zero value is nowhere.
+type Metrics struct {
+	Address string
+	Wait    float64 // seconds that the end waits for someone to read the last counters
+	Scopes  int     // that have counters of their own, at most
+}
+
+// CheckMetrics refuses what cannot be served, before the target runs.
+func (o Options) CheckMetrics() error {
+	m := o.Metrics
+	switch {
+	case m.Address == "":
+		return nil
+	case o.Data == "trace":
+		return errors.New("--metrics needs --data tree: the work of a timeline is not added up")
+	case m.Wait < 0:
+		return fmt.Errorf("--metrics-wait %g is negative: give seconds, or 0 for none", m.Wait)
+	case m.Scopes < 0:
+		return fmt.Errorf("--metrics-scopes %d is negative: give a number of scopes, or 0 for none", m.Scopes)
+	}
+	if err := export.CheckAddress(m.Address); err != nil {
+		return fmt.Errorf("--metrics %w", err)
+	}
+	return nil
+}
+
+// serving is the server of a run's counters.
+type serving struct {
+	server *export.Server
+	wait   time.Duration
+}
+
+// serve begins to serve, and says in the configuration where processes leave their counters. Where it cannot, the target runs all the same.
+func (m Metrics) serve(config *runinfo.Config, p *pushing, w io.Writer) *serving {
+	if m.Address == "" {
+		return nil
+	}
+	folder := filepath.Join(config.Status, "counters")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		fmt.Fprintf(w, "proton: warning: --metrics: make a folder for counters: %v; set TMPDIR to a writable folder\n", err)
+		return nil
+	}
+	var pushed func() export.Pushed
+	if p != nil {
+		pushed = func() export.Pushed { return PushedOf(p.sender.Status()) }
+	}
+	server := m.Listen(folder, pushed, w)
+	if server == nil {
+		return nil
+	}
+	config.Metrics = &runinfo.Metrics{Folder: folder, Scopes: m.Scopes}
+	return &serving{server, time.Duration(m.Wait * float64(time.Second))}
+}
+
+// Listen serves the counters of a folder and says where, or why not; nil: it does not.
+func (m Metrics) Listen(folder string, pushed func() export.Pushed, w io.Writer) *export.Server {
+	server, err := export.Listen(m.Address, launcher.Local(os.Getenv), &export.Collector{Folder: folder, Pushed: pushed})
+	if err != nil {
+		fmt.Fprintf(w, "proton: warning: --metrics: %v; this run has no counters\n", err)
+		return nil
+	}
+	who := ""
+	if server.Elsewhere {
+		who = ", which everyone reads who reaches this machine"
+	}
+	fmt.Fprintf(w, "proton: counters at %s%s\n", server.URL, who)
+	return server
+}
+
+// finish waits until someone has read the last counters, at most as long as the user allows or until Ctrl-C.
+func (s *serving) finish() {
+	if s == nil {
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, s.wait)
+	defer cancel()
+	s.server.Finish(ctx)
+}
+
+// PushedOf is what a sender has done, for its counters.
+func PushedOf(st push.Status) export.Pushed {
+	return export.Pushed{Sent: st.Sent, Refused: st.Refused, Unreadable: st.Unreadable, Evicted: st.Evicted, Bytes: st.Bytes, Retries: st.Retries,
+		Waiting: st.Waiting, WaitingBytes: st.WaitingBytes}
+}

@@ -1,0 +1,92 @@
+// Package counters is what a profiled process counts for Prometheus and OpenTelemetry: GPU time, launches, bytes and so on, by GPU
+// and outermost scope, and what was lost. The process adds up the windows of its session (profile/delta) and leaves the sums in a
+// file of its own; export reads the files of all processes of a run, outside of them. Sums only grow while a process runs.
+package counters
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/runinfo"
+)
+
+// State is what a process has counted so far.
+type State struct {
+	PID          int                 `json:"pid"`
+	Job          string              `json:"job,omitempty"`
+	Host         string              `json:"host"`
+	Rank         string              `json:"rank,omitempty"`   // "": it has none
+	Replay       string              `json:"replay,omitempty"` // file name of the capture that is played
+	Rows         []Row               `json:"rows"`
+	Dropped      int64               `json:"dropped"`      // records
+	Unattributed int64               `json:"unattributed"` // kernels without a call path
+	LostSamples  int64               `json:"lost_samples"` // by the GPU
+	Push         *runinfo.PushStatus `json:"push,omitempty"`
+	Finished     bool                `json:"finished"` // nothing comes any more
+}
+
+// Row is the work of one kind that one GPU did below one outermost scope.
+type Row struct {
+	GPU      string  `json:"gpu"`   // its number in the process; "" if it is not known
+	Scope    string  `json:"scope"` // its name as a label
+	Work     string  `json:"work"`  // "kernel", "copy" or "fill"
+	Nanos    uint64  `json:"ns"`
+	Launches uint64  `json:"launches"`
+	Samples  uint64  `json:"samples"`
+	Bytes    uint64  `json:"bytes"`
+	Flops    float64 `json:"flops"` // those of a day on one GPU exceed 63 bits
+}
+
+// Add adds the numbers of another row.
+func (r *Row) Add(o Row) {
+	r.Nanos += o.Nanos
+	r.Launches += o.Launches
+	r.Samples += o.Samples
+	r.Bytes += o.Bytes
+	r.Flops += o.Flops
+}
+
+const suffix = ".json"
+
+// NewFile is the path of a file for this process that no other has, and that this process has not had before it executed the
+// program that it is now.
+func NewFile(folder string) string {
+	return filepath.Join(folder, fmt.Sprintf("%d-%016x%s", os.Getpid(), rand.Uint64(), suffix))
+}
+
+// Write replaces the file.
+func (s *State) Write(path string) error {
+	return atomicfile.Write(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(s) })
+}
+
+// Files lists the files of a folder.
+func Files(folder string) ([]string, error) {
+	list, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("list the counters of processes: %w", err)
+	}
+	var files []string
+	for _, f := range list {
+		if filepath.Ext(f.Name()) == suffix && f.Type().IsRegular() {
+			files = append(files, filepath.Join(folder, f.Name()))
+		}
+	}
+	return files, nil
+}
+
+// Read reads a file.
+func Read(path string) (s State, err error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("read the counters of a process: %w", err)
+	}
+	return s, nil
+}

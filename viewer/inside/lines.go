@@ -104,7 +104,8 @@ func linesOf(text *kernels.Text, name string, line int) (first, last int) {
 // exitOf is the line of the exit_scope of a name, or the first line if there is none.
 func exitOf(text *kernels.Text, line int, name string) int {
 	for n := line; n <= text.Lines(); n++ {
-		if shown, _ := text.Line(n); strings.Contains(shown, "exit_scope(") && strings.Contains(shown, name) {
+		shown, _ := text.Line(n)
+		if _, of, is := strings.Cut(shown, "exit_scope("); is && (strings.Contains(of, `"`+name+`"`) || strings.Contains(of, "'"+name+"'")) {
 			return n
 		}
 	}

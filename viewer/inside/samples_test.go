@@ -49,6 +49,32 @@ func TestLinesOfScopes(t *testing.T) {
 	}
 }
 
+// A scope ends with its own exit_scope, also where the name of another contains its name.
+func TestExitOfAScopeWhoseNameAnotherContains(t *testing.T) {
+	files := kernels.NoFiles()
+	files.Add("/src/k.py", 1, `pl.enter_scope("load")
+pl.enter_scope('load_k')
+pl.exit_scope('load_k')
+pl.exit_scope("load")
+`)
+	for name, want := range map[string]span{"load": {first: 1, last: 4}, "load_k": {first: 2, last: 3}} {
+		if first, last := linesOf(files.Text("/src/k.py"), name, want.first); first != want.first || last != want.last {
+			t.Errorf("%s: lines %d to %d, want %d to %d", name, first, last, want.first, want.last)
+		}
+	}
+}
+
+// Scopes that are left in another order than the reverse one have brackets in columns of their own.
+func TestBracketsOfScopesThatOverlap(t *testing.T) {
+	marks := []mark{{span: span{"k.py", 1, 5}}, {span: span{"k.py", 3, 8}}, {span: span{"k.py", 3, 8}}, {span: span{"k.py", 6, 9}}, {span: span{"k.py", 9, 9}}, {span: span{"l.py", 2, 3}}}
+	nest(marks)
+	for i, want := range []int{0, 1, 1, 0, 1, 0} {
+		if marks[i].depth != want {
+			t.Errorf("lines %d to %d of %s: column %d, want %d", marks[i].first, marks[i].last, marks[i].file, marks[i].depth, want)
+		}
+	}
+}
+
 // scoped is a profile with the scopes of the source, and sampled one with as many samples in each line as its number.
 func scoped() *profile.Profile {
 	scope := func(name string, line int, cycles uint64, inner ...*profile.Node) *profile.Node {

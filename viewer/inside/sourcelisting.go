@@ -20,7 +20,7 @@ type mark struct {
 	name        string // as it is shown
 	inText      bool   // the line says the name itself, or it is made of what the line does
 	cycles, own uint64
-	depth       int // how many other marks it is in
+	depth       int // the column of its bracket, counted from 0
 }
 
 // source prints the scopes of a kernel next to the lines of its source, file by file. s is nil without samples.
@@ -94,18 +94,19 @@ func b2i(b bool) int {
 	return 0
 }
 
-// nest counts the marks around each. Marks are in order.
+// nest gives each mark the outermost column that no other has at its lines. Marks are in order.
 func nest(marks []mark) {
-	var open []span
+	var columns []span // the last mark of each
 	for i := range marks {
 		m := &marks[i]
-		open = slices.DeleteFunc(open, func(o span) bool { return o.file != m.file || o.last < m.first })
-		m.depth = len(open)
-		if at := slices.Index(open, m.span); at >= 0 { // scopes at the same lines share a bracket
-			m.depth = at
-		} else {
-			open = append(open, m.span)
+		if m.depth = slices.Index(columns, m.span); m.depth >= 0 {
+			continue // scopes at the same lines share a bracket
 		}
+		m.depth = slices.IndexFunc(columns, func(o span) bool { return o.file != m.file || o.last < m.first })
+		if m.depth < 0 {
+			m.depth, columns = len(columns), append(columns, span{})
+		}
+		columns[m.depth] = m.span
 	}
 }
 

@@ -3,6 +3,8 @@ package collectives
 import (
 	"math"
 	"slices"
+
+	"github.com/goproton/goproton/viewer"
 )
 
 // clock turns the time of one rank into that of another: t + offset + drift·(t - from).
@@ -40,7 +42,7 @@ func fit(pairs []pair, within bounds) (c clock, left float64) {
 	for i, p := range pairs {
 		x[i], y[i] = float64(p.theirs-c.from), float64(p.ours-p.theirs)
 	}
-	level := median(y)
+	level := viewer.Median(y)
 	c.offset, left = level, spread(x, y, level, 0)
 	if len(pairs) < 8 || within.drift == 0 {
 		return c, left
@@ -56,12 +58,12 @@ func fit(pairs []pair, within bounds) (c clock, left float64) {
 	if len(slopes) == 0 {
 		return c, left
 	}
-	slope := median(slopes)
+	slope := viewer.Median(slopes)
 	rest := make([]float64, len(y))
 	for i := range y {
 		rest[i] = y[i] - slope*x[i]
 	}
-	level = median(rest)
+	level = viewer.Median(rest)
 	sloped := spread(x, y, level, slope)
 	noise := 5 * sloped * math.Sqrt(12/float64(len(x))) // that a slope through noise alone seldom exceeds, from the first pair to the last
 	if over := slices.Max(x) - slices.Min(x); math.Abs(slope)*over > noise && math.Abs(slope) < within.drift {
@@ -79,8 +81,8 @@ func guess(pairs []pair, within bounds) (c clock, left float64) {
 		x[i], y[i] = float64(p.theirs-c.from), float64(p.ours-p.theirs)
 	}
 	if third := len(x) / 3; third > 2 {
-		if dx := median(x[2*third:]) - median(x[:third]); dx > 1e6 {
-			slope := (median(y[2*third:]) - median(y[:third])) / dx
+		if dx := viewer.Median(x[2*third:]) - viewer.Median(x[:third]); dx > 1e6 {
+			slope := (viewer.Median(y[2*third:]) - viewer.Median(y[:third])) / dx
 			c.drift = max(-within.drift, min(within.drift, slope))
 		}
 	}
@@ -88,7 +90,7 @@ func guess(pairs []pair, within bounds) (c clock, left float64) {
 	for i := range y {
 		rest[i] = y[i] - c.drift*x[i]
 	}
-	c.offset = median(rest)
+	c.offset = viewer.Median(rest)
 	return c, spread(x, y, c.offset, c.drift)
 }
 
@@ -98,10 +100,8 @@ func spread(x, y []float64, offset, slope float64) float64 {
 	for i := range y {
 		distance[i] = math.Abs(y[i] - offset - slope*x[i])
 	}
-	return median(distance)
+	return viewer.Median(distance)
 }
-
-func median(v []float64) float64 { return quantile(v, 0.5) }
 
 // quantile is NaN of no values.
 func quantile(v []float64, q float64) float64 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer"
 )
 
 // Report is what Compare found. All times are in ns.
@@ -107,7 +108,7 @@ func (r *Report) distance(g *group, m member) float64 {
 	for _, p := range thinned(pairs(g.leader, m.lane, m.shift), mostPairs) {
 		apart = append(apart, math.Abs(float64(r.clocks[m.rank].at(p.theirs)-r.clocks[g.leader.rank].at(p.ours))))
 	}
-	return median(apart)
+	return viewer.Median(apart)
 }
 
 // spread gives a clock to the ranks of communicators in which some rank has one, and reports whether there were any.
@@ -170,12 +171,12 @@ func (r *Report) measure(all []*group, lanes [][]*lane) {
 		t.Drift = r.clocks[i].drift
 		t.Offset = int64(math.Round(r.clocks[i].offset))
 		if apart[i] != nil {
-			t.Apart = int64(median(apart[i]))
+			t.Apart = int64(viewer.Median(apart[i]))
 		}
 		every = append(every, apart[i]...)
 	}
 	if every != nil {
-		r.Median, r.P99 = int64(median(every)), int64(quantile(every, 0.99))
+		r.Median, r.P99 = int64(viewer.Median(every)), int64(quantile(every, 0.99))
 	}
 	for _, k := range kinds {
 		r.Kinds = append(r.Kinds, k.kind(r.Ranks))

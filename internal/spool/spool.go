@@ -206,10 +206,15 @@ func (e *Entry) Claim() bool {
 // SentPart notes in the name of a claimed window that one more part of it was sent, so that no sender sends it again.
 func (e *Entry) SentPart() {
 	e.Sent++
-	path := filepath.Join(filepath.Dir(e.Path), fmt.Sprintf("%s-%d%s", e.Name, e.Sent, suffix+sending))
+	path := e.partPath() + sending
 	if os.Rename(e.Path, path) == nil {
 		e.Path = path
 	}
+}
+
+// partPath is where the window waits when so many of its parts were sent.
+func (e *Entry) partPath() string {
+	return filepath.Join(filepath.Dir(e.Path), fmt.Sprintf("%s-%d%s", e.Name, e.Sent, suffix))
 }
 
 // Release puts a claimed window back.

@@ -90,7 +90,12 @@ func (v *Values) clock(device uint32) *clock {
 
 // Expect has the values of a tensor metric kept from now on. Those of others are dropped: a graph of an earlier session still stores
 // values when it is replayed.
-func (v *Values) Expect(number uint32) { v.queues[number] = &queue{} }
+func (v *Values) Expect(number uint32) {
+	if q := v.queues[number]; q != nil {
+		v.held -= len(q.readings)
+	}
+	v.queues[number] = &queue{}
+}
 
 // Keep forgets the tensor metrics that are not in the set: their graphs are destroyed.
 func (v *Values) Keep(live map[uint32]bool) {

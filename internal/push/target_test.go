@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/push/pushtest"
@@ -120,6 +122,30 @@ func TestCertificatesAreVerified(t *testing.T) {
 	if h := server.Headers()[0]; h.Get("Authorization") != "Bearer "+secret || h.Get("X-Scope-OrgID") != "team-a" {
 		t.Errorf("headers %v", h)
 	}
+}
+
+// FuzzAnswer: whatever a server answers, it is taken, refused or repeated; a reason is one line that every terminal takes, and a wait is bounded.
+func FuzzAnswer(f *testing.F) {
+	f.Add(200, "application/proto", "", []byte(""))
+	f.Add(200, "application/x-protobuf; charset=\xff", "-1", []byte("\x0a\x06\x08\x02\x12\x02no"))
+	f.Add(429, "application/json", "Mon, 23 Nov 2026 04:00:20 GMT", []byte(`{"message":"\u001b[2Jno","error":"why"}`))
+	f.Add(302, "text/plain", "9999999999999999999", []byte("\x80\n"))
+	f.Fuzz(func(t *testing.T, code int, kind, wait string, body []byte) {
+		for _, name := range Protocols() {
+			to, err := NewTarget(name+"+http://localhost", "", none)
+			if err != nil {
+				t.Fatal(err)
+			}
+			header := http.Header{"Content-Type": {kind}, "Retry-After": {wait}, "Location": {kind}}
+			a := to.judge(&http.Response{StatusCode: code, Header: header}, body, time.Unix(1_700_000_000, 0))
+			if a.wait < 0 || a.wait > mostWait || (a.outcome == taken) != (a.why == "") || a.outcome == taken && (code < 200 || code > 299) {
+				t.Errorf("%s: %+v", name, a)
+			}
+			if !utf8.ValidString(a.why) || strings.ContainsFunc(a.why, unicode.IsControl) || len(a.why) > 4096 {
+				t.Errorf("%s: the reason %q", name, a.why)
+			}
+		}
+	})
 }
 
 // A redirect is not followed: the token is for one server.

@@ -2,9 +2,11 @@
 # make check: the tests that take too long for make test. FUZZ_SECONDS is the time of all fuzz targets together, and of the
 # test that reads mutated files. In CI the fuzz targets do not run, because building them takes longer than the time left
 # for them (make test runs their seeds).
-# Steps that would begin after CHECK_SECONDS are skipped by name, because CI has its own time limit.
+# Steps that would begin after CHECK_SECONDS are skipped by name, because CI has its own time limit. CHECK_FROM is the name of the
+# first step, to go on with a run that was interrupted.
 cd "$(dirname "$0")/.." || exit
 . tools/steps.sh
+FROM=${CHECK_FROM-}
 begin build/check
 FUZZ_SECONDS=${FUZZ_SECONDS:-$([ -n "${CI-}" ] && echo 60 || echo 600)}
 BUDGET=${CHECK_SECONDS:-$([ -n "${CI-}" ] && echo 600 || true)}

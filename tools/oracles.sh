@@ -4,6 +4,7 @@
 # because tests must also run without access to a registry.
 set -u
 cd "$(dirname "$0")/.."
+. tools/again.sh
 python=${PYTHON:-python3}
 mkdir -p .venv/oracles
 exec 9>.venv/oracles/.lock
@@ -20,7 +21,7 @@ pip=(.venv/bin/python -m pip --quiet --disable-pip-version-check --no-input)
 # A stamp has the checksum of the installed pins, so that a changed pin is installed again.
 want=$(cksum <tools/pins/venv.txt)
 if [ "$(cat .venv/oracles/.requirements 2>/dev/null)" != "$want" ]; then
-  if "${pip[@]}" install --only-binary :all: --require-hashes -r tools/pins/venv.txt; then
+  if again "${pip[@]}" install --only-binary :all: --require-hashes -r tools/pins/venv.txt; then
     echo "$want" >.venv/oracles/.requirements
   else
     warn "cannot install tools/pins/venv.txt: the Python tests and the comparison with proton-viewer will be skipped"
@@ -33,7 +34,7 @@ fetch() {
   local dir=.venv/oracles/$1 skipped=$2
   [ -d "$dir" ] && return
   rm -rf "$dir.part"
-  if "${pip[@]}" install --no-deps --no-compile --only-binary :all: --require-hashes --target "$dir.part" -r "tools/pins/$1.txt"; then
+  if again "${pip[@]}" install --no-deps --no-compile --only-binary :all: --require-hashes --target "$dir.part" -r "tools/pins/$1.txt"; then
     mv "$dir.part" "$dir"
   else
     rm -rf "$dir.part"
@@ -52,7 +53,7 @@ fetch_npm() {
   local dir=.venv/oracles/$1 name=${2%%:*} inside=package/${2#*:} want=$3 skipped=$4 packed
   [ -d "$dir" ] && return
   rm -rf "$dir.part" && mkdir "$dir.part"
-  if packed=$(cd "$dir.part" && npm pack --silent "$name") && [ "$(integrity "$dir.part/$packed")" != "$want" ]; then
+  if packed=$(cd "$dir.part" && again npm pack --silent "$name") && [ "$(integrity "$dir.part/$packed")" != "$want" ]; then
     warn "$name from npm is not the package that tools/oracles.txt has the hash of: $skipped will be skipped"
   elif [ -n "$packed" ] && tar -xzf "$dir.part/$packed" -C "$dir.part" "$inside"; then
     mv "$dir.part/$inside" "$dir"
@@ -100,7 +101,7 @@ if [ "$(cat .venv/oracles/npm/.lock 2>/dev/null)" != "$want" ]; then
   rm -rf .venv/oracles/npm
   mkdir -p .venv/oracles/npm
   cp tools/npm/package.json tools/npm/package-lock.json .venv/oracles/npm
-  if (cd .venv/oracles/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null); then
+  if (cd .venv/oracles/npm && again npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null); then
     echo "$want" >.venv/oracles/npm/.lock
   else
     rm -rf .venv/oracles/npm

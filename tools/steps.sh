@@ -7,19 +7,26 @@ unset "${!PROTON_@}" "${!TRITON_@}" CUDA_INJECTION64_PATH NO_COLOR
 # All steps use the same flags, so that Go builds each package once. With -trimpath, clones elsewhere share the cache.
 export CGO_ENABLED=1 GOFLAGS="${GOFLAGS-} -trimpath" CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} -Werror"
 root=$PWD
+FROM= # the step to begin with
 trap 'exit 130' INT # without this, an interrupt is the failure of one step, and the next one starts
 
-# begin FOLDER: stores the output of this run's steps in FOLDER.
+# begin FOLDER: stores the output of this run's steps in FOLDER, next to that of the run before if this one goes on from $FROM.
 begin() {
   logs=$1 failed=() steps=0
-  rm -rf "$logs" && mkdir -p "$logs" || exit
+  if [ -z "${FROM-}" ]; then rm -rf "$logs"; fi
+  mkdir -p "$logs" || exit
 }
 
 # step NAME COMMAND...: runs the command in its own shell, which ends at the first error. Its files are named $log.*
-# A step that would begin after $BUDGET seconds is skipped.
+# A step that would begin after $BUDGET seconds is skipped, and so are the steps before the one that is named $FROM.
 step() {
   local name=$1 began=$SECONDS
   shift
+  if [ -n "${FROM-}" ] && [ "$name" != "$FROM" ]; then
+    skip "$name: before $FROM"
+    return
+  fi
+  FROM=
   if [ -n "${BUDGET-}" ] && [ "$SECONDS" -gt "$BUDGET" ]; then
     skip "$name: it would begin after $BUDGET s"
     return
@@ -63,6 +70,10 @@ pytests() {
 
 # end: the closing lines, and the exit code of the run.
 end() {
+  if [ -n "${FROM-}" ]; then
+    printf '\nno step is named %s\n' "$FROM"
+    exit 2
+  fi
   if [ ${#failed[@]} = 0 ]; then
     printf '\nall %d steps passed in %d s\n' "$steps" "$SECONDS"
     exit

@@ -6,6 +6,7 @@
 # Needs "make wheel", apt-get, and root for chroot; for arm64 qemu-user. The roots stay in .venv/oracles.
 set -eu
 cd "$(dirname "$0")/../.."
+. tools/again.sh
 failed=0
 
 skip() { echo "skipped: $*"; }
@@ -25,8 +26,8 @@ Dir::State "$apt"; Dir::State::lists "$apt/lists"; Dir::State::status "$apt/stat
 Dir::Etc::sourcelist "$apt/sources.list"; Dir::Etc::sourceparts "$apt/none"; Dir::Etc::preferencesparts "$apt/none"; Dir::Log "$apt";
 APT::Architecture "$architecture"; APT::Architectures { "$architecture"; }; APT::Sandbox::User ""; Acquire::Languages "none"; APT::Install-Recommends "false";
 END
-  APT_CONFIG=$apt/conf apt-get -qq update
-  APT_CONFIG=$apt/conf apt-get -qq -y --download-only install "$@"
+  APT_CONFIG=$apt/conf again apt-get -qq update
+  APT_CONFIG=$apt/conf again apt-get -qq -y --download-only install "$@"
   for package in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$package" "$part"; done
   for folder in bin lib lib64; do # of newer releases these are links, which a package that is not unpacked has
     if [ ! -e "$part/$folder" ]; then ln -s "usr/$folder" "$part/$folder"; fi

@@ -165,12 +165,8 @@ func TestClientsThatMisbehave(t *testing.T) {
 		if name == "half" {
 			conn.(*net.UnixConn).CloseWrite()
 		}
-		began := time.Now()
 		if _, err := mine(t, env).Send("status"); err != nil {
 			t.Errorf("after %s: %v", name, err)
-		}
-		if took := time.Since(began); took > 5*commandPatience {
-			t.Errorf("after %s the next client waited %v", name, took)
 		}
 		conn.Close()
 	}

@@ -20,7 +20,11 @@ func TestOfAChild(t *testing.T) {
 		t.Errorf("this process: began at %d, lives %v, below %d, want %d", own, lives, Parent(os.Getpid()), os.Getppid())
 	}
 	time.Sleep(30 * time.Millisecond) // some ticks of a hundredth of a second
-	child := exec.Command("sleep", "0.2")
+	child := exec.Command("cat")
+	input, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -28,6 +32,7 @@ func TestOfAChild(t *testing.T) {
 	if began, lives := Began(pid); !lives || began <= own || Parent(pid) != os.Getpid() {
 		t.Errorf("the child: began at %d (this process: %d), lives %v, below %d", began, own, lives, Parent(pid))
 	}
+	input.Close()
 	await.That(t, "the child ends", func() bool { _, lives := Began(pid); return !lives })
 	if err := child.Wait(); err != nil {
 		t.Fatal(err)

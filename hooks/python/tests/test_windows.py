@@ -136,6 +136,7 @@ def test_a_gate_is_the_process_s(run, tmp_path):
     """While one thread is in the gate, launches of others are recorded; a thread that ends in the gate closes it."""
     run("""
 import threading
+from goproton import _library
 inside, launched, left = threading.Event(), threading.Event(), threading.Event()
 def gate():
     fake_gpu.use()
@@ -144,7 +145,8 @@ def gate():
 launch(0)
 one = threading.Thread(target=gate); one.start(); inside.wait()
 launch(1)
-launched.set(); one.join(); time.sleep(0.5)
+launched.set(); one.join()
+while _library.call("status")["windows"]["open"]: time.sleep(0.01)
 launch(2)
 """, "--gate", "gate")
     assert list(counts(tmp_path / "out.hatchet")) == ["k1"]
@@ -164,13 +166,26 @@ with proton.scope("s"):
 
 def test_delay_and_duration(run, tmp_path):
     run("""
-began = time.time()
-for n in range(30):
-    launch(n)
-    time.sleep(0.1)
+import json
+from goproton import _library
+launched = []  # when, after each launch
+def go_on(until):
+    while not until(_library.call("status")["windows"]):
+        launch_next()
+        time.sleep(0.05)
+def launch_next():
+    fake_gpu.launch(fake_gpu.function(f"k{len(launched)}"))
+    launched.append(time.time())
+go_on(lambda windows: windows["opened"] == 1)
+go_on(lambda windows: not windows["open"])
+launch_next()
+json.dump(launched, open("launched.json", "w"))
 """, "--delay", "1s", "--duration", "0.8")
     found = [int(name[1:]) for name in counts(tmp_path / "out.hatchet")]
-    assert found == list(range(found[0], found[0] + len(found))) and 1 <= len(found) <= 9 and 3 <= found[0] <= 10, found
+    assert found == list(range(found[0], found[0] + len(found))), found
+    launched = json.loads((tmp_path / "launched.json").read_text())
+    began = int(load(tmp_path / "out.hatchet")["info"]["start"]) / 1e9
+    assert found[-1] < len(launched) and launched[found[0]] - began > 0.99 and launched[-1] - began > 1.79, (began, found, launched)
 
 
 @pytest.mark.parametrize("flags, why", [

@@ -54,7 +54,7 @@ func TestManyWindows(t *testing.T) {
 		t.Fatal(err)
 	}
 	sink := &spoolSink{Writer: spool.NewWriter(folder, spool.ProcessLimit), folder: folder}
-	id := start(t, m, "p", StartOptions{Deltas: &Deltas{Sink: sink, Every: time.Hour}})
+	id := start(t, m, "p", StartOptions{Deltas: []*Deltas{{Sink: sink, Every: time.Hour}}})
 	m.stopRounds()
 	launches, other := uint64(0), filepath.Join(t.TempDir(), "other")
 	window := func(n int) {

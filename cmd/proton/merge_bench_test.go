@@ -95,7 +95,11 @@ func TestFilesOfTheMergeBenchmark(t *testing.T) {
 }
 
 func (m *merging) addFile(file string) error {
-	p, source, err := m.read(file, nil)
+	p, err := readProfile(file, nil)
+	if err != nil {
+		return err
+	}
+	source, err := m.who.Identify(file, p)
 	if err != nil {
 		return err
 	}

@@ -221,8 +221,8 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 	return t, o, err
 }
 
-// merge reads and adds up one file after another; with timelines, it reads all of them first, to put them on one clock. It
-// returns the number of files left out because of an error.
+// merge reads files with all processors and adds up one after another; with timelines, it reads all of them first, to put them on
+// one clock. It returns the number of files left out because of an error.
 func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *profile.Profile, table *collectives.Report, broken int) {
 	apart := f.by == string(merge.ByRun) || f.by == string(merge.ByFile)
 	m := merging{
@@ -237,10 +237,15 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 		}
 	}
 	last := f.attempt == "last"
-	for _, file := range files {
-		p, source, err := m.read(file, stdin)
+	read := func(i int) (*profile.Profile, error) { return readSilently(files[i], stdin, nil) }
+	readInOrder(files, read, func(i int, p *profile.Profile, err error) {
+		var source merge.Source
+		if err == nil {
+			warnIncomplete(files[i], p)
+			source, err = m.who.Identify(files[i], p)
+		}
 		switch {
-		case err == nil && f.timeline, err == nil && last && file == "-":
+		case err == nil && f.timeline, err == nil && last && files[i] == "-":
 			m.wait(p, source)
 		case err == nil && last: // it is read again, because the files together may be large
 			m.wait(&profile.Profile{Info: p.Info}, source)
@@ -248,16 +253,14 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 			err = m.add(p, source)
 		}
 		failed(err)
-	}
+	})
 	if last {
 		m.leaveEarlier(note)
 	}
 	if f.timeline && !f.ownClocks {
 		table = oneClock(m.waiting, note)
 	}
-	for _, w := range m.waiting {
-		failed(m.addWaiting(w))
-	}
+	m.addWaiting(failed)
 	for _, text := range m.ranks.Notes() {
 		note(text)
 	}
@@ -276,14 +279,6 @@ type merging struct {
 type sourced struct {
 	profile *profile.Profile
 	source  merge.Source
-}
-
-func (m *merging) read(file string, stdin io.Reader) (p *profile.Profile, s merge.Source, err error) {
-	if p, err = readProfile(file, stdin); err != nil {
-		return nil, s, err
-	}
-	s, err = m.who.Identify(file, p)
-	return p, s, err
 }
 
 func (m *merging) add(p *profile.Profile, s merge.Source) error {
@@ -317,14 +312,24 @@ func (m *merging) leaveEarlier(note func(string)) {
 	m.waiting = kept
 }
 
-// addWaiting adds a profile that was read before, or of which only the facts were kept.
-func (m *merging) addWaiting(w sourced) (err error) {
-	if w.profile.Root == nil {
-		if w.profile, err = readProfile(w.source.File, nil); err != nil {
-			return err
-		}
+// addWaiting adds the profiles that were read before, and reads those again of which only the facts were kept.
+func (m *merging) addWaiting(failed func(error)) {
+	files := make([]string, len(m.waiting))
+	for i, w := range m.waiting {
+		files[i] = w.source.File
 	}
-	return m.add(w.profile, w.source)
+	read := func(i int) (*profile.Profile, error) {
+		if p := m.waiting[i].profile; p.Root != nil {
+			return p, nil
+		}
+		return readSilently(files[i], nil, nil)
+	}
+	readInOrder(files, read, func(i int, p *profile.Profile, err error) {
+		if err == nil {
+			err = m.add(p, m.waiting[i].source)
+		}
+		failed(err)
+	})
 }
 
 // noteRepeated reports files that are given more than once, under any name: each counts every time.

@@ -138,7 +138,7 @@ func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 // read reads the files, and writes their rows if there is a file for them.
 func (f *queryFlags) read(a *answering, files []string, skipped int, stdout io.Writer) error {
 	all := func() error {
-		readInOrder(files, readQueried, a.add)
+		readQueried(files, a.add)
 		return a.nothing(len(files), skipped)
 	}
 	if f.parquet == "" {
@@ -219,7 +219,8 @@ func (a *answering) nothing(files, skipped int) error {
 // answer reads the outliers again, to find where they differ.
 func (a *answering) answer(files []string) *fleet.Report {
 	outliers, median := a.all.Outliers()
-	readInOrder(slices.DeleteFunc(slices.Clone(files), func(file string) bool { return !outliers[a.ranks[file]] }), readQueried, a.addAgain)
+	again := slices.DeleteFunc(slices.Clone(files), func(file string) bool { return !outliers[a.ranks[file]] })
+	readQueried(again, a.addAgain)
 	report := a.all.Report(median)
 	report.Broken = a.broken
 	return report

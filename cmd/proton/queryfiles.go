@@ -93,8 +93,14 @@ func (q *queried) list() []string {
 // errSent is the error of reading a window of a spool that was sent since the spool was listed.
 var errSent = errors.New("it was sent")
 
-// readQueried reads a profile, or a window of a spool, which a sender may rename and delete meanwhile.
-func readQueried(file string) (*profile.Profile, error) {
+// readQueried reads profiles and windows in order.
+func readQueried(files []string, visit func(file string, p *profile.Profile, err error)) {
+	read := func(i int) (*profile.Profile, error) { return readWindow(files[i]) }
+	readInOrder(files, read, func(i int, p *profile.Profile, err error) { visit(files[i], p, err) })
+}
+
+// readWindow reads a profile, or a window of a spool, which a sender may rename and delete meanwhile.
+func readWindow(file string) (*profile.Profile, error) {
 	p, err := formats.ReadFileAs(file, nil)
 	if _, window := spool.EndOf(filepath.Base(file)); !window || !errors.Is(err, fs.ErrNotExist) {
 		return p, err

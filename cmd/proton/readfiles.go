@@ -12,40 +12,38 @@ import (
 
 // readInOrder reads files with all processors and hands the profiles over on the caller's goroutine, one by one and in the order
 // of the files. At most GOMAXPROCS files are read ahead of the one that is handed over, and fewer if they are large.
-func readInOrder(files []string, read func(file string) (*profile.Profile, error), visit func(file string, p *profile.Profile, err error)) {
+func readInOrder(files []string, read func(i int) (*profile.Profile, error), visit func(i int, p *profile.Profile, err error)) {
 	ahead := runtime.GOMAXPROCS(0)
 	if ahead == 1 || len(files) < 2 || slices.Contains(files, "-") { // standard input is read in turn
-		for _, file := range files {
-			p, err := read(file)
-			visit(file, p, err)
+		for i := range files {
+			p, err := read(i)
+			visit(i, p, err)
 		}
 		return
 	}
 	room := newRoom(ahead+1, mostAhead)
 	queue := make(chan *reading, ahead)
 	go func() {
-		defer close(queue)
-		for _, file := range files {
-			one := &reading{file: file, weight: weightOf(file), done: make(chan struct{})}
+		for i, file := range files {
+			one := &reading{weight: weightOf(file), done: make(chan struct{})}
 			room.take(one.weight)
 			go func() {
 				defer close(one.done)
-				one.profile, one.err = read(file)
+				one.profile, one.err = read(i)
 			}()
 			queue <- one
 		}
 	}()
-	for one := range queue {
+	for i := range files {
+		one := <-queue
 		<-one.done
-		visit(one.file, one.profile, one.err)
-		one.profile = nil
+		visit(i, one.profile, one.err)
 		room.give(one.weight)
 	}
 }
 
 // reading is a file that is being read, or was and waits for its turn.
 type reading struct {
-	file    string
 	weight  int64
 	done    chan struct{}
 	profile *profile.Profile

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzEntry: the name of a window stays the same when a part of it was sent, and any other name in the folder is no window.
+// FuzzEntry: the name of a window stays the same when a part of it was sent, and any other name in the folder is not the name of a window.
 func FuzzEntry(f *testing.F) {
 	f.Add("0000000000000000017-4711-3.window", 1)
 	f.Add("1-2-3-4.window", 1<<40)

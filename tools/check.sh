@@ -67,6 +67,7 @@ step "launchers" tools/launchers.sh
 step "build" tools/build.sh
 step "tools" install_tools
 step "collector" tools/collector.sh
+step "Prometheus" tools/prometheus.sh
 step "go test -race" race
 step "go test -asan" asan
 step "recordings and replays with sanitizers" sanitized_replays

@@ -133,6 +133,11 @@ steps_notebook() {
     step proton viewer -m time/ms,util --top 3 matmul.hatchet
 }
 
+# It needs no GPU, and TestAlwaysOn keeps its page.
+steps_always_on() {
+  step python always_on.py --without prometheus,collector
+}
+
 steps_cpp() {
   step make &&
     step proton run ./heat &&
@@ -172,7 +177,7 @@ tutorial dynamic_net
 tutorial cuda_graph
 tutorial overlap
 tutorial inside
-for name in amd notebook; do
+for name in amd notebook always_on; do
   if [ -e "$out/../testdata/captures" ]; then tutorial $name; else skip $name "OUTDIR is not in the root of the repository, whose capture it plays"; fi
 done
 if command -v nvcc >/dev/null; then tutorial cpp; else skip cpp "there is no nvcc in PATH"; fi

@@ -68,7 +68,7 @@ func afterCollection(check func() (again bool)) {
 func commands() []*cobra.Command {
 	return []*cobra.Command{
 		newRunCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newQueryCommand(), newGateCommand(), newPprofCommand(),
-		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newCtlCommand(), newPushCommand(), newDoctorCommand(), newManCommand(),
+		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newCtlCommand(), newPushCommand(), newMetricsCommand(), newDoctorCommand(), newManCommand(),
 	}
 }
 

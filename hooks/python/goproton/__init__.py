@@ -37,9 +37,10 @@ __version__ = "0.1.0"  # "go test ./internal/version -update" copies it from the
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import context as context, data as data, hooks as hooks, language as language, metric as metric
+    from . import context as context, counting as counting, data as data, hooks as hooks, language as language, metric as metric
     from . import mode as mode, notebook as notebook, proton as proton, pushing as pushing, ray as ray, reading as reading, specs as specs, torch as torch
     from . import trace as trace, viewer as viewer
+    from .counting import Metrics as Metrics
     from .notebook import show as show
     from .pushing import Push as Push
     from .reading import Profile as Profile, read as read
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 
 # Submodules that most profiling scripts never use are imported at their first use: together they cost more than the
 # rest of the package.
-_LAZY = frozenset(("context", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "pushing", "ray", "reading", "recording", "specs", "torch", "trace", "viewer"))
-_LAZY_NAMES = {"Profile": "reading", "ProfilerAction": "recording", "Push": "pushing", "read": "reading", "schedule": "recording", "show": "notebook",
+_LAZY = frozenset(("context", "counting", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "pushing", "ray", "reading", "recording", "specs", "torch", "trace", "viewer"))
+_LAZY_NAMES = {"Metrics": "counting", "Profile": "reading", "ProfilerAction": "recording", "Push": "pushing", "read": "reading", "schedule": "recording", "show": "notebook",
                "step": "recording"}
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from .hooks import Hook
     from .mode import BaseMode
+    from .counting import Metrics
     from .pushing import Push
 
 DEFAULT_PROFILE_NAME = "proton"
@@ -29,7 +30,8 @@ _said: set[str] = set()  # messages that were printed on standard error
 def start(name: str | None = None, *, context: str | None = "shadow", data: str | None = "tree",
           backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None,
           stats: bool | None = None, activities: str | Sequence[str] | None = None, idle: bool = False,
-          inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None, push: str | Push | None = None) -> int | None:
+          inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None, push: str | Push | None = None,
+          metrics: str | Metrics | None = None) -> int | None:
     """Starts a session, or activates the one that writes to the same file.
 
     Args:
@@ -58,6 +60,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
             :func:`goproton.step` ends a step. Between its windows the session costs what a deactivated one costs.
         push: URL of a server, or a :class:`goproton.Push`: what is recorded in each minute is sent to Pyroscope, Parca or an
             OpenTelemetry collector, in addition to the file, by a process of its own.
+        metrics: HOST:PORT, or a :class:`goproton.Metrics`: counters are served to Prometheus there, at /metrics, by a process of its own. A process
+            has counters of one session at a time.
 
     Returns:
         The session's id. None if profiling is off: under ``proton run``, with TRITON_PROTON_DISABLE=1
@@ -86,11 +90,16 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         pushed = pushing.begin(push)
     else:
         pushed = None
+    if metrics is not None:
+        from . import counting
+        counted = counting.begin(metrics, pushed["spool"] if pushed else None)
+    else:
+        counted = None
     answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
                            data=data or "", backend=backend,
                            mode=upstream_mode("" if mode is None else str(mode), backend), graph="", site_packages=site_packages(),
                            stats=stats, activities=_comma_separated(activities), idle=idle, trace_form=trace_form(),
-                           when={"by_caller": True} if schedule else None, push=pushed)
+                           when={"by_caller": True} if schedule else None, push=pushed, metrics=counted)
     _say_problems(answer)
     session = answer["session"]
     if of_amd(backend):

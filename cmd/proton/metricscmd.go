@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/internal/counters/export"
+	"github.com/goproton/goproton/internal/launcher"
+	"github.com/goproton/goproton/internal/push"
+)
+
+// newMetricsCommand serves the counters of a program that goproton.start asks it to, from outside of that program.
+func newMetricsCommand() *cobra.Command {
+	var follow int
+	var wait float64
+	var spool string
+	cmd := &cobra.Command{
+		Use:    "metrics --follow PID [flags] ADDRESS",
+		Short:  "serve the counters of a running program",
+		Args:   cobra.ExactArgs(1),
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return serveProgram(cmd.OutOrStdout(), args[0], follow, seconds(wait), spool)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&follow, "follow", 0, "serve while process `PID` lives")
+	flags.Float64Var(&wait, "wait", 0, "and at most `SECONDS` longer, until someone has read the last counters")
+	flags.StringVar(&spool, "spool", "", "of the windows of that program, `FOLDER`")
+	return cmd
+}
+
+// served is what a program reads from the process that serves its counters.
+type served struct {
+	Folder    string `json:"folder,omitempty"` // for counters
+	URL       string `json:"url,omitempty"`
+	Elsewhere bool   `json:"elsewhere,omitempty"` // other machines reach it
+	Invalid   string `json:"invalid,omitempty"`   // the address cannot be read
+	Error     string `json:"error,omitempty"`     // it cannot be used
+}
+
+// serveProgram serves while a program runs, which reads from out where its counters go.
+func serveProgram(out io.Writer, address string, pid int, wait time.Duration, spool string) error {
+	say := func(s served) error { return json.NewEncoder(out).Encode(s) }
+	if err := export.CheckAddress(address); err != nil {
+		return say(served{Invalid: err.Error()})
+	}
+	program, err := run.Watch(pid)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "proton-counters-")
+	if err != nil {
+		return say(served{Error: fmt.Sprintf("make a folder for counters: %v; set TMPDIR to a writable folder", err)})
+	}
+	defer os.RemoveAll(folder)
+	c := &export.Collector{Folder: folder}
+	if spool != "" {
+		c.Pushed = func() export.Pushed {
+			status, _ := push.ReadStatus(spool) //nolint:errcheck // before the sender leaves one, nothing is sent
+			return run.PushedOf(status)
+		}
+	}
+	signal.Ignore(os.Interrupt) // meant for the program
+	server, err := export.Listen(address, launcher.Local(os.Getenv), c)
+	if err != nil {
+		return say(served{Error: err.Error()})
+	}
+	if err := say(served{Folder: folder, URL: server.URL, Elsewhere: server.Elsewhere}); err != nil {
+		return err
+	}
+	program.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	server.Finish(ctx)
+	return nil
+}

@@ -1,0 +1,85 @@
+"""Counters of a session for Prometheus: GPU time, launches, bytes and so on, by GPU and outermost scope.
+
+    proton.start("train", metrics="127.0.0.1:9464")                  # http://127.0.0.1:9464/metrics
+    proton.start("train", metrics=proton.Metrics("9464", wait=30))
+
+The profiled process listens nowhere: it leaves its sums in a file, and the ``proton`` command serves them from a process of its own,
+which ends with this one. See docs/always-on.md.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Metrics:
+    """Where the counters of a session are served.
+
+    Args:
+        address: HOST:PORT, or a port of this machine alone. Ranks of one machine add their number on it to the port; with port 0
+            the machine chooses one.
+        wait: how many seconds after the end of the program the last counters are served, until someone has read them.
+        scopes: how many outermost scopes have counters of their own. Later ones are added up.
+    """
+
+    def __init__(self, address: str, *, wait: float = 0, scopes: int = 200):
+        if wait < 0 or scopes < 0:
+            raise ValueError(f"Metrics with wait={wait} and scopes={scopes}: give 0 or more")
+        self.address, self.wait, self.scopes = str(address), wait, scopes
+
+    def __repr__(self) -> str:
+        return f"goproton.Metrics({self.address!r}, wait={self.wait}, scopes={self.scopes})"
+
+
+_servers: dict[str, tuple[Any, int, str]] = {}  # by address: the process that serves, for which process, the folder of its counters
+
+
+def begin(metrics: str | Metrics, spool: str | None) -> dict[str, Any] | None:
+    """Starts the server, and returns what the control call ``start`` has to know of it. None if it cannot serve: a line says why, and the
+    program goes on.
+
+    Raises:
+        ValueError: the address cannot be read.
+    """
+    metrics = metrics if isinstance(metrics, Metrics) else Metrics(metrics)
+    process, pid, folder = _servers.get(metrics.address, (None, 0, ""))
+    if process is None or pid != os.getpid() or process.poll() is not None:
+        process, said = _serve(metrics, spool)
+        if "invalid" in said:
+            raise ValueError(f"metrics: {said['invalid']}")
+        if "error" in said:
+            print(f"proton: warning: metrics: {said['error']}; this program has no counters", file=sys.stderr)
+            return None
+        others = ", which everyone reads who reaches this machine" if said.get("elsewhere") else ""
+        print(f"proton: counters at {said['url']}{others}", file=sys.stderr)
+        folder = said["folder"]
+        _servers[metrics.address] = process, os.getpid(), folder
+    return {"folder": folder, "scopes": metrics.scopes}
+
+
+def _serve(metrics: Metrics, spool: str | None) -> tuple[Any, dict[str, Any]]:
+    import json
+    import subprocess
+
+    from .reading import command
+    arguments = ["--spool", spool] if spool else []
+    try:
+        # A session of its own: Ctrl-C ends the program, and the server after it.
+        process = subprocess.Popen([command(), "metrics", "--follow", str(os.getpid()), "--wait", str(metrics.wait), *arguments, "--", metrics.address],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+    except OSError as error:
+        return None, {"error": str(error)}
+    with process.stdout as answer:
+        line = answer.readline()
+    try:
+        said = json.loads(line)
+    except ValueError:
+        said = {"error": "the process that serves them ended at once"}
+    if "folder" not in said:
+        process.wait()
+    return process, said

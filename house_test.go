@@ -140,6 +140,15 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
+// TestNoServerInThePrograms: windows are sent and counters are served from outside of the profiled processes, whose library has no HTTP.
+func TestNoServerInThePrograms(t *testing.T) {
+	for _, p := range list(t, nil, "./cmd/libproton") {
+		if slices.Contains(p.Deps, "net/http") {
+			t.Error("libproton has net/http: what sends and serves belongs to the proton command")
+		}
+	}
+}
+
 // TestNounsStandAlone is the strictest arrow: the two packages that everything else shares.
 func TestNounsStandAlone(t *testing.T) {
 	for _, p := range list(t, nil, "./profile", "./profiler/record") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -94,8 +95,8 @@ func TestWindowsAddUpToTheFile(t *testing.T) {
 		for seed := range uint64(20) {
 			m, f := stage(t)
 			r := rand.New(rand.NewPCG(seed, 7))
-			sink := &windowSink{sums: map[string]int64{}}
-			id := start(t, m, "p", StartOptions{Mode: mode, Deltas: []*Deltas{{Sink: sink, Every: time.Hour}}})
+			sink, other := &windowSink{sums: map[string]int64{}}, &windowSink{sums: map[string]int64{}}
+			id := start(t, m, "p", StartOptions{Mode: mode, Deltas: []*Deltas{{Sink: sink, Every: time.Hour}, {Sink: other, Every: 2 * time.Hour}}})
 			m.stopRounds()
 			corr, late := uint64(1), []func(){}
 			for range 40 {
@@ -117,6 +118,9 @@ func TestWindowsAddUpToTheFile(t *testing.T) {
 			want := map[string]int64{}
 			for _, file := range finalize(t, m, id, "") {
 				addUp(want, readTree(t, file))
+			}
+			if !maps.Equal(sink.sums, other.sums) {
+				t.Errorf("mode %q, seed %d: the second sink has other sums", mode, seed)
 			}
 			if len(want) == 0 || len(sink.windows) < 3 {
 				t.Fatalf("%d sums, %d windows", len(want), len(sink.windows))

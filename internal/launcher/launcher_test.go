@@ -86,3 +86,17 @@ func TestHost(t *testing.T) {
 		}
 	}
 }
+
+func TestLocal(t *testing.T) {
+	for want, variables := range map[int][]map[string]string{
+		0: {{}, {"RANK": "5", "WORLD_SIZE": "8"}, {"RANK": "5", "LOCAL_RANK": "-1"}, {"SLURM_PROCID": "3", "SLURM_LOCALID": "3"}},
+		3: {{"RANK": "11", "LOCAL_RANK": "3"}, {"OMPI_COMM_WORLD_RANK": "11", "OMPI_COMM_WORLD_LOCAL_RANK": "3"},
+			{"SLURM_PROCID": "11", "SLURM_STEP_ID": "0", "SLURM_LOCALID": "3"}, {"RANK": "7", "LOCAL_RANK": "3", "SLURM_STEP_ID": "0", "SLURM_PROCID": "1", "SLURM_LOCALID": "1"}},
+	} {
+		for _, environment := range variables {
+			if got := Local(func(name string) string { return environment[name] }); got != want {
+				t.Errorf("%v: %d, want %d", environment, got, want)
+			}
+		}
+	}
+}

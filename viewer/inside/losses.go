@@ -12,15 +12,17 @@ import (
 // Notes say what the numbers of a kernel lack, and what to do about it.
 func (k *Kernel) Notes() (notes []string) {
 	l := k.Data.Losses
+	launches := l.Launches
+	l.Launches = 0 // a running session says them in other words: it knows why they are in no file
 	for _, loss := range records.Losses(&l) {
 		notes = append(notes, k.Name+": "+loss)
 	}
 	if l.Overwritten > 0 {
 		notes[0] += "; without them cycles, shares and counts are too small"
 	}
-	if l.Launches > 0 {
+	if launches > 0 {
 		notes = append(notes, fmt.Sprintf("%s: the records of %s did not arrive; more memory for them (PROTON_INSIDE_MEMORY, in MiB), a smaller buffer_size or fewer launches at a time help",
-			k.Name, figures.Count(l.Launches, "launch")))
+			k.Name, figures.Count(launches, "launch")))
 	}
 	if k.Data.Cycles == 0 {
 		notes = append(notes, k.Name+": its clock could not be measured, so that times are unknown and shares are parts of the outermost scopes")

@@ -231,11 +231,14 @@ func (r *Report) Write(w io.Writer, top, width int) error {
 	say("")
 	say("%5s  %12s  %7s  %7s  %s", "rank", base, "median", "score", "the call path that differs most")
 	for _, one := range r.Ranks[:min(len(r.Ranks), top)] {
-		where := ""
+		change, where := "", ""
+		if r.Median != 0 {
+			change = figures.Change(one.Ratio - 1)
+		}
 		if one.Where != nil {
 			where = fmt.Sprintf("%s here, mean %s: %s", amount(one.Where.Value, unit), amount(one.Where.Mean, unit), name(one.Where.Path, label))
 		}
-		say("%5s  %12s  %7s  %7s  %s", one.Rank, amount(one.Total, unit), figures.Change(one.Ratio-1), figures.Places(one.Score, 1), where)
+		say("%5s  %12s  %7s  %7s  %s", one.Rank, amount(one.Total, unit), change, figures.Places(one.Score, 1), where)
 	}
 	say("")
 	say("%12s  %s", base, "call path")

@@ -119,3 +119,23 @@ func TestTextOfFrames(t *testing.T) {
 		}
 	}
 }
+
+// Where most ranks lack the metric, none is a share above or below their median, which is 0.
+func TestMedianOfNothing(t *testing.T) {
+	f := New(Query{Top: 3})
+	for rank, attention := range []int64{0, 0, 900} {
+		p := run(rank, attention)
+		if attention == 0 {
+			p.Root.Children = nil
+		}
+		f.Add(p, strconv.Itoa(rank), "")
+	}
+	_, median := f.Outliers()
+	var out strings.Builder
+	if err := f.Report(median).Write(&out, 3, 80); err != nil {
+		t.Fatal(err)
+	}
+	if median != 0 || strings.Contains(out.String(), "%") || !strings.Contains(out.String(), "    2      2.700 us") {
+		t.Errorf("median %g:\n%s", median, out.String())
+	}
+}

@@ -7,7 +7,7 @@
 
 struct arguments {
   struct torch_values of;
-  int everywhere, gpu, opaque; // gpu: some tensor that was read lies on one; opaque: some tensor has no known size
+  int gpu, opaque; // gpu: some tensor that was read lies on one; opaque: some tensor has no known size
 };
 
 static int tensor(struct arguments *a, const struct torch_value *v, struct tensor *out) {
@@ -19,11 +19,13 @@ static int tensor(struct arguments *a, const struct torch_value *v, struct tenso
 
 static int tensor_at(struct arguments *a, size_t i, struct tensor *out) { return i < a->of.n && tensor(a, &a->of.at[i], out); }
 
-static int64_t elements(const struct tensor *t) {
+static int64_t product(const int64_t *sizes, int from, int to) {
   int64_t n = 1;
-  for (int d = 0; d < t->dims; d++) n *= t->sizes[d];
+  for (int d = from; d < to; d++) n *= sizes[d];
   return n;
 }
+
+static int64_t elements(const struct tensor *t) { return product(t->sizes, 0, t->dims); }
 
 // stored counts the elements in memory: a dimension that is expanded has one.
 static int64_t stored(const struct tensor *t) {
@@ -36,12 +38,6 @@ static int64_t size_of(const struct tensor *t) { return stored(t) * t->bytes; }
 static int64_t size_at(struct arguments *a, size_t i) {
   struct tensor t;
   return tensor_at(a, i, &t) ? size_of(&t) : 0;
-}
-
-static int64_t product(const struct tensor *t, int from, int to) {
-  int64_t n = 1;
-  for (int d = from; d < to; d++) n *= t->sizes[d];
-  return n;
 }
 
 static int64_t integer_at(struct arguments *a, size_t i, int64_t otherwise) {
@@ -67,8 +63,6 @@ static void multiply(struct work *w, const struct tensor *t, double products) {
 
 // ---- matrix products ----
 
-enum { WIDTH_OF_RESULT_OPTION = 6 }; // of _scaled_mm
-
 // matrices: the operands are the arguments `first` and the next one; what is before them is added.
 static int matrices(struct arguments *a, int first, struct work *w) {
   struct tensor x, y, added = {0};
@@ -83,11 +77,13 @@ static int matrices(struct arguments *a, int first, struct work *w) {
   return 1;
 }
 
-static int small_matrices(struct arguments *a, int first, struct work *w) { // 8 bits in, more out
+// small_matrices: operands of 8 bits. The result of integers has 32 bits; that of others has the dtype that _scaled_mm is given as its
+// argument 6, in torch 2.4 as argument 3, or else that of the operands.
+static int small_matrices(struct arguments *a, int first, struct work *w) {
   struct tensor x, y;
   if (!matrices(a, first, w) || !tensor_at(a, 0, &x) || !tensor_at(a, 1, &y)) return 0;
-  int64_t dtype = integer_at(a, WIDTH_OF_RESULT_OPTION, -1);
-  w->bytes += x.sizes[0] * y.sizes[1] * ((dtype < 0 ? 4 : torch_dtype_bytes(dtype)) - x.bytes);
+  int64_t dtype = integer_at(a, 6, integer_at(a, 3, -1)), bytes = x.kind == ELEMENT_INTEGER ? 4 : x.bytes;
+  w->bytes += x.sizes[0] * y.sizes[1] * ((dtype < 0 ? bytes : torch_dtype_bytes(dtype)) - x.bytes);
   return 1;
 }
 
@@ -116,7 +112,7 @@ static int convolution(struct arguments *a, int unused, struct work *out) {
   int64_t channels = transposed ? w.sizes[1] * integer_at(a, GROUPS, 1) : w.sizes[0], positions = 1;
   for (int d = 2; d < x.dims; d++) positions *= convolved_size(a, &x, &w, d, transposed);
   out->bytes = size_of(&x) + size_of(&w) + size_at(a, 2) + x.sizes[0] * channels * positions * x.bytes;
-  convolve(&x, &w, transposed ? product(&x, 2, x.dims) : positions, out);
+  convolve(&x, &w, transposed ? product(x.sizes, 2, x.dims) : positions, out);
   return 1;
 }
 
@@ -132,7 +128,7 @@ static int convolution_backward(struct arguments *a, int unused, struct work *ou
   out->bytes = size_of(&g);
   if (of_x) out->bytes += size_of(&w) + size_of(&x);
   if (of_w) out->bytes += size_of(&x) + size_of(&w);
-  for (int i = 0; i < of_x + of_w; i++) convolve(&x, &w, product(moved, 2, moved->dims), out);
+  for (int i = 0; i < of_x + of_w; i++) convolve(&x, &w, product(moved->sizes, 2, moved->dims), out);
   return 1;
 }
 
@@ -173,7 +169,7 @@ static int recurrent(struct arguments *a, int times, struct work *out) {
   struct tensor x, w;
   struct torch_values weights;
   if (!tensor_at(a, 0, &x) || x.dims < 2 || a->of.n < 2 || !torch_list(&a->of.at[1], &weights)) return 0;
-  double rows = (double)product(&x, 0, x.dims - 1);
+  double rows = (double)product(x.sizes, 0, x.dims - 1);
   for (size_t i = 0; i < weights.n; i++) {
     if (!tensor(a, &weights.at[i], &w)) continue;
     if (w.dims == 2) multiply(out, &x, rows * (double)elements(&w) * times);
@@ -204,11 +200,7 @@ static void add_operand(struct shape *s, const struct tensor *t) {
   if (t->dims) s->read += size_of(t); // a number is passed by value
 }
 
-static int64_t all(const struct shape *s) {
-  int64_t n = 1;
-  for (int d = 0; d < s->dims; d++) n *= s->sizes[d];
-  return n;
-}
+static int64_t all(const struct shape *s) { return product(s->sizes, 0, s->dims); }
 
 // operands reads up to `most` tensors among the arguments; another one is where the result goes.
 static int operands(struct arguments *a, int most, struct shape *s) {
@@ -302,9 +294,9 @@ static int64_t reduced_by(const struct tensor *t, int64_t d) {
   return d >= 0 && d < t->dims && t->sizes[d] ? t->sizes[d] : 1;
 }
 
-// reduced: the dimensions are a list, or a number that more arguments follow. Without any, the result is one element.
-static int reduced(struct arguments *a, int unused, struct work *w) {
-  (void)unused;
+// reduced: the dimensions are the argument `first` or the next one, a list; or a number, argument 1, that more arguments follow. Without
+// any, the result is one element.
+static int reduced(struct arguments *a, int first, struct work *w) {
   struct tensor t, other;
   struct torch_values list;
   int64_t d, left;
@@ -312,11 +304,11 @@ static int reduced(struct arguments *a, int unused, struct work *w) {
   if (tensor_at(a, 1, &other)) return mapped(a, 2, w); // the maximum of two tensors
   left = elements(&t);
   int known = 0;
-  for (size_t i = 1; i < a->of.n && i < 3 && !known; i++) {
+  for (size_t i = (size_t)first; i < a->of.n && i < 3 && !known; i++) {
     if ((known = torch_list(&a->of.at[i], &list) && list.n))
       for (size_t j = 0; j < list.n; j++) left /= torch_integer(&list.at[j], &d) ? reduced_by(&t, d) : 1;
   }
-  if (!known && a->of.n > 2 && torch_integer(&a->of.at[1], &d)) left /= reduced_by(&t, d), known = 1;
+  if (!known && first == 1 && a->of.n > 2 && torch_integer(&a->of.at[1], &d)) left /= reduced_by(&t, d), known = 1;
   w->bytes = size_of(&t) + (known ? left : 1) * t.bytes;
   return 1;
 }
@@ -331,7 +323,7 @@ static int listed(struct arguments *a, int written, struct work *w) {
   int lists = 0;
   for (size_t i = 0; i < a->of.n; i++) {
     if (!torch_list(&a->of.at[i], &list)) continue;
-    int times = !(!lists && written & FIRST_NOT_READ) + (written >> lists & 1 && lists < 8) + (!lists && written & MADE);
+    int times = !(!lists && written & FIRST_NOT_READ) + (lists < 8 && written >> lists & 1) + (!lists && written & MADE);
     for (size_t j = 0; j < list.n; j++)
       if (tensor(a, &list.at[j], &t)) w->bytes += times * size_of(&t);
     lists++;
@@ -385,7 +377,8 @@ static const struct known known[] = {
     {"copy_", copied, 0},
     {"embedding", embedded, 0},
     {"cat", concatenated, 0},
-    {"sum mean prod amax amin max min any all std var var_mean norm linalg_vector_norm argmax argmin", reduced, 0},
+    {"sum mean prod amax amin max min any all std var var_mean argmax argmin", reduced, 1},
+    {"norm linalg_vector_norm", reduced, 2}, // behind the number of the norm
 
     {"_foreach_add_ _foreach_sub_ _foreach_mul_ _foreach_div_ _foreach_addcmul_ _foreach_addcdiv_ _foreach_lerp_ _foreach_sqrt_"
      " _foreach_neg_ _foreach_abs_ _foreach_exp_ _foreach_pow_ _foreach_reciprocal_ _foreach_maximum_ _foreach_minimum_"

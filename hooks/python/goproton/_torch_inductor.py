@@ -1,14 +1,19 @@
-"""Frames for the kernels that torch.compile makes: the operators that a fused kernel computes.
+"""Frames for the kernels that torch.compile makes: the lines of the program that a fused kernel comes from, and the operators that it
+computes.
 
-Inductor writes these into comments of the Python file that launches its kernels, also when the file comes from a cache:
+Inductor writes the operators into comments of the Python file that launches its kernels, also when the file comes from a cache:
 
     # Topologically Sorted Source Nodes: [linear, relu], Original ATen: [aten.addmm, aten.relu]
     triton_poi_fused_addmm_relu_0 = async_compile.triton(...
+
+For each line of that file it keeps, in memory and in its cache, where the program called the operator that the line launches: of a fused
+kernel the last one.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import re
 import sys
 
@@ -16,12 +21,13 @@ from . import _imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import ModuleType
+    from types import FrameType, ModuleType
     from typing import Any
 
 _LAUNCHES = "torch._inductor.runtime.triton_heuristics"
-_ORIGIN = re.compile(r"^\s*# .*Original ATen: \[(.*?)\]", re.MULTILINE)
-_KERNEL = re.compile(r"^\s*(\w+)(?: = async_compile\.|\.run\()", re.MULTILINE)
+_CACHE = "torch._inductor.codecache"
+_ORIGIN = "Original ATen: ["
+_KERNEL = re.compile(r"(\w+)(?: = async_compile\.|\.run\()")
 _SHOWN = 6  # operators in a name; fused kernels have up to a hundred
 
 _native: ModuleType | None = None
@@ -48,53 +54,105 @@ def _wrap() -> None:
     import weakref
 
     from .torch import OPERATORS
-    names: Any = weakref.WeakKeyDictionary()
+    wrappers: Any = weakref.WeakKeyDictionary()
 
     @functools.wraps(original)
     def run(self: Any, *args: Any, **options: Any) -> Any:
-        name = names.get(self)
-        if name is None:
-            name = names[self] = _name(self, sys._getframe(1))
         native = _native
-        if native is None or not name:
+        if native is None:
             return original(self, *args, **options)
-        native.torch_enter(name, self, OPERATORS)
+        wrapper = wrappers.get(self)
+        if wrapper is None:
+            wrapper = wrappers[self] = _Wrapper(self, sys._getframe(1))
+        frames = wrapper.frames(sys._getframe(1))
+        for frame in frames:
+            native.torch_enter(frame, self, OPERATORS)
         try:
             return original(self, *args, **options)
         finally:
-            native.torch_exit(self)
+            for _ in frames:
+                native.torch_exit(self)
 
     run._goproton = True  # type: ignore[attr-defined]
     launcher.run = run
 
 
-def _name(kernel: Any, frame: Any) -> str:
-    """The operators of a kernel, aten::addmm+aten::relu, or "" if the file that launches it does not say."""
-    for _ in range(4):  # the choice between several kernels is another frame
-        if frame is None:
-            break
-        module = frame.f_globals
-        names = [name for name, value in module.items() if value is kernel]
-        if names:
-            return origins(module.get("__file__") or frame.f_code.co_filename).get(names[0], "")
-        frame = frame.f_back
-    return ""
+_BETWEEN = 4  # frames from a launch to the wrapper: the choice between several kernels is another one
+
+
+class _Wrapper:
+    """The module that launches a kernel, possibly from several lines, and the frames of each launch."""
+
+    def __init__(self, kernel: Any, frame: FrameType | None) -> None:
+        self.module: dict[str, Any] | None = None
+        self.operators: tuple[str, ...] = ()
+        self.known: dict[tuple[int, int], tuple[str, ...]] = {}
+        for _ in range(_BETWEEN):
+            if frame is None:
+                return
+            name = next((name for name, value in frame.f_globals.items() if value is kernel), None)
+            if name:
+                self.module = frame.f_globals
+                origin = origins(self.module.get("__file__") or frame.f_code.co_filename).get(name)
+                self.operators = (origin,) if origin else ()
+                return
+            frame = frame.f_back
+
+    def frames(self, frame: FrameType | None) -> tuple[str, ...]:
+        """The frames of a launch, the outermost first."""
+        for _ in range(_BETWEEN):
+            if frame is None or self.module is None:
+                break
+            if frame.f_globals is self.module:
+                at = id(frame.f_code), frame.f_lasti  # a line would be searched for in the code's table
+                found = self.known.get(at)
+                if found is None:
+                    found = self.known[at] = lines(frame.f_code.co_filename, frame.f_lineno) + self.operators
+                return found
+            frame = frame.f_back
+        return self.operators
+
+
+def lines(path: str, line: int) -> tuple[str, ...]:
+    """The lines of the program that a line of a wrapper comes from, named as frames of Python are: /home/me/model.py:12@forward."""
+    global problem
+    if _CACHE not in sys.modules:
+        return ()
+    cache: Any = getattr(sys.modules[_CACHE], "PyCodeCache", None)
+    try:
+        frames = cache.stack_frames_for_code(path, line) if cache.linemaps.get(path) else None
+        return tuple(f"{frame['filename']}:{frame['line']}@{frame['name']}" for frame in reversed(frames or ()) if _is_programs(frame["filename"]))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        problem = "lines of the program at kernels of torch.compile: this torch keeps them in another way than is known here"
+        return ()
+
+
+def _is_programs(path: str) -> bool:
+    """Whether a file is neither torch's nor ours: what opens the frames of modules calls them."""
+    packages = (sys.modules["torch"].__file__ or "", __file__)
+    return not path.startswith(tuple(os.path.dirname(package) + os.sep for package in packages))
 
 
 @functools.lru_cache(maxsize=None)
 def origins(path: str) -> dict[str, str]:
     """The operators of each kernel that a file of Inductor launches."""
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return _origins(file)
     except OSError:
         return {}
+
+
+def _origins(text: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     last = ""
-    for match in sorted((*_ORIGIN.finditer(text), *_KERNEL.finditer(text)), key=lambda match: match.start()):
-        if match.re is _ORIGIN:
-            last = _joined(match[1])
-        else:
+    for line in text:
+        line = line.lstrip()
+        if line.startswith("#"):
+            _, is_origin, operators = line.partition(_ORIGIN)
+            if is_origin:
+                last = _joined(operators.partition("]")[0])
+        elif match := _KERNEL.match(line):
             found.setdefault(match[1], last)
             last = ""
     return found

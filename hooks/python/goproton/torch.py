@@ -34,8 +34,8 @@ def install(*, operators: bool = True, modules: bool = True, flops: bool = False
     """Adds frames of PyTorch between scopes and kernels, in all sessions of this process, now or once torch is imported.
 
     Args:
-        operators: ``aten::addmm``, nodes of backward passes such as ``AddmmBackward0``, and what a kernel of ``torch.compile`` computes,
-            ``aten::add+aten::relu``.
+        operators: ``aten::addmm``, nodes of backward passes such as ``AddmmBackward0``, and above a kernel of ``torch.compile`` the lines
+            of the program that it comes from, and what it computes, ``aten::add+aten::relu``.
         modules: ``TransformerEncoder.layers.3.linear1``, named from the module that the program calls. Backward passes have them too.
         flops: flops and bytes of operators on a GPU, from the shapes of their arguments. They stand at the operators' frames, which
             it includes.

@@ -134,3 +134,20 @@ def test_compiled_modules(profiled, words):
     for expected in ("Sequential/CompiledFunction/aten::addmm", "Sequential/CompiledFunction/aten::addmm+aten::relu/triton_",
                      "CompiledFunctionBackward/aten::mm", "CompiledFunctionBackward/aten::threshold_backward+aten::sum/triton_"):
         assert any(expected in path for path in paths), (expected, paths)
+
+
+class Lines(torch.nn.Module):
+    def forward(self, x):
+        return torch.sin(x) * 2
+
+
+def test_compiled_kernels_have_lines_of_the_program(profiled, words):
+    words()
+    model, batch = torch.compile(Lines().cuda()), torch.randn(8, 64, device="cuda")
+
+    def work():
+        model(batch)
+        torch.cuda.synchronize()
+    work()
+    paths = [path for path, _ in profiled(work).walk() if path[-1].startswith("triton_")]
+    assert paths and all(path[-3].startswith(f"{__file__}:") and path[-3].endswith("@forward") for path in paths), paths

@@ -299,15 +299,19 @@ static int enter(PyObject *lazy) {
 PyObject *native_launch_enter(PyObject *self, PyObject *lazy) {
   (void)self;
   if (lazy == py._Py_NoneStruct || here.inside || !hooks_hp->active()) return py_none();
+  uint64_t began = hooks_meter_begin();
   here.inside = 1;
   int ok = enter(lazy);
   here.inside = 0;
+  hooks_meter_end(began);
   return ok ? py_none() : NULL;
 }
 
 PyObject *native_launch_exit(PyObject *self, PyObject *lazy) {
   (void)self, (void)lazy;
+  uint64_t began = hooks_meter_begin();
   if (!here.inside) hooks_hp->op_exit();
+  hooks_meter_end(began);
   return py_none();
 }
 

@@ -161,8 +161,7 @@ static uint32_t name_of(struct scope *s) {
   return hooks_frame_name(s->name);
 }
 
-static PyObject *scope_enter(PyObject *self, PyObject *unused) {
-  (void)unused;
+static PyObject *enter_object(PyObject *self) {
   struct scope *s = (struct scope *)self;
   struct entry *e = push_entry(s);
   if (!e) return NULL;
@@ -178,6 +177,14 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused) {
     if (s->metrics && e->token.node && hooks_hp->active() && enter_with_metrics(s, e)) return NULL;
   }
   return py_new_ref(self);
+}
+
+static PyObject *scope_enter(PyObject *self, PyObject *unused) {
+  (void)unused;
+  uint64_t began = hooks_meter_begin();
+  PyObject *entered = enter_object(self);
+  hooks_meter_end(began);
+  return entered;
 }
 
 // unwind closes a scope that is not the innermost one, together with all scopes that are still open inside it.
@@ -210,7 +217,7 @@ static void add_cpu_time(int64_t time) {
   hooks_hp->leaf_end();
 }
 
-static PyObject *scope_exit(PyObject *self, PyObject *const *args, py_ssize n) {
+static PyObject *exit_object(PyObject *self, PyObject *const *args, py_ssize n) {
   struct scope *s = (struct scope *)self;
   struct entry e;
   if (!pop_entry(s, &e) || !e.token.node) return py_none();
@@ -218,6 +225,13 @@ static PyObject *scope_exit(PyObject *self, PyObject *const *args, py_ssize n) {
   int status = hooks_hp->scope_exit(e.token);
   if (status == HP_MISMATCH || status == HP_EMPTY) return unbalanced(s, e.token, n > 0 && args[0] != py._Py_NoneStruct);
   return py_none();
+}
+
+static PyObject *scope_exit(PyObject *self, PyObject *const *args, py_ssize n) {
+  uint64_t began = hooks_meter_begin();
+  PyObject *none = exit_object(self, args, n);
+  hooks_meter_end(began);
+  return none;
 }
 
 // ---- as a decorator ----
@@ -354,12 +368,18 @@ PyObject *native_enter_scope(PyObject *self, PyObject *name) {
   if (!hooks_hp->keeps_scopes()) return py.PyLong_FromUnsignedLong(0);
   uint32_t text = name_or_error(name, "enter scope");
   if (!text && py.PyErr_Occurred()) return NULL;
-  return py.PyLong_FromUnsignedLong(hooks_hp->scope_enter(text).node);
+  uint64_t began = hooks_meter_begin();
+  uint32_t node = hooks_hp->scope_enter(text).node;
+  hooks_meter_end(began);
+  return py.PyLong_FromUnsignedLong(node);
 }
 
 PyObject *native_exit_scope(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
-  if (hooks_hp->scope_exit((struct hp_token){0, 0}) == HP_EMPTY && hooks_hp->keeps_scopes())
+  uint64_t began = hooks_meter_begin();
+  int status = hooks_hp->scope_exit((struct hp_token){0, 0});
+  hooks_meter_end(began);
+  if (status == HP_EMPTY && hooks_hp->keeps_scopes())
     return py.PyErr_SetString(py.PyExc_RuntimeError, "leave a scope: none is open on this thread; each exit_scope needs an enter_scope before it"), NULL;
   return py_none();
 }

@@ -56,7 +56,9 @@ static uint64_t handles[2]; // of operators and of nodes; 0: not registered
 
 __attribute__((used)) static void started(const void *function, int backward) {
   const struct torch_observer *to = atomic_load_explicit(&observer, memory_order_acquire);
+  uint64_t began = hooks_meter_begin();
   if (to) to->started(function, torch.name(function), backward);
+  hooks_meter_end(began);
 }
 
 // torch calls start as a C++ function that returns a std::unique_ptr, here always NULL, in memory whose address it passes.
@@ -82,7 +84,9 @@ static void *start_node(void **context, const void *function) {
 static void end(const void *function, void *context) {
   (void)context;
   const struct torch_observer *to = atomic_load_explicit(&observer, memory_order_acquire);
+  uint64_t began = hooks_meter_begin();
   if (to) to->ended(function);
+  hooks_meter_end(began);
 }
 
 void torch_observe(const struct torch_observer *to, int inputs) {

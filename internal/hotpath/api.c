@@ -1,5 +1,6 @@
 #include "hotpath.h"
 #include "launch.h"
+#include "meter.h"
 #include "names.h"
 #include "paths.h"
 #include "questions.h"
@@ -46,6 +47,9 @@ static const struct hp_api table = {
     .counter = hp_counter,
     .own_work = hp_own_work,
     .set_clock = hp_set_clock,
+    .metered = &hp_g.metered,
+    .meter_begin = hp_meter_begin,
+    .meter_end = hp_meter_end,
 };
 
 const struct hp_api *hp_api(void) { return &table; }

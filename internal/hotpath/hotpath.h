@@ -239,6 +239,12 @@ struct hp_api {
 
   // For replays: timelines are stamped with this time, in ns of CLOCK_REALTIME, until the next call. 0 is the system's clock.
   void (*set_clock)(uint64_t nanoseconds);
+
+  // *metered is not 0 while some session has a budget: then what a hook does is put between meter_begin and meter_end, which gets what
+  // meter_begin returned, and an enum hp_meter_site.
+  const _Atomic uint32_t *metered;
+  uint64_t (*meter_begin)(void);
+  void (*meter_end)(uint64_t began, int site);
 };
 
 // The one table of this process. Never NULL; safe before any session and in forked children.

@@ -49,7 +49,7 @@ __attribute__((always_inline)) static inline void record_launch(struct hp_thread
   if (__builtin_expect(hp_tracing(), 0)) r.time = begin_call(t), r.flags |= HP_F_TIMED;
   if (r.set) {
     r.node = hp_leaf(t);
-    if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
+    if (hp_load(&hp_g.python)) r.pynode = hp_python_launch_leaf(t);
     if (t->op_open) r.op = t->op_seq, r.flags |= HP_F_OP;
   }
   t->last_corr = correlation;
@@ -89,7 +89,7 @@ __attribute__((always_inline)) static inline void record_work(struct hp_thread *
   if (hp_tracing()) r.time = begin_call(t), r.flags |= HP_F_TIMED;
   if (r.set) {
     r.node = hp_leaf(t);
-    if (hp_load(&hp_g.python)) r.pynode = hp_python_leaf(t);
+    if (hp_load(&hp_g.python)) r.pynode = hp_python_launch_leaf(t);
     if (t->op_open) r.op = t->op_seq;
   }
   t->last_corr = correlation;

@@ -21,7 +21,7 @@ static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
 void hp_thread_free(struct hp_thread *t) {
   t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = t->own_work = t->lent.depth = 0;
-  t->seen.op = t->seen.op_over = 0;
+  t->seen.op = t->seen.op_over = t->meter.depth = t->meter.reading = 0;
   atomic_store(&t->adding, 0); // a thread that was cancelled while it added has left the arena
   if (t->making_depth) t->making_depth = 1, hp_paths_end(t);
   struct hp_thread *me = t;
@@ -174,15 +174,30 @@ uint32_t hp_leaf(struct hp_thread *t) {
   return t->leaf;
 }
 
-uint32_t hp_python_leaf(struct hp_thread *t) {
+// walked is the call path of the Python frames.
+static uint32_t walked(struct hp_thread *t) {
   uint32_t (*walk)(void) = atomic_load_explicit(&hp_g.walker, memory_order_acquire);
+  if (!walk) return 0;
+  return __builtin_expect(hp_load(&hp_g.metered), 0) ? hp_meter_walk(t, walk) : walk();
+}
+
+static uint32_t python_leaf(struct hp_thread *t, int left_out) {
   uint32_t state = t->state_depth ? t->state[t->state_depth - 1] : 0, op = t->op_open ? t->op_name : 0;
   hp_paths_begin(t);
-  uint32_t base = walk ? walk() : 0;
+  uint32_t base = __builtin_expect(left_out, 0) ? hp_path_in_place(t) : walked(t);
   if (!t->python.leaf || t->python.base != base || t->python.state != state || t->python.op != op) {
     t->python.base = base, t->python.state = state, t->python.op = op;
     t->python.leaf = below(t, base);
   }
   hp_paths_end(t);
   return t->python.leaf;
+}
+
+// The metrics of an op stand where its launch does. Other metrics are rare and have their call path.
+uint32_t hp_python_leaf(struct hp_thread *t) {
+  return python_leaf(t, __builtin_expect(hp_load(&hp_g.paths_every), 0) && t->op_open && hp_path_left_out(t));
+}
+
+uint32_t hp_python_launch_leaf(struct hp_thread *t) {
+  return python_leaf(t, __builtin_expect(hp_load(&hp_g.metered), 0) && hp_launch_left_out(t));
 }

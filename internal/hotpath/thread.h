@@ -3,6 +3,7 @@
 #define GOPROTON_THREAD_H
 
 #include "hotpath.h"
+#include "meter.h"
 #include <stdatomic.h>
 
 enum {
@@ -52,6 +53,8 @@ struct hp_thread {
   uint32_t making_depth;
   _Atomic uint32_t adding;     // number of the slot arena that this thread is adding to, see slots.h; 0 = none
   struct hp_memo memo[HP_MEMO];
+  struct { uint32_t op, out; } thinned; // whether the call path of the op with that number is left out
+  struct hp_meter meter;
   // Written by Go.
   _Alignas(64) _Atomic uint32_t tail;
   // Fixed after creation, except life and turn.
@@ -73,6 +76,9 @@ struct hp_global {
   _Atomic uint32_t dead;         // this process is a forked child
   _Atomic uint32_t watch;        // number of stream captures in progress, and HP_TRACING. Not 0: ends of calls are recorded
   _Atomic uint32_t op_func_proven; // some op was closed by its launch: hooks pass the handles that launches have
+  _Atomic uint32_t metered;        // some session has a budget, see meter.h
+  _Atomic uint32_t paths_every;    // the Python call path of one launch in so many is taken; 0 = of all
+  _Atomic uint32_t left_out_name;  // of the frame in place of the others; 0 before it is needed
   _Atomic(uint32_t (*)(void)) walker;
   _Atomic(struct hp_thread *) threads, main;
   _Atomic uint32_t turns;
@@ -100,6 +106,8 @@ static inline void hp_push(struct hp_thread *t, struct hp_record r) { hp_push_re
 // The call paths a launch on this thread would get now.
 uint32_t hp_leaf(struct hp_thread *t);
 uint32_t hp_python_leaf(struct hp_thread *t);
+// hp_python_launch_leaf is hp_python_leaf at a launch, whose Python call path may be left out to save time.
+uint32_t hp_python_launch_leaf(struct hp_thread *t);
 // hp_op_close ends the op; metrics that still wait are added at the given place.
 void hp_op_close(struct hp_thread *t, uint32_t node, uint32_t pynode);
 // hp_op_abandon ends an op that no launch has closed, and adds its metrics to the current leaf.

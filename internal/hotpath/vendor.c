@@ -3,6 +3,7 @@
 #include "context.h"
 #include "gate.h"
 #include "launch.h"
+#include "meter.h"
 #include "names.h"
 #include "questions.h"
 #include "scope.h"
@@ -77,6 +78,8 @@ static const struct hp_vendor_api table = {
     .text = hp_text,
     .buffer_get = hp_buffer_get,
     .buffer_done = hp_buffer_done,
+    .meter_begin = hp_meter_begin,
+    .meter_end = hp_meter_end,
 };
 
 const struct hp_vendor_api *hp_vendor_api(void) { return &table; }

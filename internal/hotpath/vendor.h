@@ -90,6 +90,10 @@ struct hp_vendor_api {
   // NULL reader the buffer holds struct hp_activity.
   uint8_t *(*buffer_get)(size_t *size);
   void (*buffer_done)(uint8_t *buffer, size_t valid, hp_activity_reader reader);
+
+  // For a room that was asked to measure its callbacks, because a session has a budget: before and after each of them, see meter.h.
+  uint64_t (*meter_begin)(void);
+  void (*meter_end)(uint64_t began, int site);
 };
 
 // The one table of this process. Never NULL; safe before any session and in forked children.

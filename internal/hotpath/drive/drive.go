@@ -12,6 +12,7 @@ package drive
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "meter.h"
 #include "vendor.h"
 
 static const struct hp_api *hp;
@@ -38,6 +39,13 @@ static int metric_double(const char *s, double v) { return hp->metric_double(nam
 static void launch(uint64_t c, uint64_t f) { vendor->launch(c, f); }
 static void tag(uint32_t n, uint64_t f) { hp->tag_launch(n, f); }
 static void launched(void) { vendor->launched(0, 0); }
+static void metered_launch(uint64_t c, uint64_t f, int within_hook) {
+	uint64_t hook = within_hook ? hp->meter_begin() : 0;
+	uint64_t began = vendor->meter_begin();
+	vendor->launch(c, f);
+	vendor->meter_end(began, HP_METER_CALLBACK);
+	hp->meter_end(hook, HP_METER_HOOK);
+}
 static void returned(uint64_t c, uint32_t f) { vendor->launched(c, f); }
 static void copies(uint64_t c) { vendor->work(c); }
 static void graph_launch(uint64_t c) { vendor->graph_launch(c, 1); }
@@ -269,6 +277,15 @@ func Float(s string, v float64) (rc int) {
 
 // Launch is the ENTER callback of a launch.
 func Launch(corr uint64, function uint64) { C.launch(C.uint64_t(corr), C.uint64_t(function)) }
+
+// MeteredLaunch is Launch by a room that measures its callbacks, within a hook or not.
+func MeteredLaunch(corr uint64, function uint64, withinHook bool) {
+	within := C.int(0)
+	if withinHook {
+		within = 1
+	}
+	C.metered_launch(C.uint64_t(corr), C.uint64_t(function), within)
+}
 
 // Tag sets the launch kind of the next launch of a function.
 func Tag(tag uint32, function uint64) { C.tag(C.uint32_t(tag), C.uint64_t(function)) }

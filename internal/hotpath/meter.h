@@ -1,0 +1,72 @@
+// The meter measures how long the profiler's own code takes on the program's threads, for sessions with a budget. Of all calls a
+// random part is read with the processor's cycle counter, one of 16 on average: a reading costs about as much as a quarter of a launch's
+// callback. The intervals are random because the calls of a loop are not: with every 16th call, a loop of 16 launches would
+// have the same one read each time.
+//
+// A section is what is measured: a callback, a call of a hook, a walk of Python's stack. A section inside of a callback or hook is
+// a part of it and not counted again; the walk alone has an account of its own, and what encloses it has the rest.
+#ifndef GOPROTON_METER_H
+#define GOPROTON_METER_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+enum hp_meter_site { HP_METER_CALLBACK, HP_METER_HOOK, HP_METER_PATH, HP_METER_SITES };
+
+enum { HP_METER_EVERY = 16 }; // a power of two; the mean interval is half a call more
+
+// Counters only grow. A thread writes its own; Go adds up those of all threads.
+struct hp_meter {
+  uint32_t depth;   // of callbacks and hooks that are open
+  uint32_t left;    // calls until the next reading
+  uint32_t reading; // the open section is read
+  uint64_t random;
+  uint64_t walked;  // ticks of walks within the section that is read
+  struct hp_meter_account { _Atomic uint64_t calls, readings, ticks, cut; } site[HP_METER_SITES];
+  _Atomic uint64_t taken, left_out; // launches whose Python call path was taken, and was not
+};
+
+struct hp_meter_sums { uint64_t calls[HP_METER_SITES], readings[HP_METER_SITES], ticks[HP_METER_SITES], cut[HP_METER_SITES], taken, left_out; };
+
+static inline uint64_t hp_ticks(void) {
+#if defined __x86_64__
+  return __builtin_ia32_rdtsc();
+#elif defined __aarch64__
+  uint64_t ticks;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#else
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
+}
+
+// ---- on the program's threads: see struct hp_api ----
+
+uint64_t hp_meter_begin(void);
+void hp_meter_end(uint64_t began, int site);
+// hp_meter_walk is walk(), measured.
+struct hp_thread;
+uint32_t hp_meter_walk(struct hp_thread *t, uint32_t (*walk)(void));
+// hp_launch_left_out decides, at a launch, whether its Python call path is left out, and counts it. Draws are random, and one for all
+// work of an op. hp_path_left_out is the same without the count.
+int hp_launch_left_out(struct hp_thread *t);
+int hp_path_left_out(struct hp_thread *t);
+// hp_path_in_place is the call path in the place of one that is left out: a frame that says so, with the thread's scopes below it.
+uint32_t hp_path_in_place(struct hp_thread *t);
+
+// ---- for Go ----
+
+// hp_meter_run begins or ends to measure. A reading of more than limit ticks, of a hook ten times as many, is one of a thread that was
+// interrupted: it is counted and left out.
+void hp_meter_run(int on, uint64_t limit);
+// hp_paths_thin has the Python call path of one launch in so many taken, a power of two; 1 is of all.
+void hp_paths_thin(uint32_t every);
+struct hp_meter_sums hp_meter_sums(void);
+uint64_t hp_ticks_now(void);
+// hp_meter_empty is what a reading of nothing takes.
+uint64_t hp_meter_empty(void);
+
+#endif

@@ -1,0 +1,159 @@
+package hotpath_test
+
+import (
+	"testing"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/hotpath/drive"
+)
+
+// metered measures until the end of the test, and returns what was counted since it was called.
+func metered(t *testing.T) func() hotpath.Metered {
+	t.Helper()
+	m := hotpath.StartMeter()
+	t.Cleanup(m.Stop)
+	base := hotpath.ReadMeter()
+	less := func(a, b hotpath.Reading) hotpath.Reading {
+		return hotpath.Reading{Calls: a.Calls - b.Calls, Readings: a.Readings - b.Readings, Ticks: a.Ticks - b.Ticks, Cut: a.Cut - b.Cut}
+	}
+	return func() hotpath.Metered {
+		now := hotpath.ReadMeter()
+		return hotpath.Metered{
+			Callbacks: less(now.Callbacks, base.Callbacks), Hooks: less(now.Hooks, base.Hooks), Paths: less(now.Paths, base.Paths),
+			Taken: now.Taken - base.Taken, LeftOut: now.LeftOut - base.LeftOut,
+		}
+	}
+}
+
+// paths counts the launches in the rings by their Python call path.
+func paths() map[string]int {
+	out := map[string]int{}
+	hotpath.Drain(func(_ uintptr, records []hotpath.Record) {
+		for _, r := range records {
+			if r.Type == hotpath.Launch {
+				out[path(r.PyNode)]++
+			}
+		}
+	})
+	return out
+}
+
+func TestMeterCountsEveryCallAndReadsSome(t *testing.T) {
+	begin(t, false)
+	counted := metered(t)
+	const n = 20_000
+	for i := range uint64(n) {
+		drive.MeteredLaunch(i+1, 1, false)
+		if i%1000 == 0 {
+			paths() // the ring has room again
+		}
+	}
+	got := counted().Callbacks
+	// Of 32 intervals each is as likely as the others: 16.5 on average, and 1,212 readings with a deviation of 19.
+	if got.Calls != n || got.Readings+got.Cut < 1212-200 || got.Readings+got.Cut > 1212+200 || got.Ticks == 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A callback inside of a hook is a part of it.
+func TestMeterCountsNestedSectionsOnce(t *testing.T) {
+	begin(t, false)
+	counted := metered(t)
+	for i := range uint64(100) {
+		drive.MeteredLaunch(i+1, 1, true)
+	}
+	if got := counted(); got.Hooks.Calls != 100 || got.Callbacks.Calls != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestNothingIsMeasuredWithoutABudget(t *testing.T) {
+	begin(t, true)
+	before := hotpath.ReadMeter()
+	drive.Python("a.py:1@<module>")
+	drive.MeteredLaunch(1, 1, true)
+	if now := hotpath.ReadMeter(); now != before {
+		t.Errorf("%+v became %+v", before, now)
+	}
+}
+
+// Each launch has its call path or the frame that says that it was not taken, with the scopes; both are counted, and add up.
+func TestThinnedPathsAddUp(t *testing.T) {
+	begin(t, true)
+	counted := metered(t)
+	drive.Python("a.py:1@<module>", "a.py:2@f")
+	hotpath.ThinPaths(8)
+	outer := drive.Enter("outer")
+	inner := drive.Enter("inner")
+	drive.State("hot")
+	const n = 8000
+	for i := range uint64(n) {
+		drive.Launch(i+1, 1)
+	}
+	drive.State("")
+	drive.Leave(inner)
+	drive.Leave(outer)
+	got, count := paths(), counted()
+	taken, left := got["a.py:1@<module> > a.py:2@f > hot"], got["(path not taken) > outer > inner > hot"]
+	if len(got) != 2 || taken+left != n {
+		t.Fatalf("call paths %v of %d launches", got, n)
+	}
+	if count.Taken != uint64(taken) || count.LeftOut != uint64(left) || count.Paths.Calls != uint64(taken) {
+		t.Errorf("%d taken, %d not: counted %+v", taken, left, count)
+	}
+	if taken < n/8-200 || taken > n/8+200 { // 30 is a deviation
+		t.Errorf("%d of %d paths were taken, of one in 8", taken, n)
+	}
+	hotpath.ThinPaths(1)
+	drive.Launch(n+1, 1)
+	if got := paths(); got["a.py:1@<module> > a.py:2@f"] != 1 {
+		t.Errorf("after thinning: %v", got)
+	}
+}
+
+// What an op launches, and its metrics, stand at one place: the draw is of the op.
+func TestAnOpHasOneDraw(t *testing.T) {
+	begin(t, true)
+	metered(t)
+	drive.Python("a.py:1@<module>")
+	hotpath.ThinPaths(2)
+	drive.Op("seen", 7)
+	drive.Int("bytes", 1)
+	const n = 400
+	for i := range uint64(n) {
+		drive.Op("op", 0)
+		drive.Int("bytes", 1)
+		drive.Launch(2*i+1, 8)
+		drive.Launch(2*i+2, 8)
+		drive.OpExit()
+	}
+	launched := paths()
+	metrics := map[string]int{}
+	for _, s := range sums() {
+		if s.Flags&hotpath.SlotPython != 0 && hotpath.Text(s.Name) == "bytes" {
+			metrics[path(s.Node)] += int(s.Bits)
+		}
+	}
+	for _, at := range []string{"a.py:1@<module> > op", "(path not taken) > op"} {
+		if launched[at] == 0 || launched[at] != 2*metrics[at] {
+			t.Errorf("%s: %d launches, and a metric of %d; all: %v, %v", at, launched[at], metrics[at], launched, metrics)
+		}
+	}
+}
+
+// A graph repeats the call paths of its capture at every replay: they are all taken.
+func TestCapturesHaveAllPaths(t *testing.T) {
+	begin(t, true)
+	metered(t)
+	drive.Python("a.py:1@<module>")
+	hotpath.ThinPaths(1024)
+	drive.Capture(+1)
+	for i := range uint64(100) {
+		drive.Launch(i+1, 1)
+		drive.Launched()
+	}
+	drive.Capture(-1)
+	if got := paths(); got["a.py:1@<module>"] != 100 {
+		t.Errorf("%v", got)
+	}
+}

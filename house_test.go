@@ -37,6 +37,7 @@ var arrows = map[string][]string{
 	"internal/push":        {"profile", "internal"},
 	"internal/counters":    {"profile", "internal"},
 	"internal/tracetools":  {"tritonparse", "profile", "internal"},
+	"profiler/budget":      nil,
 	"profiler/callpath":    {"profiler/record", "internal"},
 	"profiler/launchkinds": {"profile", "internal"},
 	"profiler/aggregate":   {"profiler/callpath", "profiler/launchkinds", "profiler/record", "profile", "internal"},

@@ -1,0 +1,213 @@
+package budget
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Comparison estimates what sampling costs, from what ran while instructions were sampled and what ran while they were not. There
+// are two measures, and the larger one counts: how much longer kernels of one name and grid take, and how much rarer the program calls
+// the vendor's library in a slot that is sampled than in its neighbours that are not. The first one sees the GPU, and the second also the
+// driver's work at each launch.
+type Comparison struct {
+	kernels map[Kernel]*pair
+	wall    float64 // ns of sampling that kernels is about
+	age     time.Duration
+	spans   []span
+	Sampled uint64 // kernels that ran while instructions were sampled
+	Others  uint64 // and while they were not
+
+	before, during pace // slots without and with sampling, the last ones in a row
+	losses         []float64
+	next           int
+}
+
+// Kernel is what has one duration: a kernel, by name and grid.
+type Kernel struct {
+	Name string
+	Grid uint64
+}
+
+const (
+	mostKernels = 4096
+	mostSpans   = 512
+	halfLife    = 15 * time.Second
+	losses      = 32 // that the median is of
+	fewest      = 8  // of them, and of durations of a kernel on both sides
+)
+
+// pair has the durations of one kernel, without and with sampling.
+type pair [2]struct{ n, sum, squares float64 }
+
+// span is a time without a switch, in ns since 1970. The last one has no end.
+type span struct {
+	begin, end uint64
+	on         bool
+}
+
+// pace is how often the program called in some slots.
+type pace struct {
+	calls uint64
+	wall  time.Duration
+}
+
+func (p pace) rate() float64 { return float64(p.calls) / float64(max(p.wall, 1)) }
+
+// Switching reports that sampling is about to be switched, and Switched that it was. What runs in between is compared with nothing.
+func (c *Comparison) Switching(now uint64) {
+	if n := len(c.spans); n > 0 && c.spans[n-1].end == 0 {
+		c.spans[n-1].end = now
+	}
+}
+
+// Switched is described with Switching.
+func (c *Comparison) Switched(now uint64, on bool) {
+	if len(c.spans) == mostSpans {
+		c.spans = slices.Delete(c.spans, 0, mostSpans/2)
+	}
+	c.spans = append(c.spans, span{begin: now, on: on})
+}
+
+// Add adds a kernel. Records come late: it may have run some spans ago.
+func (c *Comparison) Add(k Kernel, begin, end uint64) {
+	i, found := slices.BinarySearchFunc(c.spans, begin, func(s span, t uint64) int {
+		if s.begin <= t {
+			return -1
+		}
+		return 1
+	})
+	if found || i == 0 {
+		return
+	}
+	s := c.spans[i-1]
+	if s.end != 0 && end > s.end {
+		return // it ran while sampling was switched
+	}
+	side := 0
+	if s.on {
+		side = 1
+		c.Sampled++
+	} else {
+		c.Others++
+	}
+	if c.kernels == nil {
+		c.kernels = map[Kernel]*pair{}
+	}
+	p := c.kernels[k]
+	if p == nil {
+		if len(c.kernels) == mostKernels {
+			return
+		}
+		p = &pair{}
+		c.kernels[k] = p
+	}
+	took := float64(end - begin)
+	p[side].n++
+	p[side].sum += took
+	p[side].squares += took * took
+}
+
+// slot takes in how often the program called.
+func (c *Comparison) slot(s Slot) {
+	now := pace{s.Calls, s.Wall}
+	if s.Sampled {
+		c.wall += float64(s.Wall)
+		c.during.calls += now.calls
+		c.during.wall += now.wall
+	} else {
+		if c.during.wall > 0 && c.before.calls > 0 && now.calls > 0 {
+			around := (c.before.rate() + now.rate()) / 2
+			c.lose(1 - c.during.rate()/around)
+		}
+		c.before, c.during = now, pace{}
+	}
+	if c.age += s.Wall; c.age >= halfLife {
+		c.fade()
+	}
+}
+
+func (c *Comparison) lose(share float64) {
+	if len(c.losses) < losses {
+		c.losses = append(c.losses, share)
+		return
+	}
+	c.losses[c.next%losses] = share
+	c.next++
+}
+
+// fade halves the weight of what was before, so that the estimate follows the program.
+func (c *Comparison) fade() {
+	c.age = 0
+	c.wall /= 2
+	for k, p := range c.kernels {
+		if p[0].n+p[1].n < 1 {
+			delete(c.kernels, k)
+			continue
+		}
+		for i := range p {
+			p[i].n, p[i].sum, p[i].squares = p[i].n/2, p[i].sum/2, p[i].squares/2
+		}
+	}
+}
+
+// Estimate is the share of the time that the program loses while instructions are sampled.
+type Estimate struct {
+	Known  bool    // there is enough to compare
+	Likely float64 // the estimate itself, by which the next slots are decided
+	Sure   float64 // the same if it is at least twice its uncertainty, else 0: what is reported
+}
+
+func estimate(share, uncertainty float64) Estimate {
+	e := Estimate{Known: true, Likely: min(max(share, 0), 1)}
+	if e.Likely >= 2*uncertainty {
+		e.Sure = e.Likely
+	}
+	return e
+}
+
+// Cost is the larger estimate of the two.
+func (c *Comparison) Cost() Estimate {
+	durations, calls := c.durations(), c.calls()
+	return Estimate{durations.Known || calls.Known, max(durations.Likely, calls.Likely), max(durations.Sure, calls.Sure)}
+}
+
+// durations is the time by which kernels took longer, as a share of the time of sampling.
+func (c *Comparison) durations() (none Estimate) {
+	var longer, variance float64
+	known := false
+	for _, p := range c.kernels {
+		off, on := p[0], p[1]
+		if off.n < fewest || on.n < fewest {
+			continue
+		}
+		known = true
+		longer += on.sum - on.n*off.sum/off.n
+		spread := func(n, sum, squares float64) float64 { return max(squares/n-sum*sum/(n*n), 0) / n }
+		variance += on.n * on.n * (spread(on.n, on.sum, on.squares) + spread(off.n, off.sum, off.squares))
+	}
+	if !known || c.wall <= 0 {
+		return none
+	}
+	return estimate(longer/c.wall, math.Sqrt(variance)/c.wall)
+}
+
+// calls is by how much rarer the program called, the median of the last comparisons.
+func (c *Comparison) calls() (none Estimate) {
+	if len(c.losses) < fewest {
+		return none
+	}
+	middle := median(c.losses)
+	far := make([]float64, len(c.losses))
+	for i, x := range c.losses {
+		far[i] = math.Abs(x - middle)
+	}
+	// 1.48 median deviations are a standard deviation, and a median varies 1.25 times as much as a mean.
+	return estimate(middle, 1.48*1.25*median(far)/math.Sqrt(float64(len(far))))
+}
+
+func median(of []float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

@@ -1,0 +1,274 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// world is a simulated program with a profiler, and what that costs it really.
+type world struct {
+	name     string
+	launches func(at time.Duration) float64 // a second
+	callback float64                        // ns of each
+	path     func(at time.Duration) float64 // ns of a Python call path; nil: none are taken
+	sampling func(at time.Duration) float64 // share of the time lost while instructions are sampled; nil: they are not
+	onGPU    bool                           // that shows as longer kernels, and not as fewer launches
+	switches float64                        // ns of each switch
+	noise    float64                        // of the number of launches, relative
+	learns   time.Duration                  // until then, the share may be exceeded
+	exceeded bool                           // what cannot be reduced is more than the budget
+}
+
+func always(x float64) func(time.Duration) float64 {
+	return func(time.Duration) float64 { return x }
+}
+
+// from is x until a time, and then y.
+func from(x, y float64, when time.Duration) func(time.Duration) float64 {
+	return func(at time.Duration) float64 {
+		if at < when {
+			return x
+		}
+		return y
+	}
+}
+
+// bursts is x for the first of each four seconds, else y.
+func bursts(x, y float64) func(time.Duration) float64 {
+	return func(at time.Duration) float64 {
+		if at%(4*time.Second) < time.Second {
+			return x
+		}
+		return y
+	}
+}
+
+// slots are what happened in a run of a world, slot by slot, as the world knows it.
+type slots struct {
+	lost, wall []float64
+	decisions  []Decision
+	controller *Controller
+	truth      Totals
+}
+
+func (w *world) run(t *testing.T, share float64, long time.Duration, seed uint64) *slots {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 7))
+	c := New(share, w.sampling != nil)
+	out := &slots{controller: c}
+	now, clock := Decision{Sample: w.sampling != nil, Every: 1}, uint64(1_000_000_000)
+	c.Compared.Switched(clock, now.Sample)
+	for at := time.Duration(0); at < long; at += Length {
+		s := Slot{Wall: Length, Sampled: now.Sample}
+		cost := 0.0
+		if now.Sample {
+			cost = w.sampling(at)
+		}
+		rate := w.launches(at) * (1 + w.noise*random.NormFloat64())
+		if !w.onGPU {
+			rate *= 1 - cost
+		}
+		s.Calls = uint64(max(rate, 0) * Length.Seconds())
+		s.Callbacks = float64(s.Calls) * w.callback
+		if w.path != nil {
+			s.PathsTaken = s.Calls / uint64(now.Every)
+			s.PathsLeft = s.Calls - s.PathsTaken
+			s.Walks, s.Paths = s.PathsTaken, float64(s.PathsTaken)*w.path(at)
+		}
+		w.kernels(c, clock, cost, random)
+		clock += uint64(Length)
+		sampling := cost * float64(Length)
+		next := c.Step(s)
+		if next.Sample != now.Sample {
+			c.Compared.Switching(clock)
+			c.Compared.Switched(clock, next.Sample)
+		}
+		if len(out.decisions) > 0 && out.decisions[len(out.decisions)-1].Sample != now.Sample {
+			s.Switching = w.switches // the slot that begins with it has it, and the controller learns it a slot later
+			c.Totals.Switching += w.switches
+			c.switching.add(w.switches/float64(Length), slow)
+		}
+		out.lost = append(out.lost, s.Callbacks+s.Paths+s.Switching+sampling)
+		out.decisions = append(out.decisions, now)
+		out.truth.Wall += s.Wall
+		out.truth.Callbacks += s.Callbacks
+		out.truth.Paths += s.Paths
+		out.truth.Switching += s.Switching
+		out.truth.Sampling += sampling
+		out.truth.PathsTaken += s.PathsTaken
+		out.truth.PathsLeft += s.PathsLeft
+		out.truth.Calls += s.Calls
+		if now.Sample {
+			out.truth.Sampled += s.Wall
+		}
+		now = next
+	}
+	return out
+}
+
+// kernels passes on some of two kinds of kernels, which together take the whole slot.
+func (w *world) kernels(c *Controller, clock uint64, cost float64, random *rand.Rand) {
+	if !w.onGPU {
+		cost = 0
+	}
+	for begin := clock; begin < clock+uint64(Length); {
+		for _, k := range []struct {
+			Kernel
+			nanos float64
+		}{{Kernel{"gemm", 64}, 4e6}, {Kernel{"gemm", 128}, 8e6}} {
+			end := begin + uint64(k.nanos/(1-cost)*(1+0.01*random.NormFloat64()))
+			if end > clock+uint64(Length) {
+				return
+			}
+			c.Compared.Add(k.Kernel, begin, end)
+			begin = end
+		}
+	}
+}
+
+// share is the mean of what was lost from one time to another, as a share of it.
+func (s *slots) share(from, to time.Duration) float64 {
+	sum := 0.0
+	list := s.lost[from/Length : to/Length]
+	for _, x := range list {
+		sum += x
+	}
+	return sum / (float64(len(list)) * float64(Length))
+}
+
+func (s *slots) sampled(from, to time.Duration) float64 {
+	n := 0
+	list := s.decisions[from/Length : to/Length]
+	for _, d := range list {
+		if d.Sample {
+			n++
+		}
+	}
+	return float64(n) / float64(len(list))
+}
+
+var worlds = []world{
+	{name: "cheap", launches: always(10_000), callback: 50, path: always(500), sampling: always(0)},
+	{name: "launch-bound", launches: always(100_000), callback: 50, path: always(700), sampling: always(0.03), noise: 0.002},
+	{name: "launch-bound on a busy machine", launches: always(100_000), callback: 50, sampling: always(0.05), noise: 0.02},
+	{name: "GPU-bound", launches: always(200), callback: 50, sampling: always(0.04), onGPU: true},
+	{name: "GPU-bound, dear", launches: always(200), callback: 50, sampling: always(0.5), onGPU: true},
+	{name: "everything at once", launches: always(40_000), callback: 60, path: always(2000), sampling: always(0.05), onGPU: true, switches: 1e6},
+	{name: "switches that are dear", launches: always(1000), callback: 60, sampling: always(0.03), onGPU: true, switches: 5e6},
+	{name: "paths that are twice as dear later", launches: always(50_000), callback: 40, path: from(1000, 2000, time.Minute)},
+	{name: "sampling that is twice as dear later", launches: always(200), callback: 40, sampling: from(0.03, 0.06, time.Minute), onGPU: true},
+	{name: "bursts", launches: bursts(200_000, 1000), callback: 30, path: always(1500), learns: 15 * time.Second},
+	{name: "deep stacks", launches: always(100_000), callback: 50, path: always(20_000)},
+	{name: "callbacks alone are too dear", launches: always(400_000), callback: 50, path: always(1000), sampling: always(0.05), onGPU: true, exceeded: true},
+	{name: "nothing to reduce", launches: always(100_000), callback: 50},
+}
+
+// Whatever things cost, the share that is really lost stays within the budget and half a percent, after it was learnt what they do.
+func TestShareStaysWithinTheBudget(t *testing.T) {
+	for _, w := range worlds {
+		for _, share := range []float64{0.005, 0.01, 0.05} {
+			t.Run(fmt.Sprintf("%s/%g", w.name, share), func(t *testing.T) {
+				for seed := range uint64(5) {
+					s := w.run(t, share, 4*time.Minute, seed)
+					learnt := max(w.learns, 10*time.Second)
+					unavoidable := s.truth.Callbacks / float64(s.truth.Wall)
+					limit := max(share, unavoidable) + 0.005
+					for _, span := range [][2]time.Duration{{learnt, time.Minute}, {time.Minute + 20*time.Second, 4 * time.Minute}} {
+						if got := s.share(span[0], span[1]); got > limit {
+							t.Errorf("from %v to %v %.2f %% of the time are lost, of a budget of %.2f %% (callbacks %.2f %%)", span[0], span[1], 100*got, 100*share, 100*unavoidable)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// The controller's account is that of the world: exact for what is measured, and near for what is estimated.
+func TestTotalsAreTheWorlds(t *testing.T) {
+	for _, w := range worlds {
+		for seed := range uint64(3) {
+			s := w.run(t, 0.01, 4*time.Minute, seed)
+			got, want := s.controller.Totals, s.truth
+			if got.Wall != want.Wall || got.Calls != want.Calls || got.PathsTaken != want.PathsTaken || got.PathsLeft != want.PathsLeft || got.Sampled != want.Sampled {
+				t.Errorf("%s: counted %+v, of %+v", w.name, got, want)
+			}
+			for _, x := range [][2]float64{{got.Callbacks, want.Callbacks}, {got.Paths, want.Paths}, {got.Switching, want.Switching}} {
+				if math.Abs(x[0]-x[1]) > 1e-9*math.Abs(x[1]) {
+					t.Errorf("%s: %g ns counted of %g", w.name, x[0], x[1])
+				}
+			}
+			if off := math.Abs(got.Sampling-want.Sampling) / float64(want.Wall); off > 0.003 {
+				t.Errorf("%s: sampling cost %.2f %% of the time and was estimated to cost %.2f %%", w.name, 100*want.Sampling/float64(want.Wall), 100*got.Sampling/float64(want.Wall))
+			}
+		}
+	}
+}
+
+// However dear it is, something is sampled in each minute, and some paths are taken.
+func TestNothingStarves(t *testing.T) {
+	for _, w := range worlds {
+		s := w.run(t, 0.001, 6*time.Minute, 1)
+		for minute := time.Minute; minute < 6*time.Minute; minute += time.Minute {
+			if w.sampling != nil && s.sampled(minute, minute+time.Minute) == 0 {
+				t.Errorf("%s: nothing was sampled from %v to a minute later", w.name, minute)
+			}
+		}
+		for _, d := range s.decisions {
+			if d.Every > MostThinned || d.Every&(d.Every-1) != 0 || d.Every < 1 {
+				t.Fatalf("%s: the path of one launch in %d", w.name, d.Every)
+			}
+		}
+	}
+}
+
+// What is cheap is not reduced.
+func TestCheapIsLeftAlone(t *testing.T) {
+	w := worlds[0]
+	s := w.run(t, 0.01, time.Minute, 1)
+	if got := s.sampled(15*time.Second, time.Minute); got < 0.85 {
+		t.Errorf("instructions were sampled for %.0f %% of the time", 100*got)
+	}
+	for _, d := range s.decisions {
+		if d.Every != 1 {
+			t.Fatalf("the path of one launch in %d", d.Every)
+		}
+	}
+}
+
+// When the load falls, all is taken again; it is known when.
+func TestRecovers(t *testing.T) {
+	w := world{launches: from(150_000, 2000, time.Minute), callback: 40, path: always(3000), sampling: from(0.5, 0, time.Minute), onGPU: true}
+	s := w.run(t, 0.01, 4*time.Minute, 1)
+	last := s.decisions[len(s.decisions)-1]
+	if before := s.decisions[time.Minute/Length-1]; before.Every < 8 || last.Every != 1 {
+		t.Errorf("the path of one launch in %d under load, and in %d after it", before.Every, last.Every)
+	}
+	if before, after := s.sampled(30*time.Second, time.Minute), s.sampled(3*time.Minute+30*time.Second, 4*time.Minute); before > 0.05 || after < 0.8 {
+		t.Errorf("sampled for %.2f of the time under load, and %.2f after it", before, after)
+	}
+}
+
+// Under a constant load, decisions stay: the thinning of paths changes rarely, and by one step.
+func TestDoesNotOscillate(t *testing.T) {
+	for _, w := range worlds {
+		if w.name == "bursts" {
+			continue
+		}
+		s := w.run(t, 0.01, 4*time.Minute, 1)
+		changes, least, most := 0, MostThinned, 1
+		for i := 2 * time.Minute / Length; i < 4*time.Minute/Length; i++ {
+			e := s.decisions[i].Every
+			least, most = min(least, e), max(most, e)
+			if e != s.decisions[i-1].Every {
+				changes++
+			}
+		}
+		if changes > 12 || most > 2*least {
+			t.Errorf("%s: the path of one launch in %d to %d, with %d changes in two minutes", w.name, least, most, changes)
+		}
+	}
+}

@@ -12,8 +12,9 @@ package cupti
 
 static uint32_t set_kind(int on, uint32_t kind) { return on ? cupti.ActivityEnable(kind) : cupti.ActivityDisable(kind); }
 static uint32_t flush(uint32_t flag) { return cupti.ActivityFlushAll(flag); }
-static uint32_t subscribe(int sampling, char *holder, size_t size) {
-	return cupti_subscribe(sampling ? cupti_on_sampled_callback : cupti_on_callback, holder, size);
+static uint32_t subscribe(int sampling, int metered, char *holder, size_t size) {
+	static const cupti_callback_fn callbacks[2][2] = {{cupti_on_callback, cupti_on_sampled_callback}, {cupti_on_metered_callback, cupti_on_metered_sampled_callback}};
+	return cupti_subscribe(callbacks[metered != 0][sampling != 0], holder, size);
 }
 static uint32_t finalize(void) { return cupti.Finalize(); }
 static uint32_t dropped(size_t *n) { return cupti.ActivityGetNumDroppedRecords(NULL, 0, n); }
@@ -39,6 +40,7 @@ type Options struct {
 	SitePackages []string               // Python's package folders, to find the libcupti that torch or Triton brought
 	Replay       bool                   // a capture is played: some problems have other reasons then
 	Sampling     record.SamplingRequest // with vendor.CUPTISampling
+	Metered      bool                   // measure how long callbacks take
 }
 
 // Collector is the process's connection to CUPTI. Attached means subscribed, with buffers registered; an attached collector
@@ -53,6 +55,7 @@ type Collector struct {
 	sampler      *sampler          // nil: instructions are not sampled
 	callNames    map[uint32]string // of driver functions
 	watched      record.Marks
+	resting      bool // instructions are not sampled for now, see Sample
 }
 
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs, because Python's interface, which is upstream's, has no
@@ -98,9 +101,10 @@ func (c *Collector) attach() error {
 	C.cupti_use_hotpath(vendorAPI())
 	C.cupti_tensors_off(c.tensorsOff())
 	C.cupti_decode_with(vendorAPI())
+	C.cupti_meter_with(vendorAPI())
 	var holder [256]C.char
 	sampling := c.opts.Sampling.Mode != record.NoSampling
-	if rc := C.subscribe(boolint(sampling), &holder[0], C.size_t(len(holder))); rc != 0 {
+	if rc := C.subscribe(boolint(sampling), boolint(c.opts.Metered), &holder[0], C.size_t(len(holder))); rc != 0 {
 		return c.refused("subscribe to CUPTI", uint32(rc), C.GoString(&holder[0]), driver)
 	}
 	c.tune()
@@ -149,7 +153,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 			return c.refused("enable launch callbacks", uint32(rc), "", 0)
 		}
 	}
-	c.sampler.run(true)
+	c.sampler.run(!c.resting)
 	work := C.cupti_listen_work(boolint(calls.Has(record.Memcpy) || calls.Has(record.Memset)), boolint(calls.Has(record.Sync)))
 	doing, rc := c.setKinds(kinds)
 	if rc != 0 && doing == "kernel" {
@@ -291,7 +295,7 @@ func (c *Collector) Detach(ending bool) {
 	if !ending && (c.version >= finalizeSafe || C.cupti_graphs_seen() == 0) && C.finalize() == 0 {
 		hotpath.ReclaimBuffers()
 	}
-	c.attached, c.enabled, c.watched = false, 0, record.Marks{}
+	c.attached, c.enabled, c.watched, c.resting = false, 0, record.Marks{}, false
 }
 
 func init() { hotpath.AddVendor(unsafe.Pointer(&C.cupti_vendor)) }

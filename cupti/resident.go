@@ -45,6 +45,7 @@ func (c *Collector) refuseLateGraphs(early bool) error {
 func (c *Collector) pause() {
 	C.cupti_listen(0, boolint(c.opts.NVTX))
 	hotpath.DiscardBuffers(true)
+	c.resting = false
 	resident = c
 }
 

@@ -66,6 +66,13 @@ static void ask(struct request *r, unsigned limit_ms) {
     sampler_wait_until(&sampler.done, limit);
 }
 
+// The same for a thread of the program, whose waiting is counted; lock held.
+static void ask_and_count(struct request *r, unsigned limit_ms) {
+  uint64_t began = sampler_nanos(CLOCK_MONOTONIC);
+  ask(r, limit_ms);
+  sampler.facts.waited_ns += sampler_nanos(CLOCK_MONOTONIC) - began;
+}
+
 // Takes the lock and returns 1, unless sampling has ended or has not begun.
 static int enter(void) {
   if (!atomic_load(&sampler_began)) return 0;
@@ -161,7 +168,7 @@ void sampling_context_used(void *handle) {
   if (!enter()) return;
   struct context *c = context_of(handle);
   if (c && c->state == WAITING && !sampler_gpu_taken(c)) c->state = NEW, sampler.facts.waiting--;
-  if (c && c->state == NEW) ask(&sampler.updates, CONFIGURE_LIMIT_MS);
+  if (c && c->state == NEW) ask_and_count(&sampler.updates, CONFIGURE_LIMIT_MS);
   pthread_mutex_unlock(&sampler.lock);
 }
 
@@ -172,7 +179,7 @@ void sampling_before_destroy(void *handle, int device) {
     struct context *c = &sampler.contexts[i];
     if (sampler_enabled(c) && (handle ? c->handle == handle : c->device == device)) found = c->destroying = 1;
   }
-  if (found) ask(&sampler.destroys, 2 * FINISH_LIMIT_MS);
+  if (found) ask_and_count(&sampler.destroys, 2 * FINISH_LIMIT_MS);
   pthread_mutex_unlock(&sampler.lock);
   atomic_fetch_add(&generation, 1); // the next launch in another context of the GPU looks whether that can be sampled now
 }
@@ -193,7 +200,7 @@ void sampling_destroying(void *handle) {
 
 void sampling_before_unload(void) {
   if (cupti_own_call || !atomic_load(&sampler_busy) || !enter()) return;
-  if (any_context()) ask(&sampler.unloads, UNLOAD_LIMIT_MS);
+  if (any_context()) ask_and_count(&sampler.unloads, UNLOAD_LIMIT_MS);
   pthread_mutex_unlock(&sampler.lock);
 }
 

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/cubin"
@@ -106,6 +107,14 @@ func (s *sampler) problem(format string, args ...any) {
 func (s *sampler) run(on bool) {
 	if s != nil {
 		C.sampling_run(boolint(on))
+	}
+}
+
+// Sample stops sampling, or has it go on, while kernels are recorded.
+func (c *Collector) Sample(on bool) {
+	c.resting = !on
+	if c.kinds != 0 {
+		c.sampler.run(on)
 	}
 }
 
@@ -297,6 +306,7 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 	C.sampling_facts(&f)
 	facts := record.SamplingFacts{
 		Mode: s.mode, Total: uint64(f.total), Dropped: uint64(f.dropped), NonUser: uint64(f.non_user), BufferFull: f.buffer_full != 0,
+		Waited: time.Duration(f.waited_ns), Switching: time.Duration(f.switching_ns), Thread: time.Duration(f.thread_ns),
 		Ambiguous: uint64(len(s.ambiguous)), Problems: append(slices.Clone(s.problems), c.samplingProblems(&f)...),
 	}
 	if f.exponent > 0 {

@@ -14,6 +14,11 @@ const char *cupti_sampling_load(void);
 // ---- callback_sampled.c ----
 void cupti_on_sampled_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
 
+// ---- callback_metered.c ----
+void cupti_meter_with(const struct hp_vendor_api *api); // before the others
+void cupti_on_metered_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
+void cupti_on_metered_sampled_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
+
 // ---- code.c: modules, functions and their handles ----
 
 // code_hash hashes an image as record.HashImage does.
@@ -116,6 +121,9 @@ struct sampling_facts {
   uint32_t waiting; // contexts that are not sampled, because another context of the same GPU is
   int claimed; // 1: a GPU was not sampled, because another process that GoProton profiles has claimed it
   int buffer_full;
+  uint64_t waited_ns;    // how long threads of the program have waited for the sampling thread
+  uint64_t switching_ns; // how long CUPTI's calls that start and stop sampling took
+  uint64_t thread_ns;    // CPU time of the sampling thread
   uint32_t refused; // result code of the first refusal
   const char *refused_doing;
   uint32_t reason_count;

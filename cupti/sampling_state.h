@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "sampling.h"
 
@@ -93,6 +94,8 @@ void *sampler_thread(void *unused);
 int sampler_enabled(const struct context *c);
 // Whether sampling is enabled in another context of the same GPU; lock held.
 int sampler_gpu_taken(const struct context *c);
+// Nanoseconds of a clock.
+uint64_t sampler_nanos(clockid_t clock);
 // Milliseconds of the clock that the conditions use.
 uint64_t sampler_now_ms(void);
 // sampler_wait_until waits for a condition until that time; lock held.

@@ -6,8 +6,6 @@
 // that launches is sampled until it is destroyed, and the others wait; a process claims a GPU before it samples.
 #include "sampling_state.h"
 
-#include <time.h>
-
 enum {
   ROUND_MS = 100,
   // In serialized mode the worker writes the instructions of each kernel into the configured buffer. Once that is full, the
@@ -18,11 +16,13 @@ enum {
   RESTARTS = 8,         // of a context, at most
 };
 
-uint64_t sampler_now_ms(void) {
+uint64_t sampler_nanos(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+  clock_gettime(clock, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+uint64_t sampler_now_ms(void) { return sampler_nanos(CLOCK_MONOTONIC) / 1000000; }
 
 // Cancellation is disabled, because a thread that is cancelled here would keep the lock.
 void sampler_wait_until(pthread_cond_t *cond, uint64_t ms) {
@@ -101,8 +101,11 @@ static void update(struct context *c) {
   if (!start && !stop) return;
   void *handle = c->handle;
   begin_calls();
+  uint64_t began = sampler_nanos(CLOCK_MONOTONIC);
   uint32_t rc = sampler_call(start ? cupti_sampling.PCSamplingStart : cupti_sampling.PCSamplingStop, handle);
+  uint64_t took = sampler_nanos(CLOCK_MONOTONIC) - began;
   end_calls();
+  sampler.facts.switching_ns += took;
   if (!sampler_enabled(c)) return;
   c->state = start ? RUNNING : READY;
   sampler_refused(rc, start ? "start sampling" : "stop sampling");
@@ -213,6 +216,7 @@ void *sampler_thread(void *unused) {
   uint64_t next = sampler_now_ms() + ROUND_MS;
   pthread_mutex_lock(&sampler.lock);
   while (!sampler.quit) {
+    sampler.facts.thread_ns = sampler_nanos(CLOCK_THREAD_CPUTIME_ID);
     uint64_t update_upto = sampler.updates.asked, finish_upto = sampler.finishes.asked, unload_upto = sampler.unloads.asked;
     if (update_upto != sampler.updates.answered) {
       for (int i = 0; i < CONTEXTS; i++) update(&sampler.contexts[i]);

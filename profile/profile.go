@@ -70,6 +70,10 @@ const (
 
 	InfoWindows = "windows" // of a session that did not record all the time: how many recording windows, and what opened and closed them
 
+	InfoBudget  = "budget"  // a sentence on the share of the program's time that the profiler was to take, and took
+	InfoThinned = "thinned" // a sentence on launches whose call path was not taken, of a profile with a budget
+	InfoSampled = "sampled" // a sentence on the part of the time in which instructions were sampled, of a profile in which it is not all
+
 	InfoReplay    = "replay"    // file name of the capture that was played, of a profile of a replay
 	InfoSynthetic = "synthetic" // a sentence that says that no GPU was measured, of a replay of such a capture
 

@@ -44,6 +44,7 @@ type drainer struct {
 	intervalsLost int // windows of sessions that are over that their sinks did not take
 	ending        *ending
 	heard         func(*inside.Launch) // scopes inside of launches, for a recording; nil: nowhere
+	spending      *spending            // nil: no session has a budget
 }
 
 // Loss counts what could not be recorded.
@@ -70,6 +71,7 @@ func (d *drainer) reset(sets *aggregate.Sets) {
 	d.resolver.Metric, d.resolver.Event, d.resolver.Alone, d.resolver.Wait = d.agg.AddMetric, d.agg.Event, d.alone, d.waited
 	d.sampler, d.images, d.problems = nil, nil, nil
 	d.intervalsLost = 0
+	d.spending = nil
 	d.loss, d.base = Loss{}, lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	d.paths, d.lastSet, d.measured = reclaimer{}, 0, false
 	d.inside = insideRecording{base: scratch.Lost()}
@@ -135,6 +137,7 @@ func (d *drainer) activity(k *record.Activity) {
 	if k.Name == aggregate.MetricFrame && d.metricNode(k, &at, ok) {
 		return
 	}
+	d.spending.compare(k)
 	d.onOurClock(k)
 	if !ok {
 		d.agg.AddUnattributed(k, d.lastSet)

@@ -23,6 +23,7 @@ type ending struct {
 // Launches of threads that go on do not count: they would keep a process alive whose other stream hangs.
 func (m *Manager) Ending() {
 	m.drainer.do(func(d *drainer) {
+		d.countSlot()
 		d.ending.newest = d.resolver.Newest()
 		hotpath.MarkBuffers()
 		d.ending.buffers = hotpath.MarkedBuffers()

@@ -59,6 +59,7 @@ func formatsFor(sessions []*session, wanted string) ([]string, error) {
 // endIfLast stops everything once no session is left.
 func (m *Manager) endIfLast() {
 	if left, _ := m.selected(nil); len(left) == 0 { //nolint:errcheck // all are always there
+		m.stopGovernor()
 		m.stopRounds()
 		m.detach()
 	}

@@ -11,14 +11,15 @@ import (
 
 // Options are the choices of a session in a Go program; the zero value is the usual one.
 type Options struct {
-	Backend     string // "cupti", or "" for the first whose GPU is there; its package must be imported, see profiler/nvidia
-	WholeGraphs bool   // time each CUDA graph launch as one unit, at almost no cost
-	Trace       bool   // keep a timeline, written while the program runs, instead of sums
-	Format      string // of the file: "hatchet" (default) or "hatchet_msgpack"; of a trace, "chrome_trace"
-	Activities  string // what to record in addition to kernels: "memcpy,memset,sync"; by default all in a trace, none else
-	NoStats     bool   // leave out the distributions of kernel times
-	Idle        bool   // sum how long GPUs had nothing to do before the work of each call path
-	Sinks       []Sink // take the profile in addition to the file
+	Backend     string  // "cupti", or "" for the first whose GPU is there; its package must be imported, see profiler/nvidia
+	WholeGraphs bool    // time each CUDA graph launch as one unit, at almost no cost
+	Trace       bool    // keep a timeline, written while the program runs, instead of sums
+	Format      string  // of the file: "hatchet" (default) or "hatchet_msgpack"; of a trace, "chrome_trace"
+	Activities  string  // what to record in addition to kernels: "memcpy,memset,sync"; by default all in a trace, none else
+	NoStats     bool    // leave out the distributions of kernel times
+	Idle        bool    // sum how long GPUs had nothing to do before the work of each call path
+	Budget      float64 // the share of the program's time that the profiler may take, such as 0.01; 0: there is no limit
+	Sinks       []Sink  // take the profile in addition to the file
 
 	// Record in windows: of so many steps, which Step ends, the last ones (both 0: in all), and only while a scope of this name is open.
 	Every, For int
@@ -46,7 +47,7 @@ func Start(name string, o Options) (*Session, error) {
 	}
 	id, err := process().Start(StartOptions{
 		When: conditions,
-		Name: name, Backend: o.Backend, Data: data, Format: o.Format, Activities: o.Activities, NoStats: o.NoStats, Idle: o.Idle, Sinks: o.Sinks,
+		Name: name, Backend: o.Backend, Data: data, Format: o.Format, Activities: o.Activities, NoStats: o.NoStats, Idle: o.Idle, Sinks: o.Sinks, Budget: o.Budget,
 		Source: SourceOptions{WholeGraphs: o.WholeGraphs},
 	})
 	if err != nil {

@@ -76,5 +76,6 @@ func (d *drainer) infoFor(s *session) profile.Info {
 	if s.recording != nil {
 		info[profile.InfoWindows] = s.recording.log.String(time.Now())
 	}
+	d.describeBudget(s, info)
 	return info
 }

@@ -56,7 +56,10 @@ func (m *Manager) Flush() {
 func (m *Manager) flush() {
 	var mark uint32
 	attached, waited, dropped, inside := false, false, uint64(0), false
-	m.drainer.do(func(d *drainer) { mark, attached, inside = d.resolver.Mark(), d.attached, d.inside.mode != nil })
+	m.drainer.do(func(d *drainer) {
+		d.countSlot()
+		mark, attached, inside = d.resolver.Mark(), d.attached, d.inside.mode != nil
+	})
 	if attached {
 		waited = m.synchronize()
 		if m.collect(false) > 0 {

@@ -26,7 +26,8 @@ type Manager struct {
 	attaching  atomic.Bool // the source is being attached: that is the command of the drainer's that runs
 	ending     ending
 	drainer    *drainer
-	rounds     *rounds // nil while there is no session; guarded by control
+	rounds     *rounds   // nil while there is no session; guarded by control
+	governor   *governor // nil while no session has a budget; guarded by control
 
 	withConditions atomic.Pointer[[]*session] // those that have a recording
 

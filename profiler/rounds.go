@@ -29,6 +29,7 @@ type rounds struct {
 
 	graphs, phases, checkpointed time.Time // when each was last done
 	worked                       bool      // a round has found work: a record in a ring, or a full buffer
+	pinned                       pinned
 
 	mu         sync.Mutex // guards what follows
 	firstWork  func()     // called once, at the first work
@@ -134,6 +135,9 @@ func (r *rounds) round() (soon bool) {
 func (r *rounds) drain() (worked, reclaiming, graphsWait, deltasDue bool) {
 	r.m.drainer.do(func(d *drainer) {
 		worked, d.work = d.work > 0, 0
+		if d.spending != nil {
+			d.spending.rounds = r.pinned.time()
+		}
 		d.reclaim()
 		reclaiming, deltasDue = d.paths.waiting, d.deltasDue(time.Now())
 		if time.Since(r.graphs) > graphsEvery {

@@ -54,3 +54,9 @@ type Sampler interface {
 	Module(module uint64) gpucode.Module
 	SamplingFacts() record.SamplingFacts
 }
+
+// SampleSwitch is a Sampler that can rest while kernels are recorded.
+type SampleSwitch interface {
+	Sampler
+	Sample(on bool) // returns when it samples, or does not any more; until the first call it does
+}

@@ -44,6 +44,10 @@ type StartOptions struct {
 	Sinks []Sink
 
 	Deltas []*Deltas
+
+	// Budget is the share of the program's time that the profiler may take, such as 0.01; 0: there is no limit. Sampling of instructions rests for a
+	// part of the time, and the Python call paths of some launches are not taken, as far as that is needed.
+	Budget float64
 }
 
 // Start begins a session, or activates the living one of the same name, and returns its id. A GPU library
@@ -59,7 +63,7 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 		first = len(d.list) == 0
 		if s, known, err = d.sessionFor(&o); !known && err == nil {
 			s.inside = inside
-			err = errors.Join(m.takeConditions(d, s, o.When), d.prepare(s, o))
+			err = errors.Join(d.checkBudget(&o, s), m.takeConditions(d, s, o.When), d.prepare(s, o))
 		}
 	})
 	if err != nil {
@@ -78,6 +82,7 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 	})
 	m.published()
 	m.startRounds()
+	m.startGovernor(o.Budget)
 	m.listConditional()
 	return s.id, nil
 }
@@ -116,7 +121,7 @@ func (d *drainer) prepare(s *session, o StartOptions) error {
 	if err := hotpath.Init(); err != nil {
 		return err
 	}
-	o.Source.Sampling = s.sampling
+	o.Source.Sampling, o.Source.Metered = s.sampling, o.Budget > 0
 	if len(d.list) == 0 {
 		d.discard()
 		d.reset(d.agg.Sets)

@@ -18,6 +18,7 @@ type Status struct {
 	Sampling SamplingStatus
 	Waiting  bool // no GPU was initialised by the program yet
 	Windows  Windows
+	Budget   *Spending // nil: no session has a budget
 }
 
 // Status returns totals over all sessions since the first of them started.
@@ -33,6 +34,7 @@ func (d *drainer) status() Status {
 		Problems: d.allProblems(),
 	}
 	s.Sampling, _ = d.samplingStatus()
+	s.Budget = d.spent()
 	if d.attached {
 		s.GPU = d.source.DeviceName(0)
 	}

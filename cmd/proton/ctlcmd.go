@@ -104,6 +104,9 @@ func printAnswer(cmd *cobra.Command, a ctl.Answer, asJSON bool) error {
 	if a.Steps > 0 {
 		line += ", " + figures.Count(a.Steps, "step")
 	}
+	if a.Budget > 0 {
+		line += fmt.Sprintf(", overhead %.2f%% of a budget of %s", 100*a.Overhead, figures.Share(a.Budget))
+	}
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), line+": "+a.Command)
 	return err
 }

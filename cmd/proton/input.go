@@ -47,7 +47,7 @@ func warnIncomplete(file string, p *profile.Profile) {
 	if newer := version.Newer(p.Info[profile.InfoTool]); newer != "" {
 		tell(toUser(), "%s: %s; what this one does not know is left out", file, newer)
 	}
-	for _, about := range []string{profile.InfoSynthetic, profile.InfoNote, profile.InfoIncomplete} {
+	for _, about := range []string{profile.InfoSynthetic, profile.InfoNote, profile.InfoIncomplete, profile.InfoSampled, profile.InfoThinned} {
 		if p.Info[about] != "" {
 			tell(toUser(), "%s: %s", file, p.Info[about])
 		}

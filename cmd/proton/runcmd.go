@@ -93,6 +93,7 @@ func newRunCommand() *cobra.Command {
 	flags.BoolVar(&options.NoStats, "no-stats", false, "do not record the distribution of kernel times at each call path")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "use a launch `HOOK`: triton takes names, flops and bytes of kernels from their launch_metadata, none does not")
 	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs at `LEVEL`: node times each kernel, graph each replay, with less overhead")
+	flags.StringVar(&options.Budget, "budget", "", "take at most `SHARE` of the program's time, such as 1%: as far as needed, instructions are sampled for a part of the time, and Python call paths are not taken at some launches; kernels are always timed")
 	flags.Float64Var(&options.Checkpoint, "checkpoint", 2, "rewrite the profile every `SECONDS`, so that a crash loses no more than that; 0 writes it only at the end")
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 if nothing was recorded and the target succeeded")
 	flags.StringVar(&options.Python, "python", "", "run scripts and modules with `INTERPRETER`")
@@ -202,6 +203,9 @@ func checkRun(o *run.Options) error {
 	if err := checkMode(*o); err != nil {
 		return err
 	}
+	if err := checkBudget(o); err != nil {
+		return err
+	}
 	if err := o.CheckPush(); err != nil {
 		return err
 	}
@@ -219,6 +223,20 @@ func checkRun(o *run.Options) error {
 		}
 	}
 	return outname.Check(o.Name)
+}
+
+// checkBudget refuses budgets that cannot be kept.
+func checkBudget(o *run.Options) error {
+	if o.Budget == "" {
+		return nil
+	}
+	if _, err := runinfo.ParseBudget(o.Budget); err != nil {
+		return fmt.Errorf("--budget: %w", err)
+	}
+	if strings.HasPrefix(strings.ToLower(o.Mode), "pcsampling") && strings.Contains(strings.ToLower(o.Mode), "collection=serialized") {
+		return errors.New("--budget with collection=serialized: kernels that run one at a time cost many times any budget; use collection=continuous, the default")
+	}
+	return nil
 }
 
 // checkInside chooses the backend that records scopes inside kernels.

@@ -25,15 +25,17 @@ const (
 
 // Answer is what a process says about its recording.
 type Answer struct {
-	PID     int     `json:"pid"`
-	Command string  `json:"command"`
-	State   string  `json:"state"` // recording, paused by a user, or waiting for other conditions
-	Windows int     `json:"windows"`
-	Seconds float64 `json:"seconds"` // that they were open
-	Steps   int     `json:"steps"`
-	Kernels int64   `json:"kernels"`
-	Profile string  `json:"profile,omitempty"` // path without suffix
-	Error   string  `json:"error,omitempty"`
+	PID      int     `json:"pid"`
+	Command  string  `json:"command"`
+	State    string  `json:"state"` // recording, paused by a user, or waiting for other conditions
+	Windows  int     `json:"windows"`
+	Seconds  float64 `json:"seconds"` // that they were open
+	Steps    int     `json:"steps"`
+	Kernels  int64   `json:"kernels"`
+	Profile  string  `json:"profile,omitempty"`  // path without suffix
+	Budget   float64 `json:"budget,omitempty"`   // share of the time that the profiler may take
+	Overhead float64 `json:"overhead,omitempty"` // and took, as measured in the process
+	Error    string  `json:"error,omitempty"`
 }
 
 // The states.

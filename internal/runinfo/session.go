@@ -23,6 +23,7 @@ type Session struct {
 	When         *when.Conditions `json:"when,omitempty"`          // records only while they hold; nil = all the time
 	Push         *Push            `json:"push,omitempty"`
 	Metrics      *Metrics         `json:"metrics,omitempty"`
+	Budget       string           `json:"budget,omitempty"`    // share of the program's time that the profiler may take: "1%"; "" = no limit
 	Replay       string           `json:"replay,omitempty"`    // file name of the capture that is played; "" = a program runs
 	Synthetic    bool             `json:"synthetic,omitempty"` // that capture was made with a fake driver
 }

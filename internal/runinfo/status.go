@@ -25,6 +25,7 @@ type Status struct {
 	Inside       *Inside     `json:"inside,omitempty"`
 	Windows      *Windows    `json:"windows,omitempty"` // of a process that did not record all the time
 	Push         *PushStatus `json:"push,omitempty"`    // of a session whose windows are pushed
+	Budget       *Budget     `json:"budget,omitempty"`  // of a session with one
 	GPU          string      `json:"gpu"`               // product name of the first one
 	UsedGPU      bool        `json:"used_gpu"`          // the process initialised CUDA
 	Finished     bool        `json:"finished"`

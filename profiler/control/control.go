@@ -189,8 +189,13 @@ func (s *Service) startSession(name string, o runinfo.Session) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	share, err := runinfo.ParseBudget(o.Budget)
+	if err != nil {
+		return 0, &profiler.ArgumentError{Text: err.Error()}
+	}
 	id, err := s.Manager.Start(profiler.StartOptions{
-		Name: name, Context: o.Context, Data: o.Data, Backend: o.Backend, Mode: o.Mode,
+		Budget: share,
+		Name:   name, Context: o.Context, Data: o.Data, Backend: o.Backend, Mode: o.Mode,
 		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm, When: o.When, Deltas: deltas,
 		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: o.SitePackages, Replay: o.Replay, Synthetic: o.Synthetic},
 	})

@@ -30,6 +30,9 @@ func (s *Service) obey(word string) ctl.Answer {
 		PID: os.Getpid(), Command: shortened(command()), Windows: st.Windows.Opened, Seconds: float64(st.Windows.Nanos) / 1e9,
 		Steps: st.Windows.Steps, Kernels: int64(st.Kernels), Profile: s.Manager.Name(s.run.session), State: ctl.Waiting,
 	}
+	if st.Budget != nil {
+		a.Budget, a.Overhead = st.Budget.Budget, st.Budget.Share()
+	}
 	switch {
 	case st.Windows.Open:
 		a.State = ctl.Recording

@@ -255,7 +255,7 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo
 		},
 		Files: []string{}, Problems: append([]string{}, st.Problems...), GPU: st.GPU, UsedGPU: !st.Waiting, Finished: finished,
 	}
-	f.Push = s.pushStatus()
+	f.Push, f.Budget = s.pushStatus(), budgetStatus(st.Budget)
 	if s.run != nil {
 		f.Files, f.Answered = s.run.written(), s.run.answered.Load()
 		f.Problems = append(f.Problems, s.run.doubts()...)

@@ -13,6 +13,7 @@ func init() {
 	profiler.Register(profiler.VendorBackend(vendor.NVIDIA, 0, func(o profiler.SourceOptions) profiler.Source {
 		return cupti.New(cupti.Options{
 			Sampling:     o.Sampling,
+			Metered:      o.Metered,
 			WholeGraphs:  o.WholeGraphs,
 			NVTX:         cupti.NVTXWanted(),
 			SitePackages: o.SitePackages,

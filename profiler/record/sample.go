@@ -1,6 +1,9 @@
 package record
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"time"
+)
 
 // Sample counts how often an instruction was found to be next, by the reason why its warp did not go on. Source
 // reuses one for all that it hands over: keep no part of it.
@@ -62,6 +65,10 @@ type SamplingFacts struct {
 	BufferFull bool     // an unknown number is missing
 	Ambiguous  uint64   // launched functions that could not be distinguished from others of the same name
 	Problems   []string // what did not work, as sentences
+
+	Waited    time.Duration // of the program's threads for the sampler: at its set-up, and when code is unloaded
+	Switching time.Duration // calls of the vendor's library that begin and end sampling
+	Thread    time.Duration // CPU time of the sampler's own thread
 }
 
 // HashImage names an image by its content: 64 bits of FNV-1a, over words of eight bytes, little-endian, and the rest

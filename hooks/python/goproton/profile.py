@@ -31,7 +31,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
           backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None,
           stats: bool | None = None, activities: str | Sequence[str] | None = None, idle: bool = False,
           inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None, push: str | Push | None = None,
-          metrics: str | Metrics | None = None) -> int | None:
+          metrics: str | Metrics | None = None, budget: str | None = None) -> int | None:
     """Starts a session, or activates the one that writes to the same file.
 
     Args:
@@ -62,13 +62,15 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
             OpenTelemetry collector, in addition to the file, by a process of its own.
         metrics: HOST:PORT, or a :class:`goproton.Metrics`: counters are served to Prometheus there, at /metrics, by a process of its own. A process
             has counters of one session at a time.
+        budget: the share of the program's time that the profiler may take, such as "1%". As far as needed, instructions are sampled
+            for a part of the time, and the Python call paths of some launches are not taken; kernels are always timed.
 
     Returns:
         The session's id. None if profiling is off: under ``proton run``, with TRITON_PROTON_DISABLE=1
         (``triton.knobs.proton.disable``), or if libproton.so cannot be loaded, which is reported once on standard error.
 
     Raises:
-        ValueError: unknown context, data, backend, mode or hook, a URL that cannot be pushed to, or a mode that differs from an existing session's; or
+        ValueError: unknown context, data, backend, mode or hook, a URL that cannot be pushed to, a budget that is not a share or cannot be kept, or a mode that differs from an existing session's; or
             HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES is set on AMD GPUs.
         RuntimeError: the GPU's profiling library cannot be used; the text says what to do.
         NotImplementedError: a feature that this version does not have.
@@ -99,7 +101,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
                            data=data or "", backend=backend,
                            mode=upstream_mode("" if mode is None else str(mode), backend), graph="", site_packages=site_packages(),
                            stats=stats, activities=_comma_separated(activities), idle=idle, trace_form=trace_form(),
-                           when={"by_caller": True} if schedule else None, push=pushed, metrics=counted)
+                           when={"by_caller": True} if schedule else None, push=pushed, metrics=counted,
+                           budget="" if budget is None else str(budget))
     _say_problems(answer)
     session = answer["session"]
     if of_amd(backend):
@@ -233,7 +236,8 @@ def profile(func: Callable | None = None, *, name: str | None = None, context: s
             data: str | None = "tree", backend: str | None = None, mode: str | BaseMode | None = None,
             hook: str | Hook | None = None, stats: bool | None = None,
             activities: str | Sequence[str] | None = None, idle: bool = False,
-            inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None) -> Callable:
+            inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None,
+            budget: str | None = None) -> Callable:
     """Decorator that profiles every call of a function into one session; :func:`finalize` writes the file.
 
         @proton.profile
@@ -251,7 +255,7 @@ def profile(func: Callable | None = None, *, name: str | None = None, context: s
         @wraps(func)
         def profiled(*args: Any, **kwargs: Any) -> Any:
             session = start(name, context=context, data=data, backend=backend, mode=mode, hook=hook, stats=stats,
-                            activities=activities, idle=idle, inside=inside, schedule=schedule)
+                            activities=activities, idle=idle, inside=inside, schedule=schedule, budget=budget)
             try:
                 return func(*args, **kwargs)
             finally:

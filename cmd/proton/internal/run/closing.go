@@ -47,6 +47,9 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 	for _, note := range s.Notes {
 		fmt.Fprintf(w, "proton: %s\n", note)
 	}
+	for _, line := range budgetLines(s.Budgets) {
+		fmt.Fprintf(w, "proton: %s\n", line)
+	}
 	prefix := ""
 	if options.isReplay() {
 		prefix = fmt.Sprintf("a replay of %s: ", s.GPU)

@@ -15,6 +15,7 @@ type summary struct {
 	Unattributed int64
 	Sampling     runinfo.Sampling
 	Push         runinfo.PushStatus
+	Budgets      []runinfo.Budget // of processes that recorded something
 	GPU          string
 	Files        []string
 	Problems     []string // each once
@@ -44,6 +45,9 @@ func (s *summary) add(p runinfo.Status) {
 	s.Sampling.Add(p.Sampling)
 	if p.Push != nil {
 		s.Push.Add(*p.Push)
+	}
+	if p.Budget != nil && p.Kernels > 0 {
+		s.Budgets = append(s.Budgets, *p.Budget)
 	}
 	if s.GPU == "" {
 		s.GPU = p.GPU

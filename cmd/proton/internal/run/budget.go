@@ -1,0 +1,65 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/runinfo"
+)
+
+// budgetLines say what the profiler took from the program, in the process in which that was most, and what is not in the figure.
+func budgetLines(of []runinfo.Budget) (lines []string) {
+	if len(of) == 0 {
+		return nil
+	}
+	most := slices.MaxFunc(of, func(a, b runinfo.Budget) int { return cmp.Compare(a.Achieved, b.Achieved) })
+	if most.Nanos == 0 {
+		return []string{"the budget was not measured: the program recorded for less than a quarter of a second"}
+	}
+	where := ""
+	if len(of) > 1 {
+		where = fmt.Sprintf(" in the process of %d in which it was most", len(of))
+	}
+	line := fmt.Sprintf("overhead: %s of the time of the program%s, of a budget of %s", percent(most.Achieved), where, percent(most.Share))
+	var parts []string
+	for _, part := range []struct {
+		what  string
+		share float64
+	}{{"callbacks", most.Callbacks}, {"hooks", most.Hooks}, {"Python call paths", most.Paths}, {"sampling", most.Sampling + most.Switching}} {
+		if part.share > 0 {
+			parts = append(parts, part.what+" "+percent(part.share))
+		}
+	}
+	if parts != nil {
+		line += " (" + strings.Join(parts, ", ") + ")"
+	}
+	line += fmt.Sprintf("; not in it: the work of the GPU's library, and %s of another core", percent(most.Drainer+most.Sampler))
+	if most.SetupNanos > 0 {
+		line += fmt.Sprintf(", and %s once for the sampler", figures.Time(most.SetupNanos))
+	}
+	lines = append(lines, line)
+	if most.Achieved > most.Share {
+		lines = append(lines, "the budget was exceeded"+why(most))
+	}
+	if most.PathsLeft > 0 {
+		lines = append(lines, fmt.Sprintf("%s of %s without a Python call path: their kernels stand below (path not taken)",
+			figures.Share(float64(most.PathsLeft)/float64(most.PathsLeft+most.PathsTaken)), figures.Count(most.PathsLeft+most.PathsTaken, "launch")))
+	}
+	if most.SampledShare > 0 {
+		lines = append(lines, fmt.Sprintf("instructions were sampled for %s of the time", figures.Share(most.SampledShare)))
+	}
+	return lines
+}
+
+// why says what cannot be reduced further.
+func why(b runinfo.Budget) string {
+	if b.Callbacks+b.Hooks > b.Share {
+		return ": the callbacks that time kernels take more alone, and are not reduced"
+	}
+	return ", most of it before it was known what things cost"
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.2f%%", 100*share) }

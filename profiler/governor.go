@@ -1,0 +1,207 @@
+package profiler
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/profiler/budget"
+	"github.com/goproton/goproton/profiler/record"
+)
+
+// governor is a goroutine that, while some session has a budget, measures in each slot what the profiler takes from the program, and
+// has the controller decide what the next slot has. Switching the sampler may take long, so the rounds do not do it.
+type governor struct {
+	m             *Manager
+	stop, stopped chan struct{}
+	meter         *hotpath.Meter
+	sampler       SampleSwitch // nil: there is none
+
+	// The drainer's:
+	last   hotpath.Metered
+	began  time.Time // of the current slot
+	facts  record.SamplingFacts
+	sample bool // what the current slot has
+	every  int
+	slots  int
+	pinned pinned
+}
+
+// collectEvery is how many slots pass until the source is asked for its buffers, so that kernels are compared soon.
+const collectEvery = 8
+
+// spending is what the drainer keeps of a budget. Its methods do nothing on nil.
+type spending struct {
+	*budget.Controller
+	waited     time.Duration // of the program's threads for the sampler
+	rounds     time.Duration // CPU time of that goroutine
+	governor   time.Duration
+	thread     time.Duration // of the sampler
+	switchable bool
+	samples    bool
+	measure    func(*drainer) budget.Slot
+}
+
+// compare takes in how long a kernel ran.
+func (s *spending) compare(k *record.Activity) {
+	if s == nil || !s.switchable || k.Kind != record.Kernel || !k.Timed() {
+		return
+	}
+	s.Compared.Add(budget.Kernel{Name: k.Name, Grid: uint64(k.Grid)}, k.Start, k.End)
+}
+
+// checkBudget refuses budgets that cannot be kept.
+func (d *drainer) checkBudget(o *StartOptions, s *session) error {
+	switch {
+	case o.Budget < 0 || o.Budget >= 1:
+		return &ArgumentError{"budget: give a share of the time above 0 and below 100 %"}
+	case o.Budget > 0 && s.sampling.Mode == record.Serialized:
+		return &ArgumentError{"budget: sampling with collection=serialized runs kernels one at a time, which costs many times any budget; use collection=continuous"}
+	case len(d.list) == 0:
+		return nil
+	case o.Budget > 0 && d.spending == nil:
+		return &ArgumentError{"Cannot add a session with a budget to sessions without one: finalize them first"}
+	case o.Budget > 0 && d.spending.Share != o.Budget:
+		return &ArgumentError{"Cannot add a session with another budget: a process has one"}
+	}
+	return nil
+}
+
+// startGovernor and stopGovernor are called with control held.
+func (m *Manager) startGovernor(share float64) {
+	if share == 0 || m.governor != nil {
+		return
+	}
+	g := &governor{m: m, stop: make(chan struct{}), stopped: make(chan struct{}), meter: hotpath.StartMeter(), every: 1}
+	m.governor = g
+	g.last = hotpath.ReadMeter()
+	m.drainer.do(func(d *drainer) {
+		sw, ok := d.sampler.(SampleSwitch)
+		if ok {
+			g.sampler, g.sample = sw, true
+		}
+		d.spending = &spending{Controller: budget.New(share, ok), switchable: ok, samples: d.sampler != nil, measure: g.measure}
+		if ok {
+			d.spending.Compared.Switched(hotpath.Now(), true)
+		}
+	})
+	g.began = time.Now()
+	go g.run()
+}
+
+func (m *Manager) stopGovernor() {
+	if m.governor == nil {
+		return
+	}
+	close(m.governor.stop)
+	<-m.governor.stopped
+	m.governor.meter.Stop()
+	m.governor = nil
+}
+
+func (g *governor) run() {
+	defer close(g.stopped)
+	for {
+		now := time.Now()
+		next := now.Truncate(budget.Length).Add(budget.Length)
+		select {
+		case <-g.stop:
+			return
+		case <-time.After(next.Sub(now)):
+		}
+		g.slot()
+	}
+}
+
+// slot ends a slot and begins the next.
+func (g *governor) slot() {
+	if g.slots++; g.slots%collectEvery == 0 {
+		g.m.Collect()
+	}
+	var next budget.Decision
+	thins, switches := false, false
+	g.m.drainer.do(func(d *drainer) {
+		next = d.spending.Step(g.measure(d))
+		d.spending.governor = g.pinned.time()
+		thins, switches = next.Every != g.every, g.sampler != nil && next.Sample != g.sample
+		g.every, g.sample = next.Every, next.Sample
+	})
+	if thins {
+		hotpath.ThinPaths(next.Every)
+	}
+	if switches {
+		g.switchTo(next.Sample)
+	}
+}
+
+// countSlot takes in what the current slot has had so far: a profile is about to be written.
+func (d *drainer) countSlot() {
+	if s := d.spending; s != nil {
+		s.Count(s.measure(d))
+	}
+}
+
+// measure is what was measured since the last time.
+func (g *governor) measure(d *drainer) (s budget.Slot) {
+	now, at := hotpath.ReadMeter(), time.Now()
+	before := g.last
+	if d.recording != 0 && d.attached && !d.ending.begun.Load() {
+		s.Wall = at.Sub(g.began)
+	}
+	s.Sampled = g.sampler != nil && g.sample
+	s.Calls = now.Callbacks.Calls - before.Callbacks.Calls
+	s.Callbacks = g.meter.Nanos(now.Callbacks, before.Callbacks)
+	s.Hooks = g.meter.Nanos(now.Hooks, before.Hooks)
+	s.Paths = g.meter.Nanos(now.Paths, before.Paths)
+	s.Walks = now.Paths.Calls - before.Paths.Calls
+	s.PathsTaken = now.Taken - before.Taken
+	s.PathsLeft = now.LeftOut - before.LeftOut
+	if d.sampler != nil {
+		facts := d.sampler.SamplingFacts()
+		s.Switching = float64(facts.Switching - g.facts.Switching)
+		g.facts = facts
+		d.spending.waited, d.spending.thread = facts.Waited, facts.Thread
+	}
+	g.last, g.began = now, at
+	return s
+}
+
+// switchTo stops sampling, or has it go on.
+func (g *governor) switchTo(on bool) {
+	g.m.publishing.Lock()
+	defer g.m.publishing.Unlock()
+	attached := false
+	g.m.drainer.do(func(d *drainer) {
+		attached = d.attached
+		d.spending.Compared.Switching(hotpath.Now())
+	})
+	if attached {
+		g.m.ending.inLibrary(func() { g.sampler.Sample(on) })
+	}
+	g.m.drainer.do(func(d *drainer) { d.spending.Compared.Switched(hotpath.Now(), on) })
+}
+
+// pinned is the CPU time of a goroutine, which stays on its thread from the first question on.
+type pinned struct {
+	some   bool
+	before time.Duration
+}
+
+func (p *pinned) time() time.Duration {
+	if !p.some {
+		runtime.LockOSThread()
+		p.some, p.before = true, ownTime()
+	}
+	return ownTime() - p.before
+}
+
+// ownTime is the CPU time of the calling thread.
+func ownTime() time.Duration {
+	const thread = 1 // RUSAGE_THREAD
+	var u syscall.Rusage
+	if syscall.Getrusage(thread, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -13,7 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 count() { # BACKEND CALLBACK PROGRAM LAUNCHES: instructions inside our callback
   # Go's preemption signals confuse callgrind. Each of three threads launches so many times.
   GODEBUG=asyncpreemptoff=1 CUDA_INJECTION64_PATH=$build/libproton.so PROTON_LIB=$build/libproton.so PROTON_CUPTI_PATH=$build/stub/libcupti.so \
-    PROTON_RUN_CONFIG="{\"name\": \"$folder/out\", \"status\": \"$folder\", \"backend\": \"$1\", \"mode\": \"${MODE-}\"}" \
+    PROTON_RUN_CONFIG="{\"name\": \"$folder/out\", \"status\": \"$folder\", \"backend\": \"$1\", \"mode\": \"${MODE-}\", \"budget\": \"${BUDGET-}\"}" \
     valgrind --tool=callgrind --callgrind-out-file="$folder/callgrind" --toggle-collect="$2" "$build/stub/$3" "$4" 2>"$folder/log" ||
     { cat "$folder/log" >&2; exit 1; }
   sed -n 's/^==[0-9]*== Collected : //p' "$folder/log"
@@ -30,6 +30,8 @@ per_launch() { # BACKEND CALLBACK PROGRAM
 }
 
 per_launch cupti cupti_on_callback fake-program
+# With a budget, calls are counted and some are read.
+BUDGET=1% WHAT="launch in our callback with a budget (ENTER and EXIT" per_launch cupti cupti_on_metered_callback fake-program
 per_launch roctracer legacy_on_call hip/fake-program
 TRITON_ROCPROFILER_SDK_LIB_PATH=$build/stub/hip per_launch rocprofiler "sdk_on_*" hip/fake-program # with the request for the id of the dispatch
 

@@ -66,6 +66,9 @@ func newRunCommand() *cobra.Command {
 			if err := checkRun(&options); err != nil {
 				return &exitError{code: 2, err: err}
 			}
+			if err := checkBudget(cmd.Flags().Changed("budget"), &options); err != nil {
+				return &exitError{code: 2, err: err}
+			}
 			if err := recording.apply(cmd.Flags().Changed, &options); err != nil {
 				return &exitError{code: 2, err: err}
 			}
@@ -203,9 +206,6 @@ func checkRun(o *run.Options) error {
 	if err := checkMode(*o); err != nil {
 		return err
 	}
-	if err := checkBudget(o); err != nil {
-		return err
-	}
 	if err := o.CheckPush(); err != nil {
 		return err
 	}
@@ -226,12 +226,14 @@ func checkRun(o *run.Options) error {
 }
 
 // checkBudget refuses budgets that cannot be kept.
-func checkBudget(o *run.Options) error {
-	if o.Budget == "" {
+func checkBudget(given bool, o *run.Options) error {
+	if !given {
 		return nil
 	}
-	if _, err := runinfo.ParseBudget(o.Budget); err != nil {
+	if share, err := runinfo.ParseBudget(o.Budget); err != nil {
 		return fmt.Errorf("--budget: %w", err)
+	} else if share == 0 {
+		return errors.New("--budget '': give a share of the program's time, such as 1%, or leave it out")
 	}
 	if strings.HasPrefix(strings.ToLower(o.Mode), "pcsampling") && strings.Contains(strings.ToLower(o.Mode), "collection=serialized") {
 		return errors.New("--budget with collection=serialized: kernels that run one at a time cost many times any budget; use collection=continuous, the default")

@@ -46,6 +46,7 @@ static void metered_launch(uint64_t c, uint64_t f, int within_hook) {
 	vendor->meter_end(began, HP_METER_CALLBACK);
 	hp->meter_end(hook, HP_METER_HOOK);
 }
+static void metered_launches(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i++) metered_launch(first + i, 1, 0); }
 static void returned(uint64_t c, uint32_t f) { vendor->launched(c, f); }
 static void copies(uint64_t c) { vendor->work(c); }
 static void graph_launch(uint64_t c) { vendor->graph_launch(c, 1); }
@@ -286,6 +287,9 @@ func MeteredLaunch(corr uint64, function uint64, withinHook bool) {
 	}
 	C.metered_launch(C.uint64_t(corr), C.uint64_t(function), within)
 }
+
+// MeteredLaunches is n MeteredLaunch, outside of hooks.
+func MeteredLaunches(first, n uint32) { C.metered_launches(C.uint32_t(first), C.uint32_t(n)) }
 
 // Tag sets the launch kind of the next launch of a function.
 func Tag(tag uint32, function uint64) { C.tag(C.uint32_t(tag), C.uint64_t(function)) }

@@ -1,0 +1,114 @@
+"""Sessions with a budget, on the fake driver: paths that are left out add up, sampling rests, and the overhead is reported."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import PACKAGE, PATIENCE, TESTS, run_python
+from test_windows import PROTON, STUB, environment, run, walk  # noqa: F401 (run is a fixture)
+from trees import load
+
+# Launches at the end of 200 frames until `proton ctl`'s question, asked in the process itself, says that some paths were left out.
+DEEP = """
+import json
+from goproton import _library
+def deep(n):
+    if n:
+        return deep(n - 1)
+    for _ in range(500):
+        launch(0)
+    return 500
+launched = 0
+with proton.scope("forward"):
+    while not (_library.call("status").get("budget") or {}).get("paths_left_out", 0) > 10_000:
+        launched += deep(200)
+print("launched", launched)
+"""
+
+
+def totals(path):
+    """Launches by the outermost frame, and those that stand below the frame for paths that were not taken."""
+    counted = {}
+    for name, metrics in walk(load(path)):
+        if metrics.get("count"):
+            counted[name] = counted.get(name, 0) + metrics["count"]
+    return counted
+
+
+def launched(text):
+    return int(next(line for line in text.splitlines() if line.startswith("launched")).split()[1])
+
+
+def test_thinned_paths_add_up(run, tmp_path):  # noqa: F811
+    """With a tiny budget paths of 200 frames are too dear; no launch is lost, and those without a path keep their scope."""
+    (tmp_path / "counted.py").write_text("")
+    text = run(DEEP.replace('print("launched", launched)', 'open("launched", "w").write(f"launched {launched}")'), "-c", "python", "--budget", "0.1%")
+    all_launches = launched((tmp_path / "launched").read_text())
+    counted = totals(tmp_path / "out.hatchet")
+    left = {name: n for name, n in counted.items() if name.startswith("(path not taken)/")}
+    assert sum(counted.values()) == all_launches
+    assert set(left) == {"(path not taken)/forward/k0"} and left["(path not taken)/forward/k0"] > 10_000
+    assert any("deep" in name for name in counted)
+    assert "proton: overhead: " in text and "of a budget of 0.10%" in text and "Python call paths" in text
+    assert f"of {all_launches:,} launches without a Python call path: their kernels stand below (path not taken)" in text
+    viewed = subprocess.run([PROTON, "viewer", "-m", "count", "out.hatchet"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    assert "were not taken, within a budget" in viewed.stderr and "(path not taken)" in viewed.stdout
+
+
+RESTS = """
+from goproton import _library
+n = 0
+def some():
+    b = _library.call("status").get("budget") or {}
+    return b.get("kernels_sampled", 0) > 100 and b.get("kernels_not_sampled", 0) > 100 and b["switching"] > 0
+while not some():
+    for _ in range(100):
+        launch(n % 3)
+        n += 1
+open("launched", "w").write(f"launched {n}")
+"""
+
+
+def test_sampling_rests(run, tmp_path):  # noqa: F811
+    """Sampling is stopped and started in CUPTI while kernels are recorded, and the profile says for how long there were samples."""
+    text = run(RESTS, "-m", "pcsampling", "--budget", "1%")
+    assert sum(totals(tmp_path / "out.hatchet").values()) == launched((tmp_path / "launched").read_text())
+    assert "proton: instructions were sampled for " in text and "sampling " in text
+    info = load(tmp_path / "out.hatchet")["info"]
+    assert info["sampled"].startswith("instructions were sampled for ") and "not scaled" in info["sampled"]
+    assert "of a budget of 1.00 %" in info["budget"]
+
+
+def test_without_anything_to_reduce(run):  # noqa: F811
+    """A budget without samples and paths is measured."""
+    text = run("import time\nfor _ in range(20):\n    launch(0)\n    time.sleep(0.05)\n", "--budget", "2%")
+    assert "of a budget of 2.00% (callbacks " in text and "not in it: the work of the GPU's library" in text
+
+
+def test_in_a_session(library, tmp_path):
+    """start(budget=…) measures, and finalize writes what was measured; texts that are not a share are refused."""
+    code = f"import sys; sys.path.insert(0, {str(TESTS)!r})\n" + """
+import fake_gpu, goproton as proton, time
+from goproton import _library
+fake_gpu.init()
+f = fake_gpu.function("k")
+for wrong in ("0", "0%", "100%", "200%", "x", "1", 0.01):
+    try:
+        proton.start("wrong", budget=wrong)
+    except ValueError as error:
+        assert "such as 1%" in str(error), error
+    else:
+        raise AssertionError(wrong)
+try:
+    proton.start("wrong", budget="1%", mode="pcsampling:collection=serialized")
+except ValueError as error:
+    assert "collection=continuous" in str(error), error
+session = proton.start("p", budget="1 %")
+while not (_library.call("status")["budget"] or {}).get("ns", 0) > 0:
+    fake_gpu.launch(f)
+proton.finalize(session)
+"""
+    run_python(code, cwd=tmp_path, env=environment(tmp_path, PROTON_LIB=library))
+    info = load(tmp_path / "p.hatchet")["info"]
+    assert "of a budget of 1.00 %: callbacks " in info["budget"] and "sampled" not in info

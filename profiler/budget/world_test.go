@@ -48,7 +48,7 @@ func bursts(x, y float64) func(time.Duration) float64 {
 
 // slots are what happened in a run of a world, slot by slot, as the world knows it.
 type slots struct {
-	lost, wall []float64
+	lost       []float64 // ns
 	decisions  []Decision
 	controller *Controller
 	truth      Totals

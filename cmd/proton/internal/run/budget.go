@@ -36,7 +36,11 @@ func budgetLines(of []runinfo.Budget) (lines []string) {
 	if parts != nil {
 		line += " (" + strings.Join(parts, ", ") + ")"
 	}
-	line += fmt.Sprintf("; not in it: the work of the GPU's library, and %s of another core", percent(most.Drainer+most.Sampler))
+	missing := ""
+	if most.Callbacks == 0 { // of AMD's libraries
+		missing = "callbacks, which are not measured with this backend, "
+	}
+	line += fmt.Sprintf("; not in it: %sthe work of the GPU's library, and %s of another core", missing, percent(most.Drainer+most.Sampler))
 	if most.SetupNanos > 0 {
 		line += fmt.Sprintf(", and %s once for the sampler", figures.Time(most.SetupNanos))
 	}

@@ -1,0 +1,25 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/runinfo"
+)
+
+func TestBudgetLines(t *testing.T) {
+	small := runinfo.Budget{Share: 0.01, Achieved: 0.002, Nanos: 1e9, Callbacks: 0.002}
+	most := runinfo.Budget{Share: 0.01, Achieved: 0.004, Nanos: 1e9, Hooks: 0.001, Paths: 0.003, Drainer: 0.015}
+	if got := budgetLines(nil); got != nil {
+		t.Errorf("without a budget: %q", got)
+	}
+	got := strings.Join(budgetLines([]runinfo.Budget{small, most, small}), "\n")
+	want := "overhead: 0.40% of the time of the program in the process of 3 in which it was most, of a budget of 1.00% (hooks 0.10%, Python call paths 0.30%); " +
+		"not in it: callbacks, which are not measured with this backend, the work of the GPU's library, and 1.50% of another core"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := budgetLines([]runinfo.Budget{small}); len(got) != 1 || strings.Contains(got[0], "process") || strings.Contains(got[0], "backend") {
+		t.Errorf("one process: %q", got)
+	}
+}

@@ -44,7 +44,7 @@ func (d *drainer) describeBudget(s *session, info profile.Info) {
 		return
 	}
 	info[profile.InfoBudget] = b.String()
-	if s.sampling.Mode != 0 && b.Switched {
+	if s.sampling.Mode != 0 && b.Switched && b.Sampled < b.Wall {
 		info[profile.InfoSampled] = b.sampledText()
 	}
 	if s.python && b.PathsLeft > 0 {

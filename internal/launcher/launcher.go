@@ -4,10 +4,14 @@
 package launcher
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/procstat"
 )
 
 // Process is what a launcher says of one process.
@@ -34,15 +38,17 @@ type family struct {
 	local              string   // which of these it is
 	restart            string   // how often the rank was started before
 	job                []string // what makes the job differ from others, joined by a dot
-	zeroOnEachHost     bool     // every host has a rank 0
+	zeroOnEachHost     bool     // every host may have a rank 0
 	steps              bool     // needs is a step of Slurm, of which srun makes only some
 	joinsOtherLauncher bool     // frameworks and operators set these variables too
 }
 
+const torchrun, kubernetes = "torchrun", "Kubernetes"
+
 // families are in order of precedence: torchrun within srun or mpirun starts the ranks, and so do programs that set RANK. An
 // indexed job of Kubernetes starts pods, in which another launcher may start ranks.
 var families = []family{
-	{name: "torchrun", rank: "RANK", world: "WORLD_SIZE", hosts: "GROUP_WORLD_SIZE", localWorld: "LOCAL_WORLD_SIZE", local: "LOCAL_RANK",
+	{name: torchrun, rank: "RANK", world: "WORLD_SIZE", hosts: "GROUP_WORLD_SIZE", localWorld: "LOCAL_WORLD_SIZE", local: "LOCAL_RANK",
 		restart: "TORCHELASTIC_RESTART_COUNT", job: []string{"TORCHELASTIC_RUN_ID"}, joinsOtherLauncher: true},
 	{name: "Open MPI", rank: "OMPI_COMM_WORLD_RANK", world: "OMPI_COMM_WORLD_SIZE", localWorld: "OMPI_COMM_WORLD_LOCAL_SIZE", local: "OMPI_COMM_WORLD_LOCAL_RANK",
 		job: []string{"PMIX_NAMESPACE"}},
@@ -50,7 +56,9 @@ var families = []family{
 	{name: "MPI", rank: "PMI_RANK", world: "PMI_SIZE", localWorld: "MPI_LOCALNRANKS", local: "MPI_LOCALRANKID"}, // MPICH and Intel MPI
 	{name: "Slurm", rank: "SLURM_PROCID", world: "SLURM_NTASKS", hosts: "SLURM_STEP_NUM_NODES", local: "SLURM_LOCALID", needs: "SLURM_STEP_ID", steps: true,
 		job: []string{"SLURM_JOB_ID", "SLURM_STEP_ID"}},
-	{name: "Kubernetes", rank: "JOB_COMPLETION_INDEX"},
+	{name: kubernetes, rank: "JOB_COMPLETION_INDEX", zeroOnEachHost: true},                      // of a JobSet, every job has an index 0
+	{name: kubernetes, rank: "LWS_WORKER_INDEX", world: "LWS_GROUP_SIZE", zeroOnEachHost: true}, // a LeaderWorkerSet, with several groups
+	{name: kubernetes, rank: "VC_TASK_INDEX", zeroOnEachHost: true},                             // Volcano counts the pods of each task
 	{rank: "LOCAL_RANK", world: "LOCAL_WORLD_SIZE", local: "LOCAL_RANK", zeroOnEachHost: true},
 }
 
@@ -102,6 +110,9 @@ func (f family) process(env func(string) string) Process {
 	if local := count(env, f.localWorld); local > 0 && p.World > local {
 		p.Hosts = true
 	}
+	if p.Launcher == kubernetes && env(f.localWorld) == "" && p.World != 1 {
+		p.Hosts = true // operators start one process in a pod, and a pod has a host name of its own
+	}
 	rank, err := strconv.Atoi(env(f.rank))
 	switch wrong := fmt.Sprintf("%s=%.40q is not a rank", f.rank, env(f.rank)); {
 	case err != nil || rank < 0:
@@ -126,7 +137,7 @@ func (f family) launcher(env func(string) string) string {
 	case env("SLURM_STEP_ID") != "":
 		return "Slurm"
 	case env("KUBERNETES_SERVICE_HOST") != "":
-		return "Kubernetes"
+		return kubernetes
 	}
 	return ""
 }
@@ -149,6 +160,25 @@ func count(env func(string) string, variable string) int {
 	}
 	n, _ := strconv.Atoi(env(variable))
 	return max(n, 0)
+}
+
+// Agent is the launcher's process above this one whose ranks may be started again with numbers that do not count that, 0 without one:
+// an agent of torchrun counts the failures of its own ranks, and starts them again also when those of another host have failed.
+func (p Process) Agent(pid int) int {
+	if p.Launcher != torchrun {
+		return 0
+	}
+	for range 64 {
+		if pid = procstat.Parent(pid); pid <= 1 {
+			return 0
+		}
+		if environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err != nil {
+			return 0
+		} else if !bytes.Contains(environment, []byte("TORCHELASTIC_RESTART_COUNT=")) {
+			return pid
+		}
+	}
+	return 0
 }
 
 // Text returns the rank as a template's %r has it: "0" for a process without one, as in a run of one process, and "pid<P>" where

@@ -20,6 +20,7 @@ func environment(text string) func(string) string {
 func TestDetect(t *testing.T) {
 	const torchrun = "RANK=5 LOCAL_RANK=1 WORLD_SIZE=8 LOCAL_WORLD_SIZE=4 GROUP_RANK=1 GROUP_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=none TORCHELASTIC_RESTART_COUNT=0 "
 	const slurm = "SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_LOCALID=0 SLURM_JOB_ID=71 SLURM_STEP_NUM_NODES=2 "
+	const pod = "KUBERNETES_SERVICE_HOST=10.96.0.1 "
 	for _, c := range []struct {
 		env  string
 		want Process
@@ -31,9 +32,17 @@ func TestDetect(t *testing.T) {
 			Process{Launcher: "torchrun", Rank: 0, World: 2, Restart: 3, Job: "9a4c"}},
 		{torchrun + slurm + "SLURM_STEP_ID=0", Process{Launcher: "torchrun", Rank: 5, World: 8, Hosts: true}},
 		{"RANK=1 WORLD_SIZE=4", Process{Rank: 1, World: 4}},
-		{"RANK=1 WORLD_SIZE=4 KUBERNETES_SERVICE_HOST=10.0.0.1 JOB_COMPLETION_INDEX=1", Process{Launcher: "Kubernetes", Rank: 1, World: 4}},
+		{"RANK=1 WORLD_SIZE=4 KUBERNETES_SERVICE_HOST=10.0.0.1 JOB_COMPLETION_INDEX=1", Process{Launcher: "Kubernetes", Rank: 1, World: 4, Hosts: true}},
+		// PyTorchJob of Kubeflow's training operator, which starts torchrun or the program; TrainJob, which is a JobSet and starts torchrun
+		{pod + "MASTER_ADDR=job-master-0 MASTER_PORT=23456 WORLD_SIZE=2 RANK=1 PYTHONUNBUFFERED=1", Process{Launcher: "Kubernetes", Rank: 1, World: 2, Hosts: true}},
+		{pod + "MASTER_ADDR=job-master-0 WORLD_SIZE=1 RANK=0", Process{Launcher: "Kubernetes", Rank: 0, World: 1}},
+		{pod + "PET_NNODES=2 PET_NODE_RANK=1 JOB_COMPLETION_INDEX=1 " + torchrun, Process{Launcher: "torchrun", Rank: 5, World: 8, Hosts: true}},
+		{pod + "LWS_WORKER_INDEX=1 LWS_GROUP_SIZE=2 LWS_LEADER_ADDRESS=a", Process{Launcher: "Kubernetes", Rank: 1, World: 2, Hosts: true}},
+		{pod + "VC_TASK_INDEX=3 VC_WORKER_NUM=4", Process{Launcher: "Kubernetes", Rank: 3, Hosts: true}},
+		// an MPIJob's workers are started by mpirun
+		{pod + "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2", Process{Launcher: "Open MPI", Rank: 3, World: 4, Hosts: true}},
 		{"RANK=7", Process{Rank: 7}},
-		{"JOB_COMPLETION_INDEX=6", Process{Launcher: "Kubernetes", Rank: 6}},
+		{"JOB_COMPLETION_INDEX=6", Process{Launcher: "Kubernetes", Rank: 6, Hosts: true}},
 		{"OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=4 PMIX_RANK=3 PMIX_NAMESPACE=prterun-n-12@1",
 			Process{Launcher: "Open MPI", Rank: 3, World: 4, Job: "prterun-n-12@1"}},
 		{"OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2", Process{Launcher: "Open MPI", Rank: 3, World: 4, Hosts: true}},

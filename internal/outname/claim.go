@@ -40,24 +40,50 @@ func Claim(statusDir, path string, pid int, image string) (claimed string, holde
 		case n == 1 && first != pid:
 			holder = first
 		}
-		if candidate = own; n > 1 {
-			candidate = withPid(path, fmt.Sprintf("%d-%d", pid, n))
-		}
+		candidate = Another(path, pid, n)
 	}
 }
 
-// Another returns a path next to one that belongs to another run: with the process id in it.
-func Another(path string, pid int) string { return withPid(path, strconv.Itoa(pid)) }
+// Another returns the n-th path next to one that belongs to another program: with the process id in it, and n if that is not 1.
+func Another(path string, pid, n int) string {
+	if n == 1 {
+		return withPid(path, strconv.Itoa(pid))
+	}
+	return withPid(path, fmt.Sprintf("%d-%d", pid, n))
+}
+
+// Holder is the process of a run that a path belongs to, 0 if it belongs to none.
+func Holder(statusDir, path string) int {
+	claim, err := claimOf(statusDir, path)
+	if statusDir == "" || err != nil {
+		return 0
+	}
+	text, err := os.ReadFile(claim)
+	if err != nil {
+		return 0
+	}
+	pid, _ := holderOf(text) //nolint:errcheck // 0
+	return pid
+}
+
+func claimOf(statusDir, path string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	sum := sha256.Sum256([]byte(absolute))
+	return filepath.Join(statusDir, "claim-"+hex.EncodeToString(sum[:8])), err
+}
+
+func holderOf(claim []byte) (pid int, err error) {
+	first, _, _ := strings.Cut(string(claim), " ")
+	return strconv.Atoi(first)
+}
 
 // claimOne returns 0 if the path belongs to a program, after trying to make it so, else the process that it belongs to. The
 // claim is written to a file of its own first and then linked: a claim that can be seen is complete, whatever happens to its writer.
 func claimOne(statusDir, path string, pid int, image string) (holder int, err error) {
-	absolute, err := filepath.Abs(path)
+	claim, err := claimOf(statusDir, path)
 	if err != nil {
 		return 0, err
 	}
-	sum := sha256.Sum256([]byte(absolute))
-	claim := filepath.Join(statusDir, "claim-"+hex.EncodeToString(sum[:8]))
 	own := fmt.Sprintf("%s.%d", claim, pid)
 	identity := fmt.Sprintf("%d %s", pid, image)
 	defer os.Remove(own)
@@ -75,8 +101,7 @@ func claimOne(statusDir, path string, pid int, image string) (holder int, err er
 	if err != nil || string(text) == identity {
 		return 0, err
 	}
-	first, _, _ := strings.Cut(string(text), " ")
-	return strconv.Atoi(first)
+	return holderOf(text)
 }
 
 // withPid puts the process id before the last suffix: out.hatchet is turned into out.pid7.hatchet.

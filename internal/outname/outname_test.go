@@ -69,7 +69,7 @@ func TestNames(t *testing.T) {
 		{"out", with("RANK", "8"), "out.pid42"},
 		{"out", with("RANK", "-1"), "out.pid42"},
 		{"out", with("RANK", "three", "GROUP_WORLD_SIZE", "2"), "out.pid42.node1"},
-		{"out", map[string]string{"JOB_COMPLETION_INDEX": "5"}, "out.rank5"},
+		{"out", map[string]string{"JOB_COMPLETION_INDEX": "5"}, "out.rank5.node1"},
 		{"out", map[string]string{"LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}, "out.rank1.node1"},
 		{"out%r", torchrun, "out3"},
 		{"out%r", with("RANK", "8"), "outpid42"},
@@ -147,6 +147,14 @@ func TestClaim(t *testing.T) {
 	}
 	if got, _ := Claim("/dev/null/status", "out", 9, "image"); got != "out.pid9" {
 		t.Errorf("a status folder that cannot be written: %s", got)
+	}
+	for path, want := range map[string]int{"out.hatchet": 1, "./other.hatchet": 2, "unclaimed.hatchet": 0} {
+		if got := Holder(status, path); got != want {
+			t.Errorf("%s belongs to process %d, want %d", path, got, want)
+		}
+	}
+	if got := Holder("", "out.hatchet"); got != 0 {
+		t.Errorf("without a run, a path belongs to process %d", got)
 	}
 	left, _ := filepath.Glob(filepath.Join(status, "claim-*.*"))
 	if len(left) != 0 {

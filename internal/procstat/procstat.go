@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 )
 
 // Numbers of fields, counted from the one behind the process's name.
@@ -33,6 +34,24 @@ func Parent(pid int) int {
 	}
 	above, _ := strconv.Atoi(string(f[parent])) //nolint:errcheck // 0
 	return above
+}
+
+// Since is for how long a process has run, to a hundredth of a second; 0 if that is not known.
+func Since(pid int) time.Duration {
+	const perSecond = 100 // ticks, on every architecture that Go has
+	var up float64        // seconds since the machine started
+	text, err := os.ReadFile("/proc/uptime")
+	if err != nil {
+		return 0
+	}
+	if _, err := fmt.Sscan(string(text), &up); err != nil {
+		return 0
+	}
+	ticks, lives := Began(pid)
+	if !lives {
+		return 0
+	}
+	return max(0, time.Duration((up-float64(ticks)/perSecond)*float64(time.Second)))
 }
 
 // Began is when a process began, in the kernel's ticks since the machine started. It is false if there is no such process, or if it

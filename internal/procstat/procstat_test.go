@@ -29,6 +29,12 @@ func TestOfAChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := child.Process.Pid
+	if since, own := Since(pid), Since(os.Getpid()); since >= own || own > time.Hour {
+		t.Errorf("the child has run for %v, this process for %v", since, own)
+	}
+	if Since(1<<30) != 0 {
+		t.Error("a process that does not exist has run")
+	}
 	if began, lives := Began(pid); !lives || began <= own || Parent(pid) != os.Getpid() {
 		t.Errorf("the child: began at %d (this process: %d), lives %v, below %d", began, own, lives, Parent(pid))
 	}

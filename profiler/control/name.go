@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/goproton/goproton/internal/launcher"
 	"github.com/goproton/goproton/internal/outname"
@@ -59,6 +60,7 @@ func (s *Service) claimName() {
 }
 
 func (s *Service) claim() {
+	s.countRestart()
 	p := s.run.naming.process
 	path, err := runName(s.run.config, p)
 	if err != nil || path == "" || path == "-" {
@@ -72,18 +74,53 @@ func (s *Service) claim() {
 	if p.Ranked() && holder != 0 && !isAncestor(holder, p.PID) {
 		s.run.doubt(fmt.Sprintf("processes %d and %d are both rank %d: the profile of the second is %s.*", holder, p.PID, p.Rank, filepath.Base(stem)))
 	}
-	if file := writtenSince(stem, s.run); file != "" {
+	if file := writtenSince(stem, s.run.began); file != "" {
 		stem = s.anotherName(stem, file)
 	}
 	s.Manager.Rename(s.run.session, stem)
 }
 
-// writtenSince returns a file of a name that was written after this process began, by another run in the same folder. An older
-// file is of a run before, and is replaced.
-func writtenSince(stem string, r *run) string {
+// countRestart counts how often torchrun has started this rank again, where torchrun does not count it: each profile of the name that
+// was written since torchrun began, by a process that has ended, is of an attempt before.
+func (s *Service) countRestart() {
+	n := &s.run.naming
+	agent := n.process.Agent(n.process.PID)
+	if agent == 0 {
+		return
+	}
+	began := time.Now().Add(-procstat.Since(agent))
+	given := n.process.Restart
+	for n.process.Restart < given+1000 {
+		path, err := runName(s.run.config, n.process)
+		again := n.process
+		again.Restart++
+		if next, nextErr := runName(s.run.config, again); err != nil || nextErr != nil || next == path || !s.ofEarlierAttempt(path, began) {
+			break
+		}
+		n.process = again
+	}
+	if n.process.Restart != given {
+		s.Manager.SetLaunched(s.run.session, n.process.Process)
+	}
+}
+
+// ofEarlierAttempt reports whether a name is that of a process that has ended, below the same launcher: in this run of `proton run`, which
+// stands around the launcher, or in another one, which stood below it.
+func (s *Service) ofEarlierAttempt(path string, launched time.Time) bool {
+	pid := s.run.naming.process.PID
+	if holder := outname.Holder(s.run.config.Status, path+".hatchet"); holder != 0 {
+		_, lives := procstat.Began(holder)
+		return !lives && holder != pid
+	}
+	return writtenSince(path, launched) != "" && writtenSince(path, s.run.began) == ""
+}
+
+// writtenSince returns a file of a name that was written after a time. After this process began, that was another run in the same folder.
+// An older file is of a run before, and is replaced.
+func writtenSince(stem string, began time.Time) string {
 	for _, format := range slices.Concat(runinfo.Formats("tree"), runinfo.Formats("trace")) {
 		for _, path := range []string{stem + "." + format, stem + ".part_0." + format} {
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.ModTime().After(r.began) {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.ModTime().After(began) {
 				return path
 			}
 		}
@@ -91,8 +128,15 @@ func writtenSince(stem string, r *run) string {
 	return ""
 }
 
+// anotherName is a name with the process id. In containers, other runs may have processes of the same id.
 func (s *Service) anotherName(stem, file string) string {
-	stem = strings.TrimSuffix(outname.Another(stem+".hatchet", os.Getpid()), ".hatchet")
+	named := stem
+	for n := 1; n < 1000; n++ {
+		stem = strings.TrimSuffix(outname.Another(named+".hatchet", os.Getpid(), n), ".hatchet")
+		if writtenSince(stem, s.run.began) == "" {
+			break
+		}
+	}
 	s.run.doubt(fmt.Sprintf("another run writes %s at the same time: this profile is %s.*; give each run a --name of its own", file, filepath.Base(stem)))
 	return stem
 }

@@ -199,6 +199,23 @@ def test_ranks_that_are_started_again(folder):
     assert merged(folder, "--attempt", "last") == (18, "proton: ranks 0-1 ran twice, attempts 0 and 1: attempt 1 alone is merged\n")
 
 
+# An agent of torchrun whose own ranks did not fail starts them again with the count of before. The child of a rank does not count as an attempt.
+@pytest.mark.parametrize("where", ["around", "below"])
+def test_ranks_that_are_started_again_and_not_counted(folder, where):
+    variables = "RANK=1 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=x TORCHELASTIC_RESTART_COUNT=0 TORCHELASTIC_USE_AGENT_STORE=1"
+    child = f"{sys.executable} -c \"import subprocess, sys; sys.argv[1:] = ['6']; exec(open('work.py').read()); subprocess.run([sys.executable, 'work.py', '7'], check=True)\""
+    below = "" if where == "around" else " ".join(command()) + " "
+    for _ in range(2):  # a later run replaces the files of the earlier one
+        agent = shell(*(f"env {variables} {below}{worker}" for worker in (f"{WORKER} 3", f"{WORKER} 4", child)))
+        said = proton(*agent) if where == "around" else subprocess.run(agent, capture_output=True, text=True, check=True).stderr.splitlines()
+        assert not any("warning" in line for line in said), said
+        for path in folder.glob("*.hatchet"):
+            if "pid" in path.name: path.rename("child.json")
+        assert profiles(folder) == {"w.rank1.hatchet": 3, "w.rank1.restart1.hatchet": 4, "w.rank1.restart2.hatchet": 6}
+        assert info(folder / "w.rank1.restart2.hatchet")["restart"] == "2" and load(folder / "child.json")
+        assert info(folder / "child.json")["rank"] == "1"
+
+
 # As the actors of Ray Train: of two groups of ranks, one after the other, with process ids in their names and no number.
 def test_ranks_that_are_started_again_without_a_number(folder):
     for kernels in 3, 4:

@@ -1,9 +1,12 @@
-"""Programs below real launchers, on the fake driver: Open MPI's mpirun, Slurm's srun and sbatch, torchrun with a restart and a killed
-worker, torch.multiprocessing, Ray's tasks and actors. tools/launchers.sh fetches them."""
+"""Programs below real launchers, on the fake driver: Open MPI's and MPICH's mpirun, Slurm's srun and sbatch, torchrun with a restart and a
+killed worker, torch.multiprocessing, Ray's tasks and actors. tools/launchers.sh fetches them. Several hosts are namespaces of this
+machine that have other host names."""
 
 import fcntl
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +77,42 @@ def test_mpirun(folder, command):
     assert (facts["rank"], facts["world"], facts["launcher"]) == ("1", "2", "Open MPI") and facts["job"]
 
 
+def may_name_hosts():
+    return shutil.which("unshare") and subprocess.run(["unshare", "-u", "hostname", "other"], capture_output=True).returncode == 0
+
+
+several_hosts = pytest.mark.skipif(not may_name_hosts(), reason="needs unshare -u and the right to use it, for a host with another name")
+
+
+def on_host(name, *command):
+    return ["unshare", "-u", "sh", "-c", 'hostname "$0" && exec "$@"', name, *map(str, command)]
+
+
+MPICH = FETCHED / "mpich" / "bin" / "mpiexec"
+
+
+@needs("mpich", "MPICH")
+@pytest.mark.parametrize("where", ["around", "below"])
+def test_mpich(folder, where):
+    mpiexec = [MPICH, "-n", 2]
+    run(*(proton(*mpiexec, sys.executable, "work.py", 5) if where == "around" else [*mpiexec, *proton(sys.executable, "work.py", 5)]))
+    assert profiles(folder) == {"w.rank0.hatchet": 5, "w.rank1.hatchet": 5}
+    facts = info(folder / "w.rank1.hatchet")
+    assert (facts["rank"], facts["world"], facts["launcher"]) == ("1", "2", "MPI")
+
+
+# mpiexec starts its proxy on the other host by a program like ssh: -x, the host, and a command line.
+@several_hosts
+@needs("mpich", "MPICH")
+def test_mpich_on_two_hosts(folder):
+    (folder / "ssh").write_text("#!/bin/sh\nshift 2\nexec unshare -u sh -c \"hostname nodeB; $*\"\n")
+    (folder / "ssh").chmod(0o755)
+    run(MPICH, "-launcher-exec", folder / "ssh", "-hosts", "localhost:2,127.0.0.2:2", "-n", 4, *proton(sys.executable, "work.py", 5))
+    here = os.uname().nodename.split(".")[0]
+    assert set(profiles(folder)) == {f"w.rank{rank}.{host}.hatchet" for rank, host in enumerate([here, here, "nodeB", "nodeB"])}
+    assert info(folder / "w.rank3.nodeB.hatchet")["host"] == "nodeB"
+
+
 @needs("slurm", "Slurm")
 def test_slurm(folder, monkeypatch):
     from slurm import Cluster
@@ -132,6 +171,67 @@ def test_torchrun_restarts(folder, where):
         assert [line for line in said if "ranks 0-1 ran twice, attempts 0 and 1: " in line], said
         assert profiles(folder)["sum.hatchet"] == sum(each[name] for name in names)
         (folder / "sum.hatchet").rename("sum.json")
+
+
+def agents(*commands):
+    """Runs torchrun on two hosts, which meet at a port of this machine."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        meet = ["--nnodes", 2, "--nproc-per-node", 2, "--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{free.getsockname()[1]}",
+                "--rdzv-id", "night", "--local-addr", "127.0.0.1", "--monitor-interval", "0.1"]
+    started = [subprocess.Popen(on_host(host, *(part for word in command for part in (meet if word is MEET else [word]))), stderr=subprocess.PIPE, text=True)
+               for host, command in zip(("nodeA", "nodeB"), commands)]
+    try:
+        said = [agent.communicate(timeout=PATIENCE)[1] for agent in started]
+    finally:
+        for agent in started:
+            agent.kill()
+    assert [agent.returncode for agent in started] == [0, 0], said
+    return [line for text in said for line in text.splitlines() if line.startswith("proton: ")]
+
+
+MEET = object()
+
+
+@several_hosts
+@torch
+@pytest.mark.parametrize("where", ["around", "below"])
+def test_torchrun_on_two_hosts(folder, where):
+    start = [PYTHON, "-m", "torch.distributed.run", MEET]
+    said = agents(*[proton(*start, "work.py", 5) if where == "around" else [*start, "--no-python", *proton(PYTHON, "work.py", 5)]] * 2)
+    assert not any("warning" in line for line in said), said
+    written = {(facts["rank"], facts["world"], facts["host"], path.name) for path in folder.glob("*.hatchet") for facts in [info(path)]}
+    assert written == {(rank, "4", host, f"w.rank{rank}.{host}.hatchet") for rank, _, host, _ in written} and len(written) == 4
+    assert sorted(host for _, _, host, _ in written) == ["nodeA", "nodeA", "nodeB", "nodeB"]
+    assert run(BUILD / "proton", "merge", "w", "-o", "sum.hatchet") == []
+    assert profiles(folder)["sum.hatchet"] == 20
+
+
+# One rank of nodeB fails. torchrun starts all ranks again and counts that on nodeB alone.
+ONE_FAILS = WORK + """
+first = not os.path.exists("failed")
+if first:
+    while len([name for name in os.listdir(".") if name.endswith(".hatchet")]) < 4: time.sleep(0.01)
+    if os.uname().nodename == "nodeB" and os.environ["LOCAL_RANK"] == "0":
+        open("failed", "w").close()
+        os.kill(os.getpid(), 9)
+    time.sleep(1000)
+"""
+
+
+@several_hosts
+@torch
+@pytest.mark.parametrize("where", ["around", "below"])
+def test_a_restart_on_two_hosts_of_which_one_counts_it(folder, where):
+    (folder / "work.py").write_text(ONE_FAILS)
+    start = [PYTHON, "-m", "torch.distributed.run", MEET, "--max-restarts", 1]
+    said = agents(*[proton(*start, "work.py", 5) if where == "around" else [*start, "--no-python", *proton(PYTHON, "work.py", 5)]] * 2)
+    assert not any("are both rank" in line or "at the same time" in line for line in said), said
+    each = profiles(folder)
+    assert len(each) == 8 and sum("restart1" in name for name in each) == 4, each
+    assert [count for name, count in each.items() if "restart1" in name] == [5] * 4
+    said = run(BUILD / "proton", "merge", "w", "-o", "sum.hatchet")
+    assert said == ["proton: ranks 0-3 ran twice, attempts 0 and 1: both are added up; --attempt last takes attempt 1 alone"]
 
 
 SPAWN = """

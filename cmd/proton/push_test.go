@@ -95,3 +95,27 @@ func executable(environment []string) string {
 	}
 	return ""
 }
+
+// The options of windows reach a program in C, from flags and from the environment.
+func TestPushOptionsReachAProgramInC(t *testing.T) {
+	environment := testkit.Built(t)
+	server := pushtest.New(t)
+	folder := t.TempDir()
+	capture := filepath.Join(testkit.Root(t), "testdata/captures/matmul.capture.gz")
+	cmd := exec.Command("proton", "run", "-n", folder+"/local", "--push", "pyroscope+"+server.URL, "--push-label", "stage=test", "-b", "replay", capture)
+	cmd.Env = append(environment, "PROTON_PUSH_SPOOL="+folder+"/spool", "PROTON_PUSH_WAIT=60", "PROTON_PUSH_EVERY=3600", "PROTON_PUSH_SERVICE=trainer",
+		"PROTON_PUSH_LABELS=stage=prod,team=vision")
+	cmd.Dir, cmd.Path = folder, executable(environment)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	all := server.Stored()
+	if len(all) == 0 {
+		t.Fatal("nothing arrived")
+	}
+	for _, one := range all {
+		if l := one.Labels; l["service_name"] != "trainer" || l["stage"] != "test" || l["team"] != "vision" {
+			t.Errorf("labels %v", l)
+		}
+	}
+}

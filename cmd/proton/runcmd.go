@@ -63,6 +63,9 @@ func newRunCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options.Target = args
+			if err := options.Push.FillFrom(os.Getenv, cmd.Flags().Changed); err != nil {
+				return &exitError{code: 2, err: err}
+			}
 			if err := checkRun(&options); err != nil {
 				return &exitError{code: 2, err: err}
 			}

@@ -31,6 +31,10 @@ var (
 	PushTenant      = &Setting{"PROTON_PUSH_TENANT", "text", "", "Go", "The tenant, sent as `X-Scope-OrgID`."}
 	PushHeadersFile = &Setting{"PROTON_PUSH_HEADERS_FILE", "file", "", "Go", "A file with more headers, `Name: value` on each line."}
 	PushCA          = &Setting{"PROTON_PUSH_CA", "file", "the machine's", "Go", "Certificates, in PEM form, of the authorities that the server's certificate is checked with."}
+	PushEvery       = &Setting{"PROTON_PUSH_EVERY", "seconds", "60", "Go Python", "The length of windows that are pushed, where neither `--push-every` nor `goproton.Push` says it."}
+	PushWait        = &Setting{"PROTON_PUSH_WAIT", "seconds", "5", "Go Python", "How long the end waits for the server, where neither `--push-wait` nor `goproton.Push` says it."}
+	PushService     = &Setting{"PROTON_PUSH_SERVICE", "text", "the name of the target", "Go Python", "The label `service_name`, where neither `--push-service` nor `goproton.Push` gives one."}
+	PushLabels      = &Setting{"PROTON_PUSH_LABELS", "text", "", "Go Python", "More labels of windows, `NAME=VALUE` separated by commas. Those of `--push-label` and `goproton.Push` replace labels of the same name."}
 	PushSpool       = &Setting{"PROTON_PUSH_SPOOL", "folder", "`~/.local/state/goproton/spool`", "Go", "Where windows wait until they are sent."}
 	Root            = &Setting{"PROTON_ROOT", "folder", "/", "Go", "For tests: a folder that stands for `/`."}
 )
@@ -42,7 +46,7 @@ var All = []*Setting{
 	{"PROTON_PYTHON_WALKER", "`public`", "chosen by an examination", "C", "`public` reads Python's frames through its public API only: slower, and under the GIL."},
 	Disassembler, Objdump, TritonDisasm, TritonCache, Analysis, FileCheck, Record,
 	{"PROTON_RECORD_CUBINS", "switch", "small ones while sampling", "C", "`1` puts the kernels' machine code into that recording."},
-	PushToken, PushTokenFile, PushUser, PushTenant, PushHeadersFile, PushCA, PushSpool,
+	PushToken, PushTokenFile, PushUser, PushTenant, PushHeadersFile, PushCA, PushEvery, PushWait, PushService, PushLabels, PushSpool,
 	NVTX,
 	Disable,
 	{"TRITON_PROFILE_METRIC_BUFFER_SIZE", "bytes", "16777216", "C", "The room on each GPU context for values of tensor metrics in CUDA graphs, 32 bytes each, until they are read every few milliseconds. Triton reads it too."},

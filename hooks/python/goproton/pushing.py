@@ -23,21 +23,45 @@ class Push:
     Args:
         url: of the server. What stands before a plus sign in its scheme is the protocol: pyroscope, parca or otlp. Without it the
             port decides, and pyroscope is the default. Or a folder, as in file:///mnt/windows, which ``proton query`` reads.
-        every: length of a window in seconds, aligned to the clock.
+        every: length of a window in seconds, aligned to the clock; 60, or what ``PROTON_PUSH_EVERY`` says. The three that follow have
+            variables too: ``PROTON_PUSH_WAIT`` (5), ``PROTON_PUSH_SERVICE`` and ``PROTON_PUSH_LABELS``.
         wait: how many seconds ``finalize``, and the sender after the end of the program, wait for the server. What is not sent then
             is sent by the next program that pushes to the same server.
         service: label ``service_name``; by default the name of the session.
         labels: more labels. GoProton adds job, host, rank and gpu.
     """
 
-    def __init__(self, url: str, *, every: float = 60, wait: float = 5, service: str | None = None,
+    def __init__(self, url: str, *, every: float | None = None, wait: float | None = None, service: str | None = None,
                  labels: Mapping[str, str] | None = None):
+        every = _seconds("PROTON_PUSH_EVERY", every, os.environ.get("PROTON_PUSH_EVERY"), 60)
+        wait = _seconds("PROTON_PUSH_WAIT", wait, os.environ.get("PROTON_PUSH_WAIT"), 5)
+        service = service or os.environ.get("PROTON_PUSH_SERVICE")
+        labels = {**_labels(os.environ.get("PROTON_PUSH_LABELS")), **(labels or {})}
         if not (1 <= every <= 24 * 3600 and 0 <= wait <= 365 * 24 * 3600):  # false for NaN
             raise ValueError(f"Push with every={every} and wait={wait}: a window has 1 second to a day, and wait is 0 seconds to a year")
-        self.url, self.every, self.wait, self.service, self.labels = url, every, wait, service, dict(labels or {})
+        self.url, self.every, self.wait, self.service, self.labels = url, every, wait, service, labels
 
     def __repr__(self) -> str:
         return f"goproton.Push({self.url!r}, every={self.every}, wait={self.wait}, service={self.service!r}, labels={self.labels!r})"
+
+
+def _seconds(name: str, given: float | None, variable: str | None, default: float) -> float:
+    if given is not None or not variable:
+        return default if given is None else given
+    try:
+        return float(variable)
+    except ValueError:
+        raise ValueError(f"{name}={variable!r} is not a number of seconds") from None
+
+
+def _labels(text: str | None) -> dict[str, str]:
+    labels = {}
+    for label in filter(None, (text or "").split(",")):
+        name, equals, value = label.partition("=")
+        if not equals or not value:
+            raise ValueError(f"the label {label!r} of PROTON_PUSH_LABELS is not NAME=VALUE")
+        labels[name] = value
+    return labels
 
 
 class _Sender:

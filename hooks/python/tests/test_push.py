@@ -260,3 +260,16 @@ def test_urls_that_are_refused(folder, url, says):
     if url:
         done = subprocess.run([BUILD / "proton", "run", "--push", url, "true"], capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode != 0 and says in done.stderr and TOKEN not in done.stderr, done
+
+
+def test_options_of_the_environment(monkeypatch):
+    import goproton
+    for name, value in ("EVERY", "30"), ("WAIT", "0"), ("SERVICE", "trainer"), ("LABELS", "stage=prod,team=vision"):
+        monkeypatch.setenv(f"PROTON_PUSH_{name}", value)
+    assert repr(goproton.Push("u", labels={"stage": "test"})) == "goproton.Push('u', every=30.0, wait=0.0, service='trainer', labels={'stage': 'test', 'team': 'vision'})"
+    assert repr(goproton.Push("u", every=5, wait=1, service="s")) == "goproton.Push('u', every=5, wait=1, service='s', labels={'stage': 'prod', 'team': 'vision'})"
+    for name, value, message in ("EVERY", "soon", "not a number of seconds"), ("EVERY", "nan", "a window has 1 second"), ("LABELS", "stage", "not NAME=VALUE"):
+        with monkeypatch.context() as patch:
+            patch.setenv(f"PROTON_PUSH_{name}", value)
+            with pytest.raises(ValueError, match=message):
+                goproton.Push("u")

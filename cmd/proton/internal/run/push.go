@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/push"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/spool"
 )
 
@@ -31,6 +33,35 @@ const (
 	longestWindow = 24 * 60 * 60
 	longestWait   = 365 * 24 * 60 * 60
 )
+
+// FillFrom takes from the environment what no flag has set.
+func (p *Push) FillFrom(env settings.Env, given func(flag string) bool) error {
+	if p.URL == "" {
+		return nil
+	}
+	for _, f := range []struct {
+		flag  string
+		value *float64
+		from  *settings.Setting
+	}{{"push-every", &p.Every, settings.PushEvery}, {"push-wait", &p.Wait, settings.PushWait}} {
+		text := f.from.Get(env)
+		if text == "" || given(f.flag) {
+			continue
+		}
+		seconds, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("read %s=%q: give seconds", f.from.Name, text)
+		}
+		*f.value = seconds
+	}
+	if !given("push-service") {
+		p.Service = settings.PushService.Get(env)
+	}
+	if text := settings.PushLabels.Get(env); text != "" {
+		p.Labels = append(strings.Split(text, ","), p.Labels...) // later ones replace earlier ones
+	}
+	return nil
+}
 
 // CheckPush refuses what cannot be pushed, before the target runs.
 func (o Options) CheckPush() error {
@@ -58,7 +89,7 @@ func (p Push) labels(target string) (map[string]string, error) {
 	for _, text := range p.Labels {
 		name, value, found := strings.Cut(text, "=")
 		if !found || value == "" {
-			return nil, fmt.Errorf("read --push-label %q: give NAME=VALUE", text)
+			return nil, fmt.Errorf("read the label %q of --push-label or PROTON_PUSH_LABELS: give NAME=VALUE", text)
 		}
 		labels[name] = value
 	}

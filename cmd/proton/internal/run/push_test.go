@@ -1,0 +1,43 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A flag wins over its variable, labels are added, and without a URL nothing is read.
+func TestPushOptionsOfTheEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		push  Push
+		flags []string
+		env   string
+		want  string
+	}{
+		{Push{URL: "u", Every: 60, Wait: 5}, nil, "", "{u  60 5  []}"},
+		{Push{URL: "u", Every: 60, Wait: 5}, nil, "EVERY=30 WAIT=0 SERVICE=s LABELS=a=1,b=2", "{u  30 0 s [a=1 b=2]}"},
+		{Push{URL: "u", Every: 10, Wait: 1, Service: "f", Labels: []string{"b=3"}}, []string{"push-every", "push-wait", "push-service", "push-label"},
+			"EVERY=30 WAIT=0 SERVICE=s LABELS=a=1,b=2", "{u  10 1 f [a=1 b=2 b=3]}"},
+		{Push{URL: "u", Every: 60}, nil, "EVERY=soon", `error: read PROTON_PUSH_EVERY="soon": give seconds`},
+		{Push{}, nil, "EVERY=soon LABELS=a=1", "{  0 0  []}"},
+	} {
+		vars := map[string]string{}
+		for _, pair := range strings.Fields(c.env) {
+			name, value, _ := strings.Cut(pair, "=")
+			vars["PROTON_PUSH_"+name] = value
+		}
+		err := c.push.FillFrom(func(name string) string { return vars[name] }, func(flag string) bool { return slices.Contains(c.flags, flag) })
+		got := fmt.Sprint(c.push)
+		if err != nil {
+			got = "error: " + err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s with the flags %v: got %s, want %s", c.env, c.flags, got, c.want)
+		}
+	}
+	labels, err := Push{Labels: []string{"a=1", "b=2", "b=3"}}.labels("target")
+	if got := fmt.Sprint(labels); err != nil || got != "map[a:1 b:3 service_name:target]" {
+		t.Errorf("labels: %s (%v)", got, err)
+	}
+}

@@ -27,7 +27,14 @@ type State struct {
 	Unattributed int64               `json:"unattributed"` // kernels without a call path
 	LostSamples  int64               `json:"lost_samples"` // by the GPU
 	Push         *runinfo.PushStatus `json:"push,omitempty"`
-	Finished     bool                `json:"finished"` // nothing comes any more
+	Overhead     *Overhead           `json:"overhead,omitempty"` // of a session with a budget
+	Finished     bool                `json:"finished"`           // nothing comes any more
+}
+
+// Overhead is what the profiler takes of the program's time, and may take; 0.01 is a percent.
+type Overhead struct {
+	Achieved float64 `json:"achieved"`
+	Budget   float64 `json:"budget"`
 }
 
 // Row is the work of one kind that one GPU did below one outermost scope.

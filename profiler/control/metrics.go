@@ -114,6 +114,9 @@ func (s *Service) writeCounters(st profiler.Status, finished bool) {
 		Dropped: c.dropped.to(int64(st.Loss.Records + st.Loss.Buffers)), Unattributed: c.unattributed.to(int64(st.Loss.Unattributed)),
 		LostSamples: c.lostSamples.to(int64(st.Sampling.Dropped)), Push: s.pushStatus(), Finished: finished,
 	}
+	if b := budgetStatus(st.Budget); b != nil {
+		state.Overhead = &counters.Overhead{Achieved: b.Achieved, Budget: b.Share}
+	}
 	if state.Push != nil {
 		state.Push.Dropped = c.windowsDropped.to(state.Push.Dropped)
 	}

@@ -108,6 +108,9 @@ func (t *total) add(s *counters.State, rows []counters.Row) {
 	t.state.Dropped += s.Dropped
 	t.state.Unattributed += s.Unattributed
 	t.state.LostSamples += s.LostSamples
+	if s.Overhead != nil && (t.state.Overhead == nil || s.Overhead.Achieved > t.state.Overhead.Achieved) {
+		t.state.Overhead = s.Overhead // of several processes of one rank, the largest
+	}
 	if s.Push != nil {
 		if t.state.Push == nil {
 			t.state.Push = &runinfo.PushStatus{}

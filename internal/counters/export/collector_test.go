@@ -163,6 +163,19 @@ func TestCountersNeverShrink(t *testing.T) {
 	}
 }
 
+func TestOverheads(t *testing.T) {
+	folder := t.TempDir()
+	for i, o := range []*counters.Overhead{{Achieved: 0.004, Budget: 0.01}, {Achieved: 0.007, Budget: 0.01}, nil} {
+		p := leave(t, folder, 10+i, "0")
+		p.Overhead = o
+		p.launch(1)
+	}
+	leave(t, folder, 20, "1").launch(1)
+	c := Collector{Folder: folder}
+	same(t, "overhead", values(c.Collect(), "goproton_overhead_ratio"), map[string]float64{"host=h rank=0": 0.007})
+	same(t, "budget", values(c.Collect(), "goproton_overhead_budget_ratio"), map[string]float64{"host=h rank=0": 0.01})
+}
+
 func TestCountersOfTheSender(t *testing.T) {
 	folder := t.TempDir()
 	p := leave(t, folder, 10, "0")

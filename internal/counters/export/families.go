@@ -100,10 +100,24 @@ func (c *Collector) Collect() []Family {
 		}
 		families = append(families, f)
 	}
+	families = append(families, overheads(totals, order)...)
 	if c.Pushed != nil {
 		families = append(families, ofSender(c.Pushed(), made)...)
 	}
 	return families
+}
+
+// overheads are what the profiler takes of the programs' time, and what it may take, of processes with a budget.
+func overheads(totals map[process]*total, order []process) []Family {
+	achieved := gauge("overhead_ratio", "overhead", "1", "Share of the program's time that the profiler takes, as measured in the process.")
+	budget := gauge("overhead_budget_ratio", "overhead.budget", "1", "Share of the program's time that the profiler may take.")
+	for _, who := range order {
+		if o := totals[who].state.Overhead; o != nil {
+			achieved.Series = append(achieved.Series, Series{labels(who), o.Achieved})
+			budget.Series = append(budget.Series, Series{labels(who), o.Budget})
+		}
+	}
+	return []Family{achieved, budget}
 }
 
 // ofSender are the counters of the windows of a run: what its processes have made of them, and what the sender has.

@@ -39,7 +39,7 @@ type Sender struct {
 	stop      context.CancelFunc
 	ended     chan struct{}
 
-	release func() // of the lock; nil without it
+	lock *spool.Held // nil without it
 }
 
 // Status is what a sender has done so far. The spool has it as status.json, for other programs.
@@ -166,15 +166,18 @@ func (s *Sender) run(ctx context.Context) {
 
 // round sends what can be sent now and returns how many windows wait.
 func (s *Sender) round(ctx context.Context) (left int) {
-	if s.release == nil {
-		release, ok, err := spool.Lock(s.Folder)
+	if s.lock != nil && !s.lock.Stands() { // a user has deleted the spool, and another sender may have locked the new one
+		s.unlock()
+	}
+	if s.lock == nil {
+		lock, ok, err := spool.Lock(s.Folder)
 		if err != nil {
 			s.change(func(st *Status) { st.LastError = err.Error() })
 		}
 		if !ok {
 			return s.count()
 		}
-		s.release = release
+		s.lock = lock
 		s.change(func(st *Status) { st.Sending = true })
 	}
 	evicted := spool.Trim(s.Folder, spool.FolderLimit)
@@ -212,11 +215,11 @@ func waiting(folder string) (n, bytes int64) {
 }
 
 func (s *Sender) unlock() {
-	if s.release != nil {
+	if s.lock != nil {
 		s.change(func(st *Status) { st.Sending = false })
 		s.leaveStatus()
-		s.release()
-		s.release = nil
+		s.lock.Release()
+		s.lock = nil
 	}
 }
 

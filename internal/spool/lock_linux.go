@@ -12,8 +12,9 @@ import (
 
 // Lock makes this process the sender of a spool. It reports false while another process is. The kernel releases the lock of a
 // process that dies, and what that was sending waits again.
-func Lock(folder string) (release func(), ok bool, err error) {
-	f, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+func Lock(folder string) (held *Held, ok bool, err error) {
+	path := filepath.Join(folder, "lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, false, fmt.Errorf("lock the spool: %w; set PROTON_PUSH_SPOOL to a folder that can be written", err)
 	}
@@ -26,7 +27,7 @@ func Lock(folder string) (release func(), ok bool, err error) {
 	}
 	recoverClaimed(folder)
 	removeAbandoned(folder, time.Now())
-	return func() { f.Close() }, true, nil
+	return &Held{f, path}, true, nil
 }
 
 // ours reports whether a folder is one of this user's, and no link.

@@ -8,7 +8,7 @@ import (
 )
 
 // Lock refuses: programs are profiled on Linux only.
-func Lock(string) (release func(), ok bool, err error) {
+func Lock(string) (held *Held, ok bool, err error) {
 	return nil, false, errors.New("windows are sent on Linux only")
 }
 

@@ -54,6 +54,22 @@ func Make(folder string) error {
 	return nil
 }
 
+// Held is the lock of a spool.
+type Held struct {
+	file *os.File
+	path string
+}
+
+// Release gives the lock up.
+func (h *Held) Release() { h.file.Close() }
+
+// Stands reports whether the lock is that of the spool as it is now. It is not after a user has deleted the spool.
+func (h *Held) Stands() bool {
+	ours, err := h.file.Stat()
+	now, gone := os.Lstat(h.path)
+	return err == nil && gone == nil && os.SameFile(ours, now)
+}
+
 // Writer puts the windows of one process into a spool. It opens no folder: a profiled program may close or reuse any descriptor
 // at any time, so that it asks for its own files by name only.
 type Writer struct {
@@ -93,7 +109,11 @@ func (w *Writer) Put(end time.Time, fill func(io.Writer) error) error {
 	w.next++
 	path := filepath.Join(w.folder, fmt.Sprintf("%019d-%d-%d%s", max(end.UnixNano(), 0), os.Getpid(), w.next, suffix))
 	w.mu.Unlock()
-	if err := atomicfile.Write(path, fill); err != nil {
+	err := atomicfile.Write(path, fill)
+	if errors.Is(err, fs.ErrNotExist) && Make(w.folder) == nil { // a user has deleted the spool
+		err = atomicfile.Write(path, fill)
+	}
+	if err != nil {
 		return err
 	}
 	info, err := os.Lstat(path)

@@ -127,11 +127,11 @@ func TestClaims(t *testing.T) {
 	if list := listed(t, folder); len(list) != 1 || w.Status().Evicted != 0 {
 		t.Fatalf("%+v, %+v", list, w.Status())
 	}
-	release, ok, err := Lock(folder)
+	held, ok, err := Lock(folder)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	defer release()
+	defer held.Release()
 	list := listed(t, folder)
 	if len(list) != 2 || list[0].Name != e.Name || list[0].Sent != 2 || list[1].Sent != 0 {
 		t.Errorf("%+v", list)
@@ -147,19 +147,19 @@ func TestClaims(t *testing.T) {
 
 func TestOneSender(t *testing.T) {
 	folder := made(t)
-	release, ok, err := Lock(folder)
+	held, ok, err := Lock(folder)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	if _, ok, err := Lock(folder); ok || err != nil {
 		t.Errorf("two senders: %v, %v", ok, err)
 	}
-	release()
-	release, ok, err = Lock(folder)
+	held.Release()
+	held, ok, err = Lock(folder)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	release()
+	held.Release()
 }
 
 // What a process was writing when it was killed is deleted by a later sender, and what another writes now is not.
@@ -178,11 +178,11 @@ func TestHalfWrittenWindowsAreDeleted(t *testing.T) {
 	old := write(".1-2-3.window.2-0123abcd.tmp", 2*abandonedAfter)
 	recent := write(".1-2-4.window.2-0123abcd.tmp", 0)
 	waits := write("1-2-5.window", 2*abandonedAfter)
-	release, ok, err := Lock(folder)
+	held, ok, err := Lock(folder)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	release()
+	held.Release()
 	if _, err := os.Lstat(old); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s is left: %v", old, err)
 	}

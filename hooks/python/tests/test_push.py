@@ -4,6 +4,7 @@ import gzip
 import http.server
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,7 +38,7 @@ while True:
         gpu.launch(kernel)
     gpu.synchronize()
     time.sleep(0.01)
-    if time.monotonic() > end: break
+    if time.monotonic() > end or os.path.exists("end"): break
 if len(sys.argv) > 2:
     proton.finalize()
 """
@@ -247,6 +248,32 @@ def test_a_server_that_is_away_delays_the_end_no_longer_than_allowed(server, fol
     assert "not sent to" in done.stderr and "503" in done.stderr and "proton push" in done.stderr, done.stderr
     status = json.loads(subprocess.run([BUILD / "proton", "push", "--status", server.url], capture_output=True, text=True, check=True).stdout)
     assert status["waiting"] >= 1 and status["sent"] == 0 and TOKEN not in str(status)
+
+
+def test_a_spool_that_is_deleted(server, folder):
+    """What waited there is lost; what comes later is sent from a new one."""
+    process = started(run(server, 600))
+    wait_for("a window", lambda: server.labels)
+    (folder / "spool").rename(folder / "deleted")
+    before = len(server.labels)
+    wait_for("windows from a new spool", lambda: len(server.labels) >= before + 2)
+    (folder / "end").touch()
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0 and "warning" not in err, err
+    assert 0 < server.launches() <= local() and not windows(folder)
+
+
+FULL = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs -o size=64k,mode=700 tmpfs spool && { cat /dev/zero >spool/filler 2>/dev/null; exec "$@"; }', "sh"]
+
+
+def test_a_spool_on_a_full_disk(server, folder):
+    """The windows are dropped and counted. The local profile is whole."""
+    (folder / "spool").mkdir(mode=0o700)
+    if not shutil.which("unshare") or subprocess.run([*FULL, "true"], capture_output=True).returncode:
+        pytest.skip("needs a file system of its own in a user namespace (unshare --map-root-user --mount)")
+    done = subprocess.run([*FULL, *run(server, 3.5)], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0 and local() > 50 and not server.labels, done.stderr
+    assert "dropped" in done.stderr and "no space left on device" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("url, says", [

@@ -20,7 +20,6 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 	"unsafe"
 
@@ -49,7 +48,7 @@ func main() {}
 func init() {
 	// Two processors are enough, because the drainer's commands run one at a time; the variable GOMAXPROCS is meant for the program.
 	runtime.GOMAXPROCS(2)
-	debug.SetGCPercent(400) // the heap is small: a few MB of trees
+	control.CollectGarbage()
 	reserveThreads()
 	if err := hotpath.Init(); err != nil {
 		say(err)

@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,6 +52,12 @@ func TestSoak(t *testing.T) {
 	for i := range 2 {
 		workers.Go(func() { r.workers(t, i, stop) })
 	}
+	go func() { // a run that is ended from outside says so
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP)
+		r.say("ended by signal: %v", <-signals)
+		os.Exit(1)
+	}()
 	r.watch(t, long)
 	close(stop)
 	workers.Wait()

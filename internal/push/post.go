@@ -42,7 +42,18 @@ func (t *Target) post(ctx context.Context, s Series) (answer, int) {
 	if err != nil {
 		return answer{outcome: refused, why: err.Error()}, 0
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(body))
+	return t.postTo(ctx, t.url, body)
+}
+
+// postTo sends a message of the target's protocol. It returns how many bytes were sent.
+func (t *Target) postTo(ctx context.Context, url string, body []byte) (answer, int) {
+	if t.protocol.gzip {
+		var err error
+		if body, err = compress(body); err != nil {
+			return answer{outcome: refused, why: err.Error()}, 0
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return answer{outcome: later, why: "the request cannot be made"}, 0
 	}

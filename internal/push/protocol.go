@@ -24,14 +24,15 @@ type protocol struct {
 	answer      string // content type of the answer of a server that speaks the protocol
 	// refused returns why the server did not take what it answered 200 to; "" if it did. nil: 200 means yes.
 	refused func(body []byte) string
+	gzip    bool // requests are compressed; those of the others have compressed profiles in them
 }
 
 // protocols are known by these names, on the command line and before a plus sign in the scheme of a URL. The first is taken
 // where nothing else says which.
 var protocols = []protocol{
-	{"pyroscope", "/push.v1.PusherService/Push", "4040", "application/proto", encodePyroscope, "application/proto", nil},
-	{"parca", "/api/profiles/writeraw", "7070", "application/json", encodeParca, "application/json", nil},
-	{"otlp", "/v1development/profiles", "4318", "application/x-protobuf", encodeOTLP, "application/x-protobuf", refusedOTLP},
+	{"pyroscope", "/push.v1.PusherService/Push", "4040", "application/proto", encodePyroscope, "application/proto", nil, false},
+	{"parca", "/api/profiles/writeraw", "7070", "application/json", encodeParca, "application/json", nil, false},
+	{"otlp", "/v1development/profiles", "4318", "application/x-protobuf", encodeOTLP, "application/x-protobuf", refusedOTLP, true},
 }
 
 // Protocols are the names of the protocols, the default first.
@@ -57,12 +58,14 @@ func (p *protocol) speaks(h http.Header) bool {
 }
 
 // compressed is a series' profile as a file of pprof.
-func (s *Series) compressed() ([]byte, error) {
+func (s *Series) compressed() ([]byte, error) { return compress(s.raw) }
+
+func compress(raw []byte) ([]byte, error) {
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
-	_, err := zip.Write(s.raw)
+	_, err := zip.Write(raw)
 	if err := errors.Join(err, zip.Close()); err != nil {
-		return nil, fmt.Errorf("compress the window: %w", err)
+		return nil, fmt.Errorf("compress a request: %w", err)
 	}
 	return out.Bytes(), nil
 }

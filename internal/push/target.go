@@ -163,6 +163,9 @@ func (t *Target) authorize(r *http.Request) error {
 		r.Header[name] = values
 	}
 	r.Header.Set("Content-Type", t.protocol.contentType)
+	if t.protocol.gzip {
+		r.Header.Set("Content-Encoding", "gzip")
+	}
 	r.Header.Set("User-Agent", "goproton/"+version.Number)
 	if t.protocol.name == "pyroscope" {
 		r.Header.Set("Connect-Protocol-Version", "1")

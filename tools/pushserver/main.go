@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -51,6 +52,7 @@ func main() {
 	mux := http.NewServeMux()
 	mux.Handle(pushv1connect.NewPusherServiceHandler(pyroscope{}))
 	mux.HandleFunc("POST /v1development/profiles", takeOTLP)
+	mux.HandleFunc("POST /v1/metrics", takeMetrics)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin) // the test has ended when this does
 		os.Exit(0)
@@ -96,17 +98,36 @@ func (t *taken) add(path, kind string, v int64) {
 	}
 }
 
-func takeOTLP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	var request otlpcollector.ExportProfilesServiceRequest
+// readBody reads a request, which gzip may have compressed.
+func readBody(r *http.Request) ([]byte, error) {
+	if r.Header.Get("Content-Encoding") != "gzip" {
+		return io.ReadAll(r.Body)
+	}
+	zip, err := gzip.NewReader(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(zip)
+}
+
+// readOTLP reads a request, and answers if it cannot.
+func readOTLP(w http.ResponseWriter, r *http.Request, request proto.Message) bool {
+	body, err := readBody(r)
 	if err == nil {
-		err = proto.Unmarshal(body, &request)
+		err = proto.Unmarshal(body, request)
 	}
 	if err == nil && len(request.ProtoReflect().GetUnknown()) > 0 {
 		err = fmt.Errorf("fields that the schema lacks")
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+	return err == nil
+}
+
+func takeOTLP(w http.ResponseWriter, r *http.Request) {
+	var request otlpcollector.ExportProfilesServiceRequest
+	if !readOTLP(w, r, &request) {
 		return
 	}
 	d := request.Dictionary

@@ -4,6 +4,7 @@ package pushtest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -120,8 +121,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.seen = append(s.seen, r.Header.Clone())
 		s.mu.Unlock()
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := readBody(r)
 	if err != nil {
+		refuse(w, http.StatusBadRequest, "%v", err)
 		return
 	}
 	switch r.URL.Path {
@@ -134,6 +136,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// readBody reads a request, which gzip may have compressed.
+func readBody(r *http.Request) ([]byte, error) {
+	if r.Header.Get("Content-Encoding") != "gzip" {
+		return io.ReadAll(r.Body)
+	}
+	zip, err := gzip.NewReader(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(zip)
 }
 
 // refuse answers as Connect does.

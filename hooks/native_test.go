@@ -13,7 +13,7 @@ import (
 
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/testkit"
-	"github.com/goproton/goproton/viewer/specs"
+	"github.com/goproton/goproton/profile"
 )
 
 // pythons finds one interpreter for each CPython version, on PATH or below .pythons.
@@ -94,13 +94,13 @@ func runNative(t *testing.T, python, lib string, env ...string) {
 // flopsNames are the metrics that the viewer reads as flops.
 func flopsNames() []string {
 	names := []string{"flops", "FLOPS16"}
-	for _, bits := range specs.Widths {
+	for _, bits := range profile.OperandWidths {
 		names = append(names, fmt.Sprint("flops", bits))
 	}
-	for _, dtype := range specs.Names() {
+	for _, dtype := range profile.OperandTypes {
 		names = append(names, "flops_"+dtype)
 	}
-	return slices.DeleteFunc(names, func(name string) bool { _, is := specs.OfMetric(name); return !is })
+	return slices.DeleteFunc(names, func(name string) bool { _, is := profile.Flops(name); return !is })
 }
 
 func runScript(t *testing.T, python, script, lib string, env ...string) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer/specs"
 )
 
 // recorded is one metric of the profile.
@@ -78,7 +77,7 @@ func (b *builder) survey() {
 // and a scope then has no rate.
 func alwaysInclusive(name string) bool {
 	base := baseName(name)
-	_, flops := specs.OfMetric(base)
+	_, flops := profile.Flops(base)
 	return flops || spans(name) || slices.Contains([]string{"time", "count", "bytes"}, base)
 }
 
@@ -382,8 +381,8 @@ func rateOf(name string) (q figures.Quantity, label string, of func(metric strin
 			continue
 		}
 		of = func(metric string) bool {
-			dtype, ok := specs.OfMetric(metric)
-			return ok && (width == "" || strconv.Itoa(specs.Bits(dtype)) == width)
+			dtype, ok := profile.Flops(metric)
+			return ok && (width == "" || strconv.Itoa(profile.OperandBits(dtype)) == width)
 		}
 		return q, "flop" + width + "/s", of, true
 	}
@@ -392,7 +391,7 @@ func rateOf(name string) (q figures.Quantity, label string, of func(metric strin
 
 // scaled reports whether a metric is an amount that is shown in units of its own.
 func scaled(metric string) bool {
-	_, flops := specs.OfMetric(withoutOrigin(metric))
+	_, flops := profile.Flops(withoutOrigin(metric))
 	return flops || scaledBytes(metric)
 }
 

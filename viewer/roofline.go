@@ -173,7 +173,7 @@ func (f *flopsOf) plain() bool { return f.dtype == "" }
 func (b *builder) flops() []flopsOf {
 	var list []flopsOf
 	for _, r := range b.recorded {
-		if dtype, ok := specs.OfMetric(r.name); ok && !r.text {
+		if dtype, ok := profile.Flops(r.name); ok && !r.text {
 			list = append(list, flopsOf{r, dtype})
 		}
 	}
@@ -484,11 +484,11 @@ func parsePeaks(list []string) (map[string]peak, error) {
 	peaks := map[string]peak{}
 	for _, text := range list {
 		what, value, ok := strings.Cut(strings.ToLower(strings.TrimSpace(text)), "=")
-		_, flops := specs.OfMetric(what)
-		if !ok || what != "bytes" && !flops && specs.Bits(what) == 0 {
-			return nil, badOption("read --peak %s: write bytes=4.8T, flops16=990T or another flops metric or type (%s)", text, strings.Join(specs.Names(), ", "))
+		_, flops := profile.Flops(what)
+		if !ok || what != "bytes" && !flops && profile.OperandBits(what) == 0 {
+			return nil, badOption("read --peak %s: write bytes=4.8T, flops16=990T or another flops metric or type (%s)", text, strings.Join(profile.OperandTypes, ", "))
 		}
-		if specs.Bits(value) > 0 && what != "bytes" {
+		if profile.OperandBits(value) > 0 && what != "bytes" {
 			peaks[what] = peak{dtype: value}
 			continue
 		}

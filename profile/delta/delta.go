@@ -5,12 +5,12 @@ package delta
 import (
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/goproton/goproton/profile"
 )
 
-// FlopsMetric is the sum of a node's metrics flops, flops8, flops16 and so on in what Take returns.
+// FlopsMetric is the flops of a node for operands of all types in what Take returns: those of flops8, flops_bf16 and so on added up, or
+// flops alone where the node has that, because it is the total then.
 const FlopsMetric = "flops"
 
 // metrics are what Take takes, whole numbers all of them.
@@ -88,6 +88,10 @@ func (n *node) child(key step) *node {
 
 // add adds the values of a subtree of the profile. Siblings of one name are one here, except for those of several devices.
 func (n *node) add(p *profile.Node) {
+	total, totalled := p.Metric(FlopsMetric)
+	if _, number := total.Float(); !number {
+		totalled = false
+	}
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
 		switch m.Name {
@@ -96,7 +100,11 @@ func (n *node) add(p *profile.Node) {
 		case profile.DeviceTypeMetric:
 			n.kind = m.Value.Str()
 		default:
-			if at := index(m.Name); at >= 0 && at != samplesAt { // the metric of a file repeats Samples, by source line
+			at := index(m.Name)
+			if at == flopsAt && totalled && m.Name != FlopsMetric {
+				continue // a part of the total
+			}
+			if at >= 0 && at != samplesAt { // the metric of a file repeats Samples, by source line
 				n.now[at] += whole(m.Value)
 			}
 		}
@@ -150,20 +158,10 @@ func index(name string) int {
 			return i
 		}
 	}
-	if isFlops(name) {
+	if _, counts := profile.Flops(name); counts {
 		return flopsAt
 	}
 	return -1
-}
-
-// isFlops reports whether a metric counts operations on operands of some width: flops8, flops16.
-func isFlops(name string) bool {
-	width, found := strings.CutPrefix(name, FlopsMetric)
-	if !found {
-		return false
-	}
-	_, err := strconv.ParseUint(width, 10, 16)
-	return err == nil
 }
 
 // whole rounds a number. Texts, vectors and what is not finite count as 0.

@@ -174,6 +174,33 @@ func TestValueThatShrinks(t *testing.T) {
 	}
 }
 
+// Of each type that a metric may name, flops are taken; flops alone are the total, and what comes from operators is a part.
+func TestFlopsOfAllTypes(t *testing.T) {
+	typed := &profile.Node{Name: "typed"}
+	var want int64
+	for i, dtype := range profile.OperandTypes {
+		typed.Set("flops_"+dtype, profile.FloatValue(float64(int64(1)<<i)))
+		want += 1 << i
+	}
+	for _, bits := range profile.OperandWidths {
+		typed.Set(fmt.Sprint("flops", bits), profile.IntValue(int64(bits)<<20))
+		want += int64(bits) << 20
+	}
+	for _, other := range []string{"operator_flops16", "estimated_flops16", "flops_fp12", "flops12", "flops_"} {
+		typed.Set(other, profile.IntValue(1))
+	}
+	both := &profile.Node{Name: "both"}
+	both.Set("flops_bf16", profile.IntValue(3))
+	both.Set("flops", profile.IntValue(7))
+	var taken Taken
+	w := taken.Take(&profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{typed, both}}})
+	for name, want := range map[string]int64{"typed": want, "both": 7} {
+		if v, _ := w.Root.Child(name).Metric(FlopsMetric); v.Int() != want {
+			t.Errorf("%s: %d flops, want %d", name, v.Int(), want)
+		}
+	}
+}
+
 // 10^15 flops a second exceed 63 bits after 2.6 hours: a window is exact all the same.
 func TestFlopsOfDays(t *testing.T) {
 	p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}}

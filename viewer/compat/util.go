@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/specs"
 )
 
@@ -37,7 +38,7 @@ type peaks struct {
 // bytes or only flops has a roofline of that one part.
 func (t *table) util(warn func(string)) (metric, error) {
 	roof := &roofline{bytes: -1, devices: map[deviceKey]*peaks{}}
-	for _, bits := range specs.Widths {
+	for _, bits := range profile.OperandWidths {
 		if at, ok := t.index["flops"+strconv.Itoa(bits)]; ok {
 			roof.widths = append(roof.widths, width{bits, at})
 		}

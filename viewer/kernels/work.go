@@ -15,7 +15,7 @@ type Work struct {
 	Bytes, Flops float64 // per launch; 0 if that is not known
 	BytesFrom    string  // "profile": metrics that the program reported; "code": counted in the TTIR; "arguments": each tensor once
 	FlopsFrom    string
-	Type         string // type of most operands, see specs.Names; "" if that is not known
+	Type         string // type of most operands, see profile.OperandTypes; "" if that is not known
 	Passes       int    // multiplications of that type per flop: 3 for tf32x3, which computes f32; 0 means 1
 	operations   []operations
 	Notes        []string // what could not be counted in the code
@@ -29,7 +29,7 @@ type Work struct {
 // operations are the flops on one type of operands.
 type operations struct {
 	count  float64
-	dtype  string // see specs.Names; "" if that is not known
+	dtype  string // see profile.OperandTypes; "" if that is not known
 	passes int
 }
 
@@ -51,7 +51,7 @@ func (w *worker) measured(g *Group, n *profile.Node, l *profile.LaunchTimes) {
 	}
 	var all []operations
 	for i := range n.Metrics {
-		if dtype, counts := specs.OfMetric(n.Metrics[i].Name); counts && dtype != "" {
+		if dtype, counts := profile.Flops(n.Metrics[i].Name); counts && dtype != "" {
 			all = append(all, operations{count: float64(tritonparse.Amount(n, n.Metrics[i].Name)) / per, dtype: dtype, passes: 1})
 		}
 	}
@@ -106,7 +106,7 @@ func (w *Work) complete(counted Work) {
 		w.Flops, w.FlopsFrom, w.Type, w.Passes, w.operations = counted.Flops, counted.FlopsFrom, counted.Type, counted.Passes, counted.operations
 	}
 	for i := range w.operations {
-		if o := &w.operations[i]; o.dtype == "" || specs.Bits(o.dtype) == specs.Bits(counted.Type) {
+		if o := &w.operations[i]; o.dtype == "" || profile.OperandBits(o.dtype) == profile.OperandBits(counted.Type) {
 			o.dtype, o.passes = counted.Type, counted.Passes
 		}
 	}
@@ -118,7 +118,7 @@ func (w *Work) complete(counted Work) {
 	}
 }
 
-// operands is the type, of specs.Names, in which a kernel computes, and the number of its multiplications for each of the code's.
+// operands is the type, of profile.OperandTypes, in which a kernel computes, and the number of its multiplications for each of the code's.
 func operands(dot tritonparse.Dot) (dtype string, passes int) {
 	switch {
 	case dot.Type == "f16":

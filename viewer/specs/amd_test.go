@@ -121,7 +121,7 @@ func TestProtonsFiguresOfAMD(t *testing.T) {
 		{hipDevice("gfx942", "AMD Instinct MI325X", 304, 2_100_000), [4]float64{2615, 1307, 653.7, 326.9}, 5.3},
 		{hipDevice("gfx950", "AMD Instinct MI355X", 256, 2_400_000), [4]float64{5033, 2517, 1258, 629.1}, 8},
 	} {
-		for i, width := range Widths {
+		for i, width := range profile.OperandWidths {
 			if got, err := ProtonFlops(c.d, width); err != nil || math.Abs(got/1e12/c.flops[i]-1) > 0.001 {
 				t.Errorf("%s, %d bit: %.4g (%v), want %g", c.d.Name, width, got/1e12, err, c.flops[i])
 			}

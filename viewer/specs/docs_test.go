@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/profile"
 )
 
 // TestDocumentedPeaks compares the tables in docs/viewer.md with what the formulas say.
@@ -61,8 +62,8 @@ func peakTable(t *testing.T) string {
 	b.WriteString("| board | architecture | 8 bit | 16 bit | 32 bit | 64 bit | TB/s |\n|---|---|---|---|---|---|---|\n")
 	for _, board := range boards {
 		fmt.Fprintf(&b, "| %s | sm_%s |", board.name, board.d.Arch)
-		for _, w := range Widths {
-			peak, err := Peak(board.d, OfWidth(w))
+		for _, w := range profile.OperandWidths {
+			peak, err := Peak(board.d, profile.OperandOfWidth(w))
 			if err != nil {
 				t.Fatal(err)
 			}

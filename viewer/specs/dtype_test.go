@@ -56,29 +56,16 @@ func TestPeaksFallWithTheWidth(t *testing.T) {
 
 func TestPeaksOfUnknownPartsAndTypes(t *testing.T) {
 	var unknown *UnknownError
-	for _, dtype := range Names() {
+	for _, dtype := range profile.OperandTypes {
 		if _, err := Peak(profile.Device{Type: "CUDA", Arch: "999", NumSMs: 1, ClockRate: 1}, dtype); !errors.As(err, &unknown) {
 			t.Errorf("%s on sm_999: %v", dtype, err)
-		}
-		if Bits(dtype) == 0 {
-			t.Errorf("%s has no width", dtype)
 		}
 	}
 	var lacks *MissingError
 	if _, err := Peak(profile.Device{Type: "CUDA", Arch: "90"}, "fp32"); !errors.As(err, &lacks) {
 		t.Errorf("a device without multiprocessors: %v", err)
 	}
-	if _, err := Peak(boards[0].d, "fp12"); err == nil || !strings.Contains(err.Error(), "bf16") || Bits("fp12") != 0 {
+	if _, err := Peak(boards[0].d, "fp12"); err == nil || !strings.Contains(err.Error(), "bf16") {
 		t.Errorf("fp12: %v", err)
-	}
-	for dtype, want := range map[string]int{"fp4": 4, "fp6": 6, "int8": 8, "bf16": 16, "tf32": 32, "xf32": 32, "fp64-vector": 64} {
-		if got := Bits(dtype); got != want {
-			t.Errorf("%s has %d bits, want %d", dtype, got, want)
-		}
-	}
-	for bits, want := range map[int]string{8: "fp8", 16: "fp16", 32: "tf32", 64: "fp64"} {
-		if got := OfWidth(bits); got != want || Bits(got) != bits {
-			t.Errorf("%d bits are %s, want %s", bits, got, want)
-		}
 	}
 }

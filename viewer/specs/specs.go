@@ -15,9 +15,6 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Widths are the operand widths in bits for which peaks exist, in the order of the metrics flops8 to flops64.
-var Widths = [4]int{8, 16, 32, 64}
-
 // UnknownError is returned for a device whose peaks are not in the tables.
 type UnknownError struct {
 	Type, Arch string

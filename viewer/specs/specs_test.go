@@ -40,8 +40,8 @@ var boards = []struct {
 func TestPeaksAreTheDatasheets(t *testing.T) {
 	near := func(got, want float64) bool { return math.Abs(got-want) <= 0.02*want }
 	for _, b := range boards {
-		for i, w := range Widths {
-			got, err := Peak(b.d, OfWidth(w))
+		for i, w := range profile.OperandWidths {
+			got, err := Peak(b.d, profile.OperandOfWidth(w))
 			if err != nil {
 				t.Fatalf("%s: %v", b.name, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/parquet/parquettest"
 	"github.com/goproton/goproton/internal/push"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/spool"
@@ -157,6 +158,66 @@ func TestQueryByLabel(t *testing.T) {
 		report, said, err := asked(t, "--label", c.label, folder)
 		if (err == nil) != (c.profiles > 0) || report.Profiles != c.profiles || report.Median != c.median {
 			t.Errorf("%s: %+v, %v: %s", c.label, report, err, said)
+		}
+	}
+}
+
+// The windows of a rank that was restarted are added up, and a line says so; --attempt last takes those of the last attempt.
+func TestQueryOfARestartedRank(t *testing.T) {
+	folder := t.TempDir()
+	begin := time.Now().Add(-time.Hour)
+	for rank := range 4 {
+		for minute := range 3 {
+			at := begin.Add(time.Duration(20*minute) * time.Minute) // the program rests between windows
+			made := profile.InfoEnd + "=" + strconv.FormatInt(at.Add(61*time.Second).UnixNano(), 10)
+			putWindow(t, folder, at, rank, 100, "pid="+strconv.Itoa(rank), made)
+			if rank == 1 && minute == 0 {
+				putWindow(t, folder, at.Add(-time.Minute), rank, 200, "pid=9", made, profile.InfoRestart+"=0")
+			}
+			if rank == 2 && minute < 2 {
+				putWindow(t, folder, at.Add(time.Minute), rank, 300, "pid=8", made, profile.InfoRestart+"=1")
+			}
+		}
+	}
+	const twice = "proton: rank 2 ran twice, attempts 0 and 1: both are added up; --attempt last takes attempt 1 alone\n"
+	uneven := "proton: rank 0 has 3 profiles and rank 2 5: totals of different times are compared\n"
+	for _, c := range []struct {
+		args  []string
+		total float64 // of rank 2
+		said  string
+	}{
+		{nil, 900, uneven + twice},
+		{[]string{"--rank", "0,2"}, 900, uneven + twice},
+		{[]string{"--attempt", "last"}, 600, "proton: rank 2 ran twice, attempts 0 and 1: attempt 1 alone counts\nproton: rank 2 has 2 profiles and rank 1 4: totals of different times are compared\n"},
+	} {
+		report, said, err := asked(t, append(c.args, folder)...)
+		total := 0.0
+		for _, r := range report.Ranks {
+			if r.Rank == "2" {
+				total = r.Total
+			}
+		}
+		if err != nil || total != c.total || said != c.said {
+			t.Errorf("%v: rank 2 has %g, %v; %s", c.args, total, err, said)
+		}
+	}
+}
+
+// --exclude leaves out frames, also of the rows; what is not a pattern is refused before anything is read.
+func TestQueryExcludes(t *testing.T) {
+	folder := t.TempDir()
+	putWindow(t, folder, time.Now(), 0, 100)
+	for pattern, want := range map[string]float64{"^kern": 0, "step": 0, "ROOT": 100, "nccl": 100} {
+		rows := filepath.Join(t.TempDir(), "rows.parquet")
+		report, said, err := asked(t, "--exclude", pattern, "--parquet", rows, folder)
+		_, got := parquettest.Read(t, rows)
+		if err != nil || said != "" || report.Ranks[0].Total != want || len(got) != int(want)/100 {
+			t.Errorf("%s: %+v and %d rows, %v; %s", pattern, report.Ranks[0], len(got), err, said)
+		}
+	}
+	for _, wrong := range [][]string{{"--exclude", "("}, {"--attempt", "first"}} {
+		if _, _, err := asked(t, append(wrong, folder)...); err == nil || !strings.Contains(err.Error(), "read "+wrong[0]) {
+			t.Errorf("%v: %v", wrong, err)
 		}
 	}
 }

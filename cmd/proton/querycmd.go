@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,8 @@ type queryFlags struct {
 	since, until string
 	ranks        string
 	labels       []string
+	attempt      string
+	exclude      string
 	metric       string
 	top          int
 	parquet      string
@@ -56,12 +59,19 @@ The rank is the one recorded in the profile, else the one in the name of its fil
 start of a profile. --label compares with the labels of a window, which --push-label gave it, and with the facts of a
 profile: job, host, service, and gpu, which leaves out the work of other GPUs.
 
+A rank that its launcher has started again has profiles of each attempt, which are added up, and a line names such ranks.
+--attempt last takes the last attempt of each rank alone; it reads everything a second time.
+
+A rank that the others wait for inside of kernels that communicate, as those of NCCL, has as much GPU time as they have.
+--exclude nccl leaves these kernels out, so that it shows: the names are those of the file, where they may be mangled.
+
 --parquet writes a row for each profile and call path, for DuckDB, pandas, Spark and others; docs/at-scale.md lists the
 columns.`,
 		Example: `  proton query windows/
   proton query --since 30m --rank 0-7,64 windows/
   proton query --since 2026-11-23T10:00:00Z --until 2026-11-23T10:30:00Z windows/
   proton query --label job=train --label team=vision -m bytes --top 20 windows/
+  proton query --exclude '(?i)nccl' windows/
   proton query --since 1d --parquet rows.parquet windows/
   proton query --json windows/ | jq '.ranks[] | select(.outlier)'`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -80,6 +90,8 @@ columns.`,
 	flags.StringVar(&f.until, "until", "", "leave out profiles that start at `TIME` or later")
 	flags.StringVar(&f.ranks, "rank", "", "only the ranks in `LIST`: 0-7,64")
 	flags.StringArrayVar(&f.labels, "label", nil, "only profiles with the label `NAME=VALUE`, such as job=train, host=node7 or team=vision; several must all hold")
+	flags.StringVar(&f.attempt, "attempt", "all", "of ranks that ran more than once, take `WHICH` attempts: all, or of each rank the last")
+	flags.StringVar(&f.exclude, "exclude", "", "leave out frames whose names match `REGEX`, and what is below them")
 	flags.StringVarP(&f.metric, "metric", "m", "time (ns)", "the metric `NAME`")
 	flags.IntVar(&f.top, "top", 10, "print `N` ranks and `N` call paths")
 	flags.StringVar(&f.parquet, "parquet", "", "also write what is asked for as rows of the Parquet `FILE`, one for each profile and call path; - is standard output, without the answer")
@@ -87,6 +99,7 @@ columns.`,
 	flags.BoolVar(&f.json, "json", false, "print the answer as JSON, with all ranks")
 	flags.SetNormalizeFunc(formerQueryFlags)
 	metricChoices(cmd, "metric")
+	choices(cmd, "attempt", "all", "last")
 	registerWidth(flags, &f.width, widthUsage)
 	return cmd
 }
@@ -112,7 +125,7 @@ func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 	if err := mayWrite(f.parquet, f.force); err != nil {
 		return err
 	}
-	a := answering{query: query, all: fleet.New(query), stderr: stderr, ranks: map[string]string{}}
+	a := answering{query: query, all: fleet.New(query), stderr: stderr, ranks: map[string]string{}, there: merge.Ranks{OneRun: oneRun}}
 	files := queried{query: &query, failed: a.fail}
 	for _, path := range paths {
 		if err := files.find(path); err != nil {
@@ -120,6 +133,9 @@ func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 		}
 	}
 	list := files.list()
+	if f.attempt == "last" {
+		list = a.lastAttempts(list)
+	}
 	if err := f.read(&a, list, files.skipped, stdout); err != nil {
 		return err
 	}
@@ -155,15 +171,44 @@ func (f *queryFlags) read(a *answering, files []string, skipped int, stdout io.W
 
 // answering is a query while files are read.
 type answering struct {
-	query  fleet.Query
-	all    *fleet.Fleet
-	stderr io.Writer
-	rows   *fleet.Rows // nil where none are asked for
-	who    merge.Identifier
-	there  merge.Ranks
-	ranks  map[string]string // of the files that are asked for
-	broken int               // files and folders that cannot be read
-	sent   int               // windows of a spool that were sent meanwhile
+	query    fleet.Query
+	all      *fleet.Fleet
+	stderr   io.Writer
+	rows     *fleet.Rows // nil where none are asked for
+	who      merge.Identifier
+	there    merge.Ranks
+	ranks    map[string]string // of the files that are asked for
+	repeated []string          // sentences about ranks that ran more than once
+	broken   int               // files and folders that cannot be read
+	sent     int               // windows of a spool that were sent meanwhile
+}
+
+// oneRun is how the user takes one of several runs.
+const oneRun = "--label job=NAME takes one"
+
+// lastAttempts leaves out the files of attempts of a rank that others follow. Files that cannot be read stay: reading them again says why.
+func (a *answering) lastAttempts(files []string) []string {
+	ranks := merge.Ranks{OneRun: oneRun}
+	var taken []string
+	readQueried(files, func(file string, p *profile.Profile, err error) {
+		if err != nil {
+			return
+		}
+		if s, err := a.source(file, p); err == nil && a.query.Takes(p, s.Rank) {
+			ranks.Add(s, p)
+			taken = append(taken, file)
+		}
+	})
+	earlier, notes := ranks.Earlier()
+	for _, text := range notes {
+		tell(a.stderr, "%s", text)
+	}
+	a.repeated = notes
+	left := map[string]bool{}
+	for position := range earlier {
+		left[taken[position]] = true
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return left[file] })
 }
 
 func (a *answering) fail(err error) {
@@ -243,11 +288,14 @@ func (a *answering) note(files int) {
 	if text := a.all.Uneven(); text != "" {
 		tell(a.stderr, "%s", text)
 	}
-	if a.query.Ranks != nil {
-		return
+	notes := a.there.Notes
+	if a.query.Ranks != nil { // others are missing because they are not asked for
+		notes = a.there.Repeated
 	}
-	for _, text := range a.there.Notes() {
-		tell(a.stderr, "%s", text)
+	for _, text := range notes() {
+		if !slices.Contains(a.repeated, text) {
+			tell(a.stderr, "%s", text)
+		}
 	}
 }
 
@@ -269,9 +317,17 @@ func (f *queryFlags) query(now time.Time) (q fleet.Query, err error) {
 	if f.top < 1 {
 		return q, fmt.Errorf("read --top %d: give a number of at least 1", f.top)
 	}
+	if f.attempt != "all" && f.attempt != "last" {
+		return q, fmt.Errorf("read --attempt %q: use all or last", f.attempt)
+	}
 	q = fleet.Query{Metric: f.metric, Top: f.top, Labels: map[string]string{}}
 	if f.metric == "time" {
 		q.Metric = profile.TimeMetric
+	}
+	if f.exclude != "" {
+		if q.Exclude, err = regexp.Compile(f.exclude); err != nil {
+			return q, fmt.Errorf("read --exclude: %w", err)
+		}
 	}
 	if q.Since, err = readMoment(f.since, now); err != nil {
 		return q, fmt.Errorf("read --since: %w", err)

@@ -65,7 +65,7 @@ func (l *leaf) text(v string) {
 		v = strings.Clone(v) // not to hold on to the text of a whole file
 		at = uint32(len(l.words))
 		l.dictionary[v] = at
-		l.words = append(l.words, v)
+		l.words = append(l.words, strings.ToValidUTF8(v, "\uFFFD")) // paths of files have any bytes, for which readers refuse the whole file
 	}
 	l.texts = append(l.texts, at)
 }

@@ -64,7 +64,7 @@ type Writer struct {
 
 // NewWriter begins a file. facts are about the file as a whole, as pairs of key and value.
 func NewWriter(out io.Writer, columns []Column, facts ...[2]string) *Writer {
-	zip, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	zip, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true)) // also an empty dictionary is a frame of zstd
 	w := &Writer{out: out, columns: columns, facts: facts, zip: zip, err: err}
 	for _, c := range columns {
 		w.first = append(w.first, len(w.leaves))

@@ -233,6 +233,42 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
+// Texts that are not UTF-8, as paths of files may be, are written as UTF-8, because readers refuse a file for one of them.
+func TestTextIsUTF8(t *testing.T) {
+	var file bytes.Buffer
+	w := NewWriter(&file, all)
+	for _, text := range []string{"a\xff", "b", "a\xff"} {
+		w.Text(0, text)
+		w.Texts(4, []string{text})
+		w.EndRow()
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, rows := read(t, file.Bytes())
+	for i, want := range []string{"a\uFFFD", "b", "a\uFFFD"} {
+		if rows[i]["text"][0] != want || rows[i]["texts.list.element"][0] != want {
+			t.Errorf("row %d is %v", i, rows[i])
+		}
+	}
+}
+
+// Each page is a frame of zstd, that of a dictionary without words too: some readers unpack no bytes at all as an error.
+func TestEmptyPages(t *testing.T) {
+	var file bytes.Buffer
+	w := NewWriter(&file, []Column{{Name: "text", Kind: Text}})
+	w.EndRow()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(file.Bytes(), []byte{0x28, 0xb5, 0x2f, 0xfd}); n != 2 {
+		t.Errorf("%d frames of zstd for a dictionary and a page", n)
+	}
+	if _, rows := read(t, file.Bytes()); len(rows) != 1 || rows[0]["text"][0] != nil {
+		t.Errorf("rows %v", rows)
+	}
+}
+
 // BenchmarkRows writes rows like those of a profile.
 func BenchmarkRows(b *testing.B) {
 	w := NewWriter(&bytes.Buffer{}, all)

@@ -95,32 +95,42 @@ func TestAttempts(t *testing.T) {
 		"files without times":        {[]string{"rank=0", "rank=0"}, nil, nil, nil},
 		"workers without ranks":      {[]string{"start=1 end=2", "start=3 end=4"}, nil, nil, nil},
 		"two runs, of other formats": {[]string{"start=1 end=2 job=a", "start=3 end=4 job=b"}, nil, nil, nil},
+		"windows of a process that rested": {
+			[]string{"rank=0 pid=7 start=1 end=3 window_end=2", "rank=0 pid=7 start=9 end=11 window_end=10", "rank=0 pid=7 start=30 end=40 window_end=39"}, nil, nil, nil},
+		"windows of a rank that was restarted": {
+			[]string{"rank=0 pid=7 start=1 end=3 window_end=2", "rank=0 pid=8 restart=1 start=40 end=51 window_end=50", "rank=0 pid=7 start=9 end=11 window_end=10"},
+			[]string{"rank 0 ran twice, attempts 0 and 1: both are added up; --attempt last takes attempt 1 alone"},
+			[]string{"rank 0 ran twice, attempts 0 and 1: attempt 1 alone counts"}, []int{0, 2}},
+		"windows of a rank that was restarted without a number": {
+			[]string{"rank=0 pid=7 start=1 end=3 window_end=2", "rank=0 pid=7 start=9 end=11 window_end=10", "rank=0 pid=8 start=40 end=51 window_end=50"},
+			[]string{"rank 0 ran twice, one after another: both are added up; --attempt last takes the last one alone"},
+			[]string{"rank 0 ran twice, one after another: the last one alone counts"}, []int{0, 1}},
 		"restarted": {
 			[]string{"rank=0 start=1 end=4", "rank=1 start=1 end=3", "rank=1 restart=1 start=6 end=8", "rank=0 restart=1 start=6 end=9"},
 			[]string{"ranks 0-1 ran twice, attempts 0 and 1: both are added up; --attempt last takes attempt 1 alone"},
-			[]string{"ranks 0-1 ran twice, attempts 0 and 1: attempt 1 alone is merged"}, []int{0, 1}},
+			[]string{"ranks 0-1 ran twice, attempts 0 and 1: attempt 1 alone counts"}, []int{0, 1}},
 		"restarted with children": {
 			[]string{"rank=0 start=1 end=9", "rank=0 start=2 end=3", "rank=0 restart=1 start=10 end=19", "rank=0 restart=1 start=12 end=13"},
 			[]string{"rank 0 ran twice, attempts 0 and 1: both are added up; --attempt last takes attempt 1 alone"},
-			[]string{"rank 0 ran twice, attempts 0 and 1: attempt 1 alone is merged"}, []int{0, 1}},
+			[]string{"rank 0 ran twice, attempts 0 and 1: attempt 1 alone counts"}, []int{0, 1}},
 		"some more often than others": {
 			[]string{"rank=0", "rank=0 restart=1", "rank=2", "rank=2 restart=3", "rank=2 restart=1", "rank=4", "rank=4 restart=1", "rank=5"},
 			[]string{"ranks 0, 4 ran twice, attempts 0 and 1: both are added up; --attempt last takes attempt 1 alone",
 				"rank 2 ran 3 times, attempts 0, 1 and 3: all are added up; --attempt last takes attempt 3 alone"},
-			[]string{"ranks 0, 4 ran twice, attempts 0 and 1: attempt 1 alone is merged", "rank 2 ran 3 times, attempts 0, 1 and 3: attempt 3 alone is merged"},
+			[]string{"ranks 0, 4 ran twice, attempts 0 and 1: attempt 1 alone counts", "rank 2 ran 3 times, attempts 0, 1 and 3: attempt 3 alone counts"},
 			[]int{0, 2, 4, 5}},
 		"requeued, with another name for the launcher's job": {
 			[]string{"rank=0 job=prte-7 restart=2", "rank=0 job=prte-9 requeue=1"},
 			[]string{"rank 0 ran twice, attempts 2 and requeue 1: both are added up; --attempt last takes attempt requeue 1 alone"},
-			[]string{"rank 0 ran twice, attempts 2 and requeue 1: attempt requeue 1 alone is merged"}, []int{0}},
+			[]string{"rank 0 ran twice, attempts 2 and requeue 1: attempt requeue 1 alone counts"}, []int{0}},
 		"requeued without ranks": {
 			[]string{"start=1 end=2", "requeue=1 start=3 end=4"},
 			[]string{"the program ran twice, attempts 0 and requeue 1: both are added up; --attempt last takes attempt requeue 1 alone"},
-			[]string{"the program ran twice, attempts 0 and requeue 1: attempt requeue 1 alone is merged"}, []int{0}},
+			[]string{"the program ran twice, attempts 0 and requeue 1: attempt requeue 1 alone counts"}, []int{0}},
 		"without numbers": {
 			[]string{"rank=0 start=11 end=19", "rank=0 start=1 end=9", "rank=1 start=1 end=5"},
 			[]string{"rank 0 ran twice, one after another: both are added up; --attempt last takes the last one alone"},
-			[]string{"rank 0 ran twice, one after another: the last one alone is merged"}, []int{1}},
+			[]string{"rank 0 ran twice, one after another: the last one alone counts"}, []int{1}},
 		"two jobs": {
 			[]string{"rank=0 job=b start=11 end=12", "rank=0 job=a start=1 end=2", "rank=1 job=a start=1 end=2", "rank=1 job=b start=11 end=19"},
 			[]string{"ranks 0-1 are there in 2 runs, of a, b: all are added up; --by run keeps them apart"},
@@ -129,7 +139,7 @@ func TestAttempts(t *testing.T) {
 			[]string{"rank=0 job=a", "rank=0 job=b", "rank=0 job=b restart=1"},
 			[]string{"rank 0 ran twice, attempts 0 and 1: both are added up; --attempt last takes attempt 1 alone",
 				"rank 0 is there in 2 runs, of a, b: all are added up; --by run keeps them apart"},
-			[]string{"rank 0 ran twice, attempts 0 and 1: attempt 1 alone is merged", "rank 0 is there in 2 runs, of a, b: all are added up; --by run keeps them apart"}, []int{1}},
+			[]string{"rank 0 ran twice, attempts 0 and 1: attempt 1 alone counts", "rank 0 is there in 2 runs, of a, b: all are added up; --by run keeps them apart"}, []int{1}},
 		"merged before": {
 			[]string{"file=a merged=4 ranks=0-3;_restart_1:_0-3", "file=b merged=2 ranks=2,_7"},
 			[]string{"attempt 0 of rank 2 is in a and in b: its values count twice"},

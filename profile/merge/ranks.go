@@ -13,14 +13,16 @@ import (
 
 // Ranks is which ranks of a distributed run, and which of their attempts, have been merged. The zero value is ready for use.
 type Ranks struct {
-	Apart bool // the merged profile keeps runs apart, so that nothing is said of several
+	Apart  bool   // the merged profile keeps runs apart, so that nothing is said of several
+	OneRun string // how the user takes one of several runs; "": how proton merge does
 
 	added   int
 	present rankSet
 	worlds  map[int]string // number of ranks → a file that says so
 	unknown bool           // a file was merged before, and does not say of which ranks
 	before  []mergedBefore
-	files   map[int][]attempt // of each rank, one for each file; noRank for processes that have none
+	files   map[int][]attempt // of each rank, one for each file, or for all windows of a process; noRank for processes that have none
+	windows map[windowed]int  // where in files
 }
 
 // noRank stands for a process without a rank.
@@ -61,13 +63,48 @@ func (r *Ranks) Add(s Source, p *profile.Profile) {
 	if r.files == nil {
 		r.files = map[int][]attempt{}
 	}
+	if one := r.processOf(rank, s, p.Info); one != nil {
+		one.add(p.Info, position)
+		return
+	}
 	r.files[rank] = append(r.files[rank], newAttempt(p.Info, position))
 }
 
+// processOf is where the windows of a process are one attempt, which may have rested for longer than a window; nil for other profiles.
+func (r *Ranks) processOf(rank int, s Source, i profile.Info) *attempt {
+	if i[infoWindowEnd] == "" || i[profile.InfoPID] == "" {
+		return nil
+	}
+	who := windowed{rank, numberOf(i), i[profile.InfoJob] + "\x00" + s.Host + "\x00" + i[profile.InfoPID]}
+	at, known := r.windows[who]
+	if known {
+		return &r.files[rank][at]
+	}
+	if r.windows == nil {
+		r.windows = map[windowed]int{}
+	}
+	who.process = strings.Clone(who.process)
+	r.windows[who] = len(r.files[rank])
+	return nil
+}
+
+// windowed is a process of which there are windows.
+type windowed struct {
+	rank    int
+	number  attemptNumber
+	process string
+}
+
+// infoWindowEnd is in the facts of windows, which have the end of their process's profile too: when they were made (internal/runinfo).
+const infoWindowEnd = "window_end"
+
 // Notes are sentences about ranks that are missing, about ranks that ran more than once, and about files of different runs.
 func (r *Ranks) Notes() []string {
-	return slices.Concat(r.worldNotes(), r.attemptNotes(added), r.twiceNotes(), r.missingNotes())
+	return slices.Concat(r.worldNotes(), r.Repeated(), r.twiceNotes(), r.missingNotes())
 }
+
+// Repeated are the sentences of Notes about ranks that ran more than once.
+func (r *Ranks) Repeated() []string { return r.attemptNotes(added) }
 
 // Earlier returns the files that are of an earlier attempt than the last of their rank, by their position in the order of Add, and
 // sentences about them.
@@ -122,7 +159,7 @@ func (r *Ranks) attemptNotes(what func(run []attempt) string) (notes []string) {
 	for _, rank := range slices.Sorted(maps.Keys(r.files)) {
 		runs := runsOf(r.files[rank], rank)
 		if rank != noRank && len(runs) > 1 && !r.Apart {
-			text := fmt.Sprintf("there in %d runs, %s: all are added up; --by run keeps them apart", len(runs), jobsOf(runs))
+			text := fmt.Sprintf("there in %d runs, %s: all are added up; %s", len(runs), jobsOf(runs), cmp.Or(r.OneRun, "--by run keeps them apart"))
 			saying[text] = saying[text].add(span{rank, rank})
 		}
 		for _, run := range runs {

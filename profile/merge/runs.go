@@ -27,6 +27,13 @@ func newAttempt(i profile.Info, position int) attempt {
 	return attempt{strings.Clone(i[profile.InfoJob]), numberOf(i), nanos(profile.InfoStart), nanos(profile.InfoEnd), []int{position}}
 }
 
+// add adds a window of the same process.
+func (t *attempt) add(i profile.Info, position int) {
+	o := newAttempt(i, position)
+	t.start, t.end = min(t.start, o.start), max(t.end, o.end)
+	t.positions = append(t.positions, position)
+}
+
 // runsOf sorts the files of a rank by run and attempt. The launcher numbers the attempts of a job, but not all do: Ray and Kubernetes
 // start a process again without saying so. Then a file that begins after all the others have ended is another attempt. Processes
 // without a rank come and go, so of them the numbers alone count. Files of different jobs are different runs; a job that is
@@ -73,13 +80,13 @@ func added(run []attempt) string {
 	return fmt.Sprintf("ran %s, %s: %s are added up; --attempt last takes %s alone", times(len(run)), what, how, last)
 }
 
-// leftOut says that only the last attempt of a rank is merged.
+// leftOut says that only the last attempt of a rank counts.
 func leftOut(run []attempt) string {
 	what, numbered := attemptsOf(run)
 	if numbered {
-		return fmt.Sprintf("ran %s, %s: attempt %s alone is merged", times(len(run)), what, run[len(run)-1].number)
+		return fmt.Sprintf("ran %s, %s: attempt %s alone counts", times(len(run)), what, run[len(run)-1].number)
 	}
-	return fmt.Sprintf("ran %s, %s: the last one alone is merged", times(len(run)), what)
+	return fmt.Sprintf("ran %s, %s: the last one alone counts", times(len(run)), what)
 }
 
 func times(n int) string {

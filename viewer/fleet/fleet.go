@@ -95,6 +95,9 @@ func (f *Fleet) walk(p *profile.Profile, visit func(path []byte, v float64)) {
 	var path []byte
 	var ends []int
 	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		if f.query.leavesOut(n, depth) {
+			return false
+		}
 		if depth > 0 {
 			ends = append(ends[:depth-1], 0)
 			path = path[:startOf(ends, depth)]

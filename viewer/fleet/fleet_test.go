@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,6 +118,37 @@ func TestTextOfFrames(t *testing.T) {
 		if !strings.HasSuffix(out.String(), "\n"+c.want) {
 			t.Errorf("root %d: got\n%swant at the end\n%s", c.root, out.String(), c.want)
 		}
+	}
+}
+
+// A straggler whose peers wait for it inside kernels has the total of its peers. Without these kernels it is an outlier.
+func TestStragglerWhosePeersWait(t *testing.T) {
+	totals := func(exclude *regexp.Regexp) map[string]bool {
+		f := New(Query{Top: 3, Exclude: exclude})
+		for rank := range 8 {
+			attention := int64(900)
+			if rank == 5 {
+				attention = 1500
+			}
+			p := run(rank, attention)
+			wait := &profile.Node{Name: "ncclDevKernel_AllReduce"}
+			wait.Set(profile.TimeMetric, profile.IntValue(1600-attention))
+			p.Root.Children[0].Children = append(p.Root.Children[0].Children, wait)
+			f.Add(p, strconv.Itoa(rank), "")
+		}
+		outliers, _ := f.Outliers()
+		return outliers
+	}
+	if all := totals(nil); len(all) != 0 {
+		t.Errorf("with the time of waiting, outliers %v", all)
+	}
+	for _, pattern := range []string{"(?i)nccl", "^nccl.*AllReduce$"} {
+		if without := totals(regexp.MustCompile(pattern)); len(without) != 1 || !without["5"] {
+			t.Errorf("without %s, outliers %v", pattern, without)
+		}
+	}
+	if nothing := totals(regexp.MustCompile("^forward$")); len(nothing) != 0 {
+		t.Errorf("without all that is below the scope, outliers %v", nothing)
 	}
 }
 

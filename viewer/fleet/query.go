@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -15,6 +16,7 @@ type Query struct {
 	Ranks        map[int]bool      // nil for all
 	Labels       map[string]string // that the profile must have
 	GPU          string            // ordinal of the GPU; "" for all
+	Exclude      *regexp.Regexp    // of names of frames that are left out, with what is below them; nil for none
 	Metric       string            // with its unit; "" is the time of kernels
 	Top          int               // frames and ranks to report
 }
@@ -56,6 +58,11 @@ func (q *Query) onGPU(n *profile.Node) bool {
 	}
 	v, has := n.Metric(profile.DeviceIDMetric)
 	return has && v.Str() == q.GPU
+}
+
+// leavesOut says whether a node is left out, with what is below it. The root has no name of the program's.
+func (q *Query) leavesOut(n *profile.Node, depth int) bool {
+	return q.Exclude != nil && depth > 0 && q.Exclude.MatchString(n.Name)
 }
 
 // Label is a label of a profile: of a window one of those that it is pushed with, else a fact of the run.

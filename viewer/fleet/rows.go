@@ -83,6 +83,9 @@ func (r *Rows) Add(file string, p *profile.Profile, rank, host string) {
 	about := factsOf(file, p.Info, rank, host)
 	var path []string
 	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		if r.query.leavesOut(n, depth) {
+			return false
+		}
 		if depth > 0 {
 			path = append(path[:depth-1], n.Name)
 		}

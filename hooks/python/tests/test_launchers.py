@@ -196,7 +196,7 @@ def test_ranks_that_are_started_again(folder):
     assert profiles(folder) == {"w.rank0.hatchet": 3, "w.rank0.restart1.hatchet": 4, "w.rank1.hatchet": 13, "w.rank1.restart1.hatchet": 14}
     assert merged(folder) == (34, "proton: ranks 0-1 ran twice, attempts 0 and 1: both are added up; --attempt last takes attempt 1 alone\n")
     assert info(folder / "sum.json")["ranks"] == "0-1; restart 1: 0-1"
-    assert merged(folder, "--attempt", "last") == (18, "proton: ranks 0-1 ran twice, attempts 0 and 1: attempt 1 alone is merged\n")
+    assert merged(folder, "--attempt", "last") == (18, "proton: ranks 0-1 ran twice, attempts 0 and 1: attempt 1 alone counts\n")
 
 
 # An agent of torchrun whose own ranks did not fail starts them again with the count of before. The child of a rank does not count as an attempt.
@@ -224,7 +224,7 @@ def test_ranks_that_are_started_again_without_a_number(folder):
             run[run.index("w")] = "w.pid%p"
             subprocess.run(run, env=rank(r), check=True)
     assert merged(folder) == (34, "proton: ranks 0-1 ran twice, one after another: both are added up; --attempt last takes the last one alone\n")
-    assert merged(folder, "--attempt", "last") == (18, "proton: ranks 0-1 ran twice, one after another: the last one alone is merged\n")
+    assert merged(folder, "--attempt", "last") == (18, "proton: ranks 0-1 ran twice, one after another: the last one alone counts\n")
 
 
 def test_a_job_that_is_requeued(folder):

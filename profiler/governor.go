@@ -54,7 +54,7 @@ func (s *spending) compare(k *record.Activity) {
 // checkBudget refuses budgets that cannot be kept.
 func (d *drainer) checkBudget(o *StartOptions, s *session) error {
 	switch {
-	case o.Budget < 0 || o.Budget >= 1:
+	case !(o.Budget >= 0 && o.Budget < 1): // also for NaN
 		return &ArgumentError{"budget: give a share of the time above 0 and below 100 %"}
 	case o.Budget > 0 && s.sampling.Mode == record.Serialized:
 		return &ArgumentError{"budget: sampling with collection=serialized runs kernels one at a time, which costs many times any budget; use collection=continuous"}
@@ -75,7 +75,7 @@ func (m *Manager) startGovernor(share float64) {
 	}
 	g := &governor{m: m, stop: make(chan struct{}), stopped: make(chan struct{}), meter: hotpath.StartMeter(), every: 1}
 	m.governor = g
-	g.last = hotpath.ReadMeter()
+	g.last, g.began = hotpath.ReadMeter(), time.Now()
 	m.drainer.do(func(d *drainer) {
 		sw, ok := d.sampler.(SampleSwitch)
 		if ok {
@@ -86,7 +86,6 @@ func (m *Manager) startGovernor(share float64) {
 			d.spending.Compared.Switched(hotpath.Now(), true)
 		}
 	})
-	g.began = time.Now()
 	go g.run()
 }
 

@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -134,6 +135,7 @@ func TestBudgetsThatAreRefused(t *testing.T) {
 	}
 	refused("above 0 and below 100 %", StartOptions{Budget: -1})
 	refused("above 0 and below 100 %", StartOptions{Budget: 1})
+	refused("above 0 and below 100 %", StartOptions{Budget: math.NaN()})
 	refused("collection=serialized", StartOptions{Budget: 0.01, Mode: "pcsampling:collection=serialized"})
 	first := start(t, m, "p", StartOptions{})
 	refused("to sessions without one", StartOptions{Budget: 0.01})

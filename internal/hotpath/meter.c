@@ -79,6 +79,7 @@ uint32_t hp_meter_walk(struct hp_thread *t, uint32_t (*walk)(void)) {
 
 int hp_path_left_out(struct hp_thread *t) {
   uint32_t every = hp_load(&hp_g.paths_every);
+  if (!every) return 0;         // since the caller looked
   if (hp_captures()) return 0; // every replay of a graph has the call paths of its capture
   if (!t->op_open) return (draw(&t->meter) & (every - 1)) != 0;
   if (t->thinned.op != t->op_seq) t->thinned.op = t->op_seq, t->thinned.out = (draw(&t->meter) & (every - 1)) != 0;

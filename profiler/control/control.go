@@ -244,7 +244,7 @@ func wholeGraphs(graph string) (bool, error) {
 func (s *Service) finalize(p *params) (any, error) {
 	before := s.Manager.Status()
 	files, err := s.Manager.Finalize(p.ID, p.OutputFormat)
-	s.writeCounters(before, false)
+	s.writeCounters(false)
 	problems := s.Manager.Problems()
 	if before.Waiting && before.Sessions > 0 && len(problems) == 0 {
 		problems = append(problems, "no GPU work was recorded: the program did not initialise a GPU while the session ran; see `proton doctor`")

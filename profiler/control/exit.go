@@ -31,7 +31,7 @@ func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 		}
 		s.endRun()
 		_, err := s.Manager.Finalize(nil, "")
-		s.writeCounters(s.Manager.Status(), true)
+		s.writeCounters(true)
 		if s.run == nil { // else `proton run` says it, from the status file
 			return err
 		}

@@ -89,18 +89,18 @@ func (c *counted) Write(_ context.Context, _ profiler.Window, window *profile.Pr
 // keepCounters keeps the file up to date.
 func (s *Service) keepCounters(changed <-chan struct{}) {
 	for range changed {
-		s.writeCounters(s.Manager.Status(), false)
+		s.writeCounters(false)
 	}
 }
 
 // takeDeltas hands over what was recorded until now, where the process may not come to the end of its sessions.
 func (s *Service) takeDeltas(finished bool) {
 	s.Manager.TakeDeltas()
-	s.writeCounters(s.Manager.Status(), finished)
+	s.writeCounters(finished)
 }
 
 // writeCounters writes the file. One that cannot be written now is complete when it is written the next time.
-func (s *Service) writeCounters(st profiler.Status, finished bool) {
+func (s *Service) writeCounters(finished bool) {
 	c := &s.counted
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -109,6 +109,7 @@ func (s *Service) writeCounters(st profiler.Status, finished bool) {
 		return // a process that did nothing has no counters
 	}
 	c.finished = finished
+	st := s.Manager.Status() // with writing held: a status from before the last one would look as if counting had begun again
 	state := counters.State{
 		PID: os.Getpid(), Job: info[profile.InfoJob], Host: info[profile.InfoHost], Rank: info[profile.InfoRank], Replay: info[profile.InfoReplay], Rows: rows,
 		Dropped: c.dropped.to(int64(st.Loss.Records + st.Loss.Buffers)), Unattributed: c.unattributed.to(int64(st.Loss.Unattributed)),

@@ -137,7 +137,7 @@ func (s *Service) answerRequest() {
 			s.Manager.Collect()
 			if s.run.writing.TryLock() { // else the program is ending, and writes it itself
 				defer s.run.writing.Unlock()
-				s.Manager.TakeDeltas()
+				s.takeDeltas(false)
 				s.run.answered.Store(n)
 				s.writeSoFar()
 			}
@@ -212,7 +212,7 @@ func (s *Service) endRun() error {
 	} else {
 		s.Manager.Discard(s.run.session)
 	}
-	s.writeCounters(s.Manager.Status(), true)
+	s.writeCounters(true)
 	if s.run.config.Status == "" {
 		return err
 	}

@@ -74,25 +74,34 @@ func forward(pid int, status string, signals <-chan os.Signal, done <-chan struc
 		case <-done:
 			return
 		case s := <-signals:
-			if isFromTerminal(s) && inForeground() {
-				continue // the target has got it already
+			if hasAlready(s) {
+				continue
 			}
 			var next os.Signal
 			if slices.Contains(ending, s) {
-				next = askForCheckpoints(status, signals, done)
+				next = askForCheckpoints(status, signals, done, func(s os.Signal) { pass(pid, s) })
 			}
 			_ = syscall.Kill(pid, s.(syscall.Signal)) // fails only when the target is gone
-			if next != nil {
-				_ = syscall.Kill(pid, next.(syscall.Signal))
-			}
+			pass(pid, next)
 		}
+	}
+}
+
+// hasAlready reports whether the target has got a signal from the terminal as this process has.
+func hasAlready(s os.Signal) bool { return isFromTerminal(s) && inForeground() }
+
+// pass passes a signal on, unless it is nil or the target has got it already.
+func pass(pid int, s os.Signal) {
+	if s != nil && !hasAlready(s) {
+		_ = syscall.Kill(pid, s.(syscall.Signal)) // fails only when the target is gone
 	}
 }
 
 // askForCheckpoints has the processes of a run write what they have recorded, because the signal that is passed on then ends those that do
 // not handle it, and nothing of ours runs in them. It waits at most checkpointPatience, for those that can answer, and
-// not once another signal is there, which it returns.
-func askForCheckpoints(status string, signals <-chan os.Signal, done <-chan struct{}) (next os.Signal) {
+// not once another signal is there that may end the target, which it returns. Others are passed on meanwhile: Slurm sends SIGCONT
+// together with SIGTERM, and they may arrive in either order.
+func askForCheckpoints(status string, signals <-chan os.Signal, done <-chan struct{}, pass func(os.Signal)) (next os.Signal) {
 	asked := canAnswer(status)
 	if len(asked) == 0 {
 		return nil
@@ -107,7 +116,10 @@ func askForCheckpoints(status string, signals <-chan os.Signal, done <-chan stru
 		case <-done:
 			return nil
 		case next := <-signals:
-			return next
+			if next == syscall.SIGQUIT || slices.Contains(ending, next) {
+				return next
+			}
+			pass(next)
 		case <-patience:
 			return nil
 		case <-time.After(5 * time.Millisecond):

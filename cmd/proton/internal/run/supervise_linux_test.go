@@ -30,8 +30,8 @@ func mapLibrary(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Munmap(memory) })
 }
 
-// Only processes that can answer are asked, and a signal is passed on when they have, when another signal arrives, or when the target
-// has ended.
+// Only processes that can answer are asked, and a signal is passed on when they have, when another one arrives that may end the target, or
+// when the target has ended. Signals that do not end it are passed on meanwhile.
 func TestAskForCheckpoints(t *testing.T) {
 	status := t.TempDir()
 	write := func(s runinfo.Status) {
@@ -42,7 +42,10 @@ func TestAskForCheckpoints(t *testing.T) {
 		}
 	}
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
-	ask := func() os.Signal { return askForCheckpoints(status, signals, done) }
+	passed := make(chan os.Signal, 1)
+	ask := func() os.Signal {
+		return askForCheckpoints(status, signals, done, func(s os.Signal) { passed <- s })
+	}
 
 	ask()
 	write(runinfo.Status{}) // of a program without the library, which this process has executed since
@@ -63,8 +66,13 @@ func TestAskForCheckpoints(t *testing.T) {
 		t.Errorf("answered with the signal %v", next)
 	}
 
-	signals <- syscall.SIGUSR2
-	if next := ask(); next != syscall.SIGUSR2 {
+	go func() { answered <- ask() }()
+	signals <- syscall.SIGCONT
+	if got := <-passed; got != syscall.SIGCONT {
+		t.Errorf("passed %v on", got)
+	}
+	signals <- syscall.SIGTERM
+	if next := <-answered; next != syscall.SIGTERM {
 		t.Errorf("a second signal: got %v", next)
 	}
 	close(done)

@@ -64,7 +64,7 @@ func TestWindowsOfAFolder(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	windows := []*profile.Profile{window(r, 11, begin.Add(time.Minute)), window(r, 4, begin.Add(2*time.Minute))}
 	want := put(t, spoolFolder, windows...)
-	status := finish(t, "file://"+to, spoolFolder, 10*time.Second)
+	status := finish(t, "file://"+to, spoolFolder, await.Patience())
 	if status.Sent != 2 || status.Waiting != 0 || status.Bytes == 0 || status.Target != "file://"+to {
 		t.Errorf("status %+v", status)
 	}
@@ -83,7 +83,7 @@ func TestWindowsOfAFolder(t *testing.T) {
 			t.Errorf("%s is %v, %v", hour, got, ok)
 		}
 	}
-	if put(t, spoolFolder, windows...); finish(t, "file://"+to, spoolFolder, 10*time.Second).Sent != 2 {
+	if put(t, spoolFolder, windows...); finish(t, "file://"+to, spoolFolder, await.Patience()).Sent != 2 {
 		t.Error("the windows were not sent again")
 	}
 	if again := filesBelow(t, to); !slices.Equal(again, files) {

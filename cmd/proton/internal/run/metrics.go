@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/goproton/goproton/internal/counters/export"
@@ -29,10 +30,10 @@ func (o Options) CheckMetrics() error {
 	switch {
 	case m.Address == "":
 		return nil
-	case o.Data == "trace":
+	case strings.EqualFold(o.Data, "trace"):
 		return errors.New("--metrics needs --data tree: the work of a timeline is not added up")
-	case m.Wait < 0:
-		return fmt.Errorf("--metrics-wait %g is negative: give seconds, or 0 for none", m.Wait)
+	case !(m.Wait >= 0 && m.Wait <= longestWait): // false for NaN
+		return fmt.Errorf("--metrics-wait %g: give 0 to %d seconds", m.Wait, longestWait)
 	case m.Scopes < 0:
 		return fmt.Errorf("--metrics-scopes %d is negative: give a number of scopes, or 0 for none", m.Scopes)
 	}

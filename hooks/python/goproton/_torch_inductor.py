@@ -81,10 +81,11 @@ _BETWEEN = 4  # frames from a launch to the wrapper: the choice between several 
 
 
 class _Wrapper:
-    """The module that launches a kernel, possibly from several lines, and the frames of each launch."""
+    """The file that launches a kernel, possibly from several lines, and the frames of each launch. It does not keep the file's module, which
+    has the kernel: neither would ever be freed."""
 
     def __init__(self, kernel: Any, frame: FrameType | None) -> None:
-        self.module: dict[str, Any] | None = None
+        self.path = ""
         self.operators: tuple[str, ...] = ()
         self.known: dict[tuple[int, int], tuple[str, ...]] = {}
         for _ in range(_BETWEEN):
@@ -92,8 +93,8 @@ class _Wrapper:
                 return
             name = next((name for name, value in frame.f_globals.items() if value is kernel), None)
             if name:
-                self.module = frame.f_globals
-                origin = origins(self.module.get("__file__") or frame.f_code.co_filename).get(name)
+                self.path = frame.f_code.co_filename
+                origin = origins(frame.f_globals.get("__file__") or self.path).get(name)
                 self.operators = (origin,) if origin else ()
                 return
             frame = frame.f_back
@@ -101,13 +102,13 @@ class _Wrapper:
     def frames(self, frame: FrameType | None) -> tuple[str, ...]:
         """The frames of a launch, the outermost first."""
         for _ in range(_BETWEEN):
-            if frame is None or self.module is None:
+            if frame is None or not self.path:
                 break
-            if frame.f_globals is self.module:
+            if frame.f_code.co_filename == self.path:
                 at = id(frame.f_code), frame.f_lasti  # a line would be searched for in the code's table
                 found = self.known.get(at)
                 if found is None:
-                    found = self.known[at] = lines(frame.f_code.co_filename, frame.f_lineno) + self.operators
+                    found = self.known[at] = lines(self.path, frame.f_lineno) + self.operators
                 return found
             frame = frame.f_back
         return self.operators

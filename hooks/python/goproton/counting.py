@@ -28,8 +28,8 @@ class Metrics:
     """
 
     def __init__(self, address: str, *, wait: float = 0, scopes: int = 200):
-        if wait < 0 or scopes < 0:
-            raise ValueError(f"Metrics with wait={wait} and scopes={scopes}: give 0 or more")
+        if not (0 <= wait <= 365 * 24 * 3600 and scopes >= 0):  # false for NaN
+            raise ValueError(f"Metrics with wait={wait} and scopes={scopes}: wait is 0 seconds to a year, and scopes is 0 or more")
         self.address, self.wait, self.scopes = str(address), wait, scopes
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ import urllib.request
 
 import pytest
 from conftest import LIBRARY, PATIENCE, TESTS
+from goproton import Metrics
 from test_push import BUILD, STUB, count, folder  # noqa: F401 (a fixture)
 from trees import load
 
@@ -137,3 +138,9 @@ print(sum(link.startswith("socket:") for link in links), "sockets", file=sys.std
 """)
     _, said = last_page([sys.executable, "sessions.py", "0"])
     assert "\n0 sockets" in said
+
+
+@pytest.mark.parametrize("wrong", [{"wait": -1}, {"wait": float("nan")}, {"wait": float("inf")}, {"scopes": -1}])
+def test_what_cannot_be_waited_for_is_refused(wrong):
+    with pytest.raises(ValueError, match="wait is 0 seconds to a year"):
+        Metrics("9464", **wrong)

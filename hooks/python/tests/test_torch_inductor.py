@@ -2,8 +2,12 @@
 for a GPU that is not there and are not run.
 """
 
+import gc
 import random
 import re
+import sys
+import types
+import weakref
 
 import pytest
 
@@ -75,6 +79,26 @@ def test_files_of_any_content_are_read(tmp_path):
             shown = text.decode(errors="replace")
             assert re.search(rf"\b{re.escape(kernel)}( = async_compile\.|\.run\()", shown)
             assert all(name.replace("::", ".", 1) in shown.replace(" ", "") for name in re.sub(r" and \d+ more$", "", operators).split("+"))
+
+
+class Kernel:
+    """One of Inductor's."""
+
+
+def test_kernels_that_are_dropped_are_freed():
+    """torch can drop a compiled graph: what is known of its kernels must not keep them."""
+    module = types.ModuleType("wrapper")
+    exec(compile("def call(see): return see()", "wrapper.py", "exec"), module.__dict__)
+    module.kernel = Kernel()
+    wrappers = weakref.WeakKeyDictionary()
+    wrapper = wrappers[module.kernel] = module.call(lambda: _torch_inductor._Wrapper(module.kernel, sys._getframe(1)))
+    assert wrapper.path == "wrapper.py"
+    assert module.call(lambda: wrapper.frames(sys._getframe(1))) == () and len(wrapper.known) == 1
+    assert wrapper.frames(sys._getframe()) == () and len(wrapper.known) == 1  # not a launch of that file
+    kernel = weakref.ref(module.kernel)
+    del module, wrapper
+    gc.collect()
+    assert kernel() is None and not wrappers
 
 
 LINES = """

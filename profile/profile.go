@@ -58,7 +58,7 @@ const (
 	InfoRank  = "rank"  // of a distributed run, 0 to world size - 1
 	InfoWorld = "world" // number of ranks
 	InfoStart = "start" // when the session started, in ns since 1970
-	InfoEnd   = "end"   // when the profile was made of what had been recorded until then, in ns since 1970
+	InfoEnd   = "end"   // until when was recorded: when the session was deactivated, else when the profile was made, in ns since 1970
 	InfoTool  = "tool"  // what recorded it: "goproton 0.1", "triton"
 	InfoTrace = "trace" // folder of the TritonParse trace of the same run, as the user gave it
 

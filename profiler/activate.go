@@ -1,6 +1,10 @@
 package profiler
 
-import "github.com/goproton/goproton/internal/hotpath"
+import (
+	"time"
+
+	"github.com/goproton/goproton/internal/hotpath"
+)
 
 // Activate resumes a session, or all of them. Activating an active session changes nothing.
 func (m *Manager) Activate(id *int) error { return m.setActive(id, true) }
@@ -25,6 +29,9 @@ func (m *Manager) setActive(id *int, on bool) error {
 		var selected []*session
 		selected, err = d.selected(id)
 		for _, s := range selected {
+			if s.active && !on {
+				s.paused = time.Now()
+			}
 			s.active = on
 		}
 		return err

@@ -69,7 +69,11 @@ func (m *Manager) TraceFolder(folder string) {
 // infoFor returns the facts that a session's profile holds which is made now.
 func (d *drainer) infoFor(s *session) profile.Info {
 	info := maps.Clone(s.info)
-	info[profile.InfoEnd] = strconv.FormatInt(time.Now().UnixNano(), 10)
+	end := time.Now()
+	if !s.active {
+		end = s.paused
+	}
+	info[profile.InfoEnd] = strconv.FormatInt(end.UnixNano(), 10)
 	if d.traceFolder != "" {
 		info[profile.InfoTrace] = d.traceFolder
 	}

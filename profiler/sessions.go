@@ -44,6 +44,7 @@ type session struct {
 	info    profile.Info
 	name    string // changed by Rename
 	active  bool
+	paused  time.Time // when it was deactivated, if it is not active
 	phase   int
 	trees   map[int]*aggregate.Tree
 	traces  map[int]*traceFile // by phase, of a session with a timeline

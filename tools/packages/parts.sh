@@ -30,6 +30,7 @@ case $machine in
   here)
     cp build/proton "$out"
     cp -R build/libproton.so build/libproton-preload.so build/proton-probe build/proton-replay build/stub "$package"
+    strip --strip-debug "$package/libproton.so" # half of the wheel's limit of 15 MB would be debug information
     ;;
   *) echo "parts.sh: $machine is not x86_64, aarch64 or here" >&2; exit 2 ;;
 esac

@@ -350,7 +350,7 @@ HANDLER = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit
 def test_what_a_signal_leaves(folder, sent_to, number, handler, code, left):
     (folder / "work.py").write_text(handler + LAUNCHED)
     run = subprocess.Popen(command(sys.executable, "work.py", "3", "never", flags=["--checkpoint", "0"]), stderr=subprocess.PIPE, text=True,
-                           start_new_session=True)
+                           start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))  # nohup's children ignore it
     wait_for((folder / "launched").exists)
     os.kill(run.pid if sent_to == "proton" else int((folder / "launched").read_text()), number)
     said = run.communicate(timeout=PATIENCE)[1]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -116,6 +117,42 @@ func TestPushOptionsReachAProgramInC(t *testing.T) {
 	for _, one := range all {
 		if l := one.Labels; l["service_name"] != "trainer" || l["stage"] != "test" || l["team"] != "vision" {
 			t.Errorf("labels %v", l)
+		}
+	}
+}
+
+// The counters that proton run pushes of a replay of a real GPU are those of the local profile.
+func TestPushedCountersOfReplays(t *testing.T) {
+	environment := testkit.Built(t)
+	server := pushtest.New(t)
+	folder := t.TempDir()
+	cmd := exec.Command("proton", "run", "-n", folder+"/local", "--push", "otlp+"+server.URL, "--push-metrics", "--push-wait", "60",
+		"-b", "replay", filepath.Join(testkit.Root(t), "testdata/captures/matmul.capture.gz"))
+	cmd.Env, cmd.Dir = append(environment, "PROTON_PUSH_SPOOL="+folder+"/spool"), folder
+	cmd.Path = executable(environment)
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "warning") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	p, err := formats.ReadFile(folder + "/local.hatchet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := map[string]float64{}, map[string]float64{}
+	for key, v := range countersOf(p, false) {
+		name, _, _ := strings.Cut(key, " ")
+		want[name] += v
+	}
+	for key, v := range server.Counters() {
+		if name, _, _ := strings.Cut(key, " "); v != 0 {
+			got[map[string]string{"goproton.gpu.time": "gpu_time_seconds", "goproton.launches": "launches", "goproton.bytes": "bytes", "goproton.flops": "flops"}[name]] += v
+		}
+	}
+	if len(want) != 4 || len(got) != 4 {
+		t.Errorf("%v arrived, want %v", got, want)
+	}
+	for name, v := range want {
+		if math.Abs(got[name]-v) > 1e-9*v {
+			t.Errorf("%s: %g arrived, the profile has %g", name, got[name], v)
 		}
 	}
 }

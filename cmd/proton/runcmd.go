@@ -110,6 +110,7 @@ func newRunCommand() *cobra.Command {
 	flags.Float64Var(&options.Push.Wait, "push-wait", 5, "wait at the end at most `SECONDS` for the server; what is not sent then is sent by the next run")
 	flags.StringVar(&options.Push.Service, "push-service", "", "label windows with the service `NAME` (default: named after the target)")
 	flags.StringArrayVar(&options.Push.Labels, "push-label", nil, "label windows with `NAME=VALUE`, in addition to service, job, host, rank and gpu; may be repeated")
+	flags.BoolVar(&options.Push.Metrics, "push-metrics", false, "send the counters of --metrics too, over OTLP, at each window and at the end")
 	flags.StringVar(&options.Metrics.Address, "metrics", "", "serve counters of GPU time, launches and so on to Prometheus at `ADDRESS`, as in 127.0.0.1:9464, path /metrics; a port alone, or 0 for any, is of this machine only")
 	flags.Float64Var(&options.Metrics.Wait, "metrics-wait", 0, "serve the last counters at the end until someone has read them, at most `SECONDS`")
 	flags.IntVar(&options.Metrics.Scopes, "metrics-scopes", counters.MostScopes, "count at most `N` outermost scopes of each process on their own, and all others together")

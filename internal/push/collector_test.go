@@ -28,7 +28,8 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// A real collector takes what is pushed and passes it on: totals by label and call path are those of the windows.
+// A real collector takes what is pushed and passes it on: totals by label and call path are those of the windows, and counters are
+// those that a process has left.
 func TestCollector(t *testing.T) {
 	testkit.OnlyInCheck(t, "it starts a collector that takes minutes to build")
 	program := filepath.Join(testkit.Root(t), "build/collector/otelcol")
@@ -41,7 +42,7 @@ func TestCollector(t *testing.T) {
 exporters: {otlphttp: {endpoint: %q, compression: none, profiles_endpoint: %q}}
 service:
   telemetry: {metrics: {level: none}}
-  pipelines: {profiles: {receivers: [otlp], exporters: [otlphttp]}}
+  pipelines: {profiles: {receivers: [otlp], exporters: [otlphttp]}, metrics: {receivers: [otlp], exporters: [otlphttp]}}
 `, address, backend, backend+"/v1development/profiles")
 	file := filepath.Join(t.TempDir(), "collector.yaml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
@@ -90,4 +91,5 @@ service:
 		}
 	}
 	sameTotals(t, got, want)
+	checkCounters(t, target(t, "otlp+http://"+address), lines)
 }

@@ -26,11 +26,7 @@ func encodeOTLP(s Series) ([]byte, error) {
 	scope := text(text(nil, 1, Name), 2, version.Number)
 	var resource []byte
 	for _, l := range s.Labels {
-		name := l.Name
-		if name == "service_name" {
-			name = "service.name" // the name in OpenTelemetry's conventions; collectors look for it
-		}
-		resource = message(resource, 1, message(text(nil, 1, name), 2, text(nil, 1, l.Value)))
+		resource = message(resource, 1, attribute(l.Name, l.Value))
 	}
 	resourceProfiles := message(nil, 1, resource)
 	resourceProfiles = message(resourceProfiles, 2, append(message(nil, 1, scope), profiles...))
@@ -115,7 +111,7 @@ func (d *dictionary) profile(s *Series, column int, stacks []int32) []byte {
 			out = message(out, 2, numbers(number(nil, 1, int64(stacks[i])), 4, v))
 		}
 	}
-	out = protowire.AppendFixed64(protowire.AppendTag(out, 3, protowire.Fixed64Type), uint64(p.TimeNanos))
+	out = fixed(out, 3, uint64(p.TimeNanos))
 	out = number(out, 4, p.DurationNanos)
 	out = message(out, 5, valueType(p.SampleType[column])) // Pyroscope names the profile by the period's type
 	out = number(out, 6, 1)

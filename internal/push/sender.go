@@ -59,6 +59,10 @@ type Status struct {
 	LastError     string `json:"last_error,omitempty"`
 	WhyRefused    string `json:"why_refused,omitempty"`
 	WhyUnreadable string `json:"why_unreadable,omitempty"`
+
+	CountersSent      int64  `json:"counters_sent,omitempty"` // requests with counters that the server took
+	CountersFailed    int64  `json:"counters_failed,omitempty"`
+	LastCountersError string `json:"last_counters_error,omitempty"` // "" after one that was taken
 }
 
 const statusFile = "status.json"

@@ -35,6 +35,7 @@ var (
 	PushWait        = &Setting{"PROTON_PUSH_WAIT", "seconds", "5", "Go Python", "How long the end waits for the server, where neither `--push-wait` nor `goproton.Push` says it."}
 	PushService     = &Setting{"PROTON_PUSH_SERVICE", "text", "the name of the target", "Go Python", "The label `service_name`, where neither `--push-service` nor `goproton.Push` gives one."}
 	PushLabels      = &Setting{"PROTON_PUSH_LABELS", "text", "", "Go Python", "More labels of windows, `NAME=VALUE` separated by commas. Those of `--push-label` and `goproton.Push` replace labels of the same name."}
+	PushMetrics     = &Setting{"PROTON_PUSH_METRICS", "switch", "0", "Go", "`1` has `proton run --push` send counters to the collector too, as `--push-metrics` does."}
 	PushSpool       = &Setting{"PROTON_PUSH_SPOOL", "folder", "`~/.local/state/goproton/spool`", "Go", "Where windows wait until they are sent."}
 	Root            = &Setting{"PROTON_ROOT", "folder", "/", "Go", "For tests: a folder that stands for `/`."}
 )
@@ -46,7 +47,7 @@ var All = []*Setting{
 	{"PROTON_PYTHON_WALKER", "`public`", "chosen by an examination", "C", "`public` reads Python's frames through its public API only: slower, and under the GIL."},
 	Disassembler, Objdump, TritonDisasm, TritonCache, Analysis, FileCheck, Record,
 	{"PROTON_RECORD_CUBINS", "switch", "small ones while sampling", "C", "`1` puts the kernels' machine code into that recording."},
-	PushToken, PushTokenFile, PushUser, PushTenant, PushHeadersFile, PushCA, PushEvery, PushWait, PushService, PushLabels, PushSpool,
+	PushToken, PushTokenFile, PushUser, PushTenant, PushHeadersFile, PushCA, PushEvery, PushWait, PushService, PushLabels, PushMetrics, PushSpool,
 	NVTX,
 	Disable,
 	{"TRITON_PROFILE_METRIC_BUFFER_SIZE", "bytes", "16777216", "C", "The room on each GPU context for values of tensor metrics in CUDA graphs, 32 bytes each, until they are read every few milliseconds. Triton reads it too."},

@@ -41,6 +41,7 @@ type Server struct {
 	mu       sync.Mutex
 	requests int
 	stored   []Stored
+	counters map[string]float64
 	seen     []http.Header
 }
 
@@ -131,6 +132,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.pyroscope(w, r, body)
 	case "/v1development/profiles":
 		s.otlp(w, r, body)
+	case "/v1/metrics":
+		s.metrics(w, body)
 	case "/api/profiles/writeraw":
 		s.parca(w, r, body)
 	default:

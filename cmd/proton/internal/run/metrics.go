@@ -45,35 +45,44 @@ func (o Options) CheckMetrics() error {
 
 // serving is the server of a run's counters.
 type serving struct {
-	server *export.Server
+	server *export.Server // nil: they are pushed only
 	wait   time.Duration
 }
 
-// serve begins to serve, and says in the configuration where processes leave their counters. Where it cannot, the target runs all the same.
+// serve begins to serve and to push, and says in the configuration where processes leave their counters. Where it cannot, the target runs all the same.
 func (m Metrics) serve(config *runinfo.Config, p *pushing, w io.Writer) *serving {
-	if m.Address == "" {
+	if m.Address == "" && !p.pushesCounters() {
 		return nil
 	}
 	folder := filepath.Join(config.Status, "counters")
 	if err := os.Mkdir(folder, 0o700); err != nil {
-		fmt.Fprintf(w, "proton: warning: --metrics: make a folder for counters: %v; set TMPDIR to a writable folder\n", err)
+		fmt.Fprintf(w, "proton: warning: make a folder for counters: %v; set TMPDIR to a writable folder\n", err)
+		if p != nil {
+			p.counters = nil
+		}
 		return nil
 	}
-	var pushed func() export.Pushed
+	collector := &export.Collector{Folder: folder}
 	if p != nil {
-		pushed = func() export.Pushed { return PushedOf(p.sender.Status()) }
+		collector.Pushed = func() export.Pushed { return PushedOf(p.sender.Status()) }
 	}
-	server := m.Listen(folder, pushed, w)
-	if server == nil {
+	var server *export.Server
+	if m.Address != "" {
+		server = m.Listen(collector, w)
+	}
+	if p.pushesCounters() {
+		p.counters.Collector = collector
+		p.counters.Start()
+	} else if server == nil {
 		return nil
 	}
 	config.Metrics = &runinfo.Metrics{Folder: folder, Scopes: m.Scopes}
 	return &serving{server, time.Duration(m.Wait * float64(time.Second))}
 }
 
-// Listen serves the counters of a folder and says where, or why not; nil: it does not.
-func (m Metrics) Listen(folder string, pushed func() export.Pushed, w io.Writer) *export.Server {
-	server, err := export.Listen(m.Address, launcher.Local(os.Getenv), &export.Collector{Folder: folder, Pushed: pushed})
+// Listen serves counters and says where, or why not; nil: it does not.
+func (m Metrics) Listen(collector *export.Collector, w io.Writer) *export.Server {
+	server, err := export.Listen(m.Address, launcher.Local(os.Getenv), collector)
 	if err != nil {
 		fmt.Fprintf(w, "proton: warning: --metrics: %v; this run has no counters\n", err)
 		return nil
@@ -88,7 +97,7 @@ func (m Metrics) Listen(folder string, pushed func() export.Pushed, w io.Writer)
 
 // finish waits until someone has read the last counters, at most as long as the user allows or until Ctrl-C.
 func (s *serving) finish() {
-	if s == nil {
+	if s == nil || s.server == nil {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/goproton/goproton/internal/figures"
@@ -26,6 +27,7 @@ type Push struct {
 	Wait     float64  // seconds that the end waits for the server
 	Service  string   // "" is the name of the target
 	Labels   []string // NAME=VALUE
+	Metrics  bool     // counters are sent too
 }
 
 // In seconds. What is longer would not be a push, and would overflow a time.Duration in the end.
@@ -57,6 +59,9 @@ func (p *Push) FillFrom(env settings.Env, given func(flag string) bool) error {
 	if !given("push-service") {
 		p.Service = settings.PushService.Get(env)
 	}
+	if !given("push-metrics") {
+		p.Metrics = settings.PushMetrics.On(env)
+	}
 	if text := settings.PushLabels.Get(env); text != "" {
 		p.Labels = append(strings.Split(text, ","), p.Labels...) // later ones replace earlier ones
 	}
@@ -67,6 +72,8 @@ func (p *Push) FillFrom(env settings.Env, given func(flag string) bool) error {
 func (o Options) CheckPush() error {
 	p := o.Push
 	switch {
+	case p.URL == "" && p.Metrics:
+		return errors.New("--push-metrics needs --push with the URL of an OpenTelemetry collector, as in --push otlp+http://localhost:4318")
 	case p.URL == "":
 		return nil
 	case strings.EqualFold(o.Data, "trace"):
@@ -101,9 +108,13 @@ func (p Push) labels(target string) (map[string]string, error) {
 
 // pushing is the sender of a run.
 type pushing struct {
-	sender *push.Sender
-	wait   time.Duration
+	sender   *push.Sender
+	wait     time.Duration
+	counters *push.Counters // nil: none are sent
 }
+
+// pushesCounters reports whether counters are to be sent.
+func (p *pushing) pushesCounters() bool { return p != nil && p.counters != nil }
 
 // start prepares the spool, says in the configuration what processes have to do, and begins to send.
 func (p Push) start(config *runinfo.Config, target string) (*pushing, error) {
@@ -111,6 +122,9 @@ func (p Push) start(config *runinfo.Config, target string) (*pushing, error) {
 		return nil, nil
 	}
 	to, err := push.NewTarget(p.URL, p.Protocol, os.Getenv)
+	if err == nil && p.Metrics {
+		err = to.CheckCounters()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--push: %w", err)
 	}
@@ -129,7 +143,11 @@ func (p Push) start(config *runinfo.Config, target string) (*pushing, error) {
 	every := time.Duration(p.Every * float64(time.Second))
 	s := &push.Sender{Target: to, Folder: folder, Spread: push.SpreadOf(every)}
 	s.Start()
-	return &pushing{s, time.Duration(p.Wait * float64(time.Second))}, nil
+	started := &pushing{sender: s, wait: time.Duration(p.Wait * float64(time.Second))}
+	if p.Metrics {
+		started.counters = &push.Counters{Sender: s, Labels: labels, Every: every}
+	}
+	return started, nil
 }
 
 // finish waits for the server, at most as long as the user allows or until Ctrl-C, and says what became of the windows.
@@ -141,7 +159,7 @@ func (p *pushing) finish(status string, w io.Writer) {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, p.wait)
 	defer cancel()
-	sent := p.sender.Finish(ctx)
+	sent := FinishPush(ctx, p.sender, p.counters)
 	summary, err := readSummary(status)
 	if err != nil {
 		return // finish says so
@@ -149,6 +167,17 @@ func (p *pushing) finish(status string, w io.Writer) {
 	for _, line := range append(lostLines(summary.Push, p.sender.Folder), PushLines(sent, p.sender.Folder)...) {
 		fmt.Fprintf(w, "proton: %s\n", line)
 	}
+}
+
+// FinishPush sends what is left of windows and of counters, which may be nil, at the same time: neither waits for the other.
+func FinishPush(ctx context.Context, s *push.Sender, c *push.Counters) push.Status {
+	var last sync.WaitGroup
+	if c != nil {
+		last.Go(func() { c.Finish(ctx) })
+	}
+	s.Finish(ctx)
+	last.Wait()
+	return s.Status()
 }
 
 // warned appends a warning about n windows, if there are any.
@@ -178,6 +207,9 @@ func PushLines(sent push.Status, folder string) (lines []string) {
 			figures.Plural(sent.Waiting, "window was", "windows were"), sent.Target, sent.LastError, folder, figures.Bytes.Text(float64(sent.WaitingBytes))))
 	case sent.Waiting > 0:
 		lines = append(lines, fmt.Sprintf("%s not sent yet; another process that has begun to send from %s goes on, or the next run with this --push", figures.Plural(sent.Waiting, "window is", "windows are"), folder))
+	}
+	if sent.LastCountersError != "" {
+		lines = append(lines, fmt.Sprintf("warning: the last counters were not sent to %s: %s", sent.Target, sent.LastCountersError))
 	}
 	if sent.Sent > 0 {
 		lines = append(lines, fmt.Sprintf("pushed %s to %s", figures.Count(sent.Sent, "window"), sent.Target))

@@ -34,12 +34,14 @@ func TestPushOptionsOfTheEnvironment(t *testing.T) {
 		env   string
 		want  string
 	}{
-		{Push{URL: "u", Every: 60, Wait: 5}, nil, "", "{u  60 5  []}"},
-		{Push{URL: "u", Every: 60, Wait: 5}, nil, "EVERY=30 WAIT=0 SERVICE=s LABELS=a=1,b=2", "{u  30 0 s [a=1 b=2]}"},
+		{Push{URL: "u", Every: 60, Wait: 5}, nil, "", "{u  60 5  [] false}"},
+		{Push{URL: "u", Every: 60, Wait: 5}, nil, "EVERY=30 WAIT=0 SERVICE=s LABELS=a=1,b=2", "{u  30 0 s [a=1 b=2] false}"},
 		{Push{URL: "u", Every: 10, Wait: 1, Service: "f", Labels: []string{"b=3"}}, []string{"push-every", "push-wait", "push-service", "push-label"},
-			"EVERY=30 WAIT=0 SERVICE=s LABELS=a=1,b=2", "{u  10 1 f [a=1 b=2 b=3]}"},
+			"EVERY=30 WAIT=0 SERVICE=s LABELS=a=1,b=2", "{u  10 1 f [a=1 b=2 b=3] false}"},
+		{Push{URL: "u", Every: 60, Wait: 5}, nil, "METRICS=1", "{u  60 5  [] true}"},
+		{Push{URL: "u", Every: 60, Wait: 5}, []string{"push-metrics"}, "METRICS=1", "{u  60 5  [] false}"},
 		{Push{URL: "u", Every: 60}, nil, "EVERY=soon", `error: read PROTON_PUSH_EVERY="soon": give seconds`},
-		{Push{}, nil, "EVERY=soon LABELS=a=1", "{  0 0  []}"},
+		{Push{}, nil, "EVERY=soon LABELS=a=1", "{  0 0  [] false}"},
 	} {
 		vars := map[string]string{}
 		for _, pair := range strings.Fields(c.env) {
@@ -58,5 +60,18 @@ func TestPushOptionsOfTheEnvironment(t *testing.T) {
 	labels, err := Push{Labels: []string{"a=1", "b=2", "b=3"}}.labels("target")
 	if got := fmt.Sprint(labels); err != nil || got != "map[a:1 b:3 service_name:target]" {
 		t.Errorf("labels: %s (%v)", got, err)
+	}
+}
+
+// Counters need a URL, and a collector there.
+func TestPushOfCountersNeedsACollector(t *testing.T) {
+	if err := (Options{Push: Push{Metrics: true}}).CheckPush(); err == nil || !strings.Contains(err.Error(), "--push-metrics needs --push") {
+		t.Errorf("without a URL: %v", err)
+	}
+	for _, url := range []string{"http://localhost:4040", "parca+http://localhost:7070", "file://" + t.TempDir()} {
+		_, err := Push{URL: url, Every: 60, Metrics: true}.start(&runinfo.Config{}, "target")
+		if err == nil || !strings.Contains(err.Error(), "counters are pushed over otlp only") || !strings.Contains(err.Error(), url) {
+			t.Errorf("%s: %v", url, err)
+		}
 	}
 }

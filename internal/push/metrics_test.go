@@ -129,7 +129,7 @@ func TestCountersThatFail(t *testing.T) {
 }
 
 // A collector that has no pipeline for metrics answers 404: the reason stays in the status, and the end does not wait beyond its time.
-func TestCountersThatNobodyTakes(t *testing.T) {
+func TestCountersThatAreNotTaken(t *testing.T) {
 	server := pushtest.New(t)
 	server.Before = func(w http.ResponseWriter, r *http.Request, n int) bool { http.NotFound(w, r); return true }
 	c := countersFor(target(t, "otlp+"+server.URL), t.TempDir(), time.Hour)

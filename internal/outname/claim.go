@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Claim makes sure that a path belongs to one program of a run: the first one that asks gets it as it is, a later one
@@ -52,18 +53,21 @@ func Another(path string, pid, n int) string {
 	return withPid(path, fmt.Sprintf("%d-%d", pid, n))
 }
 
-// Holder is the process of a run that a path belongs to, 0 if it belongs to none.
-func Holder(statusDir, path string) int {
+// Holder is the process of a run that a path belongs to, 0 if it belongs to none, and since when.
+func Holder(statusDir, path string) (pid int, since time.Time) {
 	claim, err := claimOf(statusDir, path)
 	if statusDir == "" || err != nil {
-		return 0
+		return 0, since
 	}
 	text, err := os.ReadFile(claim)
 	if err != nil {
-		return 0
+		return 0, since
 	}
-	pid, _ := holderOf(text) //nolint:errcheck // 0
-	return pid
+	if info, err := os.Stat(claim); err == nil {
+		since = info.ModTime()
+	}
+	pid, _ = holderOf(text) //nolint:errcheck // 0
+	return pid, since
 }
 
 func claimOf(statusDir, path string) (string, error) {

@@ -149,11 +149,11 @@ func TestClaim(t *testing.T) {
 		t.Errorf("a status folder that cannot be written: %s", got)
 	}
 	for path, want := range map[string]int{"out.hatchet": 1, "./other.hatchet": 2, "unclaimed.hatchet": 0} {
-		if got := Holder(status, path); got != want {
+		if got, since := Holder(status, path); got != want || since.IsZero() != (want == 0) {
 			t.Errorf("%s belongs to process %d, want %d", path, got, want)
 		}
 	}
-	if got := Holder("", "out.hatchet"); got != 0 {
+	if got, _ := Holder("", "out.hatchet"); got != 0 {
 		t.Errorf("without a run, a path belongs to process %d", got)
 	}
 	left, _ := filepath.Glob(filepath.Join(status, "claim-*.*"))

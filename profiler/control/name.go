@@ -108,9 +108,9 @@ func (s *Service) countRestart() {
 // stands around the launcher, or in another one, which stood below it.
 func (s *Service) ofEarlierAttempt(path string, launched time.Time) bool {
 	pid := s.run.naming.process.PID
-	if holder := outname.Holder(s.run.config.Status, path+".hatchet"); holder != 0 {
+	if holder, since := outname.Holder(s.run.config.Status, path+".hatchet"); holder != 0 {
 		_, lives := procstat.Began(holder)
-		return !lives && holder != pid
+		return !lives && holder != pid && since.Before(s.run.began) // a child that was faster than this process is no attempt
 	}
 	return writtenSince(path, launched) != "" && writtenSince(path, s.run.began) == ""
 }

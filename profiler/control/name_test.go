@@ -2,11 +2,15 @@ package control
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profiler"
 )
 
@@ -51,5 +55,25 @@ func TestFilesOfTheProgramsOwnSessions(t *testing.T) {
 	}
 	if s.keepName(); !strings.HasPrefix(s.Manager.Name(s.run.session), name+".pid") || len(s.run.doubts()) != 1 {
 		t.Errorf("next to another run the profile is %s: %q", s.Manager.Name(s.run.session), s.run.doubts())
+	}
+}
+
+// A process that has ended and had the name of a rank is an attempt before this one, unless it began after this process did.
+func TestWhoIsAnEarlierAttempt(t *testing.T) {
+	status, name := t.TempDir(), filepath.Join(t.TempDir(), "p.rank1")
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	outname.Claim(status, name+".hatchet", ended.Process.Pid, "image")
+	for _, c := range []struct {
+		began time.Time
+		want  bool
+	}{{time.Now().Add(time.Minute), true}, {time.Now().Add(-time.Minute), false}} {
+		s := New()
+		s.run = &run{config: runinfo.Config{Status: status}, began: c.began}
+		if got := s.ofEarlierAttempt(name, c.began.Add(-time.Minute)); got != c.want {
+			t.Errorf("began %v: %v", c.began, got)
+		}
 	}
 }

@@ -203,11 +203,19 @@ def test_ranks_that_are_started_again(folder):
 @pytest.mark.parametrize("where", ["around", "below"])
 def test_ranks_that_are_started_again_and_not_counted(folder, where):
     variables = "RANK=1 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=x TORCHELASTIC_RESTART_COUNT=0 TORCHELASTIC_USE_AGENT_STORE=1"
-    child = f"{sys.executable} -c \"import subprocess, sys; sys.argv[1:] = ['6']; exec(open('work.py').read()); subprocess.run([sys.executable, 'work.py', '7'], check=True)\""
-    below = "" if where == "around" else " ".join(command()) + " "
+    (folder / "parent.py").write_text("""
+import os, subprocess, sys, time
+began, own = time.time(), "w.rank1.restart2.hatchet"
+sys.argv[1:] = ["6"]
+exec(open("work.py").read())
+while not (os.path.exists(own) and os.path.getmtime(own) >= began): time.sleep(0.01)  # a faster child would have the name
+subprocess.run([sys.executable, "work.py", "7"], check=True)
+""")
+    child, flags = f"{sys.executable} parent.py", ["--checkpoint", "0.1"]
+    below = "" if where == "around" else " ".join(command(flags=flags)) + " "
     for _ in range(2):  # a later run replaces the files of the earlier one
         agent = shell(*(f"env {variables} {below}{worker}" for worker in (f"{WORKER} 3", f"{WORKER} 4", child)))
-        said = proton(*agent) if where == "around" else subprocess.run(agent, capture_output=True, text=True, check=True).stderr.splitlines()
+        said = proton(*agent, flags=flags) if where == "around" else subprocess.run(agent, capture_output=True, text=True, check=True).stderr.splitlines()
         assert not any("warning" in line for line in said), said
         for path in folder.glob("*.hatchet"):
             if "pid" in path.name: path.rename("child.json")

@@ -145,6 +145,7 @@ func countersOf(p *profile.Profile, oneScope bool) map[string]float64 {
 			case strings.HasPrefix(n.Name, "<memset"):
 				work = "fill"
 			}
+			_, total := n.Metric("flops")
 			for _, m := range n.Metrics {
 				switch {
 				case m.Name == profile.TimeMetric:
@@ -153,7 +154,7 @@ func countersOf(p *profile.Profile, oneScope bool) map[string]float64 {
 					add("launches", "0", scope, work, m.Value, 1)
 				case m.Name == profile.BytesMetric:
 					add("bytes", "0", scope, work, m.Value, 1)
-				case strings.HasPrefix(m.Name, "flops"):
+				case m.Name == "flops", strings.HasPrefix(m.Name, "flops") && !total: // what flops16 says is in flops as well
 					add("flops", "0", scope, work, m.Value, 1)
 				case m.Name == profile.SamplesMetric:
 					add("instruction_samples", "0", scope, work, m.Value, 1)

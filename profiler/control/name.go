@@ -110,7 +110,7 @@ func (s *Service) ofEarlierAttempt(path string, launched time.Time) bool {
 	pid := s.run.naming.process.PID
 	if holder, since := outname.Holder(s.run.config.Status, path+".hatchet"); holder != 0 {
 		_, lives := procstat.Began(holder)
-		return !lives && holder != pid && since.Before(s.run.began) // a child that was faster than this process is no attempt
+		return !lives && holder != pid && since.Before(s.run.began) // a child of this process may have ended first
 	}
 	return writtenSince(path, launched) != "" && writtenSince(path, s.run.began) == ""
 }

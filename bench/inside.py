@@ -3,7 +3,8 @@
     PYTHONPATH=build/python python3 bench/inside.py [--json FILE] [--launches 200] [--modes default,default:optimizations=clock32]
 
 Of each kernel of inside_kernels.py: its time by CUPTI without and with scopes, the wall time of a launch (the median; the program
-waits for its stream, or for nothing), the bytes that were copied for a launch, and the cycles of each scope by both profilers.
+waits for its stream, or for nothing), the bytes that were copied for a launch, and the cycles of each scope by both profilers, of
+launches that find nothing in the GPU's cache.
 """
 import argparse
 import importlib.util
@@ -65,14 +66,21 @@ def cycles(tree, kernel, launches):
     return {node["frame"]["name"]: node["metrics"]["cycles"] / launches for node in nodes(of_kernel(tree, kernel)) if "cycles" in node["metrics"]}
 
 
-def session(profiler, name, launch, count, **options):
+def session(profiler, name, launch, count, before=lambda: None, **options):
     """The tree of some launches, one at a time."""
     profiler.start(name, **options)
     for _ in range(count):
+        before()
         launch()
         torch.cuda.current_stream().synchronize()
     profiler.finalize()
     return read(name)
+
+
+def cold():
+    """Nothing of a kernel's data is in the GPU's cache, and records of the launch before are decoded: the same for both profilers."""
+    time.sleep(0.02)
+    torch.empty(1 << 26, device="cuda").fill_(0)
 
 
 def measure(kernel, mode, ours, theirs, count):
@@ -106,7 +114,7 @@ def measure(kernel, mode, ours, theirs, count):
     row = {
         "kernel": kernel, "mode": mode, "bare_ns": bare["time (ns)"] / bare["count"], "ours_ns": with_scopes["time (ns)"] / with_scopes["count"],
         "bare_us": [bare_sync, bare_async], "ours_us": [our_sync, our_async], "copied": copied, "equal": equal,
-        "problems": said, "cycles": cycles(tree, kernel, 100),
+        "problems": said,
     }
     if theirs:
         their_launch, _ = theirs[kernel]
@@ -114,8 +122,9 @@ def measure(kernel, mode, ours, theirs, count):
         their_launch()
         row["upstream_us"] = median_us(their_launch, 3, wait)
         upstream.finalize()
-        tree = session(upstream, "theirs", their_launch, 3, backend="instrumentation", mode=mode)
-        row["upstream_cycles"] = cycles(tree, kernel, 3)
+        for who, profiler, scoped, times in ("", goproton, launch, 30), ("upstream_", upstream, their_launch, 5):
+            tree = session(profiler, f"{who}cycles", scoped, times, before=cold, backend="instrumentation", mode=mode)
+            row[f"{who}cycles"] = cycles(tree, kernel, times)
     return row
 
 

@@ -2,19 +2,20 @@
 
     python3 bench/torch_overhead.py [--rounds 2] [--ways REGEX]
 
-The step is a transformer of small layers, whose pace the processor sets. Each way to profile runs in its own process, and rounds
-alternate. A line has the mean of the fastest third of the steps, and what that is more than without a profiler in the same round. Needs torch and a GPU.
+The step is a transformer of small layers, whose pace the processor sets. Each way to profile has a process of its own, in which steps
+without a profiler and steps with it take turns, because processes differ by more than a profiler costs. A line has the mean of the
+fastest third of the steps without and with it, and the median of the differences of neighbours. Needs torch and a GPU.
 """
 import argparse
-import multiprocessing
 import os
 import re
 import statistics
 import tempfile
 import time
 
+from forked import in_a_process
+
 WAYS = {
-    "none": None,
     "goproton": dict(),
     "goproton -c python": dict(context="python"),
     "goproton --torch": dict(words=dict()),
@@ -23,7 +24,7 @@ WAYS = {
     "torch.profiler": dict(),
     "torch.profiler with_stack, record_shapes": dict(with_stack=True, record_shapes=True),
 }
-STEPS = 60
+STEPS, TURNS = 30, 4
 
 
 def step_of():
@@ -50,53 +51,48 @@ def timed(step):
     return statistics.mean(sorted(times)[:STEPS // 3]) * 1e3
 
 
-def measure(way):
-    options = WAYS[way]
-    step = step_of()
-    for _ in range(10):
-        step()
+def profiled(way, step):
+    """The time of a step while it is profiled."""
+    options = dict(WAYS[way])
     if way.startswith("torch"):
         from torch.profiler import ProfilerActivity, profile
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], **options):
             step()
             return timed(step)
-    if options is not None:
-        import goproton as proton
-        options = dict(options)
-        words = options.pop("words", None)
-        proton.start(os.path.join(tempfile.mkdtemp(), "profile"), **options)
-        if words is not None:
-            proton.torch.install(**words)
-            assert proton.torch.problem() is None, proton.torch.problem()
-        for _ in range(3):
-            step()
-    return timed(step)
+    import goproton as proton
+    words = options.pop("words", None)
+    proton.start(os.path.join(tempfile.mkdtemp(), "profile"), **options)
+    if words is not None:
+        proton.torch.install(**words)
+        assert proton.torch.problem() is None, proton.torch.problem()
+    for _ in range(3):
+        step()
+    taken = timed(step)
+    proton.torch.uninstall()
+    proton.finalize()
+    return taken
 
 
-def in_a_process(way):
-    """measure(way) in a process forked from one that has imported torch and not used the GPU."""
-    context = multiprocessing.get_context("fork")
-    answer = context.SimpleQueue()
-    process = context.Process(target=lambda: answer.put(measure(way)))
-    process.start()
-    process.join()
-    return None if process.exitcode else answer.get()
+def measure(way):
+    """The times of a step without and with the profiler, turn by turn."""
+    step = step_of()
+    for _ in range(20):
+        step()
+    return [(timed(step), profiled(way, step)) for _ in range(TURNS)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--ways", default="", help="measure only those that contain this regular expression, and none")
+    parser.add_argument("--ways", default="", help="measure only those that contain this regular expression")
     arguments = parser.parse_args()
-    ways = [way for way in WAYS if way == "none" or re.search(arguments.ways, way)]
     import torch  # noqa: F401 - once for all processes
-    bare = None
     for _ in range(arguments.rounds):
-        for way in ways:
-            milliseconds = in_a_process(way)
-            bare = milliseconds if way == "none" else bare
-            if milliseconds is not None:
-                print(f"| {way} | {milliseconds:.2f} | {milliseconds - (bare or 0):+.2f} |", flush=True)
+        for way in filter(re.compile(arguments.ways).search, WAYS):
+            turns = in_a_process(measure, way)
+            if turns is not None:
+                bare, with_it = (statistics.median(column) for column in zip(*turns))
+                print(f"| {way} | {bare:.2f} | {with_it:.2f} | {statistics.median(b - a for a, b in turns):+.2f} |", flush=True)
 
 
 if __name__ == "__main__":

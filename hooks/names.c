@@ -25,7 +25,7 @@ static size_t trimmed(const char *s, size_t n, const char **from) {
 
 static int is(const char *s, size_t n, const char *word) { return n == strlen(word) && !memcmp(s, word, n); }
 
-// is_flops reports whether the viewer reads the metric as flops, see OfMetric in viewer/specs.
+// is_flops reports whether the viewer reads the metric as flops, see Flops in profile/flops.go.
 static int is_flops(const char *s, size_t n) {
   static const char *const ends[] = {"", "8", "16", "32", "64", "_fp4", "_fp6", "_fp8", "_int8", "_fp16", "_bf16", "_tf32", "_xf32", "_fp32",
                                      "_fp32-vector", "_fp64", "_fp64-vector"};

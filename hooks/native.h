@@ -11,7 +11,7 @@ extern const struct hp_api *hooks_hp;
 
 // What a hook does between these two is measured if some session has a budget.
 static inline uint64_t hooks_meter_begin(void) {
-  return __builtin_expect(atomic_load_explicit(hooks_hp->metered, memory_order_relaxed) != 0, 0) ? hooks_hp->meter_begin() : 0;
+  return __builtin_expect(atomic_load_explicit(hooks_hp->metered, memory_order_relaxed) != 0, 0) ? hooks_hp->meter_begin(HP_METER_HOOK) : 0;
 }
 static inline void hooks_meter_end(uint64_t began) {
   if (__builtin_expect(began != 0, 0)) hooks_hp->meter_end(began, HP_METER_HOOK);

@@ -294,10 +294,14 @@ static int64_t reduced_by(const struct tensor *t, int64_t d) {
   return d >= 0 && d < t->dims && t->sizes[d] ? t->sizes[d] : 1;
 }
 
-// reduced: the dimensions are the argument `first` or the next one, a list; or a number, argument 1, that more arguments follow. Without
+// Of a reduction: which argument the dimensions may be, and what its result has in place of elements of the tensor's dtype.
+enum { AT = 3, ADDED = 1 << 2, TRUTHS = 1 << 3, PLACES_OF = 1 << 4, AND_PLACES = 1 << 5, PAIR = 1 << 6 };
+
+// reduced: the dimensions are the argument AT or the next one, a list; or a number, argument 1, that more arguments follow. Without
 // any, the result is one element.
-static int reduced(struct arguments *a, int first, struct work *w) {
+static int reduced(struct arguments *a, int form, struct work *w) {
   struct tensor t, other;
+  int first = form & AT;
   struct torch_values list;
   int64_t d, left;
   if (!tensor_at(a, 0, &t)) return 0;
@@ -309,7 +313,10 @@ static int reduced(struct arguments *a, int first, struct work *w) {
       for (size_t j = 0; j < list.n; j++) left /= torch_integer(&list.at[j], &d) ? reduced_by(&t, d) : 1;
   }
   if (!known && first == 1 && a->of.n > 2 && torch_integer(&a->of.at[1], &d)) left /= reduced_by(&t, d), known = 1;
-  w->bytes = size_of(&t) + (known ? left : 1) * t.bytes;
+  int64_t each = form & TRUTHS ? 1 : form & PLACES_OF || (form & ADDED && t.kind <= ELEMENT_INTEGER) ? 8 : t.bytes;
+  if (form & PAIR) each *= 2;
+  if (form & AND_PLACES && known) each += 8;
+  w->bytes = size_of(&t) + (known ? left : 1) * each;
   return 1;
 }
 
@@ -358,17 +365,17 @@ static const struct known known[] = {
 
     {"relu gelu silu sigmoid tanh exp exp2 log log2 log10 log1p expm1 sqrt rsqrt neg abs reciprocal cos sin tan erf erfc sign sgn floor ceil"
      " round trunc clamp_min clamp_max hardtanh leaky_relu elu softplus hardswish hardsigmoid mish bitwise_not tril triu flip roll", mapped, 1},
-    {"add sub rsub mul div remainder fmod maximum minimum pow atan2 hypot bitwise_and bitwise_or bitwise_xor masked_fill clamp"
+    {"add sub rsub mul div remainder fmod maximum minimum pow atan2 hypot bitwise_and bitwise_or bitwise_xor masked_fill"
      " threshold_backward gelu_backward silu_backward sigmoid_backward tanh_backward hardtanh_backward leaky_relu_backward elu_backward"
      " softplus_backward hardswish_backward hardsigmoid_backward mish_backward _softmax_backward_data _log_softmax_backward_data"
      " native_dropout_backward", mapped, 2},
-    {"where addcmul addcdiv lerp", mapped, 3},
+    {"where addcmul addcdiv lerp clamp", mapped, 3},
     {"eq ne lt le gt ge logical_and logical_or logical_xor", compared, 2},
     {"logical_not isnan isinf isfinite", compared, 1},
     {"relu_ gelu_ silu_ sigmoid_ tanh_ exp_ sqrt_ rsqrt_ neg_ abs_ reciprocal_ clamp_min_ clamp_max_ hardtanh_ leaky_relu_ elu_ hardswish_"
      " tril_ triu_", like_first, 1},
-    {"add_ sub_ mul_ div_ pow_ masked_fill_ clamp_", like_first, 2},
-    {"addcmul_ addcdiv_ lerp_", like_first, 3},
+    {"add_ sub_ mul_ div_ pow_ masked_fill_", like_first, 2},
+    {"addcmul_ addcdiv_ lerp_ clamp_", like_first, 3},
     {"native_layer_norm native_layer_norm_backward native_batch_norm native_batch_norm_backward cudnn_batch_norm cudnn_batch_norm_backward"
      " native_group_norm native_group_norm_backward _fused_rms_norm _fused_rms_norm_backward", like_first, ANY},
     {"_softmax _log_softmax", softmax, 0},
@@ -377,7 +384,12 @@ static const struct known known[] = {
     {"copy_", copied, 0},
     {"embedding", embedded, 0},
     {"cat", concatenated, 0},
-    {"sum mean prod amax amin max min any all std var var_mean argmax argmin", reduced, 1},
+    {"sum prod", reduced, 1 | ADDED}, // integers are added up in 64 bits
+    {"mean amax amin std var", reduced, 1},
+    {"var_mean std_mean", reduced, 1 | PAIR},
+    {"max min", reduced, 1 | AND_PLACES},
+    {"argmax argmin", reduced, 1 | PLACES_OF},
+    {"any all", reduced, 1 | TRUTHS},
     {"norm linalg_vector_norm", reduced, 2}, // behind the number of the norm
 
     {"_foreach_add_ _foreach_sub_ _foreach_mul_ _foreach_div_ _foreach_addcmul_ _foreach_addcdiv_ _foreach_lerp_ _foreach_sqrt_"

@@ -70,6 +70,8 @@ const (
 
 	InfoWindows = "windows" // of a session that did not record all the time: how many recording windows, and what opened and closed them
 
+	InfoWindowEnd = "window_end" // of a window that is pushed, which begins at its start, in ns since 1970; its end is when it was made
+
 	InfoBudget  = "budget"  // a sentence on the share of the program's time that the profiler was to take, and took
 	InfoThinned = "thinned" // a sentence on launches whose call path was not taken, of a profile with a budget
 	InfoSampled = "sampled" // a sentence on the part of the time in which instructions were sampled, of a profile in which it is not all

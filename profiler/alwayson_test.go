@@ -11,6 +11,7 @@ import (
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -159,9 +160,9 @@ func TestPhasesForEver(t *testing.T) {
 	limitNames(t)
 	p := beginAlwaysOn(t)
 	p.run(t, 400) // more call paths than reclaimAt, so that some were reclaimed
-	heap, paths := heapInUse(), len(hotpath.Nodes())
+	heap, paths := testkit.Heap(), len(hotpath.Nodes())
 	p.run(t, 800)
-	if after := heapInUse(); after > heap+1<<20 {
+	if after := testkit.Heap(); after > heap+1<<20 {
 		t.Errorf("800 phases left %d KiB behind", (after-heap)>>10)
 	}
 	if after := len(hotpath.Nodes()); after > paths+reclaimAt/2 {
@@ -175,16 +176,6 @@ func TestPhasesForEver(t *testing.T) {
 	p.check(t)
 }
 
-func residentKiB(t testing.TB) int {
-	status, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Skipf("needs /proc: %v", err)
-	}
-	var size, resident int
-	fmt.Sscan(string(status), &size, &resident)
-	return resident * os.Getpagesize() >> 10
-}
-
 // BenchmarkPhasesForEver prints, for 10,000 phases, what the process holds and how long a phase takes to be written:
 //
 //	go test ./profiler -run - -bench PhasesForEver -benchtime 1x
@@ -195,9 +186,9 @@ func BenchmarkPhasesForEver(b *testing.B) {
 	for i := range 10 {
 		began := time.Now()
 		p.run(b, tenth)
-		heapInUse()
+		testkit.Heap()
 		b.Logf("after %6d phases: %d KiB resident, %.2f ms for each phase with its work, room for %d call paths, %+v in names",
-			(i+1)*tenth, residentKiB(b), time.Since(began).Seconds()*1e3/tenth, len(hotpath.Nodes()), hotpath.NamesUsed())
+			(i+1)*tenth, testkit.ResidentKiB(b), time.Since(began).Seconds()*1e3/tenth, len(hotpath.Nodes()), hotpath.NamesUsed())
 	}
 	began := time.Now()
 	if _, err := p.m.Finalize(&p.id, ""); err != nil {

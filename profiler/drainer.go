@@ -3,6 +3,7 @@ package profiler
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/inside"
@@ -26,6 +27,7 @@ type drainer struct {
 	gpuStarting   bool // the program is initialising its GPU right now
 	resolver      *callpath.Resolver
 	decoder       decoder
+	buffers       buffersNeeded
 	agg           *aggregate.Aggregator
 	tensors       tensors // that nodes of graphs read
 	sampler       Sampler // while instructions are sampled
@@ -64,6 +66,27 @@ func newDrainer(e *ending) *drainer {
 	return d
 }
 
+// buffersNeeded watches how many activity buffers are in use, so that those of a drainer that was late, or of a burst, are not kept for ever.
+type buffersNeeded struct {
+	since      time.Time
+	most, last int // in use at once since then, and in the time before
+}
+
+// buffersKept is the time after which buffers that were not needed lose their memory. A busy machine has a late drainer every few minutes, and
+// each buffer that comes and goes with it is 2 MiB of zeroes to write.
+const buffersKept = 10 * time.Minute
+
+// needed takes how many are in use now. At the end of each such time it returns how many have to keep their memory, else 0.
+func (b *buffersNeeded) needed(now time.Time, used int) int {
+	b.most = max(b.most, used)
+	if now.Sub(b.since) < buffersKept {
+		return 0
+	}
+	keep := max(b.most, b.last) + spareBuffers
+	b.since, b.most, b.last = now, 0, b.most
+	return keep
+}
+
 // reset forgets former sessions, except the numbers of their launch sets: a late record of such a set must reach no
 // session.
 func (d *drainer) reset(sets *aggregate.Sets) {
@@ -94,7 +117,7 @@ func (d *drainer) do(f func(*drainer)) {
 // drain empties rings and full buffers. A buffer is taken before the rings are read: the launches of all
 // its kernels were recorded before it came back full.
 func (d *drainer) drain() {
-	before := d.work
+	before, used := d.work, hotpath.BuffersInUse()
 	for {
 		buffer, ok := hotpath.TakeBuffer()
 		d.work += hotpath.Drain(d.resolver.Add)
@@ -113,6 +136,9 @@ func (d *drainer) drain() {
 	d.drainInside()
 	if d.attached && d.work > before {
 		hotpath.PrepareBuffers(spareBuffers)
+	}
+	if keep := d.buffers.needed(time.Now(), used); keep > 0 {
+		hotpath.TrimBuffers(keep)
 	}
 }
 

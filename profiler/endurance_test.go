@@ -8,6 +8,7 @@ import (
 
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // A checkpoint belongs to the drainer and holds no lock of the program's calls: phases come and go under it.
@@ -139,14 +140,6 @@ func TestFinalizeFromManyThreads(t *testing.T) {
 	}
 }
 
-// heapInUse is what Go holds after a collection.
-func heapInUse() uint64 {
-	var s runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&s)
-	return s.HeapAlloc
-}
-
 func TestManySessionsOneAfterAnother(t *testing.T) {
 	m, f := stage(t)
 	keep := filepath.Join(t.TempDir(), "p")
@@ -167,9 +160,9 @@ func TestManySessionsOneAfterAnother(t *testing.T) {
 		}
 	}
 	cycle(100)
-	before := heapInUse()
+	before := testkit.Heap()
 	cycle(10_000)
-	if after := heapInUse(); after > before+1<<20 {
+	if after := testkit.Heap(); after > before+1<<20 {
 		t.Errorf("10,000 sessions left %d KiB behind", (after-before)>>10)
 	}
 	if n := len(hotpath.Nodes()); n > 100 {
@@ -197,9 +190,9 @@ func TestManySessionsAndPhasesDuringOneThatStays(t *testing.T) {
 		}
 	}
 	cycle(100)
-	before := heapInUse()
+	before := testkit.Heap()
 	cycle(3_000)
-	if after := heapInUse(); after > before+1<<20 { // what the scopes of the one need to be distinguished: 200 bytes each
+	if after := testkit.Heap(); after > before+1<<20 { // what the scopes of the one need to be distinguished: 200 bytes each
 		t.Errorf("3,000 sessions and phases during another left %d KiB behind", (after-before)>>10)
 	}
 }
@@ -239,10 +232,10 @@ func TestShortLivedThreads(t *testing.T) {
 		}
 	}
 	run(1, 200)
-	before, states := heapInUse(), hotpath.Threads()
+	before, states := testkit.Heap(), hotpath.Threads()
 	run(1000, 5000)
 	m.Flush()
-	if after := heapInUse(); after > before+1<<20 {
+	if after := testkit.Heap(); after > before+1<<20 {
 		t.Errorf("5,000 threads left %d KiB behind", (after-before)>>10)
 	}
 	if n := hotpath.Threads(); n > states+200 {

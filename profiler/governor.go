@@ -20,6 +20,7 @@ type governor struct {
 
 	// The drainer's:
 	last   hotpath.Metered
+	spent  struct{ callbacks, hooks, paths hotpath.Estimate }
 	began  time.Time // of the current slot
 	facts  record.SamplingFacts
 	sample bool // what the current slot has
@@ -55,7 +56,7 @@ func (s *spending) compare(k *record.Activity) {
 func (d *drainer) checkBudget(o *StartOptions, s *session) error {
 	switch {
 	case !(o.Budget >= 0 && o.Budget < 1): // also for NaN
-		return &ArgumentError{"budget: give a share of the time above 0 and below 100 %"}
+		return &ArgumentError{"budget: give a share of the time above 0% and below 100%"}
 	case o.Budget > 0 && s.sampling.Mode == record.Serialized:
 		return &ArgumentError{"budget: sampling with collection=serialized runs kernels one at a time, which costs many times any budget; use collection=continuous"}
 	case len(d.list) == 0:
@@ -150,9 +151,9 @@ func (g *governor) measure(d *drainer) (s budget.Slot) {
 	}
 	s.Sampled = g.sampler != nil && g.sample
 	s.Calls = now.Callbacks.Calls - before.Callbacks.Calls
-	s.Callbacks = g.meter.Nanos(now.Callbacks, before.Callbacks)
-	s.Hooks = g.meter.Nanos(now.Hooks, before.Hooks)
-	s.Paths = g.meter.Nanos(now.Paths, before.Paths)
+	s.Callbacks = g.spent.callbacks.Nanos(g.meter, now.Callbacks, before.Callbacks)
+	s.Hooks = g.spent.hooks.Nanos(g.meter, now.Hooks, before.Hooks)
+	s.Paths = g.spent.paths.Nanos(g.meter, now.Paths, before.Paths)
 	s.Walks = now.Paths.Calls - before.Paths.Calls
 	s.PathsTaken = now.Taken - before.Taken
 	s.PathsLeft = now.LeftOut - before.LeftOut

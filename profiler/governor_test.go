@@ -79,7 +79,7 @@ func TestBudgetHasSamplingRest(t *testing.T) {
 	if n := p.Root.Child("forward").Child("gemm"); n == nil || count(n) != int64(kernels) {
 		t.Errorf("not all of %d kernels: %s", kernels, outline(p))
 	}
-	if !strings.Contains(p.Info[profile.InfoBudget], "of a budget of 1.00 %: callbacks ") || !strings.Contains(p.Info[profile.InfoSampled], "of the time and ") || !strings.HasSuffix(p.Info[profile.InfoSampled], "numbers of samples are not scaled") {
+	if !strings.Contains(p.Info[profile.InfoBudget], "of a budget of 1.00%: callbacks ") || !strings.Contains(p.Info[profile.InfoSampled], "of the time and ") || !strings.HasSuffix(p.Info[profile.InfoSampled], "numbers of samples are not scaled") {
 		t.Errorf("the profile says %v", p.Info)
 	}
 }
@@ -133,9 +133,9 @@ func TestBudgetsThatAreRefused(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	refused("above 0 and below 100 %", StartOptions{Budget: -1})
-	refused("above 0 and below 100 %", StartOptions{Budget: 1})
-	refused("above 0 and below 100 %", StartOptions{Budget: math.NaN()})
+	refused("above 0% and below 100%", StartOptions{Budget: -1})
+	refused("above 0% and below 100%", StartOptions{Budget: 1})
+	refused("above 0% and below 100%", StartOptions{Budget: math.NaN()})
 	refused("collection=serialized", StartOptions{Budget: 0.01, Mode: "pcsampling:collection=serialized"})
 	first := start(t, m, "p", StartOptions{})
 	refused("to sessions without one", StartOptions{Budget: 0.01})

@@ -36,15 +36,23 @@ func (o *StartOptions) takeInside() *string {
 	return &mode
 }
 
-// prepareInside checks that all sessions want the same records: a kernel is compiled with one set of them.
+// prepareInside notes what records inside kernels a session wants.
 func (d *drainer) prepareInside(s *session) error {
 	if s.inside == nil {
 		return nil
 	}
-	if d.inside.mode != nil && *d.inside.mode != *s.inside {
-		return &ArgumentError{differentMode}
+	if err := d.checkInside(s.inside); err != nil {
+		return err
 	}
 	d.inside.mode = s.inside
+	return nil
+}
+
+// checkInside checks that all sessions want the same records: a kernel is compiled with one set of them.
+func (d *drainer) checkInside(mode *string) error {
+	if mode != nil && d.inside.mode != nil && *d.inside.mode != *mode {
+		return &ArgumentError{differentMode}
+	}
 	return nil
 }
 

@@ -81,9 +81,9 @@ func TestManyWindows(t *testing.T) {
 		m.TakeDeltas()
 		f.log = f.log[:0]
 	}
-	heapAfter := func(n int) uint64 {
+	heapAfter := func(n int) int64 {
 		await.That(t, "all windows are in the spool", func() bool { return sink.Status().Windows == int64(n) })
-		return heapInUse()
+		return testkit.Heap()
 	}
 	for n := range windows / 10 {
 		window(n)

@@ -105,6 +105,19 @@ func TestCompletePhasesOfATraceAreClosed(t *testing.T) {
 	}
 }
 
+// The program ends a session while a checkpoint goes through those that there are.
+func TestCheckpointOfATraceThatEnds(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	f.call(1, "kernel")
+	defer m.Discard(id)
+	for _, last := range []bool{true, false} { // what Finalize begins with, and what a checkpoint does
+		if _, err := m.write(m.drainer.list[0], "chrome_trace", last); err != nil {
+			t.Errorf("last %v: %v", last, err)
+		}
+	}
+}
+
 // One phase that cannot be written does not take the others with it.
 func TestPhasesNextToOneThatCannotBeWritten(t *testing.T) {
 	m, f := stage(t)

@@ -27,22 +27,27 @@ func (s *session) records() bool { return s.active && (s.recording == nil || s.r
 
 // takeConditions makes the session's recording, if it has conditions, and sets up the gate.
 func (m *Manager) takeConditions(d *drainer, s *session, c *when.Conditions) error {
+	if err := d.checkConditions(c); err != nil || c == nil {
+		return err
+	}
+	if c.Gate != "" && d.gate() == "" {
+		m.setGate(c.Gate)
+	}
+	s.recording = &recording{state: when.New(*c, time.Now())}
+	return nil
+}
+
+// checkConditions refuses conditions that cannot be kept.
+func (d *drainer) checkConditions(c *when.Conditions) error {
 	if c == nil {
 		return nil
 	}
 	if err := c.Check(); err != nil {
 		return &ArgumentError{err.Error()}
 	}
-	if c.Gate != "" {
-		switch gate := d.gate(); gate {
-		case "":
-			m.setGate(c.Gate)
-		case c.Gate:
-		default:
-			return &ArgumentError{fmt.Sprintf("Cannot add a session with the gate %q to one with %q: a process has one gate", c.Gate, gate)}
-		}
+	if gate := d.gate(); c.Gate != "" && gate != "" && gate != c.Gate {
+		return &ArgumentError{fmt.Sprintf("Cannot add a session with the gate %q to one with %q: a process has one gate", c.Gate, gate)}
 	}
-	s.recording = &recording{state: when.New(*c, time.Now())}
 	return nil
 }
 

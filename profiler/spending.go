@@ -61,7 +61,7 @@ func (s *Spending) String() string {
 func (s *Spending) part(nanos float64) string { return percent(nanos / float64(max(s.Wall, 1))) }
 
 // percent has two digits after the point: budgets are a percent, and less.
-func percent(share float64) string { return fmt.Sprintf("%.2f %%", 100*share) }
+func percent(share float64) string { return fmt.Sprintf("%.2f%%", 100*share) }
 
 func (s *Spending) sampledText() string {
 	all := s.KernelsSampled + s.KernelsOther
@@ -74,6 +74,6 @@ func (s *Spending) sampledText() string {
 
 func (s *Spending) thinnedText() string {
 	all := s.PathsTaken + s.PathsLeft
-	return fmt.Sprintf("the Python call paths of %s were not taken, within a budget: these stand below (path not taken), and times and counts are complete",
-		fmt.Sprintf("%s of %s", figures.Share(float64(s.PathsLeft)/float64(max(all, 1))), figures.Count(all, "launch")))
+	return fmt.Sprintf("the Python call paths of %s of %s were not taken, within a budget: these stand below (path not taken), and times and counts are complete",
+		figures.Share(float64(s.PathsLeft)/float64(all)), figures.Count(all, "launch"))
 }

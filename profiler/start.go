@@ -50,6 +50,22 @@ type StartOptions struct {
 	Budget float64
 }
 
+// Check refuses what Start would refuse, and begins nothing.
+func (m *Manager) Check(o StartOptions) (err error) {
+	inside := o.takeInside()
+	m.drainer.do(func(d *drainer) {
+		var b *Backend
+		if b, err = d.backendFor(o.Backend, o.Source); err != nil || d.named(o.Name) != nil {
+			return
+		}
+		var s *session
+		if s, err = o.session(b); err == nil {
+			err = errors.Join(d.checkBudget(&o, s), d.checkConditions(o.When), d.checkMode(&o), d.checkInside(inside))
+		}
+	})
+	return err
+}
+
 // Start begins a session, or activates the living one of the same name, and returns its id. A GPU library
 // that refuses is not an error: the program runs on, unprofiled, and Problems says why.
 func (m *Manager) Start(o StartOptions) (int, error) {
@@ -93,14 +109,25 @@ func (d *drainer) sessionFor(o *StartOptions) (s *session, known bool, err error
 	if err != nil {
 		return nil, false, err
 	}
-	for _, s := range d.list {
-		if s.name == o.Name {
-			s.active = true
-			return s, true, nil
+	if s = d.named(o.Name); s != nil {
+		s.active = true
+		return s, true, nil
+	}
+	if s, err = o.session(b); err != nil {
+		return nil, false, err
+	}
+	s.makeQueues(o.Sinks, o.Deltas)
+	return s, false, nil
+}
+
+// named is the living session of that name, nil if there is none.
+func (t *sessions) named(name string) *session {
+	for _, s := range t.list {
+		if s.name == name {
+			return s
 		}
 	}
-	s, err = o.session(b)
-	return s, false, err
+	return nil
 }
 
 // backendFor finds the backend that a session asks for. While there are sessions it must be theirs: the records of two
@@ -131,10 +158,18 @@ func (d *drainer) prepare(s *session, o StartOptions) error {
 		if o.Source.WholeGraphs && !d.backend.WholeGraphs {
 			d.problem(fmt.Sprintf("graphs are timed node by node: backend %q cannot time a graph as a whole", d.backend.name()))
 		}
-	} else if o.Source.WholeGraphs != d.options.WholeGraphs || strings.ToLower(o.Mode) != d.mode {
-		return &ArgumentError{differentMode}
+	} else if err := d.checkMode(&o); err != nil {
+		return err
 	}
 	return d.prepareInside(s)
+}
+
+// checkMode refuses a mode that is not that of the other sessions.
+func (t *sessions) checkMode(o *StartOptions) error {
+	if len(t.list) > 0 && (o.Source.WholeGraphs != t.options.WholeGraphs || strings.ToLower(o.Mode) != t.mode) {
+		return &ArgumentError{differentMode}
+	}
+	return nil
 }
 
 const differentMode = "Cannot add a session with the same profiler but a different mode than existing sessions"
@@ -200,9 +235,6 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	}
 	if err == nil {
 		err = makeFolder(s.name)
-	}
-	if err == nil {
-		s.makeQueues(o.Sinks, o.Deltas)
 	}
 	if s.streams() {
 		s.folder, _ = os.Getwd() // where there is none, names are what they are then

@@ -79,6 +79,16 @@ func (m *Manager) Lives(id int) bool {
 	return m.of(id, func(*drainer, *session) error { return nil }) == nil
 }
 
+// Named returns the living session of a name.
+func (m *Manager) Named(name string) (id int, lives bool) {
+	m.drainer.do(func(d *drainer) {
+		if s := d.named(name); s != nil {
+			id, lives = s.id, true
+		}
+	})
+	return id, lives
+}
+
 // Rename changes where a session will be written.
 func (m *Manager) Rename(id int, name string) {
 	_ = m.of(id, func(_ *drainer, s *session) error { s.name = name; return nil })

@@ -196,6 +196,9 @@ func (d *drainer) newTrace(s *session, now uint64) *aggregate.Timeline {
 // writeTrace brings a phase's trace to where it is to be written; last ends it.
 func (d *drainer) writeTrace(s *session, t *aggregate.Tree, path string, now uint64, last bool) error {
 	f := s.traces[t.Phase]
+	if f.closed && !last {
+		return nil // the program has ended the session since the checkpoint began
+	}
 	if last {
 		t.Timeline.Finish(now)
 	}

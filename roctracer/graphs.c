@@ -1,11 +1,9 @@
 #include "graphs.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all but the table of handles and the ring
 static _Atomic uint64_t ids;                             // of nodes and graphs
@@ -192,7 +190,7 @@ void graph_exec_destroyed(const void *exec) {
 enum { RING = 1 << 15 };
 static struct launched { _Atomic uint64_t turn; uint64_t correlation, exec; } ring[RING];
 static _Atomic uint64_t written;
-static uint64_t taken; // guarded by lock
+static uint64_t taken; // all before this place have been taken; guarded by lock
 
 uint64_t graph_launched(const void *exec, uint64_t correlation) {
   int at = find_handle(exec);
@@ -252,26 +250,18 @@ static void add_launch(uint64_t correlation, uint64_t id) {
   waiting++;
 }
 
-// A thread that has taken a place fills it at once, unless the system stops it in between, on a busy machine for milliseconds. The
-// launches behind it may be complete meanwhile.
-static int filled(const struct launched *l, uint64_t turn) {
-  enum { YIELDS = 100, SLEEPS = 20000 }; // a second
-  for (int i = 0; i < YIELDS + SLEEPS; i++) {
-    if (atomic_load_explicit(&l->turn, memory_order_acquire) == turn) return 1;
-    if (atomic_load(&written) == taken) return 0;
-    if (i < YIELDS) sched_yield();
-    else nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-  }
-  return 0;
-}
-
+// A thread that has taken a place can be stopped before it fills it, on a busy machine for seconds: the launches behind it are taken all
+// the same. Its own has not reached HIP yet, so no record waits for it.
 static void take_launches(void) {
-  for (;; taken++) {
-    struct launched *l = &ring[taken % RING];
-    uint64_t turn = taken / RING * 2 + 1;
-    if (!filled(l, turn)) return;
-    add_launch(l->correlation, l->exec);
-    atomic_store_explicit(&l->turn, turn + 1, memory_order_release);
+  uint64_t end = atomic_load(&written);
+  for (uint64_t place = taken; place != end; place++) {
+    struct launched *l = &ring[place % RING];
+    uint64_t filled = place / RING * 2 + 1, turn = atomic_load_explicit(&l->turn, memory_order_acquire);
+    if (turn == filled) {
+      add_launch(l->correlation, l->exec);
+      atomic_store_explicit(&l->turn, ++turn, memory_order_release);
+    }
+    if (place == taken && turn > filled) taken++;
   }
 }
 

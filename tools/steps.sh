@@ -13,7 +13,7 @@ trap 'exit 130' INT # without this, an interrupt is the failure of one step, and
 # begin FOLDER: stores the output of this run's steps in FOLDER, next to that of the run before if this one goes on from $FROM.
 begin() {
   logs=$1 failed=() steps=0
-  if [ -z "${FROM-}" ]; then rm -rf "$logs"; fi
+  if [ -z "$FROM" ]; then rm -rf "$logs"; fi
   mkdir -p "$logs" || exit
 }
 
@@ -22,7 +22,7 @@ begin() {
 step() {
   local name=$1 began=$SECONDS
   shift
-  if [ -n "${FROM-}" ] && [ "$name" != "$FROM" ]; then
+  if [ -n "$FROM" ] && [ "$name" != "$FROM" ]; then
     skip "$name: before $FROM"
     return
   fi
@@ -70,7 +70,7 @@ pytests() {
 
 # end: the closing lines, and the exit code of the run.
 end() {
-  if [ -n "${FROM-}" ]; then
+  if [ -n "$FROM" ]; then
     printf '\nno step is named %s\n' "$FROM"
     exit 2
   fi

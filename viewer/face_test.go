@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -241,7 +242,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"scope", Options{Threshold: 1e9}, "no frame is left after --threshold 1e+09; the largest has 2624 ns"},
 		{"scope", Options{Names: "long"}, "use short, full, mangled"},
 		{"scope", Options{Sort: "util"}, "add it to -m"},
-		{"cpu_only", Options{Metrics: []string{"util"}}, "neither flops nor bytes"},
+		{"cpu_only", Options{Metrics: []string{"util"}}, "neither flops nor bytes; for operators of PyTorch profile with --torch=modules,flops"},
 		{"cpu_only", Options{Metrics: []string{"gbyte/s"}}, "the profile has no bytes"},
 		{"cpu_only", Options{Metrics: []string{"avg_cpu_time/ms"}}, "there is no metric count"},
 		{"only_flops", Options{Metrics: []string{"intensity"}}, "needs both flops and bytes"},
@@ -362,6 +363,26 @@ func TestExtremeShapes(t *testing.T) {
 			if strings.Contains(out.String(), "NaN") || strings.Contains(out.String(), "Inf") {
 				t.Errorf("%s prints what is not a number:\n%.300s", v, out.String())
 			}
+		}
+	}
+}
+
+// TestEndingOfAName: where there is no room, a module shows what its path adds to that of its caller, and other names their beginning.
+func TestEndingOfAName(t *testing.T) {
+	p := tree("DistributedDataParallel\n  DistributedDataParallel.module.encoder\n    DistributedDataParallel.module.encoder.layers.0 time=3\n" +
+		"    DistributedDataParallel.module.encoder_of_images time=1\n")
+	for width, want := range map[int][]string{
+		45: {"DistributedDataPar…", "….module.encoder", "….layers.0", "DistributedDataP…"},
+		0: {"DistributedDataParallel", "DistributedDataParallel.module.encoder", "DistributedDataParallel.module.encoder.layers.0",
+			"DistributedDataParallel.module.encoder_of_images"},
+	} {
+		lines := strings.Split(face(t, p, "tree", Options{}, Terminal{Width: width}), "\n")
+		var got []string
+		for _, line := range lines[3 : len(lines)-1] {
+			got = append(got, line[strings.LastIndexByte(line, ' ')+1:])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("width %d: got %q, want %q", width, got, want)
 		}
 	}
 }

@@ -194,7 +194,8 @@ func (l *lines) row(r *Row, indent string) {
 		l.text = append(l.text, "  "...)
 	}
 	l.shareCell(share, true, heat)
-	l.finish(indent, l.table.Label(r), "")
+	name := l.table.Label(r)
+	l.finish(indent, name, l.ending(r, name), "")
 }
 
 // rest prints a line for rows that are not shown, with their sums.
@@ -219,7 +220,19 @@ func (l *lines) rest(hidden []*Row, indent string) {
 		}
 	}
 	l.shareCell(share, false, "")
-	l.finish(indent, fmt.Sprintf("%s %d more", l.glyphs.Dots, len(hidden)), grid.Faint)
+	l.finish(indent, fmt.Sprintf("%s %d more", l.glyphs.Dots, len(hidden)), "", grid.Faint)
+}
+
+// ending is what a name adds to that of the caller, as of Net.layers.3 below Net.layers; "" if it does not begin with that name.
+// The paths of PyTorch's modules are long, and differ at their ends.
+func (l *lines) ending(r *Row, name string) string {
+	if l.terminal.Width == 0 || r.Parent == nil {
+		return ""
+	}
+	if added, found := strings.CutPrefix(name, l.table.Label(r.Parent)); found && strings.HasPrefix(added, ".") {
+		return l.glyphs.Dots + added
+	}
+	return ""
 }
 
 // cell adds a text to the line, filled up to a width and in a colour.
@@ -267,12 +280,15 @@ func (l *lines) shareCell(share float64, bar bool, heat string) {
 const percentWidth = len("100.0%")
 
 // finish adds the name, cut to the terminal's width, and prints the line. Numbers are never cut, and every name keeps
-// some letters: of the branches of a deep tree only the last ones are drawn.
-func (l *lines) finish(indent, name, color string) {
+// some letters: of the branches of a deep tree only the last ones are drawn. An ending stands for a name that has no room.
+func (l *lines) finish(indent, name, ending, color string) {
 	if l.terminal.Width > 0 {
 		room := l.room()
 		if l.narrow {
 			indent = grid.NarrowBranches(indent)
+		}
+		if ending != "" && grid.Columns(indent)+grid.Columns(name) > room {
+			name = ending
 		}
 		indent, name = grid.Cut(indent, name, room, leastName, l.glyphs.Dots)
 	}

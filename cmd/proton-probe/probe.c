@@ -76,8 +76,8 @@ static void print_device(void *cuda, int index) {
   printf(",\"arch\":\"%d%d\",\"sms\":%d}", major, minor, multiprocessors);
 }
 
-// Prints "driver": what libcuda says. `loaded` false means that there is no driver library.
-static void print_driver(void) {
+// Prints "driver": what libcuda says. `loaded` false means that there is no driver library. Returns the status of cuInit (0 = fine).
+static int print_driver(void) {
   void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   init_fn init = NULL;
   int_out_fn version = NULL, count = NULL;
@@ -90,7 +90,7 @@ static void print_driver(void) {
     const char *why = dlerror();
     print_field("error", why ? why : "");
     printf("}");
-    return;
+    return status;
   }
   SYMBOL(cuda, init, "cuInit");
   SYMBOL(cuda, version, "cuDriverGetVersion");
@@ -105,14 +105,16 @@ static void print_driver(void) {
   printf(",\"devices\":[");
   for (int i = 0; i < devices && i < MAX_DEVICES; i++) print_device(cuda, i);
   printf("]}");
+  return status;
 }
 
 static void ignore_callback(void *user, int domain, uint32_t id, const void *data) {
   (void)user, (void)domain, (void)id, (void)data;
 }
 
-// Prints "cupti": whether the library loads, its version, and the status of a subscription (0 = fine).
-static void print_cupti(const char *path) {
+// Prints "cupti": whether the library loads and, with a driver, its version and the status of a subscription (0 = fine). Without a
+// driver, cuptiGetVersion of CUDA 13.2 calls itself until the stack is full.
+static void print_cupti(const char *path, int driver) {
   void *cupti = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   version_fn version = NULL;
   subscribe_fn subscribe = NULL;
@@ -126,6 +128,10 @@ static void print_cupti(const char *path) {
   if (!cupti) {
     const char *why = dlerror();
     print_field("error", why ? why : "");
+    printf("}");
+    return;
+  }
+  if (driver != 0) {
     printf("}");
     return;
   }
@@ -146,8 +152,8 @@ int main(int argc, char **argv) {
     return 2;
   }
   printf("{");
-  print_driver();
-  if (argc == 2) print_cupti(argv[1]);
+  int driver = print_driver();
+  if (argc == 2) print_cupti(argv[1], driver);
   printf("}\n");
   fflush(stdout);
   // Past the destructors of libraries that we know nothing about.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -41,12 +40,7 @@ func tableRow(t *testing.T, name string) (numbers []float64) {
 func windowSizes(t *testing.T, environment []string, capture string) (sizes []float64) {
 	t.Helper()
 	folder := t.TempDir()
-	cmd := exec.Command("proton", "run", "-n", folder+"/local", "--push", "file://"+folder+"/none", "--push-wait", "0",
-		"-b", "replay", filepath.Join(testkit.Root(t), "testdata/captures", capture))
-	cmd.Env, cmd.Dir, cmd.Path = append(environment, "PROTON_PUSH_SPOOL="+folder+"/spool"), folder, executable(environment)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	succeeds(t, replaying(t, environment, folder, capture, "--push", "file://"+folder+"/none", "--push-wait", "0"))
 	found, err := filepath.Glob(folder + "/spool/*/*.window")
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d windows, %v", len(found), err)

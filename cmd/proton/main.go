@@ -10,9 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/goproton/goproton/internal/garbage"
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/version"
@@ -41,28 +40,15 @@ func collectLess() {
 		return
 	}
 	debug.SetGCPercent(400)
-	afterCollection(func() (again bool) {
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
-		if live[0].Value.Uint64() < largeHeap {
-			return true
+	garbage.AfterCollection(func(live uint64) (again bool) {
+		if live >= largeHeap {
+			debug.SetGCPercent(100)
 		}
-		debug.SetGCPercent(100)
-		return false
+		return live < largeHeap
 	})
 }
 
 const largeHeap = 512 << 20
-
-// afterCollection calls check after each garbage collection as long as it returns true.
-func afterCollection(check func() (again bool)) {
-	type marker struct{ _ [64]byte } // not so small that it shares its memory with others
-	runtime.SetFinalizer(&marker{}, func(*marker) {
-		if check() {
-			afterCollection(check)
-		}
-	})
-}
 
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {

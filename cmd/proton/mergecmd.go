@@ -254,15 +254,18 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 		}
 		failed(err)
 	})
+	var said []string
 	if last {
-		m.leaveEarlier(note)
+		said = m.leaveEarlier(note)
 	}
 	if f.timeline && !f.ownClocks {
 		table = oneClock(m.waiting, note)
 	}
 	m.addWaiting(failed)
 	for _, text := range m.ranks.Notes() {
-		note(text)
+		if !slices.Contains(said, text) {
+			note(text)
+		}
 	}
 	return m.sum.Profile(), table, broken
 }
@@ -293,8 +296,8 @@ func (m *merging) wait(p *profile.Profile, s merge.Source) {
 	m.waiting = append(m.waiting, sourced{p, s})
 }
 
-// leaveEarlier drops what waits of an earlier attempt of its rank.
-func (m *merging) leaveEarlier(note func(string)) {
+// leaveEarlier drops what waits of an earlier attempt of its rank, and returns the sentences that it has noted.
+func (m *merging) leaveEarlier(note func(string)) []string {
 	ranks := merge.Ranks{Apart: m.ranks.Apart}
 	for _, w := range m.waiting {
 		ranks.Add(w.source, w.profile)
@@ -310,6 +313,7 @@ func (m *merging) leaveEarlier(note func(string)) {
 		}
 	}
 	m.waiting = kept
+	return notes
 }
 
 // addWaiting adds the profiles that were read before, and reads those again of which only the facts were kept.

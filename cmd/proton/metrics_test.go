@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,10 +33,8 @@ func TestCountersOfReplays(t *testing.T) {
 	} {
 		t.Run(c.capture, func(t *testing.T) {
 			folder := t.TempDir()
-			args := append([]string{"run", "-n", folder + "/local", "--metrics", "0", "--metrics-wait", "300"}, c.flags...)
-			cmd := exec.Command("proton", append(args, "-b", "replay", filepath.Join(testkit.Root(t), "testdata/captures", c.capture))...)
-			cmd.Env, cmd.Dir = append(environment, "RANK=3", "WORLD_SIZE=8", "PROTON_PUSH_TOKEN=s3cr3t"), folder
-			cmd.Path = executable(environment)
+			cmd := replaying(t, environment, folder, c.capture, append([]string{"--metrics", "0", "--metrics-wait", "300"}, c.flags...)...)
+			cmd.Env = append(cmd.Env, "RANK=3", "WORLD_SIZE=8", "PROTON_PUSH_TOKEN=s3cr3t")
 			page := lastPage(t, cmd)
 			p, err := formats.ReadFile(folder + "/local.rank3.hatchet")
 			if err != nil {

@@ -28,7 +28,7 @@ func newMetricsCommand() *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return serveProgram(cmd.OutOrStdout(), args[0], follow, seconds(wait), spool)
+			return serveProgram(cmd.OutOrStdout(), args[0], follow, run.Seconds(wait), spool)
 		},
 	}
 	flags := cmd.Flags()
@@ -57,9 +57,9 @@ func serveProgram(out io.Writer, address string, pid int, wait time.Duration, sp
 	if err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp("", "proton-counters-")
+	folder, err := countersFolder()
 	if err != nil {
-		return say(served{Error: fmt.Sprintf("make a folder for counters: %v; set TMPDIR to a writable folder", err)})
+		return say(served{Error: err.Error()})
 	}
 	defer os.RemoveAll(folder)
 	c := &export.Collector{Folder: folder}
@@ -82,4 +82,13 @@ func serveProgram(out io.Writer, address string, pid int, wait time.Duration, sp
 	defer cancel()
 	server.Finish(ctx)
 	return nil
+}
+
+// countersFolder makes a folder in which a program leaves its counters.
+func countersFolder() (string, error) {
+	folder, err := os.MkdirTemp("", "proton-counters-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for counters: %w; set TMPDIR to a writable folder", err)
+	}
+	return folder, nil
 }

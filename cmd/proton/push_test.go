@@ -4,6 +4,7 @@ import (
 	"math"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,13 +32,9 @@ func TestPushedReplays(t *testing.T) {
 		t.Run(c.capture, func(t *testing.T) {
 			server := pushtest.New(t)
 			folder := t.TempDir()
-			args := append([]string{"run", "-n", folder + "/local", "--push", "pyroscope+" + server.URL, "--push-wait", "60", "--push-service", "replayed"}, c.flags...)
-			cmd := exec.Command("proton", append(args, "-b", "replay", filepath.Join(testkit.Root(t), "testdata/captures", c.capture))...)
-			cmd.Env, cmd.Dir = append(environment, "PROTON_PUSH_SPOOL="+folder+"/spool"), folder
-			cmd.Path = executable(environment)
-			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "proton: pushed 1 window to pyroscope+"+server.URL) {
-				t.Fatalf("%v: %s", err, out)
+			flags := append([]string{"--push", "pyroscope+" + server.URL, "--push-wait", "60", "--push-service", "replayed"}, c.flags...)
+			if said := succeeds(t, replaying(t, environment, folder, c.capture, flags...)); !strings.Contains(said, "proton: pushed 1 window to pyroscope+"+server.URL) {
+				t.Fatal(said)
 			}
 			p, err := formats.ReadFile(folder + "/local.hatchet")
 			if err != nil {
@@ -86,6 +83,25 @@ func TestPushedReplays(t *testing.T) {
 	}
 }
 
+// replaying is a run of a capture in a folder, which gets the profile local and the spool.
+func replaying(t *testing.T, environment []string, folder, capture string, flags ...string) *exec.Cmd {
+	t.Helper()
+	args := slices.Concat([]string{"run", "-n", folder + "/local"}, flags, []string{"-b", "replay", filepath.Join(testkit.Root(t), "testdata/captures", capture)})
+	cmd := exec.Command(executable(environment), args...)
+	cmd.Env, cmd.Dir = append(slices.Clip(environment), "PROTON_PUSH_SPOOL="+folder+"/spool"), folder
+	return cmd
+}
+
+// succeeds runs a command and returns what it says.
+func succeeds(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
+}
+
 // executable is the proton of an environment.
 func executable(environment []string) string {
 	for _, entry := range environment {
@@ -101,15 +117,9 @@ func executable(environment []string) string {
 func TestPushOptionsReachAProgramInC(t *testing.T) {
 	environment := testkit.Built(t)
 	server := pushtest.New(t)
-	folder := t.TempDir()
-	capture := filepath.Join(testkit.Root(t), "testdata/captures/matmul.capture.gz")
-	cmd := exec.Command("proton", "run", "-n", folder+"/local", "--push", "pyroscope+"+server.URL, "--push-label", "stage=test", "-b", "replay", capture)
-	cmd.Env = append(environment, "PROTON_PUSH_SPOOL="+folder+"/spool", "PROTON_PUSH_WAIT=60", "PROTON_PUSH_EVERY=3600", "PROTON_PUSH_SERVICE=trainer",
-		"PROTON_PUSH_LABELS=stage=prod,team=vision")
-	cmd.Dir, cmd.Path = folder, executable(environment)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	cmd := replaying(t, environment, t.TempDir(), "matmul.capture.gz", "--push", "pyroscope+"+server.URL, "--push-label", "stage=test")
+	cmd.Env = append(cmd.Env, "PROTON_PUSH_WAIT=60", "PROTON_PUSH_EVERY=3600", "PROTON_PUSH_SERVICE=trainer", "PROTON_PUSH_LABELS=stage=prod,team=vision")
+	succeeds(t, cmd)
 	all := server.Stored()
 	if len(all) == 0 {
 		t.Fatal("nothing arrived")
@@ -126,12 +136,8 @@ func TestPushedCountersOfReplays(t *testing.T) {
 	environment := testkit.Built(t)
 	server := pushtest.New(t)
 	folder := t.TempDir()
-	cmd := exec.Command("proton", "run", "-n", folder+"/local", "--push", "otlp+"+server.URL, "--push-metrics", "--push-wait", "60",
-		"-b", "replay", filepath.Join(testkit.Root(t), "testdata/captures/matmul.capture.gz"))
-	cmd.Env, cmd.Dir = append(environment, "PROTON_PUSH_SPOOL="+folder+"/spool"), folder
-	cmd.Path = executable(environment)
-	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "warning") {
-		t.Fatalf("%v: %s", err, out)
+	if said := succeeds(t, replaying(t, environment, folder, "matmul.capture.gz", "--push", "otlp+"+server.URL, "--push-metrics", "--push-wait", "60")); strings.Contains(said, "warning") {
+		t.Fatal(said)
 	}
 	p, err := formats.ReadFile(folder + "/local.hatchet")
 	if err != nil {

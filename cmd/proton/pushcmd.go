@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -47,9 +48,9 @@ func newPushCommand() *cobra.Command {
 			case status:
 				return printPushStatus(cmd, s)
 			case follow != 0:
-				return followProgram(cmd.OutOrStdout(), s, follow, seconds(every), seconds(wait))
+				return followProgram(cmd.OutOrStdout(), s, follow, run.Seconds(every), run.Seconds(wait))
 			}
-			return sendWaiting(cmd, s, seconds(wait))
+			return sendWaiting(cmd, s, run.Seconds(wait))
 		},
 	}
 	flags := cmd.Flags()
@@ -59,13 +60,12 @@ func newPushCommand() *cobra.Command {
 	flags.BoolVar(&status, "status", false, "print what was sent and what waits, and send nothing")
 	flags.IntVar(&follow, "follow", 0, "send while process `PID` lives, and at most --wait seconds longer")
 	flags.Float64Var(&every, "every", 60, "windows of that program have `SECONDS`")
-	_ = flags.MarkHidden("follow") // for goproton.start
-	_ = flags.MarkHidden("every")
+	for _, flag := range []string{"follow", "every"} { // for goproton.start
+		_ = flags.MarkHidden(flag)
+	}
 	choices(cmd, "protocol", push.Protocols()...)
 	return cmd
 }
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func newSender(url, protocol string) (*push.Sender, error) {
 	to, err := push.NewTarget(url, protocol, os.Getenv)
@@ -82,9 +82,7 @@ func newSender(url, protocol string) (*push.Sender, error) {
 // sendWaiting sends what is there.
 func sendWaiting(cmd *cobra.Command, s *push.Sender, wait time.Duration) error {
 	s.Start()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := run.UntilInterrupt(wait)
 	defer cancel()
 	sent := s.Finish(ctx)
 	lines := run.PushLines(sent, s.Folder)
@@ -100,7 +98,33 @@ func sendWaiting(cmd *cobra.Command, s *push.Sender, wait time.Duration) error {
 	return nil
 }
 
-// followProgram sends while a program runs, which reads the folder of the spool from out.
+// followed is what a program reads that has its windows sent.
+type followed struct {
+	Spool      string `json:"spool"`
+	Counters   string `json:"counters,omitempty"`    // a folder, see push.CounterSetsIn
+	NoCounters string `json:"no_counters,omitempty"` // why there is none
+	Waiting    string `json:"waiting,omitempty"`     // see push.Counters
+	Refused    string `json:"refused,omitempty"`
+}
+
+// counters sends those that the program may leave.
+func (f *followed) counters(s *push.Sender, every time.Duration) *push.Counters {
+	err := s.Target.CheckCounters()
+	if err == nil {
+		f.Counters, err = countersFolder()
+	}
+	if err != nil {
+		f.NoCounters = err.Error()
+		return nil
+	}
+	f.Waiting = filepath.Join(f.Counters, "waiting")
+	f.Refused = f.Waiting + push.Refused
+	c := &push.Counters{Sender: s, Sets: push.CounterSetsIn(f.Counters), Every: every, Waiting: f.Waiting}
+	c.Start()
+	return c
+}
+
+// followProgram sends while a program runs, which reads from out where it leaves what is to be sent.
 func followProgram(out io.Writer, s *push.Sender, pid int, every, wait time.Duration) error {
 	program, err := run.Watch(pid)
 	if err != nil {
@@ -109,20 +133,28 @@ func followProgram(out io.Writer, s *push.Sender, pid int, every, wait time.Dura
 	signal.Ignore(os.Interrupt) // meant for the program
 	hurry := make(chan os.Signal, 1)
 	signal.Notify(hurry, syscall.SIGHUP) // of the program, which waits for its windows
+	f := followed{Spool: s.Folder}
+	c := f.counters(s, every)
+	if c != nil {
+		defer os.RemoveAll(f.Counters)
+	}
 	s.Spread = push.SpreadOf(every)
 	s.Start()
-	if err := json.NewEncoder(out).Encode(map[string]string{"spool": s.Folder}); err != nil {
+	if err := json.NewEncoder(out).Encode(f); err != nil {
 		return err
 	}
 	go func() {
 		for range hurry {
 			s.Hurry()
+			if c != nil {
+				c.Hurry()
+			}
 		}
 	}()
 	program.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	s.Finish(ctx)
+	run.FinishPush(ctx, s, c)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -58,12 +57,9 @@ func TestQueryReadsPushedWindows(t *testing.T) {
 			if err := os.Mkdir(windows, 0o777); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.Command("proton", "run", "-n", folder+"/local", "--push", "file://"+filepath.Join(folder, folders[0]), "--push-wait", "1", "--push-label", "team=vision",
-				"-b", "replay", filepath.Join(testkit.Root(t), "testdata/captures/matmul.capture.gz"))
-			cmd.Env, cmd.Dir, cmd.Path = append(environment, "PROTON_PUSH_SPOOL="+folder+"/spool", "RANK=3", "WORLD_SIZE=4"), folder, executable(environment)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
+			cmd := replaying(t, environment, folder, "matmul.capture.gz", "--push", "file://"+filepath.Join(folder, folders[0]), "--push-wait", "1", "--push-label", "team=vision")
+			cmd.Env = append(cmd.Env, "RANK=3", "WORLD_SIZE=4")
+			succeeds(t, cmd)
 			local, _, err := asked(t, folder+"/local.rank3.hatchet")
 			if err != nil || len(local.Frames) == 0 {
 				t.Fatalf("the local profile has %+v, %v", local, err)
@@ -92,7 +88,7 @@ func putWindow(t *testing.T, folder string, begin time.Time, rank int, ns int64,
 	p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{{Name: "step", Children: []*profile.Node{{Name: "kernel"}}}}},
 		Kinds: profile.Kinds{profile.TimeMetric: profile.Inclusive}, Info: profile.Info{
 			profile.InfoHost: "node" + strconv.Itoa(rank/8), profile.InfoRank: strconv.Itoa(rank), profile.InfoStart: strconv.FormatInt(begin.UnixNano(), 10),
-			runinfo.InfoWindowEnd: strconv.FormatInt(begin.Add(time.Minute).UnixNano(), 10), runinfo.InfoLabel + runinfo.LabelService: "train",
+			profile.InfoWindowEnd: strconv.FormatInt(begin.Add(time.Minute).UnixNano(), 10), runinfo.InfoLabel + runinfo.LabelService: "train",
 		}}
 	for _, fact := range facts {
 		name, value, _ := strings.Cut(fact, "=")

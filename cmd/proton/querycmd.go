@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/merge"
@@ -93,7 +92,7 @@ columns.`,
 	flags.StringVar(&f.attempt, "attempt", "all", "of ranks that ran more than once, take `WHICH` attempts: all, or of each rank the last")
 	flags.StringVar(&f.exclude, "exclude", "", "leave out frames whose names match `REGEX`, and what is below them")
 	flags.StringVarP(&f.metric, "metric", "m", "time (ns)", "the metric `NAME`")
-	flags.IntVar(&f.top, "top", 10, "print `N` ranks and `N` call paths")
+	flags.IntVar(&f.top, "top", 10, "print `N` ranks and as many call paths")
 	flags.StringVar(&f.parquet, "parquet", "", "also write what is asked for as rows of the Parquet `FILE`, one for each profile and call path; - is standard output, without the answer")
 	flags.BoolVar(&f.force, "force", false, "replace the file of --parquet if it exists")
 	flags.BoolVar(&f.json, "json", false, "print the answer as JSON, with all ranks")
@@ -243,7 +242,7 @@ func (a *answering) add(file string, p *profile.Profile, err error) {
 
 // source says whose a profile is. A window says it itself, and its name is made of numbers.
 func (a *answering) source(file string, p *profile.Profile) (merge.Source, error) {
-	if p.Info[runinfo.InfoWindowEnd] != "" {
+	if p.Info[profile.InfoWindowEnd] != "" {
 		return merge.Source{File: file, Host: p.Info[profile.InfoHost], Rank: p.Info[profile.InfoRank]}, nil
 	}
 	return a.who.Identify(file, p)

@@ -4,7 +4,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
@@ -21,12 +20,17 @@ func readInOrder(files []string, read func(i int) (*profile.Profile, error), vis
 		}
 		return
 	}
-	room := newRoom(ahead+1, mostAhead)
-	queue := make(chan *reading, ahead)
+	queue, visited := make(chan *reading, ahead), make(chan int64, ahead+1) // weights
 	go func() {
+		held, weight := 0, int64(0)
 		for i, file := range files {
 			one := &reading{weight: weightOf(file), done: make(chan struct{})}
-			room.take(one.weight)
+			for held > 0 && (held > ahead || weight+one.weight > mostAhead) {
+				weight -= <-visited
+				held--
+			}
+			held++
+			weight += one.weight
 			go func() {
 				defer close(one.done)
 				one.profile, one.err = read(i)
@@ -38,7 +42,7 @@ func readInOrder(files []string, read func(i int) (*profile.Profile, error), vis
 		one := <-queue
 		<-one.done
 		visit(i, one.profile, one.err)
-		room.give(one.weight)
+		visited <- one.weight
 	}
 }
 
@@ -65,38 +69,4 @@ func weightOf(file string) int64 {
 		return packedGain * info.Size()
 	}
 	return info.Size()
-}
-
-// room admits a number of things of a total weight; a single one of any weight.
-type room struct {
-	mu         sync.Mutex
-	changed    sync.Cond
-	places     int
-	weight     int64
-	mostPlaces int
-	mostWeight int64
-}
-
-func newRoom(places int, weight int64) *room {
-	r := &room{mostPlaces: places, mostWeight: weight}
-	r.changed.L = &r.mu
-	return r
-}
-
-func (r *room) take(weight int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for r.places > 0 && (r.places == r.mostPlaces || r.weight+weight > r.mostWeight) {
-		r.changed.Wait()
-	}
-	r.places++
-	r.weight += weight
-}
-
-func (r *room) give(weight int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.places--
-	r.weight -= weight
-	r.changed.Signal()
 }

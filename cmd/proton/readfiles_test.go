@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -62,29 +63,45 @@ func TestFilesAreReadInOrder(t *testing.T) {
 	}
 }
 
-// One file of any size is read, and others wait while they do not fit next to it.
-func TestRoom(t *testing.T) {
-	r := newRoom(3, 100)
-	r.take(1000)
-	entered := make(chan int64)
-	go func() {
-		for _, weight := range []int64{60, 30, 30} {
-			r.take(weight)
-			entered <- weight
+// One file of any size is read, and others wait while they do not fit next to it; those that fit are read at once.
+func TestLargeFilesWait(t *testing.T) {
+	processors(t, 5)
+	sizes := []int64{10 * mostAhead, mostAhead * 6 / 10, mostAhead * 3 / 10, mostAhead * 3 / 10, mostAhead, 2 * mostAhead, 0}
+	var files []string
+	for i, size := range sizes {
+		files = append(files, filepath.Join(t.TempDir(), fmt.Sprint(i)))
+		if err := errors.Join(os.WriteFile(files[i], nil, 0o600), os.Truncate(files[i], size)); err != nil {
+			t.Fatal(err)
 		}
-	}()
-	select {
-	case weight := <-entered:
-		t.Errorf("%d enters next to 1000", weight)
-	default:
 	}
-	r.give(1000)
-	if a, b := <-entered, <-entered; a != 60 || b != 30 {
-		t.Errorf("%d and %d enter", a, b)
-	}
-	r.give(60)
-	if weight := <-entered; weight != 30 || r.weight != 60 || r.places != 2 {
-		t.Errorf("%d enters; %+v", weight, r)
+	var mu sync.Mutex
+	held, weight, visited := 0, int64(0), 0
+	second, third := make(chan struct{}), make(chan struct{})
+	readInOrder(files, func(i int) (*profile.Profile, error) {
+		mu.Lock()
+		held++
+		if weight += sizes[i]; held > 1 && weight > mostAhead {
+			t.Errorf("file %d makes %d bytes of %d files", i, weight, held)
+		}
+		mu.Unlock()
+		switch i { // each waits for the other
+		case 1:
+			close(second)
+			<-third
+		case 2:
+			close(third)
+			<-second
+		}
+		return nil, nil
+	}, func(i int, _ *profile.Profile, _ error) {
+		mu.Lock()
+		defer mu.Unlock()
+		held--
+		weight -= sizes[i]
+		visited++
+	})
+	if visited != len(files) {
+		t.Errorf("%d of %d files are read", visited, len(files))
 	}
 }
 

@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // watched is a growing output that can be waited on.
@@ -92,29 +91,7 @@ func waitFor(t *testing.T, cmd *exec.Cmd) (err error) {
 // collected, what is written to the returned file is typed.
 func onTerminal(t *testing.T, cmd *exec.Cmd) (keyboard *os.File, screen *watched) {
 	t.Helper()
-	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("this machine has no pseudo terminals: %v", err)
-	}
-	t.Cleanup(func() { _ = keyboard.Close() })
-	if err := unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	number, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("this machine has no pseudo terminals: %v", err)
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // of use only when the test has failed by then
-	_ = terminal.Close()
+	keyboard = testkit.OnTerminal(t, cmd)
 	screen = &watched{end: make(chan struct{})}
 	go func() { _, _ = io.Copy(screen, keyboard); close(screen.end) }()
 	return keyboard, screen

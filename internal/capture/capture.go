@@ -288,13 +288,3 @@ func (c *cursor) number() uint64 {
 	c.short = true
 	return 0
 }
-
-func (c *cursor) bytes(n uint64) []byte {
-	if n > uint64(len(c.rest)) {
-		c.short = true
-		return nil
-	}
-	b := c.rest[:n]
-	c.rest = c.rest[n:]
-	return b
-}

@@ -210,3 +210,13 @@ func (d *dumper) record(s shape, b []byte) string {
 	}
 	return text
 }
+
+func (c *cursor) bytes(n uint64) []byte {
+	if n > uint64(len(c.rest)) {
+		c.short = true
+		return nil
+	}
+	b := c.rest[:n]
+	c.rest = c.rest[n:]
+	return b
+}

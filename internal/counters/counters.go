@@ -4,14 +4,17 @@
 package counters
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -49,13 +52,33 @@ type Row struct {
 	Flops    float64 `json:"flops"` // those of a day on one GPU exceed 63 bits
 }
 
-// Add adds the numbers of another row.
-func (r *Row) Add(o Row) {
+// Rows are rows by their key: a row with the same GPU, scope and work, and without numbers.
+type Rows map[Row]*Row
+
+// Add adds the numbers of a row to the one of a key.
+func (s Rows) Add(key, o Row) {
+	r := s[key]
+	if r == nil {
+		r = &key
+		s[key] = r
+	}
 	r.Nanos += o.Nanos
 	r.Launches += o.Launches
 	r.Samples += o.Samples
 	r.Bytes += o.Bytes
 	r.Flops += o.Flops
+}
+
+// Sorted returns the rows in the order of their GPU, scope and work.
+func (s Rows) Sorted() []Row {
+	rows := make([]Row, 0, len(s)) // not nil, which JSON writes as null
+	for _, r := range s {
+		rows = append(rows, *r)
+	}
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(natural.Compare(a.GPU, b.GPU), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Work, b.Work))
+	})
+	return rows
 }
 
 const suffix = ".json"

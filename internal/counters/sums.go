@@ -1,12 +1,7 @@
 package counters
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-
 	"github.com/goproton/goproton/internal/foreign"
-	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/delta"
 )
@@ -26,12 +21,12 @@ const (
 type Sums struct {
 	limit  int
 	scopes map[string]bool
-	rows   map[Row]*Row // by GPU, Scope and Work
+	rows   Rows
 }
 
 // NewSums returns sums of at most so many scopes.
 func NewSums(scopes int) *Sums {
-	return &Sums{scopes, map[string]bool{}, map[Row]*Row{}}
+	return &Sums{scopes, map[string]bool{}, Rows{}}
 }
 
 // Add adds a window.
@@ -71,15 +66,9 @@ func (s *Sums) scope(n *profile.Node) string {
 func (s *Sums) addNode(n *profile.Node, gpu, scope string) {
 	row := Row{Nanos: value(n, profile.TimeMetric), Launches: value(n, profile.CountMetric), Samples: value(n, profile.SamplesMetric),
 		Bytes: value(n, profile.BytesMetric), Flops: float64(value(n, delta.FlopsMetric))}
-	if row == (Row{}) {
-		return
+	if row != (Row{}) {
+		s.rows.Add(Row{GPU: gpu, Scope: scope, Work: workOf(n)}, row)
 	}
-	key := Row{GPU: gpu, Scope: scope, Work: workOf(n)}
-	if s.rows[key] == nil {
-		sum := key
-		s.rows[key] = &sum
-	}
-	s.rows[key].Add(row)
 }
 
 func value(n *profile.Node, metric string) uint64 {
@@ -101,15 +90,4 @@ func workOf(n *profile.Node) string {
 }
 
 // Rows returns the sums so far, in an order.
-func (s *Sums) Rows() []Row {
-	rows := make([]Row, 0, len(s.rows))
-	for _, key := range slices.SortedFunc(maps.Keys(s.rows), Compare) {
-		rows = append(rows, *s.rows[key])
-	}
-	return rows
-}
-
-// Compare orders rows by their labels.
-func Compare(a, b Row) int {
-	return cmp.Or(natural.Compare(a.GPU, b.GPU), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Work, b.Work))
-}
+func (s *Sums) Rows() []Row { return s.rows.Sorted() }

@@ -17,11 +17,8 @@ func Of(list []Entry, pid int) (of []Entry, err error) {
 		}
 	}
 	for _, e := range list {
-		for above := procstat.Parent(e.PID); above > 1; above = procstat.Parent(above) {
-			if above == pid {
-				of = append(of, e)
-				break
-			}
+		if procstat.Below(e.PID, pid) {
+			of = append(of, e)
 		}
 	}
 	if len(of) > 0 {

@@ -15,6 +15,7 @@ static struct buffer {
   hp_activity_reader reader; // NULL: it holds activities
   uint64_t order;
   _Atomic size_t marked; // bytes that were filled at hp_buffers_mark; 0 once the buffer has come back
+  _Atomic int empty;     // its pages were given back to the system
 } buffers[HP_BUFFERS];
 static _Atomic uint64_t orders, refused;
 static _Atomic int discarding;
@@ -64,14 +65,34 @@ void hp_buffer_done(uint8_t *buffer, size_t valid, hp_activity_reader reader) {
   }
 }
 
+static int ready(const struct buffer *s) { return atomic_load_explicit(&s->life, memory_order_relaxed) == FREE && !atomic_load_explicit(&s->empty, memory_order_relaxed); }
+
 void hp_buffers_prepare(int want) {
   int have = 0;
-  for (int i = 0; i < HP_BUFFERS; i++) have += atomic_load_explicit(&buffers[i].life, memory_order_relaxed) == FREE;
+  for (int i = 0; i < HP_BUFFERS; i++) have += ready(&buffers[i]);
   for (int i = 0; i < HP_BUFFERS && have < want; i++) {
-    if (!claim(&buffers[i], NONE, MAKING) || !make(&buffers[i], DECODING)) continue;
-    for (size_t at = 0; at < hp_buffer_size; at += 4096) ((volatile uint8_t *)buffers[i].memory)[at] = 0; // fault it in here, not on a launching thread
-    atomic_store_explicit(&buffers[i].life, FREE, memory_order_release);
+    struct buffer *s = &buffers[i];
+    if (ready(s) || (!claim(s, FREE, DECODING) && (!claim(s, NONE, MAKING) || !make(s, DECODING)))) continue;
+    for (size_t at = 0; at < hp_buffer_size; at += 4096) ((volatile uint8_t *)s->memory)[at] = 0; // fault it in here, not on a launching thread
+    hp_buffer_recycle(i);
     have++;
+  }
+}
+
+int hp_buffers_in_use(void) {
+  int used = 0;
+  for (int i = 0; i < HP_BUFFERS; i++) used += atomic_load_explicit(&buffers[i].life, memory_order_relaxed) >= LENT;
+  return used;
+}
+
+void hp_buffers_trim(int keep) {
+  int have = hp_buffers_in_use();
+  for (int i = 0; i < HP_BUFFERS; i++) {
+    struct buffer *s = &buffers[i];
+    if (!ready(s) || ++have <= keep || !claim(s, FREE, DECODING)) continue;
+    hp_release(s->memory, hp_buffer_size); // it stays mapped: a vendor's library may write into what it has returned
+    atomic_store_explicit(&s->empty, 1, memory_order_relaxed);
+    atomic_store_explicit(&s->life, FREE, memory_order_release);
   }
 }
 
@@ -100,6 +121,8 @@ int hp_buffer_read(int index, void **cursor, struct hp_activity *out, int max) {
 
 void hp_buffer_recycle(int index) {
   memset(buffers[index].memory, 0, buffers[index].valid); // vendor libraries are promised zeroed buffers
+  buffers[index].valid = 0;
+  atomic_store_explicit(&buffers[index].empty, 0, memory_order_relaxed);
   atomic_store_explicit(&buffers[index].life, FREE, memory_order_release);
 }
 

@@ -15,6 +15,10 @@ void hp_buffer_done(uint8_t *buffer, size_t valid, hp_activity_reader reader);
 // For Go: make `free` buffers ready; take the oldest full one (its index, or -1); read activities from it, fewer than
 // max at its end; give it back zeroed.
 void hp_buffers_prepare(int free);
+// hp_buffers_in_use is how many the vendor's library or the drainer has. hp_buffers_trim gives the pages of free ones back to the system, of
+// those beyond `keep` with the ones in use.
+int hp_buffers_in_use(void);
+void hp_buffers_trim(int keep);
 int hp_buffer_take(void);
 int hp_buffer_read(int index, void **cursor, struct hp_activity *out, int max);
 void hp_buffer_recycle(int index);

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "control.h"
+#include "memory.h"
 #include "names.h"
 #include "paths.h"
 #include "slots.h"
@@ -61,12 +62,26 @@ uint32_t hp_thread_turn(struct hp_thread *t) { return atomic_load_explicit(&t->t
 
 uint32_t hp_ring_ready(struct hp_thread *t, struct hp_record **first) {
   uint32_t tail = atomic_load_explicit(&t->tail, memory_order_relaxed);
-  uint32_t n = atomic_load_explicit(&t->head, memory_order_acquire) - tail, at = tail & (HP_RING - 1);
+  uint32_t n = atomic_load_explicit(&t->head, memory_order_acquire) - tail;
+  uint32_t at = hp_place(t, tail);
   *first = t->ring + at;
   return n < HP_RING - at ? n : HP_RING - at;
 }
 
-void hp_ring_taken(struct hp_thread *t, uint32_t n) { atomic_fetch_add_explicit(&t->tail, n, memory_order_release); }
+// A drainer that was late gives back the pages of what it has read. The owner cannot write there before it sees the new tail, and
+// looks back at the last records only.
+static void give_back(struct hp_thread *t, uint32_t tail, uint32_t n) {
+  enum { PAGE = 1 << 16, LAST = 16 }; // arm64 has pages of up to 64 KiB
+  uintptr_t from = (uintptr_t)(t->ring + hp_place(t, tail));
+  uintptr_t end = (from + sizeof *t->ring * (n - LAST)) / PAGE * PAGE;
+  from = (from + PAGE - 1) / PAGE * PAGE;
+  if (from < end) hp_release((void *)from, end - from);
+}
+
+void hp_ring_taken(struct hp_thread *t, uint32_t n) {
+  if (n > HP_RING / 2) give_back(t, atomic_load_explicit(&t->tail, memory_order_relaxed), n);
+  atomic_fetch_add_explicit(&t->tail, n, memory_order_release);
+}
 
 void hp_thread_retire(struct hp_thread *t) {
   if (atomic_load_explicit(&t->life, memory_order_acquire) != HP_EXITED) return;

@@ -300,3 +300,9 @@ func ReclaimBuffers() { C.hp_buffers_reclaim() }
 
 // PrepareBuffers makes sure that n activity buffers are ready to be lent, with their pages faulted in.
 func PrepareBuffers(n int) { C.hp_buffers_prepare(C.int(n)) }
+
+// BuffersInUse is how many activity buffers the vendor's library or the drainer has.
+func BuffersInUse() int { return int(C.hp_buffers_in_use()) }
+
+// TrimBuffers gives memory of free activity buffers back to the system, so that n of all keep theirs, or those in use if they are more.
+func TrimBuffers(n int) { C.hp_buffers_trim(C.int(n)) }

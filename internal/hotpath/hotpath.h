@@ -241,9 +241,9 @@ struct hp_api {
   void (*set_clock)(uint64_t nanoseconds);
 
   // *metered is not 0 while some session has a budget: then what a hook does is put between meter_begin and meter_end, which gets what
-  // meter_begin returned, and an enum hp_meter_site.
+  // meter_begin returned; site is an enum hp_meter_site.
   const _Atomic uint32_t *metered;
-  uint64_t (*meter_begin)(void);
+  uint64_t (*meter_begin)(int site);
   void (*meter_end)(uint64_t began, int site);
 };
 

@@ -162,9 +162,11 @@ enum { LOOK_BACK = 8 };
 int hp_last_launch(uint64_t after, struct hp_record *out) {
   struct hp_thread *t = hp_living();
   if (!t || !t->last_corr || t->last_corr == after) return 0;
-  uint32_t head = hp_load(&t->head);
+  uint32_t head = hp_load(&t->head), start = hp_load(&t->start);
   for (uint32_t i = 1; i <= LOOK_BACK && i <= head; i++) {
-    const struct hp_record *r = &t->ring[(head - i) % HP_RING]; // drained records are not cleared, and only this thread overwrites them
+    // Drained records are not cleared, and only this thread overwrites them. The last ones before the ring began again lie at places
+    // beyond HP_AGAIN - LOOK_BACK, which the few that came after it have not reached.
+    const struct hp_record *r = &t->ring[(head - i - (i > head - start ? t->start_before : start)) % HP_RING];
     if (r->type != HP_LAUNCH || r->correlation != t->last_corr) continue;
     *out = *r;
     return 1;

@@ -21,10 +21,19 @@ static uint64_t draw(struct hp_meter *m) { // xorshift
   return m->random >> 16;
 }
 
-// chosen reports whether the call is to be read.
-static int chosen(struct hp_meter *m) {
-  if (m->left) return m->left--, 0;
-  m->left = (uint32_t)draw(m) & (2 * HP_METER_EVERY - 1);
+// first reports whether this is the first section at a site since the meter was started.
+static int first(struct hp_meter_account *a, uint32_t run) {
+  if (a->run == run) return 0;
+  a->run = run, a->left = 0;
+  return 1;
+}
+
+// chosen reports whether the section is to be read.
+static int chosen(struct hp_meter *m, int site, uint32_t run) {
+  struct hp_meter_account *a = &m->site[site];
+  first(a, run);
+  if (a->left) return a->left--, 0;
+  a->left = (uint32_t)draw(m) & (2 * HP_METER_EVERY - 1);
   return 1;
 }
 
@@ -39,12 +48,13 @@ static void note(struct hp_meter *m, int site, uint64_t ticks) {
   add(&a->ticks, ticks);
 }
 
-uint64_t hp_meter_begin(void) {
-  struct hp_thread *t = hp_load(&hp_g.metered) ? hp_living() : NULL;
+uint64_t hp_meter_begin(int site) {
+  uint32_t run = hp_load(&hp_g.metered);
+  struct hp_thread *t = run ? hp_living() : NULL;
   if (!t) return OFF;
   struct hp_meter *m = &t->meter;
   if (m->depth++) return NESTED;
-  if (!chosen(m)) return UNREAD;
+  if (!chosen(m, site, run)) return UNREAD;
   m->reading = 1, m->walked = 0;
   return hp_ticks() | EARLIEST;
 }
@@ -66,9 +76,10 @@ void hp_meter_end(uint64_t began, int site) {
 
 uint32_t hp_meter_walk(struct hp_thread *t, uint32_t (*walk)(void)) {
   struct hp_meter *m = &t->meter;
+  uint32_t run = hp_load(&hp_g.metered);
   add(&m->site[HP_METER_PATH].calls, 1);
   // Within a section that is read the walk is read too, because its time is taken off there.
-  if (!(m->depth ? (int)m->reading : chosen(m))) return walk();
+  if (!(m->depth ? first(&m->site[HP_METER_PATH], run) | (int)m->reading : chosen(m, HP_METER_PATH, run))) return walk();
   uint64_t began = hp_ticks();
   uint32_t node = walk();
   uint64_t took = hp_ticks() - began;
@@ -109,8 +120,10 @@ uint32_t hp_path_in_place(struct hp_thread *t) {
 // ---- for Go ----
 
 void hp_meter_run(int on, uint64_t limit) {
+  static uint32_t runs; // Go starts one meter at a time
   atomic_store(&longest, limit);
-  atomic_store(&hp_g.metered, (uint32_t)on);
+  if (on && !++runs) runs = 1;
+  atomic_store(&hp_g.metered, on ? runs : 0);
   if (!on) hp_paths_thin(1);
 }
 

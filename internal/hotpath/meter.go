@@ -3,7 +3,10 @@ package hotpath
 // #include "meter.h"
 import "C"
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Reading is how often the profiler's code of one kind ran on the program's threads, and what was measured of it.
 type Reading struct {
@@ -36,7 +39,8 @@ const (
 
 // StartMeter begins to measure. It takes some milliseconds, to compare the cycle counter with the clock.
 func StartMeter() *Meter {
-	m := &Meter{uint64(C.hp_ticks_now()), time.Now(), uint64(C.hp_meter_empty())}
+	ticks, began := bothClocks()
+	m := &Meter{ticks, began, uint64(C.hp_meter_empty())}
 	time.Sleep(firstLook)
 	C.hp_meter_run(1, C.uint64_t(float64(interrupted)/m.tick()))
 	return m
@@ -47,18 +51,53 @@ func (m *Meter) Stop() { C.hp_meter_run(0, 0) }
 
 // tick is how long one tick takes, in ns.
 func (m *Meter) tick() float64 {
-	passed := uint64(C.hp_ticks_now()) - m.ticks
-	return float64(time.Since(m.began)) / float64(max(passed, 1))
+	ticks, now := bothClocks()
+	return float64(now.Sub(m.began)) / float64(max(ticks-m.ticks, 1))
 }
 
-// Nanos estimates how long the calls between two looks at a meter took: the mean of those that were read, for all.
-func (m *Meter) Nanos(now, before Reading) float64 {
-	n := now.Readings - before.Readings
-	if n == 0 {
+// bothClocks reads the cycle counter and the clock at one moment. A thread can be interrupted between the two, on a busy machine for
+// milliseconds: of some readings the one counts that took the fewest cycles.
+func bothClocks() (ticks uint64, now time.Time) {
+	fewest := uint64(math.MaxUint64)
+	for range 5 {
+		before := uint64(C.hp_ticks_now())
+		at := time.Now()
+		if took := uint64(C.hp_ticks_now()) - before; took < fewest {
+			fewest, ticks, now = took, before+took/2, at
+		}
+	}
+	return ticks, now
+}
+
+// Estimate is how long the calls of one kind took. The mean of those that were read stands for all: of those between two looks, or of
+// the last ones if these are few, as where a call comes once in a second.
+type Estimate struct {
+	readings, ticks float64 // the last ones
+	waiting         uint64  // calls before the first reading
+}
+
+// enough is how many readings make a mean.
+const enough = 32
+
+// Nanos estimates how long the calls between two looks at a meter took.
+func (e *Estimate) Nanos(m *Meter, now, before Reading) float64 {
+	n := float64(now.Readings - before.Readings)
+	if keep := min(e.readings, max(enough-n, 0)); e.readings > 0 {
+		e.ticks *= keep / e.readings
+		e.readings = keep
+	}
+	e.readings += n
+	e.ticks += max(float64(now.Ticks-before.Ticks)-n*float64(m.empty), 0)
+	e.waiting += now.Calls - before.Calls
+	if e.readings == 0 {
+		if now.Cut > before.Cut {
+			e.waiting = 0 // readings that are cut say nothing of calls, also not of those that waited for them
+		}
 		return 0
 	}
-	ticks := float64(now.Ticks-before.Ticks) - float64(n*m.empty)
-	return max(ticks, 0) / float64(n) * float64(now.Calls-before.Calls) * m.tick()
+	calls := e.waiting
+	e.waiting = 0
+	return e.ticks / e.readings * float64(calls) * m.tick()
 }
 
 // ReadMeter returns the counts of all threads.

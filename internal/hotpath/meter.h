@@ -1,7 +1,7 @@
 // The meter measures how long the profiler's own code takes on the program's threads, for sessions with a budget. Of all calls a
 // random part is read with the processor's cycle counter, one of 16 on average: a reading costs about as much as a quarter of a launch's
 // callback. The intervals are random because the calls of a loop are not: with every 16th call, a loop of 16 launches would
-// have the same one read each time.
+// have the same one read each time. The first section of each kind in a thread is read, so that there is a reading of what is rare.
 //
 // A section is what is measured: a callback, a call of a hook, a walk of Python's stack. A section inside of a callback or hook is
 // a part of it and not counted again; the walk alone has an account of its own, and what encloses it has the rest.
@@ -19,11 +19,14 @@ enum { HP_METER_EVERY = 16 }; // a power of two; the mean interval is half a cal
 // Counters only grow. A thread writes its own; Go adds up those of all threads.
 struct hp_meter {
   uint32_t depth;   // of callbacks and hooks that are open
-  uint32_t left;    // calls until the next reading
   uint32_t reading; // the open section is read
   uint64_t random;
   uint64_t walked;  // ticks of walks within the section that is read
-  struct hp_meter_account { _Atomic uint64_t calls, readings, ticks, cut; } site[HP_METER_SITES];
+  struct hp_meter_account {
+    _Atomic uint64_t calls, readings, ticks, cut;
+    uint32_t run;  // the value of hp_g.metered at the last section
+    uint32_t left; // sections until the next reading
+  } site[HP_METER_SITES];
   _Atomic uint64_t taken, left_out; // launches whose Python call path was taken, and was not
 };
 
@@ -45,7 +48,7 @@ static inline uint64_t hp_ticks(void) {
 
 // ---- on the program's threads: see struct hp_api ----
 
-uint64_t hp_meter_begin(void);
+uint64_t hp_meter_begin(int site);
 void hp_meter_end(uint64_t began, int site);
 // hp_meter_walk is walk(), measured.
 struct hp_thread;

@@ -1,6 +1,8 @@
 package hotpath_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 
@@ -53,6 +55,82 @@ func TestMeterCountsEveryCallAndReadsSome(t *testing.T) {
 	// Of 32 intervals each is as likely as the others: 16.5 on average, and 1,212 readings with a deviation of 19.
 	if got.Calls != n || got.Readings+got.Cut < 1212-200 || got.Readings+got.Cut > 1212+200 || got.Ticks == 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The estimate of 10 s is unbiased, however rare or frequent calls are: where each takes the same time, it has an error of 1 % at most, which
+// is that of comparing the cycle counter with the clock. Where times differ, as those of an exponential distribution, the mean of many
+// estimates has an error of 5 of its deviations at most. Which calls are read is decided by the meter itself.
+func TestEstimatesAreUnbiasedAtEveryRate(t *testing.T) {
+	begin(t, false)
+	const slots = 40 // of a quarter of a second
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct{ rate, runs int }{{1, 200}, {2, 200}, {5, 200}, {16, 100}, {50, 100}, {64, 50}, {200, 50}, {1000, 20}, {10_000, 4}, {100_000, 2}, {1_000_000, 1}} {
+		sum, squares := 0.0, 0.0
+		for range c.runs {
+			m := hotpath.StartMeter()
+			var equal, different, unit hotpath.Estimate
+			const ticks = 1 << 30 // of a call: a reading of nothing is not a part of it
+			call := unit.Nanos(m, hotpath.Reading{Calls: 1, Readings: 1, Ticks: ticks}, hotpath.Reading{})
+			callsEqual, callsDifferent := 0.0, 0.0
+			for slot := range slots {
+				before := hotpath.ReadMeter().Hooks
+				drive.Sections(true, uint32((slot+1)*c.rate/4-slot*c.rate/4))
+				drive.Sections(false, 100) // of another kind, which does not disturb it
+				now := hotpath.ReadMeter().Hooks
+				reading := hotpath.Reading{Calls: now.Calls - before.Calls, Readings: now.Readings + now.Cut - before.Readings - before.Cut}
+				reading.Ticks = reading.Readings * ticks
+				callsEqual += equal.Nanos(m, reading, hotpath.Reading{}) / call
+				reading.Ticks = 0
+				for range reading.Readings {
+					reading.Ticks += uint64(random.ExpFloat64() * ticks)
+				}
+				callsDifferent += different.Nanos(m, reading, hotpath.Reading{}) / call
+			}
+			m.Stop()
+			n := float64(c.rate * slots / 4)
+			if math.Abs(callsEqual/n-1) > 0.01 {
+				t.Fatalf("%d calls a second: the time of %g calls was estimated, there were %g", c.rate, callsEqual, n)
+			}
+			sum += callsDifferent / n
+			squares += callsDifferent / n * callsDifferent / n
+		}
+		if mean := sum / float64(c.runs); c.runs > 1 {
+			deviation := math.Sqrt((squares/float64(c.runs) - mean*mean) / float64(c.runs))
+			if math.Abs(mean-1) > 5*deviation+0.01 {
+				t.Errorf("%d calls a second: %g of the time was estimated, with a deviation of %g", c.rate, mean, deviation)
+			}
+		}
+	}
+}
+
+// Calls whose readings were all cut are left out. They do not wait for a reading, whose time would stand for all of them.
+func TestCutReadingsSayNothingOfTheirCalls(t *testing.T) {
+	begin(t, false)
+	m := hotpath.StartMeter()
+	defer m.Stop()
+	var e, unit hotpath.Estimate
+	call := unit.Nanos(m, hotpath.Reading{Calls: 1, Readings: 1, Ticks: 1 << 30}, hotpath.Reading{})
+	cut := hotpath.Reading{Calls: 100_000, Cut: 6000}
+	if got := e.Nanos(m, cut, hotpath.Reading{}); got != 0 {
+		t.Errorf("%g ns of calls that were not read", got)
+	}
+	if got := e.Nanos(m, hotpath.Reading{Calls: 100_002, Cut: 6000, Readings: 1, Ticks: 1 << 30}, cut) / call; math.Abs(got-2) > 0.1 {
+		t.Errorf("the time of %g calls was estimated, there were 2", got)
+	}
+}
+
+// The first walk is read, also within a callback that is not.
+func TestTheFirstWalkIsRead(t *testing.T) {
+	begin(t, true)
+	counted := metered(t)
+	drive.Sections(false, 1)
+	drive.Python("a.py:1@<module>")
+	for i := range uint64(2) {
+		drive.MeteredLaunch(i+1, 1, false)
+		if got := counted().Paths; got.Readings+got.Cut == 0 {
+			t.Errorf("after %d launches: %+v", i+1, got)
+		}
 	}
 }
 
@@ -186,7 +264,7 @@ func BenchmarkMeteredLaunch(b *testing.B) {
 			}
 			b.StopTimer()
 			if on {
-				b.ReportMetric(m.Nanos(hotpath.ReadMeter().Callbacks, before)/float64(b.N), "read-ns/op")
+				b.ReportMetric(new(hotpath.Estimate).Nanos(m, hotpath.ReadMeter().Callbacks, before)/float64(b.N), "read-ns/op")
 			}
 		})
 	}

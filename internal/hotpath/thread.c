@@ -108,6 +108,14 @@ struct hp_thread *hp_self(void) {
   return t;
 }
 
+// first_place has a ring that the drainer has emptied begin again at its first place. The drainer reads start only for records that come after
+// this, which the store to head publishes.
+static uint32_t first_place(struct hp_thread *t, uint32_t head) {
+  t->start_before = atomic_load_explicit(&t->start, memory_order_relaxed);
+  atomic_store_explicit(&t->start, head, memory_order_relaxed);
+  return 0;
+}
+
 void hp_push_record(struct hp_thread *t, const struct hp_record *r) {
   uint32_t head = atomic_load_explicit(&t->head, memory_order_relaxed);
   if (__builtin_expect(head - t->tail_seen >= HP_RING, 0)) {
@@ -118,7 +126,9 @@ void hp_push_record(struct hp_thread *t, const struct hp_record *r) {
       return;
     }
   }
-  t->ring[head & (HP_RING - 1)] = *r;
+  uint32_t place = hp_place(t, head);
+  if (place >= HP_AGAIN && head == atomic_load_explicit(&t->tail, memory_order_acquire)) place = first_place(t, head);
+  t->ring[place] = *r;
   atomic_store_explicit(&t->head, head + 1, memory_order_release);
   // Every 2,048 records: wakes the drainer when a quarter of the ring is full.
   if (__builtin_expect(!(head & 2047), 0)) {

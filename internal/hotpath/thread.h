@@ -10,6 +10,9 @@ enum {
   // 32 k records of 40 bytes: 1.25 MiB, touched as it fills. The rounds drain it every 10 ms; at 140 k launches a second, a
   // twentieth of the ring is filled by then.
   HP_RING = 1 << 15,
+  // From this place on, a ring that was drained begins again at the first one: that of a thread with few records at a time stays within 20 KB,
+  // which the processor's cache holds, instead of touching all of it in the course of an hour.
+  HP_AGAIN = 512,
   HP_STATES = 32,
   HP_OP_METRICS = 16,
   HP_MEMO = 512,
@@ -25,6 +28,8 @@ struct hp_thread {
   // Written by the owning thread.
   _Alignas(64) _Atomic uint32_t head;
   uint32_t tail_seen;
+  _Atomic uint32_t start;      // the record with this number lies at the ring's first place
+  uint32_t start_before;       // what start was, for records that are looked back at
   uint32_t epoch, generation;
   _Atomic uint32_t scope;      // innermost open scope; other threads inherit from the main thread's
   uint32_t own;                // scopes this thread opened itself
@@ -76,7 +81,7 @@ struct hp_global {
   _Atomic uint32_t dead;         // this process is a forked child
   _Atomic uint32_t watch;        // number of stream captures in progress, and HP_TRACING. Not 0: ends of calls are recorded
   _Atomic uint32_t op_func_proven; // some op was closed by its launch: hooks pass the handles that launches have
-  _Atomic uint32_t metered;        // some session has a budget, see meter.h
+  _Atomic uint32_t metered;        // while some session has a budget the number of the meter's run, else 0; see meter.h
   _Atomic uint32_t paths_every;    // the Python call path of one launch in so many is taken; 0 = of all
   _Atomic uint32_t left_out_name;  // of the frame in place of the others; 0 before it is needed
   _Atomic(uint32_t (*)(void)) walker;
@@ -89,6 +94,11 @@ enum { HP_GATE_SCOPE = 1, HP_GATE_API = 2 }; // values of gated
 enum { HP_FRAMES_TIMELINE = 1, HP_FRAMES_GATE = 2 };
 
 static inline uint32_t hp_load(_Atomic uint32_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
+
+// hp_place is where in its ring a thread's record with this number lies.
+static inline uint32_t hp_place(const struct hp_thread *t, uint32_t number) {
+  return (number - atomic_load_explicit(&t->start, memory_order_relaxed)) & (HP_RING - 1);
+}
 
 #define HP_TRACING 0x80000000u // some active session wants a timeline
 static inline uint32_t hp_tracing(void) { return hp_load(&hp_g.watch) & HP_TRACING; }

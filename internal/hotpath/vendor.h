@@ -92,7 +92,7 @@ struct hp_vendor_api {
   void (*buffer_done)(uint8_t *buffer, size_t valid, hp_activity_reader reader);
 
   // For a room that was asked to measure its callbacks, because a session has a budget: before and after each of them, see meter.h.
-  uint64_t (*meter_begin)(void);
+  uint64_t (*meter_begin)(int site);
   void (*meter_end)(uint64_t began, int site);
 };
 

@@ -47,7 +47,7 @@ const (
 	mostValues = 4_000_000
 )
 
-// Writer writes rows. A row begins with calls of Text, Int, Float, Time, List and Map, at most one for each column, and EndRow ends it.
+// Writer writes rows. A row begins with calls of Text, Int, Float and Texts, at most one for each column, and of Pair and Amount, and EndRow ends it.
 type Writer struct {
 	out     io.Writer
 	offset  int64

@@ -36,6 +36,16 @@ func Parent(pid int) int {
 	return above
 }
 
+// Below reports whether a process was started by another, directly or not.
+func Below(pid, above int) bool {
+	for range 1000 { // numbers that are used again meanwhile could make a circle
+		if pid = Parent(pid); pid <= 1 || pid == above {
+			break
+		}
+	}
+	return pid == above && pid > 1
+}
+
 // Since is for how long a process has run, to a hundredth of a second; 0 if that is not known.
 func Since(pid int) time.Duration {
 	const perSecond = 100 // ticks, on every architecture that Go has

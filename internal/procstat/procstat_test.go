@@ -32,6 +32,9 @@ func TestOfAChild(t *testing.T) {
 	if since, own := Since(pid), Since(os.Getpid()); since >= own || own > time.Hour {
 		t.Errorf("the child has run for %v, this process for %v", since, own)
 	}
+	if !Below(pid, os.Getpid()) || os.Getppid() > 1 && !Below(pid, os.Getppid()) || Below(os.Getpid(), pid) || Below(pid, pid) || Below(pid, 1) {
+		t.Error("the child is below others than this process and its parent")
+	}
 	if Since(1<<30) != 0 {
 		t.Error("a process that does not exist has run")
 	}

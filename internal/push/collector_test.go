@@ -2,7 +2,6 @@ package push
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -36,7 +35,7 @@ func TestCollector(t *testing.T) {
 	if _, err := os.Stat(program); err != nil {
 		t.Skip("needs build/collector/otelcol: run tools/collector.sh")
 	}
-	backend, lines := schemaServer(t)
+	backend, end := schemaServer(t)
 	address := freePort(t)
 	config := fmt.Sprintf(`receivers: {otlp: {protocols: {http: {endpoint: %q}}}}
 exporters: {otlphttp: {endpoint: %q, compression: none, profiles_endpoint: %q}}
@@ -74,22 +73,19 @@ service:
 	if status := finish(t, "otlp+http://"+address, folder, await.Patience()); status.Sent != 2 {
 		t.Fatalf("%+v\n%s", status, said.String())
 	}
-	got := map[string]int64{}
-	for len(got) < len(want) && lines.Scan() {
-		var one struct {
-			Labels map[string]string
-			Totals map[string]int64
-		}
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-			t.Fatal(err)
-		}
-		if one.Labels["service.name"] != "train" || one.Labels["rank"] != "3" {
-			t.Errorf("labels %v", one.Labels)
-		}
-		for path, v := range one.Totals {
-			got[one.Labels["gpu"]+path] += v
-		}
+	c := sendCounters(t, target(t, "otlp+http://"+address))
+	if err := collector.Process.Signal(os.Interrupt); err != nil { // it passes on what it has, and ends
+		t.Fatal(err)
 	}
-	sameTotals(t, got, want)
-	checkCounters(t, target(t, "otlp+http://"+address), lines)
+	await.That(t, "the collector ends", func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	})
+	lines := end()
+	sameTotals(t, takenTotals(t, "otlp", lines), want)
+	sameCounters(t, c, lines)
 }

@@ -2,11 +2,14 @@ package push
 
 import (
 	"context"
+	crand "crypto/rand"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,20 +18,49 @@ import (
 
 	"github.com/goproton/goproton/internal/counters/export"
 	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/internal/version"
 )
 
 // Counters sends the counters of a run to the target of a sender, at each window and at the end, from a goroutine of its own. They
 // are sums since the start, so that the next request makes up for one that fails.
 type Counters struct {
-	Sender    *Sender // whose status counts the requests
-	Collector *export.Collector
-	Labels    map[string]string // of the windows, with the service
-	Every     time.Duration
+	Sender *Sender // whose status counts the requests
+	Sets   func() []*CounterSet
+	Every  time.Duration
+
+	// Waiting is a file that is there while a program waits until the counters are sent. It gets the reason why they are not; Refused
+	// is its new name if they never will be.
+	Waiting string
 
 	begin time.Time
+	hurry chan struct{} // of capacity 1
 	stop  context.CancelFunc
 	ended chan struct{}
+}
+
+// CounterSet is what is counted for one service.
+type CounterSet struct {
+	Labels    map[string]string // of the windows, with the service
+	Collector *export.Collector
+	instances map[source]string // service.instance.id of each
+}
+
+// CounterSetsIn returns the sets of a program that makes a folder for each, with a file of its labels.
+func CounterSetsIn(folder string) func() []*CounterSet {
+	var list []*CounterSet
+	known := map[string]bool{}
+	return func() []*CounterSet {
+		files, _ := filepath.Glob(filepath.Join(folder, "*", "labels")) //nolint:errcheck // the pattern is right
+		for _, file := range files {
+			set := &CounterSet{Collector: &export.Collector{Folder: filepath.Dir(file)}}
+			text, err := os.ReadFile(file)
+			if err != nil || known[file] || json.Unmarshal(text, &set.Labels) != nil {
+				continue
+			}
+			known[file] = true
+			list = append(list, set)
+		}
+		return list
+	}
 }
 
 // CheckCounters refuses a target that takes no counters.
@@ -42,8 +74,16 @@ func (t *Target) CheckCounters() error {
 // Start begins to send.
 func (c *Counters) Start() {
 	ctx, stop := context.WithCancel(context.Background())
-	c.begin, c.stop, c.ended = time.Now(), stop, make(chan struct{})
+	c.begin, c.hurry, c.stop, c.ended = time.Now(), make(chan struct{}, 1), stop, make(chan struct{})
 	go c.run(ctx)
+}
+
+// Hurry has the counters sent now, for a program that waits for that.
+func (c *Counters) Hurry() {
+	select {
+	case c.hurry <- struct{}{}:
+	default:
+	}
 }
 
 func (c *Counters) run(ctx context.Context) {
@@ -52,11 +92,47 @@ func (c *Counters) run(ctx context.Context) {
 	for wait := time.Duration(0); ; {
 		now := time.Now()
 		next := now.Add(-after).Truncate(c.Every).Add(c.Every + after)
-		if !pause(ctx, max(next.Sub(now), wait)) {
+		select {
+		case <-ctx.Done():
 			return
+		case <-c.hurry:
+			wait = c.postForProgram(ctx)
+		case <-time.After(max(next.Sub(now), wait)):
+			wait = c.post(ctx).wait
 		}
-		wait = c.post(ctx).wait
 	}
+}
+
+// postForProgram sends the counters again and again until the target takes or refuses them, or the program waits no longer.
+func (c *Counters) postForProgram(ctx context.Context) time.Duration {
+	for {
+		a := c.post(ctx)
+		if a.outcome == taken {
+			_ = os.Remove(c.Waiting)
+			return a.wait
+		}
+		waits := note(c.Waiting, a.why)
+		if a.final() {
+			_ = os.Rename(c.Waiting, c.Waiting+Refused)
+		}
+		if !waits || a.final() || !pause(ctx, max(a.wait, usual.hurried)) {
+			return a.wait
+		}
+	}
+}
+
+// Refused is appended to the name of the file Waiting when a program need not wait any longer.
+const Refused = ".refused"
+
+// note writes a text into a file, and reports false if there is none.
+func note(file, text string) bool {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = f.WriteString(text)
+	return err == nil
 }
 
 // pause reports whether so much time has passed before ctx ends.
@@ -75,16 +151,22 @@ func (c *Counters) Finish(ctx context.Context) {
 	<-c.ended
 	for {
 		a := c.post(ctx)
-		if a.outcome != later || !pause(ctx, max(a.wait, usual.hurried)) {
+		if a.final() || !pause(ctx, max(a.wait, usual.hurried)) {
 			return
 		}
 	}
 }
 
+// final reports whether the same request would have the same answer.
+func (a *answer) final() bool { return a.outcome != later || a.wrong }
+
 // post sends the counters as they are now.
 func (c *Counters) post(ctx context.Context) answer {
-	t := c.Sender.Target
-	a, bytes := t.postTo(ctx, strings.TrimSuffix(t.url, t.protocol.path)+"/v1/metrics", c.encode(time.Now()))
+	t, sets := c.Sender.Target, c.Sets()
+	if len(sets) == 0 {
+		return answer{outcome: taken} // nothing is counted yet
+	}
+	a, bytes := t.postTo(ctx, strings.TrimSuffix(t.url, t.protocol.path)+"/v1/metrics", c.encode(sets, time.Now()))
 	c.Sender.change(func(s *Status) {
 		switch {
 		case a.outcome == taken:
@@ -103,24 +185,23 @@ func (c *Counters) post(ctx context.Context) answer {
 type source struct{ job, host string }
 
 // encode makes an opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest.
-func (c *Counters) encode(now time.Time) []byte {
-	bySource := map[source][]byte{}
-	for _, f := range c.Collector.Collect() {
-		points := map[source][]byte{}
-		for _, s := range f.Series {
-			if of, point, ok := c.point(&s, now); ok {
-				points[of] = message(points[of], 1, point)
+func (c *Counters) encode(sets []*CounterSet, now time.Time) (out []byte) {
+	for _, set := range sets {
+		bySource := map[source][]byte{}
+		for _, f := range set.Collector.Collect() {
+			points := map[source][]byte{}
+			for _, s := range f.Series {
+				if of, point, ok := c.point(&s, now); ok {
+					points[of] = message(points[of], 1, point)
+				}
+			}
+			for of, list := range points {
+				bySource[of] = message(bySource[of], 2, metric(&f, list))
 			}
 		}
-		for of, list := range points {
-			bySource[of] = message(bySource[of], 2, metric(&f, list))
+		for of, metrics := range bySource {
+			out = message(out, 1, ofResource(set.resource(of), metrics))
 		}
-	}
-	scope := message(nil, 1, text(text(nil, 1, Name), 2, version.Number))
-	var out []byte
-	for of, metrics := range bySource {
-		resource := message(nil, 1, c.resource(of))
-		out = message(out, 1, message(resource, 2, append(slices.Clone(scope), metrics...)))
 	}
 	return out
 }
@@ -154,15 +235,29 @@ func (c *Counters) point(s *export.Series, now time.Time) (of source, out []byte
 	return of, out, ok
 }
 
-// resource has the service, the user's labels, the host and the job.
-func (c *Counters) resource(of source) (out []byte) {
-	set := maps.Clone(c.Labels)
-	set["host.name"], set["job"] = of.host, of.job
-	if of.host == "" {
-		set["host.name"], _ = os.Hostname() //nolint:errcheck // a host without a name has no attribute
+// instance is a UUID that no other run has: without it the counters of two runs of one service on one host would be one series.
+func (c *CounterSet) instance(of source) string {
+	if c.instances == nil {
+		c.instances = map[source]string{}
 	}
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		if value := set[name]; value != "" {
+	if c.instances[of] == "" {
+		var b [16]byte
+		_, _ = crand.Read(b[:]) // it never fails
+		c.instances[of] = uuid(b, 4)
+	}
+	return c.instances[of]
+}
+
+// resource has the service, the user's labels, the host, the job unless the user names another, and which run it is.
+func (c *CounterSet) resource(of source) (out []byte) {
+	all := map[string]string{runinfo.LabelJob: of.job, "host.name": of.host}
+	maps.Copy(all, c.Labels)
+	all["service.instance.id"] = c.instance(of)
+	if all["host.name"] == "" {
+		all["host.name"], _ = os.Hostname() //nolint:errcheck // a host without a name has no attribute
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if value := all[name]; value != "" {
 			out = message(out, 1, attribute(name, value))
 		}
 	}

@@ -1,13 +1,16 @@
 package push
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,8 +34,8 @@ func leaveCounters(t *testing.T, folder string, launches uint64) {
 
 // countersFor are the counters of a folder that are sent to a target every so often.
 func countersFor(to *Target, folder string, every time.Duration) *Counters {
-	return &Counters{Sender: &Sender{Target: to}, Collector: &export.Collector{Folder: folder}, Every: every,
-		Labels: map[string]string{"service_name": "train", "team": "vision"}}
+	set := &CounterSet{Collector: &export.Collector{Folder: folder}, Labels: map[string]string{"service_name": "train", "team": "vision"}}
+	return &Counters{Sender: &Sender{Target: to}, Every: every, Waiting: filepath.Join(folder, "waiting"), Sets: func() []*CounterSet { return []*CounterSet{set} }}
 }
 
 // finishCounters sends the last counters.
@@ -43,26 +46,32 @@ func finishCounters(c *Counters) Status {
 	return c.Sender.Status()
 }
 
-// checkCounters sends counters to a target, and compares them with what the server behind it has read by the published schema.
-func checkCounters(t *testing.T, to *Target, lines *bufio.Scanner) {
+// sendCounters sends counters to a target.
+func sendCounters(t *testing.T, to *Target) *Counters {
 	t.Helper()
 	folder := t.TempDir()
 	leaveCounters(t, folder, 9)
 	c := countersFor(to, folder, time.Hour)
-	c.Collector.Pushed = func() export.Pushed { return export.Pushed{Sent: 1} } // of a run and not of a process: it is not sent
-	before := time.Now()
+	c.Sets()[0].Collector.Pushed = func() export.Pushed { return export.Pushed{Sent: 1} } // of a run and not of a process: it is not sent
 	c.Start()
 	if status := finishCounters(c); status.CountersSent != 1 || status.CountersFailed != 0 {
 		t.Fatalf("%+v", status)
 	}
+	return c
+}
+
+// sameCounters compares what sendCounters has sent with what a server has read by the published schema.
+func sameCounters(t *testing.T, c *Counters, lines [][]byte) {
+	t.Helper()
 	want := map[string]float64{
 		"goproton.gpu.time s gpu=1 scope=forward work=kernel": 1.5e-6, "goproton.gpu.time s gpu=1 scope=(none) work=copy": 5e-7,
 		"goproton.launches {launch} gpu=1 scope=forward work=kernel": 9, "goproton.launches {launch} gpu=1 scope=(none) work=copy": 1,
 		"goproton.flops {operation} gpu=1 scope=forward work=kernel": 1e12, "goproton.bytes By gpu=1 scope=(none) work=copy": 4096,
 		"goproton.records.dropped {record}": 5, "goproton.kernels.unattributed {kernel}": 0, "goproton.instruction_samples.lost {sample}": 0,
 	}
+	resource := map[string]string{"service.name": "train", "team": "vision", "host.name": "node7", "job": "j1", "service.instance.id": c.Sets()[0].instances[source{"j1", "node7"}]}
 	got := map[string]float64{}
-	for len(got) < len(want) && lines.Scan() {
+	for _, line := range lines {
 		var one struct {
 			Protocol, Name, Unit string
 			Counter              bool
@@ -70,8 +79,11 @@ func checkCounters(t *testing.T, to *Target, lines *bufio.Scanner) {
 			Start, Time          int64
 			Value                float64
 		}
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+		if err := json.Unmarshal(line, &one); err != nil {
 			t.Fatal(err)
+		}
+		if one.Protocol != "otlp metrics" {
+			continue
 		}
 		key := one.Name + " " + one.Unit
 		for _, name := range []string{"gpu", "scope", "work"} {
@@ -79,10 +91,9 @@ func checkCounters(t *testing.T, to *Target, lines *bufio.Scanner) {
 				key += " " + name + "=" + v
 			}
 		}
-		got[key] = one.Value
-		resource := map[string]string{"service.name": "train", "team": "vision", "host.name": "node7", "job": "j1"}
-		if one.Protocol != "otlp metrics" || !one.Counter || one.Attributes["rank"] != "3" || !maps.Equal(one.Resource, resource) ||
-			one.Start < before.UnixNano() || one.Time < one.Start || one.Time > time.Now().UnixNano() {
+		got[key] += one.Value
+		if !one.Counter || one.Attributes["rank"] != "3" || !maps.Equal(one.Resource, resource) ||
+			one.Start != c.begin.UnixNano() || one.Time < one.Start || one.Time > time.Now().UnixNano() {
 			t.Errorf("%+v", one)
 		}
 	}
@@ -93,8 +104,9 @@ func checkCounters(t *testing.T, to *Target, lines *bufio.Scanner) {
 
 // What is written by hand is what the code that was generated from OpenTelemetry's schema reads.
 func TestSchemaOfCounters(t *testing.T) {
-	url, lines := schemaServer(t)
-	checkCounters(t, target(t, "otlp+"+url), lines)
+	url, end := schemaServer(t)
+	c := sendCounters(t, target(t, "otlp+"+url))
+	sameCounters(t, c, end())
 }
 
 // Counters are sent at each window. A request that fails is counted, the next one makes up for it, and the last one is repeated.
@@ -117,15 +129,89 @@ func TestCountersThatFail(t *testing.T) {
 	leaveCounters(t, folder, 1)
 	c := countersFor(to, folder, 10*time.Millisecond)
 	c.Start()
-	launches := "goproton.launches gpu=1 host.name=node7 job=j1 rank=3 scope=forward service.name=train team=vision work=kernel"
-	await.That(t, "counters arrive", func() bool { return server.Counters()[launches] == 1 })
+	await.That(t, "counters arrive", func() bool { return forwardLaunches(t, server, 1) == 1 })
 	leaveCounters(t, folder, 2)
-	await.That(t, "later counters arrive", func() bool { return server.Counters()[launches] == 2 })
+	await.That(t, "later counters arrive", func() bool { return forwardLaunches(t, server, 1) == 2 })
 	leaveCounters(t, folder, 3)
 	status := finishCounters(c)
-	if got := server.Counters()[launches]; got != 3 || status.CountersFailed == 0 || status.CountersSent < 3 || status.LastCountersError != "" {
+	if got := forwardLaunches(t, server, 1); got != 3 || status.CountersFailed == 0 || status.CountersSent < 3 || status.LastCountersError != "" {
 		t.Errorf("%g launches, %+v", got, status)
 	}
+}
+
+// forwardLaunches adds up the launches in one scope, which a server has of so many runs.
+func forwardLaunches(t *testing.T, server *pushtest.Server, runs int) (sum float64) {
+	t.Helper()
+	series := regexp.MustCompile(`^goproton\.launches gpu=1 host\.name=node7 job=j1 rank=3 scope=forward ` +
+		`service\.instance\.id=[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12} service\.name=train team=vision work=kernel$`)
+	found := 0
+	for key, v := range server.Counters() {
+		if series.MatchString(key) {
+			found++
+			sum += v
+		}
+	}
+	if found > runs {
+		t.Errorf("%d series of %d runs", found, runs)
+	}
+	return sum
+}
+
+// Two runs of one service on one host have series of their own, and each keeps its own.
+func TestCountersOfTwoRuns(t *testing.T) {
+	server := pushtest.New(t)
+	for n := range uint64(2) {
+		folder := t.TempDir()
+		c := countersFor(target(t, "otlp+"+server.URL), folder, time.Hour)
+		leaveCounters(t, folder, 1)
+		c.Start()
+		c.Hurry()
+		await.That(t, "counters arrive", func() bool { return forwardLaunches(t, server, 2) == float64(1+5*n) })
+		leaveCounters(t, folder, 5)
+		finishCounters(c)
+	}
+	if got := forwardLaunches(t, server, 2); got != 10 {
+		t.Errorf("%g launches, want 10", got)
+	}
+}
+
+// A program that waits for its counters has them sent at once, and reads why they are not.
+func TestCountersThatAProgramWaitsFor(t *testing.T) {
+	server := pushtest.New(t)
+	var away atomic.Bool
+	away.Store(true)
+	server.Before = func(w http.ResponseWriter, r *http.Request, n int) bool {
+		if away.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return true
+		}
+		return false
+	}
+	folder := t.TempDir()
+	leaveCounters(t, folder, 1)
+	c := countersFor(target(t, "otlp+"+server.URL), folder, time.Hour)
+	c.Start()
+	c.Hurry() // of a program that waits no longer: one request
+	await.That(t, "a request is made", func() bool { return server.Requests() == 1 })
+	file := c.Waiting
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Hurry()
+	await.That(t, "the program reads why", func() bool {
+		why, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(why), "503")
+	})
+	away.Store(false)
+	await.That(t, "the program waits no longer", func() bool {
+		_, err := os.Stat(file)
+		return err != nil
+	})
+	if len(server.Counters()) == 0 {
+		t.Error("nothing was sent")
+	}
+	c.stop()
+	<-c.ended
 }
 
 // A collector that has no pipeline for metrics answers 404: the reason stays in the status, and the end does not wait beyond its time.

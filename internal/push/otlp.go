@@ -23,14 +23,17 @@ func encodeOTLP(s Series) ([]byte, error) {
 	for column := range s.Profile.SampleType {
 		profiles = message(profiles, 2, d.profile(&s, column, stacks))
 	}
-	scope := text(text(nil, 1, Name), 2, version.Number)
 	var resource []byte
 	for _, l := range s.Labels {
 		resource = message(resource, 1, attribute(l.Name, l.Value))
 	}
-	resourceProfiles := message(nil, 1, resource)
-	resourceProfiles = message(resourceProfiles, 2, append(message(nil, 1, scope), profiles...))
-	return message(message(nil, 1, resourceProfiles), 2, d.encode()), nil
+	return message(message(nil, 1, ofResource(resource, profiles)), 2, d.encode()), nil
+}
+
+// ofResource is a ResourceProfiles or a ResourceMetrics: a resource, and what it has.
+func ofResource(resource, list []byte) []byte {
+	scope := message(nil, 1, text(text(nil, 1, Name), 2, version.Number))
+	return message(message(nil, 1, resource), 2, append(scope, list...))
 }
 
 // dictionary is what profiles of a request share. Element 0 of every table is empty and stands for "none".

@@ -31,6 +31,8 @@ type answer struct {
 	outcome
 	why  string        // a reason for people; "" when it was taken
 	wait time.Duration // that the server asked for, 0 if it did not
+
+	wrong bool // later means after a user has corrected something: no program waits for that
 }
 
 // mostAnswer is how much of an answer is read.
@@ -81,24 +83,24 @@ func (t *Target) judge(r *http.Response, said []byte, now time.Time) answer {
 	}
 	switch code := r.StatusCode; {
 	case code == http.StatusOK && !t.protocol.speaks(r.Header):
-		return answer{later, fmt.Sprintf("it answered 200 with %s, which no %s server does: check the URL", strconv.Quote(r.Header.Get("Content-Type")), t.protocol.name), wait}
+		return answer{outcome: later, why: fmt.Sprintf("it answered 200 with %s, which no %s server does: check the URL", strconv.Quote(r.Header.Get("Content-Type")), t.protocol.name), wait: wait, wrong: true}
 	case code == http.StatusOK && t.protocol.refused != nil:
 		if why := t.protocol.refused(said); why != "" {
-			return answer{refused, "it took a part only: " + foreign.Plain(why, mostReason), 0}
+			return answer{outcome: refused, why: "it took a part only: " + foreign.Plain(why, mostReason)}
 		}
 		return answer{}
 	case code >= 200 && code < 300:
 		return answer{}
 	case code >= 300 && code < 400:
-		return answer{later, fmt.Sprintf("it redirects (%d) to %s: give that URL if it is yours", code, shownLocation(r)), wait}
+		return answer{outcome: later, why: fmt.Sprintf("it redirects (%d) to %s: give that URL if it is yours", code, shownLocation(r)), wait: wait, wrong: true}
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return answer{later, status + "; check the token", wait}
+		return answer{outcome: later, why: status + "; check the token", wait: wait, wrong: true}
 	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented:
-		return answer{later, status + fmt.Sprintf("; check the URL, and whether the server speaks %s", t.protocol.name), wait}
+		return answer{outcome: later, why: status + fmt.Sprintf("; check the URL, and whether the server speaks %s", t.protocol.name), wait: wait, wrong: true}
 	case code == http.StatusRequestTimeout || code == http.StatusTooEarly || code == http.StatusTooManyRequests || code >= 500:
-		return answer{later, status, wait}
+		return answer{outcome: later, why: status, wait: wait}
 	}
-	return answer{refused, status, 0}
+	return answer{outcome: refused, why: status}
 }
 
 // mostReason is how much of what a server says is repeated.

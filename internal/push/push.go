@@ -1,5 +1,5 @@
 // Package push sends windows from a spool to servers that keep profiles: Grafana Pyroscope, Parca and, over OTLP, an
-// OpenTelemetry collector; or into a folder. It runs in "proton run" or in a process of its own, never in the profiled program.
+// OpenTelemetry collector; or into a folder. To a collector it also sends the counters of a run. It runs in "proton run" or in a process of its own, never in the profiled program.
 //
 // A window is what one process recorded in an interval (profile/delta). NewSeries makes of it one pprof profile per GPU that all
 // servers accept, an encoding puts that into the envelope of a protocol, and a Sender sends one after another, retries what may
@@ -43,7 +43,7 @@ type Series struct {
 // NewSeries makes the series of a window, whose name in the spool says which it is, in the order of their GPUs.
 func NewSeries(name string, p *profile.Profile) ([]Series, error) {
 	begin, _ := strconv.ParseInt(p.Info[profile.InfoStart], 10, 64)   //nolint:errcheck // 0: the server takes its own time
-	end, _ := strconv.ParseInt(p.Info[runinfo.InfoWindowEnd], 10, 64) //nolint:errcheck // likewise
+	end, _ := strconv.ParseInt(p.Info[profile.InfoWindowEnd], 10, 64) //nolint:errcheck // likewise
 	byGPU := split(p)
 	var list []Series
 	for _, gpu := range slices.Sorted(maps.Keys(byGPU)) {
@@ -59,8 +59,13 @@ func NewSeries(name string, p *profile.Profile) ([]Series, error) {
 // id is a UUID that is the same for the same series of the same window.
 func id(name, gpu string) string {
 	sum := sha256.Sum256([]byte(name + "\x00" + gpu))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // version 8: of our own making
-	text := hex.EncodeToString(sum[:16])
+	return uuid([16]byte(sum[:16]), 8) // of our own making
+}
+
+// uuid makes a UUID of some version out of bytes.
+func uuid(b [16]byte, version byte) string {
+	b[6], b[8] = b[6]&0x0f|version<<4, b[8]&0x3f|0x80
+	text := hex.EncodeToString(b[:])
 	return fmt.Sprintf("%s-%s-%s-%s-%s", text[:8], text[8:12], text[12:16], text[16:20], text[20:])
 }
 

@@ -41,7 +41,7 @@ func window(r *rand.Rand, n int, end time.Time) *profile.Profile {
 	return &profile.Profile{Root: root, Info: profile.Info{
 		profile.InfoHost: "node7", profile.InfoRank: "3", profile.InfoPID: "4711",
 		profile.InfoStart:                        strconv.FormatInt(end.Add(-time.Minute).UnixNano(), 10),
-		runinfo.InfoWindowEnd:                    strconv.FormatInt(end.UnixNano(), 10),
+		profile.InfoWindowEnd:                    strconv.FormatInt(end.UnixNano(), 10),
 		runinfo.InfoLabel + runinfo.LabelService: "train", runinfo.InfoLabel + "team": "vision",
 	}}
 }
@@ -65,7 +65,7 @@ func put(t *testing.T, folder string, windows ...*profile.Profile) map[string]in
 	w := spool.NewWriter(folder, spool.ProcessLimit)
 	totals := map[string]int64{}
 	for _, p := range windows {
-		end, _ := strconv.ParseInt(p.Info[runinfo.InfoWindowEnd], 10, 64)
+		end, _ := strconv.ParseInt(p.Info[profile.InfoWindowEnd], 10, 64)
 		if err := w.Put(time.Unix(0, end), func(out io.Writer) error { return msgpack.Write(out, p) }); err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,7 @@
 package runinfo
 
-// Metrics has a process leave what it counts in a folder, from which another process serves it.
+// Metrics has a process leave what it counts in folders, from each of which another process serves or sends it.
 type Metrics struct {
-	Folder string `json:"folder"` // which exists
-	Scopes int    `json:"scopes"` // that have counters of their own, at most
+	Folders []string `json:"folders"` // which exist
+	Scopes  int      `json:"scopes"`  // that have counters of their own, at most
 }

@@ -29,10 +29,9 @@ func (s *PushStatus) Add(o PushStatus) {
 	s.Dropped += o.Dropped
 }
 
-// Keys of the facts of a window in a spool, in addition to those of a profile, whose InfoStart is the window's beginning.
+// Keys of the facts of a window in a spool, in addition to those of a profile.
 const (
-	InfoWindowEnd = "window_end" // in ns since 1970
-	InfoLabel     = "label:"     // before the name of a label
+	InfoLabel = "label:" // before the name of a label
 
 	LabelService = "service_name" // as Pyroscope and OpenTelemetry call the program
 	LabelJob     = "job"

@@ -73,7 +73,7 @@ func TestPage(t *testing.T) {
 var reads = map[string]*regexp.Regexp{
 	".go": regexp.MustCompile(`"((?:PROTON|TRITON_PROTON)_[A-Z_]+)"|settings\.([A-Z]\w+)`),
 	".c":  regexp.MustCompile(`(?:getenv|stub_number|wait_while)\("(PROTON_[A-Z_]+)"`),
-	".py": regexp.MustCompile(`environ(?:\.get\(|\[)"((?:PROTON|TRITON_PROTON)_[A-Z_]+)"`),
+	".py": regexp.MustCompile(`(?:environ(?:\.get\(|\[)|is_on\()"((?:PROTON|TRITON_PROTON)_[A-Z_]+)"`),
 }
 
 // goNames has the names in the environment of this package's variables.

@@ -35,7 +35,7 @@ var (
 	PushWait        = &Setting{"PROTON_PUSH_WAIT", "seconds", "5", "Go Python", "How long the end waits for the server, where neither `--push-wait` nor `goproton.Push` says it."}
 	PushService     = &Setting{"PROTON_PUSH_SERVICE", "text", "the name of the target", "Go Python", "The label `service_name`, where neither `--push-service` nor `goproton.Push` gives one."}
 	PushLabels      = &Setting{"PROTON_PUSH_LABELS", "text", "", "Go Python", "More labels of windows, `NAME=VALUE` separated by commas. Those of `--push-label` and `goproton.Push` replace labels of the same name."}
-	PushMetrics     = &Setting{"PROTON_PUSH_METRICS", "switch", "0", "Go", "`1` has `proton run --push` send counters to the collector too, as `--push-metrics` does."}
+	PushMetrics     = &Setting{"PROTON_PUSH_METRICS", "switch", "0", "Go Python", "`1` has counters sent to the collector too, where neither `--push-metrics` nor `goproton.Push` says it."}
 	PushSpool       = &Setting{"PROTON_PUSH_SPOOL", "folder", "`~/.local/state/goproton/spool`", "Go", "Where windows wait until they are sent."}
 	Root            = &Setting{"PROTON_ROOT", "folder", "/", "Go", "For tests: a folder that stands for `/`."}
 )

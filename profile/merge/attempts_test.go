@@ -58,21 +58,6 @@ func TestRankSetProperty(t *testing.T) {
 	}
 }
 
-func FuzzRanksByAttempt(f *testing.F) {
-	f.Add("0-7; restart 1: 0-3; requeue 1: 0-7; requeue 2 restart 1: 5, 9")
-	f.Add("restart 0: 1")
-	f.Add("3-1")
-	f.Fuzz(func(t *testing.T, text string) {
-		read := parseAttempts(text)
-		if read == nil {
-			return
-		}
-		if again := parseAttempts(read.String()); !reflect.DeepEqual(read, again) {
-			t.Errorf("%q is %q, which is read as %v", text, read, again)
-		}
-	})
-}
-
 // file is a profile of a process, by its facts: "rank=3 job=a restart=1 start=5 end=9".
 func file(facts string) (Source, *profile.Profile) {
 	info := profile.Info{}

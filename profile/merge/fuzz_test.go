@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
 	"testing"
 
 	"github.com/goproton/goproton/profile"
@@ -56,12 +57,14 @@ func FuzzMerge(f *testing.F) {
 
 // FuzzAttempts: what String writes of any text is read as the same again.
 func FuzzAttempts(f *testing.F) {
-	f.Add("0-7; restart 1: 0-3; requeue 1: 0-7")
+	f.Add("0-7; restart 1: 0-3; requeue 1: 0-7; requeue 2 restart 1: 5, 9")
+	f.Add("restart 0: 1")
+	f.Add("3-1")
 	f.Add("; restart 1 restart 2: 5,5")
 	f.Fuzz(func(t *testing.T, text string) {
 		all := parseAttempts(text)
-		if again := parseAttempts(all.String()); all != nil && again.String() != all.String() {
-			t.Errorf("%q is %q, then %q", text, all.String(), again.String())
+		if again := parseAttempts(all.String()); all != nil && !reflect.DeepEqual(again, all) {
+			t.Errorf("%q is %q, which is read as %v", text, all, again)
 		}
 		all = ranksByAttempt{}
 		all.add(profile.Info{profile.InfoRanks: text}, "")

@@ -18,7 +18,7 @@ func TestFactsOfAPart(t *testing.T) {
 		}
 		return m.Profile().Info
 	}
-	const half = "the Python call paths of 50.0 % of 500 launches were not taken, within a budget: these stand below (path not taken), and times and counts are complete"
+	const half = "the Python call paths of 50.0% of 500 launches were not taken, within a budget: these stand below (path not taken), and times and counts are complete"
 	thinned := func(text string) profile.Info { return profile.Info{profile.InfoThinned: text} }
 	a, b, c := thinned(half), thinned(half), thinned(strings.Replace(half, "50", "25", 1))
 	whole := profile.Info{profile.InfoHost: "a"}
@@ -34,7 +34,7 @@ func TestFactsOfAPart(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	}
-	sampled := profile.Info{profile.InfoSampled: "instructions were sampled for 21 % of the time and 20 % of the kernels, within a budget; numbers of samples are not scaled"}
+	sampled := profile.Info{profile.InfoSampled: "instructions were sampled for 21% of the time and 20% of the kernels, within a budget; numbers of samples are not scaled"}
 	want = "in 1 of 2 profiles, instructions were sampled for a part of the time, within a budget; numbers of samples are not scaled"
 	if got := merged(sampled, whole)[profile.InfoSampled]; got != want {
 		t.Errorf("%q", got)

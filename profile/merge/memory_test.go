@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -13,13 +14,7 @@ import (
 func TestMemoryDoesNotGrowWithTheRanks(t *testing.T) {
 	const nodes, few, many = 1000, 100, 1500
 	m := New(Options{})
-	heap := func() uint64 {
-		runtime.GC()
-		var s runtime.MemStats
-		runtime.ReadMemStats(&s)
-		return s.HeapAlloc
-	}
-	var before uint64
+	var before int64
 	for rank := range many {
 		r := rand.New(rand.NewPCG(uint64(rank), 9))
 		p := wide(nodes)
@@ -33,10 +28,10 @@ func TestMemoryDoesNotGrowWithTheRanks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rank == few {
-			before = heap()
+			before = testkit.Heap()
 		}
 	}
-	grown := int64(heap()) - int64(before)
+	grown := testkit.Heap() - before
 	if most := int64(nodes*(many-few)/8*2 + many*1024 + 1<<20); grown > most {
 		t.Errorf("%d more ranks take %d bytes more, and at most %d are needed", many-few, grown, most)
 	}

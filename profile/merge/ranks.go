@@ -72,7 +72,7 @@ func (r *Ranks) Add(s Source, p *profile.Profile) {
 
 // processOf is where the windows of a process are one attempt, which may have rested for longer than a window; nil for other profiles.
 func (r *Ranks) processOf(rank int, s Source, i profile.Info) *attempt {
-	if i[infoWindowEnd] == "" || i[profile.InfoPID] == "" {
+	if i[profile.InfoWindowEnd] == "" || i[profile.InfoPID] == "" {
 		return nil
 	}
 	who := windowed{rank, numberOf(i), i[profile.InfoJob] + "\x00" + s.Host + "\x00" + i[profile.InfoPID]}
@@ -94,9 +94,6 @@ type windowed struct {
 	number  attemptNumber
 	process string
 }
-
-// infoWindowEnd is in the facts of windows, which have the end of their process's profile too: when they were made (internal/runinfo).
-const infoWindowEnd = "window_end"
 
 // Notes are sentences about ranks that are missing, about ranks that ran more than once, and about files of different runs.
 func (r *Ranks) Notes() []string {

@@ -2,10 +2,10 @@ package aggregate
 
 import (
 	"io"
-	"runtime"
 	"testing"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/chrometrace"
 	"github.com/goproton/goproton/profiler/callpath"
@@ -67,24 +67,17 @@ func (p *pipeline) launches(n int, timed bool) {
 	p.NextCycle()
 }
 
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 // TestTimelineKeepsOnlyWhatIsOpen: a million launches, each in a scope, take the memory of the thousand in flight.
 func TestTimelineKeepsOnlyWhatIsOpen(t *testing.T) {
 	var out counted
 	tl := NewTimeline(&out, func(uint32) (string, bool) { return "launch", false })
 	p := newPipeline(t, TreeOptions{Timeline: tl})
 	p.launches(1000, true)
-	before := heap()
+	before := testkit.Heap()
 	for range 999 {
 		p.launches(1000, true)
 	}
-	if after := heap(); after > before+64<<10 {
+	if after := testkit.Heap(); after > before+64<<10 {
 		t.Errorf("a million launches later the heap has %d bytes more", after-before)
 	}
 	// Scopes of the root node have no name that a session sees, but count: a scope, a call and a kernel each.

@@ -1,5 +1,7 @@
 package callpath
 
+import "maps"
+
 // A Go map keeps its room when its entries are deleted, so a burst of launches, or a time in which the drainer had no processor, would
 // keep megabytes for ever. 100,000 launches take 7 MB.
 const (
@@ -30,8 +32,6 @@ func (r *Resolver) fit() {
 
 func copied[V any](from map[uint64]V, size int) map[uint64]V {
 	to := make(map[uint64]V, size)
-	for k, v := range from {
-		to[k] = v
-	}
+	maps.Copy(to, from)
 	return to
 }

@@ -1,20 +1,12 @@
 package callpath
 
 import (
-	"runtime"
 	"testing"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profiler/record"
 )
-
-// heap returns how many bytes are in use.
-func heap() uint64 {
-	var s runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&s)
-	return s.HeapAlloc
-}
 
 // The memory of a burst of launches is freed when no more of that size come, and not while they come.
 func TestRoomOfABurst(t *testing.T) {
@@ -32,7 +24,7 @@ func TestRoomOfABurst(t *testing.T) {
 			}
 		}
 	}
-	before := heap()
+	before := testkit.Heap()
 	for range 3 {
 		launch(burst)
 		for range roomWatch {
@@ -42,13 +34,13 @@ func TestRoomOfABurst(t *testing.T) {
 			t.Fatalf("after a burst there is room for %d launches", r.room.made)
 		}
 	}
-	full := heap()
+	full := testkit.Heap()
 	for range 2 * roomWatch {
 		launch(10)
 		r.NextCycle()
 	}
 	launch(10)
-	after := heap()
+	after := testkit.Heap()
 	if r.room.made != roomKept || after > before+(full-before)/4 {
 		t.Errorf("there is room for %d launches, want %d; %d KiB are used before the bursts, %d after them, %d later", r.room.made, roomKept, before>>10, full>>10, after>>10)
 	}

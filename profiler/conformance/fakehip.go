@@ -137,6 +137,12 @@ static const char *another_tool(const char *path, int pool) {
 	*(void **)&open_pool = dlsym(lib, "roctracer_open_pool"), *(void **)&op_code = dlsym(lib, "roctracer_op_code"), *(void **)&enable = dlsym(lib, "roctracer_enable_op_callback");
 	return (pool ? open_pool(&p) : op_code(3, "hipModuleLaunchKernel", &op, NULL) || enable(3, op, on_call, NULL)) ? "it fails" : NULL;
 }
+static uint64_t flushes(const char *path) {
+	void *lib = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+	uint64_t (*count)(void) = NULL;
+	if (lib) *(void **)&count = dlsym(lib, "stub_flushes");
+	return count ? count() : 0;
+}
 // Destroys the streams and the module, resets the device, and makes new ones.
 static void hip_reset(void) {
 	hip.hipStreamDestroy(hip.stream), hip.hipStreamDestroy(hip.second);
@@ -158,7 +164,10 @@ static int fork_hip(const char *kernel) {
 */
 import "C"
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+)
 
 // FakeHIP is the fake libamdhip64 of roctracer/stub, which the fake tracing libraries next to it watch.
 type FakeHIP struct{}
@@ -175,6 +184,12 @@ func OpenFakeHIP(path string) (gpu FakeHIP, err error) {
 
 // Start starts HIP, as the first use does.
 func (FakeHIP) Start() { C.start_hip() }
+
+// Flushes is how often the fake rocprofiler-sdk was asked for a buffer.
+func (FakeHIP) Flushes() (n uint64) {
+	with(os.Getenv("TRITON_ROCPROFILER_SDK_LIB_PATH")+"/librocprofiler-sdk.so.1", func(c *C.char) { n = uint64(C.flushes(c)) })
+	return n
+}
 
 // Launch launches a kernel.
 func (FakeHIP) Launch(kernel string) { with(kernel, func(c *C.char) { C.hip_launch(c) }) }

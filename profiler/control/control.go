@@ -25,6 +25,7 @@ type Service struct {
 	run     *run
 	pushed  pushes
 	counted counted
+	readers readers
 	gaveUp  bool // waiting for the GPU library at exit
 	failed  bool // to write a profile at exit
 }
@@ -71,6 +72,7 @@ func (p *params) id() int {
 // methods maps each control call to what does it.
 var methods = map[string]func(*Service, *params) (any, error){
 	"start":            (*Service).start,
+	"check":            (*Service).check,
 	"activate":         func(s *Service, p *params) (any, error) { return nil, s.Manager.Activate(p.ID) },
 	"deactivate":       func(s *Service, p *params) (any, error) { return nil, s.Manager.Deactivate(p.ID, p.Flushing) },
 	"finalize":         (*Service).finalize,
@@ -179,30 +181,70 @@ func (s *Service) start(p *params) (any, error) {
 	return map[string]any{"session": id, "problems": s.Manager.Problems()}, err
 }
 
+// check refuses what start would refuse, before anything is begun for the session: the spool and the folders are not known yet.
+func (s *Service) check(p *params) (any, error) {
+	if _, err := s.keepsReaders(p.Name, p.Session); err != nil {
+		return nil, err
+	}
+	o, err := startOptions(p.Name, p.Session)
+	if err != nil {
+		return nil, err
+	}
+	if p.Push != nil {
+		if err := checkLabels(p.Push); err != nil {
+			return nil, err
+		}
+	}
+	if p.Push != nil || p.Metrics != nil {
+		o.Deltas = []*profiler.Deltas{{Every: countEvery}}
+	}
+	if p.Metrics != nil {
+		if err := s.countsAnother(p.Name); err != nil {
+			return nil, err
+		}
+	}
+	return nil, s.Manager.Check(o)
+}
+
 // startSession starts a session that a control call or "proton run" asks for.
-func (s *Service) startSession(name string, o runinfo.Session) (int, error) {
-	whole, err := wholeGraphs(o.Graph)
+func (s *Service) startSession(name string, asked runinfo.Session) (int, error) {
+	lives, err := s.keepsReaders(name, asked)
 	if err != nil {
 		return 0, err
 	}
-	deltas, err := s.deltas(name, o)
+	o, err := startOptions(name, asked)
 	if err != nil {
 		return 0, err
+	}
+	if lives {
+		return s.Manager.Start(o)
+	}
+	if o.Deltas, err = s.deltas(name, asked); err != nil {
+		return 0, err
+	}
+	id, err := s.Manager.Start(o)
+	if err == nil {
+		s.began(id, asked)
+	}
+	return id, err
+}
+
+// startOptions are what a session is started with, without deltas.
+func startOptions(name string, o runinfo.Session) (profiler.StartOptions, error) {
+	whole, err := wholeGraphs(o.Graph)
+	if err != nil {
+		return profiler.StartOptions{}, err
 	}
 	share, err := runinfo.ParseBudget(o.Budget)
 	if err != nil {
-		return 0, &profiler.ArgumentError{Text: err.Error()}
+		return profiler.StartOptions{}, &profiler.ArgumentError{Text: err.Error()}
 	}
-	id, err := s.Manager.Start(profiler.StartOptions{
+	return profiler.StartOptions{
 		Budget: share,
 		Name:   name, Context: o.Context, Data: o.Data, Backend: o.Backend, Mode: o.Mode,
-		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm, When: o.When, Deltas: deltas,
+		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm, When: o.When,
 		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: o.SitePackages, Replay: o.Replay, Synthetic: o.Synthetic},
-	})
-	if err == nil && o.Metrics != nil {
-		s.counted.began(id)
-	}
-	return id, err
+	}, nil
 }
 
 // deltas are the consumers of what a session records in intervals.

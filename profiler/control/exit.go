@@ -118,7 +118,7 @@ func (s *Service) writeDrained(why string) error {
 	if s.run == nil || s.run.config.Status == "" {
 		return cause
 	}
-	s.run.setFiles(files)
+	s.run.wrote(files, err)
 	return s.writeStatus(s.Manager.Status(), cause, true)
 }
 

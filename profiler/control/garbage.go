@@ -1,9 +1,9 @@
 package control
 
 import (
-	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
+
+	"github.com/goproton/goproton/internal/garbage"
 )
 
 const (
@@ -15,19 +15,15 @@ const (
 // CollectGarbage lets a small heap, of a few MB of trees, grow to five times what is alive before it is collected, and a larger one by 16 MiB:
 // the memory of the program is not the profiler's. Above 32 MiB alive, half as much may be garbage.
 func CollectGarbage() {
-	type marker struct{ _ [64]byte } // not so small that it shares its memory with others
-	live, now := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}, mostPercent
+	now := mostPercent
 	debug.SetGCPercent(now)
-	var collected func(*marker)
-	collected = func(*marker) { // runs after each collection
-		metrics.Read(live)
-		if want := garbagePercent(live[0].Value.Uint64()); want > now+now/8 || want < now-now/8 { // a change stops the goroutines for a moment
+	garbage.AfterCollection(func(live uint64) (again bool) {
+		if want := garbagePercent(live); want > now+now/8 || want < now-now/8 { // a change stops the goroutines for a moment
 			debug.SetGCPercent(want)
 			now = want
 		}
-		runtime.SetFinalizer(&marker{}, collected)
-	}
-	runtime.SetFinalizer(&marker{}, collected)
+		return true
+	})
 }
 
 func garbagePercent(live uint64) int {

@@ -71,7 +71,7 @@ func (s *Service) claim() {
 	}
 	claimed, holder := outname.Claim(s.run.config.Status, path+".hatchet", p.PID, image)
 	stem := strings.TrimSuffix(claimed, ".hatchet")
-	if p.Ranked() && holder != 0 && !isAncestor(holder, p.PID) {
+	if p.Ranked() && holder != 0 && !procstat.Below(p.PID, holder) { // a rank's own children have its variables
 		s.run.doubt(fmt.Sprintf("processes %d and %d are both rank %d: the profile of the second is %s.*", holder, p.PID, p.Rank, filepath.Base(stem)))
 	}
 	if file := writtenSince(stem, s.run.began); file != "" {
@@ -216,17 +216,4 @@ func (r *run) doubts() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.problems)
-}
-
-// isAncestor reports whether a process was started by another, directly or not. A rank's own children have its variables.
-func isAncestor(ancestor, pid int) bool {
-	for range 64 {
-		if pid = procstat.Parent(pid); pid <= 1 {
-			return false
-		}
-		if pid == ancestor {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,6 +50,30 @@ func TestFilesOfTheProgramsOwnSessions(t *testing.T) {
 	if got := s.filesOfRun(); !slices.Equal(got, []string{name + ".hatchet"}) {
 		t.Errorf("when the rank is known, %q are moved", got)
 	}
+	// A file that cannot be written says nothing about the others, and is not forgotten.
+	broken := filepath.Join(t.TempDir(), "broken", "own")
+	session = start(broken)
+	defer s.Manager.Discard(session)
+	s.writeFiles()
+	if err := errors.Join(os.RemoveAll(filepath.Dir(broken)), os.WriteFile(filepath.Dir(broken), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s.writeFiles()
+	if s.keepName(); s.Manager.Name(s.run.session) != name || len(s.run.doubts()) > 0 {
+		t.Errorf("after a failure of another session the run's profile is %s: %q", s.Manager.Name(s.run.session), s.run.doubts())
+	}
+	files := func() {
+		t.Helper()
+		if got, want := s.run.written(), []string{name + ".hatchet", broken + ".hatchet"}; !slices.Equal(got, want) {
+			t.Errorf("files of the run are %q, want %q", got, want)
+		}
+	}
+	files()
+	s.run.config.Status = t.TempDir()
+	if err := s.writeDrained("the GPU hangs"); err != nil {
+		t.Error(err)
+	}
+	files()
 	// Another run's file in the place of ours is still seen.
 	if err := os.Rename(own+".hatchet", name+".hatchet"); err != nil {
 		t.Fatal(err)

@@ -35,8 +35,8 @@ func (s *Service) pushDeltas(o *runinfo.Push) (*profiler.Deltas, error) {
 	if o == nil {
 		return nil, nil
 	}
-	if err := runinfo.CheckLabels(o.Labels); err != nil {
-		return nil, &profiler.ArgumentError{Text: "push: " + err.Error()}
+	if err := checkLabels(o); err != nil {
+		return nil, err
 	}
 	labels := map[string]string{}
 	if job := launcher.Detect(os.Getenv).Job; job != "" {
@@ -50,11 +50,18 @@ func (s *Service) pushDeltas(o *runinfo.Push) (*profiler.Deltas, error) {
 	return &profiler.Deltas{Sink: p, Every: time.Duration(o.Seconds * float64(time.Second))}, nil
 }
 
+func checkLabels(o *runinfo.Push) error {
+	if err := runinfo.CheckLabels(o.Labels); err != nil {
+		return &profiler.ArgumentError{Text: "push: " + err.Error()}
+	}
+	return nil
+}
+
 func (p *pushed) Write(_ context.Context, w profiler.Window, window *profile.Profile) error {
 	out := *window
 	out.Info = maps.Clone(window.Info)
 	out.Info[profile.InfoStart] = strconv.FormatInt(w.Begin.UnixNano(), 10)
-	out.Info[runinfo.InfoWindowEnd] = strconv.FormatInt(w.End.UnixNano(), 10)
+	out.Info[profile.InfoWindowEnd] = strconv.FormatInt(w.End.UnixNano(), 10)
 	for name, value := range p.labels {
 		out.Info[runinfo.InfoLabel+name] = value
 	}

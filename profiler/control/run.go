@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,13 +41,35 @@ type run struct {
 }
 
 func (r *run) setFiles(files []string) {
+	infos := filesAreNow(files)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files, r.infos = files, infos
+}
+
+// wrote is setFiles for files of which some could not be written if there was an error: those are as they were.
+func (r *run) wrote(files []string, err error) {
+	if err == nil {
+		r.setFiles(files)
+		return
+	}
+	infos := filesAreNow(files)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, file := range r.files {
+		if !slices.Contains(files, file) {
+			files, infos = append(files, file), append(infos, r.infos[i])
+		}
+	}
+	r.files, r.infos = files, infos
+}
+
+func filesAreNow(files []string) []os.FileInfo {
 	infos := make([]os.FileInfo, len(files))
 	for i, file := range files {
 		infos[i], _ = os.Stat(file) //nolint:errcheck // nil: it is not looked at again
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.files, r.infos = files, infos
+	return infos
 }
 
 func (r *run) written() []string {
@@ -145,15 +168,21 @@ func (s *Service) answerRequest() {
 	}
 }
 
+// writeFiles writes all sessions as they are. When the file of one cannot be written, the others have been replaced all the same.
+func (s *Service) writeFiles() {
+	files, err := s.Manager.WriteDrained()
+	s.run.wrote(files, err)
+	if err == nil {
+		s.removeMoved()
+	}
+}
+
 func (s *Service) writeSoFar() {
 	status := s.Manager.Status()
 	if status.Kernels > 0 {
 		s.claimName()
 		s.keepName()
-		if files, err := s.Manager.WriteDrained(); err == nil {
-			s.run.setFiles(files)
-			s.removeMoved()
-		}
+		s.writeFiles()
 		status = s.Manager.Status()
 	}
 	s.writeStatus(status, nil, false)

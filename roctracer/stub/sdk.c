@@ -370,9 +370,14 @@ static void hand_over(struct buffer *b) {
   pthread_join(thread, NULL);
 }
 
+// For tests: how often a buffer was asked for.
+static _Atomic uint64_t asked;
+STUB_EXPORT uint64_t stub_flushes(void) { return atomic_load(&asked); }
+
 API rocprofiler_flush_buffer(uint64_t buffer) {
   static _Atomic uint64_t flushes;
   ENTRY(flush_buffer);
+  atomic_fetch_add(&asked, 1);
   if (in_callback) wrong("a buffer is flushed in a callback: the real one hangs");
   if (finalized) return code(FINALIZED);
   if (!buffer_at(buffer)) return NO_BUFFER;

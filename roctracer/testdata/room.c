@@ -12,8 +12,7 @@
 
 enum { SIZE = 1 << 16 };
 static struct { uint64_t activities, kernels, no_time, of_nodes, copies; uint64_t nodes[1 << 12]; } got;
-static _Atomic uint32_t matter;
-static _Atomic int captures;
+static _Atomic uint32_t captures;
 static _Atomic uint64_t created, cloned, ended;
 
 static uint8_t *buffer_get(size_t *size) { return *size = SIZE, calloc(1, SIZE); }
@@ -37,17 +36,14 @@ static void call(const struct hp_call *c) { (void)c; }
 static void work(uint64_t c) { (void)c; }
 static void launched(uint64_t c, uint32_t n) { (void)c, (void)n; }
 static void waited(uint64_t c, uint32_t name, uint16_t d, uint64_t s, uint64_t n) { (void)c, (void)name, (void)d, (void)s, (void)n; }
-static void capture(int delta) {
-  captures += delta;
-  matter = captures > 0;
-}
-static int capturing(void) { return captures; }
+static void capture(int delta) { captures += (uint32_t)delta; }
+static int capturing(void) { return (int)captures; }
 static void node_created(uint64_t g, uint64_t n) { (void)g, (void)n, created++; }
 static void node_cloned(uint64_t e, uint64_t n, uint64_t o) { (void)e, (void)n, (void)o, cloned++; }
 static void graph_gone(uint64_t g) { (void)g, ended++; }
 static void context(void *c) { assert(c); }
 static const struct hp_vendor_api api = {
-    .size = sizeof api, .launch = launch, .graph_launch = launch, .work = work, .call = call, .launched = launched, .waited = waited, .exits_matter = &matter,
+    .size = sizeof api, .launch = launch, .graph_launch = launch, .work = work, .call = call, .launched = launched, .waited = waited, .exits_matter = &captures,
     .capture = capture, .capturing = capturing, .node_created = node_created, .node_cloned = node_cloned, .graph_destroyed = graph_gone,
     .exec_destroyed = graph_gone, .context_seen = context, .context_gone = context, .intern = intern, .buffer_get = buffer_get, .buffer_done = buffer_done};
 

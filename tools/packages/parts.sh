@@ -11,13 +11,14 @@ rm -rf "$out"
 package=$out/goproton
 mkdir -p "$package"
 
-# The C compiler is zig's, see zigcc. Without -g0 the stubs' debug information would name paths.
+# The C compiler is zig's, see zigcc. Without -g0 the stubs' debug information would name paths, and without netgo the library would need
+# libresolv, for names of hosts that it never looks up.
 build() {
   local link="-s -w -X github.com/goproton/goproton/internal/version.Revision=$(tools/revision.sh)"
   export PATH=$PWD/tools/packages:$PATH GOOS=linux GOARCH=$architecture CC="zigcc $machine-linux-gnu.2.28" GOFLAGS="-trimpath -buildvcs=false"
   CGO_ENABLED=0 go build -ldflags "$link" -o "$out/proton" ./cmd/proton
   tools/overlay.sh "$out/overlay.json"
-  CGO_ENABLED=1 CGO_CFLAGS="-O2 -g0 $(tools/headers.sh)" go build -overlay "$out/overlay.json" -ldflags "$link" -buildmode=c-shared -o "$package/libproton.so" ./cmd/libproton
+  CGO_ENABLED=1 CGO_CFLAGS="-O2 -g0 $(tools/headers.sh)" go build -tags netgo -overlay "$out/overlay.json" -ldflags "$link" -buildmode=c-shared -o "$package/libproton.so" ./cmd/libproton
   rm "$package/libproton.h"
   $CC -std=gnu11 -O2 -g0 -fPIC -fvisibility=hidden -c -o "$out/preload.o" cmd/libproton/preload/preload.c # with -nostdlib zig has no headers
   $CC -shared -nostdlib -s -o "$package/libproton-preload.so" "$out/preload.o"

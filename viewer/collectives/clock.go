@@ -103,13 +103,9 @@ func spread(x, y []float64, offset, slope float64) float64 {
 	return viewer.Median(distance)
 }
 
-// quantile is NaN of no values.
+// quantile is of some values, at least one.
 func quantile(v []float64, q float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	v = slices.Clone(v)
-	slices.Sort(v)
+	v = slices.Sorted(slices.Values(v))
 	at := q * float64(len(v)-1)
 	low := int(at)
 	high := min(low+1, len(v)-1)

@@ -1,7 +1,7 @@
 // Package fleet answers questions about a folder of profiles of many ranks: which frames took the time, which rank is slow, and where.
 //
-// It reads one profile after another and keeps two numbers for each source and one for each call path, so that ten thousand
-// profiles take little more memory than one. The slow ranks are read a second time.
+// It takes one profile after another and keeps two numbers for each source and one for each call path, however many profiles there are.
+// The slow ranks are read a second time.
 package fleet
 
 import (

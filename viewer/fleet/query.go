@@ -24,8 +24,8 @@ type Query struct {
 // Takes says whether a profile is asked for.
 func (q *Query) Takes(p *profile.Profile, rank string) bool {
 	if !q.Since.IsZero() || !q.Until.IsZero() {
-		start, known := moment(p.Info[profile.InfoStart])
-		if !known || !q.TakesStart(start) {
+		ns, err := strconv.ParseInt(p.Info[profile.InfoStart], 10, 64)
+		if err != nil || !q.TakesStart(time.Unix(0, ns)) {
 			return false
 		}
 	}
@@ -71,10 +71,4 @@ func Label(info profile.Info, name string) string {
 		return cmp.Or(info[runinfo.InfoLabel+runinfo.LabelService], info[profile.InfoName])
 	}
 	return cmp.Or(info[runinfo.InfoLabel+name], info[name])
-}
-
-// moment reads a time of Info.
-func moment(text string) (time.Time, bool) {
-	ns, err := strconv.ParseInt(text, 10, 64)
-	return time.Unix(0, ns), err == nil
 }

@@ -167,7 +167,7 @@ func factsOf(file string, info profile.Info, rank, host string) *facts {
 	f := &facts{numbers: map[int]int64{}, labels: map[string]string{}, texts: map[int]string{
 		columnFile: file, columnJob: Label(info, runinfo.LabelJob), columnService: Label(info, runinfo.LabelService), columnHost: host,
 	}}
-	for column, text := range map[int]string{columnStart: info[profile.InfoStart], columnEnd: info[runinfo.InfoWindowEnd], columnPID: info[profile.InfoPID], columnRank: rank} {
+	for column, text := range map[int]string{columnStart: info[profile.InfoStart], columnEnd: info[profile.InfoWindowEnd], columnPID: info[profile.InfoPID], columnRank: rank} {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			f.numbers[column] = n
 		}

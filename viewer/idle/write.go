@@ -195,7 +195,9 @@ func (t *texts) legend(b *strings.Builder) {
 	b.WriteString("\n")
 	for doing, means := range Means {
 		if used[doing] {
-			fmt.Fprintf(b, "%-8s %s\n", Doing(doing), means)
+			for _, line := range term.Break(fmt.Sprintf("%-8s %s", Doing(doing), means), 9, t.layout.Width) {
+				b.WriteString(line + "\n")
+			}
 		}
 	}
 }

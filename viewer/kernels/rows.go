@@ -13,10 +13,7 @@ type Row struct {
 	Rates          *Rates // nil for sums
 }
 
-// Unattributed reports whether the row is measured launches of which less is known than of those in the rows above.
-func (r *Row) Unattributed() bool { return r.Specialisation == nil && r.Group == nil && r.More == 0 }
-
-// UnattributedName is the name of such rows.
+// UnattributedName is the name of rows of measured launches of which less is known than of those in the rows above.
 const UnattributedName = "unattributed (launched before tracing, or launch-kind limit reached)"
 
 // Rows are the rows of the kernel's table. Where there are more specialisations or kinds of launches than the limits, one row sums up

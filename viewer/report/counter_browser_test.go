@@ -34,4 +34,8 @@ func TestCounterLane(t *testing.T) {
 	if got := p.eval(`document.querySelector("#tip .name").textContent`); got != "GPU 0 allocated" {
 		t.Errorf("the tip of the counter says %q", got)
 	}
+	p.eval(`document.querySelector("#panel-timeline .stage canvas").dispatchEvent(new WheelEvent("wheel", {clientX: 300, deltaY: -100, ctrlKey: true, bubbles: true}))`)
+	if !p.eval(`document.getElementById("tip").hidden`).(bool) {
+		t.Error("after a zoom the tip still shows what was there before")
+	}
 }

@@ -85,6 +85,10 @@ def after_fork(callback: Callable[[], None]) -> None:
     _fork_callbacks.append(callback)
 
 
+IN_CHILD = ("this process was forked after goproton had begun its work, and nothing is recorded in it: start it by multiprocessing's spawn or "
+            "forkserver")
+
+
 def forked() -> bool:
     """Whether this process is a forked child of one with the native side, which records nothing here."""
     return _is_child

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+SCOPES = 200  # that have counters of their own
+
+
 class Metrics:
     """Where the counters of a session are served.
 
@@ -27,10 +30,13 @@ class Metrics:
         scopes: how many outermost scopes have counters of their own. Later ones are added up.
     """
 
-    def __init__(self, address: str, *, wait: float = 0, scopes: int = 200):
+    def __init__(self, address: str, *, wait: float = 0, scopes: int = SCOPES):
         if not (0 <= wait <= 365 * 24 * 3600 and scopes >= 0):  # false for NaN
             raise ValueError(f"Metrics with wait={wait} and scopes={scopes}: wait is 0 seconds to a year, and scopes is 0 or more")
         self.address, self.wait, self.scopes = str(address), wait, scopes
+        host, _, port = self.address.rpartition(":")
+        if not (port.isascii() and port.isdigit() and int(port) < 65536 and (":" not in host or host[:1] + host[-1:] == "[]")):
+            raise ValueError(f'metrics: "{address}" is not an address: give HOST:PORT, or a port of this machine alone, as in 127.0.0.1:9464')
 
     def __repr__(self) -> str:
         return f"goproton.Metrics({self.address!r}, wait={self.wait}, scopes={self.scopes})"
@@ -39,27 +45,26 @@ class Metrics:
 _servers: dict[str, tuple[Any, int, str]] = {}  # by address: the process that serves, for which process, the folder of its counters
 
 
-def begin(metrics: str | Metrics, spool: str | None) -> dict[str, Any] | None:
-    """Starts the server, and returns what the control call ``start`` has to know of it. None if it cannot serve: a line says why, and the
-    program goes on.
+def begin(metrics: Metrics, spool: str | None, pushed: bool) -> str | None:
+    """Starts the server, and returns the folder for its counters. None if it cannot serve: a line says why, and the program goes on.
 
     Raises:
         ValueError: the address cannot be read.
     """
-    metrics = metrics if isinstance(metrics, Metrics) else Metrics(metrics)
     process, pid, folder = _servers.get(metrics.address, (None, 0, ""))
     if process is None or pid != os.getpid() or process.poll() is not None:
         process, said = _serve(metrics, spool)
         if "invalid" in said:
             raise ValueError(f"metrics: {said['invalid']}")
         if "error" in said:
-            print(f"proton: warning: metrics: {said['error']}; this program has no counters", file=sys.stderr)
+            without = "the counters of this program are pushed, and not served" if pushed else "this program has no counters"
+            print(f"proton: warning: metrics: {said['error']}; {without}", file=sys.stderr)
             return None
         others = ", which everyone reads who reaches this machine" if said.get("elsewhere") else ""
         print(f"proton: counters at {said['url']}{others}", file=sys.stderr)
         folder = said["folder"]
         _servers[metrics.address] = process, os.getpid(), folder
-    return {"folder": folder, "scopes": metrics.scopes}
+    return folder
 
 
 def _serve(metrics: Metrics, spool: str | None) -> tuple[Any, dict[str, Any]]:

@@ -1,5 +1,7 @@
 """Process-wide switches: the three of ``triton.profiler.flags``, and one more."""
 
+import os
+
 
 class Flags:
     """The state of profiling in this process. ``start`` and ``finalize`` write these; scripts may read them.
@@ -26,3 +28,8 @@ class Flags:
 
 # Not a dataclass, because importing dataclasses takes longer than importing this package.
 flags = Flags()
+
+
+def is_on(variable: str) -> bool:
+    """Whether an environment variable is a switch that is on, as Triton reads its own."""
+    return os.environ.get(variable, "").lower() in ("1", "true", "on", "yes", "y")

@@ -6,7 +6,7 @@ import os
 import sys
 
 from . import _library
-from .flags import flags
+from .flags import flags, is_on
 from .scope import forget_open_scopes
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         schedule: in which steps of the program to record, from :func:`goproton.schedule` or ``torch.profiler.schedule``;
             :func:`goproton.step` ends a step. Between its windows the session costs what a deactivated one costs.
         push: URL of a server, or a :class:`goproton.Push`: what is recorded in each minute is sent to Pyroscope, Parca or an
-            OpenTelemetry collector, in addition to the file, by a process of its own.
+            OpenTelemetry collector, in addition to the file, by a process of its own; a collector gets counters as well with ``metrics=True`` there.
         metrics: HOST:PORT, or a :class:`goproton.Metrics`: counters are served to Prometheus there, at /metrics, by a process of its own. A process
             has counters of one session at a time.
         budget: the share of the program's time that the profiler may take, such as "1%". As far as needed, instructions are sampled
@@ -77,6 +77,9 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     """
     if flags.command_line or disabled():
         return None
+    if _library.forked():
+        _say(f"profiling is off: {_library.IN_CHILD}")
+        return None
     if schedule is not None and not callable(schedule):
         raise ValueError(f"schedule={schedule!r}: give goproton.schedule(…) or torch.profiler.schedule(…)")
     hook = _resolve_hook(hook)
@@ -87,22 +90,12 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     mode = scopes.mode if scopes else mode
     backend = _select_backend() if backend is None else backend
     _check_devices(backend)
-    if push is not None:
-        from . import pushing
-        pushed = pushing.begin(push)
-    else:
-        pushed = None
-    if metrics is not None:
-        from . import counting
-        counted = counting.begin(metrics, pushed["spool"] if pushed else None)
-    else:
-        counted = None
-    answer = _library.call("start", name=DEFAULT_PROFILE_NAME if name is None else name, context=context or "",
-                           data=data or "", backend=backend,
-                           mode=upstream_mode("" if mode is None else str(mode), backend), graph="", site_packages=site_packages(),
-                           stats=stats, activities=_comma_separated(activities), idle=idle, trace_form=trace_form(),
-                           when={"by_caller": True} if schedule else None, push=pushed, metrics=counted,
-                           budget="" if budget is None else str(budget))
+    name = DEFAULT_PROFILE_NAME if name is None else name
+    asked = {"name": name, "context": context or "", "data": data or "", "backend": backend,
+             "mode": upstream_mode("" if mode is None else str(mode), backend), "graph": "", "site_packages": site_packages(), "stats": stats,
+             "activities": _comma_separated(activities), "idle": idle, "trace_form": trace_form(),
+             "when": {"by_caller": True} if schedule else None, "budget": "" if budget is None else str(budget)}
+    answer = _library.call("start", **asked, **_readers(name, asked, push, metrics))
     _say_problems(answer)
     session = answer["session"]
     if of_amd(backend):
@@ -122,6 +115,42 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         from . import recording
         recording.begin(session, schedule)
     return session
+
+
+def _readers(name: str, asked: dict[str, Any], push: str | Push | None, metrics: str | Metrics | None) -> dict[str, Any]:
+    """Starts the processes that send and serve what a session records, and returns what it has to know of them."""
+    if push is None and metrics is None:
+        return {}
+    from . import counting, pushing
+    push = pushing.Push(push) if isinstance(push, str) else push
+    metrics = metrics if metrics is None or isinstance(metrics, counting.Metrics) else counting.Metrics(metrics)
+    counts = _check(asked, push, metrics)  # before anything is started
+    pushed, folders = None, []
+    if push is not None:
+        pushed, folder = pushing.begin(push, name, counts and push.metrics)
+        folders.append(folder)
+    if metrics is not None:
+        folders.append(counting.begin(metrics, pushed["spool"] if pushed else None, any(folders)))
+    folders = [folder for folder in folders if folder]
+    return {"push": pushed, "metrics": {"folders": folders, "scopes": metrics.scopes if metrics else counting.SCOPES} if folders else None}
+
+
+def _check(asked: dict[str, Any], push: Push | None, metrics: Metrics | None) -> bool:
+    """Refuses what cannot be started, and says whether the session is counted."""
+    from . import pushing
+    pushed = pushing.asks(push) if push else None
+    if metrics is not None or not (push and push.metrics):
+        _library.call("check", **asked, push=pushed, metrics={} if metrics else None)
+        return metrics is not None
+    try:
+        _library.call("check", **asked, push=pushed, metrics={})
+    except ValueError as error:
+        if push.metrics_asked:
+            raise
+        _library.call("check", **asked, push=pushed)  # what PROTON_PUSH_METRICS asks for is for the sessions that can have it
+        _say(f"PROTON_PUSH_METRICS is set, and the counters of {asked['name']} are not pushed: {str(error).removeprefix('[PROTON] ')}")
+        return False
+    return True
 
 
 def _scopes_inside(backend: str | None, mode: str | BaseMode | None, inside: str | Sequence[str] | None):
@@ -353,7 +382,7 @@ def disabled() -> bool:
     proton_knobs = getattr(sys.modules.get("triton.knobs"), "proton", None)
     if proton_knobs is not None:
         return bool(proton_knobs.disable)
-    return os.environ.get("TRITON_PROTON_DISABLE", "").lower() in ("1", "true", "on", "yes", "y")
+    return is_on("TRITON_PROTON_DISABLE")
 
 
 def _resolve_hook(hook: str | Hook | None) -> Hook | None:

@@ -88,8 +88,7 @@ def init(
     if flags.command_line_trace:
         return _Ignored(folder)
     if _library.forked():
-        raise RuntimeError("this process was forked after goproton had begun its work, and nothing is recorded in it: "
-                           "start it by multiprocessing's spawn or forkserver, or begin the trace in it alone")
+        raise RuntimeError(f"{_library.IN_CHILD}, or begin the trace in it alone")
     if _current is not None:
         raise RuntimeError(f"a trace is being written into {_current.folder} already: call goproton.trace.finalize() first")
     options = dict(launches=launches, kernels=kernels, full_source=full_source, statistics=statistics, tensors=tensors,

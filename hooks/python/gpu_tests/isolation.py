@@ -84,8 +84,8 @@ class Outside:
         words = {"passed": "ok  ", "failed": "FAIL", "skipped": "skip"}
         terminal.write_line(f"{words[report.outcome]} {report.nodeid.split('::test_')[-1]} ({report.duration:.1f} s)")
         printed = report.longrepr[2] if report.skipped else dict(report.sections).get("Captured output", "")
-        for line in () if report.failed else printed.splitlines():
-            terminal.write_line("    " + line)
+        for line in [*printed.splitlines(), *(report.longreprtext.splitlines()[-12:] if report.failed else ())]:
+            terminal.write_line("    " + line)  # pytest says more of failures at the end, if it gets there
 
 
 def is_shown(report):

@@ -115,7 +115,7 @@ def test_a_loop_that_triton_divides_between_warps(tmp_path, capfd):
     proton.finalize()
     assert different == 0
     found = dict(nodes(tmp_path / "profile.hatchet"))
-    partitions = {path[-1]: path for path in found if path[-1] == "default" or path[-1].startswith("partition")}
+    partitions = {path[-1]: path for path in found if path and (path[-1] == "default" or path[-1].startswith("partition"))}
     assert len(partitions) >= 2, found.keys()
     for path in partitions.values():
         assert any("wait" in other[-1] and found[other]["metrics"]["cycles"] > 0 for other in found if other[:len(path)] == path), found.keys()

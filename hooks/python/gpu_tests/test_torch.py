@@ -84,9 +84,9 @@ def test_modules_have_their_backward_kernels(profiled, words, body):
     words(operators=False)
     tree = profiled(body)
     kernels = [(path, node["metrics"]["count"]) for path, node in tree.walk() if not node["children"] and "count" in node["metrics"]]
-    inside = sum(count for path, count in kernels if len(path) > 2)
-    print(f"{inside} of {sum(count for _, count in kernels)} kernels belong to a module; the others are losses and the optimizer's")
-    assert inside > 100
+    inside, all_ = sum(count for path, count in kernels if len(path) > 2), sum(count for _, count in kernels)
+    print(f"{inside} of {all_} kernels belong to a module; the others are losses and the optimizer's")
+    assert 0.6 * all_ < inside < all_
 
 
 @pytest.mark.alone

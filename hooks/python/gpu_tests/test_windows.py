@@ -119,16 +119,16 @@ def test_schedule_equals_torch_s(sessions, options):
                 torch.sin(x)
             step()
 
-    theirs = []
-    with profile(activities=[ProfilerActivity.CUDA], schedule=schedule(**options),
-                 on_trace_ready=lambda p: theirs.append(sum(e.device_type == torch.autograd.DeviceType.CUDA and "sin" in e.name for e in p.events()))) as p:
-        steps(p.step)
     counts = []
     for n, given in enumerate((schedule(**options), proton.schedule(**options))):
         sessions.start(f"scheduled{n}", schedule=given)
         steps(proton.step)
         proton.finalize()
         counts.append(sessions.tree(f"scheduled{n}").total("sin"))
+    theirs = []  # last, because torch.profiler keeps CUPTI to itself once it was used
+    with profile(activities=[ProfilerActivity.CUDA], schedule=schedule(**options),
+                 on_trace_ready=lambda p: theirs.append(sum(e.device_type == torch.autograd.DeviceType.CUDA and "sin" in e.name for e in p.events()))) as p:
+        steps(p.step)
     rule, ours = schedule(**options), proton.schedule(**options)
     assert [rule(i).name for i in range(100)] == [ours(i).name for i in range(100)]
     expected = sum(i + 1 for i in range(20) if rule(i) in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE))

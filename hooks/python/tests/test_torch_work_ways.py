@@ -5,8 +5,6 @@ torch.utils.flop_counter, which counts the same work on the thread that it watch
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from test_torch import torch_python  # noqa: F401
 from test_torch_work import by_operator, run
 

@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from conftest import PACKAGE, PATIENCE, REPOSITORY, TESTS, run_python
+from conftest import PATIENCE, REPOSITORY, TESTS, run_python
 from trees import at, load
 
 BUILD = REPOSITORY / "build"

@@ -42,8 +42,8 @@ type process struct{ job, host, rank, number, replay string }
 
 // total is what the processes of one identity have counted.
 type total struct {
-	rows  map[counters.Row]*counters.Row // by GPU, scope and work
-	state counters.State                 // without rows
+	rows  counters.Rows
+	state counters.State // without rows
 }
 
 // clean makes the value of a label. Those that processes write are shorter.
@@ -90,20 +90,11 @@ func (c *Collector) read() {
 func add(totals map[process]*total, who process, s *counters.State) {
 	t := totals[who]
 	if t == nil {
-		t = &total{rows: map[counters.Row]*counters.Row{}}
+		t = &total{rows: counters.Rows{}}
 		totals[who] = t
 	}
-	t.add(s, s.Rows)
-}
-
-func (t *total) add(s *counters.State, rows []counters.Row) {
-	for _, r := range rows {
-		key := counters.Row{GPU: clean(r.GPU), Scope: clean(r.Scope), Work: clean(r.Work)} // so no two series have equal labels
-		if t.rows[key] == nil {
-			sum := key
-			t.rows[key] = &sum
-		}
-		t.rows[key].Add(r)
+	for _, r := range s.Rows {
+		t.rows.Add(counters.Row{GPU: clean(r.GPU), Scope: clean(r.Scope), Work: clean(r.Work)}, r) // so no two series have equal labels
 	}
 	t.state.Dropped += s.Dropped
 	t.state.Unattributed += s.Unattributed
@@ -126,26 +117,15 @@ func (c *Collector) totals() map[process]*total {
 	c.read()
 	sums := map[process]*total{}
 	for who, t := range c.ended {
-		of := &total{rows: map[counters.Row]*counters.Row{}}
-		sums[who] = of
-		of.add(&t.state, slices.Collect(t.all()))
+		ended := t.state
+		ended.Rows = t.rows.Sorted()
+		add(sums, who, &ended)
 	}
 	for _, file := range slices.Sorted(maps.Keys(c.living)) {
 		state := c.living[file]
 		add(sums, c.identity(&state), &state)
 	}
 	return sums
-}
-
-// all are the rows, in an order.
-func (t *total) all() func(yield func(counters.Row) bool) {
-	return func(yield func(counters.Row) bool) {
-		for _, key := range slices.SortedFunc(maps.Keys(t.rows), counters.Compare) {
-			if !yield(*t.rows[key]) {
-				return
-			}
-		}
-	}
 }
 
 func compare(a, b process) int {

@@ -79,7 +79,7 @@ func (c *Collector) Collect() []Family {
 	for _, of := range ofRows {
 		f := of.Family
 		for _, who := range order {
-			for r := range totals[who].all() {
+			for _, r := range totals[who].rows.Sorted() {
 				if v := of.value(r); v != 0 || of.always {
 					f.Series = append(f.Series, Series{labels(who, Label{"gpu", r.GPU}, Label{"scope", r.Scope}, Label{"work", r.Work}), v})
 				}

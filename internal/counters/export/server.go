@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,9 +26,9 @@ type Server struct {
 	http      http.Server
 	ended     chan struct{}
 
-	mu    sync.Mutex
-	last  bool          // what is collected from now on is the last that there is
+	last  atomic.Bool   // what is collected from now on is the last that there is
 	taken chan struct{} // closed when someone has read that
+	take  sync.Once
 }
 
 // CheckAddress refuses what is not an address to listen at.
@@ -112,29 +113,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) answer(w http.ResponseWriter, method string) {
-	s.mu.Lock()
-	last := s.last
-	s.mu.Unlock()
+	last := s.last.Load()
 	page := Text(s.collector.Collect())
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
-	if _, err := w.Write(page); err != nil || !last || method == http.MethodHead {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.taken:
-	default:
-		close(s.taken)
+	if _, err := w.Write(page); err == nil && last && method != http.MethodHead {
+		s.take.Do(func() { close(s.taken) })
 	}
 }
 
 // Finish waits until someone has read the last counters, or until ctx ends, and closes the server.
 func (s *Server) Finish(ctx context.Context) {
-	s.mu.Lock()
-	s.last = true
-	s.mu.Unlock()
+	s.last.Store(true)
 	select {
 	case <-ctx.Done():
 	case <-s.taken:

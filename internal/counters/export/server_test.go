@@ -87,7 +87,7 @@ func TestTheLastCountersAreRead(t *testing.T) {
 	p.launch(5)
 	finished := make(chan struct{})
 	go func() { s.Finish(context.Background()); close(finished) }()
-	await.That(t, "the end has begun", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.last })
+	await.That(t, "the end has begun", s.last.Load)
 	if r, err := http.Head(s.URL); err != nil || r.Body.Close() != nil {
 		t.Fatal(err)
 	}

@@ -40,11 +40,15 @@ static void launch(uint64_t c, uint64_t f) { vendor->launch(c, f); }
 static void tag(uint32_t n, uint64_t f) { hp->tag_launch(n, f); }
 static void launched(void) { vendor->launched(0, 0); }
 static void metered_launch(uint64_t c, uint64_t f, int within_hook) {
-	uint64_t hook = within_hook ? hp->meter_begin() : 0;
-	uint64_t began = vendor->meter_begin();
+	uint64_t hook = within_hook ? hp->meter_begin(HP_METER_HOOK) : 0;
+	uint64_t began = vendor->meter_begin(HP_METER_CALLBACK);
 	vendor->launch(c, f);
 	vendor->meter_end(began, HP_METER_CALLBACK);
 	hp->meter_end(hook, HP_METER_HOOK);
+}
+static void sections(int hook, uint32_t n) {
+	int site = hook ? HP_METER_HOOK : HP_METER_CALLBACK;
+	while (n--) hp->meter_end(hp->meter_begin(site), site);
 }
 static void metered_launches(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i++) metered_launch(first + i, 1, 0); }
 static void returned(uint64_t c, uint32_t f) { vendor->launched(c, f); }
@@ -290,6 +294,15 @@ func MeteredLaunch(corr uint64, function uint64, withinHook bool) {
 
 // MeteredLaunches is n MeteredLaunch, outside of hooks.
 func MeteredLaunches(first, n uint32) { C.metered_launches(C.uint32_t(first), C.uint32_t(n)) }
+
+// Sections are n callbacks of a room that measures them, or n calls of a hook, that do nothing.
+func Sections(hook bool, n uint32) {
+	site := C.int(0)
+	if hook {
+		site = 1
+	}
+	C.sections(site, C.uint32_t(n))
+}
 
 // Tag sets the launch kind of the next launch of a function.
 func Tag(tag uint32, function uint64) { C.tag(C.uint32_t(tag), C.uint64_t(function)) }

@@ -42,7 +42,9 @@ function blocksOf(value) {
  * @param {Span} view
  */
 export function counterTitle(counter, view) {
-  return `at most ${quantity(highest(counter, view.from, view.to), "B")} in sight, ${quantity(counter.most, "B")} in all`;
+  const most = highest(counter, view.from, view.to);
+  if (most === counter.most) return `at most ${quantity(most, "B")}`;
+  return `at most ${quantity(most, "B")} in sight, ${quantity(counter.most, "B")} in all`;
 }
 
 /**

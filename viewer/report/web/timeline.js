@@ -122,7 +122,10 @@ export class Timeline {
   listen() {
     const {canvas, stage} = this;
     new ResizeObserver(() => this.draw()).observe(stage);
-    stage.addEventListener("scroll", () => this.draw());
+    stage.addEventListener("scroll", () => {
+      hideTip(); // it would describe what was there before
+      this.draw();
+    });
     canvas.addEventListener("wheel", (e) => this.wheel(e), {passive: false});
     canvas.addEventListener("keydown", (e) => this.key(e));
     canvas.addEventListener("dblclick", () => this.zoomToChosen());
@@ -174,6 +177,7 @@ export class Timeline {
     const span = Math.min(this.full.to, Math.max(20, to - from));
     const start = Math.max(0, Math.min(this.full.to - span, from));
     this.view = {from: start, to: start + span};
+    hideTip(); // it would describe what was there before
     this.draw();
   }
 
@@ -316,7 +320,9 @@ export class Timeline {
     context.fillStyle = css.text;
     context.fillText(name, 8, y + laneTitle / 2);
     context.fillStyle = css.muted;
-    context.fillText(more, 16 + context.measureText(name).width, y + laneTitle / 2);
+    const x = 16 + context.measureText(name).width, room = width - 8 - x;
+    if (context.measureText(more).width <= room) context.fillText(more, x, y + laneTitle / 2);
+    else this.clippedText(context, more, x, y + laneTitle / 2, room);
   }
 
   /**

@@ -1,15 +1,12 @@
 package run
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/goproton/goproton/internal/counters/export"
 	"github.com/goproton/goproton/internal/launcher"
@@ -24,18 +21,18 @@ type Metrics struct {
 	Scopes  int     // that have counters of their own, at most
 }
 
-// CheckMetrics refuses what cannot be served, before the target runs.
+// CheckMetrics refuses what cannot be counted or served, before the target runs.
 func (o Options) CheckMetrics() error {
 	m := o.Metrics
 	switch {
+	case m.Scopes < 0: // counters may be pushed, and not served
+		return fmt.Errorf("--metrics-scopes %d is negative: give a number of scopes, or 0 for none", m.Scopes)
 	case m.Address == "":
 		return nil
 	case strings.EqualFold(o.Data, "trace"):
 		return errors.New("--metrics needs --data tree: the work of a timeline is not added up")
 	case !(m.Wait >= 0 && m.Wait <= longestWait): // false for NaN
 		return fmt.Errorf("--metrics-wait %g: give 0 to %d seconds", m.Wait, longestWait)
-	case m.Scopes < 0:
-		return fmt.Errorf("--metrics-scopes %d is negative: give a number of scopes, or 0 for none", m.Scopes)
 	}
 	if err := export.CheckAddress(m.Address); err != nil {
 		return fmt.Errorf("--metrics %w", err)
@@ -43,14 +40,9 @@ func (o Options) CheckMetrics() error {
 	return nil
 }
 
-// serving is the server of a run's counters.
-type serving struct {
-	server *export.Server // nil: they are pushed only
-	wait   time.Duration
-}
-
 // serve begins to serve and to push, and says in the configuration where processes leave their counters. Where it cannot, the target runs all the same.
-func (m Metrics) serve(config *runinfo.Config, p *pushing, w io.Writer) *serving {
+// nil: they are pushed only, or there are none.
+func (m Metrics) serve(config *runinfo.Config, p *pushing, w io.Writer) *export.Server {
 	if m.Address == "" && !p.pushesCounters() {
 		return nil
 	}
@@ -68,23 +60,28 @@ func (m Metrics) serve(config *runinfo.Config, p *pushing, w io.Writer) *serving
 	}
 	var server *export.Server
 	if m.Address != "" {
-		server = m.Listen(collector, w)
+		server = m.listen(collector, p.pushesCounters(), w)
 	}
 	if p.pushesCounters() {
-		p.counters.Collector = collector
+		sets := []*push.CounterSet{{Labels: config.Push.Labels, Collector: collector}}
+		p.counters.Sets = func() []*push.CounterSet { return sets }
 		p.counters.Start()
 	} else if server == nil {
 		return nil
 	}
-	config.Metrics = &runinfo.Metrics{Folder: folder, Scopes: m.Scopes}
-	return &serving{server, time.Duration(m.Wait * float64(time.Second))}
+	config.Metrics = &runinfo.Metrics{Folders: []string{folder}, Scopes: m.Scopes}
+	return server
 }
 
-// Listen serves counters and says where, or why not; nil: it does not.
-func (m Metrics) Listen(collector *export.Collector, w io.Writer) *export.Server {
+// listen serves counters and says where, or why not; nil: it does not.
+func (m Metrics) listen(collector *export.Collector, pushed bool, w io.Writer) *export.Server {
 	server, err := export.Listen(m.Address, launcher.Local(os.Getenv), collector)
 	if err != nil {
-		fmt.Fprintf(w, "proton: warning: --metrics: %v; this run has no counters\n", err)
+		without := "this run has no counters"
+		if pushed {
+			without = "the counters of this run are pushed, and not served"
+		}
+		fmt.Fprintf(w, "proton: warning: --metrics: %v; %s\n", err, without)
 		return nil
 	}
 	who := ""
@@ -96,15 +93,13 @@ func (m Metrics) Listen(collector *export.Collector, w io.Writer) *export.Server
 }
 
 // finish waits until someone has read the last counters, at most as long as the user allows or until Ctrl-C.
-func (s *serving) finish() {
-	if s == nil || s.server == nil {
+func (m Metrics) finish(server *export.Server) {
+	if server == nil {
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, s.wait)
+	ctx, cancel := UntilInterrupt(Seconds(m.Wait))
 	defer cancel()
-	s.server.Finish(ctx)
+	server.Finish(ctx)
 }
 
 // PushedOf is what a sender has done, for its counters.

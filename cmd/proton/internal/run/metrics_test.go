@@ -1,9 +1,14 @@
 package run
 
 import (
+	"io"
 	"math"
+	"net"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/push/pushtest"
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 func TestCheckMetrics(t *testing.T) {
@@ -14,12 +19,17 @@ func TestCheckMetrics(t *testing.T) {
 	}{
 		{Metrics{Address: "9464", Wait: 60, Scopes: 200}, "tree", ""},
 		{Metrics{Wait: -1}, "tree", ""}, // nothing is served
+		{Metrics{Address: "0", Wait: longestWait}, "tree", ""},
 		{Metrics{Address: "9464"}, "trace", "--metrics needs --data tree"},
+		{Metrics{Address: "9464"}, "TRACE", "--metrics needs --data tree"},
 		{Metrics{Address: "9464", Wait: -1}, "tree", "--metrics-wait -1: give 0 to 31536000 seconds"},
 		{Metrics{Address: "9464", Wait: 1e300}, "tree", "--metrics-wait 1e+300: give 0 to"},
+		{Metrics{Address: "9464", Wait: 1e10}, "tree", "--metrics-wait 1e+10"}, // more than a time.Duration holds
 		{Metrics{Address: "9464", Wait: math.NaN()}, "tree", "--metrics-wait NaN: give 0 to"},
 		{Metrics{Address: "9464", Scopes: -1}, "tree", "--metrics-scopes -1 is negative"},
+		{Metrics{Scopes: -1}, "tree", "--metrics-scopes -1 is negative"},
 		{Metrics{Address: "a:b:c"}, "tree", "--metrics "},
+		{Metrics{Address: "nowhere"}, "tree", "give HOST:PORT"},
 	} {
 		o := Options{Metrics: c.metrics}
 		o.Data = c.data
@@ -27,5 +37,35 @@ func TestCheckMetrics(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.metrics, err, c.want)
 		}
+	}
+}
+
+// Where --metrics cannot listen, the message says whether the counters are pushed.
+func TestCountersThatAreNotServed(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	server := pushtest.New(t)
+	t.Setenv("PROTON_PUSH_SPOOL", t.TempDir())
+	for _, push := range []Push{{}, {URL: "otlp+" + server.URL, Every: 60}, {URL: "otlp+" + server.URL, Every: 60, Metrics: true}} {
+		says := "; this run has no counters\n"
+		if push.Metrics {
+			says = "; the counters of this run are pushed, and not served\n"
+		}
+		config := runinfo.Config{Status: t.TempDir()}
+		p, err := push.start(&config, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		if s := (Metrics{Address: taken.Addr().String()}).serve(&config, p, &said); s != nil || !strings.HasSuffix(said.String(), says) {
+			t.Errorf("%+v: %s", push, said.String())
+		}
+		if (config.Metrics != nil) != push.Metrics {
+			t.Errorf("%+v: the configuration of processes has %+v", push, config.Metrics)
+		}
+		p.finish(config.Status, io.Discard)
 	}
 }

@@ -140,12 +140,12 @@ func (p Push) start(config *runinfo.Config, target string) (*pushing, error) {
 		return nil, err
 	}
 	config.Push = &runinfo.Push{Spool: folder, Seconds: p.Every, Labels: labels}
-	every := time.Duration(p.Every * float64(time.Second))
+	every := Seconds(p.Every)
 	s := &push.Sender{Target: to, Folder: folder, Spread: push.SpreadOf(every)}
 	s.Start()
-	started := &pushing{sender: s, wait: time.Duration(p.Wait * float64(time.Second))}
+	started := &pushing{sender: s, wait: Seconds(p.Wait)}
 	if p.Metrics {
-		started.counters = &push.Counters{Sender: s, Labels: labels, Every: every}
+		started.counters = &push.Counters{Sender: s, Every: every}
 	}
 	return started, nil
 }
@@ -155,9 +155,7 @@ func (p *pushing) finish(status string, w io.Writer) {
 	if p == nil {
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, p.wait)
+	ctx, cancel := UntilInterrupt(p.wait)
 	defer cancel()
 	sent := FinishPush(ctx, p.sender, p.counters)
 	summary, err := readSummary(status)
@@ -179,6 +177,16 @@ func FinishPush(ctx context.Context, s *push.Sender, c *push.Counters) push.Stat
 	last.Wait()
 	return s.Status()
 }
+
+// UntilInterrupt returns a context that ends after a time, or with Ctrl-C.
+func UntilInterrupt(wait time.Duration) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	return ctx, func() { cancel(); stop() }
+}
+
+// Seconds is a number of seconds as a time.
+func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // warned appends a warning about n windows, if there are any.
 func warned(lines []string, n int64, what, why string) []string {

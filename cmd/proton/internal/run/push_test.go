@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -11,22 +10,6 @@ import (
 )
 
 // A flag wins over its variable, labels are added, and without a URL nothing is read.
-func TestMetricsThatCannotBeServed(t *testing.T) {
-	for want, o := range map[string]Options{
-		"":                     {Metrics: Metrics{Address: "0", Wait: longestWait}},
-		"needs --data tree":    {Config: runinfo.Config{Session: runinfo.Session{Data: "TRACE"}}, Metrics: Metrics{Address: "0"}},
-		"--metrics-wait -1:":   {Metrics: Metrics{Address: "0", Wait: -1}},
-		"--metrics-wait NaN:":  {Metrics: Metrics{Address: "0", Wait: math.NaN()}},
-		"--metrics-wait 1e+10": {Metrics: Metrics{Address: "0", Wait: 1e10}}, // more than a time.Duration holds
-		"--metrics-scopes -1":  {Metrics: Metrics{Address: "0", Scopes: -1}},
-		"give HOST:PORT":       {Metrics: Metrics{Address: "nowhere"}},
-	} {
-		if err := o.CheckMetrics(); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%+v: %v, want %q", o.Metrics, err, want)
-		}
-	}
-}
-
 func TestPushOptionsOfTheEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		push  Push

@@ -71,7 +71,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if err != nil {
 		return Result{}, err
 	}
-	serving := options.Metrics.serve(&config, pushing, stderr)
+	server := options.Metrics.serve(&config, pushing, stderr)
 	environment, warnings, err := environment(os.Environ(), config, layout)
 	if err != nil {
 		return Result{}, err
@@ -104,7 +104,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	}
 	removeLeft(config.Name, status)
 	pushing.finish(status, stderr)
-	serving.finish()
+	options.Metrics.finish(server)
 	return finish(options, result, status, root, stderr)
 }
 

@@ -19,10 +19,10 @@ import (
 
 // fromTerminal are the signals that a terminal sends to its whole foreground process group, the target
 // included. They are passed on only where no terminal can have sent them.
-var fromTerminal = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP}
+var fromTerminal = []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGWINCH}
 
 // forOne are the signals that are sent to this process and meant for the target.
-var forOne = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT}
+var forOne = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT}
 
 // ending are those of them that end a target which does not handle them, as launchers and schedulers send them.
 var ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
@@ -79,10 +79,13 @@ func forward(pid int, status string, signals <-chan os.Signal, done <-chan struc
 			}
 			var next os.Signal
 			if slices.Contains(ending, s) {
-				next = askForCheckpoints(status, signals, done, func(s os.Signal) { pass(pid, s) })
+				next = askForCheckpoints(status, signals, done, func(s os.Signal) { _ = syscall.Kill(pid, s.(syscall.Signal)) })
 			}
-			_ = syscall.Kill(pid, s.(syscall.Signal)) // fails only when the target is gone
-			pass(pid, next)
+			for _, s := range []os.Signal{s, next} {
+				if s != nil {
+					_ = syscall.Kill(pid, s.(syscall.Signal)) // fails only when the target is gone
+				}
+			}
 		}
 	}
 }
@@ -90,17 +93,10 @@ func forward(pid int, status string, signals <-chan os.Signal, done <-chan struc
 // hasAlready reports whether the target has got a signal from the terminal as this process has.
 func hasAlready(s os.Signal) bool { return isFromTerminal(s) && inForeground() }
 
-// pass passes a signal on, unless it is nil or the target has got it already.
-func pass(pid int, s os.Signal) {
-	if s != nil && !hasAlready(s) {
-		_ = syscall.Kill(pid, s.(syscall.Signal)) // fails only when the target is gone
-	}
-}
-
 // askForCheckpoints has the processes of a run write what they have recorded, because the signal that is passed on then ends those that do
 // not handle it, and nothing of ours runs in them. It waits at most checkpointPatience, for those that can answer, and
-// not once another signal is there that may end the target, which it returns. Others are passed on meanwhile: Slurm sends SIGCONT
-// together with SIGTERM, and they may arrive in either order.
+// not once another signal is there that may end the target, which it returns unless the target has got it. Others are passed on meanwhile:
+// Slurm sends SIGCONT together with SIGTERM, and they may arrive in either order.
 func askForCheckpoints(status string, signals <-chan os.Signal, done <-chan struct{}, pass func(os.Signal)) (next os.Signal) {
 	asked := canAnswer(status)
 	if len(asked) == 0 {
@@ -116,10 +112,15 @@ func askForCheckpoints(status string, signals <-chan os.Signal, done <-chan stru
 		case <-done:
 			return nil
 		case next := <-signals:
-			if next == syscall.SIGQUIT || slices.Contains(ending, next) {
+			has := hasAlready(next) // now: the terminal's foreground may be another one once the signals before are passed on
+			switch ends := next == syscall.SIGQUIT || slices.Contains(ending, next); {
+			case ends && has:
+				return nil
+			case ends:
 				return next
+			case !has:
+				pass(next)
 			}
-			pass(next)
 		case <-patience:
 			return nil
 		case <-time.After(5 * time.Millisecond):

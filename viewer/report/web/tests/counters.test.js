@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {highest} from "../counters.js";
+import {counterTitle, highest} from "../counters.js";
 
 test("highest finds the largest value of a span, and the one that stands before it", () => {
   const counter = {at: [10, 20, 30], value: [5, 1, 3]};
@@ -21,4 +21,10 @@ test("highest agrees with a search of all points", () => {
       assert.equal(highest(counter, from, from + length), Math.max(...seen));
     }
   }
+});
+
+test("the title names the highest value in sight, and of all if that is another", () => {
+  const counter = {at: [10, 20, 30], value: [5e9, 1e9, 3e9], most: 5e9};
+  assert.equal(counterTitle(counter, {from: 0, to: 100}), "at most 5.000 GB");
+  assert.equal(counterTitle(counter, {from: 25, to: 100}), "at most 3.000 GB in sight, 5.000 GB in all");
 });

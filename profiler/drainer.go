@@ -115,13 +115,14 @@ func (d *drainer) do(f func(*drainer)) {
 }
 
 // drain empties rings and full buffers. A buffer is taken before the rings are read: the launches of all
-// its kernels were recorded before it came back full.
+// its kernels were recorded before it came back full. So are values: their metrics were recorded before they were stored.
 func (d *drainer) drain() {
 	before, used := d.work, hotpath.BuffersInUse()
 	for {
 		buffer, ok := hotpath.TakeBuffer()
+		d.takeValues()
 		d.work += hotpath.Drain(d.resolver.Add)
-		d.readValues()
+		d.addValues()
 		if !ok {
 			break
 		}

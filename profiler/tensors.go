@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/graphvalues"
@@ -12,9 +13,16 @@ import (
 type tensors struct {
 	reader       ValueSource // nil where nodes cannot read tensors
 	values       *graphvalues.Values
-	unread       []unread // activities that wait for their values
-	lost         uint64   // activities without values
-	graphUnknown bool     // a problem names a graph that was captured while no session was active
+	taken        []takenValues // until the rings are read
+	unread       []unread      // activities that wait for their values
+	lost         uint64        // activities without values
+	graphUnknown bool          // a problem names a graph that was captured while no session was active
+}
+
+// takenValues are values of a device in the order in which they were stored.
+type takenValues struct {
+	device uint32
+	values []record.Value
 }
 
 // unread is the activity of a node that reads a tensor, and came before its values, or before their clock was known.
@@ -37,11 +45,22 @@ func (d *drainer) forgetValues() {
 	}
 }
 
-// readValues takes what nodes of graphs have stored. Values of an activity in a buffer were stored before the buffer was full.
-func (d *drainer) readValues() {
-	if d.tensors.reader != nil && d.attached {
-		d.tensors.reader.Values(d.tensors.values.Add)
+// takeValues takes what nodes of graphs have stored. Values of an activity in a buffer were stored before the buffer was full.
+func (d *drainer) takeValues() {
+	if d.tensors.reader == nil || !d.attached {
+		return
 	}
+	d.tensors.reader.Values(func(device uint32, values []record.Value) {
+		d.tensors.taken = append(d.tensors.taken, takenValues{device, slices.Clone(values)})
+	})
+}
+
+// addValues adds them, once their metrics are known.
+func (d *drainer) addValues() {
+	for _, t := range d.tensors.taken {
+		d.tensors.values.Add(t.device, t.values)
+	}
+	d.tensors.taken = nil
 }
 
 // metricNode takes the activity of a kernel that reads a tensor. It returns false if it is to be added like any other: that
@@ -76,10 +95,16 @@ func (d *drainer) read(k *record.Activity, at *callpath.Attribution, late bool) 
 	return true
 }
 
+// mostUnread bounds the activities that wait, 200 bytes each.
+const mostUnread = 1 << 16
+
 // readWaiting adds the activities whose values were not there when they arrived. At a flush there is nothing more to wait for.
 func (d *drainer) readWaiting(flush bool) {
 	waiting := d.tensors.unread
 	d.tensors.unread = nil
+	if flush = flush || len(waiting) > mostUnread; flush {
+		d.tensors.values.NoMoreAlone()
+	}
 	for i := range waiting {
 		u := &waiting[i]
 		if flush {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +122,31 @@ first > <captured_at> > s > <metric>: count 1
 first > <captured_at> > s > add: count 1
 `)
 		},
+		"recording begins again on another thread": func(s *tensors) {
+			id, x := s.start("p"), NewTensor(1)
+			again := s.capture("s", x)
+			scope("first", again)
+			if err := s.m.Deactivate(&id, false); err != nil {
+				s.Fatal(err)
+			}
+			x.Set(10)
+			again()
+			elsewhere(func() { // whose buffer of activities comes before that of this thread
+				if err := s.m.Activate(&id); err != nil {
+					s.Error(err)
+				}
+			})
+			x.Set(100)
+			scope("second", again)
+			s.expect(id, `
+first > <captured_at> > s: x 1
+first > <captured_at> > s > <metric>: count 1
+first > <captured_at> > s > add: count 1
+second > <captured_at> > s: x 100
+second > <captured_at> > s > <metric>: count 1
+second > <captured_at> > s > add: count 1
+`)
+		},
 		"a phase has what was replayed in it": func(s *tensors) {
 			id, x := s.start("p"), NewTensor(1)
 			again := s.capture("s", x)
@@ -157,8 +183,24 @@ first > <captured_at> > s > add: count 1
 			}
 		},
 	} {
-		t.Run(name, func(t *testing.T) { do(&tensors{t, gpu, profiler.NewManager()}) })
+		t.Run(name, func(t *testing.T) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			do(&tensors{t, gpu, profiler.NewManager()})
+		})
 	}
+}
+
+// elsewhere calls f on another thread.
+func elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(done)
+		f()
+	}()
+	<-done
 }
 
 func TestTensorsOutsideOfGraphs(t *testing.T) {

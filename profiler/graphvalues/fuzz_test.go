@@ -34,6 +34,9 @@ func FuzzValues(f *testing.F) {
 			case 3:
 				v.ActivityAlone(activity)
 			case 4:
+				if step[7]&1 == 0 {
+					v.NoMoreAlone()
+				}
 				v.Assume(activity, number)
 			case 5:
 				v.Keep(map[uint32]bool{number: true})

@@ -35,24 +35,6 @@ type reading struct {
 	more  []uint64 // elements of a vector but the first
 }
 
-// clock relates the GPU's clock to that of activities.
-type clock struct {
-	known []relation // one for each time that recording began, in that order; activities of an earlier one may arrive later
-	alone []uint64   // stamps of kernels outside of graphs whose activities have not arrived
-}
-
-// relation is how the clocks relate since recording began.
-type relation struct {
-	began uint64 // time of the activity that showed it first
-	stamp uint64 // and of its reading: readings from before belong to no later activity
-	ahead int64  // how far the GPU's clock is ahead when a node reads it, over the start of the activity, in ns
-	slack int64  // by how much that may be too much, as long as only a kernel that had to wait has shown it
-	at    uint64 // time of the last activity that showed it
-}
-
-// maxKnown is how many relations are remembered.
-const maxKnown = 16
-
 // maxHeld bounds the readings that wait for activities, 40 bytes each.
 const maxHeld = 1 << 20
 
@@ -68,8 +50,7 @@ const Alone = 0
 func (v *Values) Add(device uint32, values []record.Value) {
 	for i := range values {
 		if values[i].Number == Alone {
-			c := v.clock(device)
-			c.alone = append(c.alone, values[i].Stamp)
+			v.clock(device).stored(values[i].Stamp)
 			continue
 		}
 		v.add(device, &values[i])
@@ -137,75 +118,18 @@ func (v *Values) thinOut() {
 	}
 }
 
-// ActivityAlone takes the activity of a kernel that was launched outside of graphs. They arrive in the order of their launches.
+// ActivityAlone takes the activity of a kernel that was launched outside of graphs, in any order: each thread of the program has
+// buffers of its own.
 func (v *Values) ActivityAlone(k *record.Activity) {
-	c := v.clock(k.Device)
-	if len(c.alone) == 0 || !k.Timed() {
-		return
+	if k.Timed() {
+		v.clock(k.Device).ran(k)
 	}
-	best := 0
-	for i := range c.alone { // an activity may be lost; the clocks differ by nearly the same as before
-		if len(c.known) > 0 && c.known[len(c.known)-1].distance(k, c.alone[i]) < c.known[len(c.known)-1].distance(k, c.alone[best]) {
-			best = i
-		}
-	}
-	c.learn(k, c.alone[best])
-	c.alone = slices.Delete(c.alone, 0, best+1)
-}
-
-// distance is how far the clocks differ from the relation.
-func (n *relation) distance(k *record.Activity, stamp uint64) int64 {
-	d := int64(stamp-k.Start) - n.ahead
-	return max(d, -d)
-}
-
-// learn adds a relation when recording begins.
-func (c *clock) learn(k *record.Activity, stamp uint64) {
-	if len(c.known) == maxKnown {
-		c.known = slices.Delete(c.known, 0, 1)
-	}
-	n := relation{began: k.Start, stamp: stamp, ahead: int64(stamp - k.Start), at: k.End}
-	if k.Duration() > longKernel { // the GPU was full: what was known before is better
-		n.stamp -= k.Duration()
-		n.slack = int64(k.Duration())
-		if last := len(c.known) - 1; last >= 0 {
-			before := &c.known[last]
-			n.ahead, n.slack, n.at = min(n.ahead, max(before.ahead, int64(stamp-k.End))), before.slack, before.at
-		}
-	}
-	c.known = append(c.known, n)
-}
-
-// since returns the relation since recording began before an activity.
-func (c *clock) since(k *record.Activity) *relation {
-	i := len(c.known) - 1
-	for i > 0 && c.known[i].began > k.Start {
-		i--
-	}
-	return &c.known[i]
-}
-
-// apart is the time between an activity and the last that showed the relation.
-func (n *relation) apart(k *record.Activity) int64 {
-	d := int64(k.Start - n.at)
-	return max(d, -d)
-}
-
-// correct takes the times of an activity and of its reading. A node reads the time as it begins, but if the GPU is full it begins
-// long after the start of its activity, which says nothing. After a shorter wait the GPU's clock seems too far ahead: it is
-// believed only as far as the clocks may have drifted apart.
-func (n *relation) correct(k *record.Activity, stamp uint64) {
-	if k.Duration() > longKernel {
-		return
-	}
-	n.ahead = min(int64(stamp-k.Start), n.ahead+clockStep+n.drift(k))
-	n.at, n.slack = k.End, 0
 }
 
 // Outcome is what Take found.
 type Outcome int
 
-// Found: the values were there. TooEarly: the clock is not known yet. Missing: they were overwritten, or never stored.
+// Found: the values were there. TooEarly: the clock of that time is not known yet. Missing: they were overwritten, or never stored.
 const (
 	Found Outcome = iota
 	TooEarly
@@ -219,7 +143,7 @@ func (v *Values) Take(k *record.Activity, number uint32, elements int) (bits []u
 		return nil, Missing
 	}
 	c := v.clock(q.device)
-	if k.Timed() && len(c.known) == 0 {
+	if k.Timed() && c.unsure(k) {
 		return nil, TooEarly
 	}
 	at := 0 // without times the oldest is the likeliest
@@ -241,7 +165,7 @@ func (v *Values) Take(k *record.Activity, number uint32, elements int) (bits []u
 // find returns the index of the reading of an activity, -1 if there is none. Where a long pause leaves several in question it is
 // the one after the last that was found.
 func (q *queue) find(k *record.Activity, n *relation) int {
-	tolerance := clockNoise + n.slack + n.drift(k)
+	tolerance := n.tolerance(k)
 	next := max(q.next, q.from(n.stamp))
 	if next < len(q.readings) && n.off(k, q.readings[next].stamp) <= tolerance {
 		return next
@@ -276,23 +200,12 @@ func (q *queue) remove(at int) reading {
 	return r
 }
 
-// off is how far outside of the time of an activity a stamp is.
-func (n *relation) off(k *record.Activity, stamp uint64) int64 {
-	from := int64(stamp-k.Start) - n.ahead
-	return max(-from, from-int64(k.Duration()), 0)
+// NoMoreAlone says that no activities of kernels outside of graphs are to come: those that have not arrived are lost.
+func (v *Values) NoMoreAlone() {
+	for _, c := range v.clocks {
+		c.noMoreAlone()
+	}
 }
-
-// drift is how far the clocks may have drifted apart since a relation was known.
-func (n *relation) drift(k *record.Activity) int64 { return n.apart(k) / clockDrift }
-
-// On an H200 a node reads the time within 0.3 µs of the start of its activity, and a replay of the same node follows 4 µs later at the
-// earliest; the clocks drift apart by 2.5 µs in a second.
-const (
-	clockNoise = 1500
-	clockStep  = 100
-	longKernel = 3000    // one that reads a number takes 1200 to 1800 ns
-	clockDrift = 100_000 // one in so many: four times of what was measured
-)
 
 // Assume takes an activity for that of the oldest reading, if nothing has shown the clock of the device.
 func (v *Values) Assume(k *record.Activity, number uint32) {

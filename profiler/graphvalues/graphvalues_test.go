@@ -115,6 +115,56 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestBuffersOfSeveralThreads: recording began three times, each time on another thread, and the last thread's buffer arrives first.
+func TestBuffersOfSeveralThreads(t *testing.T) {
+	v := New()
+	v.Expect(1)
+	for i := range uint64(3) {
+		stored(v, Alone, 100_000*i+10_000, 0)
+		stored(v, 1, 100_000*i+20_000, i)
+		stored(v, 1, 100_000*i+30_000, 10+i) // while no session was active
+	}
+	early := func(start uint64) {
+		t.Helper()
+		if _, outcome := v.Take(at(start), 1, 1); outcome != TooEarly {
+			t.Errorf("the activity at %d: %v, want %v", start, outcome, TooEarly)
+		}
+	}
+	for _, start := range []uint64{210_000, 110_000} {
+		early(120_000)
+		v.ActivityAlone(at(start))
+	}
+	early(220_000)
+	v.ActivityAlone(at(10_000))
+	take(t, v, 1, 220_000, 2)
+	take(t, v, 1, 20_000, 0)
+	take(t, v, 1, 120_000, 1)
+
+	// The clocks are known: the fourth recording waits for its own kernel, because ten minutes are long.
+	const later = 600_000_000_000
+	stored(v, 1, later-2000, 7) // while no session was active
+	stored(v, Alone, later, 0)
+	stored(v, 1, later+10_000, 3)
+	early(later + 10_000)
+	v.ActivityAlone(at(later))
+	take(t, v, 1, later+10_000, 3)
+}
+
+// TestALostKernelIsNotAwaited: its activity was dropped.
+func TestALostKernelIsNotAwaited(t *testing.T) {
+	v := known()
+	stored(v, Alone, 50_000, 0)
+	stored(v, 1, 60_000, 5)
+	if _, outcome := v.Take(at(60_000), 1, 1); outcome != TooEarly {
+		t.Errorf("before a flush: %v, want %v", outcome, TooEarly)
+	}
+	v.NoMoreAlone()
+	take(t, v, 1, 60_000, 5)
+	v.ActivityAlone(at(90_000)) // one whose stamp was overwritten shows nothing
+	stored(v, 1, 100_000, 6)
+	take(t, v, 1, 100_000, 6)
+}
+
 // TestAnyHistory replays two graphs for minutes, with clocks that drift apart, pauses, times without a session, activities that
 // are lost or arrive by the buffer, long activities, and values that are overwritten: what an activity gets is what its node read, or
 // nothing.
@@ -145,6 +195,7 @@ type history struct {
 	overwritten   int // replays whose values are lost
 	sure          int // replays since the clocks were last uncertain
 	waiting       []activity
+	alone         []*record.Activity // of kernels outside of graphs, in another thread's buffer
 	missed, taken int
 }
 
@@ -173,7 +224,7 @@ func (h *history) begin() {
 	}
 	k.End += wait
 	h.v.Add(0, []record.Value{{Number: Alone, Stamp: h.stamp(h.now + 300 + wait)}})
-	h.v.ActivityAlone(k)
+	h.alone = append(h.alone, k)
 	h.now += 10_000 + wait
 }
 
@@ -217,8 +268,34 @@ func (h *history) step(n uint64) {
 
 func (h *history) deliver() {
 	h.Helper()
-	for _, a := range h.waiting {
+	if h.r.IntN(2) == 0 {
+		h.deliverAlone()
+	}
+	early := h.take(h.waiting)
+	h.deliverAlone()
+	if early = h.take(early); len(early) > 0 {
+		h.Fatalf("drift %g: %d activities wait for nothing", h.drift, len(early))
+	}
+	h.waiting = h.waiting[:0]
+}
+
+func (h *history) deliverAlone() {
+	h.r.Shuffle(len(h.alone), func(i, j int) { h.alone[i], h.alone[j] = h.alone[j], h.alone[i] })
+	for _, k := range h.alone {
+		h.v.ActivityAlone(k)
+	}
+	h.alone = nil
+}
+
+// take looks up activities, and returns those that are too early.
+func (h *history) take(activities []activity) (early []activity) {
+	h.Helper()
+	for _, a := range activities {
 		got, outcome := h.v.Take(a.k, a.number, 1)
+		if outcome == TooEarly {
+			early = append(early, a)
+			continue
+		}
 		if outcome == Found && got[0] != a.bits {
 			h.Fatalf("drift %g: activity %d got the values of %d; %+v, %+v", h.drift, a.bits, got[0], a, *a.k)
 		}
@@ -227,5 +304,5 @@ func (h *history) deliver() {
 		}
 		h.taken++
 	}
-	h.waiting = h.waiting[:0]
+	return early
 }

@@ -134,7 +134,8 @@ func TestCountersThatFail(t *testing.T) {
 	await.That(t, "later counters arrive", func() bool { return forwardLaunches(t, server, 1) == 2 })
 	leaveCounters(t, folder, 3)
 	status := finishCounters(c)
-	if got := forwardLaunches(t, server, 1); got != 3 || status.CountersFailed == 0 || status.CountersSent < 3 || status.LastCountersError != "" {
+	// The second answer may have come after the end had begun: then it is not known that they were sent.
+	if got := forwardLaunches(t, server, 1); got != 3 || status.CountersFailed == 0 || status.CountersSent < 2 || status.LastCountersError != "" {
 		t.Errorf("%g launches, %+v", got, status)
 	}
 }

@@ -153,7 +153,7 @@ func TestMarks(t *testing.T) {
 
 func TestWindowsOfTime(t *testing.T) {
 	m, f := stage(t)
-	id := start(t, m, "p", StartOptions{When: &when.Conditions{Delay: 0.05, Duration: 0.1}})
+	id := start(t, m, "p", StartOptions{When: &when.Conditions{Delay: 0.3, Duration: 0.1}})
 	if m.Status().Windows.Open {
 		t.Error("it records before the delay")
 	}

@@ -1,10 +1,12 @@
 package conformance
 
 import (
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -146,6 +148,28 @@ second > <captured_at> > s: x 100
 second > <captured_at> > s > <metric>: count 1
 second > <captured_at> > s > add: count 1
 `)
+		},
+		"a graph is captured and replayed while the drainer reads": func(s *tensors) {
+			id, x := s.start("p"), NewTensor(1)
+			var over atomic.Bool
+			read := make(chan struct{})
+			go func() {
+				defer close(read)
+				for !over.Load() {
+					s.m.Problems() // each call reads what is there
+				}
+			}()
+			const graphs = 300
+			for range graphs {
+				s.capture("s", x)()
+			}
+			over.Store(true)
+			<-read
+			s.expect(id, fmt.Sprintf(`
+<captured_at> > s: x %[1]d
+<captured_at> > s > <metric>: count %[1]d
+<captured_at> > s > add: count %[1]d
+`, graphs))
 		},
 		"a phase has what was replayed in it": func(s *tensors) {
 			id, x := s.start("p"), NewTensor(1)

@@ -276,6 +276,7 @@ func openKFD(s *stage) {
 	s.Cleanup(func() { f.Close() })
 }
 
+// onThread calls f on a thread of its own.
 func onThread(f func()) {
 	done := make(chan struct{})
 	go func() {

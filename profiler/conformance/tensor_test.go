@@ -22,6 +22,13 @@ type tensors struct {
 	m   *profiler.Manager
 }
 
+func (s *tensors) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
 func (s *tensors) start(name string) int {
 	s.Helper()
 	id, err := s.m.Start(profiler.StartOptions{Name: filepath.Join(s.TempDir(), name), Backend: "cupti"})
@@ -94,19 +101,13 @@ replay > <captured_at> > s > add: count 3
 			again := s.capture("s", x)
 			second := s.start("second")
 			scope("both", again)
-			if err := s.m.Deactivate(&first, false); err != nil {
-				s.Fatal(err)
-			}
+			s.must(s.m.Deactivate(&first, false))
 			x.Set(10)
 			scope("second", again)
-			if err := s.m.Deactivate(&second, false); err != nil {
-				s.Fatal(err)
-			}
+			s.must(s.m.Deactivate(&second, false))
 			x.Set(100)
 			again()
-			if err := s.m.Activate(&first); err != nil {
-				s.Fatal(err)
-			}
+			s.must(s.m.Activate(&first))
 			x.Set(1000)
 			scope("first", again)
 			s.expect(second, `
@@ -128,12 +129,10 @@ first > <captured_at> > s > add: count 1
 			id, x := s.start("p"), NewTensor(1)
 			again := s.capture("s", x)
 			scope("first", again)
-			if err := s.m.Deactivate(&id, false); err != nil {
-				s.Fatal(err)
-			}
+			s.must(s.m.Deactivate(&id, false))
 			x.Set(10)
 			again()
-			elsewhere(func() { // whose buffer of activities comes before that of this thread
+			onThread(func() { // another one, whose buffer of activities comes before that of this thread
 				if err := s.m.Activate(&id); err != nil {
 					s.Error(err)
 				}
@@ -213,18 +212,6 @@ second > <captured_at> > s > add: count 1
 			do(&tensors{t, gpu, profiler.NewManager()})
 		})
 	}
-}
-
-// elsewhere calls f on another thread.
-func elsewhere(f func()) {
-	done := make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		defer close(done)
-		f()
-	}()
-	<-done
 }
 
 func TestTensorsOutsideOfGraphs(t *testing.T) {

@@ -21,7 +21,7 @@ type clock struct {
 	known []relation // one for each time that recording began, in that order; activities of an earlier one may arrive later
 	// Of the kernels outside of graphs whose other half has not arrived, both in the order of time.
 	stamps []uint64
-	alone  []record.Activity
+	alone  []record.Activity // none once the clocks are known
 }
 
 // maxKnown is how many relations are remembered, and maxAlone how many kernels outside of graphs wait for their other half.
@@ -64,12 +64,12 @@ func (c *clock) ran(k *record.Activity) {
 // newest keeps the last of what waits.
 func newest[T any](waiting []T) []T { return waiting[max(len(waiting)-maxAlone, 0):] }
 
+// pairInOrder pairs all of them. Where some are lost, the later ones of the others are left over, and show nothing.
 func (c *clock) pairInOrder() {
-	n := min(len(c.alone), len(c.stamps))
-	for i := range n {
+	for i := range min(len(c.alone), len(c.stamps)) {
 		c.learn(&c.alone[i], c.stamps[i])
 	}
-	c.alone, c.stamps = nil, c.stamps[n:]
+	c.alone, c.stamps = nil, nil
 }
 
 // pairNearest finds the stamp of an activity by what is known of the clocks. If its stamp is lost, it shows nothing.
@@ -97,13 +97,6 @@ func (c *clock) unsure(k *record.Activity) bool {
 	latest := uint64(int64(k.Start) + n.ahead + n.tolerance(k))
 	i, _ := slices.BinarySearch(c.stamps, n.stamp)
 	return i < len(c.stamps) && c.stamps[i] <= latest
-}
-
-func (c *clock) noMoreAlone() {
-	if len(c.known) == 0 {
-		c.pairInOrder()
-	}
-	c.alone, c.stamps = nil, nil
 }
 
 // learn adds a relation when recording begins.

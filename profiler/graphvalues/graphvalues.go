@@ -203,7 +203,7 @@ func (q *queue) remove(at int) reading {
 // NoMoreAlone says that no activities of kernels outside of graphs are to come: those that have not arrived are lost.
 func (v *Values) NoMoreAlone() {
 	for _, c := range v.clocks {
-		c.noMoreAlone()
+		c.pairInOrder()
 	}
 }
 

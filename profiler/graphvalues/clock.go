@@ -8,20 +8,20 @@ import (
 )
 
 // On an H200 a node reads the time within 0.3 µs of the start of its activity, and a replay of the same node follows 4 µs later at the
-// earliest; the clocks drift apart by 2.5 µs in a second.
+// earliest.
 const (
 	clockNoise = 1500
 	clockStep  = 100
-	longKernel = 3000    // one that reads a number takes 1200 to 1800 ns
-	clockDrift = 100_000 // one in so many: four times of what was measured
+	longKernel = 3000 // one that reads a number takes 1200 to 1800 ns
 )
 
 // clock relates the GPU's clock to that of activities.
 type clock struct {
+	drift drift
 	known []relation // one for each time that recording began, in that order; activities of an earlier one may arrive later
 	// Of the kernels outside of graphs whose other half has not arrived, both in the order of time.
 	stamps []uint64
-	alone  []record.Activity // none once the clocks are known
+	alone  []record.Activity
 }
 
 // maxKnown is how many relations are remembered, and maxAlone how many kernels outside of graphs wait for their other half.
@@ -34,9 +34,8 @@ const (
 type relation struct {
 	began uint64 // time of the activity that showed it first
 	stamp uint64 // and of its reading: readings from before belong to no later activity
-	ahead int64  // how far the GPU's clock is ahead when a node reads it, over the start of the activity, in ns
-	slack int64  // by how much that may be too much, as long as only a kernel that had to wait has shown it
-	at    uint64 // time of the last activity that showed it
+	point        // how far the GPU's clock is ahead when a node reads it, over the start of the last activity that showed it, in ns
+	slack int64  // by how much that may be wrong, as long as only a kernel that had to wait has shown it
 }
 
 // ---- kernels outside of graphs ----
@@ -47,10 +46,10 @@ func (c *clock) stored(stamp uint64) {
 	c.stamps = newest(slices.Insert(c.stamps, at, stamp))
 }
 
-// ran takes the activity of one. Its stamp is there already, or lost. Until the clocks are known, a stamp may be that of an
-// activity in another thread's buffer: all are paired when there are as many of the one as of the other.
+// ran takes the activity of one. Its stamp is there already, or lost. As long as several stamps may be its own, because those of
+// other threads' buffers are there too, it waits until there are as many activities as stamps.
 func (c *clock) ran(k *record.Activity) {
-	if len(c.known) > 0 {
+	if len(c.known) > 0 && len(c.alone) == 0 && c.candidates(k) < 2 {
 		c.pairNearest(k)
 		return
 	}
@@ -61,10 +60,32 @@ func (c *clock) ran(k *record.Activity) {
 	}
 }
 
+// candidates is how many stamps may be an activity's.
+func (c *clock) candidates(k *record.Activity) (n int) {
+	e := c.expect(k)
+	for _, stamp := range c.stamps {
+		if e.off(stamp) <= e.tolerance {
+			n++
+		}
+	}
+	return n
+}
+
+// noMore says that no activities are to come: the stamps that are left over are of those that are lost.
+func (c *clock) noMore() {
+	if len(c.known) == 0 {
+		c.pairInOrder()
+	}
+	for i := range c.alone {
+		c.pairNearest(&c.alone[i])
+	}
+	c.alone, c.stamps = nil, nil
+}
+
 // newest keeps the last of what waits.
 func newest[T any](waiting []T) []T { return waiting[max(len(waiting)-maxAlone, 0):] }
 
-// pairInOrder pairs all of them. Where some are lost, the later ones of the others are left over, and show nothing.
+// pairInOrder pairs all of them. Where some are lost, the later ones of the others show nothing.
 func (c *clock) pairInOrder() {
 	for i := range min(len(c.alone), len(c.stamps)) {
 		c.learn(&c.alone[i], c.stamps[i])
@@ -74,10 +95,10 @@ func (c *clock) pairInOrder() {
 
 // pairNearest finds the stamp of an activity by what is known of the clocks. If its stamp is lost, it shows nothing.
 func (c *clock) pairNearest(k *record.Activity) {
-	n := c.since(k)
-	best, least := -1, n.tolerance(k)+1
+	e := c.expect(k)
+	best, least := -1, e.tolerance+1
 	for i, stamp := range c.stamps {
-		if off := n.off(k, stamp); off < least {
+		if off := e.off(stamp); off < least {
 			best, least = i, off
 		}
 	}
@@ -93,22 +114,24 @@ func (c *clock) unsure(k *record.Activity) bool {
 	if len(c.known) == 0 {
 		return true
 	}
-	n := c.since(k)
-	latest := uint64(int64(k.Start) + n.ahead + n.tolerance(k))
-	i, _ := slices.BinarySearch(c.stamps, n.stamp)
-	return i < len(c.stamps) && c.stamps[i] <= latest
+	e := c.expect(k)
+	i, _ := slices.BinarySearch(c.stamps, e.after)
+	return i < len(c.stamps) && c.stamps[i] <= e.stamp+uint64(e.tolerance)
 }
 
 // learn adds a relation when recording begins.
 func (c *clock) learn(k *record.Activity, stamp uint64) {
-	n := relation{began: k.Start, stamp: stamp, ahead: int64(stamp - k.Start), at: k.End}
+	n := relation{began: k.Start, stamp: stamp, point: point{k.Start, int64(stamp - k.Start)}}
 	place := c.after(k)
-	if k.Duration() > longKernel { // the GPU was full: what was known before is better
+	if k.Duration() <= longKernel {
+		c.drift.saw(n.point)
+	} else { // the GPU was full: what was known before is better
 		n.stamp -= k.Duration()
 		n.slack = int64(k.Duration())
 		if place > 0 {
 			before := &c.known[place-1]
-			n.ahead, n.slack, n.at = min(n.ahead, max(before.ahead, int64(stamp-k.End))), before.slack, before.at
+			ahead, wrong := c.ahead(before, k)
+			n.ahead, n.slack = min(n.ahead, max(ahead, int64(stamp-k.End))), min(n.slack, before.slack+wrong)
 		}
 	}
 	c.known = slices.Insert(c.known, place, n)
@@ -131,31 +154,41 @@ func (c *clock) after(k *record.Activity) int {
 // since returns the relation since recording began before an activity.
 func (c *clock) since(k *record.Activity) *relation { return &c.known[max(c.after(k)-1, 0)] }
 
+// ahead returns how far the GPU's clock is ahead at the start of an activity, and by how much that may be wrong.
+func (c *clock) ahead(n *relation, k *record.Activity) (ahead, wrong int64) {
+	gain, wrong := c.drift.over(int64(k.Start - n.at))
+	return n.point.ahead + gain, wrong
+}
+
 // correct takes the times of an activity and of its reading. A node reads the time as it begins, but if the GPU is full it begins
 // long after the start of its activity, which says nothing. After a shorter wait the GPU's clock seems too far ahead: it is
 // believed only as far as the clocks may have drifted apart.
-func (n *relation) correct(k *record.Activity, stamp uint64) {
+func (c *clock) correct(k *record.Activity, stamp uint64) {
 	if k.Duration() > longKernel {
 		return
 	}
-	n.ahead = min(int64(stamp-k.Start), n.ahead+clockStep+n.drift(k))
-	n.at, n.slack = k.End, 0
+	n := c.since(k)
+	ahead, wrong := c.ahead(n, k)
+	n.point, n.slack = point{k.Start, min(int64(stamp-k.Start), ahead+clockStep+wrong)}, 0
+	c.drift.saw(n.point)
 }
 
-// off is how far outside of the time of an activity a stamp is.
-func (n *relation) off(k *record.Activity, stamp uint64) int64 {
-	from := int64(stamp-k.Start) - n.ahead
-	return max(-from, from-int64(k.Duration()), 0)
+// expected is when an activity has stored its reading, by the GPU's clock.
+type expected struct {
+	stamp     uint64 // at its start
+	lasts     int64
+	after     uint64 // its recording began then
+	tolerance int64  // how far outside of the activity a stamp may seem
 }
 
-// tolerance is how far outside of its activity a stamp may seem.
-func (n *relation) tolerance(k *record.Activity) int64 { return clockNoise + n.slack + n.drift(k) }
+func (c *clock) expect(k *record.Activity) expected {
+	n := c.since(k)
+	ahead, wrong := c.ahead(n, k)
+	return expected{uint64(int64(k.Start) + ahead), int64(k.Duration()), n.stamp, clockNoise + n.slack + wrong}
+}
 
-// drift is how far the clocks may have drifted apart since a relation was known.
-func (n *relation) drift(k *record.Activity) int64 { return n.apart(k) / clockDrift }
-
-// apart is the time between an activity and the last that showed the relation.
-func (n *relation) apart(k *record.Activity) int64 {
-	d := int64(k.Start - n.at)
-	return max(d, -d)
+// off is how far outside of the activity a stamp is.
+func (e *expected) off(stamp uint64) int64 {
+	from := int64(stamp - e.stamp)
+	return max(-from, from-e.lasts, 0)
 }

@@ -148,11 +148,11 @@ func (v *Values) Take(k *record.Activity, number uint32, elements int) (bits []u
 	}
 	at := 0 // without times the oldest is the likeliest
 	if k.Timed() {
-		n := c.since(k)
-		if at = q.find(k, n); at < 0 {
+		e := c.expect(k)
+		if at = q.find(&e); at < 0 {
 			return nil, Missing
 		}
-		n.correct(k, q.readings[at].stamp)
+		c.correct(k, q.readings[at].stamp)
 	}
 	r := q.remove(at)
 	v.held--
@@ -164,16 +164,16 @@ func (v *Values) Take(k *record.Activity, number uint32, elements int) (bits []u
 
 // find returns the index of the reading of an activity, -1 if there is none. Where a long pause leaves several in question it is
 // the one after the last that was found.
-func (q *queue) find(k *record.Activity, n *relation) int {
-	tolerance := n.tolerance(k)
-	next := max(q.next, q.from(n.stamp))
-	if next < len(q.readings) && n.off(k, q.readings[next].stamp) <= tolerance {
+func (q *queue) find(e *expected) int {
+	tolerance := e.tolerance
+	next := max(q.next, q.from(e.after))
+	if next < len(q.readings) && e.off(q.readings[next].stamp) <= tolerance {
 		return next
 	}
-	from := q.from(uint64(int64(k.Start) + n.ahead))
+	from := q.from(e.stamp)
 	best := -1
 	for at := max(from-1, 0); at <= from && at < len(q.readings); at++ {
-		if off := n.off(k, q.readings[at].stamp); off <= tolerance {
+		if off := e.off(q.readings[at].stamp); off <= tolerance {
 			best, tolerance = at, off
 		}
 	}
@@ -203,7 +203,7 @@ func (q *queue) remove(at int) reading {
 // NoMoreAlone says that no activities of kernels outside of graphs are to come: those that have not arrived are lost.
 func (v *Values) NoMoreAlone() {
 	for _, c := range v.clocks {
-		c.pairInOrder()
+		c.noMore()
 	}
 }
 

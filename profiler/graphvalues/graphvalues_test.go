@@ -171,7 +171,7 @@ func TestALostKernelIsNotAwaited(t *testing.T) {
 func TestAnyHistory(t *testing.T) {
 	for seed := range uint64(50) {
 		h := history{T: t, r: rand.New(rand.NewPCG(seed, 1)), v: New(), now: 1000, active: true}
-		h.drift = (h.r.Float64() - 0.5) * 5e-6
+		h.drift = (h.r.Float64() - 0.5) * 2 * mostDrift
 		h.v.Expect(1)
 		h.v.Expect(2)
 		h.begin()

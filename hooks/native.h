@@ -10,12 +10,14 @@
 extern const struct hp_api *hooks_hp;
 
 // What a hook does between these two is measured if some session has a budget.
-static inline uint64_t hooks_meter_begin(void) {
-  return __builtin_expect(atomic_load_explicit(hooks_hp->metered, memory_order_relaxed) != 0, 0) ? hooks_hp->meter_begin(HP_METER_HOOK) : 0;
+static inline uint64_t hooks_meter_begin_at(int site) {
+  return __builtin_expect(atomic_load_explicit(hooks_hp->metered, memory_order_relaxed) != 0, 0) ? hooks_hp->meter_begin(site) : 0;
 }
-static inline void hooks_meter_end(uint64_t began) {
-  if (__builtin_expect(began != 0, 0)) hooks_hp->meter_end(began, HP_METER_HOOK);
+static inline void hooks_meter_end_at(uint64_t began, int site) {
+  if (__builtin_expect(began != 0, 0)) hooks_hp->meter_end(began, site);
 }
+static inline uint64_t hooks_meter_begin(void) { return hooks_meter_begin_at(HP_METER_HOOK); }
+static inline void hooks_meter_end(uint64_t began) { hooks_meter_end_at(began, HP_METER_HOOK); }
 
 // Scopes and record_scope take their numbers from one counter, which starts at 1.
 int64_t hooks_next_id(void);

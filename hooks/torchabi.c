@@ -52,13 +52,14 @@ uint64_t torch_thread_id(void) { return torch.thread(); }
 int torch_exceptions(void) { return torch.exceptions(); }
 
 static _Atomic(const struct torch_observer *) observer;
-static uint64_t handles[2]; // of operators and of nodes; 0: not registered
+static _Atomic int operator_site = HP_METER_HOOK; // the account of the time for operators
 
 __attribute__((used)) static void started(const void *function, int backward) {
   const struct torch_observer *to = atomic_load_explicit(&observer, memory_order_acquire);
-  uint64_t began = hooks_meter_begin();
+  int site = backward ? HP_METER_HOOK : atomic_load_explicit(&operator_site, memory_order_relaxed);
+  uint64_t began = hooks_meter_begin_at(site);
   if (to) to->started(function, torch.name(function), backward);
-  hooks_meter_end(began);
+  hooks_meter_end_at(began, site);
 }
 
 // torch calls start as a C++ function that returns a std::unique_ptr, here always NULL, in memory whose address it passes.
@@ -81,26 +82,51 @@ static void *start_node(void **context, const void *function) {
 }
 #endif
 
-static void end(const void *function, void *context) {
-  (void)context;
+static void ended(const void *function, int site) {
   const struct torch_observer *to = atomic_load_explicit(&observer, memory_order_acquire);
-  uint64_t began = hooks_meter_begin();
+  uint64_t began = hooks_meter_begin_at(site);
   if (to) to->ended(function);
-  hooks_meter_end(began);
+  hooks_meter_end_at(began, site);
 }
 
-void torch_observe(const struct torch_observer *to, int inputs) {
-  static int had_inputs;
-  int again = to && inputs != had_inputs;
-  had_inputs = inputs;
+static void end_operator(const void *function, void *context) {
+  (void)context;
+  ended(function, atomic_load_explicit(&operator_site, memory_order_relaxed));
+}
+
+static void end_node(const void *function, void *context) {
+  (void)context;
+  ended(function, HP_METER_HOOK);
+}
+
+// What is registered: of operators and of nodes. A handle is 0 if it is not.
+static struct registered { uint64_t handle; double share; int inputs; } registered[2];
+
+static void unregister(struct registered *r) {
+  if (r->handle) torch.remove(r->handle);
+  r->handle = 0;
+}
+
+static void register_for(int scope, double share, int inputs) {
+  struct registered *r = &registered[scope];
+  if (r->handle && r->share == share && r->inputs == inputs) return;
+  unregister(r);
+  struct callback c = {.start = scope == SCOPE_BACKWARD ? start_node : start_operator, .end = scope == SCOPE_BACKWARD ? end_node : end_operator,
+                       .sampling = share, .needs_inputs = (uint8_t)inputs};
+  c.scopes[scope] = 1;
+  *r = (struct registered){torch.add(c), share, inputs};
+}
+
+void torch_observe(const struct torch_observer *to, struct torch_share operators) {
   atomic_store(&observer, to);
-  for (int i = 0; i < 2; i++) {
-    if ((!to || again) && handles[i]) torch.remove(handles[i]), handles[i] = 0;
-    if (!to || handles[i]) continue;
-    struct callback c = {.start = i == SCOPE_BACKWARD ? start_node : start_operator, .end = end, .sampling = 1, .needs_inputs = inputs && i == SCOPE_FUNCTION};
-    c.scopes[i] = 1;
-    handles[i] = torch.add(c);
+  atomic_store(&operator_site, operators.thinned ? HP_METER_OBSERVER : HP_METER_HOOK);
+  if (!to) {
+    unregister(&registered[SCOPE_FUNCTION]);
+    unregister(&registered[SCOPE_BACKWARD]);
+    return;
   }
+  register_for(SCOPE_FUNCTION, operators.thinned ? 1.0 / operators.thinned : 1, operators.inputs);
+  register_for(SCOPE_BACKWARD, 1, 0);
 }
 
 // ---- the layout ----
@@ -143,9 +169,9 @@ const char *torch_measure(PyObject *run) {
   static const struct torch_observer measuring = {sample, ignore};
   uint64_t sequence[SAMPLES], threads[SAMPLES];
   atomic_store(&seen_count, 0);
-  torch_observe(&measuring, 0);
+  torch_observe(&measuring, (struct torch_share){0});
   PyObject *list = py.PyObject_CallFunctionObjArgs(run, NULL);
-  torch_observe(NULL, 0);
+  torch_observe(NULL, (struct torch_share){0});
   int known = numbers_of(list, sequence);
   py.Py_DecRef(list);
   if (!known) return py.PyErr_Clear(), "the examination of torch's operators did not run";

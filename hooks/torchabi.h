@@ -17,9 +17,13 @@ struct torch_observer {
 
 // torch_functions finds torch's functions. It returns NULL, or why they cannot be used.
 const char *torch_functions(void);
-// torch_observe has torch call the observer, NULL for none, from now on. One observer is registered at a time. With `inputs`, it
-// can read the arguments of operators, which torch has to gather for it.
-void torch_observe(const struct torch_observer *observer, int inputs);
+// Which operators are observed. With `inputs` the observer can read their arguments, which torch has to gather for it.
+struct torch_share {
+  int inputs;
+  uint32_t thinned; // a random one in so many, which torch chooses; 0: all, however call paths are thinned
+};
+// torch_observe has torch call the observer, NULL for none, from now on. One observer is registered at a time, by one thread at a time.
+void torch_observe(const struct torch_observer *observer, struct torch_share operators);
 // torch_measure finds the layout from operators that `run`, a Python function, runs. It returns NULL, or what differs.
 const char *torch_measure(PyObject *run);
 

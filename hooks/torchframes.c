@@ -3,6 +3,10 @@
 // Autograd gives each node of a graph the sequence number that its forward operator was reported with. For each number the thread
 // that ran the operator keeps the Python call path and the modules. A backward pass, on whatever thread, finds them by thread and
 // number; its kernels stand below the forward operator's call path and a frame `<backward>`.
+//
+// With a budget, torch reports a part of the operators only, unless their frames are wanted: its own cost of a report is
+// larger than ours. Nodes are reported all the same. Those of other operators stand below the frame for paths that were not taken.
+#include "pyframes.h"
 #include "torchabi.h"
 #include "torchwork.h"
 #include "trace.h"
@@ -50,7 +54,8 @@ struct thread {
 static __thread struct thread *self __attribute__((tls_model("initial-exec")));
 static pthread_key_t exit_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static uint32_t backward_frame;
+static uint32_t backward_frame, left_out_frame;
+static _Atomic int incomplete; // some operators were not reported since call paths of backward passes are wanted
 
 static void thread_exits(void *t) {
   self = NULL;
@@ -60,6 +65,7 @@ static void thread_exits(void *t) {
 static void prepare(void) {
   pthread_key_create(&exit_key, thread_exits);
   backward_frame = hooks_hp->intern("<backward>", 10);
+  left_out_frame = hooks_hp->intern(HP_PATH_LEFT_OUT, sizeof HP_PATH_LEFT_OUT - 1);
 }
 
 static struct thread *this_thread(void) {
@@ -156,6 +162,8 @@ static void remember(struct thread *t, int64_t sequence) {
   all[sequence % NUMBERS] = (struct made){(uint64_t)sequence + 1, {generation, path, open_modules(t)}};
 }
 
+static struct origin left_out(void) { return (struct origin){hooks_hp->generation(), child(0, left_out_frame), 0}; }
+
 // recall finds where the forward operator of a node was. A node made by C++ that reports no operator has the call path of the one
 // before it. Nodes without a number (AccumulateGrad) belong to the node that ran before them on this thread.
 static void recall(struct thread *t, const void *function) {
@@ -163,13 +171,15 @@ static void recall(struct thread *t, const void *function) {
   uint64_t thread = torch_word(function, torch_at.forward_thread);
   const struct maker *m = maker_of(thread);
   const struct made *all = atomic_load(&m->thread) == thread ? atomic_load(&m->numbers) : NULL;
+  int some = atomic_load_explicit(&incomplete, memory_order_relaxed);
+  if (sequence >= 0 && !all && some) t->origin = left_out();
   if (sequence < 0 || !all) return;
-  for (int64_t s = sequence; s >= 0 && s > sequence - NEAR; s--) {
+  for (int64_t s = sequence; s >= 0 && s > sequence - (some ? 1 : NEAR); s--) {
     if (all[s % NUMBERS].next != (uint64_t)s + 1) continue;
     t->origin = all[s % NUMBERS].from;
     return;
   }
-  t->origin = (struct origin){0};
+  t->origin = some ? left_out() : (struct origin){0};
 }
 
 // ---- frames ----
@@ -232,9 +242,12 @@ static int is_engine(const char *name) {
   return name[0] == 'a' && name[1] == 'u' && !strncmp(name, prefix, sizeof prefix - 1);
 }
 
-static void engine_starts(struct thread *t, const void *function) {
-  if (!push(t, function, ENGINE)) return;
+static void engine_opens(struct thread *t) {
   if (!t->engine++ && atomic_load_explicit(&torch_wanted, memory_order_relaxed) & TORCH_BACKWARD) t->outside = hooks_python_path();
+}
+
+static void engine_starts(struct thread *t, const void *function) {
+  if (push(t, function, ENGINE)) engine_opens(t);
 }
 
 static void started(const void *function, const char *name, int backward) {
@@ -244,6 +257,7 @@ static void started(const void *function, const char *name, int backward) {
   uint32_t wanted = atomic_load_explicit(&torch_wanted, memory_order_relaxed);
   struct frame *engine = backward ? engine_without_modules(t) : NULL, *f = push(t, function, backward ? NODE : OPERATOR);
   if (backward) {
+    if (f && !t->engine && atomic_load_explicit(&incomplete, memory_order_relaxed)) f->kind = ENGINE, engine_opens(t); // the engine was not reported
     recall(t, function);
     if (wanted & TORCH_MODULES && valid(&t->origin)) show_modules(engine ? engine : f, &t->origin);
   } else {
@@ -263,27 +277,68 @@ static void ended(const void *function) {
 
 static const struct torch_observer frames = {started, ended};
 
+// Two threads register: one that has the GIL, and Go's as a budget changes what is taken.
+static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t path_every = 1; // guarded by it
+static int examining;           // the same: another observer is registered
+
+static void observe_some(void) {
+  uint32_t wanted = atomic_load(&torch_wanted);
+  int some = wanted == TORCH_BACKWARD && path_every > 1;
+  if (some) atomic_store(&incomplete, 1);
+  torch_observe(wanted ? &frames : NULL, (struct torch_share){(wanted & TORCH_WORK) != 0, wanted == TORCH_BACKWARD ? path_every : 0});
+}
+
+static void observe(uint32_t wanted) {
+  pthread_mutex_lock(&registering);
+  if (!(atomic_exchange(&torch_wanted, wanted) & TORCH_BACKWARD)) atomic_store(&incomplete, 0);
+  observe_some();
+  pthread_mutex_unlock(&registering);
+}
+
+static void thin(uint32_t every) {
+  if (atomic_load(&frames_last_thread)) return; // Python ends: torch may be on its way out
+  pthread_mutex_lock(&registering);
+  path_every = every;
+  if (atomic_load(&torch_wanted) && !examining) observe_some();
+  pthread_mutex_unlock(&registering);
+}
+
+static void examine(int now) {
+  pthread_mutex_lock(&registering);
+  examining = now;
+  pthread_mutex_unlock(&registering);
+}
+
+// examined returns NULL, or why torch cannot be observed.
+static const char *examined(uint32_t wanted, PyObject *sample, PyObject *facts) {
+  static int measured;
+  const char *problem = measured ? NULL : torch_functions();
+  if (!problem && !measured) problem = torch_measure(sample);
+  if (!problem && wanted & TORCH_WORK) problem = torch_count_begin(facts);
+  if (!problem) measured = 1;
+  return problem;
+}
+
 PyObject *native_torch_begin(PyObject *self_, PyObject *const *args, py_ssize n) {
   (void)self_;
-  static int measured;
+  static int asked;
   if (n != 3) return py.PyErr_SetString(py.PyExc_TypeError, "torch_begin takes what is wanted, and two functions"), NULL;
   uint32_t wanted = (uint32_t)py.PyLong_AsUnsignedLongLongMask(args[0]);
   if (py.PyErr_Occurred()) return NULL;
-  const char *problem = measured ? NULL : torch_functions();
-  if (!problem && !measured) problem = torch_measure(args[1]);
-  if (!problem && wanted & TORCH_WORK) problem = torch_count_begin(args[2]);
+  examine(1);
+  const char *problem = examined(wanted, args[1], args[2]);
+  examine(0);
   if (problem) return py.PyUnicode_FromFormat("%s", problem);
-  measured = 1;
   pthread_once(&once, prepare);
-  atomic_store(&torch_wanted, wanted);
-  torch_observe(&frames, (wanted & TORCH_WORK) != 0);
+  if (!asked++) hooks_hp->set_thinner(thin);
+  observe(wanted);
   return py_none();
 }
 
 PyObject *native_torch_end(PyObject *self_, PyObject *unused) {
   (void)self_, (void)unused;
-  torch_observe(NULL, 0);
-  atomic_store(&torch_wanted, 0);
+  if (!hooks_in_child()) observe(0); // another thread may have been registering at the fork
   return py_none();
 }
 

@@ -155,9 +155,9 @@ static const void *find_undefined(void) {
 static const char *measure(PyObject *facts) {
   static const struct torch_observer observer = {find_inputs, ignore};
   expected.x = number(item(facts, 0)), expected.w = number(item(facts, 3)), expected.found = 0;
-  torch_observe(&observer, 1);
+  torch_observe(&observer, (struct torch_share){.inputs = 1});
   PyObject *done = py.PyObject_CallFunctionObjArgs(item(facts, 4), NULL);
-  torch_observe(NULL, 0);
+  torch_observe(NULL, (struct torch_share){0});
   if (!done) return "the examination of the arguments of torch's operators did not run";
   py.Py_DecRef(done);
   if (!expected.found) return "the arguments of torch's operators were not found";

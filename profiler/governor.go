@@ -20,7 +20,7 @@ type governor struct {
 
 	// The drainer's:
 	last   hotpath.Metered
-	spent  struct{ callbacks, hooks, paths hotpath.Estimate }
+	spent  struct{ callbacks, hooks, observers, paths hotpath.Estimate }
 	began  time.Time // of the current slot
 	facts  record.SamplingFacts
 	sample bool // what the current slot has
@@ -153,6 +153,7 @@ func (g *governor) measure(d *drainer) (s budget.Slot) {
 	s.Calls = now.Callbacks.Calls - before.Callbacks.Calls
 	s.Callbacks = g.spent.callbacks.Nanos(g.meter, now.Callbacks, before.Callbacks)
 	s.Hooks = g.spent.hooks.Nanos(g.meter, now.Hooks, before.Hooks)
+	s.Observers = g.spent.observers.Nanos(g.meter, now.Observers, before.Observers)
 	s.Paths = g.spent.paths.Nanos(g.meter, now.Paths, before.Paths)
 	s.Walks = now.Paths.Calls - before.Paths.Calls
 	s.PathsTaken = now.Taken - before.Taken

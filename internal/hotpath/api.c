@@ -50,6 +50,7 @@ static const struct hp_api table = {
     .metered = &hp_g.metered,
     .meter_begin = hp_meter_begin,
     .meter_end = hp_meter_end,
+    .set_thinner = hp_set_thinner,
 };
 
 const struct hp_api *hp_api(void) { return &table; }

@@ -245,6 +245,9 @@ struct hp_api {
   const _Atomic uint32_t *metered;
   uint64_t (*meter_begin)(int site);
   void (*meter_end)(uint64_t began, int site);
+  // Hooks that need the call path of a part of what they see register here. The function is called now and at each change, on Go's
+  // threads: the Python call path of one launch in `every` is taken, 1 is of all.
+  void (*set_thinner)(void (*thin)(uint32_t every));
 };
 
 // The one table of this process. Never NULL; safe before any session and in forked children.

@@ -37,7 +37,7 @@ static int chosen(struct hp_meter *m, int site, uint32_t run) {
   return 1;
 }
 
-// A hook may call Python code of the program, which takes longer.
+// A hook may call Python code of the program, which takes longer. An observer calls none.
 static void note(struct hp_meter *m, int site, uint64_t ticks) {
   struct hp_meter_account *a = &m->site[site];
   if (ticks > atomic_load_explicit(&longest, memory_order_relaxed) * (site == HP_METER_HOOK ? 10 : 1)) {
@@ -128,10 +128,17 @@ void hp_meter_run(int on, uint64_t limit) {
 }
 
 void hp_paths_thin(uint32_t every) {
-  static const char frame[] = "(path not taken)";
-  if (!hp_load(&hp_g.left_out_name)) atomic_store(&hp_g.left_out_name, hp_intern(frame, sizeof frame - 1));
+  if (!hp_load(&hp_g.left_out_name)) atomic_store(&hp_g.left_out_name, hp_intern(HP_PATH_LEFT_OUT, sizeof HP_PATH_LEFT_OUT - 1));
   if (!hp_load(&hp_g.left_out_name)) every = 1; // no room for the name: counted as lost
   atomic_store(&hp_g.paths_every, every > 1 ? every : 0);
+  void (*thin)(uint32_t) = atomic_load(&hp_g.thinner);
+  if (thin) thin(every);
+}
+
+void hp_set_thinner(void (*thin)(uint32_t every)) {
+  uint32_t every = hp_load(&hp_g.paths_every);
+  atomic_store(&hp_g.thinner, thin);
+  thin(every ? every : 1);
 }
 
 struct hp_meter_sums hp_meter_sums(void) {

@@ -21,6 +21,7 @@ type Metered struct {
 	Callbacks Reading // of the vendor's library
 	Hooks     Reading // in the program's language
 	Paths     Reading // walks of Python's stack, which the two others do not include
+	Observers Reading // hooks that come as rarely as call paths are taken
 	Taken     uint64  // launches whose Python call path was taken
 	LeftOut   uint64  // launches whose Python call path was not taken
 }
@@ -106,7 +107,7 @@ func ReadMeter() Metered {
 	of := func(site int) Reading {
 		return Reading{uint64(s.calls[site]), uint64(s.readings[site]), uint64(s.ticks[site]), uint64(s.cut[site])}
 	}
-	return Metered{of(C.HP_METER_CALLBACK), of(C.HP_METER_HOOK), of(C.HP_METER_PATH), uint64(s.taken), uint64(s.left_out)}
+	return Metered{of(C.HP_METER_CALLBACK), of(C.HP_METER_HOOK), of(C.HP_METER_PATH), of(C.HP_METER_OBSERVER), uint64(s.taken), uint64(s.left_out)}
 }
 
 // ThinPaths has the Python call path of one launch in so many taken, at random; every is a power of two, and 1 stands for all.

@@ -12,7 +12,10 @@
 #include <stdint.h>
 #include <time.h>
 
-enum hp_meter_site { HP_METER_CALLBACK, HP_METER_HOOK, HP_METER_PATH, HP_METER_SITES };
+// An observer is a hook that comes as rarely as call paths are taken: see set_thinner of struct hp_api.
+enum hp_meter_site { HP_METER_CALLBACK, HP_METER_HOOK, HP_METER_PATH, HP_METER_OBSERVER, HP_METER_SITES };
+
+#define HP_PATH_LEFT_OUT "(path not taken)" // the frame in place of a Python call path
 
 enum { HP_METER_EVERY = 16 }; // a power of two; the mean interval is half a call more
 
@@ -65,8 +68,9 @@ uint32_t hp_path_in_place(struct hp_thread *t);
 // hp_meter_run begins or ends to measure. A reading of more than limit ticks, of a hook ten times as many, is one of a thread that was
 // interrupted: it is counted and left out.
 void hp_meter_run(int on, uint64_t limit);
-// hp_paths_thin has the Python call path of one launch in so many taken, a power of two; 1 is of all.
+// hp_paths_thin has the Python call path of one launch in so many taken, a power of two; 1 is of all. It tells the thinner.
 void hp_paths_thin(uint32_t every);
+void hp_set_thinner(void (*thin)(uint32_t every));
 struct hp_meter_sums hp_meter_sums(void);
 uint64_t hp_ticks_now(void);
 // hp_meter_empty is what a reading of nothing takes.

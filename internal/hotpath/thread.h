@@ -85,6 +85,7 @@ struct hp_global {
   _Atomic uint32_t paths_every;    // the Python call path of one launch in so many is taken; 0 = of all
   _Atomic uint32_t left_out_name;  // of the frame in place of the others; 0 before it is needed
   _Atomic(uint32_t (*)(void)) walker;
+  _Atomic(void (*)(uint32_t every)) thinner;
   _Atomic(struct hp_thread *) threads, main;
   _Atomic uint32_t turns;
 };

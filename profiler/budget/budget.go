@@ -32,6 +32,7 @@ type Slot struct {
 	Calls      uint64  // callbacks of the vendor's library
 	Callbacks  float64 // time in them, without the paths
 	Hooks      float64 // the same of hooks
+	Observers  float64 // of hooks that come as rarely as call paths are taken, with the paths that they take
 	Paths      float64 // time in which Python call paths were taken
 	Walks      uint64  // how often, at launches and for metrics
 	PathsTaken uint64  // launches at which one was
@@ -82,6 +83,7 @@ type Controller struct {
 	fixed     mean // share of the time that is not reduced: callbacks, hooks, call paths of metrics
 	switching mean // share of the time
 	path      mean // ns of one path
+	observers mean // share of the time if they came always
 	launches  mean // per ns, with or without their path
 	recent    mean // share of the time of all cost
 	cost      float64
@@ -135,7 +137,7 @@ func (c *Controller) Count(s Slot) {
 	t := &c.Totals
 	t.Wall += s.Wall
 	t.Callbacks += s.Callbacks
-	t.Hooks += s.Hooks
+	t.Hooks += s.Hooks + s.Observers
 	t.Paths += s.Paths
 	t.Switching += s.Switching
 	t.Calls += s.Calls
@@ -163,9 +165,10 @@ func (c *Controller) measure(s Slot) {
 	}
 	others := float64(s.Walks) - float64(s.PathsTaken)
 	c.fixed.add((s.Callbacks+s.Hooks+max(others, 0)*c.path.value)/wall, fast)
+	c.observers.add(s.Observers*float64(c.now.Every)/wall, fast)
 	c.switching.add(s.Switching/wall, slow)
 	c.launches.add(float64(s.PathsTaken+s.PathsLeft)/wall, fast)
-	lost := s.Callbacks + s.Hooks + s.Paths + s.Switching
+	lost := s.Callbacks + s.Hooks + s.Observers + s.Paths + s.Switching
 	if s.Sampled {
 		lost += c.cost * wall
 	}
@@ -191,8 +194,8 @@ func (c *Controller) divide() (paths, sampling float64) {
 	return paths, room - paths
 }
 
-// needPaths is the share of the time that the paths of all launches would take.
-func (c *Controller) needPaths() float64 { return c.path.value * c.launches.value }
+// needPaths is the share of the time that the paths of all launches would take, and the observers.
+func (c *Controller) needPaths() float64 { return c.path.value*c.launches.value + c.observers.value }
 
 // thin chooses of how many launches the path is taken. More is left out at once, and less step by step.
 func (c *Controller) thin(room float64) {

@@ -14,6 +14,7 @@ type world struct {
 	launches func(at time.Duration) float64 // a second
 	callback float64                        // ns of each
 	path     func(at time.Duration) float64 // ns of a Python call path; nil: none are taken
+	observer float64                        // ns of an observer, of as many launches as a path is taken of
 	sampling func(at time.Duration) float64 // share of the time lost while instructions are sampled; nil: they are not
 	onGPU    bool                           // that shows as longer kernels, and not as fewer launches
 	switches float64                        // ns of each switch
@@ -76,7 +77,7 @@ func (w *world) run(t *testing.T, share float64, long time.Duration, seed uint64
 		if w.path != nil {
 			s.PathsTaken = s.Calls / uint64(now.Every)
 			s.PathsLeft = s.Calls - s.PathsTaken
-			s.Walks, s.Paths = s.PathsTaken, float64(s.PathsTaken)*w.path(at)
+			s.Walks, s.Paths, s.Observers = s.PathsTaken, float64(s.PathsTaken)*w.path(at), float64(s.PathsTaken)*w.observer
 		}
 		w.kernels(c, clock, cost, random)
 		clock += uint64(Length)
@@ -91,10 +92,11 @@ func (w *world) run(t *testing.T, share float64, long time.Duration, seed uint64
 			c.Totals.Switching += w.switches
 			c.switching.add(w.switches/float64(Length), slow)
 		}
-		out.lost = append(out.lost, s.Callbacks+s.Paths+s.Switching+sampling)
+		out.lost = append(out.lost, s.Callbacks+s.Observers+s.Paths+s.Switching+sampling)
 		out.decisions = append(out.decisions, now)
 		out.truth.Wall += s.Wall
 		out.truth.Callbacks += s.Callbacks
+		out.truth.Hooks += s.Observers
 		out.truth.Paths += s.Paths
 		out.truth.Switching += s.Switching
 		out.truth.Sampling += sampling
@@ -163,6 +165,7 @@ var worlds = []world{
 	{name: "bursts", launches: bursts(200_000, 1000), callback: 30, path: always(1500), learns: 15 * time.Second},
 	{name: "deep stacks", launches: always(100_000), callback: 50, path: always(20_000)},
 	{name: "callbacks alone are too dear", launches: always(400_000), callback: 50, path: always(1000), sampling: always(0.05), onGPU: true, exceeded: true},
+	{name: "operators of PyTorch", launches: always(70_000), callback: 80, path: always(100), observer: 750, noise: 0.002},
 	{name: "nothing to reduce", launches: always(100_000), callback: 50},
 }
 
@@ -196,7 +199,7 @@ func TestTotalsAreTheWorlds(t *testing.T) {
 			if got.Wall != want.Wall || got.Calls != want.Calls || got.PathsTaken != want.PathsTaken || got.PathsLeft != want.PathsLeft || got.Sampled != want.Sampled {
 				t.Errorf("%s: counted %+v, of %+v", w.name, got, want)
 			}
-			for _, x := range [][2]float64{{got.Callbacks, want.Callbacks}, {got.Paths, want.Paths}, {got.Switching, want.Switching}} {
+			for _, x := range [][2]float64{{got.Callbacks, want.Callbacks}, {got.Hooks, want.Hooks}, {got.Paths, want.Paths}, {got.Switching, want.Switching}} {
 				if math.Abs(x[0]-x[1]) > 1e-9*math.Abs(x[1]) {
 					t.Errorf("%s: %g ns counted of %g", w.name, x[0], x[1])
 				}

@@ -7,10 +7,11 @@ import sys
 
 import pytest
 
-from conftest import run_python
+from conftest import REPOSITORY, run_python
 
 # An interpreter with torch: TORCH_PYTHON, or the one of the tests.
 TORCH = os.environ.get("TORCH_PYTHON") or sys.executable
+STUB = REPOSITORY / "build/stub"
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +132,48 @@ def test_backward_stands_below_the_forward_operator(library, torch_python, tmp_p
     assert words[:2] == ["<module>", "train"] and before[-1].startswith("<string>") and before[-1].endswith("@forward"), path  # Block's
     assert names(after)[0] == "backward", path  # Probe's
     assert "_engine_run_backward" not in words
+
+
+WITHIN_A_BUDGET = """
+def train():
+    net, rounds = Net(), 0
+    while (_library.call("status").get("budget") or {}).get("paths_left_out", 0) < 3000:
+        for _ in range(100):
+            net(torch.ones(3, 4)).sum().backward()
+            fake_gpu.launch(kernel)
+        rounds += 100
+    return rounds
+rounds = train()
+_library.native.add_metrics({"rounds": rounds})
+"""
+
+
+def test_with_a_budget_a_part_of_the_operators_is_observed(library, torch_python, tmp_path):
+    """Nodes of backward passes stand where their operators were, or below a frame that says that it was not taken."""
+    if not (STUB / "libcupti.so").exists():
+        pytest.skip("needs build/stub: make build")
+    driver = f"import ctypes; ctypes.CDLL({str(STUB / 'libcuda.so.1')!r}); import fake_gpu; fake_gpu.init(); kernel = fake_gpu.function('k')\n"
+    program = driver + PROGRAM.replace("context=sys.argv[1]", 'context=sys.argv[1], backend="cupti", budget="0.01%"')
+    done = run_python(program.format(install="", body=WITHIN_A_BUDGET), "python", python=torch_python, cwd=tmp_path,
+                      env={"CUDA_VISIBLE_DEVICES": "", "PROTON_CUPTI_PATH": str(STUB / "libcupti.so")})
+    assert "Traceback" not in done.stderr, done.stderr
+    backward = [names(path) for path in paths(tmp_path, "backward")]
+    left_out = [words for words in backward if words[0] == "(path not taken)"]
+    assert [words[1] for words in left_out] == ["<backward>"], backward
+    for words in backward:
+        assert words.count("<backward>") == 1, words
+        if words not in left_out:
+            before = [frame for frame in words[:words.index("<backward>")] if frame != "apply"]
+            assert before[:2] == ["<module>", "train"] and before[-1] == "forward", words
+    tree = json.loads((tmp_path / "profile.hatchet").read_text())[0]
+    counted = {metric: sum(total(tree, metric)) for metric in ("forward", "backward", "rounds")}
+    assert counted["forward"] == counted["backward"] == 2 * counted["rounds"], counted
+
+
+def total(node, metric):
+    yield node["metrics"].get(metric, 0)
+    for child in node["children"]:
+        yield from total(child, metric)
 
 
 def test_metrics_in_python_context_have_the_frames_of_both(library, torch_python, tmp_path):

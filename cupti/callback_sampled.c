@@ -1,5 +1,5 @@
 // The callback that is subscribed if instructions are to be sampled. In addition to cupti_on_callback it follows the loading
-// and unloading of code, and has sampling enabled in a context before its first launch.
+// and unloading of code, and has sampling enabled in a context before its first launch. Calls in which CUPTI samples pass the gate.
 #include "sampling.h"
 
 static uint64_t function_of(uint32_t cbid, const struct cupti_callback_data *d) {
@@ -16,31 +16,34 @@ static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
   switch (cbid) {
   CUDA_LAUNCH_CALLS(CASE)
   CUDA_LAUNCH_EX_CALLS(CASE)
-    if (!enters) return;
+    if (!enters) return gate_leave();
     sampling_context_used(d->context);
     code_launched(function_of(cbid, d), d->symbol_name);
-    return;
+    return gate_enter();
   CUDA_LAUNCH_MANY_CALLS(CASE)
   CUDA_GRAPH_LAUNCH_CALLS(CASE)
-    if (enters) sampling_context_used(d->context);
-    return;
+    if (!enters) return gate_leave();
+    sampling_context_used(d->context);
+    return gate_enter();
   case CBID_cuModuleUnload: case CBID_cuLibraryUnload:
     // Not in the resource callback, because the driver holds a lock there.
-    if (enters) sampling_before_unload();
-    else code_unloading();
-    return;
+    if (enters) return sampling_before_unload(), gate_enter();
+    code_unloading();
+    return gate_leave();
   case CBID_cuCtxDestroy: case CBID_cuCtxDestroy_v2:
-    if (enters) sampling_before_destroy(((const struct cuda_params_context_destroy *)d->params)->context, -1);
-    return;
+    if (!enters) return gate_leave();
+    sampling_before_destroy(((const struct cuda_params_context_destroy *)d->params)->context, -1);
+    return gate_enter();
   case CBID_cuDevicePrimaryCtxReset: case CBID_cuDevicePrimaryCtxReset_v2:
-    if (enters) sampling_before_destroy(NULL, ((const struct cuda_params_primary_reset *)d->params)->device);
-    return;
+    if (!enters) return gate_leave();
+    sampling_before_destroy(NULL, ((const struct cuda_params_primary_reset *)d->params)->device);
+    return gate_enter();
   case CBID_cuModuleLoad: case CBID_cuModuleLoadData: case CBID_cuModuleLoadDataEx: case CBID_cuModuleLoadFatBinary:
   case CBID_cuModuleGetFunction: case CBID_cuLibraryLoadData: case CBID_cuLibraryLoadFromFile: case CBID_cuLibraryGetKernel:
   case CBID_cuLibraryGetModule: case CBID_cuKernelGetFunction:
-    if (enters) code_call_enters();
-    else code_call_exits(cbid, d);
-    return;
+    if (enters) return code_call_enters(), gate_enter();
+    code_call_exits(cbid, d);
+    return gate_leave();
   }
 }
 

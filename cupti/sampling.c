@@ -22,6 +22,7 @@ static _Atomic uint32_t generation; // of contexts
 
 static void in_child(void) {
   atomic_store(&sampler_began, 0);
+  gate_begin(); // it may have been closed
   for (int i = 0; i < CONTEXTS; i++) claim_release(&sampler.contexts[i].claim);
 }
 
@@ -51,6 +52,7 @@ int sampling_begin(const struct sampling_options *o) {
   memset(sampler.contexts, 0, sizeof sampler.contexts);
   sampler.options = *o, sampler.quit = 0, sampler.wanted = 0, sampler.facts = (struct sampling_facts){0};
   pthread_mutex_unlock(&sampler.lock);
+  gate_begin();
   if (sampler_prepare_reading()) return RC_OUT_OF_MEMORY;
   if (start_thread()) return RC_OUT_OF_MEMORY;
   atomic_fetch_add(&generation, 1);

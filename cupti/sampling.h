@@ -55,6 +55,17 @@ uint64_t code_events(void);
 // code_intern returns an equal string that is never freed.
 const char *code_intern(const char *text);
 
+// ---- sampling_gate.c: no thread is in a launch while sampling is switched ----
+
+// gate_enter and gate_leave are around the driver's calls during which CUPTI takes its lock of sampling.
+void gate_enter(void);
+void gate_leave(void);
+// gate_begin forgets who is inside: a session begins.
+void gate_begin(void);
+// gate_close returns 1 when no thread is inside, and then keeps them out until gate_open; 0 if one stayed inside for seconds.
+int gate_close(void);
+void gate_open(void);
+
 // ---- claim.c ----
 
 struct claim {

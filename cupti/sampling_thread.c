@@ -94,6 +94,23 @@ static void disable(struct context *c) {
   claim_release(&c->claim);
 }
 
+// What became of starting or stopping sampling in a context.
+struct switched {
+  int done; // 0: some thread was launching all the time
+  uint32_t rc;
+  uint64_t took; // ns
+};
+
+static struct switched switch_to(int on, void *handle) {
+  struct switched s = {.done = gate_close()};
+  if (!s.done) return s;
+  uint64_t began = sampler_nanos(CLOCK_MONOTONIC);
+  s.rc = sampler_call(on ? cupti_sampling.PCSamplingStart : cupti_sampling.PCSamplingStop, handle);
+  s.took = sampler_nanos(CLOCK_MONOTONIC) - began;
+  gate_open();
+  return s;
+}
+
 // update brings one context to the state that is wanted.
 static void update(struct context *c) {
   if (c->state == NEW) enable(c);
@@ -101,15 +118,17 @@ static void update(struct context *c) {
   if (!start && !stop) return;
   void *handle = c->handle;
   begin_calls();
-  uint64_t began = sampler_nanos(CLOCK_MONOTONIC);
-  uint32_t rc = sampler_call(start ? cupti_sampling.PCSamplingStart : cupti_sampling.PCSamplingStop, handle);
-  uint64_t took = sampler_nanos(CLOCK_MONOTONIC) - began;
+  struct switched s = switch_to(start, handle);
   end_calls();
-  sampler.facts.switching_ns += took;
-  if (!sampler_enabled(c)) return;
+  sampler.facts.switching_ns += s.took;
+  if (!s.done || !sampler_enabled(c)) return; // the next round tries again
   c->state = start ? RUNNING : READY;
-  sampler_refused(rc, start ? "start sampling" : "stop sampling");
-  if (rc && start) c->state = REFUSED, c->configured.pcs = NULL; // not freed: CUPTI is not called any more, and may write to it
+  sampler_refused(s.rc, start ? "start sampling" : "stop sampling");
+  if (s.rc && start) c->state = REFUSED, c->configured.pcs = NULL; // not freed: CUPTI is not called any more, and may write to it
+}
+
+static void update_all(void) {
+  for (int i = 0; i < CONTEXTS; i++) update(&sampler.contexts[i]);
 }
 
 // restart sets a context up anew: once the hardware's buffer was full, nothing more is sampled until then.
@@ -153,16 +172,16 @@ static int read_rest(int to_rest) {
 
 // read_undecoded stops sampling, which has CUPTI decode all that the GPU has sampled, reads that, and starts it again. Rounds
 // alone can find nothing too early: at 56 million samples a second (a period of 4096 cycles on an H200) the worker delivered
-// nothing for 100 ms and then 3 million. It is called only when the GPU is idle: stopping during launches is untested.
+// nothing for 100 ms and then 3 million. It is called only when the GPU is idle.
 static void read_undecoded(void) {
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &sampler.contexts[i];
     if (c->state != RUNNING) continue;
     begin_calls();
-    uint32_t rc = sampler_call(cupti_sampling.PCSamplingStop, c->handle);
+    struct switched s = switch_to(0, c->handle);
     sampler_read(c);
     end_calls();
-    if (rc || c->state != RUNNING) continue;
+    if (s.rc || !s.done || c->state != RUNNING) continue;
     c->state = READY;
     update(c);
   }
@@ -177,7 +196,7 @@ static void disable_destroying(void) {
     c->destroying = 0;
     if (!sampler_enabled(c)) continue;
     begin_calls();
-    if (c->state == RUNNING) sampler_call(cupti_sampling.PCSamplingStop, c->handle);
+    if (c->state == RUNNING) switch_to(0, c->handle);
     sampler_read(c);
     end_calls();
     if (!sampler_enabled(c)) continue;
@@ -219,7 +238,7 @@ void *sampler_thread(void *unused) {
     sampler.facts.thread_ns = sampler_nanos(CLOCK_THREAD_CPUTIME_ID);
     uint64_t update_upto = sampler.updates.asked, finish_upto = sampler.finishes.asked, unload_upto = sampler.unloads.asked;
     if (update_upto != sampler.updates.answered) {
-      for (int i = 0; i < CONTEXTS; i++) update(&sampler.contexts[i]);
+      update_all();
       answer(&sampler.updates, update_upto);
     } else if (sampler.destroys.asked != sampler.destroys.answered) {
       uint64_t destroy_upto = sampler.destroys.asked;
@@ -233,6 +252,7 @@ void *sampler_thread(void *unused) {
       answer(&sampler.unloads, unload_upto);
       if (to_rest) answer(&sampler.finishes, finish_upto);
     } else if (sampler_now_ms() >= next) {
+      update_all();
       read_round(&next);
     } else {
       sampler_wait_until(&sampler.wake, next);

@@ -428,8 +428,30 @@ STUB_EXPORT uint32_t cuStreamSynchronize(void *stream) {
   return work(CBID_cuStreamSynchronize, "cuStreamSynchronize", ACT_SYNCHRONIZATION, SYNC_STREAM, 0, stream);
 }
 
+// As seen on an H100 (CUPTI 13.0): a launch that is sampled takes a lock of the driver's and then CUPTI's of sampling, and
+// PCSamplingStart and Stop the other way round. Two threads that do both at once wait for ever.
+static pthread_rwlock_t driver_lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t sampling_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int sampled; // a context was, and may be
+
+STUB_EXPORT void stub_cuda_sampled(void) { atomic_store(&sampled, 1); }
+
+STUB_EXPORT void stub_cuda_sampling_switches(int begins) {
+  if (begins) pthread_mutex_lock(&sampling_lock), usleep(200), pthread_rwlock_wrlock(&driver_lock);
+  else pthread_rwlock_unlock(&driver_lock), pthread_mutex_unlock(&sampling_lock);
+}
+
+static void launch_is_sampled(void) {
+  if (!atomic_load(&sampled)) return;
+  pthread_rwlock_rdlock(&driver_lock);
+  pthread_mutex_lock(&sampling_lock);
+  pthread_mutex_unlock(&sampling_lock);
+  pthread_rwlock_unlock(&driver_lock);
+}
+
 static uint32_t launch(struct call *c, struct function *f, struct stream *s, void **parameters) {
   wait_while("PROTON_STUB_FULL");
+  launch_is_sampled();
   if (s && s->capture) capture_kernel(s->capture, f, parameters);
   else run_kernel(f, c->data.correlation_id, stream_id(s), 0, &(struct node){.reads = tensor_arguments(f, parameters)});
   return call_exit(c, CU_OK);

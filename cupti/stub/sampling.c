@@ -117,12 +117,20 @@ static uint32_t change(const char *function, int *count, int by) {
   return RC_OK;
 }
 
+static uint32_t change_running(const char *function, int by) {
+  stub_cuda_sampling_switches(1);
+  uint32_t result = change(function, &sampling.running, by);
+  stub_cuda_sampling_switches(0);
+  return result;
+}
+
 STUB_EXPORT uint32_t cuptiPCSamplingEnable(struct cupti_sampling_params *p) {
+  stub_cuda_sampled();
   return p->context ? change("PCSamplingEnable", &sampling.enabled, +1) : RC_INVALID_CONTEXT;
 }
 STUB_EXPORT uint32_t cuptiPCSamplingDisable(struct cupti_sampling_params *p) { return (void)p, change("PCSamplingDisable", &sampling.enabled, -1); }
-STUB_EXPORT uint32_t cuptiPCSamplingStart(struct cupti_sampling_params *p) { return (void)p, change("PCSamplingStart", &sampling.running, +1); }
-STUB_EXPORT uint32_t cuptiPCSamplingStop(struct cupti_sampling_params *p) { return (void)p, change("PCSamplingStop", &sampling.running, -1); }
+STUB_EXPORT uint32_t cuptiPCSamplingStart(struct cupti_sampling_params *p) { return (void)p, change_running("PCSamplingStart", +1); }
+STUB_EXPORT uint32_t cuptiPCSamplingStop(struct cupti_sampling_params *p) { return (void)p, change_running("PCSamplingStop", -1); }
 
 static void note_reasons(size_t count) {
   pthread_mutex_lock(&sampling.lock);

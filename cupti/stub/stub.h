@@ -60,6 +60,9 @@ STUB_EXPORT void stub_cuda_trace(const struct stub_tracer *tracer);
 STUB_EXPORT const struct capture *stub_cuda_capture(void);
 // The id of a live graph, node, executable graph or context of the fake driver; 0 for other pointers.
 STUB_EXPORT uint64_t stub_cuda_object_id(const void *handle);
+// Launches take the locks of what is sampled from now on; around PCSamplingStart and Stop.
+STUB_EXPORT void stub_cuda_sampled(void);
+STUB_EXPORT void stub_cuda_sampling_switches(int begins);
 STUB_EXPORT uint64_t stub_cuda_now(void);
 STUB_EXPORT uint32_t stub_cuda_calls(void); // driver calls in progress, on all threads
 // Makes a context current on the calling thread. The context may be any pointer.

@@ -39,21 +39,30 @@ def test_thinned_paths_add_up(run, tmp_path):  # noqa: F811
 
 
 RESTS = """
+import threading
 from goproton import _library
-n = 0
+counts, over = [0] * 3, False
 def some():
     b = _library.call("status").get("budget") or {}
     return b.get("kernels_sampled", 0) > 100 and b.get("kernels_not_sampled", 0) > 100 and b["switching"] > 0
+def work(i):
+    fake_gpu.use()
+    while not over:
+        launch(i)
+        counts[i] += 1
+threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+[t.start() for t in threads]
 while not some():
-    for _ in range(100):
-        launch(n % 3)
-        n += 1
-open("launched", "w").write(str(n))
+    time.sleep(0.05)
+over = True
+[t.join() for t in threads]
+open("launched", "w").write(str(sum(counts)))
 """
 
 
 def test_sampling_rests(run, tmp_path):  # noqa: F811
-    """Sampling is stopped and started in CUPTI while kernels are recorded, and the profile says for how long there were samples."""
+    """Sampling is stopped and started in CUPTI while threads launch, and the profile says for how long there were samples. The fake
+    driver's launches and the fake CUPTI's switches take the locks that made a program on an H100 stand still."""
     text = run(RESTS, "-m", "pcsampling", "--budget", "1%")
     assert sum(counts(tmp_path / "out.hatchet").values()) == int((tmp_path / "launched").read_text())
     assert "proton: instructions were sampled for " in text and "sampling " in text

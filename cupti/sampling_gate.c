@@ -1,0 +1,66 @@
+// The gate that keeps CUPTI from blocking the program when sampling is switched. PCSamplingStart and Stop take CUPTI's lock of
+// sampling and then one of the driver's; a launch on another thread takes the two in the other order, and both wait for ever (seen
+// on an H100, CUPTI 13.0: a loop of launches stood still within a second). So they are called only while no thread is in such a
+// call of the driver. A thread that is about to make one while the gate is closed waits here, in front of the driver's locks.
+#include "sampling_state.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+// The number of threads inside, whether the gate is closed, and the number of the session: threads that were inside when an earlier
+// one ended are not counted, because their end is not reported.
+static _Atomic uint64_t gate;
+enum { ONE = 1 };
+static const uint64_t closed = 1ull << 31;
+static uint64_t session_of(uint64_t g) { return g >> 32; }
+static uint64_t inside(uint64_t g) { return g & (closed - 1); }
+
+enum { POLL_US = 20, QUIET_POLLS = 250, ATTEMPTS = 100, APART_MS = 20 };
+
+static void pause_us(long us) { nanosleep(&(struct timespec){0, us * 1000}, NULL); }
+
+static __thread struct { uint64_t session; uint32_t depth; } mine __attribute__((tls_model("initial-exec")));
+
+// ---- on the program's threads ----
+
+void gate_enter(void) {
+  if (cupti_own_call) return;
+  uint64_t now = atomic_load_explicit(&gate, memory_order_relaxed);
+  if (mine.session == session_of(now) && mine.depth++) return;
+  for (;;) {
+    if (now & closed) pause_us(POLL_US), now = atomic_load_explicit(&gate, memory_order_relaxed);
+    else if (atomic_compare_exchange_weak(&gate, &now, now + ONE)) break;
+  }
+  mine.session = session_of(now), mine.depth = 1;
+}
+
+void gate_leave(void) {
+  if (cupti_own_call || !mine.depth) return;
+  uint64_t now = atomic_load_explicit(&gate, memory_order_relaxed);
+  if (mine.session != session_of(now)) {
+    mine.depth = 0;
+    return;
+  }
+  if (--mine.depth) return;
+  while (session_of(now) == mine.session && !atomic_compare_exchange_weak(&gate, &now, now - ONE)) {}
+}
+
+// ---- on the sampling thread ----
+
+void gate_begin(void) { atomic_store(&gate, (session_of(atomic_load(&gate)) + 1) << 32); }
+
+void gate_open(void) { atomic_fetch_and(&gate, ~closed); }
+
+// A launch may take as long as the GPU is full. The others do not wait for it: the gate opens, and is closed again a little later.
+int gate_close(void) {
+  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    atomic_fetch_or(&gate, closed);
+    for (int i = 0; i < QUIET_POLLS; i++) {
+      if (!inside(atomic_load(&gate))) return 1;
+      pause_us(POLL_US);
+    }
+    gate_open();
+    pause_us(APART_MS * 1000);
+  }
+  return 0;
+}

@@ -47,9 +47,11 @@ def some():
     return b.get("kernels_sampled", 0) > 100 and b.get("kernels_not_sampled", 0) > 100 and b["switching"] > 0
 def work(i):
     fake_gpu.use()
-    while not over:
-        launch(i)
-        counts[i] += 1
+    while not over:  # at a pace that the fake GPU and the drainer keep up with on a busy machine
+        for _ in range(20):
+            launch(i)
+        counts[i] += 20
+        time.sleep(0.002)
 threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
 [t.start() for t in threads]
 while not some():

@@ -214,7 +214,8 @@ func (c *Controller) thin(room float64) {
 }
 
 // sample decides whether the next slot is sampled, so that the sampled ones are the duty's share of all. Where switching takes a tenth
-// of the budget, sampling goes on and rests for longer.
+// of the budget, sampling goes on and rests for longer, but not before the controller has learned what sampling costs: each rest is one
+// comparison.
 func (c *Controller) sample(room float64) {
 	if !c.Samples {
 		return
@@ -224,10 +225,11 @@ func (c *Controller) sample(room float64) {
 		duty = min(max(room/c.cost, leastDuty), mostDuty)
 	}
 	if c.slots < learning {
-		duty = min(duty, 0.5)
+		duty = 0.5
 	}
 	c.duty = max(leastDuty, min(duty, c.duty*rising))
 	switch {
+	case c.slots < learning:
 	case c.switching.value > 0.1*c.Share:
 		c.run = min(2*c.run, longestRun)
 	case c.switching.value < 0.02*c.Share:

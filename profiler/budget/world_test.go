@@ -165,6 +165,7 @@ var worlds = []world{
 	{name: "bursts", launches: bursts(200_000, 1000), callback: 30, path: always(1500), learns: 15 * time.Second},
 	{name: "deep stacks", launches: always(100_000), callback: 50, path: always(20_000)},
 	{name: "callbacks alone are too dear", launches: always(400_000), callback: 50, path: always(1000), sampling: always(0.05), onGPU: true, exceeded: true},
+	{name: "sampling and switches that are dear", launches: always(10_000), callback: 50, sampling: always(0.23), switches: 5e6, noise: 0.005},
 	{name: "operators of PyTorch", launches: always(70_000), callback: 80, path: always(100), observer: 750, noise: 0.002},
 	{name: "nothing to reduce", launches: always(100_000), callback: 50},
 }

@@ -62,8 +62,9 @@ void gate_enter(void);
 void gate_leave(void);
 // gate_begin forgets who is inside: a session begins.
 void gate_begin(void);
-// gate_close returns 1 when no thread is inside, and then keeps them out until gate_open; 0 if one stayed inside for seconds.
-int gate_close(void);
+// gate_close returns 1 when no thread is inside, and then keeps them out until gate_open; 0 if one stayed inside during all attempts, of
+// 25 ms each.
+int gate_close(int attempts);
 void gate_open(void);
 
 // ---- claim.c ----

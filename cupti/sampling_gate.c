@@ -15,7 +15,7 @@ static const uint64_t closed = 1ull << 31;
 static uint64_t session_of(uint64_t g) { return g >> 32; }
 static uint64_t inside(uint64_t g) { return g & (closed - 1); }
 
-enum { POLL_US = 20, QUIET_POLLS = 250, ATTEMPTS = 100, APART_MS = 20 };
+enum { POLL_US = 20, QUIET_POLLS = 250, APART_MS = 20 };
 
 static void pause_us(long us) { nanosleep(&(struct timespec){0, us * 1000}, NULL); }
 
@@ -52,15 +52,15 @@ void gate_begin(void) { atomic_store(&gate, (session_of(atomic_load(&gate)) + 1)
 void gate_open(void) { atomic_fetch_and(&gate, ~closed); }
 
 // A launch may take as long as the GPU is full. The others do not wait for it: the gate opens, and is closed again a little later.
-int gate_close(void) {
-  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+int gate_close(int attempts) {
+  for (; attempts > 0; attempts--) {
     atomic_fetch_or(&gate, closed);
     for (int i = 0; i < QUIET_POLLS; i++) {
       if (!inside(atomic_load(&gate))) return 1;
       pause_us(POLL_US);
     }
     gate_open();
-    pause_us(APART_MS * 1000);
+    if (attempts > 1) pause_us(APART_MS * 1000);
   }
   return 0;
 }

@@ -80,7 +80,7 @@ func TestSamplesOfABusyProgram(t *testing.T) {
 	}
 	for _, sanitizers := range sanitized() {
 		t.Run(sanitizers, func(t *testing.T) {
-			program := buildWith(t, sanitizers, "sampling.c", "sampling_config.c", "sampling_read.c", "sampling_thread.c", "claim.c", "code.c", "callback_sampled.c", "testdata/sampling.c")
+			program := buildWith(t, sanitizers, "sampling.c", "sampling_config.c", "sampling_read.c", "sampling_thread.c", "sampling_gate.c", "claim.c", "code.c", "callback_sampled.c", "testdata/sampling.c")
 			got := play(t, program)
 			if want := "samples complete, half of them not issued: yes, reasons 2 wait selected\n"; got != want {
 				t.Errorf("got %swant %s", got, want)

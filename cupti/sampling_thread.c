@@ -14,6 +14,7 @@ enum {
   COOL_MS = 300,        // from a load or unload of code to a round: CUPTI reads names in code that may be about to be unloaded
   COOL_LIMIT_MS = 2000, // after this time a round is made although code is still being loaded
   RESTARTS = 8,         // of a context, at most
+  PATIENT = 100, ONCE = 1, // attempts to switch sampling between launches: where someone waits for it, and in a round
 };
 
 uint64_t sampler_nanos(clockid_t clock) {
@@ -101,8 +102,8 @@ struct switched {
   uint64_t took; // ns
 };
 
-static struct switched switch_to(int on, void *handle) {
-  struct switched s = {.done = gate_close()};
+static struct switched switch_to(int on, void *handle, int attempts) {
+  struct switched s = {.done = gate_close(attempts)};
   if (!s.done) return s;
   uint64_t began = sampler_nanos(CLOCK_MONOTONIC);
   s.rc = sampler_call(on ? cupti_sampling.PCSamplingStart : cupti_sampling.PCSamplingStop, handle);
@@ -112,13 +113,13 @@ static struct switched switch_to(int on, void *handle) {
 }
 
 // update brings one context to the state that is wanted.
-static void update(struct context *c) {
+static void update(struct context *c, int attempts) {
   if (c->state == NEW) enable(c);
   int start = sampler.wanted && c->state == READY, stop = !sampler.wanted && c->state == RUNNING;
   if (!start && !stop) return;
   void *handle = c->handle;
   begin_calls();
-  struct switched s = switch_to(start, handle);
+  struct switched s = switch_to(start, handle, attempts);
   end_calls();
   sampler.facts.switching_ns += s.took;
   if (!s.done || !sampler_enabled(c)) return; // the next round tries again
@@ -127,8 +128,8 @@ static void update(struct context *c) {
   if (s.rc && start) c->state = REFUSED, c->configured.pcs = NULL; // not freed: CUPTI is not called any more, and may write to it
 }
 
-static void update_all(void) {
-  for (int i = 0; i < CONTEXTS; i++) update(&sampler.contexts[i]);
+static void update_all(int attempts) {
+  for (int i = 0; i < CONTEXTS; i++) update(&sampler.contexts[i], attempts);
 }
 
 // restart sets a context up anew: once the hardware's buffer was full, nothing more is sampled until then.
@@ -178,12 +179,12 @@ static void read_undecoded(void) {
     struct context *c = &sampler.contexts[i];
     if (c->state != RUNNING) continue;
     begin_calls();
-    struct switched s = switch_to(0, c->handle);
+    struct switched s = switch_to(0, c->handle, PATIENT);
     sampler_read(c);
     end_calls();
     if (s.rc || !s.done || c->state != RUNNING) continue;
     c->state = READY;
-    update(c);
+    update(c, PATIENT);
   }
 }
 
@@ -196,7 +197,7 @@ static void disable_destroying(void) {
     c->destroying = 0;
     if (!sampler_enabled(c)) continue;
     begin_calls();
-    if (c->state == RUNNING) switch_to(0, c->handle);
+    if (c->state == RUNNING) switch_to(0, c->handle, PATIENT);
     sampler_read(c);
     end_calls();
     if (!sampler_enabled(c)) continue;
@@ -238,7 +239,7 @@ void *sampler_thread(void *unused) {
     sampler.facts.thread_ns = sampler_nanos(CLOCK_THREAD_CPUTIME_ID);
     uint64_t update_upto = sampler.updates.asked, finish_upto = sampler.finishes.asked, unload_upto = sampler.unloads.asked;
     if (update_upto != sampler.updates.answered) {
-      update_all();
+      update_all(PATIENT);
       answer(&sampler.updates, update_upto);
     } else if (sampler.destroys.asked != sampler.destroys.answered) {
       uint64_t destroy_upto = sampler.destroys.asked;
@@ -252,7 +253,7 @@ void *sampler_thread(void *unused) {
       answer(&sampler.unloads, unload_upto);
       if (to_rest) answer(&sampler.finishes, finish_upto);
     } else if (sampler_now_ms() >= next) {
-      update_all();
+      update_all(ONCE);
       read_round(&next);
     } else {
       sampler_wait_until(&sampler.wake, next);

@@ -93,6 +93,11 @@ static void call(uint32_t cbid, uint32_t site, void *context, const void *params
   cupti_on_sampled_callback(NULL, DOMAIN_DRIVER, cbid, &d);
 }
 
+static void call_whole(uint32_t cbid, void *context, const void *params) {
+  call(cbid, SITE_ENTER, context, params);
+  call(cbid, SITE_EXIT, context, params);
+}
+
 static void *program(void *argument) {
   uintptr_t me = 1 + (uintptr_t)argument;
   for (uintptr_t i = 0; i < ROUNDS; i++) {
@@ -114,10 +119,11 @@ static void *program(void *argument) {
     size_t size;
     if (f.module != code_hash(image, sizeof image) || strcmp(f.name, "kernel") || !code_image(f.module, &size) || size != sizeof image) exit(2);
     atomic_fetch_add(&made, 10), atomic_fetch_add(&pending, 10);
+    call(CBID_cuLaunchKernel, SITE_EXIT, context, &launch);
     if (i % 15 == 7) call(CBID_cuModuleUnload, SITE_ENTER, context, &unload), call(CBID_cuModuleUnload, SITE_EXIT, context, &unload);
     struct cuda_params_context_destroy destroy = {context};
     if (i % 20 == 19) call(CBID_cuCtxDestroy_v2, SITE_ENTER, context, &destroy);
-    if (i % 20 == 19) cupti_on_sampled_callback(NULL, DOMAIN_RESOURCE, RES_CONTEXT_DESTROY_STARTING, &r);
+    if (i % 20 == 19) cupti_on_sampled_callback(NULL, DOMAIN_RESOURCE, RES_CONTEXT_DESTROY_STARTING, &r), call(CBID_cuCtxDestroy_v2, SITE_EXIT, context, &destroy);
     usleep(1000);
   }
   return NULL;
@@ -172,10 +178,10 @@ static void early_function(void) {
   if (sampling_begin(&o)) exit(5);
   sampling_run(1);
   module = EARLY;
-  call(CBID_cuLaunchKernel, SITE_ENTER, (void *)1, &launch);
+  call_whole(CBID_cuLaunchKernel, (void *)1, &launch);
   if (code_function(0x77).module) exit(6);
   code_known(0x77, "kernel", early, sizeof early);
-  call(CBID_cuLaunchKernel, SITE_ENTER, (void *)1, &launch);
+  call_whole(CBID_cuLaunchKernel, (void *)1, &launch);
   if (code_function(0x77).module != hash) exit(7);
   atomic_fetch_add(&pending, 10);
   atomic_fetch_add(&backlog, 20);
@@ -197,7 +203,7 @@ static void claimed(void) {
   int other = socket(AF_UNIX, SOCK_DGRAM, 0), before = atomic_load(&enabled);
   if (bind(other, (void *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) || sampling_begin(&o)) exit(9);
   sampling_run(1);
-  call(CBID_cuLaunchKernel, SITE_ENTER, (void *)1, &launch);
+  call_whole(CBID_cuLaunchKernel, (void *)1, &launch);
   sampling_facts(&f);
   if (!f.claimed || atomic_load(&enabled) != before) exit(10);
   sampling_end();
@@ -212,7 +218,7 @@ static void begin(void) {
 
 static void *launch(void *context) {
   struct cuda_params_launch_kernel launch = {.function = (void *)0x77};
-  call(CBID_cuLaunchKernel, SITE_ENTER, context, &launch);
+  call_whole(CBID_cuLaunchKernel, context, &launch);
   return NULL;
 }
 

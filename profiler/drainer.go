@@ -115,10 +115,11 @@ func (d *drainer) do(f func(*drainer)) {
 }
 
 // drain empties rings and full buffers. A buffer is taken before the rings are read: the launches of all
-// its kernels were recorded before it came back full. So are values: their metrics were recorded before they were stored.
+// its kernels were recorded before it came back full. So are values: their metrics were recorded before they were stored. Buffers that
+// come back meanwhile are left to the next round: a program that launches faster than this reads would keep commands waiting.
 func (d *drainer) drain() {
 	before, used := d.work, hotpath.BuffersInUse()
-	for {
+	for range used + 1 {
 		buffer, ok := hotpath.TakeBuffer()
 		d.takeValues()
 		d.work += hotpath.Drain(d.resolver.Add)

@@ -23,10 +23,10 @@ const (
 
 // saw takes how far the clock was ahead.
 func (d *drift) saw(p point) {
-	if d.from.at == 0 || p.at < d.from.at {
-		if d.from.at == 0 {
-			d.from = p
-		}
+	if d.from.at == 0 {
+		d.from = p
+	}
+	if p.at <= d.from.at {
 		return
 	}
 	span := float64(p.at - d.from.at)

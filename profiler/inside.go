@@ -76,10 +76,16 @@ func insideLimit() uint64 {
 	return mib << 20
 }
 
-// drainInside takes the launches whose records have arrived. The ring of their thread was drained before.
+// drainInside takes the launches whose records have arrived, and leaves those that arrive meanwhile to the next round: they may come
+// faster than they are read. The ring of their thread was drained before.
 func (d *drainer) drainInside() {
-	for d.inside.mode != nil && scratch.Next(d.addInside) {
-		d.work++
+	if d.inside.mode == nil {
+		return
+	}
+	for range scratch.Ready() {
+		if scratch.Next(d.addInside) {
+			d.work++
+		}
 	}
 }
 

@@ -91,6 +91,13 @@ int scratch_next(struct scratch_done *out) {
   return any;
 }
 
+size_t scratch_ready(void) {
+  pthread_mutex_lock(&lock);
+  size_t n = done.end - done.first;
+  pthread_mutex_unlock(&lock);
+  return n;
+}
+
 void *scratch_kept(uint64_t *bytes) {
   pthread_mutex_lock(&lock);
   void *copy = kept.bytes ? malloc(kept.bytes) : NULL;

@@ -54,6 +54,7 @@ void scratch_addressable(uint64_t most);            // bytes of a launch that th
 int scratch_define(uint64_t function, uint32_t number, uint32_t slot, uint32_t warps, uint64_t units);
 void scratch_forget(uint64_t function);
 int scratch_next(struct scratch_done *out); // the oldest launch that is ready; 0 for none
+size_t scratch_ready(void);                 // how many launches are ready
 void scratch_recycle(uint32_t host);
 uint64_t scratch_under_way(void);           // launches that are not ready yet
 uint64_t scratch_copied(void);              // bytes

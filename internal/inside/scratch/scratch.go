@@ -98,6 +98,9 @@ func Next(f func(l *inside.Launch)) bool {
 	return true
 }
 
+// Ready is how many launches Next has at the moment.
+func Ready() int { return int(C.scratch_ready()) }
+
 // UnderWay is how many launches were made whose records have not been copied. Moves changes with each that has been.
 func UnderWay() uint64 { return uint64(C.scratch_under_way()) }
 

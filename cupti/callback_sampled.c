@@ -16,35 +16,36 @@ static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
   switch (cbid) {
   CUDA_LAUNCH_CALLS(CASE)
   CUDA_LAUNCH_EX_CALLS(CASE)
-    if (!enters) return gate_leave();
+    if (!enters) break;
     sampling_context_used(d->context);
     code_launched(function_of(cbid, d), d->symbol_name);
-    return gate_enter();
+    break;
   CUDA_LAUNCH_MANY_CALLS(CASE)
   CUDA_GRAPH_LAUNCH_CALLS(CASE)
-    if (!enters) return gate_leave();
-    sampling_context_used(d->context);
-    return gate_enter();
+    if (enters) sampling_context_used(d->context);
+    break;
   case CBID_cuModuleUnload: case CBID_cuLibraryUnload:
     // Not in the resource callback, because the driver holds a lock there.
-    if (enters) return sampling_before_unload(), gate_enter();
-    code_unloading();
-    return gate_leave();
+    if (enters) sampling_before_unload();
+    else code_unloading();
+    break;
   case CBID_cuCtxDestroy: case CBID_cuCtxDestroy_v2:
-    if (!enters) return gate_leave();
-    sampling_before_destroy(((const struct cuda_params_context_destroy *)d->params)->context, -1);
-    return gate_enter();
+    if (enters) sampling_before_destroy(((const struct cuda_params_context_destroy *)d->params)->context, -1);
+    break;
   case CBID_cuDevicePrimaryCtxReset: case CBID_cuDevicePrimaryCtxReset_v2:
-    if (!enters) return gate_leave();
-    sampling_before_destroy(NULL, ((const struct cuda_params_primary_reset *)d->params)->device);
-    return gate_enter();
+    if (enters) sampling_before_destroy(NULL, ((const struct cuda_params_primary_reset *)d->params)->device);
+    break;
   case CBID_cuModuleLoad: case CBID_cuModuleLoadData: case CBID_cuModuleLoadDataEx: case CBID_cuModuleLoadFatBinary:
   case CBID_cuModuleGetFunction: case CBID_cuLibraryLoadData: case CBID_cuLibraryLoadFromFile: case CBID_cuLibraryGetKernel:
   case CBID_cuLibraryGetModule: case CBID_cuKernelGetFunction:
-    if (enters) return code_call_enters(), gate_enter();
-    code_call_exits(cbid, d);
-    return gate_leave();
+    if (enters) code_call_enters();
+    else code_call_exits(cbid, d);
+    break;
+  default:
+    return;
   }
+  if (enters) gate_enter(); // behind what waits for the sampling thread, which waits for the gate
+  else gate_leave();
 }
 
 void cupti_on_sampled_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {

@@ -10,7 +10,6 @@
 // The number of threads inside, whether the gate is closed, and the number of the session: threads that were inside when an earlier
 // one ended are not counted, because their end is not reported.
 static _Atomic uint64_t gate;
-enum { ONE = 1 };
 static const uint64_t closed = 1ull << 31;
 static uint64_t session_of(uint64_t g) { return g >> 32; }
 static uint64_t inside(uint64_t g) { return g & (closed - 1); }
@@ -29,7 +28,7 @@ void gate_enter(void) {
   if (mine.session == session_of(now) && mine.depth++) return;
   for (;;) {
     if (now & closed) pause_us(POLL_US), now = atomic_load_explicit(&gate, memory_order_relaxed);
-    else if (atomic_compare_exchange_weak(&gate, &now, now + ONE)) break;
+    else if (atomic_compare_exchange_weak(&gate, &now, now + 1)) break;
   }
   mine.session = session_of(now), mine.depth = 1;
 }
@@ -42,7 +41,7 @@ void gate_leave(void) {
     return;
   }
   if (--mine.depth) return;
-  while (session_of(now) == mine.session && !atomic_compare_exchange_weak(&gate, &now, now - ONE)) {}
+  while (session_of(now) == mine.session && !atomic_compare_exchange_weak(&gate, &now, now - 1)) {}
 }
 
 // ---- on the sampling thread ----

@@ -165,16 +165,15 @@ static void remember(struct thread *t, int64_t sequence) {
 static struct origin left_out(void) { return (struct origin){hooks_hp->generation(), child(0, left_out_frame), 0}; }
 
 // recall finds where the forward operator of a node was. A node made by C++ that reports no operator has the call path of the one
-// before it. Nodes without a number (AccumulateGrad) belong to the node that ran before them on this thread.
+// before it, unless that is one of those that were not reported. Nodes without a number (AccumulateGrad) belong to the node that ran before them on this thread.
 static void recall(struct thread *t, const void *function) {
   int64_t sequence = (int64_t)torch_word(function, torch_at.sequence);
   uint64_t thread = torch_word(function, torch_at.forward_thread);
   const struct maker *m = maker_of(thread);
   const struct made *all = atomic_load(&m->thread) == thread ? atomic_load(&m->numbers) : NULL;
-  int some = atomic_load_explicit(&incomplete, memory_order_relaxed);
-  if (sequence >= 0 && !all && some) t->origin = left_out();
-  if (sequence < 0 || !all) return;
-  for (int64_t s = sequence; s >= 0 && s > sequence - (some ? 1 : NEAR); s--) {
+  int some = atomic_load_explicit(&incomplete, memory_order_relaxed), near = some ? 1 : NEAR;
+  if (sequence < 0 || (!all && !some)) return;
+  for (int64_t s = sequence; all && s >= 0 && s > sequence - near; s--) {
     if (all[s % NUMBERS].next != (uint64_t)s + 1) continue;
     t->origin = all[s % NUMBERS].from;
     return;
@@ -283,10 +282,9 @@ static uint32_t path_every = 1; // guarded by it
 static int examining;           // the same: another observer is registered
 
 static void observe_some(void) {
-  uint32_t wanted = atomic_load(&torch_wanted);
-  int some = wanted == TORCH_BACKWARD && path_every > 1;
-  if (some) atomic_store(&incomplete, 1);
-  torch_observe(wanted ? &frames : NULL, (struct torch_share){(wanted & TORCH_WORK) != 0, wanted == TORCH_BACKWARD ? path_every : 0});
+  uint32_t wanted = atomic_load(&torch_wanted), thinned = wanted == TORCH_BACKWARD ? path_every : 0; // frames that are wanted are complete
+  if (thinned > 1) atomic_store(&incomplete, 1);
+  torch_observe(wanted ? &frames : NULL, (struct torch_share){(wanted & TORCH_WORK) != 0, thinned});
 }
 
 static void observe(uint32_t wanted) {

@@ -130,7 +130,7 @@ func (c *clock) learn(k *record.Activity, stamp uint64) {
 		n.slack = int64(k.Duration())
 		if place > 0 {
 			before := &c.known[place-1]
-			ahead, wrong := c.ahead(before, k)
+			ahead, wrong := c.predict(before, k)
 			n.ahead, n.slack = min(n.ahead, max(ahead, int64(stamp-k.End))), min(n.slack, before.slack+wrong)
 		}
 	}
@@ -154,10 +154,10 @@ func (c *clock) after(k *record.Activity) int {
 // since returns the relation since recording began before an activity.
 func (c *clock) since(k *record.Activity) *relation { return &c.known[max(c.after(k)-1, 0)] }
 
-// ahead returns how far the GPU's clock is ahead at the start of an activity, and by how much that may be wrong.
-func (c *clock) ahead(n *relation, k *record.Activity) (ahead, wrong int64) {
+// predict returns how far the GPU's clock is ahead at the start of an activity, and by how much that may be wrong.
+func (c *clock) predict(n *relation, k *record.Activity) (ahead, wrong int64) {
 	gain, wrong := c.drift.over(int64(k.Start - n.at))
-	return n.point.ahead + gain, wrong
+	return n.ahead + gain, wrong
 }
 
 // correct takes the times of an activity and of its reading. A node reads the time as it begins, but if the GPU is full it begins
@@ -168,7 +168,7 @@ func (c *clock) correct(k *record.Activity, stamp uint64) {
 		return
 	}
 	n := c.since(k)
-	ahead, wrong := c.ahead(n, k)
+	ahead, wrong := c.predict(n, k)
 	n.point, n.slack = point{k.Start, min(int64(stamp-k.Start), ahead+clockStep+wrong)}, 0
 	c.drift.saw(n.point)
 }
@@ -183,7 +183,7 @@ type expected struct {
 
 func (c *clock) expect(k *record.Activity) expected {
 	n := c.since(k)
-	ahead, wrong := c.ahead(n, k)
+	ahead, wrong := c.predict(n, k)
 	return expected{uint64(int64(k.Start) + ahead), int64(k.Duration()), n.stamp, clockNoise + n.slack + wrong}
 }
 

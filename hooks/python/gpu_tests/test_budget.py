@@ -2,9 +2,8 @@
 
 Budgets are promised to half a percent (docs/always-on.md). What CUPTI itself takes for the record of a launch is in no budget, so
 the comparison of a launch-bound loop is with a session that only times kernels. A loop's pace drifts by more than a budget, and on
-some machines has two levels: it stays on one processor, neighbours are compared, and the median of their differences has its error.
+some machines has two levels: neighbours are compared, and the median of their differences has its error.
 """
-import os
 import statistics
 import time
 
@@ -17,16 +16,6 @@ from goproton import _library
 pytestmark = [pytest.mark.alone, pytest.mark.only("cupti")]
 
 LEARNING, PAIRS, ROUNDS, SLOT, SLACK = 11.0, 24, 4, 0.25, 0.005
-
-
-@pytest.fixture(autouse=True)
-def one_processor():
-    """For this thread, and not for those of the profiler, which has none yet."""
-    proton.start("first"), proton.finalize()
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {sorted(before)[len(before) // 2]})
-    yield
-    os.sched_setaffinity(0, before)
 
 
 def spend(body, seconds):

@@ -7,11 +7,12 @@ import sys
 
 import pytest
 
-from conftest import REPOSITORY, run_python
+from conftest import run_python
+from test_windows import STUB, walk
+from trees import load
 
 # An interpreter with torch: TORCH_PYTHON, or the one of the tests.
 TORCH = os.environ.get("TORCH_PYTHON") or sys.executable
-STUB = REPOSITORY / "build/stub"
 
 
 @pytest.fixture(scope="module")
@@ -165,15 +166,9 @@ def test_with_a_budget_a_part_of_the_operators_is_observed(library, torch_python
         if words not in left_out:
             before = [frame for frame in words[:words.index("<backward>")] if frame != "apply"]
             assert before[:2] == ["<module>", "train"] and before[-1] == "forward", words
-    tree = json.loads((tmp_path / "profile.hatchet").read_text())[0]
-    counted = {metric: sum(total(tree, metric)) for metric in ("forward", "backward", "rounds")}
+    every = [metrics for _, metrics in walk(load(tmp_path / "profile.hatchet"))]
+    counted = {metric: sum(metrics.get(metric, 0) for metrics in every) for metric in ("forward", "backward", "rounds")}
     assert counted["forward"] == counted["backward"] == 2 * counted["rounds"], counted
-
-
-def total(node, metric):
-    yield node["metrics"].get(metric, 0)
-    for child in node["children"]:
-        yield from total(child, metric)
 
 
 def test_metrics_in_python_context_have_the_frames_of_both(library, torch_python, tmp_path):

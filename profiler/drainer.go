@@ -72,9 +72,10 @@ type buffersNeeded struct {
 	most, last int // in use at once since then, and in the time before
 }
 
-// buffersKept is the time after which buffers that were not needed lose their memory. A busy machine has a late drainer every few minutes, and
-// each buffer that comes and goes with it is 2 MiB of zeroes to write.
-const buffersKept = 10 * time.Minute
+// buffersKept is the time after which buffers that were not needed lose their memory. Each that comes and goes is 2 MiB of zeroes to write,
+// less than a millisecond. With ten minutes, the latest drainer of the last twenty decided, and memory rose by a buffer once it was late in
+// all of them.
+const buffersKept = 30 * time.Second
 
 // needed takes how many are in use now. At the end of each such time it returns how many have to keep their memory, else 0.
 func (b *buffersNeeded) needed(now time.Time, used int) int {

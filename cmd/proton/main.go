@@ -50,6 +50,13 @@ func collectLess() {
 
 const largeHeap = 512 << 20
 
+// collectAsUsual reverts collectLess for a command that lives as long as the program that it runs, and shares the machine's memory with it.
+func collectAsUsual() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(100)
+	}
+}
+
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
 	return []*cobra.Command{

@@ -139,6 +139,7 @@ func newRunCommand() *cobra.Command {
 
 // profileProgram runs the target and ends as the target did.
 func profileProgram(options run.Options) error {
+	collectAsUsual()
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the parts of proton: %w", err)

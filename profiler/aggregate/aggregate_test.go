@@ -191,7 +191,7 @@ func TestMetricName(t *testing.T) {
 	}
 }
 
-func sizes[T comparable](c combinations[T]) int { return len(c.byID) + len(c.whole) + len(c.rest) }
+func sizes[T comparable](c combinations[T]) int { return len(c.runs) + len(c.whole) + len(c.rest) }
 
 // What is left of many combinations is stored once, and the number of each is still known.
 func TestSetsOfASessionThatStays(t *testing.T) {
@@ -213,6 +213,9 @@ func TestSetsOfASessionThatStays(t *testing.T) {
 	}
 	if n := len(s.launch.whole) + len(s.launch.rest) + len(s.scope.whole) + len(s.scope.rest); n != 3 {
 		t.Errorf("%d combinations are stored, want 3", n)
+	}
+	if n := len(s.launch.runs) + len(s.scope.runs); n != 3 {
+		t.Errorf("their numbers form %d runs, want 3", n)
 	}
 	s.Drop(stays)
 	s.End(0)

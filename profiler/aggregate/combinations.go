@@ -6,23 +6,29 @@ import (
 	"strings"
 )
 
-// combinations are sets of members with numbers. Sessions and phases may come and go for weeks during a session that stays, so what is left
-// of combinations whose other members have ended is stored once: 40 bytes stay of each number.
+// combinations are sets of members with numbers that rise. Sessions and phases may come and go for weeks during a session that stays, so what is
+// left of combinations whose other members have ended is stored once, and its numbers as the runs that they form: mostly one.
 type combinations[T comparable] struct {
 	id    func(T) int
-	byID  map[uint32]*combination[T]
+	next  uint32
+	runs  []run[T]                   // by their numbers
 	whole map[string]*combination[T] // by the ids of members, none of which has ended
 	rest  map[string]*combination[T] // the same of what is left of others
 }
 
-// combination is a set that may have several numbers if it is what is left of several.
 type combination[T comparable] struct {
 	members []T
-	numbers []uint32
+	number  uint32 // of a whole one
 }
 
-func newCombinations[T comparable](id func(T) int) combinations[T] {
-	return combinations[T]{id, map[uint32]*combination[T]{}, map[string]*combination[T]{}, map[string]*combination[T]{}}
+// run is numbers in a row that stand for one combination.
+type run[T comparable] struct {
+	from, to uint32 // to is behind the last
+	of       *combination[T]
+}
+
+func newCombinations[T comparable](next uint32, id func(T) int) combinations[T] {
+	return combinations[T]{id: id, next: next, whole: map[string]*combination[T]{}, rest: map[string]*combination[T]{}}
 }
 
 func (c *combinations[T]) key(members []T) string {
@@ -34,22 +40,32 @@ func (c *combinations[T]) key(members []T) string {
 }
 
 // number returns the number of a combination, a new one if it was not asked for before or if a member had ended since.
-func (c *combinations[T]) number(members []T, next *uint32) uint32 {
+func (c *combinations[T]) number(members []T) uint32 {
 	key := c.key(members)
 	found := c.whole[key]
 	if found == nil {
-		found = &combination[T]{slices.Clone(members), []uint32{*next}}
-		c.whole[key], c.byID[*next] = found, found
-		*next++
+		found = &combination[T]{slices.Clone(members), c.next}
+		c.whole[key] = found
+		c.runs = append(c.runs, run[T]{c.next, c.next + 1, found})
+		c.next++
 	}
-	return found.numbers[0]
+	return found.number
 }
 
 func (c *combinations[T]) members(number uint32) []T {
-	if found := c.byID[number]; found != nil {
-		return found.members
+	i, found := slices.BinarySearchFunc(c.runs, number, func(r run[T], n uint32) int {
+		switch {
+		case n < r.from:
+			return 1
+		case n >= r.to:
+			return -1
+		}
+		return 0
+	})
+	if !found {
+		return nil
 	}
-	return nil
+	return c.runs[i].of.members
 }
 
 func (c *combinations[T]) each(f func(T)) {
@@ -64,32 +80,48 @@ func (c *combinations[T]) each(f func(T)) {
 
 // drop takes a member out of every combination. A combination without members is forgotten.
 func (c *combinations[T]) drop(gone T) {
+	left := map[*combination[T]]*combination[T]{}
 	for _, sets := range []map[string]*combination[T]{c.whole, c.rest} {
 		for key, one := range sets {
 			if slices.Contains(one.members, gone) {
 				delete(sets, key)
-				c.leave(one, slices.DeleteFunc(slices.Clone(one.members), func(m T) bool { return m == gone }))
+				left[one] = c.without(one.members, gone)
 			}
 		}
 	}
+	if len(left) > 0 {
+		c.leave(left)
+	}
 }
 
-// leave gives the numbers of a combination to what is left of it.
-func (c *combinations[T]) leave(one *combination[T], left []T) {
-	if len(left) == 0 {
-		for _, n := range one.numbers {
-			delete(c.byID, n)
+// without is what is left of a combination when a member is gone; nil if nobody is.
+func (c *combinations[T]) without(members []T, gone T) *combination[T] {
+	members = slices.DeleteFunc(slices.Clone(members), func(m T) bool { return m == gone })
+	if len(members) == 0 {
+		return nil
+	}
+	key := c.key(members)
+	if c.rest[key] == nil {
+		c.rest[key] = &combination[T]{members: slices.Clip(members)}
+	}
+	return c.rest[key]
+}
+
+// leave gives the numbers of combinations to what is left of each.
+func (c *combinations[T]) leave(left map[*combination[T]]*combination[T]) {
+	kept := c.runs[:0]
+	for _, r := range c.runs {
+		if of, changes := left[r.of]; changes {
+			r.of = of
 		}
-		return
+		switch last := len(kept) - 1; {
+		case r.of == nil:
+		case last >= 0 && kept[last].of == r.of && kept[last].to == r.from:
+			kept[last].to = r.to
+		default:
+			kept = append(kept, r)
+		}
 	}
-	key := c.key(left)
-	to := c.rest[key]
-	if to == nil {
-		to = &combination[T]{members: slices.Clip(left)}
-		c.rest[key] = to
-	}
-	to.numbers = append(to.numbers, one.numbers...)
-	for _, n := range one.numbers {
-		c.byID[n] = to
-	}
+	clear(c.runs[len(kept):])
+	c.runs = kept
 }

@@ -8,7 +8,6 @@ import "slices"
 type Sets struct {
 	launch  combinations[*Tree]
 	scope   combinations[int]
-	next    uint32
 	serials uint32 // trees made so far
 
 	timelines []*Tree // those that show a timeline
@@ -16,7 +15,7 @@ type Sets struct {
 
 // NewSets returns no sets at all.
 func NewSets() *Sets {
-	s := &Sets{next: 1}
+	s := &Sets{launch: combinations[*Tree]{next: 1}, scope: combinations[int]{next: 1}}
 	s.clear()
 	return s
 }
@@ -26,11 +25,11 @@ func (s *Sets) Launch(trees []*Tree) uint32 {
 	if len(trees) == 0 {
 		return 0
 	}
-	return s.launch.number(trees, &s.next)
+	return s.launch.number(trees)
 }
 
 // Scope returns the number of a combination of sessions. It is never 0, not even for no session at all: 0 stands for everyone.
-func (s *Sets) Scope(sessions []int) uint32 { return s.scope.number(sessions, &s.next) }
+func (s *Sets) Scope(sessions []int) uint32 { return s.scope.number(sessions) }
 
 // Sees reports whether a session sees scopes of a set.
 func (s *Sets) Sees(set uint32, session int) bool {
@@ -60,6 +59,6 @@ func (s *Sets) End(session int) { s.scope.drop(session) }
 // clear forgets every set; only while no session exists.
 func (s *Sets) clear() {
 	s.timelines = nil
-	s.launch = newCombinations(func(t *Tree) int { return int(t.serial) })
-	s.scope = newCombinations(func(session int) int { return session })
+	s.launch = newCombinations(s.launch.next, func(t *Tree) int { return int(t.serial) })
+	s.scope = newCombinations(s.scope.next, func(session int) int { return session })
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/internal/testkit"
@@ -46,6 +47,20 @@ func TestCheckpointsWhilePhasesComeAndGo(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+}
+
+// Threads may fill buffers faster than they are read: a round reads those that were full when it began.
+func TestARoundEndsWhileBuffersBecomeFull(t *testing.T) {
+	m, _ := stage(t)
+	start(t, m, "p", StartOptions{})
+	m.drainer.do(func(d *drainer) {
+		drive.FillBuffers(100)
+		d.drain()
+		if left := drive.LeftToFill(); left != 97 {
+			t.Errorf("one buffer was full, and %d became full while this and others were read, want 2", 99-left)
+		}
+	})
+	await.That(t, "later rounds read the others", func() bool { return drive.LeftToFill() == 0 && hotpath.BuffersInUse() == 0 })
 }
 
 // What arrives between the last flush of one session and the first moment of the next belongs to neither: its

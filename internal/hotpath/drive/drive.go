@@ -181,7 +181,9 @@ static _Atomic uint32_t to_fill;
 static int fill_next(uint8_t *memory, size_t valid, void **cursor, struct hp_activity *out, int max) {
 	size_t size;
 	uint8_t *b = to_fill ? vendor->buffer_get(&size) : NULL;
-	if (b) to_fill--, vendor->buffer_done(b, 0, fill_next);
+	if (!b) return 0;
+	to_fill--;
+	vendor->buffer_done(b, 0, fill_next);
 	(void)memory, (void)valid, (void)cursor, (void)out, (void)max;
 	return 0;
 }

@@ -175,7 +175,6 @@ static void launches(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i
 static void scopes(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->scope_exit(hp->scope_enter(nm)); }
 static void metrics(uint32_t nm, uint32_t n) { for (uint32_t i = 0; i < n; i++) hp->metric_int(nm, 1); }
 
-// Passes a buffer of activities to the drainer, as a vendor room does.
 // A buffer whose reading makes the next one full, as long as there are some to fill.
 static _Atomic uint32_t to_fill;
 static int fill_next(uint8_t *memory, size_t valid, void **cursor, struct hp_activity *out, int max) {
@@ -187,11 +186,14 @@ static int fill_next(uint8_t *memory, size_t valid, void **cursor, struct hp_act
 	(void)memory, (void)valid, (void)cursor, (void)out, (void)max;
 	return 0;
 }
+
 static void fill_buffers(uint32_t n) {
 	to_fill = n;
 	fill_next(NULL, 0, NULL, NULL, 0);
 }
 static uint32_t left_to_fill(void) { return to_fill; }
+
+// Passes a buffer of activities to the drainer, as a vendor room does.
 static int deliver(const void *activities, size_t length) {
 	size_t size;
 	uint8_t *b = vendor->buffer_get(&size);

@@ -50,14 +50,14 @@ func TestCheckpointsWhilePhasesComeAndGo(t *testing.T) {
 }
 
 // Threads may fill buffers faster than they are read: a round reads those that were full when it began.
-func TestARoundEndsWhileBuffersBecomeFull(t *testing.T) {
+func TestARoundEndsWhileBuffersAreFilled(t *testing.T) {
 	m, _ := stage(t)
 	start(t, m, "p", StartOptions{})
 	m.drainer.do(func(d *drainer) {
 		drive.FillBuffers(100)
 		d.drain()
 		if left := drive.LeftToFill(); left != 97 {
-			t.Errorf("one buffer was full, and %d became full while this and others were read, want 2", 99-left)
+			t.Errorf("one buffer was full, and %d were filled while this and others were read, want 2", 99-left)
 		}
 	})
 	await.That(t, "later rounds read the others", func() bool { return drive.LeftToFill() == 0 && hotpath.BuffersInUse() == 0 })

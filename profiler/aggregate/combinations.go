@@ -94,7 +94,7 @@ func (c *combinations[T]) drop(gone T) {
 	}
 }
 
-// without is what is left of a combination when a member is gone; nil if nobody is.
+// without is what is left of a combination when a member is gone; nil if it was the only member.
 func (c *combinations[T]) without(members []T, gone T) *combination[T] {
 	members = slices.DeleteFunc(slices.Clone(members), func(m T) bool { return m == gone })
 	if len(members) == 0 {

@@ -23,14 +23,9 @@ type governor struct {
 	spent  struct{ callbacks, hooks, observers, paths hotpath.Estimate }
 	began  time.Time // of the current slot
 	facts  record.SamplingFacts
-	sample bool // what the current slot has
-	every  int
-	slots  int
+	now    budget.Decision // what the current slot has
 	pinned pinned
 }
-
-// collectEvery is how many slots pass until the source is asked for its buffers, so that kernels are compared soon.
-const collectEvery = 8
 
 // spending is what the drainer keeps of a budget. Its methods do nothing on nil.
 type spending struct {
@@ -74,15 +69,16 @@ func (m *Manager) startGovernor(share float64) {
 	if share == 0 || m.governor != nil {
 		return
 	}
-	g := &governor{m: m, stop: make(chan struct{}), stopped: make(chan struct{}), meter: hotpath.StartMeter(), every: 1}
+	g := &governor{m: m, stop: make(chan struct{}), stopped: make(chan struct{}), meter: hotpath.StartMeter()}
 	m.governor = g
 	g.last, g.began = hotpath.ReadMeter(), time.Now()
 	m.drainer.do(func(d *drainer) {
 		sw, ok := d.sampler.(SampleSwitch)
 		if ok {
-			g.sampler, g.sample = sw, true
+			g.sampler = sw
 		}
 		d.spending = &spending{Controller: budget.New(share, ok), switchable: ok, samples: d.sampler != nil, measure: g.measure}
+		g.now = d.spending.Now()
 		if ok {
 			d.spending.Compared.Switched(hotpath.Now(), true)
 		}
@@ -104,7 +100,7 @@ func (g *governor) run() {
 	defer close(g.stopped)
 	for {
 		now := time.Now()
-		next := now.Truncate(budget.Length).Add(budget.Length)
+		next := now.Truncate(g.now.Length).Add(g.now.Length)
 		select {
 		case <-g.stop:
 			return
@@ -116,22 +112,19 @@ func (g *governor) run() {
 
 // slot ends a slot and begins the next.
 func (g *governor) slot() {
-	if g.slots++; g.slots%collectEvery == 0 {
+	if g.now.Collect {
 		g.m.Collect()
 	}
-	var next budget.Decision
-	thins, switches := false, false
+	before := g.now
 	g.m.drainer.do(func(d *drainer) {
-		next = d.spending.Step(g.measure(d))
+		g.now = d.spending.Step(g.measure(d))
 		d.spending.governor = g.pinned.time()
-		thins, switches = next.Every != g.every, g.sampler != nil && next.Sample != g.sample
-		g.every, g.sample = next.Every, next.Sample
 	})
-	if thins {
-		hotpath.ThinPaths(next.Every)
+	if g.now.Every != before.Every {
+		hotpath.ThinPaths(g.now.Every)
 	}
-	if switches {
-		g.switchTo(next.Sample)
+	if g.sampler != nil && g.now.Sample != before.Sample {
+		g.switchTo(g.now.Sample)
 	}
 }
 
@@ -149,7 +142,7 @@ func (g *governor) measure(d *drainer) (s budget.Slot) {
 	if d.recording != 0 && d.attached && !d.ending.begun.Load() {
 		s.Wall = at.Sub(g.began)
 	}
-	s.Sampled = g.sampler != nil && g.sample
+	s.Sampled = g.sampler != nil && g.now.Sample
 	s.Calls = now.Callbacks.Calls - before.Callbacks.Calls
 	s.Callbacks = g.spent.callbacks.Nanos(g.meter, now.Callbacks, before.Callbacks)
 	s.Hooks = g.spent.hooks.Nanos(g.meter, now.Hooks, before.Hooks)

@@ -8,20 +8,25 @@ import (
 	"time"
 )
 
-// Length is that of a slot. Slots are aligned to the clock, so that a window of whole seconds has whole slots.
-const Length = 250 * time.Millisecond
+// Length is that of a slot. Slots are aligned to the clock, so that a window of whole seconds has whole slots. Those before it is known what
+// a launch costs are Short: a Python call path may take more time than what it is the path of.
+const (
+	Length = 250 * time.Millisecond
+	Short  = 50 * time.Millisecond
+)
 
 const (
 	// MostThinned is the least that is taken: the Python call path of one launch in so many.
 	MostThinned = 1024
 
-	leastDuty   = 1.0 / 240 // one slot in a minute, which costs at most 0.42 % of the time, whatever sampling costs
-	mostDuty    = 0.9       // the rest is what sampled slots are compared with
-	longestRun  = 8         // slots for which sampling goes on, or rests, where switching it is dear
-	learning    = 24        // slots at the start, in which sampling alternates with rest
-	margin      = 0.9       // of the budget is planned for
-	rising      = 1.25      // by which the duty grows at most from slot to slot
-	thinnedHold = 8         // slots between two steps to thinner paths less
+	leastDuty   = 1.0 / 240   // one slot in a minute, which costs at most 0.42 % of the time, whatever sampling costs
+	mostDuty    = 0.9         // the rest is what sampled slots are compared with
+	longestRun  = 8           // slots for which sampling goes on, or rests, where switching it is dear
+	learning    = 12          // sampled slots at the start, between which sampling rests
+	longestDebt = time.Minute // in which what was lost beyond the budget is saved again, at most
+	margin      = 0.9         // of the budget is planned for
+	rising      = 1.25        // by which the duty grows at most from slot to slot
+	thinnedHold = 8           // slots between two steps to thinner paths less
 	slow, fast  = 0.025, 0.25
 )
 
@@ -44,6 +49,9 @@ type Slot struct {
 type Decision struct {
 	Sample bool
 	Every  int // the Python call path of one launch in so many is taken: a power of two
+	Length time.Duration
+	// Collect: at its end, the source is asked for its buffers, so that kernels are compared soon.
+	Collect bool
 }
 
 // Totals is what became of the budget. Shares are of Wall.
@@ -80,14 +88,20 @@ type Controller struct {
 	Compared Comparison
 
 	slots     int
-	fixed     mean // share of the time that is not reduced: callbacks, hooks, call paths of metrics
-	switching mean // share of the time
-	path      mean // ns of one path
-	observers mean // share of the time if they came always
-	launches  mean // per ns, with or without their path
-	recent    mean // share of the time of all cost
-	cost      float64
-	uncosted  time.Duration // of sampling, before there was something to compare
+	busy      int           // slots with launches
+	taught    int           // those of them that were sampled
+	debt      float64       // ns that were lost beyond the budget, and are saved by sampling less
+	fixed     mean          // share of the time that is not reduced: callbacks, hooks, call paths of metrics
+	switching mean          // share of the time
+	path      mean          // ns of one path
+	observers mean          // share of the time if they came always
+	launches  mean          // per ns, with or without their path
+	recent    mean          // share of the time of all cost but sampling
+	cost      float64       // share of the time of sampling, as estimated
+	final     bool          // the estimate
+	costed    float64       // ns that sampling took, without the time that is uncosted
+	uncosted  time.Duration // of sampling before there was enough to compare
+	assumed   float64       // ns of it in the debt
 	duty      float64
 	credit    float64 // slots of sampling that are due
 	run       float64 // slots for which sampling goes on
@@ -97,8 +111,11 @@ type Controller struct {
 
 // New returns a controller for a share of the program's time, such as 0.01.
 func New(share float64, samples bool) *Controller {
-	return &Controller{Share: share, Samples: samples, duty: mostDuty, run: 1, now: Decision{Sample: samples, Every: 1}}
+	return &Controller{Share: share, Samples: samples, duty: mostDuty, run: 1, now: Decision{Sample: samples, Every: 1, Length: Short}}
 }
+
+// Now is what the current slot has.
+func (c *Controller) Now() Decision { return c.now }
 
 // mean is a moving average. Its first value counts in full.
 type mean struct {
@@ -119,13 +136,26 @@ func (c *Controller) Step(s Slot) Decision {
 	if s.Wall <= 0 {
 		return c.now
 	}
-	c.Compared.slot(s)
+	c.slots++
+	if s.Calls > 0 {
+		c.busy++
+		if s.Sampled {
+			c.taught++
+		}
+	}
+	if c.busy > 0 {
+		c.Compared.slot(s)
+	}
 	c.Count(s)
 	c.measure(s)
 	paths, sampling := c.divide()
 	c.thin(paths)
 	c.sample(sampling)
-	c.slots++
+	c.now.Length = Length
+	if c.busy == 0 {
+		c.now.Length = Short
+	}
+	c.now.Collect = c.slots%8 == 7 || c.Samples && c.learns() && c.slots%2 == 1 // often while that teaches most
 	return c.now
 }
 
@@ -147,14 +177,33 @@ func (c *Controller) Count(s Slot) {
 		t.Sampled += s.Wall
 	}
 	e := c.Compared.Cost()
-	if c.cost = e.Likely; s.Sampled {
+	c.cost, c.final = e.Likely, e.Final
+	if s.Sampled && c.busy > 0 {
 		c.uncosted += s.Wall
 	}
-	if e.Known { // also for the time before it was
-		t.Compared = true
-		t.Sampling += e.Sure * float64(c.uncosted)
-		c.uncosted = 0
+	t.Compared = t.Compared || e.Known
+	t.Sampling = c.costed + e.Sure*float64(c.uncosted) // also for the time before it was known
+	c.owe(s)
+	if c.final {
+		c.costed, c.uncosted, c.assumed = t.Sampling, 0, 0
 	}
+}
+
+// owe brings the debt up to date. What sampling took so far is part of it as it is estimated now.
+func (c *Controller) owe(s Slot) {
+	if c.busy == 0 {
+		return
+	}
+	assumed := c.cost * float64(c.uncosted)
+	c.debt += s.Callbacks + s.Hooks + s.Observers + s.Paths + s.Switching + assumed - c.assumed - c.Share*float64(s.Wall)
+	c.assumed = assumed
+	most := c.Share * float64(longestDebt)
+	c.debt = min(max(c.debt, -most/10), most)
+}
+
+// learns reports whether it is still to be learnt what sampling costs. A program that nothing of can be compared teaches nothing.
+func (c *Controller) learns() bool {
+	return c.taught < learning || !c.final && len(c.Compared.losses) > 0
 }
 
 // measure brings the averages up to date.
@@ -168,11 +217,7 @@ func (c *Controller) measure(s Slot) {
 	c.observers.add(s.Observers*float64(c.now.Every)/wall, fast)
 	c.switching.add(s.Switching/wall, slow)
 	c.launches.add(float64(s.PathsTaken+s.PathsLeft)/wall, fast)
-	lost := s.Callbacks + s.Hooks + s.Observers + s.Paths + s.Switching
-	if s.Sampled {
-		lost += c.cost * wall
-	}
-	c.recent.add(lost/wall, slow)
+	c.recent.add((s.Callbacks+s.Hooks+s.Observers+s.Paths)/wall, slow)
 }
 
 // divide returns what share of the time paths and sampling may take: each gets what the other does not need if there is enough for both,
@@ -217,19 +262,22 @@ func (c *Controller) thin(room float64) {
 // of the budget, sampling goes on and rests for longer, but not before the controller has learned what sampling costs: each rest is one
 // comparison.
 func (c *Controller) sample(room float64) {
-	if !c.Samples {
+	if !c.Samples || c.busy == 0 { // before the first launch there is nothing to learn
 		return
 	}
 	duty := mostDuty
 	if c.cost > 0 {
-		duty = min(max(room/c.cost, leastDuty), mostDuty)
+		duty = min(room/c.cost, mostDuty)
 	}
-	if c.slots < learning {
-		duty = 0.5
+	if c.learns() {
+		duty = min(duty, 0.5)
+	}
+	if c.debt > 0 {
+		duty = 0
 	}
 	c.duty = max(leastDuty, min(duty, c.duty*rising))
 	switch {
-	case c.slots < learning:
+	case c.learns():
 	case c.switching.value > 0.1*c.Share:
 		c.run = min(2*c.run, longestRun)
 	case c.switching.value < 0.02*c.Share:

@@ -154,6 +154,7 @@ func (c *Comparison) fade() {
 // Estimate is the share of the time that the program loses while instructions are sampled.
 type Estimate struct {
 	Known  bool    // there is enough to compare
+	Final  bool    // by each measure that the program allows
 	Likely float64 // the estimate itself, by which the next slots are decided
 	Sure   float64 // the same if it is at least twice its uncertainty, else 0: what is reported
 }
@@ -169,7 +170,11 @@ func estimate(share, uncertainty float64) Estimate {
 // Cost is the larger estimate of the two.
 func (c *Comparison) Cost() Estimate {
 	durations, calls := c.durations(), c.calls()
-	return Estimate{durations.Known || calls.Known, max(durations.Likely, calls.Likely), max(durations.Sure, calls.Sure)}
+	return Estimate{
+		Known:  durations.Known || calls.Known,
+		Final:  calls.Known || durations.Known && len(c.losses) == 0,
+		Likely: max(durations.Likely, calls.Likely), Sure: max(durations.Sure, calls.Sure),
+	}
 }
 
 // durations is the time by which kernels took longer, as a share of the time of sampling.
@@ -192,10 +197,10 @@ func (c *Comparison) durations() (none Estimate) {
 	return estimate(longer/c.wall, math.Sqrt(variance)/c.wall)
 }
 
-// calls is by how much rarer the program called, the median of the last comparisons.
-func (c *Comparison) calls() (none Estimate) {
+// calls is by how much rarer the program called, the median of the last comparisons. The first ones make a guess.
+func (c *Comparison) calls() Estimate {
 	if len(c.losses) < fewest {
-		return none
+		return Estimate{Likely: c.guess()}
 	}
 	middle := median(c.losses)
 	far := make([]float64, len(c.losses))
@@ -204,6 +209,17 @@ func (c *Comparison) calls() (none Estimate) {
 	}
 	// 1.48 median deviations are a standard deviation, and a median varies 1.25 times as much as a mean.
 	return estimate(middle, 1.48*1.25*median(far)/math.Sqrt(float64(len(far))))
+}
+
+// guess is what the first comparisons agree on.
+func (c *Comparison) guess() float64 {
+	switch len(c.losses) {
+	case 0:
+		return 0
+	case 1, 2:
+		return max(slices.Min(c.losses), 0)
+	}
+	return max(median(c.losses), 0)
 }
 
 func median(of []float64) float64 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -19,6 +20,7 @@ type world struct {
 	onGPU    bool                           // that shows as longer kernels, and not as fewer launches
 	switches float64                        // ns of each switch
 	noise    float64                        // of the number of launches, relative
+	begins   time.Duration                  // the launches
 	learns   time.Duration                  // until then, the share may be exceeded
 	exceeded bool                           // what cannot be reduced is more than the budget
 }
@@ -50,6 +52,7 @@ func bursts(x, y float64) func(time.Duration) float64 {
 // slots are what happened in a run of a world, slot by slot, as the world knows it.
 type slots struct {
 	lost       []float64 // ns
+	ends       []time.Duration
 	decisions  []Decision
 	controller *Controller
 	truth      Totals
@@ -60,28 +63,41 @@ func (w *world) run(t *testing.T, share float64, long time.Duration, seed uint64
 	random := rand.New(rand.NewPCG(seed, 7))
 	c := New(share, w.sampling != nil)
 	out := &slots{controller: c}
-	now, clock := Decision{Sample: w.sampling != nil, Every: 1}, uint64(1_000_000_000)
+	now, clock := c.Now(), uint64(1_000_000_000)
+	var ran []func() // kernels whose records were not asked for yet
 	c.Compared.Switched(clock, now.Sample)
-	for at := time.Duration(0); at < long; at += Length {
-		s := Slot{Wall: Length, Sampled: now.Sample}
+	for at := time.Duration(0); at < long; {
+		length := min(now.Length, Length-at%Length)
+		s := Slot{Wall: length, Sampled: now.Sample}
 		cost := 0.0
-		if now.Sample {
+		if now.Sample && w.launches(at) > 0 {
 			cost = w.sampling(at)
 		}
 		rate := w.launches(at) * (1 + w.noise*random.NormFloat64())
 		if !w.onGPU {
 			rate *= 1 - cost
 		}
-		s.Calls = uint64(max(rate, 0) * Length.Seconds())
+		if w.path != nil { // a thread that takes a path launches later
+			rate /= 1 + rate*w.path(at)/1e9/float64(now.Every)
+		}
+		s.Calls = uint64(max(rate, 0) * length.Seconds())
 		s.Callbacks = float64(s.Calls) * w.callback
 		if w.path != nil {
 			s.PathsTaken = s.Calls / uint64(now.Every)
 			s.PathsLeft = s.Calls - s.PathsTaken
 			s.Walks, s.Paths, s.Observers = s.PathsTaken, float64(s.PathsTaken)*w.path(at), float64(s.PathsTaken)*w.observer
 		}
-		w.kernels(c, clock, cost, random)
-		clock += uint64(Length)
-		sampling := cost * float64(Length)
+		if rate > 0 {
+			ran = append(ran, w.kernels(c, clock, clock+uint64(length), cost, random)...)
+		}
+		if now.Collect {
+			for _, k := range ran {
+				k()
+			}
+			ran = nil
+		}
+		clock += uint64(length)
+		sampling := cost * float64(length)
 		next := c.Step(s)
 		if next.Sample != now.Sample {
 			c.Compared.Switching(clock)
@@ -90,10 +106,13 @@ func (w *world) run(t *testing.T, share float64, long time.Duration, seed uint64
 		if len(out.decisions) > 0 && out.decisions[len(out.decisions)-1].Sample != now.Sample {
 			s.Switching = w.switches // the slot that begins with it has it, and the controller learns it a slot later
 			c.Totals.Switching += w.switches
-			c.switching.add(w.switches/float64(Length), slow)
+			c.switching.add(w.switches/float64(length), slow)
+			c.debt += w.switches
 		}
 		out.lost = append(out.lost, s.Callbacks+s.Observers+s.Paths+s.Switching+sampling)
 		out.decisions = append(out.decisions, now)
+		at += length
+		out.ends = append(out.ends, at)
 		out.truth.Wall += s.Wall
 		out.truth.Callbacks += s.Callbacks
 		out.truth.Hooks += s.Observers
@@ -111,45 +130,53 @@ func (w *world) run(t *testing.T, share float64, long time.Duration, seed uint64
 	return out
 }
 
-// kernels passes on some of two kinds of kernels, which together take the whole slot.
-func (w *world) kernels(c *Controller, clock uint64, cost float64, random *rand.Rand) {
+// kernels are some of two kinds, which together take the whole slot. Each is passed on when its function is called.
+func (w *world) kernels(c *Controller, clock, until uint64, cost float64, random *rand.Rand) (ran []func()) {
 	if !w.onGPU {
 		cost = 0
 	}
-	for begin := clock; begin < clock+uint64(Length); {
+	for begin := clock; begin < until; {
 		for _, k := range []struct {
 			Kernel
 			nanos float64
 		}{{Kernel{"gemm", 64}, 4e6}, {Kernel{"gemm", 128}, 8e6}} {
-			end := begin + uint64(k.nanos/(1-cost)*(1+0.01*random.NormFloat64()))
-			if end > clock+uint64(Length) {
-				return
+			start, end := begin, begin+uint64(k.nanos/(1-cost)*(1+0.01*random.NormFloat64()))
+			if end > until {
+				return ran
 			}
-			c.Compared.Add(k.Kernel, begin, end)
+			ran = append(ran, func() { c.Compared.Add(k.Kernel, start, end) })
 			begin = end
 		}
 	}
+	return ran
+}
+
+// between are the slots from one time to another.
+func (s *slots) between(from, to time.Duration) (first, end int) {
+	first, _ = slices.BinarySearch(s.ends, from+1)
+	end, _ = slices.BinarySearch(s.ends, to+1)
+	return first, end
 }
 
 // share is the mean of what was lost from one time to another, as a share of it.
 func (s *slots) share(from, to time.Duration) float64 {
 	sum := 0.0
-	list := s.lost[from/Length : to/Length]
-	for _, x := range list {
+	first, end := s.between(from, to)
+	for _, x := range s.lost[first:end] {
 		sum += x
 	}
-	return sum / (float64(len(list)) * float64(Length))
+	return sum / float64(to-from)
 }
 
 func (s *slots) sampled(from, to time.Duration) float64 {
 	n := 0
-	list := s.decisions[from/Length : to/Length]
-	for _, d := range list {
+	first, end := s.between(from, to)
+	for _, d := range s.decisions[first:end] {
 		if d.Sample {
 			n++
 		}
 	}
-	return float64(n) / float64(len(list))
+	return float64(n) / float64(end-first)
 }
 
 var worlds = []world{
@@ -167,6 +194,8 @@ var worlds = []world{
 	{name: "callbacks alone are too dear", launches: always(400_000), callback: 50, path: always(1000), sampling: always(0.05), onGPU: true, exceeded: true},
 	{name: "sampling and switches that are dear", launches: always(10_000), callback: 50, sampling: always(0.23), switches: 5e6, noise: 0.005},
 	{name: "operators of PyTorch", launches: always(70_000), callback: 80, path: always(100), observer: 750, noise: 0.002},
+	{name: "sampling that is dear, after a start without launches", launches: from(0, 10_000, 10*time.Second), callback: 50, sampling: always(0.3), switches: 10e6, noise: 0.005, begins: 10 * time.Second, learns: 20 * time.Second},
+	{name: "the same with Python call paths, on the GPU", launches: from(0, 10_000, 10*time.Second), callback: 50, path: always(20_000), sampling: always(0.3), onGPU: true, switches: 10e6, begins: 10 * time.Second, learns: 20 * time.Second},
 	{name: "nothing to reduce", launches: always(100_000), callback: 50},
 }
 
@@ -187,6 +216,22 @@ func TestShareStaysWithinTheBudget(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// What is spent on learning what things cost is part of the budget, also in a short run.
+func TestLearningIsWithinTheBudget(t *testing.T) {
+	const long = 20 * time.Second
+	for _, w := range worlds {
+		for _, share := range []float64{0.005, 0.01, 0.05} {
+			for seed := range uint64(5) {
+				s := w.run(t, share, w.begins+long, seed)
+				unavoidable := s.truth.Callbacks / float64(long)
+				if got := s.share(w.begins, w.begins+long); got > max(share, unavoidable)+0.005 {
+					t.Errorf("%s: %.2f %% of the first %v are lost, of a budget of %.2f %% (callbacks %.2f %%)", w.name, 100*got, long, 100*share, 100*unavoidable)
+				}
+			}
 		}
 	}
 }

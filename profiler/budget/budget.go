@@ -87,26 +87,32 @@ type Controller struct {
 	Totals   Totals
 	Compared Comparison
 
-	slots     int
-	busy      int           // slots with launches
-	taught    int           // those of them that were sampled
-	debt      float64       // ns that were lost beyond the budget, and are saved by sampling less
-	fixed     mean          // share of the time that is not reduced: callbacks, hooks, call paths of metrics
-	switching mean          // share of the time
-	path      mean          // ns of one path
-	observers mean          // share of the time if they came always
-	launches  mean          // per ns, with or without their path
-	recent    mean          // share of the time of all cost but sampling
-	cost      float64       // share of the time of sampling, as estimated
-	final     bool          // the estimate
-	costed    float64       // ns that sampling took, without the time that is uncosted
-	uncosted  time.Duration // of sampling before there was enough to compare
-	assumed   float64       // ns of it in the debt
-	duty      float64
-	credit    float64 // slots of sampling that are due
-	run       float64 // slots for which sampling goes on
-	now       Decision
-	held      int // slots since Every was last made smaller
+	now    Decision
+	slots  int
+	busy   int // slots with launches
+	taught int // those of them that were sampled
+	held   int // slots since Every was last made smaller
+
+	// Averages of slots, as shares of the time unless they say otherwise.
+	fixed     mean // what is not reduced: callbacks, hooks, call paths of metrics
+	switching mean
+	path      mean // ns of one path
+	observers mean // if they came always
+	launches  mean // per ns, with or without their path
+	recent    mean // all cost but sampling
+
+	// What sampling takes, and took.
+	cost     float64       // share of the time of sampling, as estimated now
+	final    bool          // the estimate
+	costed   float64       // ns that it took, without the time that is uncosted
+	uncosted time.Duration // of sampling, since the estimate was not final
+	assumed  float64       // ns of that in the debt
+	debt     float64       // ns that all took beyond the budget, and that are saved by sampling less
+
+	// When sampling goes on.
+	duty   float64
+	credit float64 // slots of sampling that are due
+	run    float64 // slots for which it goes on
 }
 
 // New returns a controller for a share of the program's time, such as 0.01.
@@ -258,13 +264,8 @@ func (c *Controller) thin(room float64) {
 	}
 }
 
-// sample decides whether the next slot is sampled, so that the sampled ones are the duty's share of all. Where switching takes a tenth
-// of the budget, sampling goes on and rests for longer, but not before the controller has learned what sampling costs: each rest is one
-// comparison.
-func (c *Controller) sample(room float64) {
-	if !c.Samples || c.busy == 0 { // before the first launch there is nothing to learn
-		return
-	}
+// dutyFor is the share of slots that may be sampled. Nothing is while there is a debt.
+func (c *Controller) dutyFor(room float64) float64 {
 	duty := mostDuty
 	if c.cost > 0 {
 		duty = min(room/c.cost, mostDuty)
@@ -275,7 +276,17 @@ func (c *Controller) sample(room float64) {
 	if c.debt > 0 {
 		duty = 0
 	}
-	c.duty = max(leastDuty, min(duty, c.duty*rising))
+	return duty
+}
+
+// sample decides whether the next slot is sampled, so that the sampled ones are the duty's share of all. Where switching takes a tenth
+// of the budget, sampling goes on and rests for longer, but not before the controller has learned what sampling costs: each rest is one
+// comparison.
+func (c *Controller) sample(room float64) {
+	if !c.Samples || c.busy == 0 { // before the first launch there is nothing to learn
+		return
+	}
+	c.duty = max(leastDuty, min(c.dutyFor(room), c.duty*rising))
 	switch {
 	case c.learns():
 	case c.switching.value > 0.1*c.Share:

@@ -109,6 +109,8 @@ def test_budget_of_sampling(sessions, work, name):
     kept, error = middle(lost["1%"])
     surely(kept, error, 0.01 + SLACK)
     assert all(0 < b["sampled"] < 1 and b["kernels_sampled"] and b["kernels_not_sampled"] for b in budgets)
+    # The process's own account, of the whole time: learning what sampling costs is part of the budget.
+    assert all(b["achieved"] < max(0.01, b["callbacks"] + b["hooks"]) + SLACK for b in budgets)
 
 
 def say(name, lost, budgets):

@@ -148,6 +148,9 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		return nil
 	}
 	if was == 0 {
+		if !c.opts.WholeGraphs { // calls that were going on when callbacks were disabled have ended unseen
+			C.gate_begin()
+		}
 		if rc := C.cupti_listen(1, nvtx); rc != 0 {
 			c.kinds = 0
 			return c.refused("enable launch callbacks", uint32(rc), "", 0)

@@ -328,6 +328,10 @@ func (c *Collector) samplingProblems(f *C.struct_sampling_facts) (problems []str
 		add("sample instructions: another process that is profiled samples this GPU, and only one can at a time; " +
 			"kernels are timed without samples")
 	}
+	if f.late > 0 {
+		add("sampling was begun or ended seconds late, %s: it is switched while no thread launches, and one was in a launch all the time",
+			figures.Count(uint64(f.late), "time"))
+	}
 	if f.waiting > 0 {
 		add("%s not sampled: of the contexts of one GPU CUPTI samples one at a time, "+
 			"and the first to launch was; their kernels have times, and samples only as far as the first ran the same code", figures.Plural(uint64(f.waiting), "context was", "contexts were"))

@@ -60,7 +60,7 @@ const char *code_intern(const char *text);
 // gate_enter and gate_leave are around the driver's calls during which CUPTI takes its lock of sampling.
 void gate_enter(void);
 void gate_leave(void);
-// gate_begin forgets who is inside: a session begins.
+// gate_begin forgets who is inside: a session begins, or callbacks are enabled again, after a time in which ends of calls were not reported.
 void gate_begin(void);
 // gate_close returns 1 when no thread is inside, and then keeps them out until gate_open; 0 if one stayed inside during all attempts, of
 // 25 ms each.
@@ -130,6 +130,7 @@ struct sampling_facts {
   uint64_t unseen;                   // samples in modules whose loading was not seen
   uint64_t same_crc;                 // samples in one of several modules with the same CRC, see code_by_crc
   uint32_t exponent;
+  uint32_t late;    // switches that were put off, because some thread was in a call of the driver for seconds
   uint32_t waiting; // contexts that are not sampled, because another context of the same GPU is
   int claimed; // 1: a GPU was not sampled, because another process that GoProton profiles has claimed it
   int buffer_full;

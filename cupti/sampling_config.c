@@ -97,6 +97,15 @@ uint32_t sampler_call(uint32_t (*call)(struct cupti_sampling_params *), void *co
   return call(&p);
 }
 
+// Enable and Disable take CUPTI's lock of sampling, too. Whether they block a launch as Start and Stop do was not seen.
+uint32_t sampler_call_apart(uint32_t (*call)(struct cupti_sampling_params *), void *context) {
+  enum { ATTEMPTS = 20 };
+  int closed = gate_close(ATTEMPTS);
+  uint32_t rc = sampler_call(call, context);
+  if (closed) gate_open();
+  return rc;
+}
+
 static struct attempt set_reasons(struct context *c, uint32_t wanted[], size_t *n) {
   static char names[2 * SAMPLING_REASONS_MAX][REASON_NAME];
   static uint32_t indices[2 * SAMPLING_REASONS_MAX];
@@ -136,10 +145,10 @@ static struct attempt set_options(struct context *c) {
 }
 
 static struct attempt set_up(struct context *c) {
-  uint32_t rc = sampler_call(cupti_sampling.PCSamplingEnable, c->handle);
+  uint32_t rc = sampler_call_apart(cupti_sampling.PCSamplingEnable, c->handle);
   if (rc) return (struct attempt){"sample instructions", rc};
   struct attempt a = set_options(c);
-  if (a.rc) sampler_call(cupti_sampling.PCSamplingDisable, c->handle); // it may have been given our memory
+  if (a.rc) sampler_call_apart(cupti_sampling.PCSamplingDisable, c->handle); // it may have been given our memory
   return a;
 }
 

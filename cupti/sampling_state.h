@@ -70,6 +70,8 @@ int sampler_make_data(struct cupti_sampling_data *d, size_t pcs);
 void sampler_free_data(struct cupti_sampling_data *d);
 // sampler_call calls a function whose only argument is a context.
 uint32_t sampler_call(uint32_t (*call)(struct cupti_sampling_params *), void *context);
+// sampler_call_apart does so while no thread is in a call in which CUPTI samples, unless one stays there.
+uint32_t sampler_call_apart(uint32_t (*call)(struct cupti_sampling_params *), void *context);
 // sampler_device_of returns the ordinal of the context's GPU, -1 if the driver fails.
 int sampler_device_of(void *context);
 // sampler_configure brings a NEW context to READY, or to REFUSED.

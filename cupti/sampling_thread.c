@@ -88,7 +88,7 @@ static void enable(struct context *c) {
 // disable ends sampling in a context, and keeps the samples that CUPTI still has.
 static void disable(struct context *c) {
   begin_calls();
-  sampler_call(cupti_sampling.PCSamplingDisable, c->handle);
+  sampler_call_apart(cupti_sampling.PCSamplingDisable, c->handle);
   sampler_take(c, &c->configured);
   sampler_free_data(&c->configured);
   end_calls();
@@ -122,6 +122,7 @@ static void update(struct context *c, int attempts) {
   struct switched s = switch_to(start, handle, attempts);
   end_calls();
   sampler.facts.switching_ns += s.took;
+  if (!s.done && attempts > ONCE) sampler.facts.late++;
   if (!s.done || !sampler_enabled(c)) return; // the next round tries again
   c->state = start ? RUNNING : READY;
   sampler_refused(s.rc, start ? "start sampling" : "stop sampling");

@@ -33,7 +33,9 @@ static uint32_t disable(struct cupti_sampling_params *p) {
   pthread_mutex_unlock(&lock);
   return atomic_fetch_sub(&enabled, 1), 0;
 }
+static atomic_int starts;
 static uint32_t start(struct cupti_sampling_params *p) {
+  atomic_fetch_add(&starts, 1);
   pthread_mutex_lock(&lock);
   void **here = &sampled[device_of(p->context)];
   if (*here && *here != p->context) exit(4); // CUPTI crashes then
@@ -237,6 +239,28 @@ static void ends_while_threads_wait(void) {
   launch((void *)5); // a callback that is late changes nothing
 }
 
+static void *launch_without_end(void *context) {
+  struct cuda_params_launch_kernel launch = {.function = (void *)0x77};
+  call(CBID_cuLaunchKernel, SITE_ENTER, context, &launch);
+  return NULL;
+}
+
+// A launch whose end is not reported, because callbacks were disabled in it, keeps sampling from being switched until they are enabled again.
+static void callbacks_end_in_a_launch(void) {
+  pthread_t thread;
+  begin();
+  launch((void *)1);
+  sampling_run(0);
+  int before = atomic_load(&starts);
+  pthread_create(&thread, NULL, launch_without_end, (void *)1);
+  pthread_join(thread, NULL);
+  if (gate_close(1)) exit(19);
+  gate_begin();
+  sampling_run(1);
+  if (atomic_load(&starts) != before + 1) exit(20);
+  sampling_end();
+}
+
 // A thread that is cancelled while it waits does not keep the lock.
 static void cancelled(void) {
   pthread_t thread;
@@ -313,6 +337,7 @@ int main(void) {
   early_function();
   claimed();
   ends_while_threads_wait();
+  callbacks_end_in_a_launch();
   cancelled();
   refused();
   unread();

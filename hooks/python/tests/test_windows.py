@@ -443,3 +443,30 @@ def test_commands_from_many_threads(running, tmp_path):
         thread.join()
     said = ended(process)
     assert " 0 dropped" in said and "without a call path" not in said, said
+
+
+PAUSED = """
+import threading
+over = False
+def work(i):
+    fake_gpu.use()
+    while not over:
+        for _ in range(20):
+            launch(i)
+        time.sleep(0.0002)
+threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(3)]
+[t.start() for t in threads]
+for _ in range(20):
+    proton.deactivate(0)
+    time.sleep(0.005)
+    proton.activate(0)
+    time.sleep(0.005)
+over = True
+[t.join() for t in threads]
+"""
+
+
+def test_sampling_in_windows_while_threads_launch(run):  # noqa: F811
+    """A launch in which recording pauses has no end that the profiler sees. Sampling is begun and ended all the same."""
+    text = run(PAUSED, "-m", "pcsampling")
+    assert "seconds late" not in text

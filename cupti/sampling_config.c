@@ -97,7 +97,7 @@ uint32_t sampler_call(uint32_t (*call)(struct cupti_sampling_params *), void *co
   return call(&p);
 }
 
-// Enable and Disable take CUPTI's lock of sampling, too. Whether they block a launch as Start and Stop do was not seen.
+// A precaution: Enable and Disable were not seen to block a launch for ever, as Start and Stop were.
 uint32_t sampler_call_apart(uint32_t (*call)(struct cupti_sampling_params *), void *context) {
   enum { ATTEMPTS = 20 };
   int closed = gate_close(ATTEMPTS);

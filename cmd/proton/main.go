@@ -52,9 +52,15 @@ const largeHeap = 512 << 20
 
 // collectAsUsual reverts collectLess for a command that lives as long as the program that it runs, and shares the machine's memory with it.
 func collectAsUsual() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(100)
+	if os.Getenv("GOGC") != "" {
+		return
 	}
+	debug.SetGCPercent(100)
+	giveBack := garbage.GiveBack()
+	garbage.AfterCollection(func(uint64) (again bool) {
+		giveBack()
+		return true
+	})
 }
 
 // commands are the subcommands, in the order of the help text.

@@ -1,9 +1,11 @@
-// Package garbage reports how much of the heap is alive each time that Go has collected garbage, and how much is free.
+// Package garbage reports how much of the heap is alive each time that Go has collected garbage, and gives back to the system what is free.
 package garbage
 
 import (
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
+	"time"
 )
 
 // AfterCollection calls check after each collection, with the bytes that are alive, as long as it returns true.
@@ -16,8 +18,25 @@ func AfterCollection(check func(live uint64) (again bool)) {
 	})
 }
 
-// Free is how many bytes of the heap hold nothing and were not given back to the system.
-func Free() uint64 { return read("/memory/classes/heap/free:bytes") }
+const fewFree = 1 << 20 // bytes that are not worth a collection
+
+// GiveBack returns a function for AfterCollection to call. It gives back to the system what is free, once in a minute. Go itself
+// leaves a tenth more than the heap's goal resident, and uses that bit by bit: resident memory rose for an hour in a soak. Giving back takes a
+// collection; of two programs for ten minutes, one with it took no more processor time.
+func GiveBack() func() { return every(time.Minute, debug.FreeOSMemory) }
+
+func every(least time.Duration, release func()) func() {
+	released := time.Now()
+	return func() {
+		if time.Since(released) >= least && free() >= fewFree {
+			released = time.Now()
+			go release() // it collects, and this is part of a collection
+		}
+	}
+}
+
+// free is how many bytes of the heap hold nothing and were not given back.
+func free() uint64 { return read("/memory/classes/heap/free:bytes") }
 
 func read(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}

@@ -137,10 +137,12 @@ func TestReadmeComparesAsMeasured(t *testing.T) {
 	measured := tableRows(string(page))
 	shown := tableRows(readme(t))
 	for short, long := range map[string]string{
-		"floor": "floor", "torch.profiler, without either": "torch.profiler",
+		"floor": "floor", "torch.profiler, kernels only": "torch.profiler",
 		"scopes: goproton": "**goproton** shadow", "scopes: Triton 3.6's Proton": "triton.profiler shadow",
-		"Python paths and launch hook: goproton":            "**goproton** python+hook",
-		"Python paths and launch hook: Triton 3.6's Proton": "triton.profiler python+hook",
+		"scopes and launch hook, as `proton run` does: goproton": "**goproton** shadow+hook",
+		"scopes and launch hook: Triton 3.6's Proton":            "triton.profiler shadow+hook",
+		"Python paths and launch hook: goproton":                 "**goproton** python+hook",
+		"Python paths and launch hook: Triton 3.6's Proton":      "triton.profiler python+hook",
 	} {
 		if len(shown[short]) != 3 || len(measured[long]) < 3 {
 			t.Errorf("README.md's row %q is %q, docs/performance.md's row %q is %q", short, shown[short], long, measured[long])

@@ -27,6 +27,7 @@ var boards = []struct {
 	{"L40S", profile.Device{Type: "CUDA", Arch: "89", NumSMs: 142, ClockRate: 2520000, BusWidth: 384, MemoryClockRate: 9001000}, [4]float64{733, 362, 183, 0}, 0.864},
 	{"RTX 4090", profile.Device{Type: "CUDA", Arch: "89", Name: "NVIDIA GeForce RTX 4090", NumSMs: 128, ClockRate: 2520000, BusWidth: 384, MemoryClockRate: 10501000}, [4]float64{330.3, 165.2, 82.6, 0}, 1.008},
 	{"H100 PCIe", profile.Device{Type: "CUDA", Arch: "90", NumSMs: 114, ClockRate: 1755000, BusWidth: 5120, MemoryClockRate: 1593000}, [4]float64{1513, 756, 378, 0}, 2.039},
+	{"H100 SXM5", profile.Device{Type: "CUDA", Arch: "90", NumSMs: 132, ClockRate: 1980000, BusWidth: 5120, MemoryClockRate: 2619000}, [4]float64{1979, 989, 494, 67}, 3.35},
 	{"H200", profile.Device{Type: "CUDA", Arch: "90", NumSMs: 132, ClockRate: 1980000, BusWidth: 6016, MemoryClockRate: 3201000}, [4]float64{1976, 988, 494, 0}, 4.8},
 	{"B200", profile.Device{Type: "CUDA", Arch: "100", NumSMs: 148, ClockRate: 1860000, BusWidth: 8192, MemoryClockRate: 3900000}, [4]float64{4510, 2255, 1128, 0}, 8},
 	{"Jetson T5000", profile.Device{Type: "CUDA", Arch: "110", NumSMs: 20, ClockRate: 1575000}, [4]float64{517, 258.5, 0, 0}, 0.273},

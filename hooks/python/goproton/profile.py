@@ -194,7 +194,7 @@ def activate(session: int | None = None) -> None:
 
 
 def deactivate(session: int | None = None, flushing: bool = False) -> None:
-    """Pauses a session and keeps its data. While no session is active, no callbacks are enabled and there is no overhead.
+    """Pauses a session and keeps its data. While no session is active, no callbacks are enabled.
 
     Args:
         session: from :func:`start`; None means all.

@@ -22,6 +22,7 @@ type intervals struct {
 	every time.Duration
 	begin time.Time // of the current interval, with the monotonic clock
 	taken map[*aggregate.Tree]*delta.Taken
+	fresh delta.Sum // of the current interval, all phases together: of those there may be hundreds
 }
 
 func newIntervals(o *Deltas, name string) *intervals {
@@ -58,17 +59,27 @@ func (d *drainer) takeDeltas(now time.Time, all bool) {
 				due = append(due, i)
 			}
 		}
-		for phase, t := range s.trees {
-			d.takeDelta(s, phase, t, now, due)
+		for _, t := range s.trees {
+			d.takeDelta(s, t, due)
 		}
-		for _, i := range due {
-			i.begin = now
-		}
+		s.handOverIntervals(now, due)
 	}
 }
 
-// takeDelta hands over what a phase has that was not handed over before.
-func (d *drainer) takeDelta(s *session, phase int, t *aggregate.Tree, now time.Time, to []*intervals) {
+// handOverIntervals hands over what was taken in the intervals that are over.
+func (s *session) handOverIntervals(now time.Time, over []*intervals) {
+	for _, i := range over {
+		if fresh := i.fresh.Take(); fresh != nil {
+			w := s.window(s.phase, s.format)
+			w.End, w.Begin = now, now.Add(-now.Sub(i.begin)) // by the clock as it is now
+			i.put(w, fresh)
+		}
+		i.begin = now
+	}
+}
+
+// takeDelta takes what a phase has that was not taken before.
+func (d *drainer) takeDelta(s *session, t *aggregate.Tree, to []*intervals) {
 	if len(to) == 0 {
 		return
 	}
@@ -81,9 +92,7 @@ func (d *drainer) takeDelta(s *session, phase int, t *aggregate.Tree, now time.T
 			i.taken[t] = taken
 		}
 		if fresh := taken.Take(p); fresh != nil {
-			w := s.window(phase, s.format)
-			w.End, w.Begin = now, now.Add(-now.Sub(i.begin)) // by the clock as it is now
-			i.put(w, fresh)
+			i.fresh.Add(fresh)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/record"
@@ -211,5 +212,76 @@ func TestTimelinesHaveNoWindows(t *testing.T) {
 		if _, err := m.Start(o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}
+	}
+}
+
+// A program that ends a hundred phases in an interval has one window of it, which a sink takes in time.
+func TestPhasesOfAnIntervalAreOneWindow(t *testing.T) {
+	for _, mode := range []string{"", "periodic_flushing"} {
+		m, f := stage(t)
+		sink := &windowSink{sums: map[string]int64{}}
+		id := start(t, m, "p", StartOptions{Mode: mode, Deltas: []*Deltas{{Sink: sink, Every: time.Hour}}})
+		m.stopRounds()
+		const phases = 100
+		for i := range uint64(2 * phases) {
+			drive.Launch(i+1, 1)
+			f.kernel(i+1, "k", 5)
+			if i == phases {
+				m.Collect()
+				m.TakeDeltas()
+			}
+			advance(t, m, id)
+		}
+		m.Collect()
+		files := finalize(t, m, id, "")
+		if got := sink.sums["ROOT/k count"]; got != 2*phases || len(sink.windows) != 2 || m.WindowsDropped() != 0 {
+			t.Errorf("mode %q: %d launches in %d windows, %d dropped; want %d in 2", mode, got, len(sink.windows), m.WindowsDropped(), 2*phases)
+		}
+		if len(files) < 2*phases {
+			t.Errorf("mode %q: %d files of %d phases", mode, len(files), 2*phases)
+		}
+	}
+}
+
+// More phases end between two rounds than files can wait: the others wait in memory.
+func TestHundredsOfPhasesBetweenTwoRounds(t *testing.T) {
+	m, f := stage(t)
+	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing"})
+	m.stopRounds()
+	const phases = 300
+	for i := range uint64(phases) {
+		drive.Launch(i+1, 1)
+		f.kernel(i+1, "k", 5)
+		advance(t, m, id)
+	}
+	rounds := &rounds{m: m}
+	await.That(t, "all phases but the current one are handed over", func() bool {
+		rounds.round()
+		return len(m.drainer.list[0].trees) == 1
+	})
+	if files := finalize(t, m, id, ""); len(files) < phases {
+		t.Errorf("%d files of %d phases; %v", len(files), phases, m.Problems())
+	}
+}
+
+// The work of an operator of PyTorch is in the window in which it ran, also where the operator runs a second kernel later.
+func TestWorkOfAnOperatorIsInOneWindow(t *testing.T) {
+	m, f := stage(t)
+	sink := &windowSink{sums: map[string]int64{}}
+	id := start(t, m, "p", StartOptions{Deltas: []*Deltas{{Sink: sink, Every: time.Hour}}})
+	m.stopRounds()
+	for i, kernel := range []string{"gemm_a", "gemm_a", "gemm_b"} {
+		op := drive.Enter("aten::mm")
+		drive.Float("flops16", 100)
+		drive.Float("operator_flops16", 100)
+		drive.Launch(uint64(i+1), 1)
+		f.kernel(uint64(i+1), kernel, 5)
+		drive.Leave(op)
+		m.Collect()
+		m.TakeDeltas()
+	}
+	finalize(t, m, id, "")
+	if a, b, all := sink.sums["ROOT/aten::mm/gemm_a flops"], sink.sums["ROOT/aten::mm/gemm_b flops"], sink.sums["ROOT/aten::mm flops"]; a != 200 || b != 100 || all != 0 {
+		t.Errorf("the windows have %d flops at the first kernel, %d at the second and %d at the operator, want 200, 100 and 0", a, b, all)
 	}
 }

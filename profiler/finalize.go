@@ -89,6 +89,9 @@ func (m *Manager) write(s *session, format string, last bool) (files []string, e
 			files = append(files, path)
 		}
 	}
+	if last {
+		m.drainer.do(func(*drainer) { s.handOverIntervals(time.Now(), s.intervals) })
+	}
 	return files, err
 }
 
@@ -127,7 +130,7 @@ func (m *Manager) frozen(s *session, phase int, format string, last bool) (w Win
 		}
 		p = d.freeze(s, t)
 		if last {
-			d.takeDelta(s, phase, t, time.Now(), s.intervals)
+			d.takeDelta(s, t, s.intervals)
 		}
 	})
 	return w, p, err

@@ -28,11 +28,26 @@ func (r *rounds) writePhases() {
 	r.m.Collect()
 	for _, p := range waiting {
 		r.m.drainer.do(func(d *drainer) {
+			if p.s.mustWait() {
+				r.phases = time.Now().Add(roomEvery - phasesEvery)
+				return
+			}
 			if err := d.writeComplete(p.s, p.phase); err != nil {
 				d.problem(err.Error())
 			}
 		})
 	}
+}
+
+const (
+	roomEvery  = 100 * time.Millisecond // until it is looked again whether more files can be handed over
+	phasesKept = 1000                   // phases of a session that wait in memory for that
+)
+
+// mustWait reports whether a complete phase stays in memory because more files wait to be written than their queue takes: a program may
+// end hundreds of phases in a second. A recording window stays in any case. Of other phases, a disk that takes none must not fill the memory.
+func (s *session) mustWait() bool {
+	return s.files != nil && s.files.full() && (s.split || len(s.trees) <= phasesKept)
 }
 
 type phaseOf struct {
@@ -62,15 +77,15 @@ func (d *drainer) phasesToWrite() (list []phaseOf) {
 // writeComplete writes a trace, or hands a tree to its sinks, and clears the phase, if nothing can be added to it any more.
 func (d *drainer) writeComplete(s *session, phase int) error {
 	t := s.trees[phase]
-	if t == nil || d.expectsMore(s, t) || s.split && s.files != nil && s.files.full() {
-		return nil // a recording window stays in memory rather than being dropped
+	if t == nil || d.expectsMore(s, t) {
+		return nil
 	}
 	if s.trace {
 		if err := d.writeTrace(s, t, s.path(phase, s.format), hotpath.Now(), true); err != nil {
 			return err
 		}
 	} else {
-		d.takeDelta(s, phase, t, time.Now(), s.intervals)
+		d.takeDelta(s, t, s.intervals)
 		s.handOver(s.window(phase, s.format), d.freeze(s, t))
 	}
 	d.drop(s, phase)

@@ -123,7 +123,7 @@ func (d *drainer) clear(s *session, cleared func(phase int) bool) {
 	current := s.trees[s.phase]
 	for n, t := range s.trees {
 		if cleared(n) {
-			d.takeDelta(s, n, t, time.Now(), s.intervals)
+			d.takeDelta(s, t, s.intervals)
 			d.drop(s, n)
 		}
 	}

@@ -70,7 +70,7 @@ func (h *Held) Stands() bool {
 	return err == nil && gone == nil && os.SameFile(ours, now)
 }
 
-// Writer puts the windows of one process into a spool. It opens no folder: a profiled program may close or reuse any descriptor
+// Writer puts the windows of one process into a spool: all of them, because it numbers them. It opens no folder: a profiled program may close or reuse any descriptor
 // at any time, so that it asks for its own files by name only.
 type Writer struct {
 	folder string

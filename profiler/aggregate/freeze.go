@@ -24,7 +24,8 @@ func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uin
 }
 
 // FreezeByDevice is Freeze with a node for each device that a path ran on: siblings of one name, of which the first, that of the
-// device that the path ran on first, has everything else of the path.
+// device that the path ran on first, has everything else of the path. The work of operators is where it was recorded, so that every value
+// only grows.
 func (a *Aggregator) FreezeByDevice(t *Tree, deviceType string) *profile.Profile {
 	p, _ := a.freeze(t, deviceType, true)
 	return p
@@ -40,7 +41,9 @@ func (a *Aggregator) freeze(t *Tree, deviceType string, byDevice bool) (*profile
 		f.idleSums = t.idle.frozen()
 	}
 	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
-	p.CountOperatorsOnce()
+	if !byDevice {
+		p.CountOperatorsOnce()
+	}
 	p.Launches = f.launches.kinds
 	if f.samples != nil {
 		f.samples.finish(p)

@@ -23,10 +23,25 @@ type pushed struct {
 	labels map[string]string
 }
 
-// pushes are the sessions whose windows are pushed. Threads of the program add to them while the drainer's rounds ask for the status.
+// pushes are the writers of all sessions whose windows are pushed, one for each spool: it numbers the windows of this process and limits
+// their size. Threads of the program add to them while the drainer's rounds ask for the status.
 type pushes struct {
 	sync.Mutex
-	list []*pushed
+	writers map[string]*spool.Writer // by folder
+}
+
+func (p *pushes) writer(folder string) *spool.Writer {
+	p.Lock()
+	defer p.Unlock()
+	w := p.writers[folder]
+	if w == nil {
+		w = spool.NewWriter(folder, spool.ProcessLimit)
+		if p.writers == nil {
+			p.writers = map[string]*spool.Writer{}
+		}
+		p.writers[folder] = w
+	}
+	return w
 }
 
 // pushDeltas is what a session is started with whose windows are pushed, nil without. The job is that of the launcher, unless the user
@@ -43,11 +58,7 @@ func (s *Service) pushDeltas(o *runinfo.Push) (*profiler.Deltas, error) {
 		labels[runinfo.LabelJob] = job
 	}
 	maps.Copy(labels, o.Labels)
-	p := &pushed{spool.NewWriter(o.Spool, spool.ProcessLimit), labels}
-	s.pushed.Lock()
-	defer s.pushed.Unlock()
-	s.pushed.list = append(s.pushed.list, p)
-	return &profiler.Deltas{Sink: p, Every: time.Duration(o.Seconds * float64(time.Second))}, nil
+	return &profiler.Deltas{Sink: &pushed{s.pushed.writer(o.Spool), labels}, Every: time.Duration(o.Seconds * float64(time.Second))}, nil
 }
 
 func checkLabels(o *runinfo.Push) error {
@@ -72,12 +83,12 @@ func (p *pushed) Write(_ context.Context, w profiler.Window, window *profile.Pro
 func (s *Service) pushStatus() *runinfo.PushStatus {
 	s.pushed.Lock()
 	defer s.pushed.Unlock()
-	if len(s.pushed.list) == 0 {
+	if len(s.pushed.writers) == 0 {
 		return nil
 	}
 	total := &runinfo.PushStatus{Dropped: int64(s.Manager.WindowsDropped())}
-	for _, p := range s.pushed.list {
-		total.Add(runinfo.PushStatus{WriterStatus: p.Status()})
+	for _, w := range s.pushed.writers {
+		total.Add(runinfo.PushStatus{WriterStatus: w.Status()})
 	}
 	return total
 }

@@ -57,6 +57,8 @@ enum cuda_result {
   CU_NO_DEVICE = 100,
   CU_INVALID_DEVICE = 101,
   CU_INVALID_CONTEXT = 201,
+  CU_ILLEGAL_STATE = 401,         // of EndCapture: the stream is not captured
+  CU_CAPTURE_WRONG_THREAD = 908, // the capture goes on
 };
 
 // Versions that the code compares with, as GetVersion returns them: small integers before 13.0, then

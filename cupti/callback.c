@@ -69,9 +69,10 @@ static void call_enters(enum call call, const struct cupti_callback_data *d) {
 
 RARE static void call_exits(enum call call, uint32_t cbid, const struct cupti_callback_data *d) {
   if (call == PROFILER_START || call == PROFILER_STOP) return;
-  if (call == BEGIN_CAPTURE && *(const uint32_t *)d->return_value == CU_OK) hp->capture(+1);
-  else if (call == END_CAPTURE) hp->capture(-1);
-  else if (call != BEGIN_CAPTURE && (call != WORK || !cupti_own_call)) hp->launched(d->correlation_id, cbid);
+  uint32_t result = d->return_value ? *(const uint32_t *)d->return_value : CU_OK;
+  if (call == BEGIN_CAPTURE && result == CU_OK) hp->capture(+1);
+  else if (call == END_CAPTURE && result != CU_ILLEGAL_STATE && result != CU_CAPTURE_WRONG_THREAD) hp->capture(-1);
+  else if (call != BEGIN_CAPTURE && call != END_CAPTURE && (call != WORK || !cupti_own_call)) hp->launched(d->correlation_id, cbid);
 }
 
 static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
@@ -148,12 +149,13 @@ uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder
   return cupti.Subscribe_v2(&subscriber, callback, NULL, &p);
 }
 
-static int listening, ranges_kept; // what cupti_listen and cupti_watch were last asked for
+atomic_int cupti_listening;
+static int ranges_kept; // what cupti_watch was last asked for
 
 uint32_t cupti_unsubscribe(void) {
   uint32_t rc = subscriber ? cupti.Unsubscribe(subscriber) : 0;
   subscriber = NULL;
-  listening = ranges_kept = 0;
+  cupti_listening = ranges_kept = 0;
   while (hp->capturing()) hp->capture(-1); // CUPTI does not report their ends any more
   return rc;
 }
@@ -185,26 +187,29 @@ static uint32_t enable_all(int on, uint32_t domain, const uint32_t *ids, size_t 
 
 #define ENABLE(on, domain, ids) enable_all(on, domain, ids, sizeof ids / sizeof *ids)
 
-uint32_t cupti_listen(int on, int with_nvtx) {
+// Some stay enabled while no session is active: a later flush must neither touch a context that was destroyed then, nor synchronise with
+// a capture that began then.
+static uint32_t keep_listening(void) {
   static const uint32_t context_ids[] = {RES_CONTEXT_DESTROY_STARTING};
-  uint32_t rc = ENABLE(on, DOMAIN_DRIVER, driver_ids);
-  // Nothing waits for the GPU during a capture, so the end of one in progress must be reported.
-  if (on || !hp->capturing()) {
-    uint32_t capture_rc = ENABLE(on, DOMAIN_DRIVER, capture_ids);
-    ENABLE(on, DOMAIN_DRIVER, newer_capture_ids);
-    if (!rc) rc = capture_rc;
-  }
+  uint32_t rc = ENABLE(1, DOMAIN_DRIVER, capture_ids);
+  ENABLE(1, DOMAIN_DRIVER, newer_capture_ids);
+  return rc ? rc : ENABLE(1, DOMAIN_RESOURCE, context_ids);
+}
+
+uint32_t cupti_listen(int on, int with_nvtx, int keep_launches) {
+  uint32_t rc = RC_OK;
+  if (!on) cupti_listening = 0;
+  if (on || !keep_launches) rc = ENABLE(on, DOMAIN_DRIVER, driver_ids);
+  if (on && !rc) rc = keep_listening();
   if (!rc) rc = ENABLE(on, DOMAIN_RESOURCE, resource_ids);
-  // A later flush must not touch a context that is destroyed while no session is active: this callback stays enabled.
-  if (on && !rc) rc = ENABLE(1, DOMAIN_RESOURCE, context_ids);
-  listening = on;
+  if (on) cupti_listening = 1;
   if (with_nvtx && (on || !ranges_kept)) ENABLE(on, DOMAIN_NVTX, nvtx_ids);
   return rc;
 }
 
 uint32_t cupti_watch(int ranges, int profilers) {
   ranges_kept = ranges;
-  if (ranges || !listening) ENABLE(ranges, DOMAIN_NVTX, nvtx_ids);
+  if (ranges || !cupti_listening) ENABLE(ranges, DOMAIN_NVTX, nvtx_ids);
   return ENABLE(profilers, DOMAIN_DRIVER, profiler_ids);
 }
 

@@ -143,15 +143,12 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		c.setKinds(0)
 		C.cupti_listen_work(0, 0)
 		if !c.opts.WholeGraphs { // graph records stay enabled: their launches must be known as those of no session
-			C.cupti_listen(0, nvtx)
+			C.cupti_listen(0, nvtx, boolint(c.sampler != nil))
 		}
 		return nil
 	}
 	if was == 0 {
-		if !c.opts.WholeGraphs { // calls that were going on when callbacks were disabled have ended unseen
-			C.gate_begin()
-		}
-		if rc := C.cupti_listen(1, nvtx); rc != 0 {
+		if rc := C.cupti_listen(1, nvtx, 0); rc != 0 {
 			c.kinds = 0
 			return c.refused("enable launch callbacks", uint32(rc), "", 0)
 		}
@@ -161,7 +158,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 	doing, rc := c.setKinds(kinds)
 	if rc != 0 && doing == "kernel" {
 		C.cupti_listen_work(0, 0)
-		C.cupti_listen(0, nvtx)
+		C.cupti_listen(0, nvtx, 0)
 		c.kinds = 0
 		c.setKinds(0)
 		return c.refused("enable kernel records", rc, "", 0)
@@ -282,7 +279,8 @@ const finalizeSafe = C.CUPTI_12_6
 
 // Detach unsubscribes, so that others can use CUPTI. A launch stays 0.3 µs slower until cuptiFinalize, so that is called where it
 // is safe. It is not safe while another thread is inside the driver: CUPTI removes its callbacks and buffers without waiting for
-// that thread, which then crashes. At the end of a process, daemon threads may still launch, so it is not called there.
+// that thread, which then crashes. So it is not called while another thread runs that has launched something, nor at the end of a process,
+// where threads may begin to.
 func (c *Collector) Detach(ending bool) {
 	if !c.attached {
 		return
@@ -295,7 +293,7 @@ func (c *Collector) Detach(ending bool) {
 	}
 	C.cupti_unsubscribe()
 	hotpath.ForgetContexts()
-	if !ending && (c.version >= finalizeSafe || C.cupti_graphs_seen() == 0) && C.finalize() == 0 {
+	if !ending && !hotpath.OthersLive() && (c.version >= finalizeSafe || C.cupti_graphs_seen() == 0) && C.finalize() == 0 {
 		hotpath.ReclaimBuffers()
 	}
 	c.attached, c.enabled, c.watched, c.resting = false, 0, record.Marks{}, false

@@ -43,7 +43,7 @@ func (c *Collector) refuseLateGraphs(early bool) error {
 
 // pause is Detach for a collector that times whole graphs: it stays subscribed, and records that arrive are discarded.
 func (c *Collector) pause() {
-	C.cupti_listen(0, boolint(c.opts.NVTX))
+	C.cupti_listen(0, boolint(c.opts.NVTX), 0)
 	hotpath.DiscardBuffers(true)
 	c.resting = false
 	resident = c

@@ -9,6 +9,8 @@
 #include "abi_driver.h"
 #include "abi_library.h"
 
+#include <stdatomic.h>
+
 extern struct cupti_table cupti;
 extern struct cuda_table cuda;
 
@@ -25,8 +27,10 @@ void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *d
 // name, or "" where CUPTI does not report it.
 uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder_size);
 uint32_t cupti_register_buffers(void);
-// cupti_listen enables the callbacks of a session, or disables those that cost time; it returns the first error.
-uint32_t cupti_listen(int on, int nvtx);
+// cupti_listen enables the callbacks of a session, or disables those that cost time; it returns the first error. With keep_launches
+// those of launches stay enabled, for the gate of sampling.
+uint32_t cupti_listen(int on, int nvtx, int keep_launches);
+extern atomic_int cupti_listening; // what it was last asked for
 // cupti_watch has NVTX's ranges reported also while no callbacks of a session are enabled, and the calls that start and stop profilers.
 uint32_t cupti_watch(int ranges, int profilers);
 // cupti_listen_work does the same for calls that copy or fill memory, and for those that wait.

@@ -107,7 +107,7 @@ static void disable_all(void) {
   for (int i = 0; i < CONTEXTS; i++) {
     struct context *c = &sampler.contexts[i];
     if (sampler_enabled(c)) {
-      sampler_call_apart(cupti_sampling.PCSamplingDisable, c->handle);
+      sampler_call_apart_if_possible(cupti_sampling.PCSamplingDisable, c->handle);
       sampler_take(c, &c->configured);
     }
     sampler_free_data(&c->configured);

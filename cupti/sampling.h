@@ -60,10 +60,10 @@ const char *code_intern(const char *text);
 // gate_enter and gate_leave are around the driver's calls during which CUPTI takes its lock of sampling.
 void gate_enter(void);
 void gate_leave(void);
-// gate_begin forgets who is inside: a session begins, or callbacks are enabled again, after a time in which ends of calls were not reported.
+// gate_begin forgets who is inside: a session begins, after a time in which ends of calls were not reported.
 void gate_begin(void);
 // gate_close returns 1 when no thread is inside, and then keeps them out until gate_open; 0 if one stayed inside during all attempts, of
-// 25 ms each.
+// 25 ms each, or if it did so the last time and still does.
 int gate_close(int attempts);
 void gate_open(void);
 

@@ -97,13 +97,19 @@ uint32_t sampler_call(uint32_t (*call)(struct cupti_sampling_params *), void *co
   return call(&p);
 }
 
-// A precaution: Enable and Disable were not seen to block a launch for ever, as Start and Stop were.
-uint32_t sampler_call_apart(uint32_t (*call)(struct cupti_sampling_params *), void *context) {
+struct apart sampler_call_apart(uint32_t (*call)(struct cupti_sampling_params *), void *context, int attempts, int only_alone) {
+  struct apart a = {.alone = gate_close(attempts)};
+  if (!a.alone && only_alone) return a;
+  uint64_t began = sampler_nanos(CLOCK_MONOTONIC);
+  a.rc = sampler_call(call, context);
+  a.took = sampler_nanos(CLOCK_MONOTONIC) - began;
+  if (a.alone) gate_open();
+  return a;
+}
+
+uint32_t sampler_call_apart_if_possible(uint32_t (*call)(struct cupti_sampling_params *), void *context) {
   enum { ATTEMPTS = 20 };
-  int closed = gate_close(ATTEMPTS);
-  uint32_t rc = sampler_call(call, context);
-  if (closed) gate_open();
-  return rc;
+  return sampler_call_apart(call, context, ATTEMPTS, 0).rc;
 }
 
 static struct attempt set_reasons(struct context *c, uint32_t wanted[], size_t *n) {
@@ -145,10 +151,10 @@ static struct attempt set_options(struct context *c) {
 }
 
 static struct attempt set_up(struct context *c) {
-  uint32_t rc = sampler_call_apart(cupti_sampling.PCSamplingEnable, c->handle);
+  uint32_t rc = sampler_call_apart_if_possible(cupti_sampling.PCSamplingEnable, c->handle);
   if (rc) return (struct attempt){"sample instructions", rc};
   struct attempt a = set_options(c);
-  if (a.rc) sampler_call_apart(cupti_sampling.PCSamplingDisable, c->handle); // it may have been given our memory
+  if (a.rc) sampler_call_apart_if_possible(cupti_sampling.PCSamplingDisable, c->handle); // it may have been given our memory
   return a;
 }
 

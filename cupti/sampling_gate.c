@@ -14,7 +14,7 @@ static const uint64_t closed = 1ull << 31;
 static uint64_t session_of(uint64_t g) { return g >> 32; }
 static uint64_t inside(uint64_t g) { return g & (closed - 1); }
 
-enum { POLL_US = 20, QUIET_POLLS = 250, APART_MS = 20 };
+enum { POLL_US = 20, CLOSED_NS = 5000000, APART_MS = 20 };
 
 static void pause_us(long us) { nanosleep(&(struct timespec){0, us * 1000}, NULL); }
 
@@ -50,16 +50,29 @@ void gate_begin(void) { atomic_store(&gate, (session_of(atomic_load(&gate)) + 1)
 
 void gate_open(void) { atomic_fetch_and(&gate, ~closed); }
 
-// A launch may take as long as the GPU is full. The others do not wait for it: the gate opens, and is closed again a little later.
+// How many threads stayed inside during all attempts of the last patient caller, in which session.
+static struct { uint64_t session, threads; } stayed;
+
+// wait_for_quiet returns 1 when no thread is inside, 0 after CLOSED_NS. A poll takes longer than it asks for.
+static int wait_for_quiet(void) {
+  for (uint64_t limit = sampler_nanos(CLOCK_MONOTONIC) + CLOSED_NS; inside(atomic_load(&gate)); pause_us(POLL_US))
+    if (sampler_nanos(CLOCK_MONOTONIC) >= limit) return 0;
+  return 1;
+}
+
+// A launch may take as long as the GPU is full. The others do not wait for it: the gate opens, and is closed again a little later. A thread
+// that stays in a launch for ever is waited for only once.
 int gate_close(int attempts) {
+  int patient = attempts > 1;
+  uint64_t now = 0;
   for (; attempts > 0; attempts--) {
     atomic_fetch_or(&gate, closed);
-    for (int i = 0; i < QUIET_POLLS; i++) {
-      if (!inside(atomic_load(&gate))) return 1;
-      pause_us(POLL_US);
-    }
+    if (wait_for_quiet()) return stayed.threads = 0, 1;
+    now = atomic_load(&gate);
     gate_open();
+    if (stayed.session == session_of(now) && inside(now) <= stayed.threads) return stayed.threads = inside(now), 0;
     if (attempts > 1) pause_us(APART_MS * 1000);
   }
+  if (patient) stayed.session = session_of(now), stayed.threads = inside(now);
   return 0;
 }

@@ -70,8 +70,17 @@ int sampler_make_data(struct cupti_sampling_data *d, size_t pcs);
 void sampler_free_data(struct cupti_sampling_data *d);
 // sampler_call calls a function whose only argument is a context.
 uint32_t sampler_call(uint32_t (*call)(struct cupti_sampling_params *), void *context);
-// sampler_call_apart does so while no thread is in a call in which CUPTI samples, unless one stays there.
-uint32_t sampler_call_apart(uint32_t (*call)(struct cupti_sampling_params *), void *context);
+// What came of a call that is made while no thread is in one in which CUPTI samples.
+struct apart {
+  int alone; // 0: some thread was in such a call during all attempts
+  uint32_t rc;
+  uint64_t took; // ns
+};
+// sampler_call_apart makes such a call. If no attempt succeeds it is made nevertheless, or with only_alone not at all.
+struct apart sampler_call_apart(uint32_t (*call)(struct cupti_sampling_params *), void *context, int attempts, int only_alone);
+// sampler_call_apart_if_possible is that for Enable and Disable: a precaution, because they were not seen to block a launch for ever, as Start
+// and Stop were. It returns the result code.
+uint32_t sampler_call_apart_if_possible(uint32_t (*call)(struct cupti_sampling_params *), void *context);
 // sampler_device_of returns the ordinal of the context's GPU, -1 if the driver fails.
 int sampler_device_of(void *context);
 // sampler_configure brings a NEW context to READY, or to REFUSED.

@@ -88,28 +88,16 @@ static void enable(struct context *c) {
 // disable ends sampling in a context, and keeps the samples that CUPTI still has.
 static void disable(struct context *c) {
   begin_calls();
-  sampler_call_apart(cupti_sampling.PCSamplingDisable, c->handle);
+  sampler_call_apart_if_possible(cupti_sampling.PCSamplingDisable, c->handle);
   sampler_take(c, &c->configured);
   sampler_free_data(&c->configured);
   end_calls();
   claim_release(&c->claim);
 }
 
-// What became of starting or stopping sampling in a context.
-struct switched {
-  int done; // 0: some thread was launching all the time
-  uint32_t rc;
-  uint64_t took; // ns
-};
-
-static struct switched switch_to(int on, void *handle, int attempts) {
-  struct switched s = {.done = gate_close(attempts)};
-  if (!s.done) return s;
-  uint64_t began = sampler_nanos(CLOCK_MONOTONIC);
-  s.rc = sampler_call(on ? cupti_sampling.PCSamplingStart : cupti_sampling.PCSamplingStop, handle);
-  s.took = sampler_nanos(CLOCK_MONOTONIC) - began;
-  gate_open();
-  return s;
+// switch_to starts or stops sampling in a context.
+static struct apart switch_to(int on, void *handle, int attempts) {
+  return sampler_call_apart(on ? cupti_sampling.PCSamplingStart : cupti_sampling.PCSamplingStop, handle, attempts, 1);
 }
 
 // update brings one context to the state that is wanted.
@@ -119,11 +107,11 @@ static void update(struct context *c, int attempts) {
   if (!start && !stop) return;
   void *handle = c->handle;
   begin_calls();
-  struct switched s = switch_to(start, handle, attempts);
+  struct apart s = switch_to(start, handle, attempts);
   end_calls();
   sampler.facts.switching_ns += s.took;
-  if (!s.done && attempts > ONCE) sampler.facts.late++;
-  if (!s.done || !sampler_enabled(c)) return; // the next round tries again
+  if (!s.alone && attempts > ONCE) sampler.facts.late++;
+  if (!s.alone || !sampler_enabled(c)) return; // the next round tries again
   c->state = start ? RUNNING : READY;
   sampler_refused(s.rc, start ? "start sampling" : "stop sampling");
   if (s.rc && start) c->state = REFUSED, c->configured.pcs = NULL; // not freed: CUPTI is not called any more, and may write to it
@@ -180,10 +168,10 @@ static void read_undecoded(void) {
     struct context *c = &sampler.contexts[i];
     if (c->state != RUNNING) continue;
     begin_calls();
-    struct switched s = switch_to(0, c->handle, PATIENT);
+    struct apart s = switch_to(0, c->handle, PATIENT);
     sampler_read(c);
     end_calls();
-    if (s.rc || !s.done || c->state != RUNNING) continue;
+    if (s.rc || !s.alone || c->state != RUNNING) continue;
     c->state = READY;
     update(c, PATIENT);
   }

@@ -433,10 +433,15 @@ STUB_EXPORT uint32_t cuStreamSynchronize(void *stream) {
 static pthread_rwlock_t driver_lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_mutex_t sampling_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int sampled; // a context was, and may be
+static _Atomic uint32_t waiting; // launches in the driver while the GPU's queue is full
 
 STUB_EXPORT void stub_cuda_sampled(void) { atomic_store(&sampled, 1); }
 
 STUB_EXPORT void stub_cuda_sampling_switches(int begins) {
+  if (begins && atomic_load(&waiting)) {
+    fprintf(stderr, "stub: sampling is switched while %u launches wait for the GPU\n", atomic_load(&waiting));
+    abort();
+  }
   if (begins) pthread_mutex_lock(&sampling_lock), usleep(200), pthread_rwlock_wrlock(&driver_lock);
   else pthread_rwlock_unlock(&driver_lock), pthread_mutex_unlock(&sampling_lock);
 }
@@ -450,7 +455,9 @@ static void launch_is_sampled(void) {
 }
 
 static uint32_t launch(struct call *c, struct function *f, struct stream *s, void **parameters) {
+  atomic_fetch_add(&waiting, 1);
   wait_while("PROTON_STUB_FULL");
+  atomic_fetch_sub(&waiting, 1);
   launch_is_sampled();
   if (s && s->capture) capture_kernel(s->capture, f, parameters);
   else run_kernel(f, c->data.correlation_id, stream_id(s), 0, &(struct node){.reads = tensor_arguments(f, parameters)});

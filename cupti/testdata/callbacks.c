@@ -23,11 +23,12 @@ static void deliver(uint32_t domain, uint32_t cbid, const void *data) {
   if (enabled[domain][cbid]) cupti_on_callback(NULL, domain, cbid, data);
 }
 
-static void driver_exit(uint32_t cbid) {
-  uint32_t ok = CU_OK;
-  struct cupti_callback_data d = {.site = SITE_EXIT, .return_value = &ok};
+static void driver_exit_with(uint32_t cbid, uint32_t result) {
+  struct cupti_callback_data d = {.site = SITE_EXIT, .return_value = &result};
   deliver(DOMAIN_DRIVER, cbid, &d);
 }
+
+static void driver_exit(uint32_t cbid) { driver_exit_with(cbid, CU_OK); }
 
 static void context_destroyed(void) {
   struct cupti_resource_data r = {0};
@@ -52,10 +53,10 @@ int main(void) {
   cupti_use_hotpath(&api);
   cupti_subscribe(cupti_on_callback, holder, sizeof holder);
 
-  cupti_listen(1, 1);
+  cupti_listen(1, 1, 0);
   expect("launch callbacks of an active session", per_launch(), 2);
   driver_exit(CBID_cuStreamBeginCapture_v2);
-  cupti_listen(0, 1);
+  cupti_listen(0, 1, 0);
   expect("launch callbacks of a deactivated session", per_launch(), 0);
   driver_exit(CBID_cuStreamEndCapture);
   expect("captures in progress after one that ended while deactivated", captures, 0);
@@ -63,11 +64,22 @@ int main(void) {
   context_destroyed();
   expect("contexts known to be gone, destroyed while deactivated", contexts_gone, 1);
 
-  cupti_listen(1, 1);
-  cupti_listen(0, 1);
-  expect("capture callbacks with nothing active and no capture", enabled[DOMAIN_DRIVER][CBID_cuStreamEndCapture], 0);
+  cupti_listen(1, 1, 0);
+  cupti_listen(0, 1, 0);
+  driver_exit(CBID_cuStreamBeginCapture_v2);
+  expect("captures in progress after one began with nothing active", captures, 1);
+  driver_exit_with(CBID_cuStreamEndCapture, CU_CAPTURE_WRONG_THREAD);
+  expect("captures in progress after another thread tried to end it", captures, 1);
+  driver_exit(CBID_cuStreamEndCapture);
+  expect("captures in progress after its end", captures, 0);
 
-  cupti_listen(1, 1);
+  cupti_listen(1, 1, 0);
+  cupti_listen(0, 1, 1);
+  expect("launch callbacks of a deactivated session that samples", per_launch(), 2);
+  cupti_listen(0, 1, 0);
+  expect("launch callbacks after its end", per_launch(), 0);
+
+  cupti_listen(1, 1, 0);
   driver_exit(CBID_cuStreamBeginCapture);
   cupti_unsubscribe();
   expect("captures in progress after leaving CUPTI", captures, 0);

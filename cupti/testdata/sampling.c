@@ -1,6 +1,7 @@
 // Tests sampling*.c, code.c and callback_sampled.c with a CUPTI that makes up samples, and threads that launch, load, unload and
 // destroy contexts. sampling_test.go compiles it with sanitizers. Every sample must be returned once.
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 struct cupti_sampling_table cupti_sampling;
 struct cuda_table cuda;
 __thread int cupti_own_call;
+atomic_int cupti_listening = 1;
 void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) { (void)user, (void)domain, (void)cbid, (void)data; }
 
 enum { THREADS = 4, ROUNDS = 60 };
@@ -245,19 +247,42 @@ static void *launch_without_end(void *context) {
   return NULL;
 }
 
-// A launch whose end is not reported, because callbacks were disabled in it, keeps sampling from being switched until they are enabled again.
-static void callbacks_end_in_a_launch(void) {
+static void *end_launch(void *context) {
+  struct cuda_params_launch_kernel launch = {.function = (void *)0x77};
+  call(CBID_cuLaunchKernel, SITE_EXIT, context, &launch);
+  return NULL;
+}
+
+static sem_t entered;
+static void *stuck_launch(void *release) {
+  launch_without_end((void *)1);
+  sem_post(&entered);
+  sem_wait(release);
+  return end_launch((void *)1);
+}
+
+// Sampling is not switched while a launch is going on that began while no session was active. A thread that stays in one is waited for
+// only once.
+static void switched_during_a_launch(void) {
   pthread_t thread;
+  sem_t release;
+  sem_init(&entered, 0, 0), sem_init(&release, 0, 0);
   begin();
   launch((void *)1);
   sampling_run(0);
+  cupti_listening = 0;
   int before = atomic_load(&starts);
-  pthread_create(&thread, NULL, launch_without_end, (void *)1);
-  pthread_join(thread, NULL);
-  if (gate_close(1)) exit(19);
-  gate_begin();
+  pthread_create(&thread, NULL, stuck_launch, &release);
+  sem_wait(&entered);
+  cupti_listening = 1;
   sampling_run(1);
-  if (atomic_load(&starts) != before + 1) exit(20);
+  if (atomic_load(&starts) != before) exit(19);
+  for (int i = 0; i < 250; i++) sampling_run(1); // ten minutes, if each waited
+  if (atomic_load(&starts) != before) exit(20);
+  sem_post(&release);
+  pthread_join(thread, NULL);
+  sampling_run(1);
+  if (atomic_load(&starts) != before + 1) exit(21);
   sampling_end();
 }
 
@@ -337,7 +362,7 @@ int main(void) {
   early_function();
   claimed();
   ends_while_threads_wait();
-  callbacks_end_in_a_launch();
+  switched_during_a_launch();
   cancelled();
   refused();
   unread();

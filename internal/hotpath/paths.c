@@ -124,8 +124,9 @@ struct hp_name_space hp_nodes_end_free(void) {
   return freed;
 }
 
+// The call paths around it stay, too: a path is its parents' names. Those of a pinned one are pinned already.
 void hp_node_pin(uint32_t id) {
-  if (id) atomic_store(&node_state[id], PINNED);
+  for (; id && atomic_load(&node_state[id]) != PINNED; id = nodes[id].parent) atomic_store(&node_state[id], PINNED);
 }
 
 uint32_t hp_nodes_used(void) {

@@ -41,6 +41,11 @@ func TestCallPathsAreReclaimed(t *testing.T) {
 	inner := drive.Enter("inner")
 	kept := drive.LeafNow() // the program may add to it later
 	drive.Leave(inner)
+	gone := drive.Enter("gone")
+	inner = drive.Enter("inner")
+	keptBelow := drive.LeafNow() // the scope around it is open no longer
+	drive.Leave(inner)
+	drive.Leave(gone)
 	for round := range 50 {
 		fresh(round*each, each)
 		freed := reclaim()
@@ -58,6 +63,7 @@ func TestCallPathsAreReclaimed(t *testing.T) {
 		}
 	}
 	expectPath(drive.NodeOf(kept), "outer > inner")
+	expectPath(drive.NodeOf(keptBelow), "outer > gone > inner")
 	expectPath(drive.NodeOf(drive.LeafNow()), "outer")
 	if rc := drive.Leave(outer); rc != 0 {
 		t.Errorf("closing the scope that was open all along: status %d", rc)

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "thread.h"
+#include "control.h"
 #include "gate.h"
 #include "memory.h"
 #include "paths.h"
@@ -106,6 +107,12 @@ struct hp_thread *hp_self(void) {
   if (__builtin_expect(!t, 0) && !(t = attach())) return NULL;
   if (__builtin_expect(t->epoch != atomic_load_explicit(&hp_g.epoch, memory_order_relaxed), 0)) catch_up(t);
   return t;
+}
+
+int hp_others_live(void) {
+  for (const struct hp_thread *t = atomic_load(&hp_g.threads); t; t = t->next)
+    if (t != self && atomic_load_explicit(&t->life, memory_order_relaxed) == HP_LIVE) return 1;
+  return 0;
 }
 
 // first_place has a ring that the drainer has emptied begin again at its first place. The drainer reads start only for records that come after

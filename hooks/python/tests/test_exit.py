@@ -115,7 +115,8 @@ open(os.environ["PROTON_STUB_FULL"], "w").close()
 def work():
     gpu.use()
     gpu.launch(gpu.function("late"))
-threading.Thread(target=work, daemon=True).start()
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
 while gpu.cuda.stub_cuda_calls() == 0: time.sleep(0.001)
 """ + END
 
@@ -125,3 +126,16 @@ def test_a_daemon_thread_is_inside_a_launch_at_the_end(program, how, leave):
     """CUPTI must not be torn down below the thread: it waits in the driver because the GPU's queue is full."""
     [kernel], said, problems = program.end(program(how, leave, patience="60", script=LAUNCHING))
     assert (kernel["frame"]["name"], kernel["metrics"]["count"], said, problems) == ("kernel", 1, "", [])
+
+
+FINALIZING = LAUNCHING.removesuffix(END) + """
+proton.finalize()
+os.remove(os.environ["PROTON_STUB_FULL"])
+thread.join()
+""" + END
+
+
+def test_a_thread_is_inside_a_launch_when_the_last_session_ends(program):
+    """The program goes on, and so does the thread, whose callbacks CUPTI must keep."""
+    [kernel], said, _ = program.end(program("start", patience="60", script=FINALIZING))
+    assert (kernel["frame"]["name"], kernel["metrics"]["count"], said) == ("kernel", 1, "")

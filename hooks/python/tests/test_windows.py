@@ -470,3 +470,28 @@ def test_sampling_in_windows_while_threads_launch(run):  # noqa: F811
     """A launch in which recording pauses has no end that the profiler sees. Sampling is begun and ended all the same."""
     text = run(PAUSED, "-m", "pcsampling")
     assert "seconds late" not in text
+
+
+HELD = """
+import threading
+full = os.environ["PROTON_STUB_FULL"]
+launch(0)
+proton.deactivate(0)
+open(full, "w").close()
+def work():
+    fake_gpu.use()
+    launch(1)
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+while fake_gpu.cuda.stub_cuda_calls() == 0: time.sleep(0.001)
+proton.activate(0)  # waits a little for the launch
+os.remove(full)
+thread.join()
+launch(2)
+"""
+
+
+def test_sampling_begins_while_a_launch_waits_for_the_gpu(run, tmp_path):  # noqa: F811
+    """The launch began while recording was paused. Sampling is not switched before it has ended: the fake driver aborts otherwise."""
+    run(HELD, "-m", "pcsampling", PROTON_STUB_FULL=str(tmp_path / "full"))
+    assert counts(tmp_path / "out.hatchet") == {"k0": 1, "k2": 1, "<unattributed>/k1": 1}

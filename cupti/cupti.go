@@ -50,9 +50,10 @@ type Collector struct {
 	library      cuptipath.Candidate
 	version      uint32
 	attached     bool
-	kinds, calls record.Kinds      // as passed to Listen
-	enabled      record.Kinds      // the records that CUPTI has enabled; record.Graph is never disabled
-	sampler      *sampler          // nil: instructions are not sampled
+	kinds, calls record.Kinds // as passed to Listen
+	enabled      record.Kinds // the records that CUPTI has enabled; record.Graph is never disabled
+	sampler      *sampler     // nil: instructions are not sampled
+	subscribed   subscription
 	callNames    map[uint32]string // of driver functions
 	watched      record.Marks
 	resting      bool // instructions are not sampled for now, see Sample
@@ -63,6 +64,7 @@ type Collector struct {
 func New(opts Options) *Collector {
 	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(environ.Get) == "graph"
 	if resident != nil {
+		resident.opts.Sampling, resident.opts.Metered = opts.Sampling, opts.Metered
 		return resident
 	}
 	return &Collector{opts: opts}
@@ -79,8 +81,7 @@ func (c *Collector) Attached() bool { return c.attached }
 // Attach opens the driver and libcupti and subscribes. early says that the program has not used its GPU yet.
 func (c *Collector) Attach(early bool) error {
 	if c.attached {
-		c.resume()
-		return nil
+		return c.resume()
 	}
 	late := c.refuseLateGraphs(early)
 	if err := c.attach(); err != nil {
@@ -103,12 +104,12 @@ func (c *Collector) attach() error {
 	C.cupti_decode_with(vendorAPI())
 	C.cupti_meter_with(vendorAPI())
 	var holder [256]C.char
-	sampling := c.opts.Sampling.Mode != record.NoSampling
-	if rc := C.subscribe(boolint(sampling), boolint(c.opts.Metered), &holder[0], C.size_t(len(holder))); rc != 0 {
+	c.subscribed = c.opts.wanted()
+	if rc := C.subscribe(boolint(c.subscribed.samples), boolint(c.subscribed.metered), &holder[0], C.size_t(len(holder))); rc != 0 {
 		return c.refused("subscribe to CUPTI", uint32(rc), C.GoString(&holder[0]), driver)
 	}
 	c.tune()
-	if sampling {
+	if c.subscribed.samples {
 		c.startSampler()
 	}
 	if rc := C.cupti_register_buffers(); rc != 0 {

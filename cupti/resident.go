@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profiler/record"
 )
 
 // Timing whole graphs (GRAPH_TRACE) is nearly free, but switching it on or off is dangerous. On an H200 with CUPTI 12.8 and 13.0,
@@ -49,8 +50,32 @@ func (c *Collector) pause() {
 	resident = c
 }
 
-// resume ends a pause.
-func (c *Collector) resume() {
+// subscription is what the subscribed callback does. A resident collector keeps it for the sessions that follow.
+type subscription struct{ samples, metered bool }
+
+func (o *Options) wanted() subscription {
+	return subscription{samples: o.Sampling.Mode != record.NoSampling, metered: o.Metered}
+}
+
+var (
+	errNotSampled = errors.New("instructions are not sampled: the first session of a process that times whole graphs decides that; have it sample, too, or leave --graph graph out")
+	errNotMetered = errors.New("the cost of callbacks is not measured, and does not count for the budget: the first session of a process that times whole graphs decides that; give it a budget, too, or leave --graph graph out")
+)
+
+// resume ends a pause. Where the session asks for more than the callback does that is subscribed, that is an error.
+func (c *Collector) resume() error {
 	C.flush_all() // records of graphs that ran during the pause are still discarded
 	hotpath.DiscardBuffers(false)
+	c.sampler = nil
+	wanted := c.opts.wanted()
+	switch {
+	case wanted.samples && !c.subscribed.samples:
+		return errNotSampled
+	case wanted.samples:
+		c.startSampler()
+	}
+	if wanted.metered && !c.subscribed.metered {
+		return errNotMetered
+	}
+	return nil
 }

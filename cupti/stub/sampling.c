@@ -190,3 +190,11 @@ STUB_EXPORT uint32_t cuptiPCSamplingGetData(struct cupti_sampling_data_params *p
   pthread_mutex_unlock(&sampling.lock);
   return result;
 }
+
+// stub_sampling_enabled is in how many contexts sampling is enabled.
+STUB_EXPORT int stub_sampling_enabled(void) {
+  pthread_mutex_lock(&sampling.lock);
+  int contexts = sampling.enabled;
+  pthread_mutex_unlock(&sampling.lock);
+  return contexts;
+}

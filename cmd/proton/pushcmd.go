@@ -138,7 +138,7 @@ func followProgram(out io.Writer, s *push.Sender, pid int, every, wait time.Dura
 	if c != nil {
 		defer os.RemoveAll(f.Counters)
 	}
-	s.Spread = push.SpreadOf(every)
+	s.Spread = true
 	s.Start()
 	if err := json.NewEncoder(out).Encode(f); err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 )
 
 // quick is a pace for tests.
-var quick = pace{first: 2 * time.Millisecond, most: 20 * time.Millisecond, hurried: 5 * time.Millisecond, look: 5 * time.Millisecond}
+var quick = pace{first: 2 * time.Millisecond, most: 20 * time.Millisecond, hurried: 5 * time.Millisecond, look: 5 * time.Millisecond, asker: 50 * time.Millisecond}
 
 // pushed puts windows into a spool and starts a sender for a server.
 func pushed(t *testing.T, server *pushtest.Server, windows int) (s *Sender, want map[string]int64) {
@@ -154,8 +154,14 @@ func TestARefusalBeforeARetry(t *testing.T) {
 
 // A call of Hurry that comes while the sender finds the spool empty is not lost: it is for a window that was put there since.
 func TestHurriesAreMet(t *testing.T) {
-	s := &Sender{Spread: time.Hour, pace: usual, wake: make(chan struct{}, 1)}
-	recent := &spool.Entry{End: time.Now()}
+	s := &Sender{Spread: true, pace: usual, wake: make(chan struct{}, 1), delays: delays{}}
+	folder := filepath.Join(t.TempDir(), "spool")
+	putLong(t, folder, 1)
+	list, err := spool.List(folder)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	recent := &list[0]
 	if s.due(recent) {
 		t.Error("the window is not spread")
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -22,8 +21,8 @@ import (
 // one with the lock sends, and another takes over when it ends.
 type Sender struct {
 	Target *Target
-	Folder string        // the spool
-	Spread time.Duration // windows wait up to so long, by rank and host: those of all ranks end at the same moment
+	Folder string // the spool
+	Spread bool   // windows wait for a part of their length, by process and host: those of all ranks end at the same moment
 
 	pace pace // of tests; zero: usual
 
@@ -32,6 +31,7 @@ type Sender struct {
 	finishing bool
 	asked     int           // calls of Hurry
 	met       int           // so many of them found the spool empty in the end
+	heeds     bool          // other processes ask for a hurry
 	failures  int           // in a row
 	notUntil  time.Time     // our own pause
 	busyUntil time.Time     // the server's, which nothing shortens
@@ -39,7 +39,11 @@ type Sender struct {
 	stop      context.CancelFunc
 	ended     chan struct{}
 
-	lock *spool.Held // nil without it
+	// These belong to the goroutine.
+	lock   *spool.Held // nil without it
+	delays delays
+	askers map[string]time.Time // files of processes that ask for a hurry, by when they were seen first
+	asks   bool                 // this one has left such a file
 }
 
 // Status is what a sender has done so far. The spool has it as status.json, for other programs.
@@ -72,14 +76,16 @@ type pace struct {
 	first, most time.Duration // between attempts: at random up to first, then up to twice as much each time
 	hurried     time.Duration // the longest at the end of a run, which waits for the sender
 	look        time.Duration // between two looks at the spool
+	asker       time.Duration // how long another process is believed to wait
 }
 
-var usual = pace{first: time.Second, most: time.Minute, hurried: 500 * time.Millisecond, look: time.Second}
+var usual = pace{first: time.Second, most: time.Minute, hurried: 500 * time.Millisecond, look: time.Second, asker: 10 * time.Second}
 
 // Start begins to send. The spool exists.
 func (s *Sender) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop, s.wake, s.ended = stop, make(chan struct{}, 1), make(chan struct{})
+	s.delays = delays{}
 	if s.pace == (pace{}) {
 		s.pace = usual
 	}
@@ -88,7 +94,7 @@ func (s *Sender) Start() {
 }
 
 // Finish has everything sent that waits, without spreading it, and ends the sender when that is done, when no more can be done or when ctx ends. What is
-// left waits for the next sender.
+// left waits for the next sender. If another sender has the lock, that one is asked to send it.
 func (s *Sender) Finish(ctx context.Context) Status {
 	s.mu.Lock()
 	s.finishing = true
@@ -103,7 +109,7 @@ func (s *Sender) Finish(ctx context.Context) Status {
 	return s.Status()
 }
 
-// Hurry has the sender send what waits now, without spreading it and with short pauses.
+// Hurry has the sender send what waits now, without spreading it and with short pauses, or the one that has the lock.
 func (s *Sender) Hurry() {
 	s.mu.Lock()
 	s.asked++
@@ -116,7 +122,7 @@ func (s *Sender) Hurry() {
 }
 
 // hurries reports whether a program waits for the sender. The lock is held.
-func (s *Sender) hurries() bool { return s.finishing || s.asked > s.met }
+func (s *Sender) hurries() bool { return s.finishing || s.asked > s.met || s.heeds }
 
 // requests returns how often Hurry was called, and whether the sender ends when it is done.
 func (s *Sender) requests() (asked int, finishes bool) {
@@ -130,7 +136,7 @@ func (s *Sender) meet(asked int, empty bool) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if empty {
-		s.met = asked
+		s.met, s.heeds = asked, false // those who ask for a hurry find the spool empty, too
 	}
 	if s.hurries() {
 		return s.pace.hurried / 10
@@ -154,6 +160,7 @@ func (s *Sender) change(f func(*Status)) {
 func (s *Sender) run(ctx context.Context) {
 	defer close(s.ended)
 	defer s.unlock()
+	defer s.askHolder(false)
 	for {
 		asked, finishes := s.requests() // before the look at the spool: what is put there later is not waited for
 		left := s.round(ctx)
@@ -179,11 +186,15 @@ func (s *Sender) round(ctx context.Context) (left int) {
 			s.change(func(st *Status) { st.LastError = err.Error() })
 		}
 		if !ok {
-			return s.count()
+			left = s.count()
+			s.askHolder(left > 0)
+			return left
 		}
 		s.lock = lock
+		s.askHolder(false)
 		s.change(func(st *Status) { st.Sending = true })
 	}
+	s.heed()
 	evicted := spool.Trim(s.Folder, spool.FolderLimit)
 	s.change(func(st *Status) { st.Evicted += evicted })
 	list, err := spool.List(s.Folder)
@@ -198,6 +209,7 @@ func (s *Sender) round(ctx context.Context) (left int) {
 			s.send(ctx, &list[i])
 		}
 	}
+	s.delays.forget()
 	left = s.count()
 	s.leaveStatus()
 	return left
@@ -220,7 +232,7 @@ func waiting(folder string) (n, bytes int64) {
 
 func (s *Sender) unlock() {
 	if s.lock != nil {
-		s.change(func(st *Status) { st.Sending = false })
+		s.change(func(st *Status) { st.Sending = false; s.heeds = false })
 		s.leaveStatus()
 		s.lock.Release()
 		s.lock = nil
@@ -248,22 +260,12 @@ func ReadStatus(folder string) (st Status, err error) {
 	return st, err
 }
 
-// SpreadOf is the Spread for windows of some length: at most half of it, so that each is sent before the next one ends.
-func SpreadOf(every time.Duration) time.Duration { return every / 2 }
-
-// due reports whether a window has waited as long as its process has to: a part of Spread that differs between processes.
+// due reports whether a window is to be sent now.
 func (s *Sender) due(e *spool.Entry) bool {
 	s.mu.Lock()
 	hurries := s.hurries()
 	s.mu.Unlock()
-	if s.Spread <= 0 || hurries {
-		return true
-	}
-	host, _ := os.Hostname()
-	h := fnv.New64a()
-	fmt.Fprint(h, host, e.PID)
-	waited := time.Since(e.End)
-	return waited < 0 || waited >= time.Duration(h.Sum64()%uint64(s.Spread)) // a clock that was set back delays nothing
+	return !s.Spread || hurries || s.delays.over(e)
 }
 
 // send sends a window, request by request.

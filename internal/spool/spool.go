@@ -6,6 +6,7 @@
 //	<end>-<pid>-<number>-<parts>.window               waits; so many of its parts were sent
 //	….window.sending                                  is being sent, by the holder of the lock
 //	lock, status.json                                 the sender's
+//	hurry-<pid>                                       of a process that waits for its windows, and has not the lock
 package spool
 
 import (

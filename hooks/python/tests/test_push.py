@@ -263,6 +263,37 @@ def test_a_spool_that_is_deleted(server, folder):
     assert 0 < server.launches() <= local() and not windows(folder)
 
 
+# Its windows are so long that none ends. Its sender has the lock, and sends for others while it waits for a line.
+HOLDER = f"""
+import sys
+sys.path.append({str(TESTS)!r})
+import goproton as proton
+proton.start("holder", push=proton.Push(sys.argv[1], every=86400, wait=0))
+print("begun", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_the_sender_of_a_program_with_longer_windows(server, folder):
+    """It sends the windows of another program while that runs, and the last ones at once when that ends."""
+    (folder / "holder.py").write_text(HOLDER)
+    holder = subprocess.Popen([sys.executable, "holder.py", server.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "begun\n"
+        wait_for("the lock", lambda: any(json.loads(status.read_text())["sending"] for status in folder.glob("spool/*/status.json")))
+        process = started([sys.executable, "work.py", "600", server.url])
+        wait_for("windows while the program runs", lambda: len(server.labels) >= 2)
+        (folder / "end").touch()
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0 and "warning" not in err, err
+        assert server.launches() == local() > 0 and not windows(folder)
+        wait_for("the end of its sender", lambda: len(senders(server.url)) == 1)
+        assert not list(folder.glob("spool/*/hurry-*"))
+    finally:
+        (folder / "end").touch()
+        holder.communicate("end\n", timeout=PATIENCE)
+
+
 FULL = ["unshare", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs -o size=64k,mode=700 tmpfs spool && { cat /dev/zero >spool/filler 2>/dev/null; exec "$@"; }', "sh"]
 
 

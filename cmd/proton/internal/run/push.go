@@ -141,7 +141,7 @@ func (p Push) start(config *runinfo.Config, target string) (*pushing, error) {
 	}
 	config.Push = &runinfo.Push{Spool: folder, Seconds: p.Every, Labels: labels}
 	every := Seconds(p.Every)
-	s := &push.Sender{Target: to, Folder: folder, Spread: push.SpreadOf(every)}
+	s := &push.Sender{Target: to, Folder: folder, Spread: true}
 	s.Start()
 	started := &pushing{sender: s, wait: Seconds(p.Wait)}
 	if p.Metrics {

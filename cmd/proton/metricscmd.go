@@ -21,20 +21,21 @@ import (
 func newMetricsCommand() *cobra.Command {
 	var follow int
 	var wait float64
-	var spool string
+	var spool, sender string
 	cmd := &cobra.Command{
 		Use:    "metrics --follow PID [flags] ADDRESS",
 		Short:  "serve the counters of a running program",
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return serveProgram(cmd.OutOrStdout(), args[0], follow, run.Seconds(wait), spool)
+			return serveProgram(cmd.OutOrStdout(), args[0], follow, run.Seconds(wait), pushedBy(spool, sender))
 		},
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&follow, "follow", 0, "serve while process `PID` lives")
 	flags.Float64Var(&wait, "wait", 0, "and at most `SECONDS` longer, until someone has read the last counters")
 	flags.StringVar(&spool, "spool", "", "of the windows of that program, `FOLDER`")
+	flags.StringVar(&sender, "sender", "", "whose status there counts, `NAME`, as proton push --follow says it")
 	return cmd
 }
 
@@ -48,7 +49,7 @@ type served struct {
 }
 
 // serveProgram serves while a program runs, which reads from out where its counters go.
-func serveProgram(out io.Writer, address string, pid int, wait time.Duration, spool string) error {
+func serveProgram(out io.Writer, address string, pid int, wait time.Duration, pushed func() export.Pushed) error {
 	say := func(s served) error { return json.NewEncoder(out).Encode(s) }
 	if err := export.CheckAddress(address); err != nil {
 		return say(served{Invalid: err.Error()})
@@ -62,13 +63,7 @@ func serveProgram(out io.Writer, address string, pid int, wait time.Duration, sp
 		return say(served{Error: err.Error()})
 	}
 	defer os.RemoveAll(folder)
-	c := &export.Collector{Folder: folder}
-	if spool != "" {
-		c.Pushed = func() export.Pushed {
-			status, _ := push.ReadStatus(spool) //nolint:errcheck // before the sender leaves one, nothing is sent
-			return run.PushedOf(status)
-		}
-	}
+	c := &export.Collector{Folder: folder, Pushed: pushed}
 	signal.Ignore(os.Interrupt) // meant for the program
 	server, err := export.Listen(address, launcher.Local(os.Getenv), c)
 	if err != nil {
@@ -82,6 +77,15 @@ func serveProgram(out io.Writer, address string, pid int, wait time.Duration, sp
 	defer cancel()
 	server.Finish(ctx)
 	return nil
+}
+
+// pushedBy returns what a sender has done with the windows in a spool; nil without a spool.
+func pushedBy(spool, sender string) func() export.Pushed {
+	if spool == "" {
+		return nil
+	}
+	status := push.StatusOf(spool, sender)
+	return func() export.Pushed { return run.PushedOf(status()) }
 }
 
 // countersFolder makes a folder in which a program leaves its counters.

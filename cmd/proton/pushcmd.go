@@ -101,6 +101,7 @@ func sendWaiting(cmd *cobra.Command, s *push.Sender, wait time.Duration) error {
 // followed is what a program reads that has its windows sent.
 type followed struct {
 	Spool      string `json:"spool"`
+	Sender     string `json:"sender"`                // see push.StatusOf
 	Counters   string `json:"counters,omitempty"`    // a folder, see push.CounterSetsIn
 	NoCounters string `json:"no_counters,omitempty"` // why there is none
 	Waiting    string `json:"waiting,omitempty"`     // see push.Counters
@@ -133,13 +134,13 @@ func followProgram(out io.Writer, s *push.Sender, pid int, every, wait time.Dura
 	signal.Ignore(os.Interrupt) // meant for the program
 	hurry := make(chan os.Signal, 1)
 	signal.Notify(hurry, syscall.SIGHUP) // of the program, which waits for its windows
-	f := followed{Spool: s.Folder}
+	s.Spread = true
+	s.Start()
+	f := followed{Spool: s.Folder, Sender: s.Status().Sender}
 	c := f.counters(s, every)
 	if c != nil {
 		defer os.RemoveAll(f.Counters)
 	}
-	s.Spread = true
-	s.Start()
 	if err := json.NewEncoder(out).Encode(f); err != nil {
 		return err
 	}

@@ -3,16 +3,12 @@ package push
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/profile/msgpack"
 )
@@ -46,31 +42,6 @@ type Sender struct {
 	asks   bool                 // this one has left such a file
 }
 
-// Status is what a sender has done so far. The spool has it as status.json, for other programs.
-type Status struct {
-	Target        string `json:"target"`
-	PID           int    `json:"pid"`
-	Sending       bool   `json:"sending"`       // it has the lock
-	Sent          int64  `json:"sent"`          // windows that the server took
-	Bytes         int64  `json:"bytes"`         // of their requests
-	Retries       int64  `json:"retries"`       // requests that were or will be repeated
-	Refused       int64  `json:"refused"`       // windows, or GPUs of them, that the server will never take
-	Unreadable    int64  `json:"unreadable"`    // windows whose files are damaged
-	Evicted       int64  `json:"evicted"`       // windows deleted to make room in the spool, by this sender
-	Folded        int64  `json:"folded"`        // call paths that were sent as (other)
-	Waiting       int64  `json:"waiting"`       // windows in the spool
-	WaitingBytes  int64  `json:"waiting_bytes"` // of them
-	LastError     string `json:"last_error,omitempty"`
-	WhyRefused    string `json:"why_refused,omitempty"`
-	WhyUnreadable string `json:"why_unreadable,omitempty"`
-
-	CountersSent      int64  `json:"counters_sent,omitempty"` // requests with counters that the server took
-	CountersFailed    int64  `json:"counters_failed,omitempty"`
-	LastCountersError string `json:"last_counters_error,omitempty"` // "" after one that was taken
-}
-
-const statusFile = "status.json"
-
 // pace is how long a sender pauses.
 type pace struct {
 	first, most time.Duration // between attempts: at random up to first, then up to twice as much each time
@@ -89,7 +60,7 @@ func (s *Sender) Start() {
 	if s.pace == (pace{}) {
 		s.pace = usual
 	}
-	s.status = Status{Target: s.Target.String(), PID: os.Getpid()}
+	s.status = Status{Sender: newName(), Target: s.Target.String(), PID: os.Getpid()}
 	go s.run(ctx)
 }
 
@@ -237,27 +208,6 @@ func (s *Sender) unlock() {
 		s.lock.Release()
 		s.lock = nil
 	}
-}
-
-func (s *Sender) leaveStatus() {
-	text, err := json.Marshal(s.Status())
-	if err != nil {
-		return
-	}
-	_ = atomicfile.Write(filepath.Join(s.Folder, statusFile), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
-}
-
-// ReadStatus reads what the last sender of a spool has left, with what waits now.
-func ReadStatus(folder string) (st Status, err error) {
-	text, err := os.ReadFile(filepath.Join(folder, statusFile))
-	if err == nil {
-		err = json.Unmarshal(text, &st)
-	}
-	st.Waiting, st.WaitingBytes = waiting(folder)
-	return st, err
 }
 
 // due reports whether a window is to be sent now.

@@ -45,15 +45,19 @@ class Metrics:
 _servers: dict[str, tuple[Any, int, str]] = {}  # by address: the process that serves, for which process, the folder of its counters
 
 
-def begin(metrics: Metrics, spool: str | None, pushed: bool) -> str | None:
+def begin(metrics: Metrics, sends: tuple[str, str] | None, pushed: bool) -> str | None:
     """Starts the server, and returns the folder for its counters. None if it cannot serve: a line says why, and the program goes on.
+
+    Args:
+        sends: the spool of windows that are pushed, and the name of their sender, whose status is served.
+        pushed: the counters are pushed, too.
 
     Raises:
         ValueError: the address cannot be read.
     """
     process, pid, folder = _servers.get(metrics.address, (None, 0, ""))
     if process is None or pid != os.getpid() or process.poll() is not None:
-        process, said = _serve(metrics, spool)
+        process, said = _serve(metrics, sends)
         if "invalid" in said:
             raise ValueError(f"metrics: {said['invalid']}")
         if "error" in said:
@@ -67,12 +71,12 @@ def begin(metrics: Metrics, spool: str | None, pushed: bool) -> str | None:
     return folder
 
 
-def _serve(metrics: Metrics, spool: str | None) -> tuple[Any, dict[str, Any]]:
+def _serve(metrics: Metrics, sends: tuple[str, str] | None) -> tuple[Any, dict[str, Any]]:
     import json
     import subprocess
 
     from .reading import command
-    arguments = ["--spool", spool] if spool else []
+    arguments = ["--spool", sends[0], "--sender", sends[1]] if sends else []
     try:
         # A session of its own: Ctrl-C ends the program, and the server after it.
         process = subprocess.Popen([command(), "metrics", "--follow", str(os.getpid()), "--wait", str(metrics.wait), *arguments, "--", metrics.address],

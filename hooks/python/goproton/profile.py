@@ -125,12 +125,13 @@ def _readers(name: str, asked: dict[str, Any], push: str | Push | None, metrics:
     push = pushing.Push(push) if isinstance(push, str) else push
     metrics = metrics if metrics is None or isinstance(metrics, counting.Metrics) else counting.Metrics(metrics)
     counts = _check(asked, push, metrics)  # before anything is started
-    pushed, folders = None, []
+    pushed, folders, sends = None, [], None
     if push is not None:
-        pushed, folder = pushing.begin(push, name, counts and push.metrics)
+        pushed, folder, sender = pushing.begin(push, name, counts and push.metrics)
         folders.append(folder)
+        sends = pushed["spool"], sender
     if metrics is not None:
-        folders.append(counting.begin(metrics, pushed["spool"] if pushed else None, any(folders)))
+        folders.append(counting.begin(metrics, sends, any(folders)))
     folders = [folder for folder in folders if folder]
     return {"push": pushed, "metrics": {"folders": folders, "scopes": metrics.scopes if metrics else counting.SCOPES} if folders else None}
 

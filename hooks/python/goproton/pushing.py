@@ -95,6 +95,7 @@ class _Sender:
             self.process.wait()
             raise ValueError(said["error"])
         self.spool: str = said["spool"]
+        self.name: str = said["sender"]  # in the status that it leaves in the spool
         self.counters: str | None = said.get("counters")  # has a folder for the counters of each service
         self.no_counters: str | None = said.get("no_counters")
         self.services: dict[str, str] = {}  # their folders, by the labels that were given
@@ -175,8 +176,9 @@ def asks(push: Push) -> dict[str, Any]:
     return {"seconds": push.every, "labels": labels}
 
 
-def begin(push: Push, name: str, counted: bool) -> tuple[dict[str, Any], str | None]:
-    """Starts the sender of the session `name`, and returns what the control call ``start`` has to know of it, and the folder for its counters.
+def begin(push: Push, name: str, counted: bool) -> tuple[dict[str, Any], str | None, str]:
+    """Starts the sender of the session `name`, and returns what the control call ``start`` has to know of it, the folder for its counters,
+    and the name of the sender in the status that it leaves in the spool.
 
     Raises:
         ValueError: the URL or a variable cannot be used.
@@ -190,7 +192,7 @@ def begin(push: Push, name: str, counted: bool) -> tuple[dict[str, Any], str | N
             raise RuntimeError(f"windows cannot be pushed: {error}") from None
     asked = asks(push)
     folder = sender.folder(asked["labels"], os.path.basename(name) or "unknown_service") if counted else None
-    return {"spool": sender.spool, **asked}, folder
+    return {"spool": sender.spool, **asked}, folder, sender.name
 
 
 def finish() -> None:

@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 from conftest import LIBRARY, PATIENCE, TESTS
 from goproton import Metrics
-from test_push import BUILD, STUB, count, folder  # noqa: F401 (a fixture)
+from test_push import BUILD, STUB, count, folder, server, started, wait_for  # noqa: F401 (fixtures)
 from trees import load
 
 pytestmark = pytest.mark.skipif(not (LIBRARY.exists() and (BUILD / "proton").exists() and STUB.exists()), reason="needs build/: run make build")
@@ -110,6 +110,33 @@ def test_sessions_of_a_program(folder):
     page, said = last_page([sys.executable, "sessions.py", "0"])
     assert launches(page) == {'process="0",gpu="0",scope="step",work="kernel"': 10}, said
     assert "metrics: the session session0 is counted already: leave metrics out" in said
+
+
+# Pushes windows of an hour while the sender of another program has the lock, and serves counters until a line comes.
+PUSHED = f"""
+import sys
+sys.path.append({str(TESTS)!r})
+import goproton as proton
+proton.start("pushed", push=proton.Push(sys.argv[1], every=3600, wait=0), metrics="0")
+sys.stdin.readline()
+"""
+
+
+def test_windows_that_the_sender_of_another_program_has_sent(server, folder):  # noqa: F811 (fixtures)
+    """They are not counted as those of this program, whose counters would fall when its own sender takes over."""
+    (folder / "pushed.py").write_text(PUSHED)
+    other = started([sys.executable, "work.py", "600", server.url])
+    process = subprocess.Popen([sys.executable, "pushed.py", server.url], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        at = re.search(r"counters at (\S+/metrics)", process.stderr.readline())
+        wait_for("windows of the other program", lambda: len(server.labels) >= 2)
+        with urllib.request.urlopen(at[1], timeout=PATIENCE) as answer:
+            page = answer.read().decode()
+        assert 'goproton_push_windows_total{result="sent"} 0\n' in page and "goproton_push_sent_bytes_total 0\n" in page, page
+    finally:
+        (folder / "end").touch()
+        process.communicate("end\n", timeout=PATIENCE)
+        other.communicate(timeout=PATIENCE)
 
 
 def test_port_that_is_taken(folder):

@@ -69,6 +69,37 @@ func (s Rows) Add(key, o Row) {
 	r.Flops += o.Flops
 }
 
+// Since is what the process has counted after an earlier state, without rows in which nothing was.
+func (s State) Since(earlier *State) State {
+	before := Rows{}
+	for _, r := range earlier.Rows {
+		before.Add(r.key(), r)
+	}
+	rows := make([]Row, 0, len(s.Rows))
+	for _, r := range s.Rows {
+		b := before[r.key()]
+		if b != nil && *b == r {
+			continue
+		}
+		if b != nil {
+			r.Nanos, r.Launches, r.Samples, r.Bytes, r.Flops = r.Nanos-b.Nanos, r.Launches-b.Launches, r.Samples-b.Samples, r.Bytes-b.Bytes, r.Flops-b.Flops
+		}
+		rows = append(rows, r)
+	}
+	s.Rows = rows
+	s.Dropped -= earlier.Dropped
+	s.Unattributed -= earlier.Unattributed
+	s.LostSamples -= earlier.LostSamples
+	if s.Push != nil && earlier.Push != nil {
+		pushed := s.Push.Since(*earlier.Push)
+		s.Push = &pushed
+	}
+	return s
+}
+
+// key is the row without numbers.
+func (r Row) key() Row { return Row{GPU: r.GPU, Scope: r.Scope, Work: r.Work} }
+
 // Sorted returns the rows in the order of their GPU, scope and work.
 func (s Rows) Sorted() []Row {
 	rows := make([]Row, 0, len(s)) // not nil, which JSON writes as null

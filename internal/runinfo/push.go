@@ -29,6 +29,15 @@ func (s *PushStatus) Add(o PushStatus) {
 	s.Dropped += o.Dropped
 }
 
+// Since is what the same process has done after it had done o.
+func (s PushStatus) Since(o PushStatus) PushStatus {
+	s.Windows -= o.Windows
+	s.Bytes -= o.Bytes
+	s.Evicted -= o.Evicted
+	s.Dropped -= o.Dropped
+	return s
+}
+
 // Keys of the facts of a window in a spool, in addition to those of a profile.
 const (
 	InfoLabel = "label:" // before the name of a label

@@ -24,7 +24,8 @@ type Collector struct {
 
 	mu       sync.Mutex
 	living   map[string]counters.State // as they were last read, by file
-	ended    map[process]*total        // of processes whose files are gone
+	earlier  map[string]counters.State // what belongs to ended of processes that have said another rank since, by file
+	ended    map[process]*total        // of processes whose files are gone, and of ranks that living processes had before
 	ordinals map[int]string            // of processes without a rank, by process id
 }
 
@@ -71,20 +72,44 @@ func (c *Collector) identity(s *counters.State) process {
 // read reads the files of all processes. One that cannot be read now counts as it was read before.
 func (c *Collector) read() {
 	if c.living == nil {
-		c.living, c.ended, c.ordinals = map[string]counters.State{}, map[process]*total{}, map[int]string{}
+		c.living, c.earlier, c.ended, c.ordinals = map[string]counters.State{}, map[string]counters.State{}, map[process]*total{}, map[int]string{}
 	}
 	files, _ := counters.Files(c.Folder) //nolint:errcheck // a folder that is gone has none, and the sums stay
 	for _, file := range files {
 		state, err := counters.Read(file)
-		switch {
-		case err != nil:
-		case state.Finished && os.Remove(file) == nil:
-			add(c.ended, c.identity(&state), &state)
+		if err != nil {
+			continue
+		}
+		c.finishRank(file, &state)
+		if c.living[file] = state; state.Finished && os.Remove(file) == nil {
+			now := c.current(file)
+			add(c.ended, c.identity(&now), &now)
 			delete(c.living, file)
-		default:
-			c.living[file] = state
+			delete(c.earlier, file)
 		}
 	}
+}
+
+// finishRank leaves what a process has counted so far with the rank that it had, or with its number, if its next state has another rank: a
+// series that disappeared would count twice in a sum over its life.
+func (c *Collector) finishRank(file string, next *counters.State) {
+	was, known := c.living[file]
+	if !known || was.Job == next.Job && was.Host == next.Host && was.Rank == next.Rank && was.Replay == next.Replay {
+		return
+	}
+	now := c.current(file)
+	now.Overhead = nil // no sum: the process has it with its next rank
+	add(c.ended, c.identity(&now), &now)
+	c.earlier[file] = was
+}
+
+// current is what a process has counted with the rank that it has now.
+func (c *Collector) current(file string) counters.State {
+	state := c.living[file]
+	if earlier, is := c.earlier[file]; is {
+		return state.Since(&earlier)
+	}
+	return state
 }
 
 func add(totals map[process]*total, who process, s *counters.State) {
@@ -122,7 +147,7 @@ func (c *Collector) totals() map[process]*total {
 		add(sums, who, &ended)
 	}
 	for _, file := range slices.Sorted(maps.Keys(c.living)) {
-		state := c.living[file]
+		state := c.current(file)
 		add(sums, c.identity(&state), &state)
 	}
 	return sums

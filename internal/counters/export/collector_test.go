@@ -89,6 +89,63 @@ func TestWhomCountersBelongTo(t *testing.T) {
 	same(t, "dropped", values(c.Collect(), "goproton_records_dropped_total"), map[string]float64{"host=h rank=0": 4, "host=h process=0": 2, "host=h process=1": 1})
 }
 
+// A process says its rank after it was counted without one, as torch.distributed does. What was counted before stays where it was, and
+// nothing counts twice.
+func TestARankThatIsSaidLater(t *testing.T) {
+	folder := t.TempDir()
+	c := Collector{Folder: folder}
+	p := leave(t, folder, 10, "")
+	p.Overhead = &counters.Overhead{Achieved: 0.004, Budget: 0.01}
+	p.Push = &runinfo.PushStatus{Dropped: 1}
+	p.Push.Windows = 2
+	p.launch(100)
+	c.Collect()
+	p.Rank = "3"
+	p.Rows = append(p.Rows, counters.Row{GPU: "0", Scope: "test", Work: "kernel", Launches: 5})
+	p.Push.Windows, p.Push.Evicted = 9, 1
+	p.launch(7)
+	late := leave(t, folder, 11, "") // the collector never sees it without its rank
+	late.launch(1)
+	late.Rank = "4"
+	late.launch(1)
+	want := map[string]float64{
+		"host=h process=0 gpu=0 scope=train work=kernel": 100,
+		"host=h rank=3 gpu=0 scope=train work=kernel":    7,
+		"host=h rank=3 gpu=0 scope=test work=kernel":     5,
+		"host=h rank=4 gpu=0 scope=train work=kernel":    2,
+	}
+	check := func(when string) {
+		t.Helper()
+		families := c.Collect()
+		same(t, "launches "+when, values(families, "goproton_launches_total"), want)
+		same(t, "windows "+when, values(families, "goproton_push_windows_total"), map[string]float64{})
+		same(t, "overhead "+when, values(families, "goproton_overhead_ratio"), map[string]float64{"host=h rank=3": 0.004})
+	}
+	check("with the rank")
+	c.Pushed = func() Pushed { return Pushed{} }
+	windows := values(c.Collect(), "goproton_push_windows_total")
+	if windows["result=written"] != 9 || windows["result=dropped"] != 1 || windows["result=evicted"] != 1 {
+		t.Errorf("windows: %v", windows)
+	}
+	c.Pushed = nil
+	p.launch(1)
+	want["host=h rank=3 gpu=0 scope=train work=kernel"]++
+	check("later")
+	p.Rank = "" // a session that does not know it
+	p.launch(1)
+	want["host=h process=0 gpu=0 scope=train work=kernel"]++
+	families := c.Collect()
+	same(t, "launches without the rank", values(families, "goproton_launches_total"), want)
+	p.finish()
+	late.finish()
+	families = c.Collect()
+	same(t, "launches at the end", values(families, "goproton_launches_total"), want)
+	same(t, "dropped", values(families, "goproton_records_dropped_total"), map[string]float64{"host=h process=0": 3, "host=h rank=3": 2, "host=h rank=4": 3})
+	if len(c.living)+len(c.earlier) > 0 {
+		t.Errorf("files that are gone are remembered: %v, %v", c.living, c.earlier)
+	}
+}
+
 // Processes without a rank have so many numbers, and no process is lost.
 func TestManyProcessesWithoutARank(t *testing.T) {
 	folder := t.TempDir()
@@ -119,7 +176,7 @@ func TestCountersNeverShrink(t *testing.T) {
 		var living []*left
 		last, total := map[string]float64{}, 0.0
 		for range 200 {
-			switch r.IntN(6) {
+			switch r.IntN(7) {
 			case 0:
 				living = append(living, leave(t, folder, r.IntN(40), []string{"", "0", "1"}[r.IntN(3)]))
 			case 1:
@@ -128,7 +185,11 @@ func TestCountersNeverShrink(t *testing.T) {
 					living[at].finish()
 					living = append(living[:at], living[at+1:]...)
 				}
-			case 2: // a file that is damaged or gone, as none should be
+			case 2:
+				if len(living) > 0 {
+					living[r.IntN(len(living))].Rank = []string{"", "0", "2"}[r.IntN(3)]
+				}
+			case 3: // a file that is damaged or gone, as none should be
 				if len(living) > 0 {
 					one := living[r.IntN(len(living))]
 					if _, err := os.Stat(one.path); err == nil {

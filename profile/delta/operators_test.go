@@ -57,7 +57,7 @@ func (g *program) step() {
 	}
 }
 
-// inclusive adds up a metric below each frame that is no kernel: which kernel an operator's flops are at depends on the window.
+// inclusive adds up a metric below each frame other than kernels: which kernel has the flops of an operator depends on the window.
 func inclusive(into map[string]int64, n *profile.Node, prefix string, names ...string) (sum int64) {
 	prefix += "/" + n.Name
 	for _, name := range names {

@@ -15,7 +15,7 @@ void hp_inherit_nothing(void);
 void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python, int tracing);
 
 struct hp_thread *hp_first_thread(void);
-// hp_others_live returns whether a thread besides the calling one has launched something or opened a scope, and still runs.
+// hp_others_live returns whether a thread other than the calling one has launched something or opened a scope, and still runs.
 int hp_others_live(void);
 // hp_thread_due returns the first state, beginning with t, that has records to drain or whose thread has exited.
 struct hp_thread *hp_thread_due(struct hp_thread *t);

@@ -237,7 +237,7 @@ func Threads() int {
 	return n
 }
 
-// OthersLive reports whether a thread besides the calling one has launched something or opened a scope, and still runs.
+// OthersLive reports whether a thread other than the calling one has launched something or opened a scope, and still runs.
 func OthersLive() bool { return C.hp_others_live() != 0 }
 
 // Lost returns how many records, call paths, names and metric slots found no room since the process started.

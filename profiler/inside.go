@@ -98,20 +98,11 @@ func discardInside() {
 // insidePatience is how long the records of no launch may arrive until a flush goes on without them. The GPU has finished by then.
 const insidePatience = 10 * time.Second
 
-// awaitInside waits for the records of all launches. Each command of the drainer takes what has arrived, which makes room for more.
+// awaitInside waits for the records of the launches so far. Each command of the drainer takes what has arrived.
 func (m *Manager) awaitInside() {
-	moves, since := scratch.Moves(), time.Now()
-	for scratch.UnderWay() > 0 {
-		m.drainer.do(func(*drainer) {})
-		if now := scratch.Moves(); now != moves {
-			moves, since = now, time.Now()
-			m.ending.moves.Add(1)
-		}
-		if left := scratch.UnderWay(); time.Since(since) > insidePatience && left > 0 {
-			m.problem(fmt.Errorf("the records of scopes inside %d launches did not arrive within %v of the end of the work, and are missing", left, insidePatience))
-			return
-		}
-		time.Sleep(time.Millisecond)
+	missing := scratch.Await(insidePatience, func() { m.drainer.do(func(*drainer) {}) }, func() { m.ending.moves.Add(1) })
+	if missing > 0 {
+		m.problem(fmt.Errorf("the records of scopes inside %d launches did not arrive within %v of the end of the work, and are missing", missing, insidePatience))
 	}
 }
 

@@ -13,16 +13,39 @@ void scratch_addressable(uint64_t most) { atomic_store(&scratch.most, most); }
 
 void scratch_stop(void) { atomic_store(&scratch.recording, 0); }
 
+// ---- how far the launches are ----
+
+uint64_t scratch_launched(void) { return atomic_load(&scratch.batches[0].launched) + atomic_load(&scratch.batches[1].launched); }
+uint64_t scratch_finished(void) { return atomic_load(&scratch.batches[0].finished) + atomic_load(&scratch.batches[1].finished); }
+
+// A question that is asked while a launch is counted would miss it, and the next one too, so the launch is counted again.
+uint8_t scratch_count_launch(void) {
+  for (;;) {
+    uint32_t batch = atomic_load(&scratch.batch);
+    atomic_fetch_add(&scratch.batches[batch].launched, 1);
+    if (atomic_load(&scratch.batch) == batch) return (uint8_t)batch;
+    atomic_fetch_sub(&scratch.batches[batch].launched, 1);
+  }
+}
+
 // It is asked for by who waits for it.
 uint64_t scratch_under_way(void) {
   scratch_want();
-  uint64_t ready = atomic_load(&scratch.finished); // first: it never passes the other
-  return atomic_load(&scratch.launched) - ready;
+  uint64_t ready = scratch_finished(); // first: it never passes the other
+  return scratch_launched() - ready;
+}
+
+// Launches that an earlier question was given up on may be left in the batch that begins: they are not waited for twice.
+void scratch_ask(void) { atomic_fetch_xor(&scratch.batch, 1); }
+
+uint64_t scratch_asked(void) {
+  scratch_want();
+  struct scratch_batch *b = &scratch.batches[atomic_load(&scratch.batch) ^ 1];
+  uint64_t ready = atomic_load(&b->finished);
+  return atomic_load(&b->launched) - ready;
 }
 
 uint64_t scratch_copied(void) { return atomic_load(&scratch.copied_bytes); }
-
-uint64_t scratch_moves(void) { return atomic_load(&scratch.finished); }
 
 void scratch_lost(struct scratch_losses *out) {
   *out = (struct scratch_losses){

@@ -158,7 +158,9 @@ void scratch_driver_failed(uint32_t error) {
   atomic_compare_exchange_strong(&scratch.error, &none, error);
 }
 
-static void finished(void) { atomic_fetch_add_explicit(&scratch.finished, 1, memory_order_release); }
+static void finished(const struct scratch_launch *l) {
+  atomic_fetch_add_explicit(&scratch.batches[l->batch].finished, 1, memory_order_release);
+}
 
 static uint32_t launches_of(struct scratch_buffer *b) { return b->lent ? b->reading : atomic_load_explicit(&b->launches, memory_order_acquire); }
 
@@ -167,7 +169,7 @@ static void fail(uint32_t buffer, uint32_t error) {
   struct scratch_buffer *b = &scratch_buffers[buffer];
   for (uint32_t i = b->read; i < launches_of(b); i++) {
     scratch_driver_failed(error);
-    finished();
+    finished(&b->launch[i]);
     if (b->host && i < b->reading) scratch_recycle(b->host);
   }
   scratch_drop(buffer);
@@ -317,7 +319,7 @@ static void pass_on(struct scratch_buffer *b) {
   for (; b->read < b->reading; b->read++) {
     const struct scratch_launch *l = &b->launch[b->read];
     scratch_finish(b, l, b->host, l->offset - from, 0);
-    finished();
+    finished(l);
   }
   b->host = 0;
 }

@@ -57,8 +57,9 @@ int scratch_next(struct scratch_done *out); // the oldest launch that is ready; 
 size_t scratch_ready(void);                 // how many launches are ready
 void scratch_recycle(uint32_t host);
 uint64_t scratch_under_way(void);           // launches that are not ready yet
+void scratch_ask(void);                     // begins a question for the launches so far; one is asked at a time
+uint64_t scratch_asked(void);               // how many of them are not ready yet
 uint64_t scratch_copied(void);              // bytes
-uint64_t scratch_moves(void);               // changes with each launch that gets ready
 void scratch_lost(struct scratch_losses *out);
 void scratch_forked(void);
 
@@ -70,7 +71,7 @@ enum { CONTEXTS = 16, CLASSES = 128, BUFFERS = 1 << 14, HOSTS = 1 << 14 };
 struct scratch_place { uint64_t correlation; uint32_t set, node, pynode; uint8_t op; };
 
 // A launch in a buffer.
-struct scratch_launch { const struct scratch_kernel *kernel; uint64_t offset, bytes; struct scratch_place place; };
+struct scratch_launch { const struct scratch_kernel *kernel; uint64_t offset, bytes; struct scratch_place place; uint8_t batch; };
 
 // A piece of GPU memory. The launches of one thread on one stream lie in it one after another, so that the copying thread makes
 // few calls of the driver, which launches wait for. The owner and the copying thread agree through state.
@@ -99,7 +100,10 @@ extern struct scratch_context scratch_contexts[CONTEXTS];
 extern struct scratch_totals {
   _Atomic uint64_t no_room, no_room_bytes, unknown, foreign, elsewhere, failed, too_many, replays;
   _Atomic uint32_t error;
-  _Atomic uint64_t launched, finished; // launches to read, and those that are ready or were given up
+  // Launches to read, and those that are ready or were given up. A question for the launches so far begins the other batch, so that
+  // it does not wait for what threads go on to launch.
+  struct scratch_batch { _Atomic uint64_t launched, finished; } batches[2];
+  _Atomic uint32_t batch; // that launches are counted in now
   _Atomic uint64_t device_bytes, host_bytes, limit, most;
   _Atomic uint64_t lent_bytes;  // of GPU memory that is not idle
   _Atomic uint64_t copied_bytes; // of all launches
@@ -110,6 +114,11 @@ static inline void scratch_count(_Atomic uint64_t *n) { atomic_fetch_add_explici
 void scratch_driver_failed(uint32_t error); // counts a launch whose copy the driver refused
 
 extern const struct hp_api *scratch_hp;
+
+// control.c
+uint8_t scratch_count_launch(void); // returns its batch
+uint64_t scratch_launched(void);    // how many so far
+uint64_t scratch_finished(void);
 
 // pool.c
 int scratch_context_here(void);                        // the number of the calling thread's context, -1 where there is none

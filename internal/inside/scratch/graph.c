@@ -154,7 +154,7 @@ void scratch_graph_launched(uint32_t number, const struct scratch_kernel *k, con
   if (!c) return scratch_driver_failed(2);
   pthread_mutex_lock(&lock);
   struct shared *s = &shared[number];
-  *c = (struct captured){{k, 0, bytes, *place}, s->stream, s->context, s->host, s->launches};
+  *c = (struct captured){{k, 0, bytes, *place, 0}, s->stream, s->context, s->host, s->launches};
   s->launches = c;
   pthread_mutex_unlock(&lock);
   void *stream = (void *)(uintptr_t)c->stream;

@@ -135,8 +135,7 @@ static void report(const struct taken *t, const struct scratch_kernel *k, struct
     forget(t->number);
     return;
   }
-  b->launch[n] = (struct scratch_launch){k, t->offset, t->bytes, place};
-  atomic_fetch_add(&scratch.launched, 1);
+  b->launch[n] = (struct scratch_launch){k, t->offset, t->bytes, place, scratch_count_launch()};
   atomic_store_explicit(&b->launches, n + 1, memory_order_release);
   leave(t->number);
 }
@@ -254,7 +253,7 @@ static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uin
   struct scratch_buffer *b = &scratch_buffers[buffer];
   bytes -= bytes % k->slot;
   b->context = (uint16_t)context, b->stream = stream, b->host = host, b->read = 0, b->reading = 1;
-  b->launch[0] = (struct scratch_launch){k, 0, bytes, place_of(0)};
+  b->launch[0] = (struct scratch_launch){k, 0, bytes, place_of(0), 0};
   int own = scratch_hp->own_work(1);
   uint32_t failed = cu.copy_out(scratch_host_memory(host), memory, bytes, stream_of(stream));
   scratch_hp->own_work(own);
@@ -265,7 +264,7 @@ static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uin
     scratch_drop(buffer);
     return;
   }
-  atomic_fetch_add(&scratch.launched, 1);
+  b->launch[0].batch = scratch_count_launch();
   scratch_lent(buffer);
 }
 
@@ -273,8 +272,8 @@ static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uin
 
 static void *last(uint64_t *bytes) {
   struct timespec pause = {0, 200 * 1000};
-  uint64_t asked = atomic_load(&scratch.launched);
-  for (int n = 0; atomic_load(&scratch.finished) < asked && n < 50000; n++) scratch_want(), nanosleep(&pause, NULL);
+  uint64_t asked = scratch_launched();
+  for (int n = 0; scratch_finished() < asked && n < 50000; n++) scratch_want(), nanosleep(&pause, NULL);
   return scratch_kept(bytes);
 }
 

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/goproton/goproton/internal/inside"
@@ -101,11 +102,27 @@ func Next(f func(l *inside.Launch)) bool {
 // Ready is how many launches Next has at the moment.
 func Ready() int { return int(C.scratch_ready()) }
 
-// UnderWay is how many launches were made whose records have not been copied. Moves changes with each that has been.
+// UnderWay is how many launches were made whose records have not been copied.
 func UnderWay() uint64 { return uint64(C.scratch_under_way()) }
 
-// Moves is described with UnderWay.
-func Moves() uint64 { return uint64(C.scratch_moves()) }
+// Await waits for the records of the launches so far, and not for those of threads that go on launching. take takes in what Next has,
+// which makes room for more; moved is called each time that records have arrived. If none arrive for as long as patience, Await
+// returns how many are missing. It is called by one goroutine at a time.
+func Await(patience time.Duration, take, moved func()) (missing uint64) {
+	C.scratch_ask()
+	left, since := uint64(C.scratch_asked()), time.Now()
+	for left > 0 {
+		take()
+		if now := uint64(C.scratch_asked()); now != left {
+			left, since = now, time.Now()
+			moved()
+		} else if time.Since(since) > patience {
+			return left
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return 0
+}
 
 // CopiedBytes is how much was copied from GPUs so far.
 func CopiedBytes() uint64 { return uint64(C.scratch_copied()) }

@@ -130,6 +130,59 @@ func launches(t *testing.T, limit uint64) (all int, seen map[uint32]int) {
 	return threads * each, seen
 }
 
+// What is waited for are the launches so far: another thread that goes on launching does not keep a session from ending.
+func TestAwaitingWhileAThreadLaunches(t *testing.T) {
+	begin(t)
+	k := &inside.Kernel{Name: "k", Triton: "3.9.0", Warps: 1, BufferSize: 256, SlotSize: 384}
+	if err := scratch.Define(4242, k); err != nil {
+		t.Fatal(err)
+	}
+	if err := scratch.Start(1 << 30); err != nil {
+		t.Fatal(err)
+	}
+	defer scratch.Stop()
+	defer drive.Hold(false)
+	launch := func(n uint32) {
+		drive.Run([]drive.Job{{Launches: n, Slot: 384, Warps: 1, Rings: 256, Most: 4, Function: 4242}})
+	}
+	arrivals, moves := 0, 0
+	take := func() {
+		for scratch.Next(func(*inside.Launch) { arrivals++ }) {
+			continue
+		}
+	}
+	drive.Hold(true)
+	launch(10)
+	missing := scratch.Await(time.Second, func() {
+		if take(); moves > 0 {
+			return
+		}
+		drive.Hold(false)
+		for scratch.UnderWay() > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		drive.Hold(true)
+		launch(3)
+	}, func() { moves++ })
+	if take(); missing > 0 || arrivals != 10 || moves != 1 {
+		t.Errorf("%d launches are missing, %d arrived, in %d moves", missing, arrivals, moves)
+	}
+	if missing := scratch.Await(10*time.Millisecond, take, func() {}); missing != 3 {
+		t.Errorf("%d launches are missing while the GPU does not go on", missing)
+	}
+	drive.Hold(false)
+	launch(2)
+	if missing := scratch.Await(time.Second, take, func() {}); missing > 0 {
+		t.Errorf("%d launches are missing at the end", missing)
+	}
+	for scratch.UnderWay() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if take(); arrivals != 15 {
+		t.Errorf("%d launches arrived", arrivals)
+	}
+}
+
 // The memory of a graph's launches goes back when the graph and its executable form are destroyed: 12 graphs would be too many at
 // once, for the limit of memory on the host.
 func TestMemoryOfGraphsComesBack(t *testing.T) {

@@ -23,6 +23,7 @@ static struct {
 	uint32_t (*end)(void *, void **);
 	uint32_t (*instantiate)(void **, void *, unsigned long long);
 	uint32_t (*destroy)(void *), (*destroy_exec)(void *);
+	void (*hold)(int);
 } cuda;
 
 static int load(const char *path, const void *api) {
@@ -37,6 +38,7 @@ static int load(const char *path, const void *api) {
 	*(void **)&cuda.instantiate = dlsym(library, "cuGraphInstantiateWithFlags");
 	*(void **)&cuda.destroy = dlsym(library, "cuGraphDestroy");
 	*(void **)&cuda.destroy_exec = dlsym(library, "cuGraphExecDestroy");
+	*(void **)&cuda.hold = dlsym(library, "stub_cuda_hold");
 	scratch = api;
 	return !cuda.init(0) && !cuda.create(&context, 0, 0);
 }
@@ -100,6 +102,8 @@ static uint64_t graph(uint64_t function, uint64_t bytes) {
 	return first == second ? first : 0;
 }
 
+static void hold(int on) { cuda.hold(on); }
+
 static void run(uint32_t threads, struct job *jobs) {
 	pthread_t t[64];
 	for (uint32_t i = 0; i < threads; i++) pthread_create(&t[i], NULL, work, &jobs[i]);
@@ -115,6 +119,15 @@ func Load(path string, api unsafe.Pointer) bool {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
 	return C.load(text, api) != 0
+}
+
+// Hold has the GPU not end what it has, or go on.
+func Hold(on bool) {
+	held := C.int(0)
+	if on {
+		held = 1
+	}
+	C.hold(held)
 }
 
 // Graph captures two launches of a function, instantiates their graph and destroys it. It returns the memory that both share.

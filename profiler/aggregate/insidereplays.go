@@ -72,8 +72,9 @@ func (n *node) takeInside(o *node) {
 		i := n.scopes(o.inside.scope)
 		i.Merge(&o.inside.Inside)
 		i.normalized += o.inside.normalized
-		for _, d := range o.inside.devices {
-			i.on(d.device, d.amount)
+		for n := range o.inside.devices {
+			d := &o.inside.devices[n]
+			i.on(d.device, d.amount).measure.Add(&d.measure)
 		}
 	}
 	for _, c := range o.children {

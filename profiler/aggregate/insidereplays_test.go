@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
 )
 
@@ -42,6 +43,37 @@ func TestScopesOfAReplayStandBelowItsKernel(t *testing.T) {
 		if k := p.Root.Child("<captured_at>").Child("attention").Inside.Kernel; k.Launches != 2 || len(p.Root.Children) != 1 {
 			t.Errorf("%d launches; %s", k.Launches, outline(p.Root))
 		}
+	}
+}
+
+// The clock of a replayed kernel is that of its own blocks, also where its scopes came before the record that says where they belong.
+func TestClockOfAReplay(t *testing.T) {
+	var kernels [2]*profile.InsideKernel
+	for late := range kernels {
+		a, _, _ := stage(t)
+		tree := a.Sets.NewTree(TreeOptions{Inside: true})
+		set := a.Sets.Launch([]*Tree{tree})
+		faster := launchLasting(450, 1, set, 1) // what the device's clock made in another kernel
+		other := *attention
+		faster.Kernel, other.Name = &other, "other"
+		a.AddInside(faster)
+		l := launchLasting(500, 1, set, 2)
+		l.Replayed = true
+		own := *attention
+		own.Scopes = append([]inside.Scope{{ID: 0, Name: "kernel", Parent: -1}}, own.Scopes[1:]...)
+		l.Kernel = &own // a scope around everything: its block says what the clock made
+		if late == 1 {
+			a.AddInside(l)
+		}
+		a.Add(kernel("attention", 0, 700), replay(set, 9))
+		if late == 0 {
+			a.AddInside(l)
+		}
+		p, _ := a.Freeze(tree, "CUDA")
+		kernels[late] = p.Root.Child("<captured_at>").Child("attention").Inside.Kernel
+	}
+	if first, late := kernels[0], kernels[1]; late.Cycles != first.Cycles || late.CyclesOff != first.CyclesOff {
+		t.Errorf("%d cycles, %d off, and %d, %d off where the scopes came first", first.Cycles, first.CyclesOff, late.Cycles, late.CyclesOff)
 	}
 }
 

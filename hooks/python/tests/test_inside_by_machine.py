@@ -68,7 +68,7 @@ line = next(n for n, text in enumerate(open(inside_kernels.__file__), 1) if text
 assert sorted(scopes) == sorted([("kernel",), ("kernel", f"loop:{line + 3}"), ("kernel", f"loop:{line + 3}", f"load x_ptr:{line + 4}"),
                                  ("kernel", f"store out_ptr:{line + 6}")]), scopes
 count = lambda *path: found[path]["metrics"]["count"]
-# Launches 2, 4, 6, 8, 10, 16 and 32 of 40 ran without scopes.
+# Launches 2, 5, 8, 11, 14, 17 and 34 of 40 ran without scopes.
 assert (count("loop_kernel"), count("<without scopes>", "loop_kernel")) == (33, 7), found.keys()
 assert found["loop_kernel",]["inside"]["kernel"]["launches"] == 33
 assert not found["nested_kernel",]["children"] and count("nested_kernel") == 1
@@ -78,6 +78,29 @@ assert not found["nested_kernel",]["children"] and count("nested_kernel") == 1
     cost = next(line for line in said if "scopes in kernel loop_kernel cost:" in line)
     assert "µs with them" in cost and "bytes of shared memory 0 -> 4096" in cost, cost
     assert len(said) == 2, said
+
+
+@pytest.mark.parametrize("period", [1, 2, 3, 4, 6, 8, 16])
+def test_launches_without_scopes_are_of_all_shapes(period):
+    """Programs launch a kernel with one grid after another, and repeat that; the shape may also be in the arguments."""
+    from goproton._inside.comparison import Comparison
+    made = Comparison(None, None)
+    made._compiled, made.plain = True, object()
+    plain = {n: 0 for n in range(period)}
+    for number in range(100 * period):
+        plain[number % period] += made._plain_now((number % period + 1, 1, 1)) is not None
+    assert set(plain.values()) == {10}
+    made._launches.clear()
+    shapes = {number % period for number in range(40 * period) if made._plain_now((1, 1, 1)) is not None}
+    assert shapes == set(range(period))
+
+
+def test_grids_that_do_not_repeat():
+    from goproton._inside import comparison
+    made = comparison.Comparison(None, None)
+    made._compiled, made.plain = True, object()
+    plain = sum(made._plain_now((number, 1, 1)) is not None for number in range(10_000))
+    assert len(made._launches) == comparison._GRIDS + 1 and 500 < plain < 700
 
 
 def test_a_timeline_has_the_cost(on_gpu):
@@ -104,6 +127,14 @@ def test_times_of_a_timeline(tmp_path):
     (tmp_path / "p.chrome_trace").write_text(text[:text.rindex('"args"')])
     assert report._times(str(tmp_path / "p.chrome_trace")) is None
     assert report._times(str(tmp_path / "p.pb.gz")) is report._times(str(tmp_path / "missing.hatchet")) is None
+
+
+def test_medians_are_of_the_same_call_path():
+    """Of 100 short launches and 100 long ones, most of those without scopes may be short."""
+    from goproton._inside import report
+    with_scopes = {("a", "k"): [(12, 100)], ("b", "k"): [(1200, 100)], ("c", "k"): [(5, 1)]}
+    without = {("a", "k"): [(10, 20)], ("b", "k"): [(1000, 5)]}
+    assert report._medians(with_scopes, without) == {"k": (606, 505)}
 
 
 def test_a_session_leaves_nothing_behind(on_gpu):

@@ -1,6 +1,6 @@
 """What scopes cost: some launches of a kernel with scopes run the same kernel without any, under a state of their own.
 
-Which launches these are depends on their number only, and the results are the same. Kernels that Triton's autotuner
+Which launches these are depends on their number among those with the same grid only, and the results are the same. Kernels that Triton's autotuner
 measures run without scopes, so that it chooses as it would without a session.
 """
 
@@ -29,9 +29,15 @@ def _tuned() -> bool:
     return getattr(_thread, "tuning", 0) > 0
 
 
+_GRIDS = 64  # of a kernel whose launches are counted apart
+
+
 def _runs_plain(number: int) -> bool:
-    """Whether a launch of a kernel runs without scopes; the first one is number 1 and has them."""
-    return number % 2 == 0 if number <= 10 else number % 16 == 0
+    """Whether a launch of a kernel runs without scopes; the first one is number 1 and has them.
+
+    Programs repeat themselves every 2, 4 or 8 launches, say: steps that share no factor with these come to all of them.
+    """
+    return number % 3 == 2 if number <= 14 else number % 17 == 0
 
 
 class Comparison:
@@ -48,7 +54,7 @@ class Comparison:
         self.plain: Any = None
         self.problem = ""
         self.on = True
-        self._launches = 0
+        self._launches: dict[tuple[int, int, int] | None, int] = {}  # by grid; those that came when there were many are None
         self._lock = allocate_lock()
         self._compiled = False
         self._blocks: tuple[int, int] | None = None
@@ -57,7 +63,7 @@ class Comparison:
         return getattr(self._launch, name)  # a launcher has attributes that Triton's users read
 
     def __call__(self, x: int, y: int, z: int, stream: int, function: Any, packed: Any, metadata: Any, *rest: Any) -> Any:
-        plain = self._plain_now()
+        plain = self._plain_now((x, y, z))
         if plain is None:
             return self._launch(x, y, z, stream, function, packed, metadata, *rest)
         if metadata is not None:
@@ -65,15 +71,21 @@ class Comparison:
         with state(TUNING if _tuned() else PLAIN):
             return plain.run(x, y, z, stream, plain.function, plain.packed_metadata, metadata, *rest)
 
-    def _plain_now(self) -> Any:
+    def _plain_now(self, grid: tuple[int, int, int]) -> Any:
         """The kernel without scopes if this launch is to be without; None if not."""
         if not self.on:
             return None
         if not _tuned():
-            self._launches += 1
-            if not _runs_plain(self._launches) or _captures():
+            if not _runs_plain(self._number(grid)) or _captures():
                 return None
         return self._without_scopes()
+
+    def _number(self, grid: tuple[int, int, int] | None) -> int:
+        """The number of a launch among those of its grid: launches of another one say nothing of what its scopes cost."""
+        if grid not in self._launches and len(self._launches) >= _GRIDS:
+            grid = None
+        number = self._launches[grid] = self._launches.get(grid, 0) + 1
+        return number
 
     def _without_scopes(self) -> Any:
         """The kernel without scopes, loaded."""
@@ -91,7 +103,6 @@ class Comparison:
                         self.problem = f"without scopes it could not be compiled: {error!r}"
                     self._compiled = True
         return self.plain
-
 
     def resources(self) -> dict[str, tuple[int, int]]:
         """What a block needs without scopes and with them, by kind; empty if the kernel did not run without."""

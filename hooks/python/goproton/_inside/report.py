@@ -95,7 +95,7 @@ def _resource_parts(compiled: list[dict[str, tuple[int, int]]]) -> Iterator[str]
 
 
 def _times(file: str) -> dict[str, tuple[float, float]] | None:
-    """Kernel -> median times with scopes and without, in ns, of those that the profile has both of at some call path.
+    """Kernel -> median times with scopes and without, in ns, at the call paths that have both.
 
     None if the profile is not read.
     """
@@ -153,12 +153,14 @@ def _collect(root: dict[str, Any], path: tuple, with_scopes: dict, without: dict
 
 
 def _medians(with_scopes: dict, without: dict) -> dict[str, tuple[float, float]]:
-    both: dict[str, tuple[list, list]] = {}
+    """The averages of the medians at each call path, which has the weight of its launches: at two call paths a kernel may have different work."""
+    sums: dict[str, list[float]] = {}
     for path in with_scopes.keys() & without.keys():
-        theirs = both.setdefault(path[-1], ([], []))
-        theirs[0].extend(with_scopes[path])
-        theirs[1].extend(without[path])
-    return {name: (_median(one), _median(other)) for name, (one, other) in both.items()}
+        launches = sum(count for _, count in with_scopes[path])
+        theirs = sums.setdefault(path[-1], [0, 0, 0])
+        for n, value in enumerate((launches, launches * _median(with_scopes[path]), launches * _median(without[path]))):
+            theirs[n] += value
+    return {name: (one / launches, other / launches) for name, (launches, one, other) in sums.items() if launches}
 
 
 def _median(buckets: list[list]) -> float:

@@ -157,6 +157,7 @@ func (d *Decoder) block(b *Block, slot []byte, index uint64, clock32 bool) bool 
 		rings = rings[segment:]
 	}
 	d.pairEvents()
+	b.entered = clock.first
 	d.check(b, clock32)
 	b.Pairs = d.pairs
 	return true
@@ -307,15 +308,19 @@ func (b *Block) see(entries []entry) {
 }
 
 // check leaves out what cannot be: a pair that ends before it starts, or that takes longer than its block ran. Half a clock
-// that was read too late is repaired.
+// that was read too late is repaired, and so is a step of more than half of 32 bits.
 func (d *Decoder) check(b *Block, clock32 bool) {
 	longest := b.longest()
 	kept := 0
 	for i := range d.pairs {
 		p := &d.pairs[i]
-		if p.End-p.Start > longest && !d.mendPair(p, longest, clock32) {
+		mended := p.End-p.Start > longest && d.mendPair(p, longest, clock32, b.entered)
+		if p.End-p.Start > longest {
 			d.losses.Broken++
 			continue
+		}
+		if mended && clock32 {
+			b.First, b.Last = min(b.First, p.Start), max(b.Last, p.End)
 		}
 		if !d.known[p.Scope] {
 			d.losses.Unknown++
@@ -331,12 +336,13 @@ func (d *Decoder) check(b *Block, clock32 bool) {
 	}
 }
 
+const carry = 1 << 32
+
 // mendPair repairs a pair whose first or last clock no other entry showed to be wrong.
-func (d *Decoder) mendPair(p *Pair, longest uint64, clock32 bool) bool {
-	const carry = 1 << 32
+func (d *Decoder) mendPair(p *Pair, longest uint64, clock32 bool, entered uint64) bool {
 	switch {
 	case clock32:
-		return false
+		return p.lengthen(longest, entered)
 	case p.Cycles()+carry <= longest: // the start is too late
 		p.Start -= carry
 	case p.Cycles()-carry <= longest: // the end is
@@ -345,5 +351,20 @@ func (d *Decoder) mendPair(p *Pair, longest uint64, clock32 bool) bool {
 		return false
 	}
 	d.losses.Torn++
+	return true
+}
+
+// lengthen repairs a pair of 32 bits that ends before it starts. Where stores are moved, a step of more than half a wrap is taken for one
+// back: the step into the pair from younger entries, so that the start is a wrap too late, or the pair itself, and the end is a wrap too
+// early. A scope of that length is around the block's first entry.
+func (p *Pair) lengthen(longest, entered uint64) bool {
+	if p.Cycles()+carry > longest {
+		return false
+	}
+	if p.Start-carry <= entered && entered <= p.End {
+		p.Start -= carry
+	} else {
+		p.End += carry
+	}
 	return true
 }

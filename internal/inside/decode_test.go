@@ -197,6 +197,37 @@ func TestMovedStores(t *testing.T) {
 	}
 }
 
+// A scope of more than half a wrap of 32 bits, 1.1 s, is not one that ends before it starts. The warp's other scopes and what the block says
+// of its clock stay right.
+func TestLongScopesOf32Bits(t *testing.T) {
+	const begin, long, seconds = 5 << 30, 3 << 30, 17 * 1e8 // at 1.9 GHz
+	in, out := insidetest.In, insidetest.Out
+	for name, c := range map[string]struct {
+		records []insidetest.Record
+		lengths []uint64 // in order of the ends
+	}{
+		"the only one":                 {[]insidetest.Record{in(0, begin), out(0, begin+long)}, []uint64{long}},
+		"around short ones":            {[]insidetest.Record{in(1, begin+10), out(1, begin+50), in(1, begin+long-60), out(1, begin+long-20), in(0, begin), out(0, begin+long)}, []uint64{40, 40, long}},
+		"around a long one":            {[]insidetest.Record{in(1, begin+10), out(1, begin+long-10), in(0, begin), out(0, begin+long)}, []uint64{long - 20, long}},
+		"around short ones at the end": {[]insidetest.Record{in(1, begin+long-60), out(1, begin+long-20), in(0, begin), out(0, begin+long)}, []uint64{40, long}},
+	} {
+		k := kernel(1, nil, 128)
+		k.Mode, k.Clock32 = "default:optimizations=clock32,sched_stores", true
+		blocks, losses := decode(k, insidetest.Buffer(k, 0, []insidetest.Block{{PreFinal: seconds, Warps: map[int][]insidetest.Record{0: c.records}}}), 1)
+		b := blocks[0]
+		var lengths []uint64
+		for _, p := range b.Pairs {
+			lengths = append(lengths, p.Cycles())
+		}
+		if want := (profile.InsideLosses{Unsure: uint64(len(c.lengths))}); !slices.Equal(lengths, c.lengths) || losses != want {
+			t.Errorf("%s: scopes of %v cycles, losses %+v", name, lengths, losses)
+		}
+		if got := b.Last - b.First; got != long {
+			t.Errorf("%s: the block ran for %d cycles", name, got)
+		}
+	}
+}
+
 // An event may be ended by another warp; its own is preferred, then the oldest.
 func TestEvents(t *testing.T) {
 	event := func(r insidetest.Record) insidetest.Record { r.Event = true; return r }

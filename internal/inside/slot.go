@@ -43,6 +43,7 @@ type Block struct {
 	First, Last uint64 // clocks of the first and of the last entry; 0 if there is none
 	Clock32     bool   // these have the low word of the clock only
 	Enclosed    bool   // they enclose what the kernel does: a scope was put around all of it, and its records are there
+	entered     uint64 // the clock of the entry that was read first
 
 	Pairs []Pair // by warp and, within one, in order of their ends; then those of events. Valid during the call only
 }

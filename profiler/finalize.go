@@ -73,6 +73,7 @@ func (m *Manager) end(s *session) {
 			d.drop(s, phase)
 		}
 		d.agg.Sets.End(s.id)
+		d.endInside()
 		d.endQueues(s)
 	})
 	s.recording.silence()

@@ -3,6 +3,7 @@ package profiler
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ const InsideBackend = "instrumentation"
 // insideRecording is what all sessions that record scopes inside kernels share.
 type insideRecording struct {
 	mode     *string // nil while there is none
+	recorded bool    // one of the sessions since the first did, or does: records may be on their way
 	base     scratch.Losses
 	launched map[uint64]callpath.Place // where launches were made, in a replay
 }
@@ -44,8 +46,15 @@ func (d *drainer) prepareInside(s *session) error {
 	if err := d.checkInside(s.inside); err != nil {
 		return err
 	}
-	d.inside.mode = s.inside
+	d.inside.mode, d.inside.recorded = s.inside, true
 	return nil
+}
+
+// endInside lets the next session choose the mode, if no session is left that records scopes inside kernels.
+func (d *drainer) endInside() {
+	if !slices.ContainsFunc(d.list, func(s *session) bool { return s.inside != nil }) {
+		d.inside.mode = nil
+	}
 }
 
 // checkInside checks that all sessions want the same records: a kernel is compiled with one set of them.
@@ -79,7 +88,7 @@ func insideLimit() uint64 {
 // drainInside takes the launches whose records have arrived, and leaves those that arrive meanwhile to the next round: they may come
 // faster than they are read. The ring of their thread was drained before.
 func (d *drainer) drainInside() {
-	if d.inside.mode == nil {
+	if !d.inside.recorded {
 		return
 	}
 	for range scratch.Ready() {
@@ -111,7 +120,7 @@ func (d *drainer) insideProblems() (sentences []string) {
 	for _, loss := range inside.Losses(&d.agg.Inside.Losses) {
 		sentences = append(sentences, "scopes inside kernels: "+loss)
 	}
-	if d.inside.mode == nil {
+	if !d.inside.recorded {
 		return sentences
 	}
 	l, was := scratch.Lost(), d.inside.base

@@ -2,12 +2,15 @@ package profiler
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/inside/insidetest"
+	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -67,6 +70,42 @@ func TestSessionWithScopesInsideKernels(t *testing.T) {
 	}
 	if l := k.Inside.Kernel.Losses; l.Overwritten != 8 || l.FullRings != 4 || l.Need != 64 {
 		t.Errorf("losses %+v", l)
+	}
+}
+
+// The mode is that of the sessions that record scopes inside kernels, while there are some. A session that goes on after them has none.
+func TestModeOfScopesInsideKernelsEndsWithTheirSessions(t *testing.T) {
+	m, _ := stage(t)
+	if err := hotpath.Init(); err != nil {
+		t.Fatal(err)
+	}
+	scratch.Init(hotpath.API())
+	start(t, m, "always on", StartOptions{})
+	begin := func(name, mode string) (int, error) {
+		return m.Start(StartOptions{Name: filepath.Join(t.TempDir(), name), Backend: InsideBackend, Mode: mode})
+	}
+	keeps := func() (is bool) {
+		m.drainer.do(func(d *drainer) { is = d.keepsCallPaths() })
+		return is
+	}
+	one, err := begin("one", "default")
+	if err != nil || !keeps() {
+		t.Fatal(err)
+	}
+	two, err := begin("two", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, id := range []int{one, two} {
+		if _, err := begin("other", "mma"); err == nil {
+			t.Error("two modes at the same time")
+		}
+		if _, err := m.Finalize(&id, ""); err != nil || keeps() != (n == 0) {
+			t.Errorf("call paths are kept after session %d: %v, %v", n, keeps(), err)
+		}
+	}
+	if _, err := begin("other", "mma"); err != nil || !keeps() {
+		t.Errorf("another mode after all sessions of the first: %v", err)
 	}
 }
 

@@ -111,20 +111,25 @@ STUB_EXPORT uint32_t cuPointerGetAttribute(void *value, int attribute, uint64_t 
 
 // ---- events: work ends when it is given, unless a test holds the GPU ----
 
-struct event { uint32_t recorded; };
+struct event { const struct context *context; };
 static _Atomic uint32_t held;
 
 STUB_EXPORT void stub_cuda_hold(int on) { atomic_store(&held, (uint32_t)on); }
 
 STUB_EXPORT uint32_t cuEventCreate(void **event, unsigned flags) {
   (void)flags;
-  *event = object_new(sizeof(struct event), 0);
+  struct event *e = object_new(sizeof *e, 0);
+  e->context = current_context();
+  *event = e;
   return CU_OK;
 }
 
 STUB_EXPORT uint32_t cuEventRecord(void *event, void *stream) {
-  (void)event, (void)stream;
-  return stub_result("cuEventRecord");
+  const struct event *e = event;
+  const struct stream *s = stream;
+  uint32_t result = stub_result("cuEventRecord");
+  if (result) return result;
+  return e->context == (s ? s->context : current_context()) ? CU_OK : 400; // an event and a stream of two contexts do not go together
 }
 
 STUB_EXPORT uint32_t cuEventQuery(void *event) {

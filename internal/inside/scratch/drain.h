@@ -127,7 +127,7 @@ void scratch_put(uint32_t buffer);                     // it is idle again
 void scratch_release_idle(void);                       // frees allocations without a buffer in use, if memory was missing
 void scratch_drop(uint32_t buffer);                    // its memory is not to be used again
 uint64_t scratch_nowhere(int context, uint64_t bytes); // memory for a launch that is not recorded, 0 for none
-uint32_t scratch_spare(void);                          // a buffer without memory, for memory of others
+uint32_t scratch_spare(int context);                   // a buffer without memory, for memory of others
 
 // host.c
 uint32_t scratch_host_get(uint64_t bytes, int pinned, uint32_t readers); // readers: how often it is recycled until it is idle

@@ -244,7 +244,7 @@ static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uin
   if (!k || !memory || !bytes || !k->slot || !atomic_load(&scratch.recording) || !scratch_driver_ready()) return;
   int context = scratch_context_here();
   if (context >= 0 && elsewhere(memory, context)) return scratch_count(&scratch.elsewhere);
-  uint32_t buffer = context < 0 ? 0 : scratch_spare(), host = buffer ? scratch_host_get(bytes, 1, 1) : 0;
+  uint32_t buffer = context < 0 ? 0 : scratch_spare(context), host = buffer ? scratch_host_get(bytes, 1, 1) : 0;
   if (!host) {
     if (buffer) scratch_put(buffer);
     no_room(bytes);
@@ -252,7 +252,7 @@ static void launched_in(uint64_t function, uint64_t stream, uint64_t memory, uin
   }
   struct scratch_buffer *b = &scratch_buffers[buffer];
   bytes -= bytes % k->slot;
-  b->context = (uint16_t)context, b->stream = stream, b->host = host, b->read = 0, b->reading = 1;
+  b->stream = stream, b->host = host, b->read = 0, b->reading = 1;
   b->launch[0] = (struct scratch_launch){k, 0, bytes, place_of(0), 0};
   int own = scratch_hp->own_work(1);
   uint32_t failed = cu.copy_out(scratch_host_memory(host), memory, bytes, stream_of(stream));

@@ -10,7 +10,7 @@ struct scratch_context scratch_contexts[CONTEXTS];
 struct scratch_totals scratch;
 
 static _Atomic uint32_t after[BUFFERS];
-static _Atomic uint64_t idle[CONTEXTS][CLASSES], spare; // spare: numbers without memory
+static _Atomic uint64_t idle[CONTEXTS][CLASSES], spare[CONTEXTS]; // spare: numbers without memory, whose events are of the context
 static _Atomic uint32_t made = 1, made_of[CONTEXTS][CLASSES], contexts_ready; // made_of: buffers of a class
 static atomic_flag making_context = ATOMIC_FLAG_INIT;
 
@@ -62,14 +62,25 @@ static unsigned class_of(uint64_t *bytes) {
   return n < CLASSES ? n : CLASSES - 1;
 }
 
-static uint32_t number(void) {
-  uint32_t b = hp_free_take(&spare, after);
-  if (b) return b;
-  b = atomic_fetch_add(&made, 1);
+static uint32_t unused_number(void) {
+  uint32_t b = atomic_fetch_add(&made, 1);
   if (b < BUFFERS) return b;
   atomic_store(&made, BUFFERS);
   return 0;
 }
+
+// An event is recorded only in streams of its own context. A number of another context is taken when no other is left: its events stay,
+// because their context may be gone.
+static uint32_t number(int context) {
+  uint32_t b = hp_free_take(&spare[context], after);
+  if (!b) b = unused_number();
+  for (int other = 0; !b && other < CONTEXTS; other++) b = hp_free_take(&spare[other], after);
+  struct scratch_buffer *s = &scratch_buffers[b];
+  if (b && s->context != context) s->event = s->copied = NULL, s->context = (uint16_t)context;
+  return b;
+}
+
+static void put_spare(uint32_t b) { hp_free_put(&spare[scratch_buffers[b].context], after, b); }
 
 static int events(struct scratch_buffer *s) {
   if (!s->event && cu.event_create(&s->event, 2 /* without time */)) s->event = NULL;
@@ -77,12 +88,12 @@ static int events(struct scratch_buffer *s) {
   return s->event && s->copied;
 }
 
-uint32_t scratch_spare(void) {
-  uint32_t b = number();
+uint32_t scratch_spare(int context) {
+  uint32_t b = number(context);
   if (!b) return 0;
   scratch_buffers[b].lent = 1;
   if (events(&scratch_buffers[b])) return b;
-  hp_free_put(&spare, after, b);
+  put_spare(b);
   return 0;
 }
 
@@ -111,14 +122,14 @@ static _Atomic uint32_t pieces_made = 1;
 static _Atomic int starved; // a launch found no memory
 
 static uint32_t new_buffer(int context, unsigned class, uint64_t memory, uint64_t bytes, uint32_t piece) {
-  uint32_t b = number();
+  uint32_t b = number(context);
   if (!b) return 0;
   struct scratch_buffer *s = &scratch_buffers[b];
   if (!events(s)) {
-    hp_free_put(&spare, after, b);
+    put_spare(b);
     return 0;
   }
-  s->memory = memory, s->capacity = bytes, s->context = (uint16_t)context, s->class = (uint8_t)class, s->lent = 0, s->piece = piece;
+  s->memory = memory, s->capacity = bytes, s->class = (uint8_t)class, s->lent = 0, s->piece = piece;
   atomic_fetch_add(&pieces[piece].buffers, 1);
   return b;
 }
@@ -177,7 +188,7 @@ uint32_t scratch_get(int context, uint64_t bytes) {
 void scratch_put(uint32_t b) {
   struct scratch_buffer *s = &scratch_buffers[b];
   if (!s->lent) atomic_fetch_sub(&scratch.lent_bytes, s->capacity);
-  hp_free_put(s->lent ? &spare : &idle[s->context][s->class], after, b);
+  hp_free_put(s->lent ? &spare[s->context] : &idle[s->context][s->class], after, b);
 }
 
 void scratch_drop(uint32_t b) {
@@ -187,7 +198,7 @@ void scratch_drop(uint32_t b) {
     atomic_fetch_sub(&scratch.lent_bytes, s->capacity);
   }
   s->event = s->copied = NULL; // of a context that may be gone
-  hp_free_put(&spare, after, b);
+  put_spare(b);
 }
 
 // Launches of other sizes may have left memory idle. It is freed on the copying thread, because that waits for the GPU.
@@ -207,7 +218,7 @@ static void release_class(_Atomic uint64_t *list) {
       atomic_fetch_sub(&scratch.device_bytes, p->bytes);
       p->memory = 0;
     }
-    hp_free_put(&spare, after, taken[i]);
+    put_spare(taken[i]);
   }
 }
 

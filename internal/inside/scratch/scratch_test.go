@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -180,6 +181,34 @@ func TestAwaitingWhileAThreadLaunches(t *testing.T) {
 	}
 	if take(); arrivals != 15 {
 		t.Errorf("%d launches arrived", arrivals)
+	}
+}
+
+// What is used again of a launch in one context does not go with the streams of another one.
+func TestLaunchesInTwoContexts(t *testing.T) {
+	begin(t)
+	const slot = 384
+	if err := scratch.Define(99, &inside.Kernel{Name: "k", Triton: "3.9.0", Warps: 1, SlotSize: slot, BufferSize: 256}); err != nil {
+		t.Fatal(err)
+	}
+	if err := scratch.Start(48 << 20); err != nil {
+		t.Fatal(err)
+	}
+	defer scratch.Stop()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, arrived := scratch.Lost(), 0
+	for n := range 6 {
+		drive.Lent(99, slot, n%2 == 1)
+		if missing := scratch.Await(time.Second, func() {}, func() {}); missing > 0 {
+			t.Fatalf("launch %d does not arrive", n)
+		}
+		for scratch.Next(func(*inside.Launch) { arrived++ }) {
+			continue
+		}
+	}
+	if lost := scratch.Lost(); lost.Failed > before.Failed || arrived != 6 {
+		t.Errorf("%d launches arrived, %d failed with error %d", arrived, lost.Failed-before.Failed, lost.DriverError)
 	}
 }
 

@@ -23,6 +23,7 @@ static struct {
 	uint32_t (*end)(void *, void **);
 	uint32_t (*instantiate)(void **, void *, unsigned long long);
 	uint32_t (*destroy)(void *), (*destroy_exec)(void *);
+	uint32_t (*allocate)(uint64_t *, size_t);
 	void (*hold)(int);
 } cuda;
 
@@ -38,6 +39,7 @@ static int load(const char *path, const void *api) {
 	*(void **)&cuda.instantiate = dlsym(library, "cuGraphInstantiateWithFlags");
 	*(void **)&cuda.destroy = dlsym(library, "cuGraphDestroy");
 	*(void **)&cuda.destroy_exec = dlsym(library, "cuGraphExecDestroy");
+	*(void **)&cuda.allocate = dlsym(library, "cuMemAlloc_v2");
 	*(void **)&cuda.hold = dlsym(library, "stub_cuda_hold");
 	scratch = api;
 	return !cuda.init(0) && !cuda.create(&context, 0, 0);
@@ -102,6 +104,16 @@ static uint64_t graph(uint64_t function, uint64_t bytes) {
 	return first == second ? first : 0;
 }
 
+// Launches with memory of its own, in the first context or in another one.
+static void lent(uint64_t function, uint64_t bytes, int other_context) {
+	static void *other;
+	uint64_t memory = 0;
+	if (!other) cuda.create(&other, 0, 0);
+	cuda.use(other_context ? other : context);
+	if (cuda.allocate(&memory, bytes)) abort();
+	scratch->launched_in(function, 0, memory, bytes);
+}
+
 static void hold(int on) { cuda.hold(on); }
 
 static void run(uint32_t threads, struct job *jobs) {
@@ -119,6 +131,15 @@ func Load(path string, api unsafe.Pointer) bool {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
 	return C.load(text, api) != 0
+}
+
+// Lent launches a function with memory of the caller's own, in a context of its own or in that of all others.
+func Lent(function, bytes uint64, ownContext bool) {
+	context := C.int(0)
+	if ownContext {
+		context = 1
+	}
+	C.lent(C.uint64_t(function), C.uint64_t(bytes), context)
 }
 
 // Hold has the GPU not end what it has, or go on.

@@ -12,8 +12,10 @@ struct function { struct function *next; const char *name; };
 // The arguments of the kernel that stores a tensor; count 0: it is another kernel.
 struct tensor { struct cupti_value *room; uint32_t mask; const void *from; uint32_t count, element, as, number; };
 struct node { uint64_t id; struct function *function; struct node *next; struct node *original; struct tensor reads; };
-struct graph { uint32_t id; struct node *first, **last; struct kept *kept; };
-struct exec { uint32_t id; struct node *first; struct kept *kept; };
+struct host_call { void (*call)(void *); void *data; };
+enum { HOST_CALLS = 4 }; // of a graph; they come behind its kernels
+struct graph { uint32_t id; struct node *first, **last; struct kept *kept; struct host_call calls[HOST_CALLS]; };
+struct exec { uint32_t id; struct node *first; struct kept *kept; struct host_call calls[HOST_CALLS]; };
 // A user object of the program's, and who refers to it: its end is called when nothing does.
 struct user { uint32_t references; void (*ends)(void *); void *data; };
 struct kept { struct user *object; struct kept *next; };

@@ -129,6 +129,7 @@ STUB_EXPORT uint32_t cuGraphInstantiateWithFlags(void **exec, void *graph, unsig
   resource(RES_GRAPHEXEC_CREATED, &(struct cupti_graph_data){.graph = g, .graph_exec = x});
   object_free(clone);
   for (struct kept *k = g->kept; k; k = k->next) k->object->references++, keep(&x->kept, k->object);
+  for (int i = 0; i < HOST_CALLS; i++) x->calls[i] = g->calls[i];
   *exec = x;
   return call_exit(&c, CU_OK);
 }
@@ -146,6 +147,7 @@ STUB_EXPORT uint32_t cuGraphLaunch(void *exec, void *stream) {
   if (!tracer->graph(&whole))
     for (struct node *n = x->first; n; n = n->next)
       run_kernel(n->function, c.data.correlation_id, stream_id(stream), x->id, n);
+  for (int i = 0; i < HOST_CALLS && x->calls[i].call; i++) x->calls[i].call(x->calls[i].data);
   return call_exit(&c, CU_OK);
 }
 

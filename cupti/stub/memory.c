@@ -159,6 +159,8 @@ STUB_EXPORT uint32_t cuStreamGetCaptureInfo(void *stream, int *status, unsigned 
 
 STUB_EXPORT uint32_t cuLaunchHostFunc(void *stream, void (*call)(void *), void *data) {
   struct stream *s = stream;
-  if (!s || !s->capture) call(data);
-  return CU_OK;
+  if (!s || !s->capture) return call(data), CU_OK;
+  for (int i = 0; i < HOST_CALLS; i++)
+    if (!s->capture->calls[i].call) return s->capture->calls[i] = (struct host_call){call, data}, CU_OK;
+  return 2;
 }

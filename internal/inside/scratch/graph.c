@@ -15,7 +15,13 @@
 enum { SHARED = 1024 };
 
 // captured is a launch in a graph, as the call on the host gets it.
-struct captured { struct scratch_launch launch; uint64_t stream; int context; uint32_t host; struct captured *next; };
+struct captured {
+  struct scratch_launch launch;
+  uint64_t stream;
+  int context;
+  uint32_t host, generation; // generation: of the call path's number
+  struct captured *next;
+};
 
 static struct shared {
   uint64_t capture, stream;
@@ -139,6 +145,10 @@ static void replayed(void *data) {
   uint32_t node, pynode;
   scratch_hp->leaf(&node, &pynode, &launch.place.set);
   if (!launch.place.set) return;
+  if (c->generation != scratch_hp->generation()) { // the numbers may be other call paths' by now
+    launch.place.node = launch.place.pynode = 0;
+    launch.place.op = 0;
+  }
   uint32_t host = scratch_host_get(launch.bytes, 0, 1);
   if (!host) {
     scratch_count(&scratch.replays);
@@ -154,7 +164,7 @@ void scratch_graph_launched(uint32_t number, const struct scratch_kernel *k, con
   if (!c) return scratch_driver_failed(2);
   pthread_mutex_lock(&lock);
   struct shared *s = &shared[number];
-  *c = (struct captured){{k, 0, bytes, *place, 0}, s->stream, s->context, s->host, s->launches};
+  *c = (struct captured){{k, 0, bytes, *place, 0}, s->stream, s->context, s->host, scratch_hp->generation(), s->launches};
   s->launches = c;
   pthread_mutex_unlock(&lock);
   void *stream = (void *)(uintptr_t)c->stream;

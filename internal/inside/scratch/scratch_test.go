@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/hotpath"
+	paths "github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/internal/inside/scratch/drive"
@@ -210,6 +211,46 @@ func TestLaunchesInTwoContexts(t *testing.T) {
 	if lost := scratch.Lost(); lost.Failed > before.Failed || arrived != 6 {
 		t.Errorf("%d launches arrived, %d failed with error %d", arrived, lost.Failed-before.Failed, lost.DriverError)
 	}
+}
+
+// A graph outlives the sessions in which it was captured. Its call path has no number any more when all call paths were forgotten.
+func TestReplaysOfAGraphOfAnEarlierSession(t *testing.T) {
+	begin(t)
+	const slot = 384
+	if err := scratch.Define(123, &inside.Kernel{Name: "k", Triton: "3.9.0", Warps: 1, SlotSize: slot, BufferSize: 256}); err != nil {
+		t.Fatal(err)
+	}
+	if err := scratch.Start(48 << 20); err != nil {
+		t.Fatal(err)
+	}
+	defer scratch.Stop()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	session := func() {
+		hotpath.SessionBegins(true)
+		hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 1, Shadow: true})
+	}
+	session()
+	defer hotpath.SetActive(hotpath.Listeners{})
+	scope := paths.Enter("captured")
+	node := paths.NodeOf(paths.LeafNow())
+	graph := drive.Capture(123, slot)
+	defer graph.Destroy()
+	paths.Leave(scope)
+	replay := func(want uint32) {
+		t.Helper()
+		graph.Replay()
+		if !scratch.Next(func(l *inside.Launch) {
+			if l.Node != want || !l.Replayed {
+				t.Errorf("the replay is of call path %d, want %d", l.Node, want)
+			}
+		}) {
+			t.Error("the replay does not arrive")
+		}
+	}
+	replay(node)
+	session()
+	replay(0)
 }
 
 // The memory of a graph's launches goes back when the graph and its executable form are destroyed: 12 graphs would be too many at

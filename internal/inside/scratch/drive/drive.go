@@ -23,6 +23,7 @@ static struct {
 	uint32_t (*end)(void *, void **);
 	uint32_t (*instantiate)(void **, void *, unsigned long long);
 	uint32_t (*destroy)(void *), (*destroy_exec)(void *);
+	uint32_t (*replay)(void *, void *);
 	uint32_t (*allocate)(uint64_t *, size_t);
 	void (*hold)(int);
 } cuda;
@@ -39,6 +40,7 @@ static int load(const char *path, const void *api) {
 	*(void **)&cuda.instantiate = dlsym(library, "cuGraphInstantiateWithFlags");
 	*(void **)&cuda.destroy = dlsym(library, "cuGraphDestroy");
 	*(void **)&cuda.destroy_exec = dlsym(library, "cuGraphExecDestroy");
+	*(void **)&cuda.replay = dlsym(library, "cuGraphLaunch");
 	*(void **)&cuda.allocate = dlsym(library, "cuMemAlloc_v2");
 	*(void **)&cuda.hold = dlsym(library, "stub_cuda_hold");
 	scratch = api;
@@ -86,6 +88,23 @@ static void *work(void *p) {
 	return NULL;
 }
 
+// Captures a launch and returns the graph's executable form.
+static void *capture(uint64_t function, uint64_t bytes) {
+	void *stream, *graph, *exec;
+	cuda.use(context);
+	cuda.stream(&stream, 0);
+	cuda.begin(stream, 0);
+	scratch->take(bytes, (uint64_t)(uintptr_t)stream);
+	scratch->launched(function, (uint64_t)(uintptr_t)stream);
+	cuda.end(stream, &graph);
+	cuda.instantiate(&exec, graph, 0);
+	cuda.destroy(graph);
+	return exec;
+}
+
+static void destroy_exec(void *exec) { cuda.destroy_exec(exec); }
+static void replay(void *exec) { cuda.replay(exec, NULL); }
+
 // Captures two launches into a graph, and destroys what was made of it. Returns the memory of the first.
 static uint64_t graph(uint64_t function, uint64_t bytes) {
 	static void *stream;
@@ -132,6 +151,20 @@ func Load(path string, api unsafe.Pointer) bool {
 	defer C.free(unsafe.Pointer(text))
 	return C.load(text, api) != 0
 }
+
+// Captured is the executable form of a graph.
+type Captured struct{ exec unsafe.Pointer }
+
+// Capture captures a launch of a function.
+func Capture(function, bytes uint64) Captured {
+	return Captured{C.capture(C.uint64_t(function), C.uint64_t(bytes))}
+}
+
+// Replay launches the graph.
+func (c Captured) Replay() { C.replay(c.exec) }
+
+// Destroy destroys it.
+func (c Captured) Destroy() { C.destroy_exec(c.exec) }
 
 // Lent launches a function with memory of the caller's own, in a context of its own or in that of all others.
 func Lent(function, bytes uint64, ownContext bool) {

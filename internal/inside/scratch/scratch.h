@@ -1,7 +1,8 @@
 // Profile scratch: the GPU memory in which kernels with scopes leave their records, lent for one launch at a time. This is the
 // interface for the code on the program's threads; drain.h has that of the other side.
 //
-// On the program's threads nothing waits for the GPU: take pops a buffer of a pool, and launched records an event behind the kernel.
+// On the program's threads, take pops a buffer of a pool, and launched records an event behind the kernel. Neither waits for the GPU, except
+// take while the pool grows: new memory has to be zero before a kernel gets it.
 // A thread of this room sees that the kernel has ended, copies the buffer into pinned memory and clears its headers; then Go reads it.
 #ifndef GOPROTON_SCRATCH_H
 #define GOPROTON_SCRATCH_H

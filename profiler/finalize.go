@@ -151,6 +151,11 @@ func (m *Manager) phases(s *session) (phases []int) {
 // freeze copies a tree into a profile, with its devices and what was lost.
 func (d *drainer) freeze(s *session, t *aggregate.Tree) *profile.Profile {
 	p, devices := d.agg.Freeze(t, d.backend.DeviceType)
+	return d.complete(s, p, devices)
+}
+
+// complete adds to a copied tree what is not the aggregator's.
+func (d *drainer) complete(s *session, p *profile.Profile, devices []uint32) *profile.Profile {
 	if d.sampler != nil {
 		d.addFacts(p.Sampling)
 	}

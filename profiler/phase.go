@@ -60,7 +60,8 @@ func (d *drainer) snapshot(s *session, phase int) (*profile.Profile, error) {
 	if t == nil {
 		return nil, &SessionError{fmt.Sprintf("Phase %d has no data.", phase)}
 	}
-	return d.freeze(s, t), nil
+	p, devices := d.agg.FreezeSoFar(t, d.backend.DeviceType)
+	return d.complete(s, p, devices), nil
 }
 
 // AdvancePhase begins the next phase and returns its number. Kernels launched before stay in the old one.

@@ -20,6 +20,14 @@ func (e *VectorSizeError) Error() string {
 // The devices that appear are returned so that the caller can describe them. While instructions are sampled nodes have their
 // samples, and Profile.Sampling has the functions and counts: the sampler's facts are for the caller to add.
 func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uint32) {
+	t.placeReplays(false)
+	return a.freeze(t, deviceType, false)
+}
+
+// FreezeSoFar is Freeze where the vendor's library has not been asked for the records of what has run: scopes of replayed kernels are left
+// out once, because the record that says where they belong may be about to come.
+func (a *Aggregator) FreezeSoFar(t *Tree, deviceType string) (*profile.Profile, []uint32) {
+	t.placeReplays(true)
 	return a.freeze(t, deviceType, false)
 }
 
@@ -27,12 +35,12 @@ func (a *Aggregator) Freeze(t *Tree, deviceType string) (*profile.Profile, []uin
 // device that the path ran on first, has everything else of the path. The work of operators is where it was recorded, so that every value
 // only grows.
 func (a *Aggregator) FreezeByDevice(t *Tree, deviceType string) *profile.Profile {
+	t.placeReplays(false)
 	p, _ := a.freeze(t, deviceType, true)
 	return p
 }
 
 func (a *Aggregator) freeze(t *Tree, deviceType string, byDevice bool) (*profile.Profile, []uint32) {
-	t.placeReplays()
 	f := freezer{byDevice: byDevice, kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics(), clocks: a.Inside.clocks}
 	if a.Sampling != nil {
 		f.samples = a.newSampleFreezer(t)

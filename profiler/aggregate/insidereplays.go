@@ -11,6 +11,7 @@ import (
 type insideReplays struct {
 	launch *inside.Launch // the captured one
 	sum    *node          // of its kernel, outside of the tree
+	asked  bool           // a freeze has left it out
 }
 
 // replayedKernel returns the node of a captured launch's kernel below the launch of its graph. There is none as long as no record of
@@ -49,21 +50,27 @@ func (t *Tree) waiting(l *inside.Launch) *node {
 	kept := *l
 	kept.Buffer = nil
 	n := &node{name: l.Kernel.Name, order: launchOrder(l.Op)}
-	t.replays = append(t.replays, insideReplays{&kept, n})
+	t.replays = append(t.replays, insideReplays{launch: &kept, sum: n})
 	return n
 }
 
 // placeReplays puts the scopes that wait where they belong: at the captured call path if no record of a kernel says where. Then the
-// graph is timed as a whole, or the vendor's library reports no kernels.
-func (t *Tree) placeReplays() {
+// graph is timed as a whole, or the vendor's library reports no kernels. With patience, one without a record waits for the next time.
+func (t *Tree) placeReplays(patience bool) {
+	var left []insideReplays
 	for _, r := range t.replays {
 		at := t.replayedKernel(r.launch)
+		if at == nil && patience && !r.asked {
+			r.asked = true
+			left = append(left, r)
+			continue
+		}
 		if at == nil {
 			at = t.kernelOf(r.launch)
 		}
 		at.takeInside(r.sum)
 	}
-	t.replays = nil
+	t.replays = left
 }
 
 // takeInside adds the scopes of another kernel's node.

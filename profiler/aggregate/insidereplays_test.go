@@ -46,6 +46,31 @@ func TestScopesOfAReplayStandBelowItsKernel(t *testing.T) {
 	}
 }
 
+// A profile that is taken before the first record of a replay does not put its scopes at the captured call path for good.
+func TestScopesOfAReplayBeforeItsKernel(t *testing.T) {
+	a, _, _ := stage(t)
+	tree := a.Sets.NewTree(TreeOptions{Inside: true})
+	set := a.Sets.Launch([]*Tree{tree})
+	soFar := func() string { p, _ := a.FreezeSoFar(tree, "CUDA"); return outline(p.Root) }
+	a.AddInside(replayOf(set))
+	if got := soFar(); got != "ROOT" {
+		t.Errorf("before the record: %s", got)
+	}
+	a.Add(kernel("attention", 0, 700), replay(set, 9))
+	want := "ROOT(<captured_at>(attention{count=1 device_id=0 time (ns)=700}" + scopesOfOneLaunch + "))"
+	if got := soFar(); got != want {
+		t.Errorf("with it: %s", got)
+	}
+	// Where no record comes, the next profile has the scopes.
+	tree = a.Sets.NewTree(TreeOptions{Inside: true})
+	set = a.Sets.Launch([]*Tree{tree})
+	a.AddInside(replayOf(set))
+	soFar()
+	if got := soFar(); got != "ROOT(attention"+scopesOfOneLaunch+")" {
+		t.Errorf("without a record: %s", got)
+	}
+}
+
 // The clock of a replayed kernel is that of its own blocks, also where its scopes came before the record that says where they belong.
 func TestClockOfAReplay(t *testing.T) {
 	var kernels [2]*profile.InsideKernel

@@ -37,6 +37,10 @@ __path__: list[str] = []
 _leaves: dict[int, tuple] = {}
 _KEPT = 4096
 
+# Ids of the scopes and ops that were entered and opened nothing, as while every session is deactivated: their exits must not close what is
+# open around them.
+_unopened: set[int] = set()
+
 
 def start(path: str, contextSourceName: str, dataName: str, profilerName: str, mode: str = "") -> int:
     if profilerName.lower() == "instrumentation":
@@ -79,22 +83,24 @@ def record_scope() -> int:
 
 def enter_scope(scopeId: int, name: str, /) -> None:
     native = _loaded()
-    native.enter_scope(name)
-    _remember(scopeId, native.leaf())
+    _remember(scopeId, native.enter_scope(name), native.leaf())
 
 
 def exit_scope(scopeId: int, name: str, /) -> None:
-    _loaded().exit_scope()
+    native = _loaded()
+    if _opened(scopeId):
+        native.exit_scope()
 
 
 def enter_op(scopeId: int, name: str, /) -> None:
     native = _loaded()
-    native.enter_op(name)
-    _remember(scopeId, native.leaf())
+    _remember(scopeId, native.enter_op(name), native.leaf())
 
 
 def exit_op(scopeId: int, name: str, /) -> None:
-    _loaded().exit_op()
+    native = _loaded()
+    if _opened(scopeId):
+        native.exit_op()
 
 
 def enter_state(name: str, /) -> None:
@@ -207,11 +213,23 @@ def _session_call(method: str, **params: Any) -> Any:
     return _library.call(method, **params)
 
 
-def _remember(scope_id: int, leaf: tuple) -> None:
+def _remember(scope_id: int, opened: int, leaf: tuple) -> None:
+    if opened:
+        _unopened.discard(scope_id)
+    else:
+        _unopened.add(scope_id)
     if len(_leaves) >= _KEPT:
         for old in list(_leaves)[:_KEPT // 2]:
             _leaves.pop(old, None)
     _leaves[scope_id] = leaf
+
+
+def _opened(scope_id: int) -> bool:
+    """Whether the entry that ends now opened anything."""
+    if scope_id not in _unopened:
+        return True
+    _unopened.discard(scope_id)
+    return False
 
 
 def _tensor(name: str, metric: TensorMetric) -> Any:

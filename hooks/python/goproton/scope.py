@@ -126,13 +126,14 @@ class cpu_timed_scope(scope, metaclass=_TimedScopeType):
 
 
 class _Names(list):
-    """(number, name) of the scopes that enter_scope opened, innermost last."""
+    """(number, name, opened) of the scopes that enter_scope entered, innermost last. opened is 0 if the call path did not get the scope, as
+    while every session is deactivated: its exit must not close the scope around it."""
 
     run = 0  # the value of _run they were opened under
 
 
 class _OpenScopes(_local):
-    """The scopes that enter_scope opened on this thread."""
+    """The scopes that enter_scope entered on this thread."""
 
     def __init__(self) -> None:
         self.names = _Names()
@@ -166,9 +167,9 @@ def enter_scope(name: str, *, metrics: Mapping[str, Any] | None = None) -> int |
         open_scopes.run = _run
     native = _library.native
     number = native.record_scope()
-    native.enter_scope(name)
-    open_scopes.append((number, name))
-    if metrics:
+    opened = native.enter_scope(name)
+    open_scopes.append((number, name, opened))
+    if metrics and opened:
         native.add_metrics(metrics)
     return number
 
@@ -192,14 +193,15 @@ def exit_scope(name: str | None = None, *, metrics: Mapping[str, Any] | None = N
     open_scopes = _open_scopes.names
     if open_scopes.run != _run or not open_scopes:
         raise IndexError("exit_scope: no scope is open on this thread; each exit_scope needs an enter_scope before it")
-    number, innermost = open_scopes[-1]
+    number, innermost, opened = open_scopes[-1]
     if name and name != innermost:
         raise ValueError(f"Scope name mismatch: {name} != {innermost}")
     native = _library.native
-    if metrics:
+    if metrics and opened:
         native.add_metrics(metrics)
     open_scopes.pop()
-    native.exit_scope()
+    if opened:
+        native.exit_scope()
     return number
 
 

@@ -116,6 +116,28 @@ def test_scope_mismatches(proton):
     assert proton.context.depth(session) == 0
 
 
+def test_a_scope_of_a_deactivated_session_closes_no_other(proton, tmp_path):
+    """Its exit closed the scope around it, whose own exit then raised; what ran in between was recorded elsewhere."""
+    session = proton.start("test")
+    with proton.scope("epoch"):
+        proton.deactivate(session)
+        proton.enter_scope("warm up", metrics={"m": 1})
+        number = proton.enter_scope("across")
+        proton.activate(session)
+        assert proton.exit_scope("across", metrics={"m": 1}) == number
+        proton.exit_scope("warm up")
+        assert proton.context.depth(session) == 1
+        proton.enter_scope("train", metrics={"m": 2})
+        proton.deactivate(session)
+        proton.exit_scope("train")  # it was opened, and ends
+        proton.activate(session)
+        assert proton.context.depth(session) == 1
+    proton.finalize()
+    root = load(tmp_path / "test.hatchet")
+    assert names(root) == ["epoch"] and at(root, "epoch")["metrics"] == {} and names(at(root, "epoch")) == ["train"]
+    assert at(root, "epoch", "train")["metrics"] == {"m": 2}
+
+
 def test_scope_metrics(proton, tmp_path):
     session = proton.start("test")
     for _ in range(2):

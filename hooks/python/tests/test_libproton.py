@@ -75,6 +75,28 @@ def test_add_metrics(libproton, tmp_path):
     assert at(root, "one", "two")["metrics"] == {"a": 2.0}
 
 
+def test_what_a_deactivated_session_does_not_open_closes_nothing(libproton, tmp_path):
+    session = libproton.start("test", "shadow", "tree", "cupti")
+    epoch, warm_up, op, other = (libproton.record_scope() for _ in range(4))
+    libproton.enter_scope(epoch, "epoch")
+    libproton.deactivate(session)
+    libproton.enter_scope(warm_up, "warm up")
+    libproton.exit_scope(warm_up, "warm up")
+    libproton.activate(session)
+    assert libproton.get_context_depth(session) == 1
+    libproton.enter_op(op, "op")
+    libproton.deactivate(session)
+    libproton.enter_op(other, "other")
+    libproton.exit_op(other, "other")
+    libproton.activate(session)
+    assert libproton.get_context_depth(session) == 2
+    libproton.exit_op(op, "op")
+    libproton.enter_scope(warm_up, "the id again")
+    libproton.exit_scope(warm_up, "the id again")
+    libproton.exit_scope(epoch, "epoch")
+    assert libproton.get_context_depth(session) == 0
+
+
 def test_op_metrics(libproton, tmp_path):
     libproton.start("test", "shadow", "tree", "cupti")
     number = libproton.record_scope()

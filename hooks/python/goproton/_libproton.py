@@ -1,7 +1,7 @@
 """The functions of ``triton._C.libproton.proton``, over ``goproton._native``.
 
 Scripts and tests that talk to Triton's native module directly find its names, argument names and error classes here.
-Before a session is started, calls are accepted and have no effect.
+Before a session is started, calls are accepted and have no effect. In a forked child, too, and those that return something return None or False.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 from . import _library
 from .metric import DOUBLE, INT64, VECTOR_DOUBLE, VECTOR_INT64, TensorMetric
-from .profile import select_profiler, site_packages, trace_form, upstream_mode
+from .profile import say_forked, select_profiler, site_packages, trace_form, upstream_mode
 from .state import COMPUTE_METADATA_SCOPE_NAME, COMPUTE_METADATA_SCOPE_PREFIX
 
 TYPE_CHECKING = False
@@ -42,7 +42,10 @@ _KEPT = 4096
 _unopened: set[int] = set()
 
 
-def start(path: str, contextSourceName: str, dataName: str, profilerName: str, mode: str = "") -> int:
+def start(path: str, contextSourceName: str, dataName: str, profilerName: str, mode: str = "") -> int | None:
+    if _library.forked():
+        say_forked()
+        return None
     if profilerName.lower() == "instrumentation":
         device, _, mode = mode.partition(":")
         if device not in ("cuda", "hip"):
@@ -130,17 +133,23 @@ def set_metric_kernels(tensorMetricKernel: int, scalarMetricKernel: int, stream:
     """Has no effect: tensor metrics are copied, or stored by a kernel of the library's own."""
 
 
-def get_context_depth(session: int, /) -> int:
+def get_context_depth(session: int, /) -> int | None:
+    if _library.forked():
+        return None
     node, pynode, _ = _loaded().leaf()
     return _library.call("depth", session=session, node=node, pynode=pynode)["depth"]
 
 
-def get_data(sessionId: int, phase: int) -> str:
+def get_data(sessionId: int, phase: int) -> str | None:
+    if _library.forked():
+        return None
     import json
     return json.dumps(_session_call("data.get", session=sessionId, phase=phase))
 
 
-def get_data_msgpack(sessionId: int, phase: int) -> bytes:
+def get_data_msgpack(sessionId: int, phase: int) -> bytes | None:
+    if _library.forked():
+        return None
     import base64
     return base64.b64decode(_session_call("data.get_msgpack", session=sessionId, phase=phase)["msgpack"])
 
@@ -149,11 +158,15 @@ def clear_data(sessionId: int, phase: int, clearUpToPhase: bool = False) -> None
     _session_call("data.clear", session=sessionId, phase=phase, clear_up_to_phase=clearUpToPhase)
 
 
-def advance_data_phase(sessionId: int) -> int:
+def advance_data_phase(sessionId: int) -> int | None:
+    if _library.forked():
+        return None
     return _session_call("data.advance_phase", session=sessionId)["phase"]
 
 
 def is_data_phase_complete(sessionId: int, phase: int) -> bool:
+    if _library.forked():
+        return False
     return _session_call("data.is_phase_complete", session=sessionId, phase=phase)["complete"]
 
 

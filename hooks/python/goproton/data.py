@@ -2,6 +2,8 @@
 
 A session's data are divided into phases, numbered from 0. These functions do not wait for the GPU: call
 ``deactivate(session, flushing=True)`` first to get everything that was launched.
+
+A forked child has no data: there, these functions return what they return for session None.
 """
 
 from __future__ import annotations
@@ -77,4 +79,4 @@ def _wanted(session: int | None, text: str) -> bool:
         return False
     if flags.command_line and session != 0:
         raise ValueError(text)
-    return _library.native is not None
+    return _library.native is not None and not _library.forked()

@@ -78,7 +78,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     if flags.command_line or disabled():
         return None
     if _library.forked():
-        _say(f"profiling is off: {_library.IN_CHILD}")
+        say_forked()
         return None
     if schedule is not None and not callable(schedule):
         raise ValueError(f"schedule={schedule!r}: give goproton.schedule(…) or torch.profiler.schedule(…)")
@@ -446,6 +446,10 @@ def _say(sentence: str) -> None:
     if sentence not in _said:
         _said.add(sentence)
         print(f"goproton: {sentence}", file=sys.stderr)
+
+
+def say_forked() -> None:
+    _say(f"profiling is off: {_library.IN_CHILD}")
 
 
 def _stop_in_child() -> None:

@@ -36,6 +36,25 @@ def run_python(code, *argv, path=(), env=None, check=True, python=sys.executable
     return done
 
 
+def answer_in_child(call):
+    """What call() returns in a forked child, or how it fails there."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            said = repr(call())
+        except BaseException as error:
+            said = repr(error)
+        finally:
+            os.write(writer, said.encode())
+            os._exit(0)
+    os.close(writer)
+    with open(reader) as file:
+        said = file.read()
+    os.waitpid(child, 0)
+    return said
+
+
 def other_python(version):
     """Path of an interpreter of this version: on PATH, unpacked under .pythons, or installed by pyenv. Skips where none runs."""
     found = [shutil.which(f"python{version}"), *(REPOSITORY / ".pythons").glob(f"**/bin/python{version}")]

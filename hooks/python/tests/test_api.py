@@ -9,7 +9,7 @@ import threading
 import types
 
 import pytest
-from conftest import run_python
+from conftest import answer_in_child, run_python
 from trees import at, load, names, root_of
 
 
@@ -522,6 +522,15 @@ def test_forked_child_is_silent(proton, tmp_path):
         pass
     proton.finalize()
     assert names(load(tmp_path / "test.hatchet")) == ["parent"]
+
+
+def test_a_forked_child_has_no_data(proton):
+    session = proton.start("test")
+    data = proton.data
+    assert answer_in_child(lambda: [
+        data.get(session), data.get_msgpack(session), data.advance_phase(session), data.is_phase_complete(session), data.clear(session),
+        proton.context.depth(session)]) == "[None, None, None, False, None, None]"
+    assert data.get(session)[0]["frame"]["name"] == "ROOT"
 
 
 FRESH_SCOPES = """

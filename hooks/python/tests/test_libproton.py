@@ -4,7 +4,7 @@ import inspect
 import json
 
 import pytest
-from conftest import LIBRARY, run_python
+from conftest import LIBRARY, answer_in_child, run_python
 from trees import at, load
 
 
@@ -95,6 +95,19 @@ def test_what_a_deactivated_session_does_not_open_closes_nothing(libproton, tmp_
     libproton.exit_scope(warm_up, "the id again")
     libproton.exit_scope(epoch, "epoch")
     assert libproton.get_context_depth(session) == 0
+
+
+def test_a_forked_child_has_no_data(libproton):
+    session = libproton.start("test", "shadow", "tree", "cupti")
+
+    def asked():
+        libproton.clear_data(session, 0)
+        libproton.finalize(session, "")
+        return [libproton.get_data(session, 0), libproton.get_data_msgpack(session, 0), libproton.advance_data_phase(session),
+                libproton.is_data_phase_complete(session, 0), libproton.get_context_depth(session), libproton.start("other", "shadow", "tree", "cupti")]
+
+    assert answer_in_child(asked) == "[None, None, None, False, None, None]"
+    assert libproton.advance_data_phase(session) == 1
 
 
 def test_op_metrics(libproton, tmp_path):

@@ -31,6 +31,7 @@ struct device {
   int64_t total, most;   // as the allocator says; most: at the peak
   uint32_t peaks;        // how many there were
   uint32_t counter;      // its name in timelines
+  uint32_t set;          // the last launch set that was seen: of an allocation, else of the beginning
   int64_t before_shown;  // as struct place's shown, of memory whose place is not known
   struct block blocks[BLOCKS];
   struct place places[PLACES];
@@ -70,6 +71,7 @@ static int current(const struct place *p) { return p->era == atomic_load(&era) &
 // place_here finds or makes the place of the calling thread. 0: there is no room.
 static uint32_t place_here(struct device *d) {
   struct leaf at = hooks_leaf();
+  if (at.set) d->set = at.set;
   uint32_t first = (at.node * 2654435761u ^ at.pynode * 2246822519u) % PLACES;
   for (uint32_t i = 0; i < PROBES; i++) {
     uint32_t n = (first + i) % PLACES;
@@ -127,6 +129,7 @@ static void reported(int cpu, void *address, int64_t bytes, size_t total, uint16
   else if (on && bytes) allocated(d, (uint64_t)address, bytes);
   int64_t before = (int64_t)total - bytes;
   if (on && !d->most) d->most = before;
+  if (on && !d->set) d->set = hooks_leaf().set;
   d->total = (int64_t)total;
   if (on && d->total > d->most) d->most = d->total, d->peaks++;
   if (on) hooks_hp->counter(d->counter, total);
@@ -150,6 +153,7 @@ static void show(const struct leaf *at, int64_t bytes, int64_t *shown) {
   *shown = bytes;
 }
 
+// The session is usually deactivated by now, and its metrics are those of the launch set that was recorded last.
 static void show_peak(struct device *d) {
   uint32_t set = hooks_leaf().set;
   int64_t known = 0;
@@ -161,6 +165,7 @@ static void show_peak(struct device *d) {
     show(&(struct leaf){p->node, p->pynode, set ? set : p->set}, bytes, &p->shown);
   }
   uint32_t before = hooks_hp->child(0, before_frame, 0);
+  if (!set) set = d->set;
   if (set) show(&(struct leaf){before, before, set}, d->most - known, &d->before_shown);
 }
 
@@ -184,10 +189,11 @@ static const char *begin(int everywhere) {
 }
 
 static void reset(void) {
+  uint32_t set = hooks_leaf().set;
   atomic_fetch_add(&era, 1);
   for (int i = 0; i < 2 * DEVICES; i++) {
     struct device *d = atomic_load(&devices[i / DEVICES][i % DEVICES]);
-    if (d) d->most = d->total, d->peaks++, d->before_shown = 0;
+    if (d) d->most = d->total, d->peaks++, d->before_shown = 0, d->set = set;
   }
 }
 

@@ -341,26 +341,27 @@ PyObject *native_torch_end(PyObject *self_, PyObject *unused) {
 }
 
 // innermost_module is the name of the innermost frame, if it is a module's. torch.compile's wrapper of a module, which has its name, may
-// call it.
+// call it, and a module may call itself.
 static uint32_t innermost_module(const struct thread *t) {
   const struct frame *f = t->depth && t->depth <= FRAMES ? &t->stack[t->depth - 1] : NULL;
   return f && f->kind == MODULE ? f->name : 0;
 }
 
 // torch_enter opens the frame of a module or of a compiled operator: its name, any object that the matching torch_exit gets, too, and
-// the TORCH_… that it is one of.
+// the TORCH_… that it is one of. It returns whether it has opened one. If not, torch_exit must not be called: it would end the frame of an
+// outer call of the same object.
 PyObject *native_torch_enter(PyObject *self_, PyObject *const *args, py_ssize n) {
   (void)self_;
   if (n != 3) return py.PyErr_SetString(py.PyExc_TypeError, "torch_enter takes a name, an object and what it is"), NULL;
   uint32_t name = hooks_name(args[0]).id, is = (uint32_t)py.PyLong_AsUnsignedLongLongMask(args[2]);
   struct thread *t = name && hooks_hp->active() && atomic_load(&torch_wanted) & is ? this_thread() : NULL;
-  if (!t || (is == TORCH_MODULES && innermost_module(t) == name)) return py_none();
+  if (!t || (is == TORCH_MODULES && innermost_module(t) == name)) return py.PyBool_FromLong(0);
   uint32_t generation = hooks_hp->generation(), modules = is == TORCH_MODULES ? child(open_modules(t), name) : 0;
   struct frame *f = push(t, args[1], is == TORCH_MODULES ? MODULE : OPERATOR);
-  if (!f) return py_none();
+  if (!f) return py.PyBool_FromLong(1); // too deep for a frame, and counted all the same
   f->modules = modules, f->generation = generation;
   show(f, name);
-  return py_none();
+  return py.PyBool_FromLong(1);
 }
 
 PyObject *native_torch_exit(PyObject *self_, PyObject *module) {

@@ -65,12 +65,11 @@ def _wrap() -> None:
         if wrapper is None:
             wrapper = wrappers[self] = _Wrapper(self, sys._getframe(1))
         frames = wrapper.frames(sys._getframe(1))
-        for frame in frames:
-            native.torch_enter(frame, self, OPERATORS)
+        opened = sum(native.torch_enter(frame, self, OPERATORS) for frame in frames)
         try:
             return original(self, *args, **options)
         finally:
-            for _ in frames:
+            for _ in range(opened):
                 native.torch_exit(self)
 
     run._goproton = True  # type: ignore[attr-defined]

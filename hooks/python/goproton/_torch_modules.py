@@ -68,10 +68,11 @@ def _call(native: ModuleType, original: Any, is_compiling: Any) -> Any:
         if is_compiling():
             return original(self, *args, **keywords)
         known = names.get(id(self))
-        enter(known[1] if known and known[0]() is self else add(self), self, wanted)
+        opened = enter(known[1] if known and known[0]() is self else add(self), self, wanted)
         try:
             return original(self, *args, **keywords)
         finally:
-            leave(self)
+            if opened:
+                leave(self)
 
     return call

@@ -2,6 +2,7 @@
 
 import ctypes
 import subprocess
+import threading
 from pathlib import Path
 
 REPORT = """
@@ -22,6 +23,47 @@ void change(uint64_t address, int64_t bytes) {
 }
 """
 
+# The structures are those of hooks/torchabi.c. A context is larger than torch's, so that compilers pass its address where C++ does.
+CPU = """
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+enum { SEQUENCE = 10, FORWARD_THREAD = 12, NAME = 50, WORDS = 56, ROOM = 16 };
+struct context { void *pointer, *more[2]; };
+struct callback { struct context (*start)(const void *); void (*end)(const void *, void *); double sampling; uint8_t scopes[10], needs[6]; };
+static struct callback all[ROOM];
+uint64_t add(struct callback c) __asm__("_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+uint64_t add(struct callback c) {
+  uint64_t i = 1;
+  while (all[i].start) i++;
+  all[i] = c;
+  return i;
+}
+void removes(uint64_t i) __asm__("_ZN2at14removeCallbackEm");
+void removes(uint64_t i) { all[i].start = NULL; }
+const char *name_of(const uint64_t *f) __asm__("_ZNK2at14RecordFunction4nameEv");
+const char *name_of(const uint64_t *f) { return (const char *)f[NAME]; }
+uint64_t thread(void) __asm__("_ZN2at14RecordFunction15currentThreadIdEv");
+uint64_t thread(void) { return 1000 + syscall(SYS_gettid); }
+int exceptions(void) __asm__("_ZSt19uncaught_exceptionsv");
+int exceptions(void) { return 0; }
+void *starts(const char *name, int64_t sequence, uint64_t forward_thread, int backward) {
+  uint64_t *f = calloc(WORDS, sizeof *f);
+  f[SEQUENCE] = sequence, f[FORWARD_THREAD] = forward_thread, f[NAME] = (uint64_t)strdup(name);
+  for (int i = 1; i < ROOM; i++)
+    if (all[i].start && all[i].scopes[backward]) all[i].start(f);
+  return f;
+}
+void ends(const void *f, int backward) {
+  for (int i = 1; i < ROOM; i++)
+    if (all[i].start && all[i].scopes[backward]) all[i].end(f, NULL);
+}
+uint64_t this_thread(void) { return thread(); }
+"""
+
 
 def _load(name, code):
     """Builds a library in the current folder and loads it."""
@@ -36,3 +78,30 @@ def allocator():
     change = _load("libc10_cuda.so", C10_CUDA).change
     change.argtypes, change.restype = [ctypes.c_uint64, ctypes.c_int64], None
     return change
+
+
+class Operators:
+    def __init__(self):
+        library = _load("libtorch_cpu.so", CPU)
+        self._starts, self._ends, self._thread = library.starts, library.ends, library.this_thread
+        self._starts.argtypes, self._starts.restype = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int], ctypes.c_void_p
+        self._ends.argtypes, self._thread.restype = [ctypes.c_void_p, ctypes.c_int], ctypes.c_uint64
+
+    def run(self, name, sequence, forward_thread=0, backward=0):
+        self._ends(self._starts(name, sequence, forward_thread, backward), backward)
+
+    def sample(self):
+        """What torch_begin has run to measure the structure."""
+        sequences, threads = [7, 10, 13, 16], []
+
+        def forward():
+            for sequence in sequences:
+                self.run(b"aten::clone", sequence)
+                threads.append(self._thread())
+
+        thread = threading.Thread(target=forward)
+        thread.start()
+        thread.join()
+        for sequence in sequences:
+            self.run(b"CloneBackward0", sequence, threads[0], 1)
+        return sequences

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from conftest import run_python
+from trees import at, load
 
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="needs cc")
 
@@ -54,3 +55,53 @@ step(0x2000); step(0x3000)
 proton.finalize()
 """
     assert peak(library, tmp_path, body) == {"<allocated before>": 1000, "step": 1000}
+
+
+MODULES = """
+import sys, types
+import fake_libtorch
+import goproton as proton
+from goproton import _library
+
+class Module:
+    def __call__(self, *arguments): return self.forward(*arguments)
+    def named_modules(self): return [("", self)]
+
+torch = sys.modules["torch"] = types.ModuleType("torch")
+torch.nn = types.SimpleNamespace(Module=Module)
+torch.compiler = types.SimpleNamespace(is_compiling=lambda: False)
+operators = fake_libtorch.Operators()
+session = proton.start("p")
+from goproton import _torch_modules, torch as words
+problem = _library.native.torch_begin(words.MODULES, operators.sample, None)
+assert problem is None, problem
+_torch_modules.watch(_library.native)
+
+def here(metric): _library.native.add_metrics({{metric: 1}})
+
+class Net(Module):
+    def forward(self, n):
+        here(f"before {{n}}")
+        if n: {inner}
+        here(f"after {{n}}")
+
+net = Net()
+with proton.scope("step"): net(2)
+proton.finalize()
+"""
+
+
+@pytest.mark.parametrize("inner", ["net(n - 1)", "Net()(n - 1)"])
+def test_a_module_that_calls_itself(library, tmp_path, inner):
+    """What runs after the inner call is still the outer one's. Of two modules of one name the inner one has no frame."""
+    run_python(MODULES.format(inner=inner), env={"PROTON_LIB": library}, cwd=tmp_path)
+    root = load(tmp_path / "p.hatchet")
+    assert at(root, "step", "Net")["metrics"] == {f"{when} {n}": 1 for when in ("before", "after") for n in range(3)}
+    assert at(root, "step")["metrics"] == {} and at(root, "step", "Net")["children"] == []
+
+
+def test_a_module_that_calls_itself_while_nothing_is_recorded(library, tmp_path):
+    """The calls of a deactivated session open no frame, and close none."""
+    run_python(MODULES.format(inner="proton.deactivate(); net(n - 1); proton.activate()"), env={"PROTON_LIB": library}, cwd=tmp_path)
+    root = load(tmp_path / "p.hatchet")
+    assert at(root, "step", "Net")["metrics"] == {"before 2": 1, "after 2": 1, "after 1": 1} and at(root, "step")["metrics"] == {}

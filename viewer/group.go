@@ -71,7 +71,7 @@ func (s *sums) outermost(groupOf []int32, groups int) []bool {
 // callers count for the last one.
 const maxCallers = 256
 
-// byCaller turns call paths around.
+// byCaller turns call paths around. Sums of the new rows are of those that share the weight only, so the root keeps its own.
 func (s *sums) byCaller() {
 	g := s.regroup()
 	ends := make([]int32, len(s.rows)) // the row of the outermost caller; 0 where there is nothing
@@ -92,7 +92,12 @@ func (s *sums) byCaller() {
 		}
 	}
 	g.done()
+	root, rootTimes := s.of(g.sum, 0), s.sumTimes
 	s.total()
+	copy(s.of(s.sum, 0), root)
+	if s.wantTimes {
+		s.sumTimes[0] = rootTimes[0]
+	}
 }
 
 // hasOwn reports whether a row has a part of the metric that shares are of, or without shares any value.

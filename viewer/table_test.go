@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,6 +217,26 @@ func TestGroupings(t *testing.T) {
 		want := strings.ReplaceAll(test.want, "\t", "")[1:] + "\n"
 		if got := sketch(table); got != want {
 			t.Errorf("%s: got\n%swant\n%s", test.name, got, want)
+		}
+	}
+}
+
+// The root has all of the program in every column, however the rows are grouped: bytes of a row without time count for it, too.
+func TestGroupingsHaveTheSameRoot(t *testing.T) {
+	p := tree("main bytes=5 count=2\n  gemm time=10 count=1 bytes=7\nload bytes=100 count=1")
+	o := Options{Metrics: []string{"time/ns", "bytes/b", "count", "avg_time/ns", "byte/s"}, BaseUnits: true}
+	var want []float64
+	for _, group := range []Grouping{ByPath, ByName, ByCaller} {
+		o.Group = group
+		table, err := NewTable(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if group == ByPath {
+			want = table.Root.Values
+		}
+		if got := table.Root.Values; want[1] != 112 || !slices.Equal(got, want) {
+			t.Errorf("grouping %d: the root has %v, want %v", group, got, want)
 		}
 	}
 }

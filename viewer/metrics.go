@@ -78,12 +78,12 @@ func (b *builder) survey() {
 func alwaysInclusive(name string) bool {
 	base := baseName(name)
 	_, flops := profile.Flops(base)
-	return flops || spans(name) || slices.Contains([]string{"time", "count", "bytes"}, base)
+	return flops || Spans(name) || slices.Contains([]string{"time", "count", "bytes"}, base)
 }
 
-// spans reports whether a metric is the time from a scope's begin to its end, which has that of the scopes within it: that of the
+// Spans reports whether a metric is the time from a scope's begin to its end, which has that of the scopes within it: that of the
 // program's scopes, or that of scopes inside of kernels.
-func spans(name string) bool {
+func Spans(name string) bool {
 	base, _, _ := strings.Cut(baseName(name), "@") // cpu_time@rank3: of one source of a merged profile
 	return base == "cpu_time" || base == "cycles" || base == "normalized_cycles"
 }
@@ -106,10 +106,9 @@ func recordedUnit(name string) string {
 
 // find looks a recorded metric up by its name with or without the unit, in any case. Inclusive metrics win.
 func (b *builder) find(wanted string) (recorded, bool) {
-	wanted = strings.ToLower(wanted)
 	for _, inclusive := range []bool{true, false} {
 		for _, r := range b.recorded {
-			if r.inclusive == inclusive && (strings.ToLower(r.name) == wanted || baseName(r.name) == wanted) {
+			if r.inclusive == inclusive && IsCalled(r.name, wanted) {
 				return r, true
 			}
 		}
@@ -117,12 +116,18 @@ func (b *builder) find(wanted string) (recorded, bool) {
 	return recorded{}, false
 }
 
+// IsCalled reports whether a recorded metric is called by its name with or without the unit, in any case.
+func IsCalled(recorded, wanted string) bool {
+	wanted = strings.ToLower(wanted)
+	return strings.ToLower(recorded) == wanted || baseName(recorded) == wanted
+}
+
 // amount returns the position of a recorded metric among the amounts.
 func (b *builder) amount(r recorded) int {
 	at := b.computed(r.name, r.inclusive, func(f *frame) float64 { return number(f.node, r.name) })
 	a := &b.sums.amounts[at]
 	a.property = b.profile.Kinds[r.name] == profile.Property
-	if a.spans = spans(r.name); a.spans {
+	if a.spans = Spans(r.name); a.spans {
 		a.of = func(f *frame) float64 { return spanned(f.node, r.name) }
 	}
 	return at

@@ -16,6 +16,26 @@ func choices(cmd *cobra.Command, flag string, words ...string) {
 	})
 }
 
+// amountChoices completes a metric that was recorded as a number.
+func amountChoices(cmd *cobra.Command, flag string) {
+	complete(cmd, flag, func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		for _, file := range args {
+			p, err := formats.ReadFile(file)
+			if err != nil {
+				continue
+			}
+			var names []string
+			for _, m := range viewer.Metrics(p) {
+				if !m.Derived && !m.Text {
+					names = append(names, m.Name)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		}
+		return []string{"time", "count", "bytes", "flops", "cpu_time"}, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
 // metricChoices completes the last of several metrics with those of the profile on the command line.
 func metricChoices(cmd *cobra.Command, flag string) {
 	complete(cmd, flag, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

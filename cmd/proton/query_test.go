@@ -207,7 +207,11 @@ func TestQueryExcludes(t *testing.T) {
 		rows := filepath.Join(t.TempDir(), "rows.parquet")
 		report, said, err := asked(t, "--exclude", pattern, "--parquet", rows, folder)
 		_, got := parquettest.Read(t, rows)
-		if err != nil || said != "" || report.Ranks[0].Total != want || len(got) != int(want)/100 {
+		nothing := ""
+		if want == 0 {
+			nothing = "proton: --exclude leaves no frame with time (ns)\n"
+		}
+		if err != nil || said != nothing || report.Ranks[0].Total != want || len(got) != int(want)/100 {
 			t.Errorf("%s: %+v and %d rows, %v; %s", pattern, report.Ranks[0], len(got), err, said)
 		}
 	}
@@ -245,6 +249,21 @@ func TestQueryOfASpoolThatIsSent(t *testing.T) {
 	}
 	if report, said, err := asked(t, folder, gone); err != nil || report.Profiles != 2 || !strings.Contains(said, "1 window was sent while the spool was read") {
 		t.Errorf("without a window that was listed: %+v, %v: %s", report, err, said)
+	}
+}
+
+// A metric that was not recorded is an error, not 0.
+func TestQueryOfAnUnknownMetric(t *testing.T) {
+	folder := t.TempDir()
+	putWindow(t, folder, time.Now(), 0, 100)
+	for _, metric := range []string{"nonsense", "util", "time/ms", "avg_time"} {
+		report, _, err := asked(t, "-m", metric, folder)
+		if err == nil || !strings.Contains(err.Error(), "there is no amount "+metric+" in these profiles: recorded are time (ns)") || report.Profiles != 0 {
+			t.Errorf("%s: %+v, %v", metric, report, err)
+		}
+	}
+	if report, said, err := asked(t, "-m", "Time", folder); err != nil || said != "" || report.Median != 100 || report.Metric != profile.TimeMetric {
+		t.Errorf("Time: %+v, %v: %s", report, err, said)
 	}
 }
 

@@ -91,13 +91,13 @@ columns.`,
 	flags.StringArrayVar(&f.labels, "label", nil, "only profiles with the label `NAME=VALUE`, such as job=train, host=node7 or team=vision; several must all hold")
 	flags.StringVar(&f.attempt, "attempt", "all", "of ranks that ran more than once, take `WHICH` attempts: all, or of each rank the last")
 	flags.StringVar(&f.exclude, "exclude", "", "leave out frames whose names match `REGEX`, and what is below them")
-	flags.StringVarP(&f.metric, "metric", "m", "time (ns)", "the metric `NAME`")
+	flags.StringVarP(&f.metric, "metric", "m", profile.TimeMetric, "the metric `NAME`, one that is recorded and adds up: time, bytes, count, cpu_time")
 	flags.IntVar(&f.top, "top", 10, "print `N` ranks and as many call paths")
 	flags.StringVar(&f.parquet, "parquet", "", "also write what is asked for as rows of the Parquet `FILE`, one for each profile and call path; - is standard output, without the answer")
 	flags.BoolVar(&f.force, "force", false, "replace the file of --parquet if it exists")
 	flags.BoolVar(&f.json, "json", false, "print the answer as JSON, with all ranks")
 	flags.SetNormalizeFunc(formerQueryFlags)
-	metricChoices(cmd, "metric")
+	amountChoices(cmd, "metric")
 	choices(cmd, "attempt", "all", "last")
 	registerWidth(flags, &f.width, widthUsage)
 	return cmd
@@ -140,6 +140,9 @@ func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 	}
 	a.note(len(list))
 	if f.parquet != "-" {
+		if err := a.all.Unknown(); err != nil {
+			return err
+		}
 		if err := f.print(stdout, a.answer(list)); err != nil {
 			return err
 		}
@@ -284,8 +287,10 @@ func (a *answering) note(files int) {
 	if a.broken > 0 {
 		tell(a.stderr, "left out %s of %d", figures.Count(a.broken, "file"), files)
 	}
-	if text := a.all.Uneven(); text != "" {
-		tell(a.stderr, "%s", text)
+	for _, text := range []string{a.all.NothingLeft(), a.all.Uneven()} {
+		if text != "" {
+			tell(a.stderr, "%s", text)
+		}
 	}
 	notes := a.there.Notes
 	if a.query.Ranks != nil { // others are missing because they are not asked for
@@ -320,9 +325,6 @@ func (f *queryFlags) query(now time.Time) (q fleet.Query, err error) {
 		return q, fmt.Errorf("read --attempt %q: use all or last", f.attempt)
 	}
 	q = fleet.Query{Metric: f.metric, Top: f.top, Labels: map[string]string{}}
-	if f.metric == "time" {
-		q.Metric = profile.TimeMetric
-	}
 	if f.exclude != "" {
 		if q.Exclude, err = regexp.Compile(f.exclude); err != nil {
 			return q, fmt.Errorf("read --exclude: %w", err)

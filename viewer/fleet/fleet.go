@@ -22,6 +22,7 @@ import (
 // Fleet sums profiles up. Use New.
 type Fleet struct {
 	query    Query
+	metric   metric
 	profiles int
 	ranks    map[string]*Rank
 	paths    map[string]float64 // by call path, names joined with pathMark
@@ -63,12 +64,15 @@ type Report struct {
 // New returns an empty Fleet.
 func New(q Query) *Fleet {
 	q.Metric = cmp.Or(q.Metric, profile.TimeMetric)
-	return &Fleet{query: q, ranks: map[string]*Rank{}, paths: map[string]float64{}}
+	return &Fleet{query: q, metric: metric{recorded: map[string]bool{}}, ranks: map[string]*Rank{}, paths: map[string]float64{}}
 }
 
 // Add adds a profile of a rank; the profile is not kept.
 func (f *Fleet) Add(p *profile.Profile, rank, host string) {
 	f.profiles++
+	if f.metric.name == "" {
+		f.metric.find(f.query.Metric, p)
+	}
 	rank = strings.Clone(cmp.Or(rank, "?"))
 	r := f.ranks[rank]
 	if r == nil {
@@ -76,8 +80,11 @@ func (f *Fleet) Add(p *profile.Profile, rank, host string) {
 		f.ranks[rank] = r
 	}
 	r.Profiles++
-	f.walk(p, func(path []byte, v float64) {
-		r.Total += v
+	f.walk(p, func(path []byte, v float64, within bool) {
+		f.metric.counted = true
+		if !within {
+			r.Total += v
+		}
 		addTo(f.paths, path, v)
 	})
 }
@@ -90,10 +97,11 @@ func addTo(sums map[string]float64, path []byte, v float64) {
 	sums[string(path)] = v
 }
 
-// walk visits the call paths that have the metric.
-func (f *Fleet) walk(p *profile.Profile, visit func(path []byte, v float64)) {
+// walk visits the call paths that have the metric. within says that a frame above has the value already, as nested scopes have.
+func (f *Fleet) walk(p *profile.Profile, visit func(path []byte, v float64, within bool)) {
 	var path []byte
 	var ends []int
+	outermost := math.MaxInt // depth of the frame above that has the value already
 	p.Root.Walk(func(n *profile.Node, depth int) bool {
 		if f.query.leavesOut(n, depth) {
 			return false
@@ -104,9 +112,13 @@ func (f *Fleet) walk(p *profile.Profile, visit func(path []byte, v float64)) {
 			path = append(append(path, n.Name...), pathMark...)
 			ends[depth-1] = len(path)
 		}
-		if v, has := n.Metric(f.query.Metric); has && f.query.onGPU(n) {
-			if number, is := v.Float(); is && number == number && (number != 0 || depth > 0) { // the root of a file often has zeros
-				visit(path, number)
+		if depth <= outermost {
+			outermost = math.MaxInt
+		}
+		if v, has := f.metric.value(n, depth); has && f.query.onGPU(n) {
+			visit(path, v, depth > outermost)
+			if f.metric.spans {
+				outermost = min(outermost, depth)
 			}
 		}
 		return true
@@ -179,13 +191,13 @@ func (f *Fleet) Uneven() string {
 // AddAgain adds a profile of a rank that Outliers has returned.
 func (f *Fleet) AddAgain(p *profile.Profile, rank string) {
 	if r := f.ranks[cmp.Or(rank, "?")]; r != nil && r.paths != nil {
-		f.walk(p, func(path []byte, v float64) { addTo(r.paths, path, v) })
+		f.walk(p, func(path []byte, v float64, _ bool) { addTo(r.paths, path, v) })
 	}
 }
 
 // Report returns the answer.
 func (f *Fleet) Report(median float64) *Report {
-	report := &Report{Schema: "goproton.query/1", Metric: f.query.Metric, Profiles: f.profiles, Median: median, Ranks: []*Rank{}, Frames: []Frame{}}
+	report := &Report{Schema: "goproton.query/1", Metric: cmp.Or(f.metric.name, f.query.Metric), Profiles: f.profiles, Median: median, Ranks: []*Rank{}, Frames: []Frame{}}
 	for _, r := range f.ranks {
 		r.Where = f.where(r)
 		report.Ranks = append(report.Ranks, r)

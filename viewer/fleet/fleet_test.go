@@ -171,3 +171,52 @@ func TestMedianOfNothing(t *testing.T) {
 		t.Errorf("median %g:\n%s", median, out.String())
 	}
 }
+
+// scopes is a profile of nested scopes, of which the outer one has the time of the inner ones.
+func scopes() *profile.Profile {
+	scope := func(name string, v int64, below ...*profile.Node) *profile.Node {
+		n := &profile.Node{Name: name, Children: below}
+		n.Set("cpu_time (ns)", profile.IntValue(v))
+		return n
+	}
+	step := scope("step", 100, scope("forward", 70, scope("attention", 50)), scope("backward", 20))
+	thread := &profile.Node{Name: "thread", Children: []*profile.Node{scope("load", 30)}}
+	return &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{step, thread}}, Kinds: profile.Kinds{"cpu_time (ns)": profile.Exclusive}}
+}
+
+// The time of nested scopes counts once for a rank, and each call path has its own.
+func TestNestedScopesCountOnce(t *testing.T) {
+	f := New(Query{Top: 9, Metric: "CPU_Time"})
+	f.Add(scopes(), "0", "")
+	_, median := f.Outliers()
+	report := f.Report(median)
+	if median != 130 || report.Metric != "cpu_time (ns)" || len(report.Frames) != 5 || report.Frames[1].Value != 70 {
+		t.Errorf("median %g of %s, frames %+v", median, report.Metric, report.Frames)
+	}
+}
+
+// A metric is called as in the viewer. One that no profile has, or that does not add up, is an error that lists those that are there.
+func TestMetricsByName(t *testing.T) {
+	for wanted, found := range map[string]string{
+		"": "time (ns)", "time": "time (ns)", "TIME (ns)": "time (ns)", "Time": "time (ns)", "tokens": "tokens", "Tokens": "Tokens",
+		"time/ms": "", "avg_time": "", "util": "", "device_id": "", "rate": "",
+	} {
+		p := run(0, 1)
+		kernel := p.Root.Children[1]
+		kernel.Set("tokens", profile.IntValue(1))
+		kernel.Set("Tokens", profile.IntValue(2))
+		kernel.Set("rate", profile.IntValue(3))
+		kernel.Set(profile.DeviceIDMetric, profile.StringValue("0"))
+		p.Kinds = profile.Kinds{"rate": profile.Property}
+		f := New(Query{Top: 9, Metric: wanted})
+		f.Add(scopes(), "0", "")
+		f.Add(p, "1", "")
+		err := f.Unknown()
+		if f.metric.name != found || (err == nil) != (found != "") {
+			t.Errorf("%q is %q, want %q; %v", wanted, f.metric.name, found, err)
+		}
+		if want := "there is no amount " + wanted + " in these profiles: recorded are Tokens, cpu_time (ns), time (ns), tokens; "; err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s…", wanted, err, want)
+		}
+	}
+}

@@ -17,7 +17,7 @@ type Query struct {
 	Labels       map[string]string // that the profile must have
 	GPU          string            // ordinal of the GPU; "" for all
 	Exclude      *regexp.Regexp    // of names of frames that are left out, with what is below them; nil for none
-	Metric       string            // with its unit; "" is the time of kernels
+	Metric       string            // a recorded amount, with or without its unit, in any case; "" is the time of kernels
 	Top          int               // frames and ranks to report
 }
 

@@ -304,8 +304,10 @@ func (f *viewerFlags) print(p *profile.Profile, out io.Writer) ([]string, error)
 	}
 	if f.list {
 		var text strings.Builder
-		err := viewer.List(&text, p)
-		fmt.Fprint(out, term.Fit(text.String(), f.terminal.Width))
+		if err := viewer.List(&text, p); err != nil {
+			return nil, err
+		}
+		_, err := io.WriteString(out, term.Fit(text.String(), f.terminal.Width))
 		return nil, err
 	}
 	var split []string

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+var errFull = errors.New("no space left on device")
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func quietly(cmd *cobra.Command, out io.Writer, args ...string) error {
+	cmd.SetOut(out)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	return cmd.Execute()
+}
+
+// A list of metrics that cannot be written is an error, as every other view is.
+func TestListOnAFullDisk(t *testing.T) {
+	matmul := filepath.Join(recorded(t), "matmul.hatchet")
+	for _, args := range [][]string{{"--list", matmul}, {"--list", "--json", matmul}, {matmul}} {
+		if err := quietly(newViewerCommand(), full{}, args...); !errors.Is(err, errFull) {
+			t.Errorf("%v: %v, want %v", args, err, errFull)
+		}
+	}
+}
+
+// A rule for a metric that no file has could never fail: the gate has not decided, whatever the other rules say.
+func TestGateOfAnUnknownMetric(t *testing.T) {
+	matmul := filepath.Join(recorded(t), "matmul.hatchet")
+	for rule, want := range map[string]int{"nonsense > 5%": gateUndecided, "time >> 5%": gateUsage} {
+		var code *exitError
+		err := quietly(newGateCommand(), io.Discard, "--fail-on", rule, "--baseline", matmul, "--", matmul)
+		if !errors.As(err, &code) || code.code != want || code.err == nil || want == gateUndecided && !strings.Contains(code.err.Error(), "there is no metric nonsense") {
+			t.Errorf("%s: %v, want code %d", rule, err, want)
+		}
+	}
+}

@@ -58,6 +58,7 @@ type Table struct {
 	Root   *Stat
 
 	inclusive bool
+	spans     bool // what a frame has includes all below it; frames without any have the sum of those below
 }
 
 // New computes the imbalance of a metric.
@@ -71,6 +72,7 @@ func New(p *profile.Profile, metric string) (*Table, error) {
 		at[merge.Column(t.Metric, label)] = i
 	}
 	t.inclusive = p.Kinds[merge.Column(t.Metric, t.Labels[0])] == profile.Inclusive
+	t.spans = viewer.Spans(t.Metric)
 	t.Root, _ = t.stat(p.Root, at)
 	return t, nil
 }
@@ -122,6 +124,7 @@ func (t *Table) stat(n *profile.Node, at map[string]int) (s *Stat, seen []bool) 
 			}
 		}
 	}
+	own := slices.Clone(s.Sources)
 	for _, c := range n.Children {
 		child, below := t.stat(c, at)
 		if child.Present == 0 {
@@ -129,7 +132,7 @@ func (t *Table) stat(n *profile.Node, at map[string]int) (s *Stat, seen []bool) 
 		}
 		s.Children = append(s.Children, child)
 		for i := range seen {
-			if seen[i] = seen[i] || below[i]; t.inclusive {
+			if seen[i] = seen[i] || below[i]; t.includes(own[i]) {
 				s.Sources[i] += child.Sources[i]
 			}
 		}
@@ -142,6 +145,15 @@ func (t *Table) stat(n *profile.Node, at map[string]int) (s *Stat, seen []bool) 
 	slices.SortStableFunc(s.Children, func(a, b *Stat) int { return cmp.Compare(b.Lost(), a.Lost()) })
 	s.measure(t.Labels)
 	return s, seen
+}
+
+// includes says whether a source has at a frame, in addition to its own amount there, what it has below it: the viewer's rule. The root
+// may have a zero of what adds up, which is none.
+func (t *Table) includes(own float64) bool {
+	if t.spans {
+		return own == 0
+	}
+	return t.inclusive
 }
 
 func (s *Stat) measure(labels []string) {

@@ -69,9 +69,36 @@ func TestStatistics(t *testing.T) {
 
 func TestExclusiveAmountsAreNotSummedUp(t *testing.T) {
 	for kind, want := range map[profile.Kind]float64{profile.Inclusive: 7, profile.Exclusive: 0} {
-		table, err := New(ranks(t, "cpu_time (ns)", kind, 7, 7), "")
+		table, err := New(ranks(t, "time (ns)", kind, 7, 7), "")
 		if err != nil || table.Root.Max != want {
 			t.Errorf("kind %d: the root has %g, %v; want %g", kind, table.Root.Max, err, want)
+		}
+	}
+}
+
+// Scopes have the time of those within them, so a frame without its own time has the sum of the outermost scopes below it, source by source.
+func TestTimeOfScopes(t *testing.T) {
+	for _, kind := range []profile.Kind{profile.Inclusive, profile.Exclusive} {
+		p := ranks(t, "cpu_time (ns)", kind, 7, 9)
+		kernel := p.Root.Children[0]
+		kernel.Children = []*profile.Node{{Name: "inner"}}
+		for rank, v := range []int64{3, 5} {
+			kernel.Children[0].Set(merge.Column("cpu_time (ns)", fmt.Sprint("rank", rank)), profile.IntValue(v))
+		}
+		alone := &profile.Node{Name: "thread", Children: []*profile.Node{{Name: "load"}}}
+		alone.Children[0].Set("cpu_time@rank1 (ns)", profile.IntValue(2))
+		p.Root.Children = append(p.Root.Children, alone)
+		table, err := New(p, "cpu_time")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]float64{"ROOT": table.Root.Sources}
+		for _, c := range table.Root.Children {
+			got[c.Name] = c.Sources
+		}
+		want := map[string][]float64{"ROOT": {7, 11}, "kernel": {7, 9}, "thread": {0, 2}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("kind %d: %v, want %v", kind, got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
@@ -23,6 +24,7 @@ type lines struct {
 	bars     bool
 	percent  bool // at the bars; not when a column already is that share
 	widest   float64
+	branched bool // names have branches before them
 	narrow   bool // branches take one column each
 
 	text, number []byte // of the line that is being made
@@ -128,21 +130,64 @@ func (l *lines) measure() {
 	l.bars = l.widest > 0
 }
 
-// branchWidth finds out whether the branches of the deepest row have room.
+// branchWidth finds out whether all branches have room, with as much of the names after them as no width cuts.
 func (l *lines) branchWidth() {
-	deepest := 0
-	for r := range l.table.All() {
-		deepest = max(deepest, r.Depth+min(len(r.Hidden), 1))
+	for depth, name := range l.names() {
+		l.narrow = l.narrow || grid.Narrow(depth, l.room(), min(grid.Columns(name), leastName))
 	}
-	l.narrow = l.terminal.Width > 0 && grid.Narrow(deepest, l.room(), leastName)
+}
+
+// names are the names of all lines with how many branches stand before them.
+func (l *lines) names() iter.Seq2[int, string] {
+	below := 0
+	if l.branched {
+		below = 1
+	}
+	return func(yield func(depth int, name string) bool) {
+		for r := range l.table.All() {
+			depth := r.Depth * below
+			name := l.table.Label(r)
+			if short := l.ending(r, name); short != "" && depth*grid.Step+grid.Columns(name) > l.room() {
+				name = short
+			}
+			if shown := l.branched || r.Parent != nil; shown && !yield(depth, name) {
+				return
+			}
+			if len(r.Hidden) > 0 && !l.table.cutAsked && !yield(depth+below, l.more(r.Hidden)) {
+				return
+			}
+		}
+	}
+}
+
+// widestName is how many columns branches and names take at most, once they are cut.
+func (l *lines) widestName() (widest int) {
+	for depth, name := range l.names() {
+		indent := depth * grid.Step
+		if l.narrow {
+			indent = depth + min(depth, 1)
+		}
+		columns := grid.Columns(name)
+		indent = min(indent, l.room()-min(columns, leastName))
+		widest = max(widest, indent+min(columns, l.room()-indent))
+	}
+	return widest
+}
+
+// noteWidth says so if lines are wider than the terminal.
+func (l *lines) noteWidth() {
+	if l.terminal.Width == 0 {
+		return
+	}
+	l.branchWidth()
+	if columns := l.before() + l.widestName(); columns > l.terminal.Width {
+		l.table.Notes = append(l.table.Notes, fmt.Sprintf("lines have %d columns, more than the %d of the width: numbers are never cut; choose fewer metrics with -m", columns, l.terminal.Width))
+	}
 }
 
 // header prints what the columns are, and in which unit.
 func (l *lines) header() {
-	l.branchWidth()
-	if least := l.before() + leastName + leastBranches; l.terminal.Width > 0 && least > l.terminal.Width {
-		l.table.Notes = append(l.table.Notes, fmt.Sprintf("lines have %d columns, more than the %d of the width: numbers are never cut; choose fewer metrics with -m", least, l.terminal.Width))
-	}
+	l.noteWidth()
 	units, of := false, ""
 	for i := range l.columns {
 		units = units || l.columns[i].unit != ""
@@ -220,7 +265,12 @@ func (l *lines) rest(hidden []*Row, indent string) {
 		}
 	}
 	l.shareCell(share, false, "")
-	l.finish(indent, fmt.Sprintf("%s %d more", l.glyphs.Dots, len(hidden)), "", grid.Faint)
+	l.finish(indent, l.more(hidden), "", grid.Faint)
+}
+
+// more stands for the names of rows that are not shown.
+func (l *lines) more(hidden []*Row) string {
+	return fmt.Sprintf("%s %d more", l.glyphs.Dots, len(hidden))
 }
 
 // ending is what a name adds to that of the caller, as of Net.layers.3 below Net.layers; "" if it does not begin with that name.
@@ -290,7 +340,7 @@ func (l *lines) finish(indent, name, ending, color string) {
 		if ending != "" && grid.Columns(indent)+grid.Columns(name) > room {
 			name = ending
 		}
-		indent, name = grid.Cut(indent, name, room, leastName, l.glyphs.Dots)
+		indent, name = grid.Cut(indent, name, room, min(grid.Columns(name), leastName), l.glyphs.Dots)
 	}
 	l.cell(indent, 0, false, grid.Faint)
 	l.cell(name, 0, false, color)

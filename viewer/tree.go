@@ -10,6 +10,7 @@ import (
 func printTree(out *bufio.Writer, t *Table, p *Terminal) error {
 	l := newLines(out, t, p)
 	l.addColumns(func(r *Row) []float64 { return r.Values })
+	l.branched = true
 	l.measure()
 	l.header()
 	l.branches(t.Root)

@@ -248,3 +248,29 @@ func TestRankIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// The note on lines that are wider than the terminal measures them: short names below short branches need less room than is kept for long ones.
+func TestNoteOnTheWidthMeasuresLines(t *testing.T) {
+	metrics := []string{"time/us", "count", "avg_time/us", "flop16/s", "byte/s"}
+	p := tree("a time=1000000 count=1 flops16=5e11 bytes=1e6\ns\n  x time=500000 count=1 flops16=5e11\n  a.very.long.name.that.is.cut time=1000 count=1\n    deep time=1000 count=2")
+	short := tree("a time=1000000 count=1 flops16=5e11 bytes=1e6\ns\n  x time=500000 count=1 flops16=5e11")
+	for _, view := range []string{"tree", "flat", "bottom-up"} {
+		for width := 20; width < 120; width++ {
+			for _, of := range []*profile.Profile{p, short} {
+				var out strings.Builder
+				notes, err := Render(&out, of, view, Options{Metrics: metrics}, Terminal{Width: width, All: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				widest := 0
+				for line := range strings.Lines(out.String()) {
+					widest = max(widest, grid.Columns(strings.TrimSuffix(line, "\n")))
+				}
+				said := strings.Join(notes, "\n")
+				if want := fmt.Sprintf("lines have %d columns, more than the %d", widest, width); widest > width != strings.Contains(said, want) || widest <= width && strings.Contains(said, "lines have") {
+					t.Fatalf("%s --width %d: the widest line has %d columns; said %q\n%s", view, width, widest, said, out.String())
+				}
+			}
+		}
+	}
+}

@@ -9,7 +9,7 @@ import (
 
 // Glyphs are the characters that trees, bars and marks are drawn with.
 type Glyphs struct {
-	Child, Last, Through, Below string // branches, each step columns wide
+	Child, Last, Through, Below string // branches, each Step columns wide
 
 	Dots  string   // replaces what was cut off
 	Full  string   // a cell of a bar
@@ -23,9 +23,9 @@ type Glyphs struct {
 	Bracket [4]string // around lines: begin, further lines, end; and at a single line
 }
 
-// step is the width of a branch in columns, and leastBranch that of the last of narrow branches, with a blank.
+// Step is the width of a branch in columns, and leastBranch that of the last of narrow branches, with a blank.
 const (
-	step        = 3
+	Step        = 3
 	leastBranch = 2
 )
 
@@ -72,7 +72,7 @@ func (g *Glyphs) Bar(part float64) string {
 }
 
 // Narrow says whether a tree of this depth, with least columns for names, needs narrow branches to fit room columns.
-func Narrow(depth, room, least int) bool { return depth*step > room-least }
+func Narrow(depth, room, least int) bool { return depth*Step > room-least }
 
 // NarrowBranches is an indentation whose branches take one column each, with a blank before the name.
 func NarrowBranches(indent string) string {
@@ -82,7 +82,7 @@ func NarrowBranches(indent string) string {
 	var b strings.Builder
 	runes := []rune(indent)
 	for i, r := range runes {
-		if dots := len(runes) % step; i < dots || (i-dots)%step == 0 {
+		if dots := len(runes) % Step; i < dots || (i-dots)%Step == 0 {
 			b.WriteRune(r)
 		}
 	}
@@ -113,5 +113,5 @@ func Fit(text string, room int, dots string) string {
 // LastSteps is the end of an indentation: as many whole branches as fit.
 func LastSteps(indent string, columns int) string {
 	runes := []rune(indent)
-	return string(runes[max(len(runes)-columns/step*step, 0):])
+	return string(runes[max(len(runes)-columns/Step*Step, 0):])
 }

@@ -32,7 +32,7 @@ type Layout struct {
 const leastName = 12
 
 // leastRoom is how many columns a name and its branches get at least: dots and the last branch stand before the name.
-const leastRoom = leastName + 1 + step
+const leastRoom = leastName + 1 + Step
 
 // Write prints lines with two spaces between columns. Columns are aligned to the right, except those whose index is in left.
 // Lines may have fewer cells than others.
@@ -51,7 +51,7 @@ func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
 		room -= width + len("  ")
 	}
 	narrow := p.Width > 0 && slices.ContainsFunc(lines, func(l Line) bool {
-		return Narrow(Columns(l.Indent)/step, max(room-Columns(cmp.Or(l.Brief, l.Mark)), leastRoom), leastName)
+		return Narrow(Columns(l.Indent)/Step, max(room-Columns(cmp.Or(l.Brief, l.Mark)), leastRoom), leastName)
 	})
 	out := bufio.NewWriterSize(w, 64<<10)
 	for _, l := range lines {

@@ -80,10 +80,12 @@ type box struct {
 	left, right int
 }
 
-// weigh finds the rows whose children weigh more than they do, and which are drawn as wide as their children: those of exclusive
-// metrics, and those whose sum was rounded.
+// weigh finds the rows of exclusive metrics whose children weigh more than they do, and which are drawn as wide as their children.
 func (f *flame) weigh() {
 	f.wider = map[*Row]float64{}
+	if f.table.Columns[0].Inclusive {
+		return // the row has its children's already; where their sum is more, as of negative values and of threads, they share its width
+	}
 	for _, r := range slices.Backward(slices.Collect(f.table.All())) { // children come after their parents
 		below := 0.0
 		for _, list := range [][]*Row{r.Children, r.Hidden} {
@@ -102,7 +104,11 @@ func (f *flame) weight(r *Row) float64 {
 	if w, ok := f.wider[r]; ok {
 		return w
 	}
-	if v := r.Values[0]; v > 0 && !math.IsInf(v, 1) {
+	v := r.Values[0]
+	if f.table.group == ByName && r != f.table.Root { // what frames have with all below them overlaps
+		v = r.Own[0]
+	}
+	if v > 0 && !math.IsInf(v, 1) {
 		return v
 	}
 	return 0
@@ -111,7 +117,13 @@ func (f *flame) weight(r *Row) float64 {
 // below lays out what stands below a box. Edges are the rounded places where a block would begin and end on a terminal of
 // any precision, so that errors do not pile up.
 func (f *flame) below(boxes []box, b *box) []box {
-	columns := func(weight float64) float64 { return weight / b.weight * float64(b.right-b.left) }
+	callees := f.callees(&b.block)
+	all := 0.0
+	for _, c := range callees {
+		all += c.weight
+	}
+	all = max(all, b.weight)
+	columns := func(weight float64) float64 { return weight / all * float64(b.right-b.left) }
 	sum := 0.0
 	place := func() int { return min(b.left+int(math.Round(columns(sum))), b.right) }
 	draw := func(c *block) {
@@ -122,7 +134,7 @@ func (f *flame) below(boxes []box, b *box) []box {
 		}
 	}
 	var narrow block
-	for _, c := range f.callees(&b.block) {
+	for _, c := range callees {
 		if c.hidden > 0 || columns(c.weight) < narrowestBox {
 			narrow.mixed = narrow.mixed || len(narrow.rows) > 0 || c.mixed
 			narrow.add(c)

@@ -22,6 +22,7 @@ type Table struct {
 	Profile *profile.Profile
 
 	sums     *sums // what the rows were made of
+	group    Grouping
 	names    *namer
 	roofs    []Roof
 	cutAsked bool    // a threshold or a depth hides rows as asked for, so no note reports them
@@ -90,7 +91,7 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	b.noteUtil(names)
 	b.noteEstimates()
 	b.sums.group(o.Group)
-	t := &Table{Profile: p, sums: &b.sums, names: names, roofs: b.roofs()}
+	t := &Table{Profile: p, sums: &b.sums, group: o.Group, names: names, roofs: b.roofs()}
 	b.derive(t, o.BaseUnits)
 	t.link()
 	t.Notes = b.notes

@@ -274,3 +274,38 @@ func TestNoteOnTheWidthMeasuresLines(t *testing.T) {
 		}
 	}
 }
+
+// What the rows of a flame graph have adds up to the whole program, also by name, where what frames have with all below them overlaps, and
+// where children have more than their parent, as with values below 0.
+func TestFlameHasTheWholeProgram(t *testing.T) {
+	for _, c := range []struct {
+		profile string
+		group   Grouping
+		root    string
+		level   string
+	}{
+		{"step time=2000\n  forward time=1000\n    gemm time=5000\n  gemm time=2000", ByName, "|ROOT 10.00 us 100.0% ", "|step 20.0%     |forward|gemm 7.000 us 70.0% "},
+		{"step\n  forward\n    gemm time=5000\n    back time=-1000", ByPath, "|ROOT 4.000 us 100.0% ", "|step 4.000 us 100.0% "},
+		{"step cpu_time=10\n  a cpu_time=30\n  b cpu_time=30\n", ByPath, "|ROOT 10 100.0% ", "|step 10 100.0% "},
+	} {
+		var out strings.Builder
+		p := tree(c.profile)
+		o := Options{Group: c.group, Metrics: []string{"time/us"}}
+		if strings.Contains(c.profile, "cpu_time") {
+			o.Metrics = []string{"cpu_time"}
+			p.Root.Walk(func(n *profile.Node, _ int) bool {
+				for i := range n.Metrics {
+					n.Metrics[i].Name = "cpu_time"
+				}
+				return true
+			})
+		}
+		if _, err := Render(&out, p, "flame", o, Terminal{Width: 80, ASCII: true}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitN(out.String(), "\n", 3)
+		if !strings.HasPrefix(lines[0], c.root) || !strings.HasPrefix(lines[1], c.level) {
+			t.Errorf("got\n%s\nwant %s\n%s", out.String(), c.root, c.level)
+		}
+	}
+}

@@ -23,6 +23,9 @@ type Ranks struct {
 	before  []mergedBefore
 	files   map[int][]attempt // of each rank, one for each file, or for all windows of a process; noRank for processes that have none
 	windows map[windowed]int  // where in files
+
+	recorded  map[recording]string // the file of each
+	sameTwice string               // a sentence about two files of one recording
 }
 
 // noRank stands for a process without a rank.
@@ -32,7 +35,22 @@ const noRank = -1
 type mergedBefore struct {
 	file  string
 	ranks ranksByAttempt
+	whole attempt // of all of them together
 }
+
+// has says whether an attempt of a rank may be in the file: its rank and number are there, and it is of no other job or time.
+func (m *mergedBefore) has(rank int, one *attempt) bool {
+	if m.ranks[one.number].common(rankSet{{rank, rank}}) == nil {
+		return false
+	}
+	otherJob := one.job != "" && m.whole.job != "" && !strings.Contains(m.whole.job, one.job) // it may be a list
+	earlier := one.start > 0 && one.start < m.whole.start
+	later := m.whole.end > 0 && one.end > m.whole.end
+	return !otherJob && !earlier && !later
+}
+
+// recording is what a process recorded from a moment on, which is in one file.
+type recording struct{ rank, host, pid, start string }
 
 // Add notes the ranks of a profile.
 func (r *Ranks) Add(s Source, p *profile.Profile) {
@@ -47,12 +65,13 @@ func (r *Ranks) Add(s Source, p *profile.Profile) {
 	if p.Info[InfoMerged] != "" {
 		ranks := parseAttempts(p.Info[profile.InfoRanks])
 		r.unknown = r.unknown || ranks == nil
-		r.before = append(r.before, mergedBefore{s.File, ranks})
+		r.before = append(r.before, mergedBefore{s.File, ranks, newAttempt(p.Info, position)})
 		for _, set := range ranks {
 			r.present = r.present.union(set)
 		}
 		return
 	}
+	r.addRecording(s, p.Info)
 	rank, err := strconv.Atoi(s.Rank)
 	switch {
 	case err != nil || rank < 0 || rank > maxRank:
@@ -68,6 +87,24 @@ func (r *Ranks) Add(s Source, p *profile.Profile) {
 		return
 	}
 	r.files[rank] = append(r.files[rank], newAttempt(p.Info, position))
+}
+
+// addRecording notes the first two files of one recording. That a file is given twice is for the command to say.
+func (r *Ranks) addRecording(s Source, i profile.Info) {
+	one := recording{s.Rank, s.Host, i[profile.InfoPID], i[profile.InfoStart]}
+	if one.pid == "" || one.start == "" || r.sameTwice != "" {
+		return
+	}
+	first, known := r.recorded[one]
+	switch {
+	case known && first != s.File:
+		r.sameTwice = fmt.Sprintf("%s and %s are of one process, pid %s, from one moment on: what it did counts twice", first, s.File, one.pid)
+	case !known:
+		if r.recorded == nil {
+			r.recorded = map[recording]string{}
+		}
+		r.recorded[recording{strings.Clone(one.rank), strings.Clone(one.host), strings.Clone(one.pid), strings.Clone(one.start)}] = s.File
+	}
 }
 
 // processOf is where the windows of a process are one attempt, which may have rested for longer than a window; nil for other profiles.
@@ -97,7 +134,7 @@ type windowed struct {
 
 // Notes are sentences about ranks that are missing, about ranks that ran more than once, and about files of different runs.
 func (r *Ranks) Notes() []string {
-	return slices.Concat(r.worldNotes(), r.Repeated(), r.twiceNotes(), r.missingNotes())
+	return slices.Concat(r.worldNotes(), r.Repeated(), r.twiceNotes(), r.aloneNotes(), r.missingNotes())
 }
 
 // Repeated are the sentences of Notes about ranks that ran more than once.
@@ -200,4 +237,23 @@ func (r *Ranks) twiceNotes() (notes []string) {
 		}
 	}
 	return nil
+}
+
+// aloneNotes says which ranks of a file that was merged before have files of their own as well, and which process has two files.
+func (r *Ranks) aloneNotes() (notes []string) {
+	if r.sameTwice != "" {
+		notes = append(notes, r.sameTwice)
+	}
+	for i := range r.before {
+		var both rankSet
+		for rank, files := range r.files {
+			if slices.ContainsFunc(files, func(one attempt) bool { return r.before[i].has(rank, &one) }) {
+				both = both.add(span{rank, rank})
+			}
+		}
+		if both != nil {
+			return append(notes, fmt.Sprintf("%s has %s already, of which there are other files as well: what is in both counts twice", r.before[i].file, both.named()))
+		}
+	}
+	return notes
 }

@@ -87,3 +87,45 @@ func TestMissingRanksProperty(t *testing.T) {
 		}
 	}
 }
+
+// A merged file next to the files that it was made of, and two files of one process, count twice, and a note says so. Files of another job, time or
+// attempt do not.
+func TestNotesOnWhatCountsTwice(t *testing.T) {
+	merged := profile.Info{InfoMerged: "4", profile.InfoRanks: "0-3", profile.InfoJob: "train", profile.InfoStart: "1000", profile.InfoEnd: "2000"}
+	const twice = "all has rank 2 already, of which there are other files as well: what is in both counts twice"
+	for _, c := range []struct {
+		first profile.Info
+		rank  string
+		facts profile.Info
+		want  string
+	}{
+		{merged, "2", nil, twice},
+		{merged, "2", profile.Info{profile.InfoJob: "train", profile.InfoStart: "1100", profile.InfoEnd: "1900"}, twice},
+		{merged, "4", nil, ""},
+		{merged, "", nil, ""},
+		{merged, "2", profile.Info{profile.InfoRestart: "1"}, ""},
+		{merged, "2", profile.Info{profile.InfoJob: "other"}, ""},
+		{merged, "2", profile.Info{profile.InfoStart: "2001", profile.InfoEnd: "2500"}, ""},
+		{merged, "2", profile.Info{profile.InfoStart: "500", profile.InfoEnd: "1500"}, ""},
+		{profile.Info{profile.InfoPID: "7", profile.InfoStart: "1"}, "2", profile.Info{profile.InfoPID: "7", profile.InfoStart: "1"}, "all and one are of one process, pid 7, from one moment on: what it did counts twice"},
+		{profile.Info{profile.InfoPID: "7", profile.InfoStart: "1"}, "2", profile.Info{profile.InfoPID: "7", profile.InfoStart: "2"}, ""},
+		{profile.Info{profile.InfoPID: "7", profile.InfoStart: "1"}, "3", profile.Info{profile.InfoPID: "7", profile.InfoStart: "1"}, ""},
+		{profile.Info{profile.InfoPID: "7"}, "2", profile.Info{profile.InfoPID: "7"}, ""},
+	} {
+		for _, backwards := range []bool{false, true} {
+			r := &Ranks{}
+			first := func() { r.Add(Source{File: "all", Rank: "2"}, &profile.Profile{Info: c.first}) }
+			second := func() { r.Add(Source{File: "one", Rank: c.rank}, &profile.Profile{Info: c.facts}) }
+			want := c.want
+			if backwards {
+				first, second = second, first
+				want = strings.Replace(want, "all and one", "one and all", 1)
+			}
+			first()
+			second()
+			if got := strings.Join(r.Notes(), "\n"); got != want {
+				t.Errorf("%v and rank %q with %v: got %q, want %q", c.first, c.rank, c.facts, got, want)
+			}
+		}
+	}
+}

@@ -107,3 +107,12 @@ func (a ranksByAttempt) add(i profile.Info, rank string) {
 		a[which] = a[which].add(span{n, n})
 	}
 }
+
+// several says whether there is more than one rank.
+func (a ranksByAttempt) several() bool {
+	var all rankSet
+	for _, ranks := range a {
+		all = all.union(ranks)
+	}
+	return len(all) > 0 && !all.one()
+}

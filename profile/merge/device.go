@@ -248,8 +248,8 @@ type deviceNames struct {
 	isListed       map[[2]string]bool // by type and name
 }
 
-// names decides what the devices are called, and lists them in order of rank, host, type and ordinal.
-func (t *deviceTable) names() *deviceNames {
+// names decides what the devices are called, with their ranks also if only one of several ranks has a device, and lists them in order of rank, host, type and ordinal.
+func (t *deviceTable) names(severalRanks bool) *deviceNames {
 	n := &deviceNames{deviceTable: t, single: make([]string, len(t.devices)), same: make([]deviceID, len(t.devices)), memo: map[string]string{}, isListed: map[[2]string]bool{}}
 	ranks := map[string]bool{}
 	hostsOf := map[string]map[string]bool{}
@@ -270,7 +270,7 @@ func (t *deviceTable) names() *deviceNames {
 			}
 		}
 	}
-	n.byRank = len(ranks) > 1
+	n.byRank = severalRanks || len(ranks) > 1
 	ids := make([]deviceID, len(t.devices))
 	for i := range ids {
 		ids[i] = deviceID(i)

@@ -217,7 +217,7 @@ func (m *Merger) Profile() *profile.Profile {
 			p.Kinds[m.columns[id]] = known.kind
 		}
 	}
-	names := m.devices.names()
+	names := m.devices.names(m.info.ranks.several())
 	if widest := m.root.finish(names, m.columns); len(widest.Metrics) > profile.MaxMetrics {
 		m.options.Note(fmt.Sprintf("frame %.100q has %d metrics, and files hold the first %d of a frame: keep columns of fewer metrics (--columns) or of larger sources (--by host)",
 			widest.Name, len(widest.Metrics), profile.MaxMetrics))

@@ -161,3 +161,25 @@ func excerpt(a, b []byte) []byte {
 	}
 	return a[max(0, at-200):min(len(a), at+200)]
 }
+
+// A device keeps its rank in a group of which no other rank launches kernels.
+func TestGroupsWithOneRankOnADevice(t *testing.T) {
+	var files []written
+	for rank := range 4 {
+		p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{{Name: "step"}}}, Kinds: profile.Kinds{"loss": profile.Exclusive},
+			Info: profile.Info{profile.InfoRank: fmt.Sprint(rank)}}
+		step := p.Root.Children[0]
+		step.Set("loss", profile.IntValue(1))
+		if rank == 1 || rank == 3 {
+			step.Set(profile.DeviceIDMetric, profile.StringValue("0"))
+			step.Set("device_type", profile.StringValue("CUDA"))
+			p.Devices = []profile.Device{{Type: "CUDA", ID: "0", Arch: "90", NumSMs: 132}}
+		}
+		files = append(files, write(t, p))
+	}
+	want := merged(t, merge.None, true, files...)
+	got := merged(t, merge.None, true, merged(t, merge.None, true, files[:2]...), merged(t, merge.None, true, files[2:]...))
+	if !bytes.Equal(got, want) || !bytes.Contains(want, []byte("rank1:0,rank3:0")) {
+		t.Errorf("in groups\n%s\nat once\n%s", got, want)
+	}
+}

@@ -54,8 +54,10 @@ func TestWindowsWaitForAPartOfTheirLength(t *testing.T) {
 			t.Fatalf("%v, %v", list, err)
 		}
 		d := delays{}
-		if d.over(&list[0]) != c.over || d.over(&list[0]) != c.over {
-			t.Errorf("%s: over is not %v: %+v", name, c.over, d)
+		for _, asked := range []string{"first", "second"} { // the file is read the first time only
+			if d.over(&list[0]) != c.over {
+				t.Errorf("%s, asked the %s time: over is not %v: %+v", name, asked, c.over, d)
+			}
 		}
 		if d.forget(); len(d) > 0 && !recent(list[0].End) {
 			t.Errorf("%s is not forgotten", name)

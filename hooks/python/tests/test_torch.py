@@ -19,7 +19,7 @@ TORCH = os.environ.get("TORCH_PYTHON") or sys.executable
 def torch_python():
     said = subprocess.run([TORCH, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True)
     if said.returncode:
-        pytest.skip("torch is not installed (TORCH_PYTHON names an interpreter that has it)")
+        pytest.skip("needs PyTorch, which tools/oracles.sh fetches for make check; or set TORCH_PYTHON to an interpreter that has it")
     return TORCH
 
 

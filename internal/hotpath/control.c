@@ -79,7 +79,7 @@ static void give_back(struct hp_thread *t, uint32_t tail, uint32_t n) {
 }
 
 void hp_ring_taken(struct hp_thread *t, uint32_t n) {
-  if (n > HP_RING / 2) give_back(t, atomic_load_explicit(&t->tail, memory_order_relaxed), n);
+  if (n > HP_RING / 16) give_back(t, atomic_load_explicit(&t->tail, memory_order_relaxed), n);
   atomic_fetch_add_explicit(&t->tail, n, memory_order_release);
 }
 

@@ -280,6 +280,17 @@ static int is_closed(struct scratch_buffer *b, int now) {
   return atomic_load_explicit(&b->state, memory_order_acquire) % SCRATCH_STATES == SCRATCH_CLOSED;
 }
 
+// left reports whether a buffer's thread has ended in the middle of a launch, and closes it. Work that uses the memory may be on its way.
+static int left(struct scratch_buffer *b, uint32_t *failed) {
+  int capturing = 0;
+  void *stream = (void *)(uintptr_t)b->stream;
+  if (atomic_load_explicit(&b->state, memory_order_acquire) % SCRATCH_STATES != SCRATCH_LEFT) return 0;
+  if (!cu.is_capturing(stream, &capturing) && capturing) return 1; // until the capture has ended
+  *failed = cu.event_record(b->event, stream);
+  atomic_store(&b->state, SCRATCH_CLOSED);
+  return 1;
+}
+
 static enum did failed_or(uint32_t buffer, uint32_t failed, enum did otherwise) {
   if (failed) fail(buffer, failed);
   return failed ? LEAVES : otherwise;
@@ -328,6 +339,8 @@ static void pass_on(struct scratch_buffer *b) {
 static enum did step(uint32_t buffer, int now) {
   struct scratch_buffer *b = &scratch_buffers[buffer];
   if (b->step == WAITING) {
+    uint32_t failed = 0;
+    if (left(b, &failed)) return failed_or(buffer, failed, STAYS);
     int closed = is_closed(b, now);
     if (!closed && !(now && atomic_load(&b->launches) > b->read)) return STAYS;
     return begin(buffer, closed);

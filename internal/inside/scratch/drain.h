@@ -76,7 +76,7 @@ struct scratch_launch { const struct scratch_kernel *kernel; uint64_t offset, by
 // A piece of GPU memory. The launches of one thread on one stream lie in it one after another, so that the copying thread makes
 // few calls of the driver, which launches wait for. The owner and the copying thread agree through state.
 enum { LAUNCHES = 64, SHARED_BYTES = 1 << 20 };
-enum { SCRATCH_CLOSED, SCRATCH_OPEN, SCRATCH_BUSY, SCRATCH_STATES }; // busy: a launch is being made in it
+enum { SCRATCH_CLOSED, SCRATCH_OPEN, SCRATCH_BUSY, SCRATCH_LEFT, SCRATCH_STATES }; // busy: a launch is being made in it; left: its thread ended meanwhile
 struct scratch_buffer {
   uint64_t memory, capacity;
   void *event, *copied;     // behind the last launch; behind our copies

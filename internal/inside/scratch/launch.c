@@ -1,4 +1,5 @@
 // What happens on the program's threads: memory before a launch, an event behind it.
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -23,6 +24,7 @@ enum { OPEN = 8, CURRENTS = 4 };
 static __thread struct {
   struct taken open[OPEN];
   uint32_t depth;
+  int watched;            // thread_ends is called
   uint32_t owner;         // this thread's number, from 1
   struct current { uint32_t number; int context; uint64_t stream; } current[CURRENTS]; // where it makes launches, see current_of
   uint32_t turn;          // the next of them to be replaced
@@ -126,6 +128,19 @@ static void give_up(const struct taken *t) {
   leave(t->number);
 }
 
+// A thread that ends leaves the memory of launches that have failed to the copying thread. Nothing here calls the driver, whose own
+// data of the thread may be gone.
+static pthread_key_t at_exit_of_thread;
+static int has_key;
+
+static void thread_ends(void *unused) {
+  (void)unused;
+  for (; here.depth; here.depth--)
+    if (here.open[here.depth - 1].kind == POOLED) set_state(&scratch_buffers[here.open[here.depth - 1].number], SCRATCH_LEFT);
+}
+
+__attribute__((constructor)) static void make_key(void) { has_key = !pthread_key_create(&at_exit_of_thread, thread_ends); }
+
 static void report(const struct taken *t, const struct scratch_kernel *k, struct scratch_place place) {
   struct scratch_buffer *b = &scratch_buffers[t->number];
   uint32_t n = atomic_load_explicit(&b->launches, memory_order_relaxed);
@@ -150,6 +165,7 @@ static uint64_t taken(struct taken t, uint64_t memory) {
     memmove(here.open, here.open + 1, sizeof here.open - sizeof here.open[0]);
     here.depth--;
   }
+  if (has_key && !here.watched) here.watched = !pthread_setspecific(at_exit_of_thread, &here);
   t.before = scratch_hp->last_correlation();
   here.open[here.depth++] = t;
   return memory;

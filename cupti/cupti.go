@@ -205,6 +205,8 @@ var activities = []struct {
 // setKinds enables the records of these kinds and disables all others. It returns the name of the first that was refused, and
 // CUPTI's code.
 func (c *Collector) setKinds(kinds record.Kinds) (refused string, rc uint32) {
+	c.sampler.hold(true)
+	defer c.sampler.hold(false)
 	for _, a := range activities {
 		on := kinds.Has(a.kind)
 		if on == c.enabled.Has(a.kind) {

@@ -50,7 +50,7 @@ int sampling_begin(const struct sampling_options *o) {
   pthread_once(&once, initialise);
   pthread_mutex_lock(&sampler.lock); // a callback may still hold it from the previous session
   memset(sampler.contexts, 0, sizeof sampler.contexts);
-  sampler.options = *o, sampler.quit = 0, sampler.wanted = 0, sampler.facts = (struct sampling_facts){0};
+  sampler.options = *o, sampler.quit = 0, sampler.wanted = sampler.held = 0, sampler.facts = (struct sampling_facts){0};
   pthread_mutex_unlock(&sampler.lock);
   gate_begin();
   if (sampler_prepare_reading()) return RC_OUT_OF_MEMORY;
@@ -100,6 +100,15 @@ void sampling_run(int on) {
 void sampling_finish(void) {
   if (!enter()) return;
   if (any_context()) ask(&sampler.finishes, 2 * FINISH_LIMIT_MS);
+  pthread_mutex_unlock(&sampler.lock);
+}
+
+void sampling_hold(int on) {
+  uint64_t limit = sampler_now_ms() + CONFIGURE_LIMIT_MS;
+  if (!enter()) return;
+  sampler.held = on;
+  if (!on) pthread_cond_signal(&sampler.wake);
+  while (on && sampler.calling && sampler_now_ms() < limit) sampler_wait_until(&sampler.done, limit);
   pthread_mutex_unlock(&sampler.lock);
 }
 

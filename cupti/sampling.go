@@ -110,6 +110,13 @@ func (s *sampler) run(on bool) {
 	}
 }
 
+// hold keeps the sampling thread from calling CUPTI.
+func (s *sampler) hold(on bool) {
+	if s != nil {
+		C.sampling_hold(boolint(on))
+	}
+}
+
 // Sample stops sampling, or has it go on, while kernels are recorded.
 func (c *Collector) Sample(on bool) {
 	c.resting = !on

@@ -35,6 +35,7 @@ struct context {
   struct cupti_sampling_data configured; // filled by CUPTI's worker, and by Disable
   int full;     // the hardware's buffer was full since the last restart
   int restarts; // because of that
+  int started;  // at least once
   int failures; // to read, in succession
 };
 
@@ -53,6 +54,7 @@ extern struct sampler {
       unloads,  // read the samples of code that is about to be unloaded
       destroys; // disable sampling in contexts that are about to be destroyed
   int calling; // CUPTI is being called about a context: its destruction waits
+  int held;    // no such call begins, see sampling_hold
   struct sampling_facts facts;
   struct sampled_batch *first, **last;
   size_t batches;

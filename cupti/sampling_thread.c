@@ -14,6 +14,7 @@ enum {
   COOL_MS = 300,        // from a load or unload of code to a round: CUPTI reads names in code that may be about to be unloaded
   COOL_LIMIT_MS = 2000, // after this time a round is made although code is still being loaded
   RESTARTS = 8,         // of a context, at most
+  HELD_LIMIT_MS = 500,  // should CUPTI wait for a thread that waits for us
   PATIENT = 100, ONCE = 1, // attempts to switch sampling between launches: where someone waits for it, and in a round
 };
 
@@ -43,6 +44,8 @@ int sampler_enabled(const struct context *c) { return c->state == READY || c->st
 
 // begin_calls releases the lock for calls of CUPTI's, and end_calls takes it again. In between the program may destroy a context.
 static void begin_calls(void) {
+  uint64_t limit = sampler_now_ms() + HELD_LIMIT_MS;
+  while (sampler.held && !sampler.quit && sampler_now_ms() < limit) sampler_wait_until(&sampler.wake, limit);
   sampler.calling = 1;
   pthread_mutex_unlock(&sampler.lock);
 }
@@ -109,9 +112,11 @@ static void update(struct context *c, int attempts) {
   begin_calls();
   struct apart s = switch_to(start, handle, attempts);
   end_calls();
-  sampler.facts.switching_ns += s.took;
+  // The program waits for the first start, with the rest of the setup: that time is in waited_ns.
+  if (!start || c->started || attempts == ONCE) sampler.facts.switching_ns += s.took;
   if (!s.alone && attempts > ONCE) sampler.facts.late++;
   if (!s.alone || !sampler_enabled(c)) return; // the next round tries again
+  c->started |= start;
   c->state = start ? RUNNING : READY;
   sampler_refused(s.rc, start ? "start sampling" : "stop sampling");
   if (s.rc && start) c->state = REFUSED, c->configured.pcs = NULL; // not freed: CUPTI is not called any more, and may write to it

@@ -35,9 +35,10 @@ static uint32_t disable(struct cupti_sampling_params *p) {
   pthread_mutex_unlock(&lock);
   return atomic_fetch_sub(&enabled, 1), 0;
 }
-static atomic_int starts;
+static atomic_int starts, dear; // dear: ms that a start takes
 static uint32_t start(struct cupti_sampling_params *p) {
   atomic_fetch_add(&starts, 1);
+  usleep(1000 * (unsigned)atomic_load(&dear));
   pthread_mutex_lock(&lock);
   void **here = &sampled[device_of(p->context)];
   if (*here && *here != p->context) exit(4); // CUPTI crashes then
@@ -66,7 +67,11 @@ static uint32_t reasons(struct cupti_sampling_reasons_params *p) {
 }
 static uint32_t refusal; // of configurations
 static atomic_int slow;  // ms that one takes
-static uint32_t configure(struct cupti_sampling_settings_params *p) { return (void)p, usleep(1000 * (unsigned)atomic_load(&slow)), refusal; }
+static atomic_int configured;
+static uint32_t configure(struct cupti_sampling_settings_params *p) {
+  usleep(1000 * (unsigned)atomic_load(&slow));
+  return (void)p, atomic_fetch_add(&configured, 1), refusal;
+}
 static const uint64_t early[8] = {1, 2, 3}; // an image that was loaded before code_register: CUPTI identifies it by its CRC
 enum { EARLY = 0x1eebf38b };
 // The second word does not count: images that differ only there have the same CRC.
@@ -286,6 +291,45 @@ static void switched_during_a_launch(void) {
   sampling_end();
 }
 
+// CUPTI is not called while it is held, and a call that is under way has ended when sampling_hold returns.
+static void held(void) {
+  pthread_t thread;
+  begin();
+  int before = atomic_load(&configured);
+  sampling_hold(1);
+  pthread_create(&thread, NULL, launch, (void *)1);
+  usleep(50000);
+  if (atomic_load(&configured) != before) exit(22);
+  sampling_hold(0);
+  pthread_join(thread, NULL);
+  if (atomic_load(&configured) != before + 1) exit(23);
+  atomic_store(&slow, 100);
+  pthread_create(&thread, NULL, launch, (void *)3); // on the other GPU
+  usleep(30000);
+  sampling_hold(1);
+  if (atomic_load(&configured) != before + 2) exit(24);
+  sampling_hold(0);
+  pthread_join(thread, NULL);
+  atomic_store(&slow, 0);
+  sampling_end();
+}
+
+// The time of a context's first start is that for which its first launch waits, and not that of a switch, which a budget counts.
+static void first_start(void) {
+  struct sampling_facts f;
+  atomic_store(&dear, 20);
+  begin();
+  launch((void *)1);
+  sampling_facts(&f);
+  if (f.switching_ns || f.waited_ns < 20000000) exit(25);
+  sampling_run(0);
+  sampling_run(1);
+  sampling_facts(&f);
+  if (f.switching_ns < 20000000) exit(26);
+  atomic_store(&dear, 0);
+  sampling_end();
+}
+
 // A thread that is cancelled while it waits does not keep the lock.
 static void cancelled(void) {
   pthread_t thread;
@@ -363,6 +407,8 @@ int main(void) {
   claimed();
   ends_while_threads_wait();
   switched_during_a_launch();
+  held();
+  first_start();
   cancelled();
   refused();
   unread();

@@ -316,33 +316,62 @@ def test_limit(inside, on):
     inside(lambda: on.loop(600), "default:buffer_type=global:buffer_size=2097152", lost=["found no memory for records"])
 
 
-def median_us(launch, wait, n=300):
+BURST, TURNS = 60, 16  # 60 launches of 1,024 blocks leave 490 MiB of records, which fit into the limit
+
+
+def median_us(launch, wait):
+    """The median launch of a burst, after a pause in which the records of the one before are read."""
+    torch.cuda.synchronize()
+    time.sleep(0.1)
     times = []
-    for _ in range(n):
+    for i in range(BURST + 5):
         began = time.perf_counter()
         launch()
         wait()
         times.append(time.perf_counter() - began)
     torch.cuda.synchronize()
-    return statistics.median(times) * 1e6
+    return statistics.median(times[5:]) * 1e6
+
+
+def show(name, bare, other):
+    """Prints how a launch compares with its neighbours without a session; returns the factor and its standard error."""
+    factors = [2 * us / (before + after) for us, before, after in zip(other, bare, bare[1:])]
+    factor = statistics.median(factors)
+    error = 1.253 * 1.483 * statistics.median(abs(x - factor) for x in factors) / len(factors) ** 0.5
+    print(f"{name}: bare {statistics.median(bare):.1f} us, {statistics.median(other):.1f} us, x{factor:.3f} ± {error:.3f}")
+    return factor, error
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize("blocks", [4, 264, 1024])
-def test_cost_of_a_launch(inside, on, blocks):
-    launch, waits = lambda: on.loop(blocks), {"launch": lambda: None, "and wait": torch.cuda.current_stream().synchronize}
-    launch()
-    torch.cuda.synchronize()
-    bare = {name: median_us(launch, wait) for name, wait in waits.items()}
-    with_scopes = {}
+def test_cost_of_a_launch(tmp_path, on, blocks):
+    """A launch with scopes costs at most 1.2 times a bare one: bursts with and without sessions in turns, of launches that all have records."""
+    launch, waits = lambda: on.loop(blocks), {"launch": lambda: None, "launch and wait": torch.cuda.current_stream().synchronize}
+    times = {(name, kind): [] for name in waits for kind in ("bare", "kernels", "scopes")}
 
-    def body():
-        for _ in range(50):
+    def burst(kind):
+        if kind != "bare":
+            proton.start(str(tmp_path / kind), backend="instrumentation" if kind == "scopes" else "cupti")
+        for _ in range(5):
             launch()
         for name, wait in waits.items():
-            torch.cuda.synchronize()
-            time.sleep(0.2)
-            with_scopes[name] = median_us(launch, wait)
+            times[name, kind].append(median_us(launch, wait))
+        if kind != "bare":
+            proton.deactivate(flushing=True)
+            said = _library.call("status")["problems"]
+            proton.finalize()
+            assert not said
 
-    inside(body, lost=None)
-    print({name: f"{blocks} blocks: bare {bare[name]:.1f} us, with scopes {with_scopes[name]:.1f} us, x{with_scopes[name] / bare[name]:.2f}" for name in waits})
+    burst("scopes")
+    times = {key: [] for key in times}
+    for _ in range(TURNS):
+        burst("bare")
+        burst("kernels")
+        burst("scopes")
+    burst("bare")
+    print()
+    for name in waits:
+        show(f"{blocks} blocks, {name}, kernels alone", times[name, "bare"], times[name, "kernels"])
+        factor, error = show(f"{blocks} blocks, {name}, scopes", times[name, "bare"], times[name, "scopes"])
+    assert error < 0.03, "other programs use the machine"
+    assert factor < 1.2 + 2 * error

@@ -177,9 +177,10 @@ static uint32_t make(int context, unsigned class, uint64_t bytes) {
 uint32_t scratch_get(int context, uint64_t bytes) {
   unsigned class = class_of(&bytes);
   uint32_t b = hp_free_take(&idle[context][class], after);
-  // A much larger one is left to launches of its size.
+  // A much larger one is left to launches of its size, unless no more may be allocated.
   for (unsigned more = 1; !b && more <= 2 && class + more < CLASSES; more++) b = hp_free_take(&idle[context][class + more], after);
   if (!b) b = make(context, class, bytes);
+  for (unsigned larger = class + 3; !b && larger < CLASSES; larger++) b = hp_free_take(&idle[context][larger], after);
   if (!b) atomic_store(&starved, 1);
   if (b) atomic_fetch_add(&scratch.lent_bytes, scratch_buffers[b].capacity);
   return b;

@@ -296,3 +296,26 @@ func TestMemoryOfGraphsComesBack(t *testing.T) {
 		t.Errorf("%d launches found no memory, and 40 graphs after one another took %d places", lost, len(places))
 	}
 }
+
+// Memory that larger launches have left is used where no more may be allocated.
+func TestLargerMemoryIsUsedBeforeNone(t *testing.T) {
+	begin(t)
+	const slot, large, small = 1024, 80 << 20, 24 << 20
+	if err := scratch.Define(78, &inside.Kernel{Name: "captured", Triton: "3.9.0", Warps: 4, SlotSize: slot, BufferSize: 512}); err != nil {
+		t.Fatal(err)
+	}
+	if err := scratch.Start(4 << 30); err != nil {
+		t.Fatal(err)
+	}
+	defer scratch.Stop()
+	drive.Graph(78, large)
+	time.Sleep(50 * time.Millisecond) // the thread that takes memory back looks every 5 ms
+	if err := scratch.Start(100 << 20); err != nil {
+		t.Fatal(err)
+	}
+	before := scratch.Lost().NoRoom
+	drive.Graph(78, small)
+	if lost := scratch.Lost().NoRoom - before; lost > 0 {
+		t.Errorf("%d launches of %d MiB found no memory next to %d MiB that is idle", lost, small>>20, large>>20)
+	}
+}

@@ -136,7 +136,6 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 	if !c.attached || c.kinds == kinds && c.calls == calls {
 		return nil
 	}
-	nvtx := boolint(c.opts.NVTX)
 	was := c.kinds
 	c.kinds, c.calls = kinds, calls
 	if kinds == 0 {
@@ -144,27 +143,40 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		c.setKinds(0)
 		C.cupti_listen_work(0, 0)
 		if !c.opts.WholeGraphs { // graph records stay enabled: their launches must be known as those of no session
-			C.cupti_listen(0, nvtx, boolint(c.sampler != nil))
+			C.cupti_listen(0, boolint(c.opts.NVTX), boolint(c.sampler != nil))
 		}
 		return nil
 	}
-	if was == 0 {
+	err := c.enable(was == 0)
+	if c.kinds != 0 {
+		c.sampler.run(!c.resting)
+	}
+	return err
+}
+
+// enable enables callbacks and records for what is to be listened to. Once a context is sampled, CUPTI 13.0 may refuse kernel records
+// (CUPTI_ERROR_NOT_COMPATIBLE, on an H100, in programs whose other threads launched at that moment): they are enabled before the first launch
+// that is called back has its context sampled.
+func (c *Collector) enable(first bool) error {
+	nvtx, follow := boolint(c.opts.NVTX), boolint(c.sampler != nil) // launches are followed as long as sampling may be switched
+	c.sampler.hold(true)
+	defer c.sampler.hold(false)
+	if first {
 		if rc := C.cupti_listen(1, nvtx, 0); rc != 0 {
 			c.kinds = 0
 			return c.refused("enable launch callbacks", uint32(rc), "", 0)
 		}
 	}
-	c.sampler.run(!c.resting)
-	work := C.cupti_listen_work(boolint(calls.Has(record.Memcpy) || calls.Has(record.Memset)), boolint(calls.Has(record.Sync)))
-	doing, rc := c.setKinds(kinds)
+	work := C.cupti_listen_work(boolint(c.calls.Has(record.Memcpy) || c.calls.Has(record.Memset)), boolint(c.calls.Has(record.Sync)))
+	doing, rc := c.setKinds(c.kinds)
 	if rc != 0 && doing == "kernel" {
 		C.cupti_listen_work(0, 0)
-		C.cupti_listen(0, nvtx, 0)
+		C.cupti_listen(0, nvtx, follow)
 		c.kinds = 0
 		c.setKinds(0)
 		return c.refused("enable kernel records", rc, "", 0)
 	}
-	if was == 0 {
+	if first {
 		C.cupti_tensors_begin()
 	}
 	if rc == 0 && work != 0 {
@@ -205,8 +217,6 @@ var activities = []struct {
 // setKinds enables the records of these kinds and disables all others. It returns the name of the first that was refused, and
 // CUPTI's code.
 func (c *Collector) setKinds(kinds record.Kinds) (refused string, rc uint32) {
-	c.sampler.hold(true)
-	defer c.sampler.hold(false)
 	for _, a := range activities {
 		on := kinds.Has(a.kind)
 		if on == c.enabled.Has(a.kind) {

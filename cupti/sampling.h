@@ -91,8 +91,7 @@ struct sampling_options {
 int sampling_begin(const struct sampling_options *o);
 // sampling_run starts or stops sampling in all contexts, and returns when that is done.
 void sampling_run(int on);
-// sampling_hold has the sampling thread not begin a call of CUPTI's until it is called with 0, and returns when none is under way. Once on an H100
-// (CUPTI 13.0), cuptiActivityEnable returned CUPTI_ERROR_NOT_COMPATIBLE for kernels in the ninth session of a program whose other threads launched.
+// sampling_hold has the sampling thread not begin a call of CUPTI's until it is called with 0, and returns when none is under way.
 void sampling_hold(int on);
 // sampling_finish waits until the samples of all code that has been executed are collected.
 void sampling_finish(void);

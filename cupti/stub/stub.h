@@ -63,6 +63,8 @@ STUB_EXPORT uint64_t stub_cuda_object_id(const void *handle);
 // Launches take the locks of what is sampled from now on; around PCSamplingStart and Stop.
 STUB_EXPORT void stub_cuda_sampled(void);
 STUB_EXPORT void stub_cuda_sampling_switches(int begins);
+// Whether the fake libcupti records kernels.
+int stub_kernels_recorded(void);
 STUB_EXPORT uint64_t stub_cuda_now(void);
 STUB_EXPORT uint32_t stub_cuda_calls(void); // driver calls in progress, on all threads
 // Makes a context current on the calling thread. The context may be any pointer.

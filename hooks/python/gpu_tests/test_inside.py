@@ -316,7 +316,7 @@ def test_limit(inside, on):
     inside(lambda: on.loop(600), "default:buffer_type=global:buffer_size=2097152", lost=["found no memory for records"])
 
 
-BURST, TURNS = 60, 16  # 60 launches of 1,024 blocks leave 490 MiB of records, which fit into the limit
+BURST, TURNS = 60, 40  # 60 launches of 1,024 blocks leave 490 MiB of records, which fit into the limit
 
 
 def median_us(launch, wait):

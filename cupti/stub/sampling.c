@@ -129,7 +129,7 @@ STUB_EXPORT uint32_t cuptiPCSamplingEnable(struct cupti_sampling_params *p) {
   return p->context ? change("PCSamplingEnable", &sampling.enabled, +1) : RC_INVALID_CONTEXT;
 }
 STUB_EXPORT uint32_t cuptiPCSamplingDisable(struct cupti_sampling_params *p) { return (void)p, change("PCSamplingDisable", &sampling.enabled, -1); }
-// CUPTI 13.0 on an H100 refused to record kernels in 2 of 84 sessions that may have asked when sampling had begun, beside launches, and in
+// CUPTI 13.0 on an H100 refused to record kernels in 2 of 84 sessions that may have asked when sampling had begun, while threads launched, and in
 // none of 122 that asked before.
 STUB_EXPORT uint32_t cuptiPCSamplingStart(struct cupti_sampling_params *p) {
   if (!stub_kernels_recorded()) {

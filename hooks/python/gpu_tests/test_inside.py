@@ -316,7 +316,7 @@ def test_limit(inside, on):
     inside(lambda: on.loop(600), "default:buffer_type=global:buffer_size=2097152", lost=["found no memory for records"])
 
 
-BURST, TURNS = 60, 40  # 60 launches of 1,024 blocks leave 490 MiB of records, which fit into the limit
+BURST, TURNS = 60, 60  # 60 launches of 1,024 blocks leave 490 MiB of records, which fit into the limit
 
 
 def median_us(launch, wait):
@@ -373,5 +373,5 @@ def test_cost_of_a_launch(tmp_path, on, blocks):
     for name in waits:
         show(f"{blocks} blocks, {name}, kernels alone", times[name, "bare"], times[name, "kernels"])
         factor, error = show(f"{blocks} blocks, {name}, scopes", times[name, "bare"], times[name, "scopes"])
-    assert error < 0.03, "other programs use the machine"
+    assert error < 0.06, "other programs use the machine"
     assert factor < 1.2 + 2 * error

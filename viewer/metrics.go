@@ -84,8 +84,8 @@ func alwaysInclusive(name string) bool {
 // Spans reports whether a metric is the time from a scope's begin to its end, which has that of the scopes within it: that of the
 // program's scopes, or that of scopes inside of kernels.
 func Spans(name string) bool {
-	base, _, _ := strings.Cut(baseName(name), "@") // cpu_time@rank3: of one source of a merged profile
-	return base == "cpu_time" || base == "cycles" || base == "normalized_cycles"
+	base, _, _ := strings.Cut(baseName(name), "@") // cycles@rank3: of one source of a merged profile
+	return profile.IsCPUTime(name) || base == "cycles" || base == "normalized_cycles"
 }
 
 // widths of operands in bits, as they stand in the names of metrics.

@@ -25,6 +25,7 @@ type facts struct {
 	Labels  map[string]labelFacts         `json:"labels,omitempty"`
 	Origins bool                          `json:"origins,omitempty"` // whether labels rank and source stand for parts of a merged profile
 	Own     bool                          `json:"own,omitempty"`     // whether cycles of scopes inside of kernels are without those of inner scopes
+	Spans   bool                          `json:"spans,omitempty"`   // whether the CPU time of scopes is without that of inner scopes
 	Devices map[string]map[string]devInfo `json:"devices,omitempty"` // by type and ordinal
 	Info    map[string]string             `json:"info,omitempty"`
 }
@@ -138,7 +139,7 @@ func (f *facts) merge(o *facts) {
 			delete(f.Info, key)
 		}
 	}
-	f.Origins, f.Own = f.Origins && o.Origins, f.Own || o.Own
+	f.Origins, f.Own, f.Spans = f.Origins && o.Origins, f.Own || o.Own, f.Spans || o.Spans
 	f.Kinds = joined(f.Kinds, o.Kinds)
 	f.Samples = joined(f.Samples, o.Samples)
 	f.Labels = joined(f.Labels, o.Labels)

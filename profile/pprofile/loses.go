@@ -15,6 +15,7 @@ func Loses(p *profile.Profile) []string {
 		return nil
 	}
 	l := losses{columns: newColumns(p), rounded: make(map[string]*rounding)}
+	_, l.short = p.WithOwnSpans()
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
 		l.node(n)
 		return true
@@ -27,6 +28,7 @@ type losses struct {
 	rounded    map[string]*rounding
 	duplicates int
 	empty      int
+	short      int // frames with less CPU time than those within
 }
 
 // rounding counts the numbers of one metric that a file rounds.
@@ -78,6 +80,9 @@ func (l *losses) clauses() []string {
 			continue
 		}
 		list = append(list, fmt.Sprintf("fractions of %s: %d values are rounded to whole numbers, off by up to %.3g", name, r.values, r.most))
+	}
+	if l.short > 0 {
+		list = append(list, fmt.Sprintf("%d values of cpu_time below the sum of those within", l.short))
 	}
 	if l.duplicates > 0 {
 		list = append(list, fmt.Sprintf("the difference between %d siblings of the same name, unless their labels differ", l.duplicates))

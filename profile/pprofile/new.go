@@ -72,6 +72,7 @@ func newWriter(p *profile.Profile) *writer {
 			w.out.DefaultSampleType = st.Type
 		}
 	}
+	w.facts.Spans = slices.ContainsFunc(w.columns.list, func(c column) bool { return profile.IsCPUTime(c.metric) })
 	w.frames = frames{p: w.out, functions: map[functionKey]*pprof.Function{}, locations: map[locationKey]*pprof.Location{}}
 	if text, given := p.Info[profile.InfoRank]; given && len(w.columns.parts) == 0 {
 		w.rank, w.ranked = profile.StringValue(text), true

@@ -40,6 +40,9 @@ func tree(pp *pprof.Profile, memory *inflate.Memory, size int64) (*profile.Profi
 			addInner(r.out.Root, metric)
 		}
 	}
+	if r.facts.Spans {
+		r.out.AddInnerSpans()
+	}
 	return r.out, nil
 }
 

@@ -199,6 +199,9 @@ func (f *decoder) profile() (*profile.Profile, error) {
 	}
 	// Stacks begin with the root if they are ours, or if all of them begin with one frame; events never do.
 	p := b.tree.Profile(b.byName || !sampled)
+	if ours && sampled {
+		p.AddInnerSpans()
+	}
 	p.Timeline = b.timeline
 	p.Rounded += f.Rounded
 	return p, nil

@@ -99,6 +99,8 @@ func Loses(p *profile.Profile) (lost []string) {
 	lost = stacks.Clause(lost, stacks.Sizeless(p, metrics), "value", "values", " below zero or no number")
 	lost = stacks.Clause(lost, stacks.Duplicates(p.Root), "frame", "frames", " with the name of a sibling, merged into it")
 	lost = stacks.Clause(lost, stacks.Bare(p.Root, func(n *profile.Node) bool { return sized(n, metrics) }), "leaf", "leaves", " without a number")
+	_, short := p.WithOwnSpans()
+	lost = stacks.Clause(lost, short, "value", "values", " of cpu_time below the sum of those within")
 	t := p.Timeline
 	if t == nil {
 		return lost

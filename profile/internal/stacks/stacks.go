@@ -37,6 +37,7 @@ func Writable(p *profile.Profile) (*profile.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	p, _ = p.WithOwnSpans()
 	frames := 0
 	p.Root.Walk(func(_ *profile.Node, depth int) bool {
 		frames += depth

@@ -246,6 +246,7 @@ func TestNoteOnHiddenRows(t *testing.T) {
 	}{
 		{"time", Cut{Threshold: SmallChange}, "4 call paths with a change below 0.5% of the total are hidden; -t 0 shows all"},
 		{"avg_time", Cut{Threshold: SmallChange}, "4 call paths with a change below 0.5% of the whole program's avg_time are hidden; -t 0 shows all"},
+		{"time", Cut{Threshold: SmallChange, Depth: 1}, "4 call paths with a change below 0.5% of the total, or deeper than 1 level, are hidden; -t 0 without -d shows all"},
 		{"time", Cut{Depth: 1}, "4 call paths deeper than 1 level are hidden"},
 		{"time", Cut{Depth: 2}, "2 call paths deeper than 2 levels are hidden"},
 	} {

@@ -183,7 +183,10 @@ func (t *text) hidden() string {
 		which = levels
 	}
 	note := figures.Plural(t.Root.Hidden, "call path "+which+" is hidden", "call paths "+which+" are hidden")
-	if t.shown.Threshold == SmallChange {
+	switch {
+	case t.shown.Threshold == SmallChange && t.shown.Depth > 0:
+		note += "; -t 0 without -d shows all"
+	case t.shown.Threshold == SmallChange:
 		note += "; -t 0 shows all"
 	}
 	return note

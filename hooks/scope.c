@@ -1,6 +1,7 @@
 // The context managers `scope` and `cpu_timed_scope`, and the function forms of scopes and states.
 #include "native.h"
 #include "quickcall.h"
+#include "torchscopes.h"
 #include <stdlib.h>
 #include <time.h>
 
@@ -187,11 +188,15 @@ static PyObject *scope_enter(PyObject *self, PyObject *unused) {
   return entered;
 }
 
+static int is_open(uint32_t node) {
+  uint32_t at = hooks_hp->scope_node();
+  while (at && at != node) at = hooks_hp->node(at).parent;
+  return at != 0;
+}
+
 // unwind closes a scope that is not the innermost one, together with all scopes that are still open inside it.
 static int unwind(struct hp_token token) {
-  uint32_t at = hooks_hp->scope_node();
-  while (at && at != token.node) at = hooks_hp->node(at).parent;
-  if (!at) return 0;
+  if (!is_open(token.node)) return 0;
   while (hooks_hp->scope_exit(token) == HP_MISMATCH)
     if (hooks_hp->scope_exit((struct hp_token){0, 0}) != HP_OK) return 0;
   return 1;
@@ -217,12 +222,34 @@ static void add_cpu_time(int64_t time) {
   hooks_hp->leaf_end();
 }
 
+// was_moved reports whether the innermost scope is this one, entered anew when a frame of PyTorch around it ended.
+static int was_moved(struct scope *s, struct hp_token token, const struct torch_scopes *torch) {
+  uint32_t now = hooks_hp->scope_node();
+  return torch && torch->moved && now && token.generation == hooks_hp->generation() && hooks_hp->node(now).name == name_of(s) && !is_open(token.node);
+}
+
+static int leave(struct scope *s, const struct entry *e, const struct torch_scopes *torch) {
+  int moved = hooks_hp->scope_node() != e->token.node && was_moved(s, e->token, torch);
+  if (e->start && (moved || hooks_hp->scope_node() == e->token.node)) add_cpu_time(nanos() - e->start);
+  return hooks_hp->scope_exit(moved ? (struct hp_token){0, 0} : e->token);
+}
+
+// leave_around leaves a scope inside of which frames of PyTorch may be open: these stay open.
+static int leave_around(struct scope *s, const struct entry *e) {
+  struct torch_scopes *torch = torch_scopes_here();
+  struct torch_aside aside;
+  if (!torch) return hooks_hp->scope_exit(e->token);
+  torch_scopes_aside(torch, &aside);
+  int status = leave(s, e, torch);
+  torch_scopes_back(torch, &aside);
+  return status;
+}
+
 static PyObject *exit_object(PyObject *self, PyObject *const *args, py_ssize n) {
   struct scope *s = (struct scope *)self;
   struct entry e;
   if (!pop_entry(s, &e) || !e.token.node) return py_none();
-  if (e.start && hooks_hp->scope_node() == e.token.node) add_cpu_time(nanos() - e.start);
-  int status = hooks_hp->scope_exit(e.token);
+  int status = hooks_hp->scope_node() == e.token.node ? leave(s, &e, NULL) : leave_around(s, &e);
   if (status == HP_MISMATCH || status == HP_EMPTY) return unbalanced(s, e.token, n > 0 && args[0] != py._Py_NoneStruct);
   return py_none();
 }
@@ -377,7 +404,11 @@ PyObject *native_enter_scope(PyObject *self, PyObject *name) {
 PyObject *native_exit_scope(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
   uint64_t began = hooks_meter_begin();
+  struct torch_scopes *torch = torch_scopes_here();
+  struct torch_aside aside;
+  if (torch) torch_scopes_aside(torch, &aside);
   int status = hooks_hp->scope_exit((struct hp_token){0, 0});
+  if (torch) torch_scopes_back(torch, &aside);
   hooks_meter_end(began);
   if (status == HP_EMPTY && hooks_hp->keeps_scopes())
     return py.PyErr_SetString(py.PyExc_RuntimeError, "leave a scope: none is open on this thread; each exit_scope needs an enter_scope before it"), NULL;

@@ -8,6 +8,7 @@
 // larger than ours. Nodes are reported all the same. Those of other operators stand below the frame for paths that were not taken.
 #include "pyframes.h"
 #include "torchabi.h"
+#include "torchscopes.h"
 #include "torchwork.h"
 #include "trace.h"
 #include <pthread.h>
@@ -49,6 +50,7 @@ struct thread {
   struct origin origin;   // of the node that runs, or ran last
   struct { const char *text; uint32_t id; } names[NAMES]; // by address
   struct frame stack[FRAMES];
+  struct torch_scopes scopes;
 };
 
 static __thread struct thread *self __attribute__((tls_model("initial-exec")));
@@ -191,25 +193,27 @@ static struct frame *push(struct thread *t, const void *of, enum kind kind) {
   return f == &beyond ? NULL : f;
 }
 
-static void enter(struct frame *f, uint32_t name) { f->scopes += hooks_hp->scope_enter(name).node != 0; }
+static void enter(struct thread *t, struct frame *f, uint32_t name) { f->scopes += (uint32_t)torch_scopes_open(&t->scopes, name); }
 
-static void show(struct frame *f, uint32_t name) {
+static void show(struct thread *t, struct frame *f, uint32_t name) {
   f->name = name;
-  enter(f, name);
+  enter(t, f, name);
 }
 
-static void enter_modules(struct frame *f, uint32_t modules) {
+static void enter_modules(struct thread *t, struct frame *f, uint32_t modules) {
   if (!modules) return;
   struct hp_node node = hooks_hp->node(modules);
-  enter_modules(f, node.parent);
-  enter(f, node.name);
+  enter_modules(t, f, node.parent);
+  enter(t, f, node.name);
 }
 
-static void show_modules(struct frame *f, const struct origin *from) {
+static void show_modules(struct thread *t, struct frame *f, const struct origin *from) {
   if (!f) return;
   f->modules = from->modules, f->generation = from->generation;
-  enter_modules(f, from->modules);
+  enter_modules(t, f, from->modules);
 }
+
+struct torch_scopes *torch_scopes_here(void) { return self ? &self->scopes : NULL; }
 
 // The engine's frame is open around a node, its hooks, and the addition of gradients, which all belong to the node's modules.
 static struct frame *engine_without_modules(struct thread *t) {
@@ -220,7 +224,7 @@ static struct frame *engine_without_modules(struct thread *t) {
 static void leave(struct thread *t) {
   if (--t->depth >= FRAMES) return;
   struct frame *f = &t->stack[t->depth];
-  while (f->scopes-- > 0) hooks_hp->scope_exit((struct hp_token){0, 0});
+  while (f->scopes-- > 0) torch_scopes_close(&t->scopes);
   if (f->kind == ENGINE) t->engine--;
 }
 
@@ -258,12 +262,12 @@ static void started(const void *function, const char *name, int backward) {
   if (backward) {
     if (f && !t->engine && atomic_load_explicit(&incomplete, memory_order_relaxed)) f->kind = ENGINE, engine_opens(t); // the engine was not reported
     recall(t, function);
-    if (wanted & TORCH_MODULES && valid(&t->origin)) show_modules(engine ? engine : f, &t->origin);
+    if (wanted & TORCH_MODULES && valid(&t->origin)) show_modules(t, engine ? engine : f, &t->origin);
   } else {
     int64_t sequence = (int64_t)torch_word(function, torch_at.sequence);
     if (sequence >= 0) remember(t, sequence);
   }
-  if (f && wanted & TORCH_OPERATORS) show(f, name_of(t, name));
+  if (f && wanted & TORCH_OPERATORS) show(t, f, name_of(t, name));
   if (f && wanted & TORCH_WORK && !backward) torch_count_started(function, name, wanted & TORCH_EVERYWHERE);
 }
 
@@ -360,7 +364,7 @@ PyObject *native_torch_enter(PyObject *self_, PyObject *const *args, py_ssize n)
   struct frame *f = push(t, args[1], is == TORCH_MODULES ? MODULE : OPERATOR);
   if (!f) return py.PyBool_FromLong(1); // too deep for a frame, and counted all the same
   f->modules = modules, f->generation = generation;
-  show(f, name);
+  show(t, f, name);
   return py.PyBool_FromLong(1);
 }
 

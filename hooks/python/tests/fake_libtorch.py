@@ -1,5 +1,6 @@
 """Libraries with the few functions of torch that the native side observes, so that tests without torch can say what torch reports."""
 
+import contextlib
 import ctypes
 import subprocess
 import threading
@@ -89,6 +90,12 @@ class Operators:
 
     def run(self, name, sequence, forward_thread=0, backward=0):
         self._ends(self._starts(name, sequence, forward_thread, backward), backward)
+
+    @contextlib.contextmanager
+    def running(self, name):
+        operator = self._starts(name, 1, 0, 0)
+        yield
+        self._ends(operator, 0)
 
     def sample(self):
         """What torch_begin has run to measure the structure."""

@@ -105,3 +105,60 @@ def test_a_module_that_calls_itself_while_nothing_is_recorded(library, tmp_path)
     run_python(MODULES.format(inner="proton.deactivate(); net(n - 1); proton.activate()"), env={"PROTON_LIB": library}, cwd=tmp_path)
     root = load(tmp_path / "p.hatchet")
     assert at(root, "step", "Net")["metrics"] == {"before 2": 1, "after 2": 1, "after 1": 1} and at(root, "step")["metrics"] == {}
+
+
+HOOKS = """
+import sys, types
+import fake_libtorch
+import goproton as proton
+from goproton import _library
+
+sys.modules["torch"] = types.ModuleType("torch")
+operators = fake_libtorch.Operators()
+session = proton.start("p")
+from goproton import torch as words
+problem = _library.native.torch_begin(words.OPERATORS, operators.sample, None)
+assert problem is None, problem
+
+def here(metric): _library.native.add_metrics({{metric: 1}})
+
+{made}
+with proton.scope("step"):
+    with operators.running(b"A"):
+        with operators.running(b"inner"):
+            {enter}
+            here("entered")
+        here("later in A")
+    here("between")
+    with operators.running(b"B"):
+        here("in B")
+        {leave}
+        here("left")
+    here("after")
+here("outside")
+proton.finalize()
+"""
+
+
+@pytest.mark.parametrize("made, enter, leave", [
+    ("", "proton.enter_scope('x')", "proton.exit_scope('x')"),
+    ("s = proton.scope('x')", "s.__enter__()", "s.__exit__(None, None, None)"),
+    ("s = proton.cpu_timed_scope('x')", "s.__enter__()", "s.__exit__(None, None, None)"),
+], ids=["functions", "scope", "timed"])
+def test_a_scope_from_one_operator_to_another(library, tmp_path, made, enter, leave):
+    """As hooks of a backward pass may open it: it goes on when the operator around it ends, and what runs when it ends goes on, too."""
+    run_python(HOOKS.format(made=made, enter=enter, leave=leave), env={"PROTON_LIB": library}, cwd=tmp_path)
+    found = {}
+
+    def visit(node, path):
+        for metric in node["metrics"]:
+            if node["metrics"][metric]:
+                found.setdefault(metric, []).append("/".join(path))
+        for child in node["children"]:
+            visit(child, [*path, child["frame"]["name"]])
+
+    visit(load(tmp_path / "p.hatchet"), [])
+    timed = found.pop("cpu_time (ns)", None)
+    assert found == {"entered": ["step/A/inner/x"], "later in A": ["step/A/x"], "between": ["step/x"], "in B": ["step/x/B"],
+                     "left": ["step/B"], "after": ["step"], "outside": [""]}
+    assert timed == (["step/x"] if "timed" in made else None)

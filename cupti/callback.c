@@ -150,12 +150,11 @@ uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder
 }
 
 atomic_int cupti_listening;
-static int ranges_kept; // what cupti_watch was last asked for
 
 uint32_t cupti_unsubscribe(void) {
   uint32_t rc = subscriber ? cupti.Unsubscribe(subscriber) : 0;
   subscriber = NULL;
-  cupti_listening = ranges_kept = 0;
+  cupti_listening = 0;
   while (hp->capturing()) hp->capture(-1); // CUPTI does not report their ends any more
   return rc;
 }
@@ -203,13 +202,12 @@ uint32_t cupti_listen(int on, int with_nvtx, int keep_launches) {
   if (on && !rc) rc = keep_listening();
   if (!rc) rc = ENABLE(on, DOMAIN_RESOURCE, resource_ids);
   if (on) cupti_listening = 1;
-  if (with_nvtx && (on || !ranges_kept)) ENABLE(on, DOMAIN_NVTX, nvtx_ids);
+  if (with_nvtx && on) ENABLE(1, DOMAIN_NVTX, nvtx_ids); // for good: a range may end while no session is active, as other scopes may
   return rc;
 }
 
 uint32_t cupti_watch(int ranges, int profilers) {
-  ranges_kept = ranges;
-  if (ranges || !cupti_listening) ENABLE(ranges, DOMAIN_NVTX, nvtx_ids);
+  if (ranges) ENABLE(1, DOMAIN_NVTX, nvtx_ids);
   return ENABLE(profilers, DOMAIN_DRIVER, profiler_ids);
 }
 

@@ -31,7 +31,8 @@ uint32_t cupti_register_buffers(void);
 // those of launches stay enabled, for the gate of sampling.
 uint32_t cupti_listen(int on, int nvtx, int keep_launches);
 extern atomic_int cupti_listening; // what it was last asked for
-// cupti_watch has NVTX's ranges reported also while no callbacks of a session are enabled, and the calls that start and stop profilers.
+// cupti_watch has NVTX's ranges reported, from now on as cupti_listen has, and the calls that start and stop profilers, for as long as it is
+// asked to.
 uint32_t cupti_watch(int ranges, int profilers);
 // cupti_listen_work does the same for calls that copy or fill memory, and for those that wait.
 uint32_t cupti_listen_work(int copies, int waits);

@@ -35,6 +35,7 @@ static void context_destroyed(void) {
   deliver(DOMAIN_RESOURCE, RES_CONTEXT_DESTROY_STARTING, &r);
 }
 
+static int per_range(void) { return enabled[DOMAIN_NVTX][NVTX_RangePushA] + enabled[DOMAIN_NVTX][NVTX_RangePop]; }
 static int per_launch(void) { return enabled[DOMAIN_DRIVER][CBID_cuLaunchKernel] + enabled[DOMAIN_DRIVER][CBID_cuGraphLaunch]; }
 
 static void expect(const char *what, int got, int want) {
@@ -58,6 +59,7 @@ int main(void) {
   driver_exit(CBID_cuStreamBeginCapture_v2);
   cupti_listen(0, 1, 0);
   expect("launch callbacks of a deactivated session", per_launch(), 0);
+  expect("callbacks of NVTX, in which ranges may end", per_range(), 2);
   driver_exit(CBID_cuStreamEndCapture);
   expect("captures in progress after one that ended while deactivated", captures, 0);
 
@@ -82,6 +84,7 @@ int main(void) {
   cupti_listen(1, 1, 0);
   driver_exit(CBID_cuStreamBeginCapture);
   cupti_unsubscribe();
+  expect("callbacks of NVTX after leaving CUPTI", per_range(), 0);
   expect("captures in progress after leaving CUPTI", captures, 0);
   return failed;
 }

@@ -225,22 +225,18 @@ static void add_cpu_time(int64_t time) {
 // was_moved reports whether the innermost scope is this one, entered anew when a frame of PyTorch around it ended.
 static int was_moved(struct scope *s, struct hp_token token, const struct torch_scopes *torch) {
   uint32_t now = hooks_hp->scope_node();
-  return torch && torch->moved && now && token.generation == hooks_hp->generation() && hooks_hp->node(now).name == name_of(s) && !is_open(token.node);
+  return torch->moved && now && token.generation == hooks_hp->generation() && hooks_hp->node(now).name == name_of(s) && !is_open(token.node);
 }
 
-static int leave(struct scope *s, const struct entry *e, const struct torch_scopes *torch) {
-  int moved = hooks_hp->scope_node() != e->token.node && was_moved(s, e->token, torch);
-  if (e->start && (moved || hooks_hp->scope_node() == e->token.node)) add_cpu_time(nanos() - e->start);
-  return hooks_hp->scope_exit(moved ? (struct hp_token){0, 0} : e->token);
-}
-
-// leave_around leaves a scope inside of which frames of PyTorch may be open: these stay open.
-static int leave_around(struct scope *s, const struct entry *e) {
+// leave_around leaves a scope that is not the innermost one, if all inside of it are frames of PyTorch: these stay open.
+static int leave_around(struct scope *s, const struct entry *e, int status) {
   struct torch_scopes *torch = torch_scopes_here();
   struct torch_aside aside;
-  if (!torch) return hooks_hp->scope_exit(e->token);
+  if (!torch) return status;
   torch_scopes_aside(torch, &aside);
-  int status = leave(s, e, torch);
+  int moved = was_moved(s, e->token, torch);
+  if (e->start && (moved || hooks_hp->scope_node() == e->token.node)) add_cpu_time(nanos() - e->start);
+  status = hooks_hp->scope_exit(moved ? (struct hp_token){0, 0} : e->token);
   torch_scopes_back(torch, &aside);
   return status;
 }
@@ -249,7 +245,9 @@ static PyObject *exit_object(PyObject *self, PyObject *const *args, py_ssize n) 
   struct scope *s = (struct scope *)self;
   struct entry e;
   if (!pop_entry(s, &e) || !e.token.node) return py_none();
-  int status = hooks_hp->scope_node() == e.token.node ? leave(s, &e, NULL) : leave_around(s, &e);
+  if (e.start && hooks_hp->scope_node() == e.token.node) add_cpu_time(nanos() - e.start);
+  int status = hooks_hp->scope_exit(e.token);
+  if (status == HP_MISMATCH || status == HP_EMPTY) status = leave_around(s, &e, status);
   if (status == HP_MISMATCH || status == HP_EMPTY) return unbalanced(s, e.token, n > 0 && args[0] != py._Py_NoneStruct);
   return py_none();
 }

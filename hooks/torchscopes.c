@@ -1,3 +1,4 @@
+// How frames of PyTorch and scopes of the program end in any order.
 #include "torchscopes.h"
 
 static const struct hp_token innermost = {0, 0};

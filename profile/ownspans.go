@@ -34,6 +34,28 @@ func (p *Profile) WithOwnSpans() (own *Profile, short int) {
 	return &c, s.short
 }
 
+// sums are values by metric, nil for none.
+type sums map[string]Value
+
+func (s sums) with(name string, v Value) sums {
+	if s == nil {
+		s = sums{}
+	}
+	s[name] = v
+	return s
+}
+
+// and adds others, which are not used any more.
+func (s sums) and(others sums) sums {
+	if s == nil {
+		return others
+	}
+	for name, v := range others {
+		s[name] = Sum(s[name], v)
+	}
+	return s
+}
+
 // spans is a walk of WithOwnSpans.
 type spans struct {
 	known map[string]bool // names, and whether they are of CPU time
@@ -53,7 +75,7 @@ func (s *spans) is(name string) bool {
 }
 
 // own returns the node, or a copy with its own time, and the time by metric that it has with what is within.
-func (s *spans) own(n *Node) (out *Node, whole map[string]Value) {
+func (s *spans) own(n *Node) (out *Node, whole sums) {
 	out = n
 	for i, child := range n.Children {
 		c, below := s.own(child)
@@ -63,13 +85,7 @@ func (s *spans) own(n *Node) (out *Node, whole map[string]Value) {
 			}
 			out.Children[i] = c
 		}
-		if whole == nil {
-			whole = below
-			continue
-		}
-		for name, v := range below {
-			whole[name] = Sum(whole[name], v)
-		}
+		whole = whole.and(below)
 	}
 	for i := range n.Metrics {
 		m := &n.Metrics[i]
@@ -88,10 +104,7 @@ func (s *spans) own(n *Node) (out *Node, whole map[string]Value) {
 			s.short++
 			continue
 		}
-		if whole == nil {
-			whole = map[string]Value{}
-		}
-		whole[m.Name] = m.Value
+		whole = whole.with(m.Name, m.Value)
 	}
 	return out, whole
 }
@@ -118,32 +131,29 @@ func (n *Node) copied() *Node {
 // AddInnerSpans is the reverse: it adds the CPU time of the frames within to that of each frame.
 func (p *Profile) AddInnerSpans() {
 	s := spans{known: map[string]bool{}}
-	s.addInner(p.Root)
+	p.Root.AddInner(s.is)
 }
 
-func (s *spans) addInner(n *Node) (whole map[string]Value) {
-	for _, c := range n.Children {
-		below := s.addInner(c)
-		if whole == nil {
-			whole = below
-			continue
-		}
-		for name, v := range below {
-			whole[name] = Sum(whole[name], v)
-		}
+// AddInner adds to the metrics of some names what the frames within have of them, at each frame that has them.
+func (n *Node) AddInner(some func(name string) bool) { n.addInner(some) }
+
+func (n *Node) addInner(some func(name string) bool) (whole sums) {
+	adds := func(m *Metric) bool {
+		_, number := m.Value.Float()
+		return number && some(m.Name)
 	}
 	for i := range n.Metrics {
-		m := &n.Metrics[i]
-		if f, number := m.Value.Float(); !s.is(m.Name) || !number || math.IsNaN(f) {
-			continue
+		if m := &n.Metrics[i]; adds(m) {
+			whole = whole.with(m.Name, m.Value)
 		}
-		if inner, some := whole[m.Name]; some {
-			m.Value = Sum(m.Value, inner)
+	}
+	for _, c := range n.Children {
+		whole = whole.and(c.addInner(some))
+	}
+	for i := range n.Metrics {
+		if m := &n.Metrics[i]; adds(m) {
+			m.Value = whole[m.Name]
 		}
-		if whole == nil {
-			whole = map[string]Value{}
-		}
-		whole[m.Name] = m.Value
 	}
 	return whole
 }

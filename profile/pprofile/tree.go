@@ -36,9 +36,7 @@ func tree(pp *pprof.Profile, memory *inflate.Memory, size int64) (*profile.Profi
 		}
 	}
 	if r.facts.Own {
-		for _, metric := range []string{profile.CyclesMetric, profile.NormalizedCyclesMetric} {
-			addInner(r.out.Root, metric)
-		}
+		addInnerCycles(r.out.Root)
 	}
 	if r.facts.Spans {
 		r.out.AddInnerSpans()
@@ -46,23 +44,15 @@ func tree(pp *pprof.Profile, memory *inflate.Memory, size int64) (*profile.Profi
 	return r.out, nil
 }
 
-// addInner adds the cycles of inner scopes to those around them, which the writer has subtracted. It returns those of the node, or those
-// below one without a value.
-func addInner(n *profile.Node, metric string) profile.Value {
-	sum, scope := n.Metric(metric)
-	if !scope {
-		sum = profile.IntValue(0)
-	}
-	for _, c := range n.Children {
-		sum = profile.Sum(sum, addInner(c, metric))
-	}
-	if scope {
-		n.Set(metric, sum)
-	}
-	if scope && metric == profile.CyclesMetric {
-		n.Inside = &profile.Inside{Scope: &profile.InsideScope{Cycles: uint64(max(sum.Int(), 0))}}
-	}
-	return sum
+// addInnerCycles adds the cycles of inner scopes to those around them, which the writer has subtracted.
+func addInnerCycles(root *profile.Node) {
+	root.AddInner(func(name string) bool { return name == profile.CyclesMetric || name == profile.NormalizedCyclesMetric })
+	root.Walk(func(n *profile.Node, _ int) bool {
+		if cycles, scope := n.Metric(profile.CyclesMetric); scope {
+			n.Inside = &profile.Inside{Scope: &profile.InsideScope{Cycles: uint64(max(cycles.Int(), 0))}}
+		}
+		return true
+	})
 }
 
 type reader struct {

@@ -4,7 +4,6 @@ Budgets are promised to half a percent (docs/always-on.md). What CUPTI itself ta
 the comparison of a launch-bound loop is with a session that only times kernels. A loop's pace drifts by more than a budget, and on
 some machines has two levels: neighbours are compared, and the median of their differences has its error.
 """
-import statistics
 import time
 
 import pytest
@@ -12,6 +11,7 @@ import torch
 
 import goproton as proton
 from goproton import _library
+from medians import middle
 
 pytestmark = [pytest.mark.alone, pytest.mark.only("cupti")]
 
@@ -33,12 +33,6 @@ def spend(body, seconds):
 
 def deep(body, frames=40):
     return body() if not frames else deep(body, frames - 1)
-
-
-def middle(shares):
-    """The median, and its standard error, by the median distance from it."""
-    median = statistics.median(shares)
-    return median, 1.253 * 1.483 * statistics.median(abs(share - median) for share in shares) / len(shares) ** 0.5
 
 
 def surely(share, error, most):

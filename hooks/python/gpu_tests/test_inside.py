@@ -15,6 +15,7 @@ import goproton as proton
 import goproton.language as pl
 from goproton import _library
 from goproton.hooks import InstrumentationHook
+from medians import middle
 
 pytestmark = pytest.mark.only("cupti")
 pl.enable_semantic("triton")
@@ -336,8 +337,7 @@ def median_us(launch, wait):
 def show(name, bare, other):
     """Prints how a launch compares with its neighbours without a session; returns the factor and its standard error."""
     factors = [2 * us / (before + after) for us, before, after in zip(other, bare, bare[1:])]
-    factor = statistics.median(factors)
-    error = 1.253 * 1.483 * statistics.median(abs(x - factor) for x in factors) / len(factors) ** 0.5
+    factor, error = middle(factors)
     print(f"{name}: bare {statistics.median(bare):.1f} us, {statistics.median(other):.1f} us, x{factor:.3f} ± {error:.3f}")
     return factor, error
 

@@ -495,3 +495,21 @@ def test_sampling_begins_while_a_launch_waits_for_the_gpu(run, tmp_path):  # noq
     """The launch began while recording was paused. Sampling is not switched before it has ended: the fake driver aborts otherwise."""
     run(HELD, "-m", "pcsampling", PROTON_STUB_FULL=str(tmp_path / "full"))
     assert counts(tmp_path / "out.hatchet") == {"k0": 1, "k2": 1, "<unattributed>/k1": 1}
+
+
+def test_sampling_begins_after_kernel_records(library, tmp_path):
+    """Also in a session that goes on. The fake CUPTI aborts where sampling begins first: a real one may refuse to record kernels then."""
+    code = f"import sys; sys.path.insert(0, {str(TESTS)!r})\n" + """
+import fake_gpu, goproton as proton
+fake_gpu.init()
+f = fake_gpu.function("k")
+session = proton.start("p", mode="pcsampling")
+fake_gpu.launch(f)
+proton.deactivate(session)
+fake_gpu.launch(f)
+proton.activate(session)
+fake_gpu.launch(f)
+proton.finalize(session)
+"""
+    run_python(code, cwd=tmp_path, env=environment(tmp_path, PROTON_LIB=library))
+    assert counts(tmp_path / "p.hatchet") == {"k": 2}

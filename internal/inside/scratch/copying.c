@@ -280,8 +280,8 @@ static int is_closed(struct scratch_buffer *b, int now) {
   return atomic_load_explicit(&b->state, memory_order_acquire) % SCRATCH_STATES == SCRATCH_CLOSED;
 }
 
-// left reports whether a buffer's thread has ended in the middle of a launch, and closes it. Work that uses the memory may be on its way.
-static int left(struct scratch_buffer *b, uint32_t *failed) {
+// was_left reports whether a buffer's thread has ended in the middle of a launch, and closes it. Work that uses the memory may be on its way.
+static int was_left(struct scratch_buffer *b, uint32_t *failed) {
   int capturing = 0;
   void *stream = (void *)(uintptr_t)b->stream;
   if (atomic_load_explicit(&b->state, memory_order_acquire) % SCRATCH_STATES != SCRATCH_LEFT) return 0;
@@ -340,7 +340,7 @@ static enum did step(uint32_t buffer, int now) {
   struct scratch_buffer *b = &scratch_buffers[buffer];
   if (b->step == WAITING) {
     uint32_t failed = 0;
-    if (left(b, &failed)) return failed_or(buffer, failed, STAYS);
+    if (was_left(b, &failed)) return failed_or(buffer, failed, STAYS);
     int closed = is_closed(b, now);
     if (!closed && !(now && atomic_load(&b->launches) > b->read)) return STAYS;
     return begin(buffer, closed);

@@ -300,8 +300,27 @@ type openFrame struct {
 	number   int
 	node     *profile.Node
 	slice    int // in the timeline
-	at       float64
-	children float64 // what the frames within have taken
+	at       profile.Value
+	children profile.Value // what the frames within have taken
+}
+
+// plus adds b, times sign, to a; whole numbers stay exact.
+func plus(a profile.Value, sign int64, b profile.Value) profile.Value {
+	if a.Type() == profile.Int && b.Type() == profile.Int {
+		return profile.IntValue(a.Int() + sign*b.Int())
+	}
+	x, _ := a.Float()
+	y, _ := b.Float()
+	return profile.FloatValue(x + float64(sign)*y)
+}
+
+// nanos is a time in ns; what is less than one is rounded.
+func nanos(v profile.Value, factor float64) int64 {
+	v = scale(v, factor)
+	if f, _ := v.Float(); v.Type() == profile.Float {
+		return int64(math.Round(f))
+	}
+	return v.Int()
 }
 
 // evented plays the events. What a frame has taken without those within it is its own.
@@ -311,13 +330,15 @@ func (b *builder) evented(r *recorded, top *profile.Node, metric string, factor 
 		lane = b.lane(r.name)
 	}
 	open := []openFrame{{node: top}}
-	last := math.Inf(-1)
+	last := profile.FloatValue(math.Inf(-1))
 	for i, e := range r.events {
 		at, _ := e.at.Float()
-		if !(at >= last) || math.Abs(at*factor) > 1<<62 {
-			return fmt.Sprintf("event %d is at %v, after one at %v", i, at, last)
+		back, _ := plus(last, -1, e.at).Float()
+		if !(math.Abs(at*factor) <= 1<<62) || back > 0 {
+			before, _ := last.Float()
+			return fmt.Sprintf("event %d is at %v, after one at %v", i, at, before)
 		}
-		last = at
+		last = e.at
 		inner := &open[len(open)-1]
 		switch e.kind {
 		case "O":
@@ -328,7 +349,7 @@ func (b *builder) evented(r *recorded, top *profile.Node, metric string, factor 
 			if len(open) > profile.MaxDepth {
 				return fmt.Sprintf("event %d opens more than %d frames", i, profile.MaxDepth)
 			}
-			o := openFrame{number: e.frame, at: at}
+			o := openFrame{number: e.frame, at: e.at}
 			if b.summed {
 				o.node = b.tree.Child(inner.node, name)
 				if err := b.tree.Check(b.file.Offset()); err != nil {
@@ -337,16 +358,17 @@ func (b *builder) evented(r *recorded, top *profile.Node, metric string, factor 
 			}
 			if lane >= 0 {
 				o.slice = len(b.timeline.Slices)
-				b.slice(lane, name, at*factor)
+				b.slice(lane, name, nanos(e.at, factor))
 			}
 			open = append(open, o)
 		case "C":
 			if len(open) == 1 || inner.number != e.frame {
 				return fmt.Sprintf("event %d closes frame %d, which is not the innermost one open", i, e.frame)
 			}
-			b.close(inner, at, lane, metric, factor)
+			took := plus(e.at, -1, inner.at)
+			b.close(inner, took, lane, metric, factor)
 			open = open[:len(open)-1]
-			open[len(open)-1].children += at - inner.at
+			open[len(open)-1].children = plus(open[len(open)-1].children, 1, took)
 		default:
 			return fmt.Sprintf("event %d is a %.20q, neither O nor C", i, e.kind)
 		}
@@ -357,16 +379,16 @@ func (b *builder) evented(r *recorded, top *profile.Node, metric string, factor 
 	return ""
 }
 
-func (b *builder) close(o *openFrame, at float64, lane int, metric string, factor float64) {
+func (b *builder) close(o *openFrame, took profile.Value, lane int, metric string, factor float64) {
 	if b.summed {
-		own := profile.FloatValue(at - o.at - o.children)
-		if f, _ := own.Float(); f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		own := plus(took, -1, o.children)
+		if f, _ := own.Float(); own.Type() == profile.Float && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			own = profile.IntValue(int64(f))
 		}
 		stacks.Add(o.node, metric, scale(own, factor))
 	}
 	if lane >= 0 {
-		b.timeline.Slices[o.slice].Duration = int64(math.Round((at - o.at) * factor))
+		b.timeline.Slices[o.slice].Duration = nanos(took, factor)
 	}
 }
 
@@ -385,8 +407,8 @@ func (b *builder) lane(name string) (id int) {
 
 // slice begins a slice. It does not get a call path: the path follows from the slices around it. A path for each slice
 // would take much memory for a small file with deep stacks.
-func (b *builder) slice(lane int, name string, start float64) {
-	s := profile.Slice{Lane: lane, Name: name, Start: b.file.base + int64(math.Round(start))}
+func (b *builder) slice(lane int, name string, start int64) {
+	s := profile.Slice{Lane: lane, Name: name, Start: b.file.base + start}
 	if b.timeline.Lanes[lane].Kind == profile.StreamLane {
 		s.Kind = profile.KernelSlice
 	}

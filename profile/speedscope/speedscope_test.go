@@ -146,6 +146,9 @@ func TestOtherPrograms(t *testing.T) {
 			"\"ROOT\"\n  \"t1\"\n    \"a\" \"samples\"=1\n      \"b\" \"samples\"=2.5.\n  \"t2\"\n    \"b\" \"samples\"=4\nkind \"samples\" 1\n[]\n"},
 		"bytes as events": {`{"shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"evented","name":"","unit":"bytes","events":[{"type":"O","frame":0,"at":-1},{"type":"C","frame":0,"at":7}]}]}`,
 			"\"ROOT\"\n  \"a\" \"bytes\"=8\nkind \"bytes\" 1\n[]\n"},
+		"ns since 1970": {`{"shared":{"frames":[{"name":"a"},{"name":"b"}]},"profiles":[{"type":"evented","name":"t","unit":"nanoseconds",
+			"events":[{"type":"O","frame":0,"at":1782700000000000001},{"type":"O","frame":1,"at":1782700000000000003},{"type":"C","frame":1,"at":1782700000000000007},{"type":"C","frame":0,"at":1782700000000000010}]}]}`,
+			"\"ROOT\"\n  \"a\" \"time (ns)\"=5\n    \"b\" \"time (ns)\"=4\nkind \"time (ns)\" 1\n[]\nt 1782700000000000001 +9 \"a\"\nt 1782700000000000003 +4 \"b\""},
 		"one program": {`{"shared":{"frames":[{"name":"main"}]},"profiles":[{"type":"sampled","name":"p","unit":"seconds","samples":[[0]],"weights":[1.5]}]}`,
 			"\"main\" \"time (ns)\"=1500000000\nkind \"time (ns)\" 1\n[]\n"},
 	} {

@@ -31,7 +31,7 @@ type ident struct {
 
 // readEvent reads one event into d.e.
 func (d *reader) readEvent() {
-	d.e = event{Event: lanes.Event{Metrics: d.e.Metrics[:0]}}
+	d.e = event{Event: lanes.Event{StartFault: lanes.NoTime, Metrics: d.e.Metrics[:0]}}
 	d.members((*reader).eventKey)
 }
 
@@ -65,9 +65,9 @@ func (d *reader) eventKey(key []byte) func(*reader) {
 	case "tid":
 		return func(d *reader) { d.e.tid = d.ident() }
 	case "ts":
-		return func(d *reader) { d.e.Start = d.micros() }
+		return func(d *reader) { d.e.Start, d.e.StartFault = d.micros() }
 	case "dur":
-		return func(d *reader) { d.e.duration = max(d.micros(), 0) }
+		return (*reader).length
 	case "id":
 		return func(d *reader) { d.e.id = d.flowID() }
 	case "args":
@@ -166,74 +166,6 @@ func (d *reader) whole() uint64 {
 		}
 	}
 	return n
-}
-
-// micros reads a time or duration in microseconds as ns.
-func (d *reader) micros() int64 {
-	var token []byte
-	start := d.Offset()
-	switch d.Peek() {
-	case '"':
-		token = d.Str("a time")
-	case '{', '[':
-		d.Unexpected("a time in microseconds")
-		return 0
-	default:
-		token = d.Token()
-	}
-	ns, ok := parseMicros(token)
-	if !ok {
-		d.Fail(start, "expected a time in microseconds")
-	}
-	return ns
-}
-
-// parseMicros turns decimal microseconds into ns without the rounding of floating point.
-func parseMicros(token []byte) (ns int64, ok bool) {
-	digits, negative := token, false
-	if len(digits) > 0 && digits[0] == '-' {
-		digits, negative = digits[1:], true
-	}
-	const mostDigits = 15 // so that the whole number times 1000 fits
-	i := 0
-	for ; i < len(digits) && i <= mostDigits && digits[i] >= '0' && digits[i] <= '9'; i++ {
-		ns = ns*10 + int64(digits[i]-'0')
-	}
-	if i == 0 || i > mostDigits {
-		return parseMicrosFloat(token)
-	}
-	ns *= 1000
-	if i < len(digits) {
-		if digits[i] != '.' {
-			return parseMicrosFloat(token)
-		}
-		scale := int64(100)
-		for _, c := range digits[i+1:] {
-			if c < '0' || c > '9' {
-				return parseMicrosFloat(token)
-			}
-			ns += int64(c-'0') * scale
-			if scale /= 10; scale == 0 && c >= '5' && len(digits) > i+4 {
-				break
-			}
-		}
-		if len(digits) > i+4 && digits[i+4] >= '5' && digits[i+4] <= '9' { // the first digit that is not shown
-			ns++
-		}
-	}
-	if negative {
-		ns = -ns
-	}
-	return ns, true
-}
-
-// parseMicrosFloat reads the rare forms: exponents, and more digits than a time needs.
-func parseMicrosFloat(token []byte) (int64, bool) {
-	us, err := strconv.ParseFloat(string(token), 64)
-	if err != nil && !math.IsInf(us, 0) || math.IsNaN(us) {
-		return 0, false
-	}
-	return int64(math.Round(min(max(us*1000, -lanes.FarAway), lanes.FarAway))), true
 }
 
 // metrics reads the metrics of a scope or kernel.

@@ -1,6 +1,6 @@
 package perfetto
 
-import "math"
+import "github.com/goproton/goproton/profile/internal/lanes"
 
 // clockTable converts the times of packets into wall-clock times. A snapshot says what several clocks showed at one moment. A
 // clock that belongs to one writer may count from the previous packet.
@@ -95,8 +95,8 @@ func (t *clockTable) wall(list []reading) (int64, bool) {
 	return 0, false
 }
 
-// at returns the wall-clock time of a packet, limited to times that can be added without overflow.
-func (t *clockTable) at(sequence, clock, time uint64) int64 {
+// at returns the wall-clock time of a packet. One that is out of range is the nearest that there is, and has a fault.
+func (t *clockTable) at(sequence, clock, time uint64) (int64, lanes.TimeFault) {
 	if clock >= firstLocalClock {
 		if c := t.local[[2]uint64{sequence, clock}]; c != nil {
 			time *= c.multiplier
@@ -113,4 +113,9 @@ func (t *clockTable) at(sequence, clock, time uint64) int64 {
 	return near(int64(time) + t.offsets[clock])
 }
 
-func near(time int64) int64 { return min(max(time, 0), math.MaxInt64/4) }
+func near(time int64) (int64, lanes.TimeFault) {
+	if time < 0 || time > lanes.FarAway {
+		return min(max(time, 0), lanes.FarAway), lanes.OutOfRange
+	}
+	return time, lanes.NoFault
+}

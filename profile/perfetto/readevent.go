@@ -17,8 +17,8 @@ type event struct {
 	value       int64 // of a counter
 }
 
-func (d *reader) readEvent(state *sequenceState, at int64, message []byte) error {
-	d.e = event{Event: lanes.Event{Start: at, Metrics: d.e.Metrics[:0]}, track: state.track, flows: d.e.flows[:0], ends: d.e.ends[:0]}
+func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault, message []byte) error {
+	d.e = event{Event: lanes.Event{Start: at, StartFault: fault, Metrics: d.e.Metrics[:0]}, track: state.track, flows: d.e.flows[:0], ends: d.e.ends[:0]}
 	e := &d.e
 	err := fields(message, func(f field) error {
 		switch f.number {

@@ -142,7 +142,8 @@ func (d *reader) take(p *packetParts) error {
 	if clock == 0 {
 		clock = state.clock
 	}
-	return d.readEvent(state, d.clocks.at(p.sequence, clock, p.timestamp), p.event)
+	at, fault := d.clocks.at(p.sequence, clock, p.timestamp)
+	return d.readEvent(state, at, fault, p.event)
 }
 
 func (d *reader) readDefaults(state *sequenceState, message []byte) error {

@@ -48,6 +48,8 @@ type Lane struct {
 type Event struct {
 	Category, Name string
 	Start          int64 // ns since 1970
+	StartFault     TimeFault
+	DurationFault  TimeFault
 	Path           int32 // number of the call path in Builder.Paths
 	ID             uint64
 	Launch         profile.LaunchKind // without the kernel
@@ -55,6 +57,17 @@ type Event struct {
 	Bytes          profile.Value      // of a copy or memset
 	HasBytes       bool
 }
+
+// TimeFault says why a time is not that of the file. The time of an event with a fault is the nearest one that there is.
+type TimeFault uint8
+
+// Of two faults the larger one says more.
+const (
+	NoFault    TimeFault = iota
+	Negative             // of a duration, which is 0 instead
+	OutOfRange           // more than FarAway from 1970, or longer
+	NoTime               // not a number, or not in the file; of a duration only if it is in the file
+)
 
 // Set adds a metric unless the event has one of that name.
 func (e *Event) Set(name string, v profile.Value) {

@@ -51,7 +51,10 @@ const channel = new MessageChannel();
 const engine = new Engine(channel.port2);
 globalThis.onmessage({ data: channel.port1 });
 const plain = (v) => (typeof v === 'bigint' ? Number(v) : v);
-const out = (v) => process.stdout.write(JSON.stringify(v) + '\n');
+// process.exit forgets what a pipe has not taken yet, and writeSync does not.
+const out = (v) => {
+  for (let rest = Buffer.from(JSON.stringify(v) + '\n'); rest.length > 0; ) rest = rest.subarray(fs.writeSync(1, rest));
+};
 
 try {
   await engine.parse(new Uint8Array(fs.readFileSync(trace)));

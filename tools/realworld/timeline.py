@@ -1,0 +1,178 @@
+"""Sums of a trace in Chrome's JSON format, from the events and the rules of their writers alone.
+
+The work of GPUs is below the innermost slice of the host around its launch, which is found by the correlation id, among
+calls of the same process or rank, or else by the arrow to the work."""
+import re
+from collections import Counter, defaultdict
+from decimal import ROUND_HALF_UP, Decimal
+
+GPU = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "graph"}
+COPIES = {"gpu_memcpy", "gpu_memset", "memcpy", "memset"}
+CALLS = re.compile(r"(.*_)?(runtime|driver)$|launch$")
+UNSEEN = {"cuda_sync", "overhead", "trace", "gpu_user_annotation", "inside", "other", "cuda_profiler_range"}
+ROUNDING = 1000  # ns by which a slice may end after the one that it is in
+
+
+def nanos(value):
+    if value is None or isinstance(value, (bool, list, dict)):
+        return 0
+    value = Decimal(str(value))
+    return int((value * 1000).to_integral_value(ROUND_HALF_UP)) if value.is_finite() else 0
+
+
+def text(value):
+    return "" if value is None else str(value)
+
+
+class Slice:
+    def __init__(self, event):
+        args = event.get("args")
+        self.args = args if isinstance(args, dict) else {}
+        self.name, self.cat = text(event.get("name")), text(event.get("cat")).lower()
+        self.lane = text(event.get("pid")), text(event.get("tid"))
+        self.start, self.nanos = nanos(event.get("ts")), max(nanos(event.get("dur")), 0)
+        self.id = self.args.get("correlation")
+        self.kind = self.classify()
+        self.path = self.order = None
+
+    def classify(self):
+        if self.cat in GPU:
+            return "gpu"
+        if self.cat in UNSEEN:
+            return "unseen"
+        if CALLS.match(self.cat):
+            return "wait" if "Synchronize" in self.name else "call"
+        return "wait" if self.cat == "sync" else "host"
+
+    end = property(lambda self: self.start + self.nanos)
+
+
+class Trace:
+    """The slices of the documents of a file, and the arrows."""
+
+    def __init__(self, documents):
+        self.slices, self.unended, self.arrows = [], 0, []
+        self.process, self.thread = {}, {}
+        self.ours = any(isinstance(d, dict) and "goproton_trace" in d.get("otherData", {}) for d in documents)
+        for document in documents:
+            self.read([e for e in (document["traceEvents"] if isinstance(document, dict) else document) if isinstance(e, dict)])
+        for order, s in enumerate(self.slices):
+            s.order = order
+            if re.match(r"/device:[GT]PU:", self.process.get(s.lane[0], "")):
+                s.kind = "gpu" if self.thread.get(s.lane, "").startswith("Stream #") else "unseen"
+            elif self.ours and s.kind == "host" and int(s.lane[1]) >= 100_000:
+                s.kind = "unseen"  # an annotation on the lane of a GPU
+        self.host = [s for s in self.slices if s.kind != "gpu"]
+        self.gpu = [s for s in self.slices if s.kind == "gpu"]
+
+    def read(self, events):
+        ends, pairs = defaultdict(list), defaultdict(list)
+        for e in events:
+            phase, name = text(e.get("ph"))[:1], (e.get("args") or {}) if isinstance(e.get("args"), dict) else {}
+            lane = text(e.get("pid")), text(e.get("tid"))
+            if phase == "X":
+                self.slices.append(Slice(e))
+            elif phase in ("B", "E"):
+                pairs[lane].append(e)
+            elif phase in ("s", "f"):
+                ends[text(e.get("cat")), text(e.get("id")), phase].append((lane, nanos(e.get("ts"))))
+            elif phase == "M" and e.get("name") == "process_name":
+                self.process[lane[0]] = text(name.get("name"))
+            elif phase == "M" and e.get("name") == "thread_name":
+                self.thread[lane] = text(name.get("name"))
+        for lane, list_ in pairs.items():
+            self.pair(sorted(list_, key=lambda e: nanos(e.get("ts"))))
+        for (cat, id_, phase), starts in ends.items():
+            if phase == "s":
+                self.arrows += zip(starts, ends.get((cat, id_, "f"), []))
+
+    def pair(self, events):
+        """An E ends the innermost B of its name, or without a name the innermost one."""
+        begun, last = [], 0
+        for e in events:
+            last = nanos(e.get("ts"))
+            if text(e.get("ph"))[:1] == "B":
+                begun.append(Slice(e))
+                self.slices.append(begun[-1])
+                continue
+            for at in range(len(begun) - 1, -1, -1):
+                if not e.get("name") or begun[at].name == text(e.get("name")):
+                    begun[at].nanos = last - begun[at].start
+                    del begun[at]
+                    break
+        for s in begun:
+            s.nanos = last - s.start
+        self.unended += len(begun)
+
+    def nest(self):
+        """Gives each slice of the host the path of the slices around it. Calls and what is unseen have no frame."""
+        lanes = defaultdict(list)
+        for s in self.host:
+            lanes[s.lane].append(s)
+        for list_ in lanes.values():
+            around = []
+            for s in sorted(list_, key=lambda s: (s.start, -s.nanos, s.order)):
+                while around and not (s.start < around[-1].end and s.end <= around[-1].end + ROUNDING):
+                    around.pop()
+                above = around[-1].path if around else None
+                s.path = (above, s.name) if s.kind in ("host", "wait") else above
+                if s.kind != "unseen" or s.cat != "gpu_user_annotation":
+                    around.append(s)
+
+    def launches(self):
+        """The call that launched each slice of a GPU, or None: by arrow, by process, by rank, and if there is just one."""
+        calls, by_lane = defaultdict(list), defaultdict(list)
+        for s in self.host:
+            if s.id is not None and s.kind in ("call", "wait"):
+                calls[s.id].append(s)
+                by_lane[s.lane].append(s)
+        arrows = defaultdict(list)
+        for (lane, at), to in self.arrows:
+            arrows[to].append((lane, at))
+        for s in self.gpu:
+            found = calls.get(s.id, []) if s.id is not None else []
+            rank = re.match(r"\[[^\]]*\]", s.lane[0])
+            for same in (
+                lambda c: any(c.lane == lane and c.start <= at <= c.end for lane, at in arrows.get((s.lane, s.start), [])),
+                lambda c: c.lane[0] == s.lane[0],
+                lambda c: rank and c.lane[0].startswith(rank.group()),
+            ):
+                if len(found) > 1:
+                    found = [c for c in found if same(c)] or found
+            yield s, found[-1] if found else None
+
+    def sums(self):
+        """metric -> (frame above, frame) -> sum"""
+        self.nest()
+        sums = defaultdict(Counter)
+        for s in self.host:
+            if s.kind in ("host", "wait"):
+                metric = "cpu_time (ns)" if s.kind == "host" else "sync_time (ns)"
+                sums[metric][s.path[0][1] if s.path[0] else "ROOT", s.name] += s.nanos
+        for s, launch in self.launches():
+            above = launch.path if launch else None
+            if launch and launch.kind == "wait":
+                above = launch.path
+            key = above[1] if above else "ROOT", s.name
+            sums["time (ns)"][key] += s.nanos
+            sums["count"][key] += 1
+            if "bytes" in s.args and s.cat in COPIES:
+                sums["bytes"][key] += int(s.args["bytes"])
+        return sums
+
+    def busy(self):
+        """How long each GPU was busy: the union of its slices. GPUs are those of (process, device)."""
+        work = defaultdict(list)
+        for s in self.gpu:
+            work[s.lane[0], text(s.args.get("device"))].append((s.start, s.end))
+        return sorted(union(list_) for list_ in work.values())
+
+
+def union(intervals):
+    total, until = 0, None
+    for start, end in sorted(intervals):
+        if until is None or start > until:
+            until = start
+        total += max(end - until, 0)
+        until = max(until, end)
+    return total

@@ -11,9 +11,9 @@ type Dialect struct {
 	SameDevice bool   // all ranks number their GPUs from 0
 	NoWork     bool   // it knows no GPUs
 	OneWork    bool   // a call launches one piece of work at most
-	NoBytes    bool // it does not say how much a copy copies
-	NoCalls    bool // it has no calls of the driver, and work is at the root
-	Apart      bool // no two scopes of a thread begin or end at the same time
+	NoBytes    bool   // it does not say how much a copy copies
+	NoCalls    bool   // it has no calls of the driver, and work is at the root
+	Apart      bool   // no two scopes of a thread begin or end at the same time
 	Write      func(*Model) []byte
 }
 

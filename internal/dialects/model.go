@@ -18,7 +18,7 @@ type Rank struct {
 	PID     int64
 	Device  int // ordinal of its first GPU; another rank may have the same
 	Threads []Thread
-	Stray   []Work // work whose launch came before the timeline
+	Earlier []Work // work whose launch came before the timeline
 }
 
 // Thread is a thread of a process. What it did outside of scopes is in a scope without a name.
@@ -98,8 +98,8 @@ func (d *Dialect) Meaning(m *Model) map[string]Sums {
 		for t := range m.Ranks[r].Threads {
 			scope("ROOT", &m.Ranks[r].Threads[t].Top)
 		}
-		for i := range m.Ranks[r].Stray {
-			work("ROOT", &m.Ranks[r].Stray[i])
+		for i := range m.Ranks[r].Earlier {
+			work("ROOT", &m.Ranks[r].Earlier[i])
 		}
 	}
 	return sums
@@ -134,8 +134,8 @@ func (m *Model) Work(see func(rank int, launch *Call, w *Work)) {
 				}
 			})
 		}
-		for i := range m.Ranks[r].Stray {
-			see(r, nil, &m.Ranks[r].Stray[i])
+		for i := range m.Ranks[r].Earlier {
+			see(r, nil, &m.Ranks[r].Earlier[i])
 		}
 	}
 }
@@ -192,7 +192,7 @@ func (g *generator) rank(n int) Rank {
 	}
 	for range g.r.IntN(3) {
 		if g.correlation++; !g.d.NoWork {
-			rank.Stray = append(rank.Stray, g.work(origin, g.correlation))
+			rank.Earlier = append(rank.Earlier, g.work(origin, g.correlation))
 		}
 	}
 	return rank

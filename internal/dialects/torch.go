@@ -89,8 +89,8 @@ func (t torch) rank(m *Model, n int) (events []raw) {
 		s.scope(&thread.Top, 0)
 		events = append(append(events, s.scopes...), s.calls...)
 	}
-	for i := range rank.Stray {
-		events = append(events, t.work(&rank.Stray[i], pid, 0)...)
+	for i := range rank.Earlier {
+		events = append(events, t.work(&rank.Earlier[i], pid, 0)...)
 	}
 	if !t.namesFirst {
 		events = append(events, names...)

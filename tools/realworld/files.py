@@ -89,7 +89,7 @@ def number(data, at):
 
 
 def fields(data):
-    """The fields of a message of protobuf: number -> values, bytes or ints; None if the data are no message."""
+    """The fields of a message of protobuf: number -> values, bytes or ints; None if the data are not a message."""
     found, at = {}, 0
     try:
         while at < len(data):

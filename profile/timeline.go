@@ -124,40 +124,6 @@ func (t *Timeline) Count(counter, process string, p Point) error {
 	return nil
 }
 
-// WriteTrace hands a timeline to a writer, lanes first.
-func (t *Timeline) WriteTrace(w TraceWriter) error {
-	for _, l := range t.Lanes {
-		if err := w.Lane(l); err != nil {
-			return err
-		}
-	}
-	for i := range t.Slices {
-		if err := w.Slice(&t.Slices[i]); err != nil {
-			return err
-		}
-	}
-	for _, f := range t.Flows {
-		if err := w.Flow(f); err != nil {
-			return err
-		}
-	}
-	if w, ok := w.(CounterWriter); ok {
-		return t.writeCounters(w)
-	}
-	return nil
-}
-
-func (t *Timeline) writeCounters(w CounterWriter) error {
-	for _, c := range t.Counters {
-		for _, p := range c.Points {
-			if err := w.Count(c.Name, c.Process, p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // First returns the time of the first thing in the timeline; 0 when it is empty.
 func (t *Timeline) First() int64 {
 	first, found := int64(0), false

@@ -17,6 +17,9 @@ const (
 	bandWidth   = 100_000
 )
 
+// overlapOf is the argument of a thread that has slices of another one, those that overlap: the id of that other one.
+const overlapOf = "overlap"
+
 // Sniff says by the first bytes of a file whether it is a trace: an object with a key that traces have, or
 // a list of events.
 func Sniff(head []byte) bool {

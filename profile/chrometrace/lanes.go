@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
 // laneTable gives every lane a thread id of the trace, unique in its process, and every process its id.
@@ -18,10 +19,24 @@ type laneTable struct {
 
 type threadID struct{ pid, tid int }
 
-// writtenLane is what the writer keeps of a lane: where its events belong, as text.
+// writtenLane is what the writer keeps of a lane.
 type writtenLane struct {
+	lane profile.Lane
+	rows []laneRow // the first is the lane itself; the others have the slices that overlap
+	nest lanes.Nest
+
+	last    int64 // start of its last slice, and the row of that
+	lastRow int
+}
+
+// laneRow is a thread of the trace: where its events belong, as text.
+type laneRow struct {
 	threadID
 	place []byte // `,"pid":0,"tid":200007,"ts":`
+}
+
+func (id threadID) row() laneRow {
+	return laneRow{id, fmt.Appendf(nil, `,"pid":%d,"tid":%d,"ts":`, id.pid, id.tid)}
 }
 
 func newLaneTable() laneTable {
@@ -43,9 +58,29 @@ func (t *laneTable) add(l profile.Lane) (w *writtenLane, newProcess bool, err er
 		return nil, false, fmt.Errorf("lane %d (%s) is one too many: a trace has room for %d of a kind", l.ID, l.Name, bandWidth)
 	}
 	t.taken[id], t.described[pid] = true, true
-	w = &writtenLane{threadID: id, place: fmt.Appendf(nil, `,"pid":%d,"tid":%d,"ts":`, id.pid, id.tid)}
+	w = &writtenLane{lane: l, rows: []laneRow{id.row()}}
 	t.lanes[l.ID] = w
 	return w, !known, nil
+}
+
+// addRow gives a lane one more thread, from the end of the band, so that lanes keep the ids they would have. It does nothing where
+// the band is full.
+func (t *laneTable) addRow(w *writtenLane) bool {
+	first := w.rows[0].threadID
+	band := first.tid - first.tid%bandWidth
+	id := threadID{first.pid, band + bandWidth - 1}
+	if len(w.rows) > 1 {
+		id.tid = w.rows[len(w.rows)-1].tid - 1
+	}
+	for t.taken[id] && id.tid > band {
+		id.tid--
+	}
+	if t.taken[id] {
+		return false
+	}
+	t.taken[id] = true
+	w.rows = append(w.rows, id.row())
+	return true
 }
 
 // process is the id of a process in the trace.

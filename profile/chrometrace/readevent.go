@@ -21,6 +21,7 @@ type event struct {
 
 	lane        profile.Lane // its arguments that describe the lane: device, context, stream, thread and process
 	sawLaneFact bool
+	overlaps    int64 // as of readLane
 }
 
 // ident is the id of a process or thread: a number, or a text in files of some writers.
@@ -31,7 +32,7 @@ type ident struct {
 
 // readEvent reads one event into d.e.
 func (d *reader) readEvent() {
-	d.e = event{Event: lanes.Event{StartFault: lanes.NoTime, Metrics: d.e.Metrics[:0]}}
+	d.e = event{Event: lanes.Event{StartFault: lanes.NoTime, Metrics: d.e.Metrics[:0]}, overlaps: -1}
 	d.members((*reader).eventKey)
 }
 
@@ -110,6 +111,8 @@ func (d *reader) argKey(key []byte) func(*reader) {
 		return func(d *reader) { d.e.lane.Stream = uint32(d.whole()) }
 	case "thread":
 		return func(d *reader) { d.e.lane.Thread = int64(d.whole()) }
+	case overlapOf:
+		return func(d *reader) { d.e.overlaps = int64(d.whole()) }
 	case "process":
 		return func(d *reader) { d.e.lane.Process = d.text() }
 	}

@@ -23,6 +23,7 @@ type laneReader struct {
 type readLane struct {
 	*lanes.Lane
 	pid, tid ident
+	overlaps int64 // id of the thread whose slices it has more of; -1: it has its own
 }
 
 func newLaneReader(b *lanes.Builder) laneReader {
@@ -37,7 +38,7 @@ func (r *laneReader) at(pid, tid ident) *readLane {
 	key := [2]ident{pid, tid}
 	l := r.lanes[key]
 	if l == nil {
-		l = &readLane{r.b.NewLane(), pid, tid}
+		l = &readLane{r.b.NewLane(), pid, tid, -1}
 		l.Used = true // a thread that is only named is a lane, too
 		r.lanes[key] = l
 		r.order = append(r.order, l)
@@ -54,6 +55,9 @@ func (l *readLane) describe(as *profile.Lane) {
 // complete sets the kind, the name and the process of a lane after the whole file was read.
 func (l *readLane) complete(ours bool, r *laneReader) {
 	if ours && l.Described {
+		if first := r.lanes[[2]ident{l.pid, {number: l.overlaps}}]; l.overlaps >= 0 && first != nil && first != l {
+			l.Continues = first.Lane
+		}
 		l.Kind = bandOf(l.tid.number)
 		return
 	}

@@ -64,7 +64,7 @@ func (d *reader) metadata() {
 		l.Name = strings.TrimSpace(e.shownName)
 		if d.ours {
 			l.describe(&e.lane)
-			l.Described = true
+			l.Described, l.overlaps = true, e.overlaps
 		}
 	}
 }

@@ -141,7 +141,7 @@ func (u *upstreamForm) number() {
 			continue
 		}
 		if w, _, err := table.add(l); err == nil {
-			u.lane[l.ID].tid = w.tid
+			u.lane[l.ID].tid = w.rows[0].tid
 		}
 	}
 	hidden := func(i int32) bool { return u.lane[u.slice(i).Lane].tid < 0 }

@@ -46,13 +46,13 @@ func TestStreamsOfTwoGPUsHaveLanesOfTheirOwn(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if seen[w.threadID] {
-							t.Errorf("%v is given out twice", w.threadID)
+						if seen[w.rows[0].threadID] {
+							t.Errorf("%v is given out twice", w.rows[0].threadID)
 						}
-						seen[w.threadID] = true
+						seen[w.rows[0].threadID] = true
 						band := []int{profile.ThreadLane: firstThread, profile.GraphLane: firstGraph, profile.StreamLane: firstStream, profile.WarpLane: firstWarp}[kind]
-						if w.tid < band || w.tid >= band+bandWidth {
-							t.Errorf("a lane of kind %d got id %d, outside its band", kind, w.tid)
+						if w.rows[0].tid < band || w.rows[0].tid >= band+bandWidth {
+							t.Errorf("a lane of kind %d got id %d, outside its band", kind, w.rows[0].tid)
 						}
 					}
 				}

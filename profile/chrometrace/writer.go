@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -131,31 +132,41 @@ func (t *Writer) Lane(l profile.Lane) error {
 	}
 	if newProcess {
 		name := cmp.Or(l.Process, t.process)
-		t.meta("process_name", w)
+		id := w.rows[0].threadID
+		t.meta("process_name", id)
 		t.text(`"name":`, name)
 		t.buf = append(t.buf, "}}"...)
-		t.meta("process_sort_index", w)
-		t.number(`"sort_index":`, int64(w.pid))
+		t.meta("process_sort_index", id)
+		t.number(`"sort_index":`, int64(id.pid))
 		t.buf = append(t.buf, "}}"...)
 	}
-	t.meta("thread_name", w)
-	t.laneFacts(&l, w)
-	t.buf = append(t.buf, "}}"...)
-	t.meta("thread_sort_index", w)
-	t.number(`"sort_index":`, int64(w.tid))
-	t.buf = append(t.buf, "}}"...)
+	t.row(w, 0)
 	return t.done()
 }
 
-func (t *Writer) meta(name string, w *writtenLane) {
-	t.event(`{"ph":"M","name":"`)
-	t.buf = append(t.buf, name...)
-	t.buf = fmt.Appendf(t.buf, `","pid":%d,"tid":%d,"args":{`, w.pid, w.tid)
+// row describes one of the threads that a lane is shown as. All have its name and place in the order of threads.
+func (t *Writer) row(w *writtenLane, row int) {
+	first := w.rows[0].tid
+	t.meta("thread_name", w.rows[row].threadID)
+	t.text(`"name":`, laneName(&w.lane, first))
+	t.laneFacts(&w.lane)
+	if row > 0 {
+		t.number(`,"`+overlapOf+`":`, int64(first))
+	}
+	t.buf = append(t.buf, "}}"...)
+	t.meta("thread_sort_index", w.rows[row].threadID)
+	t.number(`"sort_index":`, int64(first))
+	t.buf = append(t.buf, "}}"...)
 }
 
-// laneFacts writes the lane's name, which viewers show, and the facts of the lane, which only our reader reads.
-func (t *Writer) laneFacts(l *profile.Lane, w *writtenLane) {
-	t.text(`"name":`, laneName(l, w.tid))
+func (t *Writer) meta(name string, id threadID) {
+	t.event(`{"ph":"M","name":"`)
+	t.buf = append(t.buf, name...)
+	t.buf = fmt.Appendf(t.buf, `","pid":%d,"tid":%d,"args":{`, id.pid, id.tid)
+}
+
+// laneFacts writes the facts of the lane, which only our reader reads.
+func (t *Writer) laneFacts(l *profile.Lane) {
 	if l.Process != "" {
 		t.text(`,"process":`, l.Process)
 	}
@@ -178,8 +189,17 @@ var sliceHeads = func() (heads [len(lanes.Categories)]string) {
 	return heads
 }()
 
-// Slice writes one slice.
+// mostRows bounds the threads that a lane is shown as, and the search for one that is free. Streams need one or two.
+const mostRows = 1024
+
+// Slice writes one slice. On a lane of a GPU, slices may overlap: Perfetto leaves out a slice that overlaps the one before it on
+// its thread, so it goes to another thread of the lane. Those of a CPU thread must nest, as calls do.
 func (t *Writer) Slice(s *profile.Slice) error {
+	return t.slice(s, -1)
+}
+
+// slice writes a slice on one of the threads of its lane; -1 is one where it has room.
+func (t *Writer) slice(s *profile.Slice, row int) error {
 	if t.err != nil {
 		return t.err
 	}
@@ -188,6 +208,18 @@ func (t *Writer) Slice(s *profile.Slice) error {
 		return t.fail(fmt.Errorf("slice %q is on lane %d, which was not described before it", s.Name, s.Lane))
 	}
 	start, duration := t.since(s.Start, s.Duration)
+	if row < 0 && lane.lane.Kind != profile.ThreadLane {
+		row = lane.nest.Row(int64(min(start, math.MaxInt64)), int64(duration), mostRows)
+	}
+	row = max(row, 0)
+	for row >= len(lane.rows) {
+		if !t.lanes.addRow(lane) {
+			row = len(lane.rows) - 1
+			break
+		}
+		t.row(lane, len(lane.rows)-1)
+	}
+	lane.last, lane.lastRow = s.Start, row
 	t.arguments.Of(s, duration)
 	head := sliceHeads[t.arguments.Kind]
 	if s.Kind == profile.ScopeSlice && len(s.Metrics) > 0 {
@@ -195,7 +227,7 @@ func (t *Writer) Slice(s *profile.Slice) error {
 	}
 	t.event(head)
 	t.buf = jsontext.AppendString(t.buf, s.Name)
-	t.buf = append(t.buf, lane.place...)
+	t.buf = append(t.buf, lane.rows[row].place...)
 	t.buf = appendMicros(t.buf, start)
 	t.buf = append(t.buf, `,"dur":`...)
 	t.buf = appendMicros(t.buf, duration)
@@ -267,8 +299,11 @@ func (t *Writer) metrics(list []profile.Metric) {
 }
 
 // Flow writes both ends of an arrow. Its ID must be the trace's only one, whatever process it is of: Perfetto takes
-// arrows of one id for one that goes on.
-func (t *Writer) Flow(f profile.Flow) error {
+// arrows of one id for one that goes on. An arrow touches the last slice of a lane if it begins or ends where that slice starts.
+func (t *Writer) Flow(f profile.Flow) error { return t.flow(f, -1, -1) }
+
+// flow writes an arrow between the threads of two lanes; -1 is that of the last slice.
+func (t *Writer) flow(f profile.Flow, fromRow, toRow int) error {
 	if t.err != nil {
 		return t.err
 	}
@@ -276,9 +311,20 @@ func (t *Writer) Flow(f profile.Flow) error {
 	if from == nil || to == nil {
 		return t.fail(fmt.Errorf("flow %d goes from lane %d to lane %d; one of them was not described before it", f.ID, f.From, f.To))
 	}
-	t.flowEnd(`{"ph":"s","cat":"flow","name":"launch->kernel"`, f.ID, f.Start, from)
-	t.flowEnd(`{"ph":"f","cat":"flow","name":"launch->kernel"`, f.ID, f.End, to)
+	t.flowEnd(`{"ph":"s","cat":"flow","name":"launch->kernel"`, f.ID, f.Start, from.thread(fromRow, f.Start))
+	t.flowEnd(`{"ph":"f","cat":"flow","name":"launch->kernel"`, f.ID, f.End, to.thread(toRow, f.End))
 	return t.done()
+}
+
+// thread is where an arrow touches a lane.
+func (w *writtenLane) thread(row int, at int64) *laneRow {
+	switch {
+	case row >= 0:
+		return &w.rows[min(row, len(w.rows)-1)]
+	case w.last == at:
+		return &w.rows[w.lastRow]
+	}
+	return &w.rows[0]
 }
 
 // Count writes the value of a counter. Viewers draw the counters of a process above its threads.
@@ -297,9 +343,9 @@ func (t *Writer) Count(counter, process string, p profile.Point) error {
 	return t.done()
 }
 
-func (t *Writer) flowEnd(head string, id uint64, at int64, lane *writtenLane) {
+func (t *Writer) flowEnd(head string, id uint64, at int64, row *laneRow) {
 	t.event(head)
-	t.buf = append(t.buf, lane.place...)
+	t.buf = append(t.buf, row.place...)
 	start, _ := t.since(at, 0)
 	t.buf = appendMicros(t.buf, start)
 	t.buf = append(t.buf, `,"id":`...)

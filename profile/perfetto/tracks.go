@@ -90,25 +90,6 @@ func (l *layout) process(p *profile.Profile, name string) *processTrack {
 // mostTracks bounds the tracks of a lane, and with them the search for a free track. Real streams need one or two.
 const mostTracks = 1024
 
-// at finds the slice of a lane that an arrow touches: the innermost slice around that time. It looks at few slices, since arrows
-// start and end where slices start.
-func (lt *laneTracks) at(t *profile.Timeline, time int64) (slice int32, found bool) {
-	const far = 64
-	i, _ := slices.BinarySearchFunc(lt.slices, time, func(s int32, time int64) int {
-		if t.Slices[s].Start <= time {
-			return -1
-		}
-		return 1
-	})
-	for look := i - 1; look >= 0 && look >= i-far; look-- {
-		s := &t.Slices[lt.slices[look]]
-		if s.Start == time || s.Start+s.Duration > time {
-			return lt.slices[look], true
-		}
-	}
-	return 0, false
-}
-
 // flowEnd is one end of an arrow at a slice.
 type flowEnd struct {
 	slice int32
@@ -124,8 +105,8 @@ func (l *layout) flowEnds() (list []flowEnd) {
 		if from == nil || to == nil {
 			continue
 		}
-		a, found := from.at(l.t, f.Start)
-		b, alsoFound := to.at(l.t, f.End)
+		a, found := lanes.At(l.t, from.slices, f.Start)
+		b, alsoFound := lanes.At(l.t, to.slices, f.End)
 		if found && alsoFound {
 			list = append(list, flowEnd{a, false, ids[i]}, flowEnd{b, true, ids[i]})
 		}

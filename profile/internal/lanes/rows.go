@@ -34,7 +34,7 @@ func ByLane(t *profile.Timeline) map[int][]int32 {
 // overflow counts these slices.
 func Rows(t *profile.Timeline, list []int32, most int) (rows []Row, overflow int) {
 	for _, i := range list {
-		start, end := span(&t.Slices[i])
+		start, end := times(&t.Slices[i])
 		at := 0
 		for at < len(rows) && !rows[at].takes(start, end) {
 			at++
@@ -53,7 +53,7 @@ func Rows(t *profile.Timeline, list []int32, most int) (rows []Row, overflow int
 	return rows, overflow
 }
 
-func span(s *profile.Slice) (start, end int64) { return s.Start, s.Start + max(s.Duration, 0) }
+func times(s *profile.Slice) (start, end int64) { return s.Start, s.Start + max(s.Duration, 0) }
 
 // takes says whether a slice follows the slices of the row or nests within them. Slices come in the order in which they begin,
 // so it forgets those that have ended before this one begins.
@@ -77,7 +77,7 @@ func (r *Row) Play(t *profile.Timeline, begin func(i int32, at int64), end func(
 		open = open[:len(open)-1]
 	}
 	for _, i := range r.Slices {
-		from, to := span(&t.Slices[i])
+		from, to := times(&t.Slices[i])
 		for len(open) > 0 && open[len(open)-1].end <= from {
 			close()
 		}
@@ -90,4 +90,23 @@ func (r *Row) Play(t *profile.Timeline, begin func(i int32, at int64), end func(
 	for len(open) > 0 {
 		close()
 	}
+}
+
+// At finds the slice of a lane that an arrow touches: the innermost slice around that time. list has the lane's slices as ByLane
+// sorts them. It looks at few of them, since arrows start and end where slices start.
+func At(t *profile.Timeline, list []int32, time int64) (slice int32, found bool) {
+	const far = 64
+	i, _ := slices.BinarySearchFunc(list, time, func(s int32, time int64) int {
+		if t.Slices[s].Start <= time {
+			return -1
+		}
+		return 1
+	})
+	for look := i - 1; look >= 0 && look >= i-far; look-- {
+		s := &t.Slices[list[look]]
+		if s.Start == time || s.Start+s.Duration > time {
+			return list[look], true
+		}
+	}
+	return 0, false
 }

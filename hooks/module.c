@@ -52,6 +52,7 @@ static struct py_method methods[] = {
     {"inside_keep", (void *)native_inside_keep, PY_O, "inside_keep(on, /)\n--\n\nWhether inside_last is going to be asked."},
     {"inside_last", (void *)native_inside_last, PY_NOARGS, "inside_last()\n--\n\nThe slots of the last launch as bytes, after waiting for them; None for none."},
     {"call", (void *)native_call, PY_FASTCALL, "call(method, params, /)\n--\n\nOne control call: JSON in, JSON out."},
+    {"companion", (void *)native_companion, PY_FASTCALL, "companion(in, out, *words, /)\n--\n\nStarts a process that is not a child of this one; returns its number, or -errno."},
     {"trace_open", (void *)native_trace_open, PY_FASTCALL, "trace_open(ring, launches, *helpers, /)\n--\n\nBegins to record launches."},
     {"trace_close", (void *)native_trace_close, PY_NOARGS, "trace_close()\n--\n\nEnds the recording of launches."},
     {"trace_launch", (void *)native_trace_launch, PY_O, "trace_launch(metadata, /)\n--\n\nThe launch hook of traces."},

@@ -120,6 +120,7 @@ PyObject *native_inside_last(PyObject *, PyObject *);
 // ---- call.c ----
 
 PyObject *native_call(PyObject *, PyObject *const *args, py_ssize n);
+PyObject *native_companion(PyObject *, PyObject *const *args, py_ssize n); // companion.c
 // hooks_call makes a control call and returns its answer (a str), or NULL with a Python error.
 PyObject *hooks_call(const char *method, size_t method_len, const char *params, size_t params_len);
 

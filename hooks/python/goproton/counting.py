@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._command import Companion
+
 
 SCOPES = 200  # that have counters of their own
 
@@ -42,7 +44,7 @@ class Metrics:
         return f"goproton.Metrics({self.address!r}, wait={self.wait}, scopes={self.scopes})"
 
 
-_servers: dict[str, tuple[Any, int, str]] = {}  # by address: the process that serves, for which process, the folder of its counters
+_servers: dict[str, tuple[Companion | None, int, str]] = {}  # by address: the process that serves, for which process, the folder of its counters
 
 
 def begin(metrics: Metrics, sends: tuple[str, str] | None, pushed: bool) -> str | None:
@@ -56,7 +58,7 @@ def begin(metrics: Metrics, sends: tuple[str, str] | None, pushed: bool) -> str 
         ValueError: the address cannot be read.
     """
     process, pid, folder = _servers.get(metrics.address, (None, 0, ""))
-    if process is None or pid != os.getpid() or process.poll() is not None:
+    if process is None or pid != os.getpid() or not process.lives():
         process, said = _serve(metrics, sends)
         if "invalid" in said:
             raise ValueError(f"metrics: {said['invalid']}")
@@ -71,24 +73,11 @@ def begin(metrics: Metrics, sends: tuple[str, str] | None, pushed: bool) -> str 
     return folder
 
 
-def _serve(metrics: Metrics, sends: tuple[str, str] | None) -> tuple[Any, dict[str, Any]]:
-    import json
-    import subprocess
-
-    from .reading import command
+def _serve(metrics: Metrics, sends: tuple[str, str] | None) -> tuple[Companion | None, dict[str, Any]]:
+    from ._command import Companion
     arguments = ["--spool", sends[0], "--sender", sends[1]] if sends else []
     try:
-        # A session of its own: Ctrl-C ends the program, and the server after it.
-        process = subprocess.Popen([command(), "metrics", "--follow", str(os.getpid()), "--wait", str(metrics.wait), *arguments, "--", metrics.address],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        process = Companion("metrics", "--follow", str(os.getpid()), "--wait", str(metrics.wait), *arguments, "--", metrics.address)
     except OSError as error:
         return None, {"error": str(error)}
-    with process.stdout as answer:
-        line = answer.readline()
-    try:
-        said = json.loads(line)
-    except ValueError:
-        said = {"error": "the process that serves them ended at once"}
-    if "folder" not in said:
-        process.wait()
-    return process, said
+    return process, process.said or {"error": "the process that serves them ended at once"}

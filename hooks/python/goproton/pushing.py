@@ -76,23 +76,13 @@ class _Sender:
     """The process that sends for this one: windows, and counters if there are any."""
 
     def __init__(self, push: Push):
-        import json
-        import subprocess
-
-        from .reading import command
+        from ._command import Companion
         self.push, self.pid = push, os.getpid()
-        # A session of its own: Ctrl-C ends the program, and the sender after it.
-        self.process = subprocess.Popen([command(), "push", "--follow", str(self.pid), "--every", str(push.every),
-                                         "--wait", str(push.wait), "--", push.url], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
-        with self.process.stdout as answer:
-            line = answer.readline()
-        try:
-            said = json.loads(line)
-        except ValueError:
-            raise RuntimeError("the sender of windows ended at once: run proton push with the same URL, which says why") from None
+        self.process = Companion("push", "--follow", str(self.pid), "--every", str(push.every), "--wait", str(push.wait), "--", push.url)
+        said = self.process.said
+        if said is None:
+            raise RuntimeError("the sender of windows ended at once: run proton push with the same URL, which says why")
         if "error" in said:
-            self.process.wait()
             raise ValueError(said["error"])
         self.spool: str = said["spool"]
         self.name: str = said["sender"]  # in the status that it leaves in the spool
@@ -133,11 +123,12 @@ class _Sender:
         if self.services:
             with contextlib.suppress(OSError):  # without the file no caller waits
                 os.close(os.open(self.asked, os.O_CREAT | os.O_WRONLY, 0o600))
-        self.process.send_signal(signal.SIGHUP)
+        if self.process.lives():
+            self.process.signal(signal.SIGHUP)
 
     def busy(self) -> bool:
         """Whether it may still send what there is."""
-        return self.process.poll() is None and (self.waiting() > 0 or self.why_counters_wait() is not None and not os.path.exists(self.refused))
+        return self.process.lives() and (self.waiting() > 0 or self.why_counters_wait() is not None and not os.path.exists(self.refused))
 
     def why_counters_wait(self) -> str | None:
         """None once the counters are sent."""
@@ -185,7 +176,7 @@ def begin(push: Push, name: str, counted: bool) -> tuple[dict[str, Any], str | N
         RuntimeError: the proton command cannot be started.
     """
     sender = _senders.get(push.url)
-    if sender is None or sender.pid != os.getpid() or sender.process.poll() is not None:
+    if sender is None or sender.pid != os.getpid() or not sender.process.lives():
         try:
             sender = _senders[push.url] = _Sender(push)
         except OSError as error:

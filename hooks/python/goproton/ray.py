@@ -84,7 +84,7 @@ def _merge(files: list[str], flags: list[str], *contents: bytes) -> bytes:
     import subprocess
     import tempfile
 
-    from .reading import command
+    from ._command import path as command
     with tempfile.TemporaryDirectory(prefix="goproton-") as folder:
         for number, content in enumerate(contents):
             files = [*files, os.path.join(folder, f"{number}.hatchet")]

@@ -11,9 +11,8 @@ The ``proton`` command does the reading. It comes with this package and needs ne
 from __future__ import annotations
 
 import os
-import sys
 
-from . import _library
+from . import _command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,31 +121,9 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"\n') else name
 
 
-def command() -> str:
-    """Path of the ``proton`` command that belongs to this package.
-
-    Raises:
-        FileNotFoundError: it is not there.
-    """
-    here = os.path.dirname(os.path.abspath(__file__))
-    folders = [os.path.join(here, "bin"), *(os.path.dirname(path) for path in _library.candidates()), os.path.dirname(sys.executable)]
-    for folder in [*folders, *os.environ.get("PATH", "").split(os.pathsep)]:
-        path = os.path.join(folder, "proton")
-        if os.access(path, os.X_OK) and os.path.isfile(path) and not _is_script(path):
-            return path
-    raise FileNotFoundError(f"the proton command is not in {', '.join(folders)} nor on PATH: install the goproton package, or add "
-                            "the folder of a build to PATH")
-
-
-def _is_script(path: str) -> bool:
-    """Whether a file is a script, as the command of Triton's profiler is, which has the same name."""
-    with open(path, "rb") as file:
-        return file.read(2) == b"#!"
-
-
 def _run(*arguments: str) -> bytes:
     import subprocess
-    done = subprocess.run([command(), *arguments], stdin=subprocess.DEVNULL, capture_output=True)
+    done = subprocess.run([_command.path(), *arguments], stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise ValueError(done.stderr.decode(errors="replace").strip().removeprefix("proton: ") or f"proton ended with code {done.returncode}")
     return done.stdout

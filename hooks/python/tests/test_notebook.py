@@ -158,16 +158,3 @@ def test_to_pandas_equals_the_file(library, tmp_path, monkeypatch):
         goproton.read("vecadd.hatchet").to_pandas("nosuch")
     with pytest.raises(FileNotFoundError, match="no profile"):
         goproton.read("missing")
-
-
-def test_upstreams_command_is_not_taken_for_ours(tmp_path, monkeypatch):
-    """Triton's profiler installs a script of the same name."""
-    from goproton import _library, reading
-    script = tmp_path / "proton"
-    script.write_text("#!/usr/bin/env python3\n")
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(_library, "candidates", lambda: [])
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(FileNotFoundError, match="install the goproton package"):
-        reading.command()

@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from conftest import LIBRARY, PATIENCE, REPOSITORY, TESTS
+from conftest import LIBRARY, PATIENCE, REPOSITORY, TESTS, companions
 from trees import load
 
 BUILD = REPOSITORY / "build"
@@ -229,7 +229,7 @@ def test_a_sender_that_is_killed(server, folder):
     """The program goes on; the next one sends what is left."""
     server.away = True
     process = started([sys.executable, "work.py", "1.5", server.url])
-    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+    children = companions(process.pid)
     assert len(children) == 1
     os.kill(int(children[0]), signal.SIGKILL)
     out, err = process.communicate(timeout=PATIENCE)

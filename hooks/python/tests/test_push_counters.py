@@ -7,7 +7,7 @@ import sys
 import urllib.request
 
 import pytest
-from conftest import LIBRARY, PATIENCE, TESTS
+from conftest import LIBRARY, PATIENCE, TESTS, companions
 from test_push import BUILD, STUB, count, folder, senders, server, wait_for  # noqa: F401  fixtures among them
 from trees import load
 
@@ -119,7 +119,7 @@ def epochs(url, wait, labels):
     """How long each finalize took, how many senders the program had, and what it said."""
     process = subprocess.Popen([sys.executable, "-c", EPOCHS, url, str(wait), repr(labels)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     took = [float(process.stdout.readline() or process.communicate()[1]) for _ in range(5)]
-    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+    children = companions(process.pid)
     return took, len(children), process.communicate(timeout=PATIENCE)[1]
 
 
@@ -173,7 +173,7 @@ def test_what_is_refused_starts_nothing(server, folder):
     process = subprocess.Popen([sys.executable, "refused.py", server.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = list(iter(process.stdout.readline, "refused\n"))
     assert len(said) == 8 and "the budget 'bad'" in said[0].replace('"', "'"), said
-    assert not subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout
+    assert not companions(process.pid)
     out, err = process.communicate("go on\n", timeout=PATIENCE)
     assert process.returncode == 0 and "counted is counted already" in out, (out, err)
     assert err.count("counters at") == 1 and not senders(server.url), err

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,19 +19,15 @@ const rootName = "ROOT"
 // Slices without a call path, as torch.profiler writes them, get one: a thread's slices from those around them, a
 // GPU's from the launch of the same ID or from the one an arrow comes from.
 func (p *Profile) Summarize() {
-	s := summary{p: p, lanes: map[int]*Lane{}, children: map[childKey]*Node{}, kinds: map[LaunchKind]int{}, launches: map[launchesKey]int{}}
-	for i := range p.Timeline.Lanes {
-		s.lanes[p.Timeline.Lanes[i].ID] = &p.Timeline.Lanes[i]
-	}
 	if p.Kinds == nil {
 		p.Kinds = Kinds{}
 	}
 	p.Root, p.Launches = &Node{Name: rootName}, nil
-	paths := newPlaces(p.Timeline, s.lanes)
-	for _, i := range byStart(p.Timeline.Slices) {
-		sl := &p.Timeline.Slices[i]
-		s.add(sl, paths.of(i))
+	s := summary{p: p, paths: p.Timeline.CallPaths(), nodes: []*Node{p.Root}, kinds: map[LaunchKind]int{}, launches: map[launchesKey]int{}}
+	for _, i := range s.paths.ByStart() {
+		s.add(i)
 	}
+	s.say()
 	p.CountOperatorsOnce()
 	s.finish()
 }
@@ -84,15 +81,15 @@ func equal(a, b Value) bool {
 
 // byStart lists slices in the order in which they began, the longer first, so that children of the tree come in the
 // order of their first appearance, and a slice after those around it.
-func byStart(list []Slice) []int {
-	order := make([]int, len(list))
+func byStart(list []Slice) []int32 {
+	order := make([]int32, len(list))
 	sorted := true
 	for i := range order {
-		order[i] = i
+		order[i] = int32(i)
 		sorted = sorted && (i == 0 || startsBefore(&list[i-1], &list[i]) <= 0)
 	}
 	if !sorted {
-		slices.SortStableFunc(order, func(a, b int) int { return startsBefore(&list[a], &list[b]) })
+		slices.SortStableFunc(order, func(a, b int32) int { return startsBefore(&list[a], &list[b]) })
 	}
 	return order
 }
@@ -104,8 +101,8 @@ func startsBefore(a, b *Slice) int {
 // summary is a tree in the making.
 type summary struct {
 	p        *Profile
-	lanes    map[int]*Lane
-	children map[childKey]*Node
+	paths    *CallPaths
+	nodes    []*Node             // by path
 	kinds    map[LaunchKind]int  // positions in the profile
 	launches map[launchesKey]int // and in the node
 }
@@ -116,51 +113,27 @@ type launchesKey struct {
 	device int
 }
 
-type childKey struct {
-	parent *Node
-	name   string
-}
-
-// node finds or makes the frame at a place.
-func (s *summary) node(at *place) *Node {
-	switch {
-	case at.node != nil:
-	case at.above != nil:
-		at.node = s.child(s.node(at.above), at.name) // nesting is bounded
-	default:
-		at.node = s.along(at.path)
+// node finds or makes the frame at a path.
+func (s *summary) node(path int32) *Node {
+	if int(path) >= len(s.nodes) {
+		s.nodes = append(s.nodes, make([]*Node, s.paths.Len()-len(s.nodes))...)
 	}
-	return at.node
-}
-
-// along finds or makes the frame at a path below the root.
-func (s *summary) along(path []string) *Node {
-	n := s.p.Root
-	if len(path) > 0 && path[0] == n.Name {
-		path = path[1:]
-	}
-	for _, name := range path {
-		n = s.child(n, name)
+	n := s.nodes[path]
+	if n == nil {
+		above := s.node(s.paths.Above(path)) // nesting is bounded
+		n = &Node{Name: s.paths.Name(path)}
+		above.Children = append(above.Children, n)
+		s.nodes[path] = n
 	}
 	return n
 }
 
-func (s *summary) child(n *Node, name string) *Node {
-	key := childKey{n, name}
-	child := s.children[key]
-	if child == nil {
-		child = &Node{Name: name}
-		n.Children = append(n.Children, child)
-		s.children[key] = child
-	}
-	return child
-}
-
-// add sums up one slice at its place.
-func (s *summary) add(sl *Slice, at *place) {
+// add sums up one slice at its call path.
+func (s *summary) add(slice int32) {
+	sl := &s.p.Timeline.Slices[slice]
 	switch sl.Kind {
 	case KernelSlice, GraphSlice, CopySlice, FillSlice:
-		n := s.node(at)
+		n := s.node(s.paths.Of(slice))
 		s.sum(n, TimeMetric, IntValue(sl.Duration), Inclusive)
 		s.sum(n, CountMetric, IntValue(1), Inclusive)
 		s.device(n, sl)
@@ -173,18 +146,29 @@ func (s *summary) add(sl *Slice, at *place) {
 			s.launch(n, sl)
 		}
 	case SyncSlice:
-		n := s.node(at)
+		n := s.node(s.paths.Of(slice))
 		s.sum(n, SyncTimeMetric, IntValue(sl.Duration), Inclusive)
 		s.sum(n, SyncCountMetric, IntValue(1), Inclusive)
 	case ScopeSlice:
-		if l := s.lanes[sl.Lane]; l != nil && l.Kind != ThreadLane {
+		if l := s.paths.lanes[sl.Lane]; l != nil && l.Kind != ThreadLane {
 			return // the kernels of a captured scope say where they belong, and its time is theirs
 		}
-		n := s.node(at)
+		n := s.node(s.paths.Of(slice))
 		if !hasMetric(sl.Metrics, CPUTimeMetric) {
 			s.sum(n, CPUTimeMetric, IntValue(sl.Duration), Exclusive)
 		}
 		s.metrics(n, sl.Metrics)
+	}
+}
+
+// say notes what the call paths do not show.
+func (s *summary) say() {
+	if c := s.paths; c.reused > 0 {
+		s.p.Note(fmt.Sprintf("%.1f%% of the GPU time has correlation ids that several calls of its process have: each counts for the last of them that began before it",
+			100*float64(c.reused)/float64(c.working)))
+	}
+	if n := s.paths.deeper; n > 0 {
+		s.p.Note(fmt.Sprintf("%d slices are nested deeper than %d frames and stand below frame %d", n, deepest, deepest))
 	}
 }
 
@@ -197,7 +181,7 @@ func (s *summary) launch(n *Node, sl *Slice) {
 		s.p.Launches = append(s.p.Launches, *sl.Launch)
 	}
 	device := 0
-	if l := s.lanes[sl.Lane]; l != nil {
+	if l := s.paths.lanes[sl.Lane]; l != nil {
 		device, _ = strconv.Atoi(l.Device) //nolint:errcheck // a device of another name is as good as the first
 	}
 	key := launchesKey{n, kind, device}
@@ -252,7 +236,7 @@ func (s *summary) sum(n *Node, name string, v Value, kind Kind) {
 
 // device says on which GPU a frame ran; of several, the last.
 func (s *summary) device(n *Node, sl *Slice) {
-	l := s.lanes[sl.Lane]
+	l := s.paths.lanes[sl.Lane]
 	if l == nil || l.Device == "" {
 		return
 	}

@@ -187,11 +187,11 @@ func TestNestedPathsAreFollowedOnce(t *testing.T) {
 	for i := range depth {
 		timeline.Slices = append(timeline.Slices, Slice{Start: int64(i), Duration: int64(2 * (depth - i)), Name: path[i+1], Path: path[:i+2]})
 	}
-	paths := newPlaces(timeline, map[int]*Lane{})
-	for i := range timeline.Slices {
-		at := paths.of(i)
-		if i > 0 && (at.above != paths.of(i-1) || at.name != path[i+1]) {
-			t.Fatalf("the place of scope %d is not one below that of the scope around it", i)
+	paths := timeline.CallPaths()
+	for i := range int32(depth) {
+		at := paths.Of(i)
+		if i > 0 && (paths.Above(at) != paths.Of(i-1) || paths.Name(at) != path[i+1]) {
+			t.Fatalf("the path of scope %d is not one below that of the scope around it", i)
 		}
 	}
 	p := &Profile{Timeline: timeline}

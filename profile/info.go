@@ -31,6 +31,19 @@ func (i Info) Rank() string {
 	return text
 }
 
+// Note adds a sentence on what a reader could not make sense of, unless the profile has it.
+func (p *Profile) Note(sentence string) {
+	if p.Info == nil {
+		p.Info = Info{}
+	}
+	switch note := p.Info[InfoNote]; {
+	case note == "":
+		p.Info[InfoNote] = sentence
+	case !strings.Contains(note, sentence):
+		p.Info[InfoNote] = note + "; " + sentence
+	}
+}
+
 // Attempt is "restart 1", "requeue 1" or "requeue 1 restart 2" of a process whose launcher has started it before, or whose scheduler
 // has started its job before; "" of others.
 func (i Info) Attempt() string {

@@ -1,87 +1,90 @@
 package profile
 
-// places answers where in the tree a slice of a timeline belongs.
-type places struct {
-	t     *Timeline
-	found map[int]*place // of slices that have no path of their own
-	steps map[step]*place
-	given map[step]*place // of paths that slices have, by their first frame and their length
-	top   *place          // of the root
+// CallPaths says where in the tree the slices of a timeline belong, and which call launched them.
+type CallPaths struct {
+	Paths
+	t       *Timeline
+	lanes   map[int]*Lane
+	order   []int32         // all slices by start
+	found   []int32         // the path of each slice that has none of its own, plus 1; 0 where it is not known; nil where all slices have one
+	given   map[given]int32 // of paths that slices have
+	calls   []int32         // the launch of each slice, plus 1; 0 for none; nil until it is asked for
+	reused  int64           // ns of GPU work whose correlation id several calls of its process have, at different call paths
+	deeper  int             // slices that are nested deeper than paths become
+	working int64           // ns of all GPU work
 }
 
-// place is a call path as a chain from its last frame up: a file of slices within slices has as many paths as slices, and
-// written out each would be as long as it is deep.
-type place struct {
-	above *place // nil: path is all of it
-	name  string
-	path  []string
-	node  *Node // once the tree has it
-}
-
-// step leads from a place to one below it.
-type step struct {
-	above  *place
-	first  *string // of a path that a slice has
+// given is a path that a slice has, by its memory.
+type given struct {
+	first  *string
 	length int
-	name   string
 }
 
-// call tells the calls of several processes apart.
-type call struct {
-	process string
-	id      uint64
-}
-
-// newPlaces finds paths for the slices that have none. It costs nothing where all have one.
-func newPlaces(t *Timeline, lanes map[int]*Lane) *places {
-	p := &places{t: t, top: &place{path: []string{rootName}}}
+// CallPaths finds paths for the slices that have none. It costs little where all have one.
+func (t *Timeline) CallPaths() *CallPaths {
+	p := &CallPaths{t: t, lanes: make(map[int]*Lane, len(t.Lanes)), order: byStart(t.Slices), given: map[given]int32{}}
+	for i := range t.Lanes {
+		p.lanes[t.Lanes[i].ID] = &t.Lanes[i]
+	}
 	missing := false
 	for i := range t.Slices {
 		missing = missing || len(t.Slices[i].Path) == 0
 	}
-	if !missing {
-		return p
+	if missing {
+		p.found = make([]int32, len(t.Slices))
+		p.nest()
+		p.follow()
 	}
-	p.found, p.steps, p.given = map[int]*place{}, map[step]*place{}, map[step]*place{}
-	order := byStart(t.Slices)
-	launches := p.nest(order, lanes)
-	p.follow(order, lanes, launches)
 	return p
 }
 
-// of returns the place of a slice: that of its own path or the one that was found.
-func (p *places) of(i int) *place {
-	if s := &p.t.Slices[i]; len(s.Path) > 0 {
-		key := step{first: &s.Path[0], length: len(s.Path)}
-		at := p.given[key]
-		if at == nil {
-			if p.given == nil {
-				p.given = map[step]*place{}
-			}
-			at = &place{path: s.Path}
-			// Readers keep the paths of scopes that nest in one piece of memory. Their frames are looked up once, not once for
-			// each deeper scope.
-			if above := p.given[step{first: key.first, length: key.length - 1}]; above != nil {
-				at = &place{above: above, name: s.Path[len(s.Path)-1]}
-			}
-			p.given[key] = at
-		}
-		return at
+// ByStart lists the slices in the order in which they began, the longer first.
+func (p *CallPaths) ByStart() []int32 { return p.order }
+
+// Of returns the path of a slice: its own or the one that was found. Work of a GPU whose launch is not known stands at the root.
+func (p *CallPaths) Of(slice int32) int32 {
+	s := &p.t.Slices[slice]
+	if len(s.Path) > 0 {
+		return p.ofGiven(s.Path)
 	}
-	if at, found := p.found[i]; found {
-		return at
+	if p.found[slice] == 0 {
+		p.found[slice] = p.Below(0, s.Name) + 1
 	}
-	return &place{path: []string{rootName, p.t.Slices[i].Name}}
+	return p.found[slice] - 1
 }
 
-// nest gives the slices of each thread the path of the one around them, and returns the launches by their ID.
-// A launch does not get a frame: its path is that of the scope around it, and its kernels are children of that scope.
-func (p *places) nest(order []int, lanes map[int]*Lane) (launches map[call]int) {
-	launches = map[call]int{}
-	open := map[int][]int{} // of each lane, the innermost last
-	for _, i := range order {
+// ofGiven returns the number of a path that a slice has. Readers keep the paths of scopes that nest in one piece of memory; their frames
+// are looked up once, not once for each deeper scope.
+func (p *CallPaths) ofGiven(path []string) int32 {
+	key := given{&path[0], len(path)}
+	at, known := p.given[key]
+	if known {
+		return at
+	}
+	if above, known := p.given[given{key.first, key.length - 1}]; known {
+		at = p.Below(above, path[len(path)-1])
+	} else {
+		if path[0] == rootName {
+			path = path[1:]
+		}
+		for _, name := range path {
+			at = p.Below(at, name)
+		}
+	}
+	p.given[key] = at
+	return at
+}
+
+// deepest bounds paths that are made up from nesting.
+const deepest = 1000
+
+// nest gives the slices of each thread the path of the one around them. A launch does not get a frame: its path is that of the scope
+// around it, and its kernels are children of that scope.
+func (p *CallPaths) nest() {
+	open := map[int][]int32{} // of each lane, the innermost last
+	for _, i := range p.order {
 		s := &p.t.Slices[i]
-		if l := lanes[s.Lane]; l == nil || l.Kind != ThreadLane {
+		if l := p.lanes[s.Lane]; l == nil || l.Kind != ThreadLane {
 			continue
 		}
 		around := open[s.Lane]
@@ -89,28 +92,21 @@ func (p *places) nest(order []int, lanes map[int]*Lane) (launches map[call]int) 
 			around = around[:len(around)-1]
 		}
 		if len(s.Path) == 0 {
-			parent := p.top
-			if len(around) > 0 {
-				parent = p.of(around[len(around)-1])
+			path := int32(0)
+			if n := min(len(around), deepest); n > 0 {
+				path = p.Of(around[n-1])
 			}
-			p.found[i] = parent
+			if len(around) > deepest {
+				p.deeper++
+			}
 			if s.Kind != LaunchSlice && s.Kind != OtherSlice {
-				p.found[i] = p.below(parent, s.Name)
+				path = p.Below(path, s.Name)
 			}
+			p.found[i] = path + 1
 		}
-		if s.ID != 0 && s.Kind != ScopeSlice {
-			launches[call{lanes[s.Lane].Process, s.ID}] = i
-		}
-		if len(around) < deepest {
-			around = append(around, i)
-		}
-		open[s.Lane] = around
+		open[s.Lane] = append(around, i)
 	}
-	return launches
 }
-
-// deepest bounds paths that are made up from nesting.
-const deepest = 1000
 
 // holds says whether another slice of the lane lies within this one. Clocks are rounded, so a slice may stick out by
 // a microsecond.
@@ -119,27 +115,13 @@ func (s *Slice) holds(inner *Slice) bool {
 	return inner.Start < s.Start+s.Duration && inner.Start+inner.Duration <= s.Start+s.Duration+rounding
 }
 
-// follow gives GPU slices the path of their launch.
-func (p *places) follow(order []int, lanes map[int]*Lane, launches map[call]int) {
-	for _, i := range order {
-		s := &p.t.Slices[i]
-		l := lanes[s.Lane]
-		if len(s.Path) > 0 || s.ID == 0 || l == nil || l.Kind == ThreadLane {
-			continue
-		}
-		if launch, found := launches[call{l.Process, s.ID}]; found {
-			p.found[i] = p.below(p.of(launch), s.Name)
+// follow gives slices of GPUs the path of their launch.
+func (p *CallPaths) follow() {
+	for _, i := range p.order {
+		if s := &p.t.Slices[i]; len(s.Path) == 0 {
+			if launch, known := p.Launch(i); known {
+				p.found[i] = p.Below(p.Of(launch), s.Name) + 1
+			}
 		}
 	}
-}
-
-// below returns the place of a frame below another one, the same for equal paths.
-func (p *places) below(above *place, name string) *place {
-	key := step{above: above, name: name}
-	at := p.steps[key]
-	if at == nil {
-		at = &place{above: above, name: name}
-		p.steps[key] = at
-	}
-	return at
 }

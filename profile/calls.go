@@ -10,7 +10,7 @@ import (
 // none the innermost slice from which an arrow leads to it, which may be a scope. Lanes say which process is whose: readers see to it
 // that calls with equal ids of two processes are on lanes of two processes.
 //
-// Several calls of a process with one id are told apart by time: the last of them that began before the work did.
+// Several calls of a process with one id differ by time: the last of them that began before the work did.
 func (p *CallPaths) Launch(slice int32) (launch int32, known bool) {
 	if p.calls == nil {
 		p.calls = make([]int32, len(p.t.Slices))

@@ -10,7 +10,7 @@ type CallPaths struct {
 	given   map[given]int32 // of paths that slices have
 	calls   []int32         // the launch of each slice, plus 1; 0 for none; nil until it is asked for
 	reused  int64           // ns of GPU work whose correlation id several calls of its process have, at different call paths
-	deeper  int             // slices that are nested deeper than paths become
+	deeper  int             // slices that are nested deeper than paths are made
 	working int64           // ns of all GPU work
 }
 

@@ -4,9 +4,9 @@ package idle
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -42,23 +42,28 @@ var Means = [...]string{
 
 // Report is what Find found.
 type Report struct {
-	Devices []Device
-	Causes  []Cause // the most idle time first
-	Longest []Gap   // the longest first
+	First    int64 // when the timeline begins, in ns since 1970; 0 of a tree
+	Devices  []Device
+	Causes   []Cause // the most idle time first
+	Longest  []Gap   // the longest first
+	Overlaps []Overlap
+
+	paths *profile.Paths
 }
 
-// Device is the whole time of one GPU, or of all GPUs of a tree, together. Busy and Idle add up to Wall.
+// Device is the time of one GPU from its first work to its last, or of all GPUs of a tree, together. Busy and Idle add up to Wall.
 type Device struct {
 	Process, ID      string
-	Wall, Busy, Idle int64 // ns; Wall is from the timeline's first event to its last, and in a tree from the first work to its last
+	Wall, Busy, Idle int64 // ns
 	Gaps             int
+	Before, After    int64 // ns of the timeline before the first work and after the last, in which the file has none of this GPU
 }
 
 // Cause is the idle time of a GPU during which one thing was done at one call path.
 type Cause struct {
 	Device  int // position in Devices
 	Doing   Doing
-	Path    []string // call path from the root
+	Path    int32 // for Frames
 	Nanos   int64
 	Gaps    int   // gaps that it has a part of
 	Longest int64 // its longest part of one gap
@@ -68,14 +73,26 @@ type Cause struct {
 type Gap struct {
 	Device     int
 	Start, End int64  // ns since 1970
-	Then       string // the name of the work that ended it; "" at the end of the timeline
-	Path       []string
-	Doing      Doing // the longest part of it, which Path belongs to
-	Part       int64 // how long that part is
+	Then       string // the name of the work that ended it
+	Path       int32  // for Frames
+	Doing      Doing  // the longest part of it, which Path belongs to
+	Part       int64  // how long that part is
 }
 
 // Nanos is how long a gap is.
 func (g *Gap) Nanos() int64 { return g.End - g.Start }
+
+// Overlap is a stream whose work overlaps itself, although a stream does one thing after the other.
+type Overlap struct {
+	Device int
+	Lane   string
+	Work   int   // how much work the stream has
+	Early  int   // how much of it begins before what began before it has ended
+	Nanos  int64 // for how long it runs at once with that
+}
+
+// Frames writes the call path of a cause or gap out, from the frame below the root; nil for code outside of scopes.
+func (r *Report) Frames(path int32) []string { return r.paths.Frames(path) }
 
 // Find looks for gaps and keeps the longest ones. A timeline without work of a GPU has no devices.
 func Find(t *profile.Timeline, longest int) *Report {
@@ -93,148 +110,165 @@ func Find(t *profile.Timeline, longest int) *Report {
 // gpu is one GPU of one process.
 type gpu struct{ process, id string }
 
+// finder knows slices by their places in the timeline, and call paths by their numbers, so that it takes memory in proportion to the
+// slices, however deep they are nested.
 type finder struct {
-	lanes    map[int]*profile.Lane
-	devices  []gpu                    // in natural order
-	work     map[gpu][]*profile.Slice // by start
-	threads  map[int]*thread          // by lane
-	launches launches
-	first    int64
-	last     int64
-	causes   map[causeKey]int // positions in the report
-	report   Report
-}
-
-// root is what call paths begin with, except in traces of other tools.
-const root = "ROOT"
-
-// BelowRoot is a call path without its root, if it has one.
-func BelowRoot(path []string) []string {
-	if len(path) > 0 && path[0] == root {
-		return path[1:]
-	}
-	return path
+	t       *profile.Timeline
+	paths   *profile.CallPaths
+	lanes   map[int]*profile.Lane
+	devices []gpu           // in natural order
+	work    map[gpu][]int32 // by start
+	threads map[int]*thread // by lane
+	last    int64           // when the timeline ends
+	causes  map[causeKey]int
+	parts   []part // of the gap that is divided
+	report  Report
 }
 
 type causeKey struct {
 	device int
 	doing  Doing
-	path   string
+	path   int32
+}
+
+// part is how much of a gap belongs to a cause.
+type part struct {
+	cause int // position in the report
+	nanos int64
 }
 
 func newFinder(t *profile.Timeline) *finder {
-	f := &finder{lanes: map[int]*profile.Lane{}, work: map[gpu][]*profile.Slice{}, threads: map[int]*thread{}, causes: map[causeKey]int{},
-		first: math.MaxInt64, last: math.MinInt64}
+	f := &finder{t: t, paths: t.CallPaths(), lanes: map[int]*profile.Lane{}, work: map[gpu][]int32{}, threads: map[int]*thread{}, causes: map[causeKey]int{}, last: math.MinInt64}
+	f.report.paths = &f.paths.Paths
 	for i := range t.Lanes {
 		f.lanes[t.Lanes[i].ID] = &t.Lanes[i]
 	}
-	for i := range t.Slices {
+	for at, i := range f.paths.ByStart() {
 		s := &t.Slices[i]
-		f.first, f.last = min(f.first, s.Start), max(f.last, end(s))
+		if at == 0 {
+			f.report.First = s.Start
+		}
+		f.last = max(f.last, end(s))
 		lane := f.lanes[s.Lane]
 		switch {
 		case lane == nil:
-		case lane.Kind == profile.StreamLane && isWork(s):
+		case lane.Kind == profile.StreamLane && s.IsWork():
 			g := gpu{lane.Process, lane.Device}
-			f.work[g] = append(f.work[g], s)
+			f.work[g] = append(f.work[g], i)
 		case lane.Kind == profile.ThreadLane:
 			if f.threads[s.Lane] == nil {
-				f.threads[s.Lane] = &thread{}
+				f.threads[s.Lane] = &thread{finder: f}
 			}
-			f.threads[s.Lane].slices = append(f.threads[s.Lane].slices, s)
+			f.threads[s.Lane].add(i)
 		}
 	}
 	for g := range f.work {
-		slices.SortStableFunc(f.work[g], byStart)
 		f.devices = append(f.devices, g)
 	}
 	slices.SortFunc(f.devices, func(a, b gpu) int {
 		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
 	})
 	for _, th := range f.threads {
-		th.prepare()
+		th.close(math.MaxInt64)
 	}
-	f.launches = findLaunches(t, f.threads, f.lanes)
 	return f
 }
 
 func end(s *profile.Slice) int64 { return s.Start + max(s.Duration, 0) }
 
-func byStart(a, b *profile.Slice) int {
-	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Duration, a.Duration))
-}
-
-func isWork(s *profile.Slice) bool {
-	switch s.Kind {
-	case profile.KernelSlice, profile.GraphSlice, profile.CopySlice, profile.FillSlice:
-		return true
-	}
-	return false
-}
-
 // device sweeps over the work of one GPU.
 func (f *finder) device(g gpu) {
-	at := len(f.report.Devices)
-	d := Device{Process: g.process, ID: g.id, Wall: f.last - f.first}
-	work := f.work[g]
-	until := f.first
-	for _, s := range work {
+	at, work := len(f.report.Devices), f.work[g]
+	from := f.t.Slices[work[0]].Start
+	d := Device{Process: g.process, ID: g.id, Before: from - f.report.First}
+	until, streams := from, map[int]*stream{}
+	for _, i := range work {
+		s := &f.t.Slices[i]
 		if s.Start > until {
-			f.gap(at, Gap{Device: at, Start: until, End: s.Start, Then: s.Name}, f.launches.of(s))
+			f.gap(at, Gap{Device: at, Start: until, End: s.Start, Then: s.Name}, i)
 			d.Idle += s.Start - until
 			d.Gaps++
 		}
 		until = max(until, end(s))
-	}
-	if f.last > until { // what the thread did that launched the last
-		lastLaunch := f.launches.of(work[len(work)-1])
-		if lastLaunch != nil {
-			lastLaunch = &profile.Slice{Lane: lastLaunch.Lane, Start: math.MaxInt64}
+		if streams[s.Lane] == nil {
+			streams[s.Lane] = &stream{overlap: Overlap{Device: at, Lane: f.lanes[s.Lane].Name}}
 		}
-		f.gap(at, Gap{Device: at, Start: until, End: f.last}, lastLaunch)
-		d.Idle += f.last - until
-		d.Gaps++
+		streams[s.Lane].add(s)
 	}
+	d.Wall, d.After = until-from, f.last-until
 	d.Busy = d.Wall - d.Idle
 	f.report.Devices = append(f.report.Devices, d)
+	for _, lane := range slices.Sorted(maps.Keys(streams)) {
+		if s := streams[lane]; s.overlap.Nanos > s.work/100 {
+			f.report.Overlaps = append(f.report.Overlaps, s.overlap)
+		}
+	}
+}
+
+// stream finds out whether the work of a lane overlaps.
+type stream struct {
+	overlap Overlap
+	until   int64 // until when it works
+	work    int64 // ns of all work
+}
+
+func (st *stream) add(s *profile.Slice) {
+	const rounding = 1000 // older traces have whole microseconds
+	st.overlap.Work++
+	st.work += end(s) - s.Start
+	if s.Start < st.until-rounding {
+		st.overlap.Early++
+		st.overlap.Nanos += min(end(s), st.until) - s.Start
+	}
+	st.until = max(st.until, end(s))
 }
 
 // gap divides a gap among what was done in it: before the launch what the launching thread did, then the launch, then nothing.
-func (f *finder) gap(device int, g Gap, launch *profile.Slice) {
-	parts := map[int]int64{} // by position of the cause
-	add := func(doing Doing, path []string, from, to int64) {
+func (f *finder) gap(device int, g Gap, work int32) {
+	f.parts = f.parts[:0]
+	add := func(doing Doing, path int32, from, to int64) {
 		if from, to = max(from, g.Start), min(to, g.End); from < to {
-			parts[f.cause(device, doing, path)] += to - from
+			f.part(f.cause(device, doing, path), to-from)
 		}
 	}
-	if launch == nil {
-		add(Unknown, nil, g.Start, g.End)
+	i, known := f.paths.Launch(work)
+	if known && isScope(&f.t.Slices[i]) { // when the work was launched is not known
+		known = false
+	}
+	if !known {
+		add(Unknown, 0, g.Start, g.End)
 	} else {
+		launch := &f.t.Slices[i]
 		th := f.threads[launch.Lane]
 		th.during(g.Start, min(launch.Start, g.End), add)
 		if launch.Start < g.End {
-			add(doingIn(launch), th.path(launch), launch.Start, end(launch))
-			add(Queued, th.path(launch), end(launch), g.End)
+			add(doingIn(launch), f.path(i), launch.Start, end(launch))
+			add(Queued, f.path(i), end(launch), g.End)
 		}
 	}
-	for at, nanos := range parts {
-		c := &f.report.Causes[at]
-		c.Nanos += nanos
+	for _, p := range f.parts {
+		c := &f.report.Causes[p.cause]
+		c.Nanos += p.nanos
 		c.Gaps++
-		c.Longest = max(c.Longest, nanos)
-		if nanos > g.Part || nanos == g.Part && c.Doing < g.Doing {
-			g.Doing, g.Path, g.Part = c.Doing, c.Path, nanos
+		c.Longest = max(c.Longest, p.nanos)
+		if p.nanos > g.Part || p.nanos == g.Part && c.Doing < g.Doing {
+			g.Doing, g.Path, g.Part = c.Doing, c.Path, p.nanos
 		}
 	}
 	f.report.Longest = append(f.report.Longest, g)
 }
 
-// cause finds or makes the position of a cause.
-func (f *finder) cause(device int, doing Doing, path []string) int {
-	if len(path) == 1 && path[0] == root {
-		path = nil // no scope
+func (f *finder) part(cause int, nanos int64) {
+	if i := slices.IndexFunc(f.parts, func(p part) bool { return p.cause == cause }); i >= 0 {
+		f.parts[i].nanos += nanos
+		return
 	}
-	key := causeKey{device, doing, strings.Join(path, "\x00")}
+	f.parts = append(f.parts, part{cause, nanos})
+}
+
+// cause finds or makes the position of a cause.
+func (f *finder) cause(device int, doing Doing, path int32) int {
+	key := causeKey{device, doing, path}
 	at, known := f.causes[key]
 	if !known {
 		at = len(f.report.Causes)

@@ -2,6 +2,7 @@ package idle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -56,7 +57,9 @@ func drawn(rows string) *profile.Timeline {
 			from = to
 		}
 	}
-	byTime := func(a, b profile.Slice) int { return byStart(&a, &b) }
+	byTime := func(a, b profile.Slice) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Duration, a.Duration))
+	}
 	slices.SortStableFunc(launches, byTime)
 	slices.SortStableFunc(work, byTime)
 	for i := range work {
@@ -84,27 +87,27 @@ func scopesAround(t *profile.Timeline, s *profile.Slice) []string {
 func causes(r *Report) string {
 	var b strings.Builder
 	for _, c := range r.Causes {
-		fmt.Fprintf(&b, "%d %s %s gaps=%d longest=%d\n", c.Nanos, c.Doing, strings.Join(c.Path, ">"), c.Gaps, c.Longest)
+		fmt.Fprintf(&b, "%d %s %s gaps=%d longest=%d\n", c.Nanos, c.Doing, strings.Join(r.Frames(c.Path), ">"), c.Gaps, c.Longest)
 	}
 	return b.String()
 }
 
 func TestCauses(t *testing.T) {
 	for _, c := range []struct{ name, drawing, want string }{
-		{"code, launch and latency before the first work", `
-thread 1 |aaaaaaaaaaaaaaaa
-         |      ll
-gpu 0    |          ######`, "6 code ROOT>a gaps=1 longest=6\n2 launch ROOT>a gaps=1 longest=2\n2 queued ROOT>a gaps=1 longest=2\n"},
+		{"code, launch and latency", `
+thread 1 |aaaaaaaaaaaaaaaaaaaa
+         |ll      ll
+gpu 0    |  ##        ######`, "4 code a gaps=1 longest=4\n2 launch a gaps=1 longest=2\n2 queued a gaps=1 longest=2\n"},
 		{"a wait between two kernels", `
 thread 1 |aaaaaaaaaaaaaaaaaaaa
          |ll  ssssssssss  ll
-gpu 0    |  ######          ##`, "6 wait ROOT>a gaps=1 longest=6\n4 launch ROOT>a gaps=2 longest=2\n2 code ROOT>a gaps=1 longest=2\n"},
+gpu 0    |  ######          ##`, "6 wait a gaps=1 longest=6\n2 code a gaps=1 longest=2\n2 launch a gaps=1 longest=2\n"},
 		{"launched ahead", `
 thread 1 |llaall
-gpu 0    |   ### ####`, "2 launch  gaps=1 longest=2\n2 queued  gaps=2 longest=1\n"},
+gpu 0    |   ### ####`, "1 queued  gaps=1 longest=1\n"},
 		{"a copy", `
-thread 1 | cccc
-gpu 0    |     ###`, "4 copy  gaps=1 longest=4\n"},
+thread 1 |ll cccc
+gpu 0    |  #    ###`, "4 copy  gaps=1 longest=4\n"},
 	} {
 		r := Find(drawn(c.drawing), 10)
 		if got := causes(r); got != c.want {
@@ -120,7 +123,7 @@ thread 1 |aaaaaaaaaaaaaaaaaaaa
 thread 2 |bbbbbbbbbbbbbbbbbbbb
          |            ll
 gpu 0    |  ####          ####`), 10)
-	if c := r.Causes[0]; c.Path[1] != "b" || c.Doing != Code || c.Nanos != 6 {
+	if c := r.Causes[0]; r.Frames(c.Path)[0] != "b" || c.Doing != Code || c.Nanos != 6 {
 		t.Errorf("the second thread's launch ended the gap, and the cause is %+v", c)
 	}
 	if g := r.Longest[0]; g.Nanos() != 10 || g.Then != "kernel" || g.Doing != Code || g.Part != 6 {
@@ -147,11 +150,16 @@ func TestBusyAndIdleAreTheWall(t *testing.T) {
 			first, last = min(first, timeline.Slices[i].Start), max(last, end(&timeline.Slices[i]))
 		}
 		for at, d := range r.Devices {
-			busy := int64(0)
+			var busy int64
+			works := func(s profile.Slice) bool { return s.IsWork() && timeline.Lanes[s.Lane].Device == d.ID }
+			from, to := last, first
+			for _, s := range timeline.Slices {
+				if works(s) {
+					from, to = min(from, s.Start), max(to, end(&s))
+				}
+			}
 			for now := first; now < last; now++ {
-				if slices.ContainsFunc(timeline.Slices, func(s profile.Slice) bool {
-					return isWork(&s) && timeline.Lanes[s.Lane].Device == d.ID && s.Start <= now && now < end(&s)
-				}) {
+				if slices.ContainsFunc(timeline.Slices, func(s profile.Slice) bool { return works(s) && s.Start <= now && now < end(&s) }) {
 					busy++
 				}
 			}
@@ -166,8 +174,8 @@ func TestBusyAndIdleAreTheWall(t *testing.T) {
 					gapped += g.Nanos()
 				}
 			}
-			if d.Wall != last-first || d.Busy != busy || d.Busy+d.Idle != d.Wall || caused != d.Idle || gapped != d.Idle {
-				t.Fatalf("GPU %s: %+v; counted: wall %d, busy %d; causes add up to %d, gaps to %d", d.ID, d, last-first, busy, caused, gapped)
+			if d.Wall != to-from || d.Before != from-first || d.After != last-to || d.Busy != busy || d.Busy+d.Idle != d.Wall || caused != d.Idle || gapped != d.Idle {
+				t.Fatalf("GPU %s: %+v; counted: from %d to %d of %d to %d, busy %d; causes add up to %d, gaps to %d", d.ID, d, from, to, first, last, busy, caused, gapped)
 			}
 		}
 	}
@@ -185,7 +193,7 @@ func randomTimeline(random *rand.Rand) *profile.Timeline {
 	for id := range uint64(random.IntN(30) + 1) {
 		kind := kinds[random.IntN(len(kinds))]
 		s := profile.Slice{Kind: kind, Lane: random.IntN(2), ID: id/2 + 1, Start: 100 + random.Int64N(100), Duration: random.Int64N(20), Path: []string{"ROOT", "x"}}
-		if isWork(&s) {
+		if s.IsWork() {
 			s.Lane = 2 + random.IntN(3)
 		}
 		t.Slices = append(t.Slices, s)
@@ -270,7 +278,13 @@ func TestTraceOfTorch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := r.Causes[0]; strings.Join(c.Path, ">") != "step>aten::relu>aten::clamp_min" || c.Doing != Code {
-		t.Errorf("most idle time is %+v", c)
+	got := map[string]bool{}
+	for _, c := range r.Causes {
+		got[c.Doing.String()+" "+strings.Join(r.Frames(c.Path), ">")] = true
+	}
+	for _, want := range []string{"code step", "code step>aten::relu>aten::clamp_min", "copy step>aten::to>aten::_to_copy>aten::copy_"} {
+		if !got[want] {
+			t.Errorf("no idle time is %q, only %v", want, got)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package idle
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -11,132 +10,117 @@ import (
 
 // thread is what one thread of the program did.
 type thread struct {
-	slices   []*profile.Slice // by start
+	*finder
 	segments []segment
-	launches []call                      // by start
-	paths    map[*profile.Slice][]string // of slices whose own path is missing, or includes the call itself
+	launches []call  // by start
+	open     []int32 // slices that have not ended, the innermost last
 }
 
-// call is a launch, and the innermost scope around it, nil for none.
-type call struct{ launch, scope *profile.Slice }
+// call is a launch, and the innermost scope around it, none for none.
+type call struct{ launch, scope int32 }
 
-// segment begins at a time and lasts until the next one. Its slice is the innermost that the thread was in, nil for none.
+// segment begins at a time and lasts until the next one. Its slice is the innermost that the thread was in.
 type segment struct {
 	start int64
-	slice *profile.Slice
+	slice int32 // none for none
 }
 
-func (th *thread) prepare() {
-	slices.SortStableFunc(th.slices, byStart)
-	var open []*profile.Slice // the innermost last
-	close := func(until int64) {
-		for len(open) > 0 {
-			top := open[len(open)-1]
-			if end(top) > until {
-				return
-			}
-			open = open[:len(open)-1]
-			var outer *profile.Slice
-			// What ended before the slices within it, as scopes that overlap do, is left out.
-			for len(open) > 0 && end(open[len(open)-1]) <= end(top) {
-				open = open[:len(open)-1]
-			}
-			if len(open) > 0 {
-				outer = open[len(open)-1]
-			}
-			th.begin(end(top), outer)
-		}
+const none = -1
+
+// add takes in the next slice by start.
+func (th *thread) add(i int32) {
+	s := &th.t.Slices[i]
+	th.close(s.Start)
+	if s.Kind == profile.LaunchSlice {
+		th.launches = append(th.launches, call{i, th.innermostScope()})
 	}
-	for _, s := range th.slices {
-		close(s.Start)
-		scope := innermostScope(open)
-		th.place(s, scope)
-		if s.Kind == profile.LaunchSlice {
-			th.launches = append(th.launches, call{s, scope})
-		}
-		th.begin(s.Start, s)
-		open = append(open, s)
-	}
-	close(math.MaxInt64)
+	th.begin(s.Start, i)
+	th.open = append(th.open, i)
 }
 
-// place finds the path of a slice that says none, as in traces of torch.profiler: it is in the scope around it.
-func (th *thread) place(s, scope *profile.Slice) {
-	path := s.Path
-	switch {
-	case path == nil:
-		path = th.path(scope)
-		if isScope(s) {
-			path = append(slices.Clip(path), s.Name)
+// close ends the slices that end until a time.
+func (th *thread) close(until int64) {
+	for len(th.open) > 0 {
+		ended := end(&th.t.Slices[th.open[len(th.open)-1]])
+		if ended > until {
+			return
 		}
-	case !isScope(s) && path[len(path)-1] == s.Name:
-		path = path[:len(path)-1]
-	default:
+		th.open = th.open[:len(th.open)-1]
+		// What ended before the slices within it, as scopes that overlap do, is left out.
+		for len(th.open) > 0 && end(&th.t.Slices[th.open[len(th.open)-1]]) <= ended {
+			th.open = th.open[:len(th.open)-1]
+		}
+		outer := int32(none)
+		if len(th.open) > 0 {
+			outer = th.open[len(th.open)-1]
+		}
+		th.begin(ended, outer)
+	}
+}
+
+func (th *thread) begin(at int64, slice int32) {
+	if n := len(th.segments); n > 0 && th.segments[n-1].start == at {
+		th.segments[n-1].slice = slice
 		return
 	}
-	if th.paths == nil {
-		th.paths = map[*profile.Slice][]string{}
-	}
-	th.paths[s] = path
+	th.segments = append(th.segments, segment{at, slice})
 }
 
-// path is the call path of a scope, or of the scope around a call; nil for no slice.
-func (th *thread) path(s *profile.Slice) []string {
-	if path, found := th.paths[s]; found || s == nil {
-		return path
-	}
-	return s.Path
-}
-
-func innermostScope(open []*profile.Slice) *profile.Slice {
-	for _, s := range slices.Backward(open) {
-		if isScope(s) {
-			return s
+func (th *thread) innermostScope() int32 {
+	for _, i := range slices.Backward(th.open) {
+		if isScope(&th.t.Slices[i]) {
+			return i
 		}
 	}
-	return nil
+	return none
 }
 
 func isScope(s *profile.Slice) bool {
 	return s.Kind == profile.ScopeSlice || s.Kind == profile.OtherSlice
 }
 
-func (th *thread) begin(at int64, s *profile.Slice) {
-	if n := len(th.segments); n > 0 && th.segments[n-1].start == at {
-		th.segments[n-1].slice = s
-		return
+// path is the call path of a scope, or of the scope around a call.
+func (f *finder) path(slice int32) int32 {
+	if slice == none {
+		return 0
 	}
-	th.segments = append(th.segments, segment{at, s})
+	s, path := &f.t.Slices[slice], f.paths.Of(slice)
+	switch own := len(s.Path) > 0; {
+	case s.Kind == profile.OtherSlice && !own: // it has no frame of its own in the tree
+		return f.paths.Below(path, s.Name)
+	case !isScope(s) && (own || s.Kind == profile.SyncSlice) && f.paths.Name(path) == s.Name:
+		return f.paths.Above(path)
+	}
+	return path
 }
 
 // during reports what the thread did from one time to another.
-func (th *thread) during(from, to int64, report func(doing Doing, path []string, from, to int64)) {
+func (th *thread) during(from, to int64, report func(doing Doing, path int32, from, to int64)) {
 	at, exact := slices.BinarySearchFunc(th.segments, from, func(s segment, t int64) int { return cmp.Compare(s.start, t) })
 	if !exact {
 		at--
 	}
 	for ; from < to; at++ {
-		var s *profile.Slice
-		until := to
+		slice, until := int32(none), to
 		if at >= 0 {
-			s = th.segments[at].slice
+			slice = th.segments[at].slice
 		}
 		if at+1 < len(th.segments) {
 			until = min(until, th.segments[at+1].start)
 		}
-		if s != nil && !isScope(s) {
-			report(doingIn(s), th.path(s), from, until)
+		if slice != none && !isScope(&th.t.Slices[slice]) {
+			report(doingIn(&th.t.Slices[slice]), th.path(slice), from, until)
 		} else {
-			report(Code, th.codePath(s, from), from, until)
+			report(Code, th.codePath(slice, from), from, until)
 		}
 		from = until
 	}
 }
 
-// codePath is the call path of code in a scope, nil for none. The next launch knows more of it if it is directly in the same scope: the
+// codePath is the call path of code in a scope. The next launch knows more of it if it is directly in the same scope: the
 // Python functions.
-func (th *thread) codePath(scope *profile.Slice, at int64) []string {
-	i, _ := slices.BinarySearchFunc(th.launches, at, func(c call, t int64) int { return cmp.Compare(c.launch.Start, t) })
+func (th *thread) codePath(scope int32, at int64) int32 {
+	i, _ := slices.BinarySearchFunc(th.launches, at, func(c call, t int64) int { return cmp.Compare(th.t.Slices[c.launch].Start, t) })
 	if i < len(th.launches) && th.launches[i].scope == scope {
 		return th.path(th.launches[i].launch)
 	}
@@ -151,57 +135,4 @@ func doingIn(s *profile.Slice) Doing {
 		return Copy
 	}
 	return Launch
-}
-
-// launches finds what launched a piece of work.
-type launches struct {
-	byEnd map[place]*profile.Slice // by the end of an arrow
-	byID  map[launchID]*profile.Slice
-	lanes map[int]*profile.Lane
-}
-
-type place struct {
-	lane int
-	at   int64
-}
-
-type launchID struct {
-	process string
-	id      uint64
-}
-
-func findLaunches(t *profile.Timeline, threads map[int]*thread, lanes map[int]*profile.Lane) launches {
-	l := launches{byEnd: map[place]*profile.Slice{}, byID: map[launchID]*profile.Slice{}, lanes: lanes}
-	for lane, th := range threads {
-		for _, c := range th.launches {
-			if c.launch.ID != 0 {
-				l.byID[launchID{l.lanes[lane].Process, c.launch.ID}] = c.launch
-			}
-		}
-	}
-	for _, flow := range t.Flows {
-		th := threads[flow.From]
-		if th == nil {
-			continue
-		}
-		i, exact := slices.BinarySearchFunc(th.launches, flow.Start, func(c call, at int64) int { return cmp.Compare(c.launch.Start, at) })
-		if !exact {
-			i--
-		}
-		if i >= 0 && end(th.launches[i].launch) >= flow.Start {
-			l.byEnd[place{flow.To, flow.End}] = th.launches[i].launch
-		}
-	}
-	return l
-}
-
-// of is the slice of the call that launched some work, nil if it is not known.
-func (l *launches) of(work *profile.Slice) *profile.Slice {
-	if s := l.byEnd[place{work.Lane, work.Start}]; s != nil {
-		return s
-	}
-	if lane := l.lanes[work.Lane]; lane != nil && work.ID != 0 {
-		return l.byID[launchID{lane.Process, work.ID}]
-	}
-	return nil
 }

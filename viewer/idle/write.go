@@ -1,12 +1,13 @@
 package idle
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
@@ -53,9 +54,10 @@ func Write(w io.Writer, p *profile.Profile, o Options) error {
 	if err != nil {
 		return err
 	}
-	text := texts{label: label, glyphs: grid.For(o.ASCII), layout: grid.Layout{Width: o.Width, Dots: grid.For(o.ASCII).Dots}, report: r, first: start(r)}
+	text := texts{label: label, glyphs: grid.For(o.ASCII), layout: grid.Layout{Width: o.Width, Dots: grid.For(o.ASCII).Dots}, report: r}
 	var b strings.Builder
 	text.devices(&b)
+	text.uncounted(&b)
 	text.causes(&b, rows)
 	text.gaps(&b)
 	text.legend(&b)
@@ -63,23 +65,11 @@ func Write(w io.Writer, p *profile.Profile, o Options) error {
 	return err
 }
 
-func start(r *Report) int64 {
-	if len(r.Longest) == 0 {
-		return 0
-	}
-	first := r.Longest[0].Start
-	for _, g := range r.Longest {
-		first = min(first, g.Start)
-	}
-	return first
-}
-
 type texts struct {
 	label  func(string) string
 	glyphs *grid.Glyphs
 	layout grid.Layout
 	report *Report
-	first  int64
 }
 
 func (t *texts) devices(b *strings.Builder) {
@@ -90,6 +80,36 @@ func (t *texts) devices(b *strings.Builder) {
 			share(d.Idle, d.Wall), figures.Grouped(d.Gaps)), Name: t.device(i)})
 	}
 	t.layout.Write(b, lines) //nolint:errcheck // a strings.Builder
+}
+
+// uncounted says what does not count: the time before and after the work of a GPU, and that a stream seems to have done two things at once.
+func (t *texts) uncounted(b *strings.Builder) {
+	var lines []string
+	for i := range t.report.Devices {
+		d := &t.report.Devices[i]
+		var parts []string
+		if d.Before > 0 {
+			parts = append(parts, figures.Time(d.Before)+" before the first work")
+		}
+		if d.After > 0 {
+			parts = append(parts, figures.Time(d.After)+" after the last")
+		}
+		if parts != nil {
+			lines = append(lines, fmt.Sprintf("%snot counted: %s, where the timeline has no work of this GPU", t.on(i), strings.Join(parts, " and ")))
+		}
+	}
+	for _, o := range t.report.Overlaps {
+		lines = append(lines, fmt.Sprintf("%s%s overlaps itself: %s of %s pieces of work begin before the one before them has ended, for %s. Kernels of programmatic dependent launches and of graphs do; else an end is recorded too late",
+			t.on(o.Device), term.Printable(o.Lane), figures.Grouped(o.Early), figures.Grouped(o.Work), figures.Time(o.Nanos)))
+	}
+	for i, line := range lines {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		for _, part := range term.Break(line, 0, t.layout.Width) {
+			b.WriteString(part + "\n")
+		}
+	}
 }
 
 func share(part, whole int64) string {
@@ -111,6 +131,9 @@ func (t *texts) device(i int) string {
 // causes prints what idle time was spent on; several GPUs have their own rows.
 func (t *texts) causes(b *strings.Builder, rows int) {
 	all := t.report.Causes
+	if len(all) == 0 {
+		return
+	}
 	idle := int64(0)
 	for i := range t.report.Devices {
 		idle += t.report.Devices[i].Idle
@@ -148,10 +171,7 @@ func (t *texts) gaps(b *strings.Builder) {
 	for i := range t.report.Longest {
 		g := &t.report.Longest[i]
 		then := t.glyphs.Arrow + " " + term.Printable(t.label(g.Then))
-		if g.Then == "" {
-			then = t.glyphs.Arrow + " end of the timeline"
-		}
-		lines = append(lines, grid.Line{Cells: grid.Plain("+"+figures.Time(g.Start-t.first), figures.Time(g.Nanos()), g.Doing.String(), share(g.Part, g.Nanos())),
+		lines = append(lines, grid.Line{Cells: grid.Plain("+"+figures.Time(g.Start-t.report.First), figures.Time(g.Nanos()), g.Doing.String(), share(g.Part, g.Nanos())),
 			Name: t.on(g.Device) + t.path(g.Path) + " " + then})
 	}
 	t.layout.Write(b, lines, 2) //nolint:errcheck // a strings.Builder
@@ -165,12 +185,13 @@ func (t *texts) on(device int) string {
 	return t.device(device) + ": "
 }
 
-func (t *texts) path(path []string) string {
-	if path = BelowRoot(path); len(path) == 0 {
+func (t *texts) path(path int32) string {
+	frames := t.report.Frames(path)
+	if len(frames) == 0 {
 		return "(outside of scopes)"
 	}
-	names := make([]string, len(path))
-	for i, name := range path {
+	names := make([]string, len(frames))
+	for i, name := range frames {
 		names[i] = term.Printable(t.label(name))
 	}
 	text := strings.Join(names, separator)
@@ -205,55 +226,96 @@ func (t *texts) legend(b *strings.Builder) {
 // Schema names the layout of WriteJSON's document. Keys may be added.
 const Schema = "goproton.idle/1"
 
-// WriteJSON prints the whole report; docs/viewer.md describes its keys.
+// WriteJSON prints the whole report; docs/viewer.md describes its keys. Call paths are written out one after the other, since all of them
+// together may be much longer than the timeline.
 func WriteJSON(w io.Writer, p *profile.Profile) error {
 	r, err := Of(p, 1000)
 	if err != nil {
 		return err
 	}
-	type device struct {
-		Process string `json:"process,omitempty"`
-		ID      string `json:"id"`
-		Wall    int64  `json:"wall_ns"`
-		Busy    int64  `json:"busy_ns"`
-		Idle    int64  `json:"idle_ns"`
-		Gaps    int    `json:"gaps"`
-	}
-	type cause struct {
-		Device  int      `json:"device"`
-		Doing   string   `json:"doing"`
-		Path    []string `json:"path"`
-		Nanos   int64    `json:"idle_ns"`
-		Gaps    int      `json:"gaps"`
-		Longest int64    `json:"longest_ns"`
-	}
-	type gap struct {
-		Device int      `json:"device"`
-		Start  int64    `json:"start_ns"`
-		Nanos  int64    `json:"idle_ns"`
-		Then   string   `json:"then"`
-		Doing  string   `json:"doing"`
-		Part   int64    `json:"part_ns"`
-		Path   []string `json:"path"`
-	}
-	doc := struct {
-		Schema  string   `json:"schema"`
-		Devices []device `json:"devices"`
-		Causes  []cause  `json:"causes"`
-		Gaps    []gap    `json:"gaps"`
-	}{Schema: Schema, Causes: []cause{}, Gaps: []gap{}}
+	out := &list{Writer: bufio.NewWriter(w)}
+	fmt.Fprintf(out, `{"schema":%q`, Schema)
+	out.begin("devices")
 	for _, d := range r.Devices {
-		doc.Devices = append(doc.Devices, device(d))
+		out.item(struct {
+			Process string `json:"process,omitempty"`
+			ID      string `json:"id"`
+			Wall    int64  `json:"wall_ns"`
+			Busy    int64  `json:"busy_ns"`
+			Idle    int64  `json:"idle_ns"`
+			Gaps    int    `json:"gaps"`
+			Before  int64  `json:"before_ns"`
+			After   int64  `json:"after_ns"`
+		}(d))
 	}
+	out.begin("causes")
 	for _, c := range r.Causes {
-		doc.Causes = append(doc.Causes, cause{c.Device, c.Doing.String(), notNil(c.Path), c.Nanos, c.Gaps, c.Longest})
+		out.item(struct {
+			Device  int      `json:"device"`
+			Doing   string   `json:"doing"`
+			Path    []string `json:"path"`
+			Nanos   int64    `json:"idle_ns"`
+			Gaps    int      `json:"gaps"`
+			Longest int64    `json:"longest_ns"`
+		}{c.Device, c.Doing.String(), r.fromRoot(c.Path), c.Nanos, c.Gaps, c.Longest})
 	}
+	out.begin("gaps")
 	for _, g := range r.Longest {
-		doc.Gaps = append(doc.Gaps, gap{g.Device, g.Start, g.Nanos(), g.Then, g.Doing.String(), g.Part, notNil(g.Path)})
+		out.item(struct {
+			Device int      `json:"device"`
+			Start  int64    `json:"start_ns"`
+			Nanos  int64    `json:"idle_ns"`
+			Then   string   `json:"then"`
+			Doing  string   `json:"doing"`
+			Part   int64    `json:"part_ns"`
+			Path   []string `json:"path"`
+		}{g.Device, g.Start, g.Nanos(), g.Then, g.Doing.String(), g.Part, r.fromRoot(g.Path)})
 	}
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	return out.Encode(doc)
+	out.begin("overlaps")
+	for _, o := range r.Overlaps {
+		out.item(struct {
+			Device int    `json:"device"`
+			Lane   string `json:"lane"`
+			Work   int    `json:"work"`
+			Early  int    `json:"early"`
+			Nanos  int64  `json:"overlap_ns"`
+		}(o))
+	}
+	out.WriteString("]}\n")
+	return out.Flush() // has the first error of any write
 }
 
-func notNil(path []string) []string { return slices.Concat([]string{}, path) }
+// list writes the lists of a document, one item after the other.
+type list struct {
+	*bufio.Writer
+	text  bytes.Buffer // of one item
+	items int          // of the list that is open
+	some  bool
+}
+
+func (l *list) begin(name string) {
+	if l.some {
+		l.WriteByte(']')
+	}
+	fmt.Fprintf(l, `,%q:[`, name)
+	l.items, l.some = 0, true
+}
+
+func (l *list) item(item any) {
+	if l.items++; l.items > 1 {
+		l.WriteByte(',')
+	}
+	l.text.Reset()
+	encoder := json.NewEncoder(&l.text)
+	encoder.SetEscapeHTML(false)
+	encoder.Encode(item) //nolint:errcheck // texts and numbers only
+	l.Write(bytes.TrimSuffix(l.text.Bytes(), []byte("\n")))
+}
+
+// fromRoot is a call path with the root, as profiles have it; empty for code outside of scopes.
+func (r *Report) fromRoot(path int32) []string {
+	if path == 0 {
+		return []string{}
+	}
+	return append([]string{r.paths.Name(0)}, r.Frames(path)...)
+}

@@ -19,11 +19,13 @@ type idleTab struct {
 }
 
 type idleDevice struct {
-	Name string `json:"name"`
-	Wall int64  `json:"wall"`
-	Busy int64  `json:"busy"`
-	Idle int64  `json:"idle"`
-	Gaps int    `json:"gaps"`
+	Name   string `json:"name"`
+	Wall   int64  `json:"wall"`
+	Busy   int64  `json:"busy"`
+	Idle   int64  `json:"idle"`
+	Gaps   int    `json:"gaps"`
+	Before int64  `json:"before"`
+	After  int64  `json:"after"`
 }
 
 type idleCause struct {
@@ -42,7 +44,7 @@ type idleGap struct {
 	Doing  int      `json:"doing"`
 	Path   []uint64 `json:"path"`
 	Part   int64    `json:"part"`
-	Then   int      `json:"then"` // a string, -1 at the end of the timeline
+	Then   uint64   `json:"then"` // a string
 }
 
 const (
@@ -58,7 +60,7 @@ func (b *builder) idleOf(t *profile.Timeline) *idleTab {
 	}
 	tab := &idleTab{Causes: []idleCause{}, Gaps: []idleGap{}}
 	for _, d := range r.Devices {
-		tab.Devices = append(tab.Devices, idleDevice{clean(strings.TrimSpace(d.Process + " GPU " + d.ID)), d.Wall, d.Busy, d.Idle, d.Gaps})
+		tab.Devices = append(tab.Devices, idleDevice{clean(strings.TrimSpace(d.Process + " GPU " + d.ID)), d.Wall, d.Busy, d.Idle, d.Gaps, d.Before, d.After})
 	}
 	for i, c := range r.Causes {
 		if i >= maxIdleCauses {
@@ -66,15 +68,10 @@ func (b *builder) idleOf(t *profile.Timeline) *idleTab {
 			tab.MoreFor += c.Nanos
 			continue
 		}
-		tab.Causes = append(tab.Causes, idleCause{c.Device, int(c.Doing), b.belowRoot(c.Path), c.Nanos, c.Gaps, c.Longest})
+		tab.Causes = append(tab.Causes, idleCause{c.Device, int(c.Doing), b.numbers(r.Frames(c.Path)), c.Nanos, c.Gaps, c.Longest})
 	}
-	first := t.First()
 	for _, g := range r.Longest {
-		then := -1
-		if g.Then != "" {
-			then = int(b.names.of(g.Then))
-		}
-		tab.Gaps = append(tab.Gaps, idleGap{g.Device, g.Start - first, g.End - first, int(g.Doing), b.belowRoot(g.Path), g.Part, then})
+		tab.Gaps = append(tab.Gaps, idleGap{g.Device, g.Start - r.First, g.End - r.First, int(g.Doing), b.numbers(r.Frames(g.Path)), g.Part, b.names.of(g.Then)})
 	}
 	for doing, means := range idle.Means {
 		tab.Means = append(tab.Means, idle.Doing(doing).String()+": "+means)
@@ -82,10 +79,10 @@ func (b *builder) idleOf(t *profile.Timeline) *idleTab {
 	return tab
 }
 
-// belowRoot numbers the frames of a path.
-func (b *builder) belowRoot(path []string) []uint64 {
+// numbers are the strings of a path.
+func (b *builder) numbers(path []string) []uint64 {
 	frames := []uint64{}
-	for _, name := range idle.BelowRoot(path) {
+	for _, name := range path {
 		frames = append(frames, b.names.of(name))
 	}
 	return frames

@@ -19,7 +19,7 @@ func TestIdleTab(t *testing.T) {
 	text := func(selector string) string {
 		return p.eval(`document.querySelector("` + selector + `").textContent`).(string)
 	}
-	if got, want := text("#panel-idle .columns .card p"), "busy 27.97 ms, idle 4.672 s in 271 gaps, of 4.700 s"; got != want {
+	if got, want := text("#panel-idle .columns .card p"), "busy 27.97 ms, idle 4.667 s in 269 gaps, of 4.695 s"; got != want {
 		t.Errorf("the GPU says %q, want %q", got, want)
 	}
 	if got := text("#panel-idle .columns + .card tbody tr:nth-child(3)"); got != "warm-up › workcode17.33 ms0.4%517.18 ms" {

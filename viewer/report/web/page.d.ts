@@ -303,6 +303,8 @@ interface IdleDevice {
   busy: number;
   idle: number;
   gaps: number;
+  before: number; // of the timeline, without work
+  after: number;
 }
 
 interface IdleCause {
@@ -321,7 +323,7 @@ interface IdleGap {
   doing: number; // for the longest part of the gap
   path: number[];
   part: number; // how long that part is
-  then: number; // a string, -1 at the end of the timeline
+  then: number; // a string
 }
 
 type SlicesHead = Omit<Slices, "start" | "duration" | "name" | "kind" | "path" | "bytes"> & Record<"start" | "duration" | "name" | "kind" | "path" | "bytes", Section>;

@@ -66,6 +66,7 @@ enum cupti_cbid_driver {
   CBID_cuModuleLoadFatBinary = 21,
   CBID_cuModuleUnload = 22,
   CBID_cuModuleGetFunction = 23,
+  CBID_cuCtxGetCurrent = 304,
   CBID_cuProfilerStart = 308,
   CBID_cuProfilerStop = 309,
   CBID_cuCtxDestroy_v2 = 322,
@@ -246,6 +247,7 @@ enum { CAPTURE_RELAXED = 2, HOST_PORTABLE = 1, HOST_MAPPED = 2, STREAM_NON_BLOCK
   F(cuDeviceGetAttribute, (int *value, uint32_t attribute, int device)) \
   F(cuCtxPushCurrent_v2, (void *context)) \
   F(cuCtxPopCurrent_v2, (void **context)) \
+  F(cuCtxGetCurrent, (void **context)) \
   F(cuCtxGetDevice, (int *device)) \
   F(cuCtxSynchronize, (void)) \
   F(cuStreamGetCtx, (void *stream, void **context)) \

@@ -18,7 +18,7 @@ static uint64_t handle(const void *p) { return (uint64_t)(uintptr_t)p; }
 // ---- driver API ----
 
 // The kinds of driver functions, by callback id.
-enum call { OTHER, LAUNCH, LAUNCH_EX, GRAPH, BEGIN_CAPTURE, END_CAPTURE, WORK, PROFILER_START, PROFILER_STOP };
+enum call { OTHER, LAUNCH, LAUNCH_EX, GRAPH, BEGIN_CAPTURE, END_CAPTURE, WORK, PROFILER_START, PROFILER_STOP, MARK };
 static const uint8_t call_of[1024] = {
 #define F(name, number) [number] = LAUNCH,
     CUDA_LAUNCH_CALLS(F) CUDA_LAUNCH_MANY_CALLS(F)
@@ -36,8 +36,10 @@ static const uint8_t call_of[1024] = {
 #define F(name, number) [number] = WORK,
     CUDA_COPY_CALLS(F) CUDA_SYNC_CALLS(F)
 #undef F
-    [CBID_cuProfilerStart] = PROFILER_START, [CBID_cuProfilerStop] = PROFILER_STOP,
+    [CBID_cuProfilerStart] = PROFILER_START, [CBID_cuProfilerStop] = PROFILER_STOP, [CBID_cuCtxGetCurrent] = MARK,
 };
+
+static __thread uint64_t marked __attribute__((tls_model("initial-exec"))); // the id of this thread's last call of the MARK kind
 
 static void call_enters(enum call call, const struct cupti_callback_data *d) {
   switch (call) {
@@ -60,6 +62,7 @@ static void call_enters(enum call call, const struct cupti_callback_data *d) {
     return;
   case PROFILER_START: hp->profiler_api(1); return;
   case PROFILER_STOP: hp->profiler_api(0); return;
+  case MARK: marked = d->correlation_id; return;
   default: return;
   }
 }
@@ -68,7 +71,7 @@ static void call_enters(enum call call, const struct cupti_callback_data *d) {
 #define RARE __attribute__((noinline))
 
 RARE static void call_exits(enum call call, uint32_t cbid, const struct cupti_callback_data *d) {
-  if (call == PROFILER_START || call == PROFILER_STOP) return;
+  if (call == PROFILER_START || call == PROFILER_STOP || call == MARK) return;
   uint32_t result = d->return_value ? *(const uint32_t *)d->return_value : CU_OK;
   if (call == BEGIN_CAPTURE && result == CU_OK) hp->capture(+1);
   else if (call == END_CAPTURE && result != CU_ILLEGAL_STATE && result != CU_CAPTURE_WRONG_THREAD) hp->capture(-1);
@@ -209,6 +212,19 @@ uint32_t cupti_listen(int on, int with_nvtx, int keep_launches) {
 uint32_t cupti_watch(int ranges, int profilers) {
   if (ranges) ENABLE(1, DOMAIN_NVTX, nvtx_ids);
   return ENABLE(profilers, DOMAIN_DRIVER, profiler_ids);
+}
+
+// The function is harmless in every state of the driver. Its callback is enabled for the moment only, because torch calls it often.
+uint64_t cupti_mark(void) {
+  static const uint32_t ids[] = {CBID_cuCtxGetCurrent};
+  void *context;
+  marked = 0;
+  if (!subscriber || ENABLE(1, DOMAIN_DRIVER, ids)) return 0;
+  cupti_own_call = 1;
+  cuda.cuCtxGetCurrent(&context);
+  cupti_own_call = 0;
+  ENABLE(0, DOMAIN_DRIVER, ids);
+  return marked;
 }
 
 // An older library refuses the ids that it does not know. All know the first of a list: its result counts.

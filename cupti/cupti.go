@@ -188,6 +188,14 @@ func (c *Collector) enable(first bool) error {
 	return nil
 }
 
+// Mark is described with profiler.Marker.
+func (c *Collector) Mark() uint64 {
+	if !c.attached {
+		return 0
+	}
+	return uint64(C.cupti_mark())
+}
+
 // Watch has marks of the program reported, whether or not anything is recorded.
 func (c *Collector) Watch(marks record.Marks) error {
 	marks.Ranges = marks.Ranges && c.opts.NVTX
@@ -299,6 +307,9 @@ func (c *Collector) Detach(ending bool) {
 		return
 	}
 	c.Listen(0, 0)
+	if !ending {
+		C.flush(C.FLUSH_FORCED) // what threads have launched since the last flush is of no session, nor of the next
+	}
 	c.endSampler()
 	if c.opts.WholeGraphs {
 		c.pause()

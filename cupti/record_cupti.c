@@ -295,7 +295,7 @@ static void before_resource(uint32_t cbid, const struct cupti_resource_data *d) 
 
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {
   (void)user;
-  int recording = record_on();
+  int recording = record_on() && !(domain == DOMAIN_DRIVER && cbid == CBID_cuCtxGetCurrent); // a mark of ours
   if (recording && domain == DOMAIN_DRIVER) before_driver_call(cbid, data);
   if (recording && domain == DOMAIN_RESOURCE) before_resource(cbid, data);
   callback(callback_user, domain, cbid, data);

@@ -34,6 +34,9 @@ extern atomic_int cupti_listening; // what it was last asked for
 // cupti_watch has NVTX's ranges reported, from now on as cupti_listen has, and the calls that start and stop profilers, for as long as it is
 // asked to.
 uint32_t cupti_watch(int ranges, int profilers);
+// cupti_mark makes a call of the driver and returns its correlation id: calls of the program that began before have lower ids, later ones
+// greater. 0: CUPTI did not report it, as inside of a callback.
+uint64_t cupti_mark(void);
 // cupti_listen_work does the same for calls that copy or fill memory, and for those that wait.
 uint32_t cupti_listen_work(int copies, int waits);
 // cupti_listen_code enables the callbacks that report modules, functions and the ends of contexts. They stay enabled.

@@ -35,7 +35,8 @@ type drainer struct {
 	paths         reclaimer
 	inside        insideRecording
 	traceFolder   string // where the run is traced to; "" while it is not
-	lastSet       uint32 // newest launch set that was not empty
+	sets          launchSets
+	newest        uint64 // correlation id of the last launch of former sessions
 	recording     record.Kinds
 	ahead         int64 // of the source's clock, where a timeline needs it
 	measured      bool  // ahead
@@ -91,13 +92,16 @@ func (b *buffersNeeded) needed(now time.Time, used int) int {
 // reset forgets former sessions, except the numbers of their launch sets: a late record of such a set must reach no
 // session.
 func (d *drainer) reset(sets *aggregate.Sets) {
+	if d.resolver != nil {
+		d.newest = d.newestLaunch()
+	}
 	d.resolver, d.agg = callpath.New(), aggregate.New(sets)
 	d.resolver.Metric, d.resolver.Event, d.resolver.Alone, d.resolver.Wait = d.agg.AddMetric, d.agg.Event, d.alone, d.waited
 	d.sampler, d.images, d.problems = nil, nil, nil
 	d.intervalsLost = 0
 	d.spending = nil
 	d.loss, d.base = Loss{}, lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
-	d.paths, d.lastSet, d.measured = reclaimer{}, 0, false
+	d.paths, d.sets, d.measured = reclaimer{}, launchSets{}, false
 	d.inside = insideRecording{base: scratch.Lost()}
 	d.tensors = tensors{values: graphvalues.New()}
 	d.resolver.Tensor = d.tensors.values.Expect
@@ -155,7 +159,13 @@ func (d *drainer) discard() {
 		}
 		buffer.Recycle()
 	}
-	hotpath.Drain(func(uintptr, []hotpath.Record) {})
+	hotpath.Drain(func(_ uintptr, records []hotpath.Record) {
+		for i := range records {
+			if r := &records[i]; r.Type == hotpath.Launch || r.Type == hotpath.GraphLaunch {
+				d.newest = callpath.Latest(d.newest, r.Correlation())
+			}
+		}
+	})
 	hotpath.TakeSlots(func([]hotpath.Slot) {})
 	discardInside()
 }
@@ -169,13 +179,18 @@ func (d *drainer) activity(k *record.Activity) {
 	d.spending.compare(k)
 	d.onOurClock(k)
 	if !ok {
-		d.agg.AddUnattributed(k, d.lastSet)
+		if set := d.sets.of(k); set != 0 {
+			d.agg.AddUnattributed(k, set)
+		}
 		return
 	}
 	d.launchedAt(k, &at)
 	d.unknownGraph(k, &at)
 	d.agg.Add(k, &at)
 }
+
+// newestLaunch is the correlation id of the last launch that is known, 0 before the first.
+func (d *drainer) newestLaunch() uint64 { return callpath.Latest(d.newest, d.resolver.Newest()) }
 
 // waited takes a wait that a thread of the program reports itself. Its launch is in the same ring, before it.
 func (d *drainer) waited(rec *hotpath.Record) {

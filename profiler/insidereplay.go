@@ -32,7 +32,7 @@ func (m *Manager) ReplayInside(l *inside.Launch) {
 			at = launched.Launch
 		}
 		if at.Set == 0 {
-			at.Set = d.lastSet
+			at.Set = d.sets.newest
 		}
 		l.Set, l.Node, l.PyNode, l.IsOp = at.Set, at.Node, at.PyNode, at.Op
 		d.addInside(l)

@@ -53,16 +53,20 @@ func (m *Manager) publish() error {
 		}
 		d.recordInside(w.inside)
 	})
-	err := m.listen(w)
+	mark, err := m.listen(w)
 	if w.activities == 0 {
 		m.drainer.do(func(*drainer) { hotpath.SetActive(w.Listeners) })
 	}
+	m.drainer.turn.Lock()
+	defer m.drainer.turn.Unlock()
+	m.drainer.sets.change(mark, m.drainer.newestLaunch(), hotpath.Now(), w.LaunchSet)
 	return err
 }
 
-func (m *Manager) listen(w wanted) (err error) {
+// listen has the source listen to what is wanted, and returns its mark of the moment from which on it does.
+func (m *Manager) listen(w wanted) (mark uint64, err error) {
 	if !w.attached {
-		return nil
+		return 0, nil
 	}
 	if w.activities != 0 {
 		hotpath.PrepareBuffers(spareBuffers)
@@ -72,8 +76,11 @@ func (m *Manager) listen(w wanted) (err error) {
 			err = watcher.Watch(w.marks)
 		}
 		err = errors.Join(err, m.drainer.source.Listen(w.activities, w.calls))
+		if marker, ok := m.drainer.source.(Marker); ok {
+			mark = marker.Mark()
+		}
 	})
-	return err
+	return mark, err
 }
 
 // published is publish where a refusal is a problem to report.

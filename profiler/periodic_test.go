@@ -176,7 +176,7 @@ func TestVectorsOfASliceAddUp(t *testing.T) {
 	s := drive.Enter("s")
 	node := uint32(len(hotpath.Nodes()) - 1)
 	for range 2 {
-		if err := m.AddVector(node, 0, m.drainer.lastSet, "v", []float64{1, 2}, true); err != nil {
+		if err := m.AddVector(node, 0, m.drainer.sets.newest, "v", []float64{1, 2}, true); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -143,6 +143,7 @@ func (r *rounds) drain() (worked, reclaiming, graphsWait, deltasDue bool) {
 		if time.Since(r.graphs) > graphsEvery {
 			graphsWait = d.resolver.FreeDestroyed() && d.attached
 			d.forgetValues()
+			d.sets.expire(d.newestLaunch())
 			r.graphs = time.Now()
 		}
 	})

@@ -65,7 +65,7 @@ func (d *drainer) drainSamples() {
 	d.sampler.Samples(d.takeSample)
 }
 
-func (d *drainer) takeSample(s *record.Sample) { d.agg.AddSample(s, d.lastSet, d.launched) }
+func (d *drainer) takeSample(s *record.Sample) { d.agg.AddSample(s, d.sets.newest, d.launched) }
 
 // launched finds the launch of a sample that names it. It was recorded before it, but maybe after the rings were drained.
 func (d *drainer) launched(correlation uint64) (callpath.Attribution, bool) {

@@ -126,7 +126,6 @@ func (d *drainer) wanted() (w wanted) {
 	}
 	if len(trees) > 0 {
 		w.LaunchSet = d.agg.Sets.Launch(trees)
-		d.lastSet = w.LaunchSet
 	}
 	d.recording, w.attached = w.activities, d.attached
 	return w

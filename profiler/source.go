@@ -29,6 +29,13 @@ type Watcher interface {
 	Watch(record.Marks) error
 }
 
+// Marker is a Source that can say where a moment lies among the correlation ids of its calls.
+type Marker interface {
+	// Mark returns an id: calls of the program that began before Mark have lower ids than it, and those that begin when it has returned have
+	// greater ones. 0: it is not known.
+	Mark() uint64
+}
+
 // ValueSource is a Source in whose graphs nodes read tensors (read_tensor of struct hp_vendor).
 type ValueSource interface {
 	// Values passes on what nodes have read since the last call, context by context and in the order in which they stored it. When an

@@ -21,6 +21,8 @@ static __thread struct {
 } self __attribute__((tls_model("initial-exec")));
 __thread int room_own_call __attribute__((tls_model("initial-exec")));
 
+static __thread uint64_t marked __attribute__((tls_model("initial-exec"))); // the correlation of the last call of our own
+
 // Rare cases are functions of their own: the code of a launch is then short, and saves no registers for them.
 #define RARE __attribute__((noinline))
 
@@ -131,7 +133,11 @@ RARE static void other_enters(const struct hip_call *call, uint64_t correlation,
 }
 
 void room_enter(const struct hip_call *call, uint64_t correlation, const struct hip_arguments *a) {
-  if (!room_wants(call) || room_own_call) return;
+  if (!room_wants(call)) return;
+  if (room_own_call) {
+    marked = correlation;
+    return;
+  }
   uint32_t current = atomic_load_explicit(&generation, memory_order_relaxed);
   if (__builtin_expect(self.generation != current, 0)) self.generation = current, self.device = -1;
   else if (self.correlation) return;
@@ -194,6 +200,17 @@ void room_exit(const struct hip_call *call, uint64_t correlation, const struct h
 
 // ---- set-up ----
 
+uint64_t room_mark(int used) {
+  static int started; // looking whether HIP has takes a while
+  int version;
+  marked = 0;
+  if (!started && !(started = hip_find() && (used || hip_started()))) return 0;
+  room_own_call++;
+  if (hip.RuntimeGetVersion) hip.RuntimeGetVersion(&version);
+  room_own_call--;
+  return marked;
+}
+
 static void forked(void) { atomic_store(&wanted, 0); }
 
 void room_use_hotpath(const struct hp_vendor_api *api) {
@@ -206,12 +223,13 @@ static void want(uint32_t set) {
   if (atomic_exchange(&wanted, set) != set) atomic_fetch_add(&generation, 1);
 }
 
-#define GRAPH_CALLS (bit(HIP_BEGIN_CAPTURE) | bit(HIP_END_CAPTURE) | bit(HIP_INSTANTIATE) | bit(HIP_GRAPH_DESTROY) | bit(HIP_EXEC_DESTROY))
+// Calls that are always reported: of graphs, and that of room_mark.
+#define ALWAYS (bit(HIP_MARK) | bit(HIP_BEGIN_CAPTURE) | bit(HIP_END_CAPTURE) | bit(HIP_INSTANTIATE) | bit(HIP_GRAPH_DESTROY) | bit(HIP_EXEC_DESTROY))
 
-void room_start(void) { want(GRAPH_CALLS); }
+void room_start(void) { want(ALWAYS); }
 
 void room_listen(int launches, int copies, int waits) {
-  uint32_t set = GRAPH_CALLS | atomic_load(&watched);
+  uint32_t set = ALWAYS | atomic_load(&watched);
   if (launches) set |= bit(HIP_LAUNCH) | bit(HIP_LIST_LAUNCH) | bit(HIP_GRAPH_LAUNCH) | bit(HIP_SET_DEVICE);
   if (copies) set |= bit(HIP_COPY) | bit(HIP_FILL);
   if (waits) set |= bit(HIP_WAIT);

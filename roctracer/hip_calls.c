@@ -59,5 +59,6 @@ const struct hip_call hip_calls[] = {
     WORK("hipSetDevice", HIP_SET_DEVICE), WORK("hipCtxSetCurrent", HIP_SET_DEVICE), WORK("hipCtxPushCurrent", HIP_SET_DEVICE),
     WORK("hipCtxPopCurrent", HIP_SET_DEVICE),
     WORK("hipProfilerStart", HIP_PROFILER_START), WORK("hipProfilerStop", HIP_PROFILER_STOP),
+    WORK("hipRuntimeGetVersion", HIP_MARK),
 };
 const unsigned hip_call_count = sizeof hip_calls / sizeof *hip_calls;

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static struct roctracer_table roctracer;
 
@@ -170,12 +171,13 @@ int legacy_attach(const char **refused) {
 
 // Calls are reported before records are made, and as long as they are: a record without a call is a lost one.
 int legacy_listen(int launches, int copies, int waits, const char **refused) {
-  int rc;
+  int rc, listened = room_listens();
   *refused = "stop records";
   if (!launches && (rc = switch_records(0, 0))) return rc;
   room_listen(launches, copies, waits);
   if ((rc = switch_calls(refused)) || !launches) return rc;
   *refused = "enable records";
+  if (!listened) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); // the kernel of a launch that goes on all this time has no launch
   return switch_records(1, copies);
 }
 

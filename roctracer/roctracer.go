@@ -92,6 +92,14 @@ func (c *Collector) Listen(records, calls record.Kinds) error {
 	return err
 }
 
+// Mark is described with profiler.Marker.
+func (c *Collector) Mark() uint64 {
+	if !c.attached {
+		return 0
+	}
+	return uint64(C.room_mark(boolint(len(hotpath.Contexts()) > 0)))
+}
+
 // Watch has marks of the program reported, whether or not anything is recorded.
 func (c *Collector) Watch(marks record.Marks) error {
 	if !c.attached || c.watched == marks {

@@ -11,7 +11,7 @@
 // What a function of HIP is to us.
 enum hip_what {
   HIP_OTHER, HIP_LAUNCH, HIP_LIST_LAUNCH, HIP_GRAPH_LAUNCH, HIP_BEGIN_CAPTURE, HIP_END_CAPTURE, HIP_INSTANTIATE, HIP_GRAPH_DESTROY, HIP_EXEC_DESTROY,
-  HIP_COPY, HIP_FILL, HIP_WAIT, HIP_SET_DEVICE, HIP_PROFILER_START, HIP_PROFILER_STOP, HIP_WHATS
+  HIP_COPY, HIP_FILL, HIP_WAIT, HIP_SET_DEVICE, HIP_PROFILER_START, HIP_PROFILER_STOP, HIP_MARK, HIP_WHATS
 };
 
 // One function of HIP: how it is called by name, and where a provider's arguments of it are. Offsets are from the start of what
@@ -64,6 +64,9 @@ static inline uint32_t room_call_number(const struct hip_call *call) { return (u
 
 // Whether launches are recorded.
 int room_listens(void);
+// Makes a call of HIP and returns its correlation: calls of the program that began before have lower ones, later ones greater. 0: HIP has not
+// started, or the call was not reported. used: the program is known to have used HIP.
+uint64_t room_mark(int used);
 
 // ---- ranges (ranges.c) ---------------------------------------------------------------------------------------------------
 

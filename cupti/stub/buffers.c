@@ -90,9 +90,44 @@ static void add(struct buffer *b, const void *record, uint32_t size) {
   pthread_mutex_unlock(&b->lock);
 }
 
+// ---- records of work that is not done yet ----
+
+struct pending { struct pending *next; struct buffer *in; uint64_t due; uint32_t size; uint64_t record[]; };
+static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER; // guards pending
+static struct pending *pending, **pending_end = &pending;        // in the order of the launches
+
+static uint64_t late_by(void) {
+  static _Atomic uint64_t late = UINT64_MAX;
+  if (atomic_load(&late) == UINT64_MAX) atomic_store(&late, stub_number("PROTON_STUB_LATE", 0) * 1000000);
+  return atomic_load(&late);
+}
+
+static void put_off(const void *record, uint32_t size) {
+  struct pending *p = malloc(sizeof *p + size);
+  if (!p) abort();
+  *p = (struct pending){.in = my_buffer(), .due = stub_cuda_now() + late_by(), .size = size};
+  memcpy(p->record, record, size);
+  pthread_mutex_lock(&pending_lock);
+  *pending_end = p, pending_end = &p->next;
+  pthread_mutex_unlock(&pending_lock);
+}
+
+// Adds the records that are due to the buffers of their threads. Called with callbacks_lock held for reading.
+static void add_due(void) {
+  if (!late_by()) return;
+  pthread_mutex_lock(&pending_lock);
+  for (struct pending *p; (p = pending) && p->due <= stub_cuda_now(); free(p)) {
+    if (!(pending = p->next)) pending_end = &pending;
+    if (request) add(p->in, p->record, p->size);
+  }
+  pthread_mutex_unlock(&pending_lock);
+}
+
 void emit(const void *record, uint32_t size) {
   pthread_rwlock_rdlock(&callbacks_lock);
-  if (request) add(my_buffer(), record, size);
+  if (late_by()) put_off(record, size);
+  else if (request) add(my_buffer(), record, size);
+  add_due();
   pthread_rwlock_unlock(&callbacks_lock);
 }
 
@@ -178,7 +213,10 @@ STUB_EXPORT uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn r, cupti_co
 }
 
 STUB_EXPORT uint32_t cuptiActivityFlushAll(uint32_t flag) {
-  (void)flag; // records are always complete
+  (void)flag; // the records in buffers are complete
+  pthread_rwlock_rdlock(&callbacks_lock);
+  add_due();
+  pthread_rwlock_unlock(&callbacks_lock);
   flush_buffers();
   return stub_result("ActivityFlushAll");
 }

@@ -212,7 +212,6 @@ void stub_cuda_set_current(void *context) {
 }
 
 STUB_EXPORT uint32_t cuCtxSetCurrent(void *context) { return stub_cuda_set_current(context), CU_OK; }
-STUB_EXPORT uint32_t cuCtxGetCurrent(void **context) { return *context = current_context(), CU_OK; }
 
 // wait_while waits as long as the file that the variable names exists.
 static void wait_while(const char *variable) {
@@ -222,17 +221,22 @@ static void wait_while(const char *variable) {
 
 STUB_EXPORT uint32_t cuCtxSynchronize(void) {
   wait_while("PROTON_STUB_BUSY");
+  usleep((useconds_t)(stub_number("PROTON_STUB_LATE", 0) * 1000));
   return stub_result("cuCtxSynchronize");
 }
 
-static uint32_t profiler_call(uint32_t cbid, const char *name) {
+static uint32_t call_without_arguments(uint32_t cbid, const char *name) {
   struct call c;
   call_enter(&c, cbid, name, NULL, NULL);
   return call_exit(&c, CU_OK);
 }
 
-STUB_EXPORT uint32_t cuProfilerStart(void) { return profiler_call(CBID_cuProfilerStart, "cuProfilerStart"); }
-STUB_EXPORT uint32_t cuProfilerStop(void) { return profiler_call(CBID_cuProfilerStop, "cuProfilerStop"); }
+STUB_EXPORT uint32_t cuProfilerStart(void) { return call_without_arguments(CBID_cuProfilerStart, "cuProfilerStart"); }
+STUB_EXPORT uint32_t cuProfilerStop(void) { return call_without_arguments(CBID_cuProfilerStop, "cuProfilerStop"); }
+STUB_EXPORT uint32_t cuCtxGetCurrent(void **context) {
+  *context = current_context();
+  return stub_cuda_capture() ? CU_OK : call_without_arguments(CBID_cuCtxGetCurrent, "cuCtxGetCurrent"); // a replay's contexts are numbers
+}
 
 STUB_EXPORT uint32_t cuCtxGetDevice(int *device) {
   *device = 0;

@@ -14,6 +14,7 @@
 //   PROTON_STUB_FULL       a file: while it exists, launches wait in the driver, as when the GPU's queue is full;
 //                          cuptiFinalize aborts while a driver call is in progress, which CUPTI does not support
 //   PROTON_STUB_KERNEL_NS  duration of a kernel (1000)
+//   PROTON_STUB_LATE       milliseconds from a launch until its record is there, as of a GPU with a full queue; waits last as long
 //   PROTON_STUB_PACE       0: replay without the pauses that stand for waiting for the GPU
 #ifndef GOPROTON_STUB_H
 #define GOPROTON_STUB_H

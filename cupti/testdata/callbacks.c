@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 struct cupti_table cupti;
+struct cuda_table cuda;
 void cupti_tensors_gone(void *context) { (void)context; }
 
 static unsigned char enabled[8][1024];
@@ -30,6 +31,14 @@ static void driver_exit_with(uint32_t cbid, uint32_t result) {
 
 static void driver_exit(uint32_t cbid) { driver_exit_with(cbid, CU_OK); }
 
+static uint32_t get_current(void **context) {
+  struct cupti_callback_data d = {.site = SITE_ENTER, .correlation_id = 77};
+  deliver(DOMAIN_DRIVER, CBID_cuCtxGetCurrent, &d);
+  d.site = SITE_EXIT;
+  deliver(DOMAIN_DRIVER, CBID_cuCtxGetCurrent, &d);
+  return *context = NULL, CU_OK;
+}
+
 static void context_destroyed(void) {
   struct cupti_resource_data r = {0};
   deliver(DOMAIN_RESOURCE, RES_CONTEXT_DESTROY_STARTING, &r);
@@ -50,7 +59,7 @@ int cupti_read(uint8_t *b, size_t v, void **c, struct hp_activity *o, int m) { r
 int main(void) {
   const struct hp_vendor_api api = {.capturing = capturing, .capture = capture, .context_gone = context_gone, .exits_matter = &watch, .launched = returned};
   char holder[8];
-  cupti.Subscribe = subscribe, cupti.Unsubscribe = unsubscribe, cupti.EnableCallback = enable;
+  cupti.Subscribe = subscribe, cupti.Unsubscribe = unsubscribe, cupti.EnableCallback = enable, cuda.cuCtxGetCurrent = get_current;
   cupti_use_hotpath(&api);
   cupti_subscribe(cupti_on_callback, holder, sizeof holder);
 
@@ -81,9 +90,13 @@ int main(void) {
   cupti_listen(0, 1, 0);
   expect("launch callbacks after its end", per_launch(), 0);
 
+  expect("the correlation id of a mark", (int)cupti_mark(), 77);
+  expect("the callback of marks after one", enabled[DOMAIN_DRIVER][CBID_cuCtxGetCurrent], 0);
+
   cupti_listen(1, 1, 0);
   driver_exit(CBID_cuStreamBeginCapture);
   cupti_unsubscribe();
+  expect("the correlation id of a mark after leaving CUPTI", (int)cupti_mark(), 0);
   expect("callbacks of NVTX after leaving CUPTI", per_range(), 0);
   expect("captures in progress after leaving CUPTI", captures, 0);
   return failed;

@@ -392,12 +392,18 @@ func (r *Resolver) Forget(mark uint32) {
 // after 32 bits.
 func Later(a, b uint64) bool { return int32(uint32(a)-uint32(b)) > 0 }
 
+// Latest is the later one of two ids, of which 0 is none.
+func Latest(a, b uint64) uint64 {
+	if a == 0 || b != 0 && Later(b, a) {
+		return b
+	}
+	return a
+}
+
 // Newest is the correlation id of the last launch that was added, 0 before the first.
 func (r *Resolver) Newest() (newest uint64) {
 	for _, t := range r.threads {
-		if t.lastLaunch != 0 && (newest == 0 || Later(t.lastLaunch, newest)) {
-			newest = t.lastLaunch
-		}
+		newest = Latest(newest, t.lastLaunch)
 	}
 	return newest
 }

@@ -253,7 +253,7 @@ static const struct { const char *name; int op; enum shape shape; } operations[]
     {"hipExtLaunchMultiKernelMultiDevice", 85, WORDS}, {"hipGraphInstantiate", 159, WORDS}, {"hipGraphLaunch", 166, WORDS}, {"hipMemcpyAsync", 268, WORDS}, {"hipMemcpyHtoDAsync", 274, WORDS},
     {"hipMemsetAsync", 293, WORDS}, {"hipModuleLoadData", 310, WORDS}, {"hipModuleUnload", 316, WORDS}, {"hipSetDevice", 323, WORDS},
     {"hipStreamBeginCapture", 333, WORDS}, {"hipStreamEndCapture", 338, WORDS}, {"hipStreamSynchronize", 346, WORDS},
-    {"hipProfilerStart", 317, WORDS}, {"hipProfilerStop", 318, WORDS}, // the numbers are not those of the real library
+    {"hipRuntimeGetVersion", 320, WORDS}, {"hipProfilerStart", 317, WORDS}, {"hipProfilerStop", 318, WORDS}, // the numbers are not those of the real library
 };
 
 API rocprofiler_query_callback_tracing_kind_operation_name(int kind, int op, const char **name, uint64_t *length) {

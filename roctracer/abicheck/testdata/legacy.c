@@ -112,7 +112,7 @@ static void calls(void) {
   ON_STREAM(hipMemset2DAsync);
   PLAIN(hipMemcpy), PLAIN(hipMemcpyHtoD), PLAIN(hipMemcpyDtoH), PLAIN(hipMemcpyDtoD), PLAIN(hipMemcpyPeer), PLAIN(hipMemcpy2D), PLAIN(hipMemcpy3D);
   PLAIN(hipMemcpyToSymbol), PLAIN(hipMemcpyFromSymbol), PLAIN(hipMemset), PLAIN(hipMemsetD8), PLAIN(hipMemsetD16), PLAIN(hipMemsetD32), PLAIN(hipMemset2D);
-  PLAIN(hipDeviceSynchronize), PLAIN(hipStreamSynchronize), PLAIN(hipEventSynchronize), PLAIN(hipCtxSynchronize), PLAIN(hipProfilerStart), PLAIN(hipProfilerStop);
+  PLAIN(hipDeviceSynchronize), PLAIN(hipStreamSynchronize), PLAIN(hipEventSynchronize), PLAIN(hipCtxSynchronize), PLAIN(hipProfilerStart), PLAIN(hipProfilerStop), PLAIN(hipRuntimeGetVersion);
   PLAIN(hipSetDevice), PLAIN(hipCtxSetCurrent), PLAIN(hipCtxPushCurrent), PLAIN(hipCtxPopCurrent);
   newer_calls();
   for (unsigned i = 0; i < hip_call_count && HIP(7, 1); i++)

@@ -1,0 +1,57 @@
+package profiler
+
+import (
+	"testing"
+
+	"github.com/goproton/goproton/profiler/record"
+)
+
+func TestLaunchSets(t *testing.T) {
+	type want struct {
+		id, start uint64
+		set       uint32
+	}
+	of := func(l *launchSets, w []want) {
+		t.Helper()
+		for _, w := range w {
+			k := &record.Activity{Correlation: w.id, Start: w.start, End: w.start + min(w.start, 1)}
+			if got := l.of(k); got != w.set {
+				t.Errorf("id %d at %d: set %d, want %d", w.id, w.start, got, w.set)
+			}
+		}
+	}
+	var l launchSets
+	of(&l, []want{{5, 1, 0}})
+	l.change(100, 0, 1000, 7)
+	l.change(200, 0, 2000, 0)
+	l.change(300, 0, 3000, 8)
+	of(&l, []want{{99, 5000, 0}, {100, 5000, 0}, {101, 5000, 7}, {200, 5000, 7}, {201, 5000, 0}, {301, 5000, 8}, {1 << 31, 5000, 8}})
+	of(&l, []want{{0, 999, 0}, {0, 1500, 7}, {0, 2500, 0}, {0, 3500, 8}, {0, 0, 8}}) // no id: by the time
+	if l.newest != 8 {
+		t.Errorf("the newest set is %d, want 8", l.newest)
+	}
+
+	l = launchSets{}
+	l.change(0, 50, 1000, 7) // a source without marks: what is known stands for one
+	of(&l, []want{{50, 5000, 0}, {51, 5000, 7}})
+	l = launchSets{}
+	l.change(0, 0, 1000, 7) // nothing is known, as in a replay
+	of(&l, []want{{1, 5, 7}, {1<<32 - 1, 5, 7}})
+
+	l = launchSets{} // ids of 32 bits start over
+	l.change(1<<32-10, 0, 1000, 7)
+	of(&l, []want{{1<<32 - 11, 5000, 0}, {1<<32 - 9, 5000, 7}, {3, 5000, 7}})
+	l.expire(20)
+	of(&l, []want{{1<<32 - 11, 5000, 0}})
+	l.expire(1<<30 + 20)
+	of(&l, []want{{1 << 31, 5000, 7}, {1<<32 - 11, 5000, 7}})
+
+	l = launchSets{}
+	for n := range uint64(1000) {
+		l.change(10*n+10, 0, 0, uint32(n)+1)
+	}
+	of(&l, []want{{10000, 0, 999}, {10001, 0, 1000}, {5, 0, 936}})
+	if len(l.changes) != setsKept {
+		t.Errorf("%d changes are kept, want %d", len(l.changes), setsKept)
+	}
+}

@@ -17,7 +17,7 @@ func (d *reader) take() {
 		d.callPath()
 		d.b.Begin(d.lanes.at(e.pid, e.tid).Lane, &e.Event)
 	case 'E':
-		d.b.End(d.lanes.at(e.pid, e.tid).Lane, e.Start)
+		d.b.End(d.lanes.at(e.pid, e.tid).Lane, &e.Event)
 	case 's', 'f', 't':
 		d.flow()
 	case 'M':

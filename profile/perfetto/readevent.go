@@ -52,7 +52,7 @@ func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault
 	case sliceBegin:
 		d.begin(e)
 	case sliceEnd:
-		d.b.End(d.tracks.at(e.track).Lane, at)
+		d.b.End(d.tracks.at(e.track).Lane, &e.Event)
 	case counterValue:
 		if c := d.tracks.at(e.track).counter; c != nil {
 			c.Points = append(c.Points, profile.Point{At: at, Value: e.value})
@@ -63,9 +63,7 @@ func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault
 
 func (d *reader) begin(e *event) {
 	l := d.tracks.at(e.track).Lane
-	if !d.b.Begin(l, &e.Event) {
-		return
-	}
+	d.b.Begin(l, &e.Event)
 	for _, id := range e.flows {
 		d.flows = append(d.flows, flowPoint{id: id, lane: l.ID, at: e.Start})
 	}

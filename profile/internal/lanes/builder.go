@@ -18,18 +18,20 @@ type Builder struct {
 	Profile *profile.Profile // the reader sets its Info, Kinds and Rounded; the rest is the builder's
 	Paths   Paths
 
-	lanes    []*Lane
-	launches profile.LaunchKinds
-	time     int64            // of all slices, in ns
-	unknown  map[string]int64 // that of slices of unknown categories
-	slices   int              // how many slices and arrows are complete
-	flows    int
+	lanes      []*Lane
+	launches   profile.LaunchKinds
+	categories categoryTable
+	slices     int // how many slices and arrows are complete
+	flows      int
+
+	endNames []string // of ends
+	unpaired unpaired
 }
 
 // NewBuilder returns the builder of an empty profile.
 func NewBuilder() *Builder {
 	p := &profile.Profile{Info: profile.Info{}, Kinds: profile.Kinds{}, Timeline: &profile.Timeline{}}
-	return &Builder{Profile: p, Paths: newPaths(), unknown: map[string]int64{}}
+	return &Builder{Profile: p, Paths: newPaths(), categories: newCategoryTable(), endNames: []string{""}}
 }
 
 // Lane is a lane while events are read. A file may describe it before or after the slices on it.
@@ -40,8 +42,9 @@ type Lane struct {
 	GPU          bool  // it has slices of kinds that only a GPU executes
 	Continues    *Lane // the lane that its slices belong to, if that one is described; else nil
 
-	open []int // slices, the innermost last
-	last int64 // when something was last seen on it
+	marks []mark
+	whole bool  // it has slices of known duration
+	last  int64 // when something was last seen on it
 }
 
 // Event is what a file says of one slice.
@@ -85,8 +88,15 @@ func (b *Builder) NewLane() *Lane {
 
 // Slice adds a slice of known duration and returns what it is.
 func (b *Builder) Slice(l *Lane, e *Event, duration int64) profile.SliceKind {
+	cat := &b.categories.list[b.categories.of(e.Category)]
+	cat.time = Plus(cat.time, duration)
+	l.whole = true
+	return b.slice(l, e, cat, duration)
+}
+
+func (b *Builder) slice(l *Lane, e *Event, cat *category, duration int64) profile.SliceKind {
 	s := profile.Slice{
-		Lane: l.ID, Kind: b.kindOf(e.Category, e.Name, duration), Name: e.Name, Start: e.Start, Duration: duration, Path: b.Paths.Of(e.Path), ID: e.ID,
+		Lane: l.ID, Kind: cat.kindOf(e.Name), Name: e.Name, Start: e.Start, Duration: duration, Path: b.Paths.Of(e.Path), ID: e.ID,
 	}
 	switch s.Kind {
 	case profile.CopySlice, profile.FillSlice:
@@ -109,30 +119,6 @@ func (b *Builder) Slice(l *Lane, e *Event, duration int64) profile.SliceKind {
 	return s.Kind
 }
 
-// mostOpen bounds the slices that are open at once on a lane: what a broken file never closes piles up.
-const mostOpen = profile.MaxDepth
-
-// Begin adds a slice that a later End ends. It returns false if too many are open.
-func (b *Builder) Begin(l *Lane, e *Event) bool {
-	if len(l.open) >= mostOpen {
-		return false
-	}
-	l.open = append(l.open, len(b.Profile.Timeline.Slices))
-	b.Slice(l, e, 0)
-	return true
-}
-
-// End ends the innermost open slice of a lane. It does nothing if the slice began before the file.
-func (b *Builder) End(l *Lane, at int64) {
-	l.last = max(l.last, at)
-	if len(l.open) == 0 {
-		return
-	}
-	s := &b.Profile.Timeline.Slices[l.open[len(l.open)-1]]
-	l.open = l.open[:len(l.open)-1]
-	s.Duration = max(at-s.Start, 0)
-}
-
 // Flow adds an arrow between two lanes of the builder, by their IDs.
 func (b *Builder) Flow(f profile.Flow) {
 	b.Profile.Timeline.Flows = append(b.Profile.Timeline.Flows, f)
@@ -152,9 +138,7 @@ func (b *Builder) Device(d profile.Device) {
 // in ns from which the document counts, to all times since the previous document.
 func (b *Builder) EndDocument(base int64) {
 	for _, l := range b.lanes {
-		for len(l.open) > 0 {
-			b.End(l, l.last)
-		}
+		b.pair(l)
 		l.last = 0
 	}
 	t := b.Profile.Timeline
@@ -221,7 +205,11 @@ func (b *Builder) Finish(cutOff int64) *profile.Profile {
 	p := b.Profile
 	b.nameProcesses()
 	b.number()
-	b.sayUnknown()
+	for _, note := range []string{b.categories.note(), b.unpaired.note(cutOff >= 0)} {
+		if note != "" {
+			p.Note(note)
+		}
+	}
 	if cutOff >= 0 {
 		p.Info[profile.InfoIncomplete] = fmt.Sprintf("the file is cut off at byte %d; slices that were read: %d; all totals are of these only", cutOff, len(b.Profile.Timeline.Slices))
 	}

@@ -47,23 +47,60 @@ var kindsByCategory = func() map[string]profile.SliceKind {
 // vendorCalls are the categories of the calls of a vendor's library, whose names say what they do.
 var vendorCalls = []string{"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "privateuse1_runtime", "runtime"}
 
-// kindOf says what a slice is by its category, and by its name among a vendor's calls, which have one category in Kineto's
-// traces. Kineto wrote "Kernel" until 2022 and writes "kernel" since.
-func (b *Builder) kindOf(cat, name string, duration int64) profile.SliceKind {
-	kind, known := kindsByCategory[cat]
-	if !known {
-		cat = strings.ToLower(cat)
-		kind, known = kindsByCategory[cat]
+// category is one of a file's.
+type category struct {
+	name    string
+	kind    profile.SliceKind
+	calls   bool  // of a vendor's library: the name of a slice says what it is
+	unknown bool  // slices are taken for scopes because nothing is known of them
+	time    int64 // of its slices, in ns
+}
+
+// categoryTable numbers the categories of a file. 0 is none.
+type categoryTable struct {
+	numbers map[string]int32
+	list    []category
+	last    int32 // most events have the category of the one before
+}
+
+func newCategoryTable() categoryTable {
+	return categoryTable{numbers: map[string]int32{"": 0}, list: []category{{kind: profile.ScopeSlice}}}
+}
+
+func (t *categoryTable) of(name string) int32 {
+	if name == "" {
+		return 0
 	}
-	b.time = Plus(b.time, duration)
+	if t.list[t.last].name == name {
+		return t.last
+	}
+	number, known := t.numbers[name]
+	if !known {
+		number = int32(len(t.list))
+		t.numbers[name] = number
+		t.list = append(t.list, newCategory(name))
+	}
+	t.last = number
+	return number
+}
+
+// newCategory looks a category up. Kineto wrote "Kernel" until 2022 and writes "kernel" since.
+func newCategory(name string) category {
+	lower := strings.ToLower(name)
+	kind, known := kindsByCategory[name]
+	if !known {
+		kind, known = kindsByCategory[lower]
+	}
+	c := category{name: name, kind: kind, calls: !known && slices.Contains(vendorCalls, lower)}
+	c.unknown = !known && !c.calls
+	return c
+}
+
+// kindOf says what a slice of a category is.
+func (c *category) kindOf(name string) profile.SliceKind {
 	switch {
-	case known:
-		return kind
-	case !slices.Contains(vendorCalls, cat):
-		if _, counted := b.unknown[cat]; counted || len(b.unknown) < mostUnknown {
-			b.unknown[cat] = Plus(b.unknown[cat], duration)
-		}
-		return profile.ScopeSlice
+	case !c.calls:
+		return c.kind
 	case strings.Contains(name, "Synchronize"):
 		return profile.SyncSlice
 	case strings.Contains(name, "Launch"), strings.Contains(name, "Memcpy"), strings.Contains(name, "Memset"):
@@ -72,15 +109,17 @@ func (b *Builder) kindOf(cat, name string, duration int64) profile.SliceKind {
 	return profile.OtherSlice
 }
 
-// mostUnknown bounds the categories whose time is counted.
-const mostUnknown = 1000
-
-// sayUnknown names a category that holds most of the time of all slices and that means nothing here.
-func (b *Builder) sayUnknown() {
-	for cat, time := range b.unknown {
-		if time > b.time/2 {
-			b.Profile.Info[profile.InfoNote] = fmt.Sprintf("most of the time (%.0f%%) is in events of the category %q, which is not one of torch.profiler's or proton's: they are read as scopes of the host",
-				100*float64(time)/float64(b.time), cat)
+// note names a category that has most of the time of all slices and that means nothing here; "" if there is none.
+func (t *categoryTable) note() string {
+	all := int64(0)
+	for _, c := range t.list {
+		all = Plus(all, c.time)
+	}
+	for _, c := range t.list {
+		if c.unknown && c.time > all/2 {
+			return fmt.Sprintf("most of the time (%.0f%%) is in events of the category %q, which is not one of torch.profiler's or proton's: they are read as scopes of the host",
+				100*float64(c.time)/float64(all), c.name)
 		}
 	}
+	return ""
 }

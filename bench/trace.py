@@ -6,7 +6,9 @@
 
 The trace is the complex sample of tritonparse's own tests, repeated COPIES times, each copy with its own hashes, times and
 script name; 25 copies, the default, are 191 MB, 125 compilations and 38,925 launches. --vary also gives every launch
-different addresses, like a program that allocates.
+different addresses, like a program that allocates. --integers gives 30 % of the launches' integers a random value, and
+--sites one line of each launch's stack one of 9,999 numbers, like a program with very many call sites; most of these are
+sessions of the autotuner.
 
 With --kernels the trace is that of a program with this many compilations, which launches all of them in turn COPIES times,
 5 by default, as training steps do. Each has its own hash, name, function handle, script and addresses. --compiled limits
@@ -21,7 +23,7 @@ not at all above --peer-limit copies. With --check the events of both are compar
 --compat, maps. tools/oracles.sh downloads tritonparse and Triton, whose FileCheck tritonparse uses. The machine should be
 otherwise idle.
 """
-import argparse, glob, gzip, json, os, re, shutil, statistics, subprocess, sys, tempfile
+import argparse, glob, gzip, json, os, random, re, shutil, statistics, subprocess, sys, tempfile
 
 from viewer import ROOT, machine, measure, megabytes
 
@@ -32,6 +34,8 @@ SCRIPT = b"test_complex_kernels.py"
 NAMES = [b"matmul_kernel", b"fused_op_kernel"]
 CALLS = [129, 155]  # lines of SCRIPT that call them
 ADDRESS = re.compile(rb'"data_ptr":"0x([0-9a-f]+)"')
+INTEGER = re.compile(rb'"type":"int","value":[0-9]+')
+SITE = re.compile(rb'"line":[0-9]+,"name":"test_complex_kernels"')
 PEER = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -40,14 +44,20 @@ unified_parse(sys.argv[2], out=sys.argv[3], overwrite=True)
 """
 
 
-def write(path, copies, vary):
+def write(path, copies, vary, integers, sites):
     """Writes copies of the sample."""
     with gzip.open(SAMPLE) as f:
         text = f.read()
-    launch = 0
+    launch, chance = 0, random.Random(1)
 
     def move(found):
         return b'"data_ptr":"0x%x"' % (int(found[1], 16) + launch * 4096)
+
+    def integer(found):
+        return found[0] if chance.random() > 0.3 else b'"type":"int","value":%d' % chance.randrange(1, 1 << 20)
+
+    def site(found):
+        return b'"line":%d,"name":"test_complex_kernels"' % chance.randrange(1, 10000)
 
     with open(path, "wb") as out:
         for i in range(copies):
@@ -55,13 +65,12 @@ def write(path, copies, vary):
             for h in HASHES:
                 copy = copy.replace(h, b"%04x" % i + h[4:])
             copy = copy.replace(b"T01:15:", b"T%02d:%02d:" % (i // 60 % 24, i % 60)).replace(SCRIPT, b"test_complex_%04d.py" % i)
-            if vary:
-                lines = []
-                for line in copy.splitlines(keepends=True):
-                    launch += 1
-                    lines.append(ADDRESS.sub(move, line))
-                copy = b"".join(lines)
-            out.write(copy)
+            for line in copy.splitlines(keepends=True):
+                launch += 1
+                for wanted, pattern, other in (vary, ADDRESS, move), (integers, INTEGER, integer), (sites, SITE, site):
+                    if wanted and b'"launch"' in line[:40]:
+                        line = pattern.sub(other, line)
+                out.write(line)
 
 
 def write_kernels(path, kernels, compiled, rounds, vary):
@@ -159,6 +168,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cores", default="0,1")
     parser.add_argument("--vary", action="store_true")
+    parser.add_argument("--integers", action="store_true")
+    parser.add_argument("--sites", action="store_true")
     parser.add_argument("--kernels", type=int, help="write a trace of this many kernels, each launched COPIES times")
     parser.add_argument("--compiled", type=int, help="number of these kernels that have a compilation record")
     parser.add_argument("--numbers", type=int, metavar="LAUNCHES", help="write a trace of this many launches, each with a different number")
@@ -180,7 +191,7 @@ def main():
         for copies in o.copies or [5 if o.kernels else 1 if o.numbers else 25]:
             compiled = o.kernels if o.compiled is None else o.compiled
             many = f"-{o.kernels}-{compiled}" if o.kernels else f"-{o.numbers}" if o.numbers else ""
-            raw = os.path.join(folder, f"{'varied' if o.vary else 'same'}{many}-{copies}")
+            raw = os.path.join(folder, f"{'varied' if o.vary else 'same'}{'-integers' * o.integers}{'-sites' * o.sites}{many}-{copies}")
             file = os.path.join(raw, PREFIX + "big_.ndjson")
             if not os.path.exists(file):
                 os.makedirs(raw, exist_ok=True)
@@ -189,7 +200,7 @@ def main():
                 elif o.numbers:
                     write_numbers(file, o.numbers)
                 else:
-                    write(file, copies, o.vary)
+                    write(file, copies, o.vary, o.integers, o.sites)
             row(o, raw, file, environment, there and copies <= o.peer_limit)
     finally:
         if not o.keep:

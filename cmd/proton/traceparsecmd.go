@@ -46,7 +46,7 @@ with the lines of every intermediate representation mapped to the Python source 
 each compilation, with their common members and their differences.
 
 Lines of inlined helpers are mapped to the line of the kernel that called them. --compat tritonparse writes the output
-of tritonparse 0.6.0 instead, including its mistakes, for comparison.
+of tritonparse 0.6.1.dev20261021 instead, including its mistakes, for comparison.
 
 Analyses show the order of a loop's operations after compilation (loop_schedules), the bytes and operations of each
 launch by its grid and arguments (roofline), whether AMD's buffer instructions are used (amd_buffer_ops), and which of
@@ -67,7 +67,7 @@ written, because of --strict or because no kernel matches --kernel-allowlist for
 	flags.SortFlags = false
 	flags.StringVarP(&f.out, "output", "o", "", "write to the folder `DIR`")
 	flags.BoolVar(&f.force, "force", false, "replace DIR if it exists")
-	flags.StringVar(&f.compat, "compat", "", "`tritonparse`: the same output as tritonparse 0.6.0; its procedure checks need LLVM's FileCheck, which Triton includes")
+	flags.StringVar(&f.compat, "compat", "", "`tritonparse`: the same output as tritonparse; its procedure checks need LLVM's FileCheck, which Triton includes")
 	flags.StringVarP(&f.rank, "rank", "r", "", "only rank `N`, or none for the files without a rank; if no file has a rank, N takes them too")
 	flags.BoolVar(&f.noPreInit, "no-pre-init-attribution", false, "keep records from before a process had its rank apart, without a rank")
 	flags.StringVar(&f.kernels, "kernel-allowlist", "", "only kernels with one of these `NAMES`, separated by commas; with wildcards * ? [abc] [!abc]. The configurations of one autotuner session stay together")

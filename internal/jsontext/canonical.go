@@ -8,8 +8,9 @@ import (
 
 // Form is a way to write a value so that equal values have equal text.
 type Form struct {
-	ASCII bool                   // \uXXXX for what is not ASCII, as Python's json writes it; else as it is, as orjson does
-	Drop  func(name string) bool // members that are left out, at any depth
+	ASCII  bool                   // \uXXXX for what is not ASCII, as Python's json writes it; else as it is, as orjson does
+	Orjson bool                   // small numbers as orjson writes them: 0.00001 and 1e-6, not 1e-05 and 1e-06
+	Drop   func(name string) bool // members that are left out, at any depth
 }
 
 // Canonical says of a valid value whether it is a scalar that every Form writes as it stands.
@@ -47,7 +48,15 @@ func (f Form) Append(out, text []byte) []byte {
 	case 't', 'f', 'n':
 		return append(out, text...)
 	}
-	return appendNumber(out, text)
+	from := len(out)
+	out = appendNumber(out, text)
+	if at := bytes.Index(out[from:], []byte("e-0")); f.Orjson && at >= 0 {
+		if v, err := strconv.ParseFloat(string(out[from:]), 64); err == nil && bytes.HasSuffix(out, []byte("5")) {
+			return strconv.AppendFloat(out[:from], v, 'f', -1, 64)
+		}
+		return slices.Delete(out, from+at+2, from+at+3)
+	}
+	return out
 }
 
 func (f Form) appendObject(out, text []byte) []byte {

@@ -22,7 +22,7 @@ func TestAnalyses(t *testing.T) {
 	var out strings.Builder
 	for _, name := range []string{"gfx942", "sm90", "complex"} {
 		for _, compat := range []bool{true, false} {
-			reading := map[bool]string{true: "as tritonparse 0.6.0 has it", false: "correct"}[compat]
+			reading := map[bool]string{true: "as tritonparse has it", false: "correct"}[compat]
 			fmt.Fprintf(&out, "=== %s, %s\n", name, reading)
 			folder := t.TempDir()
 			source := fmt.Sprintf("../testdata/%s%s_.ndjson.gz", tritonparse.Prefix, name)

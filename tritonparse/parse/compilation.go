@@ -23,6 +23,7 @@ type compilation struct {
 	tuned      launchtext.Tuning
 	// What the analysis of a session shows; common is nil if the autotuner did not compile it.
 	parameters, common []byte
+	baseWarps          []byte // num_warps_base, where the trace says it
 	line               []byte // the record with maps and stages, up to its occurrence id
 	analysis           []byte // the ir_analysis event, which follows the launches; nil if there is none
 	work               *work.Source
@@ -49,6 +50,7 @@ func readCompilation(members []jsontext.Member, o *Options) compilation {
 	maps := sourcemap.NewQuirky(chip.Mapped(texts), python, o.quirks)
 
 	c.tune(field.Get(members, "stack"), metadata, source, o.quirks)
+	c.baseWarps = bytes.Clone(jsontext.Get(metadata, "num_warps_base"))
 
 	c.line = field.AppendWith(make([]byte, 0, len(payload)+maps.Room()+roomAround), members, "payload", func(out []byte) []byte {
 		return append(appendPayload(out, parts, texts["ttgir"], chip, known, maps), '}')
@@ -151,11 +153,12 @@ func fileSafe(s string) string {
 	}, s)
 }
 
-// withBaseWarps adds num_warps_base where the kernel's groups of warps do different work: num_warps counts all of them.
+// withBaseWarps adds num_warps_base where the kernel's groups of warps do different work: num_warps counts all of them. Triton may have
+// said it.
 func withBaseWarps(metadata []byte, ttgir string) []byte {
 	m := work.TTGIRWarps.FindStringSubmatch(ttgir)
 	total, err := strconv.Atoi(string(jsontext.Get(metadata, "num_warps")))
-	if m == nil || err != nil {
+	if m == nil || err != nil || jsontext.Get(metadata, "num_warps_base") != nil {
 		return metadata
 	}
 	base, err := strconv.Atoi(m[1])

@@ -3,7 +3,6 @@ package parse
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -127,13 +126,6 @@ func withoutLines(files map[string][]string, parts []string) map[string][]string
 	return files
 }
 
-const everythingScript = `
-import json, sys
-sys.path.insert(0, sys.argv[1])
-from tritonparse.parse.utils import unified_parse
-unified_parse(sys.argv[2], out=sys.argv[3], overwrite=True, **json.loads(sys.argv[4]))
-`
-
 // TestEverythingAsTritonparse compares all that is written of such traces, with each option.
 func TestEverythingAsTritonparse(t *testing.T) {
 	o := needOracle(t)
@@ -157,20 +149,7 @@ func TestEverythingAsTritonparse(t *testing.T) {
 		{"torch's trace", `{"torch_trace_dir":"` + torch + `"}`, Options{TorchTrace: torch}},
 		{"some kernels", `{"kernel_allowlist":"tun*, a[a-m]?"}`, Options{Kernels: mustNames("tun*, a[a-m]?")}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			raw := everything(t)
-			theirs, ours := filepath.Join(t.TempDir(), "out"), t.TempDir()
-			cmd := exec.Command(o.python, "-c", everythingScript, o.tritonparse, raw, theirs, c.theirs)
-			cmd.Env = append(os.Environ(), "FILECHECK_PATH="+o.fileCheck)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("tritonparse: %v\n%s", err, out)
-			}
-			c.options.Compat, c.options.FileCheck = true, o.fileCheck
-			if _, err := Parse(raw, ours, c.options); err != nil {
-				t.Fatal(err)
-			}
-			compareFolders(t, ours, theirs)
-		})
+		t.Run(c.name, func(t *testing.T) { o.compare(t, everything(t), c.theirs, c.options) })
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -40,17 +39,7 @@ func withInductorArgs(t *testing.T) string {
 
 // TestInductorArgsAsTritonparse: such arguments count in hashes and differences of launches as they do in tritonparse.
 func TestInductorArgsAsTritonparse(t *testing.T) {
-	o := needOracle(t)
-	raw, theirs, ours := withInductorArgs(t), filepath.Join(t.TempDir(), "out"), t.TempDir()
-	cmd := exec.Command(o.python, "-c", oracleScript, o.tritonparse, raw, theirs)
-	cmd.Env = append(os.Environ(), "FILECHECK_PATH="+o.fileCheck)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("tritonparse: %v\n%s", err, out)
-	}
-	if _, err := Parse(raw, ours, Options{Compat: true, FileCheck: o.fileCheck}); err != nil {
-		t.Fatal(err)
-	}
-	compareFolders(t, ours, theirs)
+	needOracle(t).compare(t, withInductorArgs(t), `{}`, Options{})
 }
 
 // TestInductorArgs: they are known by name, and filters find them.

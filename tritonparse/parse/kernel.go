@@ -21,8 +21,9 @@ type kernel struct {
 	compiled, analysis, common *store.Chunk
 	hasWork                    bool // its TTIR is known
 	parameters                 []byte
-	inferredIn                 *session // of its first launch, if the trace has no compilation of it
-	shown                      bool     // an analysis shows its stack and source
+	baseWarps                  []byte // see compilation
+	inferredIn                 *site  // of its first launch, if the trace has no compilation of it
+	shown                      bool   // an analysis shows its stack and source
 
 	chunks []*store.Chunk // of launches while it was resident
 	state  *residentState // nil if it is not resident; a kernel that was launched and evicted stays evicted
@@ -92,7 +93,7 @@ func (p *parser) take(r *parsed) error {
 	case r.launch.Template != nil:
 		p.takeLaunch(&r.launch)
 	case r.tuned != nil:
-		p.sessions.result(r.tuned)
+		p.sites.result(r.tuned)
 	}
 	return nil
 }
@@ -101,14 +102,14 @@ func (p *parser) takeCompilation(c *compilation) {
 	if c.hash == "" {
 		return
 	}
-	p.sessions.compilation(c)
+	p.sites.compilation(c)
 	k := p.kernel(c.hash)
 	if k.compiled != nil {
 		return // another process compiled or loaded it first
 	}
 	id := p.nextID()
 	p.compiled = append(p.compiled, id)
-	k.name, k.file, k.parameters, k.inferredIn = c.name, p.split(c.file), c.parameters, nil
+	k.name, k.file, k.parameters, k.baseWarps, k.inferredIn = c.name, p.split(c.file), c.parameters, c.baseWarps, nil
 	line := append(c.line, `"occurrence_id":`...)
 	line = strconv.AppendInt(line, int64(id), 10)
 	k.compiled = p.spill.Add(append(line, "}\n"...))
@@ -131,7 +132,7 @@ func (p *parser) takeLaunch(l *launchtext.Launch) {
 	id, index := p.nextID(), p.launches
 	p.launches++
 	p.result.Launches++
-	use, session := p.sessions.launch(l, id, p.options.quirks)
+	use, site := p.sites.launch(l, id)
 	if l.Hash == "" {
 		p.result.Dropped++
 		return
@@ -139,7 +140,7 @@ func (p *parser) takeLaunch(l *launchtext.Launch) {
 	k := p.kernel(l.Hash)
 	h := p.resident(k, id)
 	if k.total == 0 && k.compiled == nil {
-		k.file, k.inferredIn = p.split(p.options.torch.find("", l.Value("stack"))), session
+		k.file, k.inferredIn = p.split(p.options.torch.find("", l.Value("stack"))), site
 	}
 	if k.name == "" {
 		k.name = l.Name

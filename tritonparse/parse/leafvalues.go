@@ -35,9 +35,9 @@ func (v *leafValues) add(text []byte, from, until int) int {
 	if v.counted && len(v.list) > 0 && v.list[0].text != string(text) {
 		// Every launch may have a new address: 64 bits of each are enough to count them.
 		if v.seen.hashes == nil {
-			v.seen.add(hash64(v.list[0].text))
+			v.seen.add(store.Hash64(v.list[0].text))
 		}
-		v.seen.add(hash64(text))
+		v.seen.add(store.Hash64(text))
 		return hashBytes
 	}
 	n := len(v.list)
@@ -113,7 +113,7 @@ func (v *leafValues) countOnly() {
 		return
 	}
 	for _, u := range v.list {
-		v.seen.add(hash64(u.text))
+		v.seen.add(store.Hash64(u.text))
 	}
 	first := v.list[0]
 	v.counted, v.byText = true, nil
@@ -208,16 +208,4 @@ func (d *distinct) thin() {
 	d.thinned++
 	d.hashes = slices.Clip(slices.DeleteFunc(d.hashes, func(h uint64) bool { return !d.keeps(h) }))
 	d.sorted = len(d.hashes)
-}
-
-// hash64 is FNV-1a, mixed as at the end of MurmurHash3, because thin needs low bits as good as the others. It is the same in every
-// process, so estimates are too.
-func hash64[T string | []byte](text T) uint64 {
-	h := uint64(0xcbf29ce484222325)
-	for i := range len(text) {
-		h = (h ^ uint64(text[i])) * 0x100000001b3
-	}
-	h = (h ^ h>>33) * 0xff51afd7ed558ccd
-	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
 }

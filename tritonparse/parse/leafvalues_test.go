@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/internal/trace/store"
 )
 
 // TestDistinct: the count is exact until hashes are forgotten, then near, and the same every time.
@@ -13,7 +14,7 @@ func TestDistinct(t *testing.T) {
 	var d distinct
 	const n = 100_000
 	for i := range 3 * n {
-		d.add(hash64(fmt.Sprint(i % n)))
+		d.add(store.Hash64(fmt.Sprint(i % n)))
 	}
 	if d.count() != n {
 		t.Fatalf("%d, not %d", d.count(), n)
@@ -30,7 +31,7 @@ func TestDistinct(t *testing.T) {
 	}
 	before := d.count()
 	for i := range n {
-		d.add(hash64([]byte(fmt.Sprint(i))))
+		d.add(store.Hash64([]byte(fmt.Sprint(i))))
 	}
 	if d.count() != before {
 		t.Errorf("%d became %d by what was known", before, d.count())

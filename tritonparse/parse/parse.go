@@ -23,7 +23,7 @@ import (
 
 // Options says how traces are parsed.
 type Options struct {
-	Compat     bool               // maps, differences and analyses are those of tritonparse 0.6.0
+	Compat     bool               // maps, differences and analyses are those of tritonparse
 	NoPreInit  bool               // a file without a rank does not join the rank of its process
 	Rank       *int               // only this rank; nil for all, -1 for the files without a rank
 	Kernels    *tritonparse.Names // only kernels of such names, and the autotuner's sessions that they are in; nil for all
@@ -124,7 +124,7 @@ func Parse(source, folder string, o Options) (*Result, error) {
 // complete sets defaults, and reads torch's traces.
 func (o *Options) complete(source string) error {
 	if o.Compat {
-		o.quirks = quirks.TritonParse060
+		o.quirks = quirks.TritonParse
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
@@ -261,7 +261,7 @@ type parser struct {
 	held        int                         // bytes of launches that resident kernels hold
 	stateBytes  int                         // bytes of what else they have
 	line        []byte                      // the last launch that went to the sorter
-	sessions    sessions
+	sites       sites
 
 	selection *selection // nil if all kernels are asked for
 	notes     []string   // what the output leaves out
@@ -341,13 +341,13 @@ func (p *parser) read(in *feed, progress *meter) error {
 		return err
 	}
 	p.sorter = extsort.New(p.folder, p.options.room.sorter)
-	p.sessions.spill, p.sessions.sorter = p.spill, extsort.New(p.folder, p.options.room.sorter)
-	p.sessions.room = p.options.room.waiting
+	p.sites.spill, p.sites.sorter = p.spill, extsort.New(p.folder, p.options.room.sorter)
+	p.sites.room, p.sites.quirks = p.options.room.waiting, p.options.quirks
 	for range p.bucket.Files {
 		f := in.next()
 		err := f.deliver(p.take, func(position int64) error {
 			progress.tell(f.path, position)
-			return errors.Join(p.spill.Failed(), p.sorter.Err(), p.sessions.sorter.Err())
+			return errors.Join(p.spill.Failed(), p.sorter.Err(), p.sites.sorter.Err())
 		})
 		if err != nil {
 			return err
@@ -367,7 +367,7 @@ func (p *parser) close() {
 	if p.spill != nil {
 		p.spill.Close()
 		p.sorter.Close()
-		p.sessions.sorter.Close()
+		p.sites.sorter.Close()
 	}
 }
 

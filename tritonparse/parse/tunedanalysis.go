@@ -1,23 +1,27 @@
 package parse
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/extsort"
 	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
 // showKernels notes which kernels' stack and source an analysis shows.
-func (s *sessions) showKernels(p *parser) {
-	for _, u := range s.order {
-		if hashes := u.configurations(p.options.quirks); len(hashes) > 0 && u.chose(p.options.quirks) {
+func (s *sites) showKernels(p *parser) {
+	for _, u := range s.all {
+		if hashes := u.configurations(s.quirks); len(hashes) > 0 && u.chose(s.quirks) {
 			p.kernels[hashes[0]].shown = true
 		}
 	}
@@ -80,39 +84,80 @@ func (p *parser) numberAnalyses(files []string, end bool) (ids []int, ends map[s
 }
 
 // analyses adds the analysis of each session, up to its occurrence id, to a sorter, by the session's place among all. It returns the
-// output file of each; "" for sessions that chose nothing.
+// output file of each; "" for sessions that chose nothing. Several sessions are analysed at a time.
 func (p *parser) analyses(events *extsort.Sorter) ([]string, error) {
-	r, err := p.sessions.sorter.Read()
+	q := p.options.quirks
+	r, err := p.sites.sorter.Read()
 	if err != nil {
 		return nil, err
 	}
-	files := make([]string, len(p.sessions.order))
-	places := make([]int, len(files)) // by number
-	for i, u := range p.sessions.order {
-		places[u.number] = i
+	p.sites.findSets()
+	a := analysts{p: p, events: events, files: make([]string, len(p.sites.all)), work: make(chan placed)}
+	for range runtime.GOMAXPROCS(0) {
+		a.Go(a.analyse)
 	}
-	for _, i := range places {
-		u := p.sessions.order[i]
-		if !u.chose(p.options.quirks) {
-			continue
-		}
-		if err := u.groups.end(u.number, p.mostGroups(), r, p.spill); err != nil {
-			return nil, err
-		}
-		if n := u.groups.total.count(); n > 0 {
-			p.notes = append(p.notes, fmt.Sprintf("the autotuner's session %s has %d distinct launches: its analysis covers the last %d of them; with --compat tritonparse it covers all", u.id, n, len(u.groups.all)))
-		}
-		if name, ok := p.sessionOutput(u); ok {
-			files[i] = name
-			event := store.Pieces{Put: func(text []byte) { events.Add(i, text) }}
-			if err := p.analysis(u, event.Write); err != nil {
-				return nil, err
+	order := make([]placed, len(p.sites.all)) // by number
+	for i, u := range p.sites.all {
+		order[i] = placed{u, i}
+	}
+	slices.SortStableFunc(order, func(a, b placed) int { return a.number - b.number })
+	for _, u := range order {
+		chose := u.chose(q)
+		first := !q.Has(quirks.KeysByArguments) && u.session == u.site.sessions[0] // the site's stack is there
+		if first && (chose || len(u.site.sessions) > 1) || chose && !first && !q.Has(quirks.KeysByArguments) {
+			if err = u.groups.end(u.session, p.mostGroups(), r, p.spill); err != nil {
+				break
 			}
+		}
+		if chose {
+			a.work <- u
+		}
+	}
+	close(a.work)
+	a.Wait()
+	return a.files, errors.Join(err, a.err)
+}
+
+// placed is a session with its place among all.
+type placed struct {
+	*session
+	at int
+}
+
+// analysts are goroutines that analyse sessions.
+type analysts struct {
+	sync.WaitGroup
+	p     *parser
+	work  chan placed
+	files []string // of each session
+
+	mu     sync.Mutex
+	events *extsort.Sorter
+	err    error
+}
+
+func (a *analysts) analyse() {
+	p := a.p
+	for u := range a.work {
+		if n := u.groups.total.count(); n > 0 {
+			note := fmt.Sprintf("the autotuner's session %s has %d distinct launches: its analysis covers the last %d of them; with --compat tritonparse it covers all", u.id, n, len(u.groups.all))
+			a.locked(func() { p.notes = append(p.notes, note) })
+		}
+		if name, ok := p.sessionOutput(u.session); ok {
+			a.files[u.at] = name
+			event := store.Pieces{Put: func(text []byte) { a.locked(func() { a.events.Add(u.at, text) }) }}
+			err := p.analysis(u.session, event.Write)
 			event.Flush()
+			a.locked(func() { a.err = errors.Join(a.err, err) })
 		}
 		u.groups = tunedGroups{}
 	}
-	return files, nil
+}
+
+func (a *analysts) locked(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f()
 }
 
 // mostGroups is how many distinct launches of a session are compared. tritonparse compares them all.
@@ -127,8 +172,8 @@ func (p *parser) mostGroups() int {
 func (p *parser) winnerCounts() []byte {
 	counts := &store.Object{}
 	runs := map[string]int{}
-	for _, u := range p.sessions.order {
-		if u.selected.hash == "" || u.inductor && !u.chose(p.options.quirks) {
+	for _, u := range p.sites.all {
+		if u.selected.hash == "" || u.site.inductor && !u.chose(p.options.quirks) {
 			continue
 		}
 		runs[u.selected.hash]++
@@ -169,21 +214,29 @@ func (p *parser) analysis(u *session, w store.Writer) error {
 	}
 	out := field.AppendMember(nil, "event_type", []byte(`"autotune_analysis"`))
 	out = field.AppendMember(out, "session_id", jsontext.Quote(u.id))
-	out = field.AppendMember(out, "session_stack", p.spill.Text(u.stack))
+	out = field.AppendMember(out, "session_stack", u.site.stack)
 	out = field.AppendMember(out, "name", field.TextOrNull(name))
 	out = field.AppendMember(out, "selected_hash", field.TextOrNull(u.selected.group.String()))
 	out = field.AppendMember(out, "winner_compilation_hash", field.TextOrNull(u.selected.hash))
 	out = field.AppendMember(out, "possible_groups", p.possibleGroups(u))
 	out = field.AppendMember(out, "compilation_analysis", p.compilationAnalysis(u, hashes))
 	w(out)
-	diffs, sames := p.differences(u)
+	var diff launchDiff
+	arguments := newConfigsArguments()
+	err := u.groups.each(p.spill, func(l *launchtext.Launch) {
+		diff.add(l)
+		arguments.add(l)
+	})
+	if err != nil {
+		return err
+	}
+	diffs, sames := diff.result(q)
 	if err := u.writeLaunches(p.spill, w, diffs, sames); err != nil {
 		return err
 	}
-	out = nil
 	if len(u.groups.all) > 0 {
 		w([]byte(`,"autotune_args_summary":`))
-		w(p.argumentsSummary(u, hashes, sames))
+		w(p.argumentsSummary(arguments, hashes, sames))
 	}
 	if r := u.result; r != nil {
 		result := field.AppendMember(nil, "best_config", r.best)
@@ -226,10 +279,7 @@ func (p *parser) possibleGroups(u *session) []byte {
 	if own := u.configurations(p.options.quirks); len(own) > 0 {
 		return append(field.AppendTexts(out, own), ']')
 	}
-	if p.sessions.sets == nil {
-		p.sessions.findSets(p.options.quirks)
-	}
-	for i, group := range p.sessions.sets[u.selected.hash] {
+	for i, group := range p.sites.sets[u.selected.hash] {
 		if i > 0 {
 			out = append(out, ',')
 		}
@@ -239,11 +289,11 @@ func (p *parser) possibleGroups(u *session) []byte {
 }
 
 // findSets finds the different sets of configurations that each hash is one of.
-func (s *sessions) findSets(q quirks.Set) {
+func (s *sites) findSets() {
 	s.sets = map[string][][]string{}
 	seen := map[string]bool{}
-	for _, u := range s.order {
-		group := u.configurations(q)
+	for _, u := range s.all {
+		group := u.configurations(s.quirks)
 		key := strings.Join(group, "|")
 		if len(group) < 2 || seen[key] {
 			continue
@@ -269,8 +319,8 @@ func (p *parser) compilationAnalysis(u *session, hashes []string) []byte {
 	}
 	k := p.kernels[hashes[0]]
 	from := k.common
-	if k.compiled != nil && u.common != nil {
-		from = u.common // others may have compiled it before, elsewhere
+	if k.compiled != nil && u.site.common != nil {
+		from = u.site.common // others may have compiled it before, elsewhere
 	}
 	common := commonInfo(nil, nil)
 	if from != nil {
@@ -290,15 +340,6 @@ func commonInfo(stack, source []byte) []byte {
 		source = field.Null
 	}
 	return append(field.AppendMember(field.AppendMember(nil, "stack", stack), "python_source", source), '}')
-}
-
-// differences compares the distinct launches of a session.
-func (p *parser) differences(u *session) (diffs, sames *store.Object) {
-	var diff launchDiff
-	if err := u.groups.each(p.spill, diff.add); err != nil {
-		p.spill.Fail(err)
-	}
-	return diff.result(p.options.quirks)
 }
 
 // launchAnalysis is null without launches.

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,24 +20,43 @@ type argumentValues struct {
 }
 
 type argumentValue struct {
-	text  string // canonical
 	shown []byte
 	count int
 }
 
-func (v *argumentValues) add(shown []byte) {
-	text := string(jsontext.Form{}.Append(nil, shown))
-	if u := v.byText[text]; u != nil {
-		u.count++
-		return
+// text is equal for values that differ only in the order of members.
+func (v *argumentValue) text() string { return string(jsontext.Form{}.Append(nil, v.shown)) }
+
+func (v *argumentValues) add(shown []byte, tensor bool, count int) *argumentValue {
+	u := v.byText[string(shown)]
+	if u == nil {
+		if v.byText == nil {
+			v.byText = map[string]*argumentValue{}
+		}
+		u = &argumentValue{shown: bytes.Clone(shown)}
+		v.byText[string(shown)] = u
+		v.values = append(v.values, u)
+		v.tensor = v.tensor || tensor
 	}
-	if v.byText == nil {
-		v.byText = map[string]*argumentValue{}
+	u.count += count
+	return u
+}
+
+// merge joins values that differ only in the order of members, and sorts all.
+func (v *argumentValues) merge(ordered bool) {
+	if !ordered {
+		texts := map[string]*argumentValue{}
+		v.values = slices.DeleteFunc(v.values, func(u *argumentValue) bool {
+			first := texts[u.text()]
+			if first == nil {
+				texts[u.text()] = u
+				return false
+			}
+			first.count += u.count
+			return true
+		})
 	}
-	u := &argumentValue{text, shown, 1}
-	v.byText[text] = u
-	v.values = append(v.values, u)
-	v.tensor = v.tensor || jsontext.Text(jsontext.Get(shown, "type")) == "tensor"
+	slices.SortStableFunc(v.values, func(a, b *argumentValue) int { return b.count - a.count })
 }
 
 func (v *argumentValues) appendJSON(out []byte) []byte {
@@ -60,11 +80,145 @@ type configArguments struct {
 	names      []string
 	byName     map[string]*argumentValues
 	parameters []byte // nil if not known
+
+	template *launchtext.Template // of the last launch
+	shape    *shapeArguments      // of the template
+	values   []*argumentValues    // of each argument of the shape
+	base     []*argumentValue     // the template's; nil before the first use
+}
+
+// shapeArguments are the arguments of launches with the same members.
+type shapeArguments struct {
+	arguments []shapeArgument
+	of        []int32 // the argument of each leaf, -1 for none
+}
+
+type shapeArgument struct {
+	name   string
+	leaves []int
+	before [][]byte // what stands before each leaf, if all are members of the argument
+	kind   int      // the leaf that says its type, -1 for none
+}
+
+func newShapeArguments(s *launchtext.Shape) *shapeArguments {
+	a := &shapeArguments{of: make([]int32, len(s.Places))}
+	at := map[string]int32{}
+	for i, p := range s.Places {
+		a.of[i] = -1
+		if !p.IsArg {
+			continue
+		}
+		n, ok := at[p.Argument]
+		if !ok {
+			n = int32(len(a.arguments))
+			at[p.Argument] = n
+			a.arguments = append(a.arguments, shapeArgument{name: p.Argument, kind: -1})
+		}
+		a.of[i] = n
+		g := &a.arguments[n]
+		g.leaves = append(g.leaves, i)
+		if len(p.Path) == 1 && p.Path[0] == "type" {
+			g.kind = i
+		}
+		if len(p.Path) == 1 && len(g.before) == len(g.leaves)-1 {
+			g.before = append(g.before, append(jsontext.Form{}.AppendText([]byte{"{,"[min(len(g.before), 1)]}, p.Path[0]), ':'))
+		}
+	}
+	return a
+}
+
+// append writes an argument of a launch.
+func (g *shapeArgument) append(out []byte, l *launchtext.Launch) []byte {
+	if len(g.before) == len(g.leaves) {
+		for i, leaf := range g.leaves {
+			out = append(append(out, g.before[i]...), l.At(leaf)...)
+		}
+		return append(out, '}')
+	}
+	o := &store.Object{}
+	for _, leaf := range g.leaves {
+		o.At(l.Shape.Places[leaf].Path...).Text = l.At(leaf)
+	}
+	return o.AppendJSON(out)
+}
+
+// configsArguments collects the arguments of distinct launches by their configurations.
+type configsArguments struct {
+	byHash  map[string]*configArguments
+	configs []*configArguments
+	order   names // of all arguments, in the order of first use
+	shapes  map[*launchtext.Shape]*shapeArguments
+	changed []bool
+	text    []byte
+}
+
+func newConfigsArguments() *configsArguments {
+	return &configsArguments{byHash: map[string]*configArguments{}, shapes: map[*launchtext.Shape]*shapeArguments{}}
+}
+
+func (a *configsArguments) add(l *launchtext.Launch) {
+	if l.Hash == "" {
+		return
+	}
+	c := a.byHash[l.Hash]
+	if c == nil {
+		c = &configArguments{hash: l.Hash, byName: map[string]*argumentValues{}}
+		a.byHash[l.Hash] = c
+		a.configs = append(a.configs, c)
+	}
+	if c.template != l.Template {
+		a.begin(c, l)
+	}
+	a.changed = append(a.changed[:0], make([]bool, len(c.values))...)
+	for i := range l.Changes {
+		if n := c.shape.of[l.Changes[i].Leaf]; n >= 0 {
+			a.changed[n] = true
+		}
+	}
+	for i := range c.values {
+		if !a.changed[i] && c.base[i] != nil {
+			c.base[i].count++
+			continue
+		}
+		g := &c.shape.arguments[i]
+		a.text = g.append(a.text[:0], l)
+		u := c.values[i].add(a.text, g.kind >= 0 && string(l.At(g.kind)) == `"tensor"`, 1)
+		if !a.changed[i] {
+			c.base[i] = u
+		}
+	}
+}
+
+// begin prepares for launches with another template.
+func (a *configsArguments) begin(c *configArguments, l *launchtext.Launch) {
+	shape := a.shapes[l.Shape]
+	if shape == nil {
+		shape = newShapeArguments(l.Shape)
+		a.shapes[l.Shape] = shape
+	}
+	c.template, c.shape = l.Template, shape
+	c.base = append(c.base[:0], make([]*argumentValue, len(shape.arguments))...)
+	c.values = c.values[:0]
+	for _, g := range shape.arguments {
+		a.order.add(g.name)
+		v := c.byName[g.name]
+		if v == nil {
+			v = &argumentValues{}
+			c.byName[g.name] = v
+			c.names = append(c.names, g.name)
+		}
+		c.values = append(c.values, v)
+	}
 }
 
 // argumentsSummary says which values each argument, and each option of the compiler, had in which configurations.
-func (p *parser) argumentsSummary(u *session, hashes []string, sames *store.Object) []byte {
-	configs, order := p.argumentsByConfig(u)
+func (p *parser) argumentsSummary(a *configsArguments, hashes []string, sames *store.Object) []byte {
+	configs, order := a.configs, a.order.list
+	for _, c := range configs {
+		for _, v := range c.byName {
+			v.merge(len(a.shapes) == 1)
+		}
+	}
 	chosenFrom := map[string]bool{}
 	for _, h := range hashes {
 		chosenFrom[h] = true
@@ -104,48 +258,6 @@ func (p *parser) argumentsSummary(u *session, hashes []string, sames *store.Obje
 	both := field.AppendMember(nil, "sames", same.AppendJSON(nil))
 	both = append(field.AppendMember(both, "varies", varies.AppendJSON(nil)), '}')
 	return append(field.AppendMember(out, "autotune_configs", both), '}')
-}
-
-// argumentsByConfig collects the arguments of the distinct launches. order has their names in the order of first use.
-func (p *parser) argumentsByConfig(u *session) (configs []*configArguments, order []string) {
-	byHash := map[string]*configArguments{}
-	err := u.groups.each(p.spill, func(l *launchtext.Launch) {
-		if l.Hash == "" {
-			return
-		}
-		c := byHash[l.Hash]
-		if c == nil {
-			c = &configArguments{hash: l.Hash, byName: map[string]*argumentValues{}}
-			byHash[l.Hash] = c
-			configs = append(configs, c)
-		}
-		arguments := &store.Object{}
-		l.Each(func(p *launchtext.Place, text []byte) {
-			if p.IsArg {
-				arguments.At(p.Route[1:]...).Text = text
-			}
-		})
-		for _, argument := range arguments.Members {
-			name := argument.Name
-			order = addNew(order, name)
-			v := c.byName[name]
-			if v == nil {
-				v = &argumentValues{}
-				c.byName[name] = v
-				c.names = append(c.names, name)
-			}
-			v.add(argument.AppendJSON(nil))
-		}
-	})
-	if err != nil {
-		p.spill.Fail(err)
-	}
-	for _, c := range configs {
-		for _, v := range c.byName {
-			slices.SortStableFunc(v.values, func(a, b *argumentValue) int { return b.count - a.count })
-		}
-	}
-	return configs, order
 }
 
 // compareParameters separates the compiler's options that are the same in all configurations from the others.
@@ -214,7 +326,7 @@ func compareArguments(configs []*configArguments, same, varies *store.Object) {
 				if baseline == nil {
 					baseline = v.values[0]
 				}
-				equal = equal && v.values[0].text == baseline.text
+				equal = equal && (v.values[0] == baseline || v.values[0].text() == baseline.text())
 			}
 		}
 		if equal && baseline != nil {

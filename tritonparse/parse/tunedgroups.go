@@ -34,7 +34,7 @@ type tunedLast struct {
 	last  int
 }
 
-func (s *sessions) keep(u *session, l *launchtext.Launch, id int) {
+func (s *sites) keep(u *session, l *launchtext.Launch, id int) {
 	t := &u.groups
 	g := t.waiting[l.Group]
 	if g == nil {
@@ -58,7 +58,7 @@ func (s *sessions) keep(u *session, l *launchtext.Launch, id int) {
 }
 
 // flushWaiting moves the waiting launches to the sorter.
-func (s *sessions) flushWaiting() {
+func (s *sites) flushWaiting() {
 	for _, u := range s.waiters {
 		for _, g := range u.groups.waiting {
 			s.groups = append(s.groups, g)
@@ -96,6 +96,10 @@ const (
 	newShapes           // plus the number of a shape: the template's texts and a hash follow
 )
 
+// stackMark begins the stack of a site, which stands in the sorter before the logs of its first session. These begin with newShapes or a
+// greater number.
+const stackMark = 0
+
 func (t *tunedGroups) append(out []byte, l *launchtext.Launch, id int, before *launchtext.Launch) []byte {
 	switch {
 	case before != nil && before.Template == l.Template && before.Hash == l.Hash:
@@ -125,9 +129,13 @@ func (t *tunedGroups) append(out []byte, l *launchtext.Launch, id int, before *l
 	return out
 }
 
-// end gathers the log of the session with this number from the sorter, and finds the last launch of each group.
-func (t *tunedGroups) end(number, most int, r *extsort.Reader, sp *store.Spill) error {
-	err := r.Each(number, func(text []byte) error {
+// end gathers the session's log from the sorter, and its site's stack, and finds the last launch of each group.
+func (t *tunedGroups) end(u *session, most int, r *extsort.Reader, sp *store.Spill) error {
+	err := r.Each(u.number, func(text []byte) error {
+		if text[0] == stackMark {
+			u.site.stack = bytes.Clone(text[1:])
+			return nil
+		}
 		t.log.Buffer = append(t.log.Buffer, text...)
 		if len(t.log.Buffer) >= store.ChunkSize {
 			t.log.Pack(sp)
@@ -162,7 +170,7 @@ func (s *lastGroups) add(g launchtext.Group, id int) {
 		s.compact()
 	}
 	if s.total.hashes != nil {
-		s.total.add(hash64(g[:]))
+		s.total.add(store.Hash64(g[:]))
 	}
 	if len(s.last)/2 > s.most {
 		s.keep(s.most)
@@ -178,7 +186,7 @@ func (s *lastGroups) keep(most int) {
 	}
 	if s.total.hashes == nil {
 		for _, l := range s.order {
-			s.total.add(hash64(l.group[:]))
+			s.total.add(store.Hash64(l.group[:]))
 		}
 	}
 	for s.total.spare() > 1<<18 {

@@ -20,9 +20,9 @@ func TestTunedGroups(t *testing.T) {
 	}
 	defer sp.Close()
 	r := launchtext.LaunchReader{In: &launchtext.Interner{}}
-	s := sessions{spill: sp, sorter: extsort.New(t.TempDir(), 1000), room: 1 << 20}
+	s := sites{spill: sp, sorter: extsort.New(t.TempDir(), 1000), room: 1 << 20}
 	defer s.sorter.Close()
-	u := s.get(launchtext.Tuning{Session: "x"})
+	u := s.get(launchtext.Tuning{Session: "x"}).sessions[0]
 	read := func(i int) launchtext.Launch {
 		text := []byte(tracetest.Launched("aa", i)) // launches with an even number are equal, and so are the others
 		if l, ok := r.Reread(text, nil); ok {
@@ -46,7 +46,7 @@ func TestTunedGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := u.groups.end(u.number, 1<<20, put, sp); err != nil {
+	if err := u.groups.end(u, 1<<20, put, sp); err != nil {
 		t.Fatal(err)
 	}
 	var got, want []string

@@ -1,44 +1,24 @@
 package parse
 
 import (
-	"bytes"
 	"slices"
 
-	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/trace/extsort"
-	"github.com/goproton/goproton/internal/trace/field"
 	"github.com/goproton/goproton/internal/trace/launchtext"
 	"github.com/goproton/goproton/internal/trace/quirks"
 	"github.com/goproton/goproton/internal/trace/store"
 )
 
-// tuneResult is what an autotune record says: how long each configuration took, and which was chosen.
-type tuneResult struct {
-	tuned                       launchtext.Tuning
-	best, timings, took, cached []byte
-}
+// sites are the places that call an autotuner, in the order of their first record.
+type sites struct {
+	quirks   quirks.Set
+	byID     map[string]*site
+	order    []*site
+	sessions int        // so far
+	all      []*session // of all sites, once all is read
 
-func readTuneResult(members []jsontext.Member, q quirks.Set) tuneResult {
-	r := tuneResult{}
-	if stack := field.Get(members, "stack"); stack != nil {
-		r.tuned = launchtext.ReadTuning(stack).SeenBy(q)
-	}
-	get := func(name string) []byte {
-		if v := field.Get(members, name); v != nil {
-			return bytes.Clone(v)
-		}
-		return field.Null
-	}
-	r.best, r.timings, r.took, r.cached = get("best_config"), get("configs_timings"), get("duration"), get("cache_hit")
-	return r
-}
-
-// sessions are the autotuner's sessions in the order of their first record. A session is known by its call site.
-type sessions struct {
-	byID    map[string]*session
-	order   []*session
 	spill   *store.Spill
-	sorter  *extsort.Sorter // launches that do not wait any more, by the sessions' numbers
+	sorter  *extsort.Sorter // stacks, and launches that do not wait any more, by the sessions' numbers
 	room    int             // bytes of launches that may wait
 	waiting int             // bytes of launches that wait
 	waiters []*session      // sessions with waiting launches
@@ -49,15 +29,30 @@ type sessions struct {
 	sets map[string][][]string // see findSets
 }
 
-// session is all that the autotuner did for one call site.
-type session struct {
-	number     int // by the first record
+// site is one call of the autotuner in the program. For each key it has a session.
+type site struct {
 	id         string
 	inductor   bool
-	stack      *store.Chunk
+	stack      []byte       // from the sorter
 	compiled   names        // hashes, in the order of their compilations
 	common     *store.Chunk // stack and source of the first compilation
-	hashes     names        // of compilations and launches
+	benchmarks bool         // there was one
+	results    []*tuneResult
+	sessions   []*session
+	keys       tunedKeys
+	launches   store.Stream // for split: each launch's occurrence id, use and group
+	lastID     int          // in launches
+}
+
+// session is all that the autotuner did at one site for one key.
+type session struct {
+	site       *site
+	number     int    // by the first record
+	id         string // the site's, and the key's if the site has several
+	facts      []launchtext.Fact
+	compiled   []string // those of the site's that are the session's
+	hashes     names    // of launches that timed a configuration
+	launched   names    // of all launches
 	benchmarks int
 	benchmark  store.Runs // occurrence ids
 	winner     store.Runs
@@ -71,110 +66,177 @@ type launchID struct {
 	hash  string
 }
 
-func (s *sessions) get(t launchtext.Tuning) *session {
-	u := s.byID[t.Session]
-	if u == nil {
+// get is the site of a record.
+func (s *sites) get(t launchtext.Tuning) *site {
+	at := s.byID[t.Session]
+	if at == nil {
 		if s.byID == nil {
-			s.byID = map[string]*session{}
+			s.byID = map[string]*site{}
 		}
-		u = &session{number: len(s.order), id: t.Session, inductor: t.Inductor, stack: s.spill.AddLaunches(launchtext.JoinFrames(t.User, func(f *launchtext.Frame) string { return f.Raw }))}
-		s.byID[t.Session] = u
-		s.order = append(s.order, u)
+		at = &site{id: t.Session, inductor: t.Inductor}
+		s.byID[t.Session] = at
+		s.order = append(s.order, at)
+		s.log = append(append(s.log[:0], stackMark), launchtext.JoinFrames(t.User, func(f *launchtext.Frame) string { return f.Raw })...)
+		s.sorter.Add(s.begin(at).number, s.log)
 	}
+	return at
+}
+
+// begin adds a session to a site.
+func (s *sites) begin(at *site) *session {
+	u := &session{site: at, number: s.sessions}
+	s.sessions++
+	at.sessions = append(at.sessions, u)
 	return u
 }
 
-// compilation adds a compilation to its session, also one that another process had made before.
-func (s *sessions) compilation(c *compilation) {
+// compilation adds a compilation to its site, also one that another process had made before.
+func (s *sites) compilation(c *compilation) {
 	if c.tuned.Session == "" {
 		return
 	}
-	u := s.get(c.tuned)
-	if u.common == nil {
-		u.common = s.spill.AddLaunches(c.common)
+	at := s.get(c.tuned)
+	if at.common == nil {
+		at.common = s.spill.AddLaunches(c.common)
 	}
-	u.compiled.add(c.hash)
-	u.hashes.add(c.hash)
+	at.compiled.add(c.hash)
 }
 
-// inferred adds kernels without a compilation record to the session of their first launch, before all others, as tritonparse does.
-func (s *sessions) inferred(kernels []*kernel) {
-	var first []*session
-	of := map[*session]*names{}
+// inferred adds kernels without a compilation record to the site of their first launch, before all others, as tritonparse does.
+func (s *sites) inferred(kernels []*kernel) {
+	var first []*site
+	of := map[*site]*names{}
 	for _, k := range kernels {
-		u := k.inferredIn
-		if u == nil {
+		at := k.inferredIn
+		if at == nil {
 			continue
 		}
-		if of[u] == nil {
-			of[u] = &names{}
-			first = append(first, u)
+		if of[at] == nil {
+			of[at] = &names{}
+			first = append(first, at)
 		}
-		of[u].add(k.hash)
+		of[at].add(k.hash)
 	}
-	for u, hashes := range of {
-		for _, h := range u.compiled.list {
+	for at, hashes := range of {
+		for _, h := range at.compiled.list {
 			hashes.add(h)
 		}
-		u.compiled = *hashes
+		at.compiled = *hashes
 	}
-	rest := slices.DeleteFunc(slices.Clone(s.order), func(u *session) bool { return of[u] != nil })
+	rest := slices.DeleteFunc(slices.Clone(s.order), func(at *site) bool { return of[at] != nil })
 	s.order = append(first, rest...)
 }
 
-// result keeps what an autotune record says of its session.
-func (s *sessions) result(r *tuneResult) {
-	if r.tuned.Session != "" {
-		s.get(r.tuned).result = r
-	}
-}
-
 // launch adds a launch to its session and says what the autotuner used it for; "" and nil outside of the autotuner.
-func (s *sessions) launch(l *launchtext.Launch, id int, q quirks.Set) (use string, u *session) {
+func (s *sites) launch(l *launchtext.Launch, id int) (use string, at *site) {
 	tuned := l.Tuning()
 	if tuned == nil {
 		return "", nil
 	}
-	t := tuned.SeenBy(q)
+	t := tuned.SeenBy(s.quirks)
 	if t.Session == "" {
 		if t.Benchmark {
 			return "benchmark", nil
 		}
 		return "", nil
 	}
-	u = s.get(t)
-	s.keep(u, l, id)
-	if t.Benchmark {
-		u.benchmarks++
-		u.benchmark.Add(id, id+1)
-		u.benchmark.Log.Lighten(s.spill, store.LogBytes)
-		if l.Hash != "" {
-			u.hashes.add(l.Hash)
-		}
-		return "benchmark", u
+	at = s.get(t)
+	u := at.sessions[0]
+	if s.quirks.Has(quirks.KeysByArguments) {
+		at.log(s.spill, l, id, t.Benchmark)
+	} else {
+		u = at.keys.session(s, at, l, t.Benchmark)
 	}
-	u.winner.Add(id, id+1)
-	u.winner.Log.Lighten(s.spill, store.LogBytes)
-	if l.Hash != "" {
-		u.selected = launchID{l.Group, l.Hash}
+	if !l.Shape.Captured || u.facts == nil {
+		s.keep(u, l, id)
 	}
+	if at.benchmarks = at.benchmarks || t.Benchmark; t.Benchmark {
+		u.timed(s.spill, l.Hash, id)
+		return "benchmark", at
+	}
+	u.chosen(s.spill, launchID{l.Group, l.Hash}, id)
 	switch {
-	case u.benchmarks > 0:
-		return "winner", u
-	case u.inductor: // all of Inductor's launches come from there, also those of kernels that it never tunes
-		return "", u
+	case at.benchmarks:
+		return "winner", at
+	case at.inductor: // all of Inductor's launches come from there, also those of kernels that it never tunes
+		return "", at
 	}
-	return "cached_winner", u
+	return "cached_winner", at
 }
 
-// configurations are the compilations that a session chose from, by hash. tritonparse takes those that the session compiled; here one
+// timed adds a launch that timed a configuration.
+func (u *session) timed(spill *store.Spill, hash string, id int) {
+	u.benchmarks++
+	u.benchmark.Add(id, id+1)
+	u.benchmark.Log.Lighten(spill, store.LogBytes)
+	if hash != "" {
+		u.hashes.add(hash)
+		u.launched.add(hash)
+	}
+}
+
+// chosen adds a launch of the configuration that was chosen.
+func (u *session) chosen(spill *store.Spill, l launchID, id int) {
+	u.winner.Add(id, id+1)
+	u.winner.Log.Lighten(spill, store.LogBytes)
+	if l.hash != "" {
+		u.selected = l
+		u.launched.add(l.hash)
+	}
+}
+
+// end numbers and completes the sessions, once all is read.
+func (s *sites) end(kernels map[string]*kernel) error {
+	if s.quirks.Has(quirks.KeysByArguments) {
+		if err := s.split(kernels); err != nil {
+			return err
+		}
+	} else {
+		for _, at := range s.order {
+			at.nameSessions()
+			s.giveResults(at)
+		}
+	}
+	for _, at := range s.order {
+		at.shareCompilations()
+		s.all = append(s.all, at.sessions...)
+	}
+	return nil
+}
+
+// shareCompilations gives each session the compilations that it launched, and those that none launched.
+func (at *site) shareCompilations() {
+	if len(at.sessions) == 1 {
+		at.sessions[0].compiled = at.compiled.list
+		return
+	}
+	launched := map[string]int{}
+	for _, u := range at.sessions {
+		for _, h := range u.launched.list {
+			launched[h]++
+		}
+	}
+	for _, u := range at.sessions {
+		own := map[string]bool{}
+		for _, h := range u.launched.list {
+			own[h] = true
+		}
+		for _, h := range at.compiled.list {
+			if own[h] || launched[h] == 0 {
+				u.compiled = append(u.compiled, h)
+			}
+		}
+	}
+}
+
+// configurations are the compilations that a session chose from, by hash. tritonparse takes those that the site compiled; here one
 // that was compiled elsewhere, as Inductor's are, counts if the session timed it.
 func (u *session) configurations(q quirks.Set) []string {
-	if q.Has(quirks.CompiledOnly) {
-		return u.compiled.list
+	if q.Has(quirks.CompiledOnly) || len(u.hashes.list) == 0 {
+		return u.compiled
 	}
 	all := names{}
-	for _, h := range slices.Concat(u.compiled.list, u.hashes.list) {
+	for _, h := range slices.Concat(u.compiled, u.hashes.list) {
 		all.add(h)
 	}
 	return all.list

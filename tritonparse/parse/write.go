@@ -81,9 +81,12 @@ func (p *parser) output(k *kernel) string {
 
 // writeAll writes the kernels, then the autotuner's sessions.
 func (p *parser) writeAll() ([]string, error) {
-	p.spareStates, p.sessions.groups, p.line = nil, nil, nil // all is read
-	p.sessions.inferred(p.order)
-	p.sessions.showKernels(p)
+	p.spareStates, p.sites.groups, p.line = nil, nil, nil // all is read
+	p.sites.inferred(p.order)
+	if err := p.sites.end(p.kernels); err != nil {
+		return nil, err
+	}
+	p.sites.showKernels(p)
 	p.numberEvents()
 	p.spill.Wg.Wait()
 	o := &outputs{p: p, files: map[string]*store.GzipFile{}}

@@ -91,7 +91,7 @@ func TestCorrect(t *testing.T) {
 		for _, f := range []string{"/a/k.py", "/a/h.py", "/a/g.py"} {
 			files.Add(f)
 		}
-		for q, want := range map[quirks.Set]string{quirks.None: c.ours, quirks.TritonParse060: c.theirs} {
+		for q, want := range map[quirks.Set]string{quirks.None: c.ours, quirks.TritonParse: c.theirs} {
 			if got := byLine(builtin[parser](texts["k."+c.stage], files, q))[c.line]; got != want {
 				t.Errorf("%s, line %d, %s, quirks %b: got %q, want %q", c.stage, c.line, c.why, q, got, want)
 			}
@@ -133,7 +133,7 @@ func TestTwoCallers(t *testing.T) {
 	if got := fmt.Sprint(byLine(readPTX(text, &Files{}, quirks.None))); got != "map[7:h.py:10:1 @ k.py:90 10:h.py:10:1 @ k.py:95]" {
 		t.Error(got)
 	}
-	if got := byLine(readPTX(text, &Files{}, quirks.TritonParse060)); got[7] != "h.py:10:1 @ k.py:95" {
+	if got := byLine(readPTX(text, &Files{}, quirks.TritonParse)); got[7] != "h.py:10:1 @ k.py:95" {
 		t.Error("tritonparse takes the last:", got[7])
 	}
 }
@@ -171,7 +171,7 @@ func fuzz(f *testing.F, parse func(string, *Files, quirks.Set) []Entry, seeds ..
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		lines := strings.Count(text, "\n") + 1
-		for _, q := range []quirks.Set{quirks.None, quirks.TritonParse060} {
+		for _, q := range []quirks.Set{quirks.None, quirks.TritonParse} {
 			entries := parse(text, &Files{}, q)
 			for _, e := range entries {
 				if e.Own < 1 || e.Own > lines {

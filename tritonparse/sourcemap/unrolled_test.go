@@ -65,14 +65,14 @@ func TestCrowds(t *testing.T) {
 			}
 		}
 	}
-	if o := NewQuirky(unrolled(1500), Python{}, quirks.TritonParse060).Entries("ttgir")[9].others[2]; len(o.lines) < 1500 {
+	if o := NewQuirky(unrolled(1500), Python{}, quirks.TritonParse).Entries("ttgir")[9].others[2]; len(o.lines) < 1500 {
 		t.Errorf("in tritonparse's reading a line names %d lines of %s, want all", len(o.lines), o.stage)
 	}
 }
 
 func BenchmarkUnrolled(b *testing.B) {
 	for _, n := range []int{500, 1000, 2000, 10_000} {
-		for _, q := range []quirks.Set{quirks.None, quirks.TritonParse060} {
+		for _, q := range []quirks.Set{quirks.None, quirks.TritonParse} {
 			if q != quirks.None && n > 2000 {
 				continue // 17 GB
 			}

@@ -3,11 +3,13 @@ package launchtext
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/goproton/goproton/internal/trace/quirks"
+	"github.com/goproton/goproton/internal/trace/store"
 )
 
 // Lasts says whether the text of a value is valid longer than its record: long texts are shared and not part of the record.
@@ -146,6 +148,9 @@ func (in *Interner) place(p Place) *Place {
 		in.places, in.shapes, in.size.shapes = map[string]*Place{}, map[string]*Shape{}, 0
 	}
 	p.Counted, p.Work = p.onlyCounted(in.Quirks), p.matters()
+	if p.identifies() {
+		p.identity = max(1, uint32(store.Hash64(p.Id)))
+	}
 	p.Route = []string{p.Member}
 	if p.IsArg {
 		p.Route = append(p.Route, p.Argument)
@@ -169,7 +174,7 @@ func (in *Interner) shape(places []*Place) *Shape {
 	if in.shapes == nil {
 		in.shapes = map[string]*Shape{}
 	}
-	s := &Shape{places}
+	s := &Shape{places, slices.ContainsFunc(places, func(p *Place) bool { return p.IsArg && p.Argument == "_note" })}
 	in.size.shapes += len(id) + 8*len(places)
 	in.shapes[string(id)] = s
 	return s

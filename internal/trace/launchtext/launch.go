@@ -182,13 +182,13 @@ func (l *Launch) Each(f func(p *Place, text []byte)) {
 // Value is the text of a leaf, nil if there is none. Below extracted_args the path begins with the argument's name.
 func (l *Launch) Value(member string, path ...string) []byte {
 	if i := l.Shape.find(member, path...); i >= 0 {
-		return l.at(i)
+		return l.At(i)
 	}
 	return nil
 }
 
-// at is the text of the i-th leaf of the shape.
-func (l *Launch) at(i int) []byte {
+// At is the text of the i-th leaf of the shape.
+func (l *Launch) At(i int) []byte {
 	for _, c := range l.Changes {
 		if int(c.Leaf) == i {
 			return c.Text

@@ -30,6 +30,15 @@ func (p *Place) onlyCounted(q quirks.Set) bool {
 	return !p.IsArg && slices.Contains(ofEachLaunch, p.Member) || slices.ContainsFunc(p.Path, func(name string) bool { return slices.Contains(ofEachLaunch, name) })
 }
 
+// identifies says whether a value is one of those that the program passed: not the address and contents of a tensor, nor where it is.
+func (p *Place) identifies() bool {
+	if !p.IsArg || p.Member != "extracted_args" || len(p.Path) == 0 {
+		return false
+	}
+	name := p.Path[len(p.Path)-1]
+	return !OfOneLaunch[name] && !slices.Contains([]string{"device", "is_contiguous", "element_size", "storage_offset", "memory_usage"}, name)
+}
+
 // Together says whether two places are below the same member or argument.
 func (p *Place) Together(q *Place) bool {
 	return p.Member == q.Member && p.Argument == q.Argument && p.IsArg == q.IsArg

@@ -46,6 +46,7 @@ type Place struct {
 	Route    []string // all names
 	Counted  bool     // only the number of its values is shown, see onlyCounted
 	Work     bool     // the work of a launch may depend on it
+	identity uint32   // of what Fact says; 0 for other places
 	Id       string
 }
 

@@ -20,6 +20,7 @@ type Template struct {
 	stack      *stack // nil if it has none
 	rewritten  []byte // see AppendLine; nil if the record is written as it is
 	works      templateWork
+	arguments  uint64 // see ArgumentHash
 }
 
 // Leaf is a value that is not an object.
@@ -36,7 +37,10 @@ type Value struct {
 }
 
 // Shape is the places of a launch's leaves in the record's order. Launches of one program have few shapes.
-type Shape struct{ Places []*Place }
+type Shape struct {
+	Places   []*Place
+	Captured bool // a note says that the launch was captured, in the place of its arguments
+}
 
 // find returns the index of a leaf, -1 if there is none. Below extracted_args the path begins with the argument's name.
 func (s *Shape) find(member string, path ...string) int {
@@ -71,6 +75,9 @@ func newTemplate(in *Interner, text []byte, members []jsontext.Member) *Template
 	t.Shape = in.shape(places)
 	t.hashed = t.canonical(make([]byte, 0, len(text)), nodes)
 	t.group = GroupOf(t.hashed)
+	for i, p := range t.Shape.Places {
+		t.arguments += p.fact(t.Leaves[i].Text).sum()
+	}
 	again := len(own) < len(members)
 	t.Reusable = t.Reusable && !again
 	if shrunk || again {

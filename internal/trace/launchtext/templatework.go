@@ -56,7 +56,7 @@ func (t *Template) work() *templateWork {
 func (l *Launch) facts(i int) work.Facts {
 	description := &store.Object{}
 	for _, leaf := range l.works.arguments[i].leaves {
-		description.At(l.Shape.Places[leaf].Path...).Text = l.at(int(leaf))
+		description.At(l.Shape.Places[leaf].Path...).Text = l.At(int(leaf))
 	}
 	return work.ReadFacts(description.AppendJSON(nil))
 }
@@ -74,7 +74,7 @@ func (r *KindReader) Read(l *Launch, q quirks.Set) *work.Kind {
 	k := &r.kind
 	*k = work.Kind{Arguments: k.Arguments[:0]}
 	if w.grid >= 0 {
-		if text := l.at(w.grid); text[0] == '[' {
+		if text := l.At(w.grid); text[0] == '[' {
 			k.Grid = text
 		}
 	}

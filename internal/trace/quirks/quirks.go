@@ -1,15 +1,15 @@
-// Package quirks names what tritonparse 0.6.0 does differently from us. A parse has one Set, chosen once from --compat, and each
+// Package quirks names what tritonparse (0.6.1.dev20261021) does differently from us. A parse has one Set, chosen once from --compat, and each
 // place where the two differ asks it for one name. Table says in words what each name stands for; the tables of differences in
 // docs/tritonparse.md are made from it.
 package quirks
 
-// Set is the quirks of tritonparse 0.6.0 that an output has.
+// Set is the quirks of tritonparse that an output has.
 type Set uint32
 
-// None is our own reading. TritonParse060 has every quirk, so that the output is tritonparse's, member by member.
+// None is our own reading. TritonParse has every quirk, so that the output is tritonparse's, member by member.
 const (
-	None           Set = 0
-	TritonParse060     = end - 1
+	None        Set = 0
+	TritonParse     = end - 1
 )
 
 const (
@@ -21,6 +21,7 @@ const (
 	CompiledOnly
 	LaunchedOnly
 	AllGroups
+	KeysByArguments
 	AskedRank
 	NoneInNames
 	InferredNulls
@@ -45,7 +46,7 @@ func (s Set) Has(quirk Set) bool { return s&quirk != 0 }
 type Difference struct {
 	Quirk        Set
 	Subject      string
-	Theirs, Ours string // what tritonparse 0.6.0 does, and what we do without --compat
+	Theirs, Ours string // what tritonparse does, and what we do without --compat
 }
 
 // Section is the differences that stand in one table of the documentation.
@@ -71,6 +72,7 @@ var Table = []Section{
 		{CompiledOnly, "configurations that another process compiled", "They are missing from the session.", "They are part of the session that timed them."},
 		{LaunchedOnly, "an `autotune` record without launches", "It is dropped.", "It has an `autotune_analysis`."},
 		{AllGroups, "the analysis of an autotuned call site with more than 4,096 distinct launches", "It covers all of them.", "It covers the last 4,096, and one line on stderr says so."},
+		{KeysByArguments, "a call site that is tuned for several keys", "Launches form a session if they have the same arguments, apart from those that depend on the compilation: an argument that is not part of the key, such as a seed, begins another session, and a constexpr of the key does not. Each session has the first result whose best configuration fits.", "A session is one key, with all launches that used its result. A result belongs to the session that has the values of its key."},
 	}},
 	{"output", []Difference{
 		{AskedRank, "`rank_suffix` in `log_file_list.json`", "It is the place that the files of the requested rank would have.", "It is the place of the files."},

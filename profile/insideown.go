@@ -44,7 +44,11 @@ func (s *InsideScope) Around(inner WarpCycles) (own uint64, covered WarpCycles) 
 		own += of.Amount - min(inner[of.At], of.Amount)
 		covered[of.At] = max(of.Amount, inner[of.At])
 	}
-	return own - min(inner[anyWarp], own), covered
+	unknown := min(inner[anyWarp], own)
+	if rest := inner[anyWarp] - unknown; rest > 0 {
+		covered[anyWarp] = rest
+	}
+	return own - unknown, covered
 }
 
 // ownCycles is Around for a node and those below it.

@@ -58,6 +58,7 @@ func TestOwnCyclesOfOddScopes(t *testing.T) {
 		{"warps of the outer one", &profile.InsideScope{Cycles: 100, ByWarp: shares(60, 40)}, &profile.InsideScope{Cycles: 30}, 70, 100},
 		{"warps of the inner one", &profile.InsideScope{Cycles: 100}, &profile.InsideScope{Cycles: 30, ByWarp: shares(30)}, 70, 100},
 		{"inner scopes overlap", &profile.InsideScope{Cycles: 100, ByWarp: shares(60, 40)}, &profile.InsideScope{Cycles: 150, ByWarp: shares(130, 20)}, 20, 170},
+		{"more in unknown warps", &profile.InsideScope{Cycles: 20, ByWarp: shares(20)}, &profile.InsideScope{Cycles: 50}, 0, 50},
 		{"other warps", &profile.InsideScope{Cycles: 100, ByWarp: shares(100)}, &profile.InsideScope{Cycles: 50, ByWarp: shares(0, 50)}, 100, 150},
 	} {
 		n := &profile.Node{Inside: &profile.Inside{Scope: c.outer}, Children: []*profile.Node{{Inside: &profile.Inside{Scope: c.inner}}}}

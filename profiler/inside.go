@@ -117,7 +117,7 @@ func (m *Manager) awaitInside() {
 
 // insideProblems says which launches of kernels with scopes were not recorded, and why.
 func (d *drainer) insideProblems() (sentences []string) {
-	for _, loss := range inside.Losses(&d.agg.Inside.Losses) {
+	for _, loss := range inside.Losses(&d.agg.Inside.Losses, d.agg.Inside.Full) {
 		sentences = append(sentences, "scopes inside kernels: "+loss)
 	}
 	if !d.inside.recorded {

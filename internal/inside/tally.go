@@ -1,7 +1,9 @@
 package inside
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -15,6 +17,10 @@ type Tally struct {
 	bySM   []profile.InsideShare // by position in sms
 	sm     int                   // position of the block's
 	rings  int                   // bytes
+
+	of    *Kernel    // the kernel of first
+	first [256]uint8 // the lowest ID of a scope's call path: a helper that is inlined twice has two, which are one scope
+	ran   [256]bool  // IDs in this launch
 
 	kernel profile.InsideKernel
 	times  counter
@@ -77,6 +83,9 @@ func (c *counter) take() *profile.Sketch {
 
 // Add adds a block of the kernel.
 func (t *Tally) Add(b *Block, k *Kernel) {
+	if t.of != k {
+		t.of, t.first = k, k.firsts()
+	}
 	recorded := uint64(k.Recorded())
 	nanos := b.PreFinal - b.Init
 	t.kernel.Blocks++
@@ -93,9 +102,11 @@ func (t *Tally) Add(b *Block, k *Kernel) {
 	t.bySM[t.sm].Amount += nanos
 	for i := range b.Pairs {
 		p := &b.Pairs[i]
-		s := t.scopes[p.Scope]
+		scope := t.first[p.Scope]
+		t.ran[p.Scope] = true
+		s := t.scopes[scope]
 		if s == nil || s.each.count == 0 {
-			s = t.begin(p.Scope, k.Warps)
+			s = t.begin(scope, k.Warps)
 		}
 		cycles := p.End - p.Start
 		s.each.add(cycles)
@@ -181,16 +192,50 @@ func (t *Tally) Take(k *Kernel, losses *profile.InsideLosses) (sum Sum) {
 	t.rings = 0
 	slices.Sort(t.used)
 	for _, id := range t.used {
-		sum.Scopes = append(sum.Scopes, ScopeSum{id, t.scopes[id].take(t.sms, k.scope(id))})
+		sum.Scopes = append(sum.Scopes, ScopeSum{id, t.scopes[id].take(t.sms, t.lines(id))})
 	}
+	t.ran = [256]bool{}
 	own.BySM = shares(t.bySM)
 	t.used, t.sms, t.bySM, t.sm = t.used[:0], t.sms[:0], t.bySM[:0], 0
 	sum.Kernel = &own
 	return sum
 }
 
-func (s *scopeTally) take(sms []uint32, scope *Scope) *profile.InsideScope {
-	out := &profile.InsideScope{Cycles: s.each.sum, Events: s.events, Crossed: s.crossed}
+// firsts are the lowest IDs of the scopes' call paths.
+func (k *Kernel) firsts() (first [256]uint8) {
+	byPath := map[string]uint8{}
+	for id := range first {
+		first[id] = uint8(id)
+	}
+	for id := range first {
+		if k.scope(uint8(id)) == nil {
+			continue
+		}
+		path := strings.Join(k.Path(uint8(id)), "\x00")
+		if _, known := byPath[path]; !known {
+			byPath[path] = uint8(id)
+		}
+		first[id] = byPath[path]
+	}
+	return first
+}
+
+// lines are where a scope begins, of the code that ran.
+func (t *Tally) lines(first uint8) (lines []profile.InsideLine) {
+	for i := range t.of.Scopes {
+		s := &t.of.Scopes[i]
+		if s.File != "" && s.ID >= 0 && s.ID < len(t.ran) && t.ran[s.ID] && t.first[s.ID] == first {
+			lines = append(lines, profile.InsideLine{File: s.File, Line: s.Line})
+		}
+	}
+	slices.SortFunc(lines, func(a, b profile.InsideLine) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	return slices.Compact(lines)
+}
+
+func (s *scopeTally) take(sms []uint32, lines []profile.InsideLine) *profile.InsideScope {
+	out := &profile.InsideScope{Cycles: s.each.sum, Events: s.events, Crossed: s.crossed, Lines: lines}
 	out.Each, out.Sums = s.each.take(), s.sums.take()
 	for w := range s.byWarp {
 		s.byWarp[w].At = uint32(w)
@@ -199,9 +244,6 @@ func (s *scopeTally) take(sms []uint32, scope *Scope) *profile.InsideScope {
 		s.bySM[i].At = sms[i]
 	}
 	out.ByWarp, out.BySM = shares(s.byWarp), shares(s.bySM)
-	if scope != nil && scope.File != "" {
-		out.Lines = []profile.InsideLine{{File: scope.File, Line: scope.Line}}
-	}
 	clear(s.byWarp)
 	s.bySM, s.events, s.crossed = s.bySM[:0], 0, 0
 	return out

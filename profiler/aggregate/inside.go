@@ -15,6 +15,7 @@ type Inside struct {
 	Launches uint64 // that had scopes
 	Undrawn  uint64 // of them, those that a timeline has no room for
 	Losses   profile.InsideLosses
+	Full     []profile.InsideBuild // how the kernel was compiled whose records need most room, if some found none
 
 	decoder inside.Decoder
 	headers inside.Headers // of the blocks of a launch
@@ -76,6 +77,9 @@ func (a *Aggregator) AddInside(l *inside.Launch) {
 	measure := clock.EndLaunch()
 	sum := in.tally.Take(l.Kernel, &losses)
 	in.Launches++
+	if losses.Need > in.Losses.Need {
+		in.Full = sum.Kernel.Builds
+	}
 	in.Losses.Add(&losses)
 	for _, t := range trees {
 		if t.Timeline == nil {

@@ -75,7 +75,7 @@ func TestScopesStandBelowTheirKernel(t *testing.T) {
 	}
 	wait := p.Root.Child("attention").Child("produce").Child("wait").Inside.Scope
 	if got := fmt.Sprint(wait.ByWarp, wait.BySM, wait.Lines, wait.Each.Count, wait.Each.Min, wait.Each.Max, wait.Sums.Min, wait.Sums.Max, wait.Count()); got !=
-		"[{0 12 1800}] [{100 6 900} {101 6 900}] [{attention.py 12} {attention.py 15}] 12 100 200 100 200 12" {
+		"[{0 12 1800}] [{100 6 900} {101 6 900}] [{attention.py 12} {attention.py 15}] 12 100 200 300 300 12" {
 		t.Errorf("wait: %s", got)
 	}
 	// The metric and both distributions are sums of the same cycles.

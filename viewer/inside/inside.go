@@ -156,13 +156,9 @@ func covered(scopes []*Scope) (sum uint64) {
 	return sum
 }
 
-// Cycles are those that warps were in the scope; of one without times of its own those of what is inside of it.
-func (s *Scope) Cycles() uint64 {
-	if s.Data == nil {
-		return covered(s.Inner)
-	}
-	return s.Data.Cycles
-}
+// Cycles are those that warps were in the scope, and those of other warps in the scopes inside of it: of specialised warps, some may be in
+// the inner scopes alone. So no scope has less than those inside of it.
+func (s *Scope) Cycles() uint64 { return s.covered.Sum() }
 
 // Own are the cycles of its warps outside of all inner scopes, so that the own cycles of all scopes add up to those of the kernel. They are 0
 // where inner scopes overlap each other, as those of loops that run in several stages may.
@@ -177,12 +173,18 @@ func (k *Kernel) Whole() uint64 {
 // Share is a number of cycles as a part of the kernel; NaN if nothing was recorded.
 func (k *Kernel) Share(cycles uint64) float64 { return float64(cycles) / float64(k.Whole()) }
 
-// Time is a number of cycles as the time in ns of an average recorded warp of a block; NaN without a measured clock.
-func (k *Kernel) Time(cycles uint64) float64 {
-	if k.Data.Rate() == 0 || k.Data.Warps == 0 {
+// Time is how long, in ns, a warp that ran the scope was in it in one block, on average; NaN without a measured clock, or without times of
+// the scope itself.
+func (s *Scope) Time() float64 {
+	rate := s.Kernel.Data.Rate()
+	if rate == 0 || s.Data == nil || s.Data.Sums == nil || s.Data.Sums.Count == 0 {
 		return math.NaN()
 	}
-	return float64(cycles) / k.Data.Rate() / float64(k.Data.Warps)
+	ran := s.Data.Sums.Count // warps in blocks; older files count each of several scopes of one name
+	if n := s.Kernel.Data.Blocks * uint64(len(s.Data.ByWarp)); n > 0 {
+		ran = min(ran, n)
+	}
+	return float64(s.Data.Cycles) / float64(ran) / rate
 }
 
 // Imbalance is the busiest multiprocessor's part over the mean of all on which the kernel ran, and that multiprocessor; NaN if it is

@@ -56,11 +56,60 @@ func TestSumsOfARecordedKernel(t *testing.T) {
 		t.Errorf("own cycles add up to %d, and the outermost scopes have %d", own, k.Cycles())
 	}
 	block := float64(k.Data.Nanos) / float64(k.Data.Blocks)
-	if whole := k.Time(k.Whole()); math.Abs(whole/block-1) > 1e-9 {
+	if whole := float64(k.Whole()) / k.Data.Rate() / float64(k.Data.Warps); math.Abs(whole/block-1) > 1e-9 {
 		t.Errorf("a block ran %.1f ns, and its warps were there for %.1f ns", block, whole)
 	}
 	if ratio, known := k.Overhead(); !known || ratio < 1.28 || ratio > 1.30 { // proton run printed x1.290
 		t.Errorf("overhead %.3f, %v", ratio, known)
+	}
+}
+
+// TestScopesLieWithinEachOther checks each scope of each recorded kernel, also of those whose warps are specialised: what is inside of a scope
+// is no more than the scope, and its time is that of a warp that runs it, which follows from the distribution of single warps too.
+func TestScopesLieWithinEachOther(t *testing.T) {
+	scopes, _, _ := attention(t)
+	for _, p := range []*profile.Profile{recorded(t), scopes} {
+		k := one(t, p)
+		if c := k.Cycles(); c > k.Whole() {
+			t.Errorf("%s: %d cycles of %d", k.Name, c, k.Whole())
+		}
+		for _, s := range All(k.Scopes) {
+			inner := uint64(0)
+			for _, i := range s.Inner {
+				inner += i.Cycles()
+			}
+			if s.Own()+inner > s.Cycles() || s.Cycles() < s.Data.Cycles {
+				t.Errorf("%s: %d own cycles and %d inside, of %d", s.Name, s.Own(), inner, s.Cycles())
+			}
+			low, high := s.Data.Sums.Quantile(0)/k.Data.Rate(), s.Data.Sums.Quantile(1)/k.Data.Rate()
+			warps := map[uint32]bool{}
+			for _, w := range s.Data.ByWarp {
+				warps[w.At] = true
+			}
+			byWarps := float64(s.Data.Cycles) / k.Data.Rate() / float64(k.Data.Blocks*uint64(len(warps)))
+			if at := s.Time(); at < low || at > high || at < byWarps*(1-1e-9) {
+				t.Errorf("%s: %.1f ns; single warps took %.1f to %.1f, and %.1f if all blocks ran it", s.Name, at, low, high, byWarps)
+			}
+		}
+	}
+}
+
+// TestTimesOfAttention asks for the figures that a reader compares: a block ran 47.36 us, and the scope around everything as long.
+func TestTimesOfAttention(t *testing.T) {
+	scopes, _, _ := attention(t)
+	k := one(t, scopes)
+	block := k.Data.Times.Quantile(0.5)
+	for _, s := range All(k.Scopes) {
+		switch s.Name {
+		case "kernel":
+			if s.Time() < 0.98*block || s.Time() > 1.01*block || k.Share(s.Cycles()) < 0.94 {
+				t.Errorf("the kernel took %.0f ns of %.0f, %.3f of its cycles", s.Time(), block, k.Share(s.Cycles()))
+			}
+		case "partition0":
+			if s.Time() < 39e3 || s.Time() > 42.5e3 {
+				t.Errorf("partition0 took %.0f ns", s.Time())
+			}
+		}
 	}
 }
 
@@ -100,7 +149,7 @@ func TestScopesWithoutTimes(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if _, err := Write(&b, p, "", Options{}); err != nil || !regexp.MustCompile(`(?m)^ *44.2% .* - +[\d.]+ us +- +- +- +- +- +- +├─ loop:23$`).MatchString(b.String()) {
+	if _, err := Write(&b, p, "", Options{}); err != nil || !regexp.MustCompile(`(?m)^ *44.2% .* 189M +- +- +- +- +- +- +- +├─ loop:23$`).MatchString(b.String()) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

@@ -57,6 +57,7 @@ type (
 	jsonScope struct {
 		Name      string       `json:"name"`
 		Cycles    uint64       `json:"cycles"`
+		Whole     uint64       `json:"whole_cycles"`
 		Own       uint64       `json:"own_cycles"`
 		Share     figures.JSON `json:"share"`
 		Time      figures.JSON `json:"ns_per_warp_and_block"`
@@ -174,13 +175,12 @@ func kernelJSON(k *Kernel, o *Options) jsonKernel {
 func (o *Options) scopesJSON(scopes []*Scope) []jsonScope {
 	all := []jsonScope{}
 	for _, s := range scopes {
-		cycles := s.Cycles()
-		j := jsonScope{Name: s.Name, Cycles: cycles, Own: s.Own(), Share: figures.JSON(s.Kernel.Share(cycles)), Time: figures.JSON(s.Kernel.Time(cycles)),
+		j := jsonScope{Name: s.Name, Whole: s.Cycles(), Own: s.Own(), Share: figures.JSON(s.Kernel.Share(s.Cycles())), Time: figures.JSON(s.Time()),
 			Lines: []jsonLine{}, Scopes: o.scopesJSON(s.Inner), BySM: [][3]uint64{}, ByWarp: [][3]uint64{}}
 		factor, _ := s.Imbalance()
 		j.Imbalance = figures.JSON(factor)
 		if d := s.Data; d != nil {
-			j.Count, j.Events, j.Crossed = d.Count(), d.Events, d.Crossed
+			j.Cycles, j.Count, j.Events, j.Crossed = d.Cycles, d.Count(), d.Events, d.Crossed
 			j.Each, j.Sums, j.ByWarp, j.BySM = timesJSON(d.Each), timesJSON(d.Sums), sharesJSON(d.ByWarp), sharesJSON(d.BySM)
 			for _, l := range d.Lines {
 				line := jsonLine{File: l.File, Line: l.Line}

@@ -14,7 +14,7 @@ func (k *Kernel) Notes() (notes []string) {
 	l := k.Data.Losses
 	launches := l.Launches
 	l.Launches = 0 // a running session says them in other words: it knows why they are in no file
-	for _, loss := range records.Losses(&l) {
+	for _, loss := range records.Losses(&l, k.Data.Builds) {
 		notes = append(notes, k.Name+": "+loss)
 	}
 	if l.Overwritten > 0 {
@@ -88,26 +88,14 @@ func (k *Kernel) cost() string {
 
 // buildText describes a build by what of its mode is not the default.
 func buildText(b profile.InsideBuild) string {
-	name, options, _ := strings.Cut(b.Mode, ":")
+	name, options := records.Mode(b.Mode)
 	parts := []string{"mode " + name}
-	for _, option := range strings.Split(options, ":") {
-		key, value, _ := strings.Cut(option, "=")
-		if _, last, enum := strings.Cut(value, "."); enum {
-			value = last
-		}
-		if usual, known := usualOptions[key]; value == "" || known && usual == value {
-			continue
-		}
-		parts = append(parts, key+" "+strings.ToLower(value))
+	for _, o := range options {
+		parts = append(parts, o.Name+" "+o.Value)
 	}
 	text := strings.Join(parts, ", ")
 	if b.Triton != "" {
 		text += "; Triton " + b.Triton
 	}
 	return fmt.Sprintf("%s; %s a block, %s for their records", text, figures.Count(b.Warps, "warp"), figures.Bytes.Text(float64(b.Rings)))
-}
-
-// usualOptions are the options of an instrumentation mode that need not be said.
-var usualOptions = map[string]string{
-	"metric_type": "CYCLE", "sampling_strategy": "NONE", "granularity": "WARP", "buffer_strategy": "CIRCULAR", "buffer_type": "SHARED", "buffer_size": "0",
 }

@@ -155,8 +155,8 @@ var columns = []column{
 		}
 		return figures.Share(s.Kernel.Share(s.Own()))
 	}},
-	{"cycles", 8, measured(func(d *profile.InsideScope) string { return figures.Brief(float64(d.Cycles)) })},
-	{"time", 8, func(s *Scope) string { return figures.Time(s.Kernel.Time(s.Cycles())) }},
+	{"cycles", 8, func(s *Scope) string { return figures.Brief(float64(s.Cycles())) }},
+	{"time", 8, func(s *Scope) string { return figures.Time(s.Time()) }},
 	{"count", 7, measured(func(d *profile.InsideScope) string { return figures.Brief(float64(d.Count())) })},
 	{"each", 2, quantile(func(d *profile.InsideScope) *profile.Sketch { return d.Each }, 0.5)},
 	{"p50", 7, quantile(sums, 0.5)},
@@ -290,7 +290,7 @@ func (t *texts) legend() {
 		{"share", "of the cycles of all recorded warps, inner scopes included"},
 		{"own", "the same without inner scopes"},
 		{"cycles", "sum over warps, blocks and launches"},
-		{"time", "of an average warp of a block, by the clock as it was measured"},
+		{"time", "that a warp of the scope was in it in one block, on average"},
 		{"count", "how often warps were in the scope"},
 		{"each", "median of the cycles of a single time"},
 		{"p50", "and p95, max: cycles of a single warp in one block of one launch"},

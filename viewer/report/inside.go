@@ -79,7 +79,7 @@ func (b *builder) insideRow(s *inside.Scope, depth int) insideScope {
 	factor, most := s.Imbalance()
 	row := insideScope{
 		Depth: depth, Name: b.names.of(s.Name), Share: figures.JSON(k.Share(s.Cycles())), Own: figures.JSON(k.Share(s.Own())), Cycles: figures.JSON(s.Cycles()),
-		Time: figures.JSON(k.Time(s.Cycles())), Factor: figures.JSON(factor), Most: most, SMs: []float64{}, Bars: []float64{},
+		Time: figures.JSON(s.Time()), Factor: figures.JSON(factor), Most: most, SMs: []float64{}, Bars: []float64{},
 	}
 	d := s.Data
 	if d == nil {

@@ -10,7 +10,7 @@ const headings = [
   ["share", "of the cycles of all recorded warps, inner scopes included"],
   ["own", "the same without inner scopes"],
   ["cycles", "sum over warps, blocks and launches"],
-  ["time", "of an average warp of a block, by the clock as it was measured"],
+  ["time", "that a warp of the scope was in it in one block, on average"],
   ["count", "how often warps were in the scope"],
   ["p50", "median of the cycles of a single warp in one block of one launch"],
   ["p95", "95 of 100 warps in a block took fewer cycles"],

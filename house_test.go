@@ -269,6 +269,7 @@ var vendorSpellingAllowed = []spellingException{
 	{"profiler/conformance/fakehip*.go", "the same of another", nil},
 	{"profile/internal/lanes/category.go", "categories of torch.profiler's traces, of every vendor",
 		[]string{`"cuda_sync"`, `"cuda_runtime"`, `"cuda_driver"`, `"hip_runtime"`, `"hip_driver"`}},
+	{"profile/formats/recognise.go", "a file of one vendor's tool that users take for a trace", []string{`"rocprofiler-sdk-tool"`}},
 	{"profile/internal/profiletest", "samples of recorded devices, for tests", nil},
 	{"profile/internal/tracetest", "samples of recorded devices, for tests", nil},
 	{"viewer/kernels", "torch calls the graphs of every vendor CUDA graphs, and so does TritonParse's note", []string{`"CUDA graph"`,

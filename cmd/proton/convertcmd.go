@@ -18,7 +18,7 @@ import (
 type convertFlags struct {
 	out    string
 	to     string
-	from   string
+	from   fromFlag
 	metric string
 	strict bool
 	force  bool
@@ -60,9 +60,8 @@ the whole, run.hatchet, or all its parts. To combine several runs, use proton me
 	flags.SortFlags = false
 	flags.StringVarP(&f.out, "output", "o", "-", "write to the file `OUT`; - for standard output")
 	flags.StringVar(&f.to, "to", "", "write `FORMAT`, optionally followed by .gz or .zst: "+formatNamesToWrite())
-	flags.StringVar(&f.from, "from", "", "read the file as `FORMAT` instead of recognising its format")
+	f.from.register(cmd)
 	choices(cmd, "to", formatChoices()...)
-	choices(cmd, "from", formatChoices()...)
 	flags.StringVar(&f.metric, "metric", "", "write the metric `NAME` if the format holds only one")
 	metricChoices(cmd, "metric")
 	flags.BoolVar(&f.strict, "strict", false, "fail instead of leaving anything out")
@@ -137,21 +136,14 @@ func (f *convertFlags) target() (formats.Target, error) {
 }
 
 func (f *convertFlags) read(files []string, stdin io.Reader) (*profile.Profile, error) {
-	var from *formats.Format
-	if f.from != "" {
-		var err error
-		if from, err = formats.ByName(f.from); err != nil {
-			return nil, &exitError{code: 2, err: err}
-		}
-	}
 	if len(files) == 1 {
-		return readProfileAs(files[0], stdin, from)
+		return readProfile(files[0], stdin, f.from)
 	}
 	parts, err := formats.SortParts(files)
 	if err != nil {
 		return nil, &exitError{code: 2, err: err}
 	}
-	return formats.ReadParts(parts, from)
+	return formats.ReadParts(parts, f.from.Format)
 }
 
 // listFormats prints the name of each format and what it holds.

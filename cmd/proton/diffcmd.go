@@ -31,6 +31,7 @@ type diffFlags struct {
 	ascii     bool
 	color     string
 	width     int
+	from      fromFlag
 	noPager   bool
 	samples   sourceFlags // --source and --source-path only
 	allLines  bool
@@ -97,6 +98,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
 	registerForce(cmd, &f.force)
 	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
+	f.from.register(cmd)
 	flags.StringVar(&f.color, "color", "auto", colorUsage)
 	registerWidth(flags, &f.width, widthUsage)
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
@@ -124,7 +126,7 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 	if err := mayWrite(f.output, f.force); err != nil {
 		return err
 	}
-	inputs, err := readInputs(files, stdin)
+	inputs, err := readInputs(files, stdin, f.from)
 	if err != nil {
 		return err
 	}
@@ -234,7 +236,7 @@ func parseRenames(texts []string) ([]compare.Rename, error) {
 }
 
 // readInputs reads the profiles to compare.
-func readInputs(files []string, stdin io.Reader) ([]compare.Input, error) {
+func readInputs(files []string, stdin io.Reader, from fromFlag) ([]compare.Input, error) {
 	var all []compare.Input
 	fromStdin := false
 	for _, file := range files {
@@ -242,7 +244,7 @@ func readInputs(files []string, stdin io.Reader) ([]compare.Input, error) {
 			return nil, fmt.Errorf("standard input holds one profile; - was given twice")
 		}
 		fromStdin = fromStdin || file == "-"
-		p, err := readProfile(file, stdin)
+		p, err := readProfile(file, stdin, from)
 		if err != nil {
 			return nil, err
 		}

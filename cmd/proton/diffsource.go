@@ -54,7 +54,7 @@ func (f *diffFlags) diffSource(files []string, stdin io.Reader, stdout, stderr i
 	if err := mayWrite(f.output, f.force); err != nil {
 		return err
 	}
-	inputs, err := readInputs(files, stdin)
+	inputs, err := readInputs(files, stdin, f.from)
 	if err != nil {
 		return err
 	}

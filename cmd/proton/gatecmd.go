@@ -34,6 +34,7 @@ type gateFlags struct {
 	markdown   string
 	color      string
 	width      int
+	from       fromFlag
 }
 
 // The exit codes of a gate.
@@ -104,6 +105,7 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.markdown, "markdown", "", "write the report as Markdown to `FILE`, or without one to standard output instead of the text")
 	flags.Lookup("json").NoOptDefVal = "-"
 	flags.Lookup("markdown").NoOptDefVal = "-"
+	f.from.register(cmd)
 	flags.StringVar(&f.color, "color", "auto", colorUsage)
 	registerWidth(flags, &f.width, widthUsage)
 	choices(cmd, "on-new", "report", "fail")
@@ -141,7 +143,7 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 	if f.width == 0 {
 		f.width = term.Width(stdout)
 	}
-	inputs, err := readInputs(append(before[:len(before):len(before)], after...), stdin)
+	inputs, err := readInputs(append(before[:len(before):len(before)], after...), stdin, f.from)
 	if err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}

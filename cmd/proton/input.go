@@ -4,35 +4,63 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
 
-// readProfile reads a file of any format, or standard input for "-".
-func readProfile(file string, stdin io.Reader) (*profile.Profile, error) {
-	return readProfileAs(file, stdin, nil)
+// fromFlag is --from of the commands that read profiles: the format of all that they read, nil for any.
+type fromFlag struct {
+	*formats.Format
+	hint string // on what else was meant
 }
 
-// readProfileAs reads a file of one format, nil for any.
-func readProfileAs(file string, stdin io.Reader, f *formats.Format) (*profile.Profile, error) {
-	p, err := readSilently(file, stdin, f)
+// register adds the flag to a command.
+func (f *fromFlag) register(cmd *cobra.Command) {
+	cmd.Flags().Var(f, "from", "read files as `FORMAT` instead of recognising their format")
+	choices(cmd, "from", formatChoices()...)
+}
+
+// Set is called with what follows the flag.
+func (f *fromFlag) Set(name string) (err error) {
+	if f.Format, err = formats.ByName(name); err != nil {
+		err = fmt.Errorf("%w%s", err, f.hint)
+	}
+	return err
+}
+
+// String is the value for pflag.
+func (f *fromFlag) String() string {
+	if f.Format == nil {
+		return ""
+	}
+	return f.Name
+}
+
+// Type is for pflag.
+func (*fromFlag) Type() string { return "format" }
+
+// readProfile reads a file, or standard input for "-".
+func readProfile(file string, stdin io.Reader, from fromFlag) (*profile.Profile, error) {
+	p, err := readSilently(file, stdin, from)
 	if err == nil {
 		warnIncomplete(file, p)
 	}
 	return p, err
 }
 
-// readSilently is readProfileAs without warnings, which several files that are read at once would mix up.
-func readSilently(file string, stdin io.Reader, f *formats.Format) (*profile.Profile, error) {
+// readSilently is readProfile without warnings, which several files that are read at once would mix up.
+func readSilently(file string, stdin io.Reader, from fromFlag) (*profile.Profile, error) {
 	if file != "-" {
-		p, err := formats.ReadFileAs(file, f)
+		p, err := formats.ReadFileAs(file, from.Format)
 		if err != nil && formats.NotThere(err) {
 			return nil, fmt.Errorf("%w; give a profile, for example the .hatchet file that proton run writes", err)
 		}
 		return p, err
 	}
-	p, err := formats.ReadAs(stdin, f)
+	p, err := formats.ReadAs(stdin, from.Format)
 	if err != nil {
 		return nil, fmt.Errorf("read profile from standard input: %w; pipe a profile into this command", err)
 	}

@@ -95,7 +95,7 @@ func TestFilesOfTheMergeBenchmark(t *testing.T) {
 }
 
 func (m *merging) addFile(file string) error {
-	p, err := readProfile(file, nil)
+	p, err := readProfile(file, nil, fromFlag{})
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ type mergeFlags struct {
 	ascii      bool
 	color      string
 	width      int
+	from       fromFlag
 }
 
 func newMergeCommand() *cobra.Command {
@@ -100,6 +101,7 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.output, "output", "o", "", "write the merged profile to `OUT`; the suffix selects the format, - is standard output")
 	registerForce(cmd, &f.force)
 	flags.StringVar(&f.format, "to", "", "write in `FORMAT` whatever the suffix (default for standard output: hatchet)")
+	f.from.register(cmd)
 	flags.StringVar(&f.by, "by", "", "keep columns per `SOURCE`: rank, host, run or file")
 	flags.StringSliceVar(&f.columns, "columns", nil, "keep columns of the metrics `NAMES`, * for all amounts (default time, cycles, cpu_time)")
 	flags.StringVar(&f.attempt, "attempt", "all", "of ranks that ran more than once, take `WHICH` attempts: all, or of each rank the last")
@@ -226,6 +228,7 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (p *profile.Profile, table *collectives.Report, broken int) {
 	apart := f.by == string(merge.ByRun) || f.by == string(merge.ByFile)
 	m := merging{
+		from:  f.from,
 		sum:   merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Sorted: f.sorted, Note: note}),
 		who:   merge.Identifier{By: merge.By(f.by), Note: note},
 		ranks: merge.Ranks{Apart: apart},
@@ -237,7 +240,7 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 		}
 	}
 	last := f.attempt == "last"
-	read := func(i int) (*profile.Profile, error) { return readSilently(files[i], stdin, nil) }
+	read := func(i int) (*profile.Profile, error) { return readSilently(files[i], stdin, f.from) }
 	readInOrder(files, read, func(i int, p *profile.Profile, err error) {
 		var source merge.Source
 		if err == nil {
@@ -272,6 +275,7 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 
 // merging is a sum of profiles and where they come from.
 type merging struct {
+	from    fromFlag
 	sum     *merge.Merger
 	who     merge.Identifier
 	ranks   merge.Ranks
@@ -326,7 +330,7 @@ func (m *merging) addWaiting(failed func(error)) {
 		if p := m.waiting[i].profile; p.Root != nil {
 			return p, nil
 		}
-		return readSilently(files[i], nil, nil)
+		return readSilently(files[i], nil, m.from)
 	}
 	readInOrder(files, read, func(i int, p *profile.Profile, err error) {
 		if err == nil {

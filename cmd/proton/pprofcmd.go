@@ -46,6 +46,10 @@ Which frames
   -lines                             Python frames by line; by default all lines of a function are one frame
   -nodecount=N -nodefraction=F       the most frames to show, and their smallest share
 
+Which files
+  -from=FORMAT             read them as FORMAT instead of recognising it: see proton convert --list. Files of pprof's formats
+                           before profile.proto are not read; go tool pprof -proto FILE converts them
+
 The manual of pprof's own flags is at github.com/google/pprof/blob/main/doc/README.md.`,
 		Example: `  proton pprof -http=:0 train.hatchet
   proton pprof -top -cum train.hatchet
@@ -71,7 +75,7 @@ The manual of pprof's own flags is at github.com/google/pprof/blob/main/doc/READ
 
 // pprofFlags are the flags of pprof that the shell completes. Those that end in = take a value.
 var pprofFlags = []string{
-	"-http=", "--no-open",
+	"-http=", "--no-open", "-from=",
 	"-top", "-tree", "-traces", "-peek=", "-list=", "-weblist=", "-tags", "-comments", "-svg", "-png", "-dot", "-callgrind", "-proto", "-raw", "-output=",
 	"-sample_index=", "-mean", "-unit=", "-base=", "-diff_base=", "-normalize", "-cum", "-flat",
 	"-focus=", "-ignore=", "-show=", "-hide=", "-show_from=", "-prune_from=", "-tagfocus=", "-tagignore=", "-tagshow=", "-taghide=", "-tagroot=", "-tagleaf=",

@@ -240,7 +240,7 @@ func TestQueryOfASpoolThatIsSent(t *testing.T) {
 	if report, said, err := asked(t, folder); err != nil || report.Profiles != 3 || said != "" {
 		t.Errorf("with a claimed window: %+v, %v: %s", report, err, said)
 	}
-	if p, err := readWindow(strings.TrimSuffix(list[0].Path, ".sending")); err != nil || p.Info[profile.InfoRank] != "0" {
+	if p, err := readWindow(strings.TrimSuffix(list[0].Path, ".sending"), fromFlag{}); err != nil || p.Info[profile.InfoRank] != "0" {
 		t.Errorf("a window that was claimed after it was listed: %v, %v", p, err)
 	}
 	gone := list[1].Path

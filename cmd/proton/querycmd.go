@@ -35,10 +35,11 @@ type queryFlags struct {
 	force        bool
 	json         bool
 	width        int
+	from         fromFlag
 }
 
 func newQueryCommand() *cobra.Command {
-	var f queryFlags
+	f := queryFlags{from: fromFlag{hint: "; a time is --since"}}
 	cmd := &cobra.Command{
 		Use:   "query [flags] PATH…",
 		Short: "find the slow ranks and the largest frames in a folder of profiles",
@@ -95,6 +96,7 @@ columns.`,
 	flags.IntVar(&f.top, "top", 10, "print `N` ranks and as many call paths")
 	flags.StringVar(&f.parquet, "parquet", "", "also write what is asked for as rows of the Parquet `FILE`, one for each profile and call path; - is standard output, without the answer")
 	flags.BoolVar(&f.force, "force", false, "replace the file of --parquet if it exists")
+	f.from.register(cmd)
 	flags.BoolVar(&f.json, "json", false, "print the answer as JSON, with all ranks")
 	flags.SetNormalizeFunc(formerQueryFlags)
 	amountChoices(cmd, "metric")
@@ -106,8 +108,6 @@ columns.`,
 // formerQueryFlags takes what flags were called first.
 func formerQueryFlags(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	switch name {
-	case "from":
-		name = "since"
 	case "to":
 		name = "until"
 	case "where":
@@ -124,7 +124,7 @@ func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 	if err := mayWrite(f.parquet, f.force); err != nil {
 		return err
 	}
-	a := answering{query: query, all: fleet.New(query), stderr: stderr, ranks: map[string]string{}, there: merge.Ranks{OneRun: oneRun}}
+	a := answering{from: f.from, query: query, all: fleet.New(query), stderr: stderr, ranks: map[string]string{}, there: merge.Ranks{OneRun: oneRun}}
 	files := queried{query: &query, failed: a.fail}
 	for _, path := range paths {
 		if err := files.find(path); err != nil {
@@ -156,7 +156,7 @@ func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 // read reads the files, and writes their rows if there is a file for them.
 func (f *queryFlags) read(a *answering, files []string, skipped int, stdout io.Writer) error {
 	all := func() error {
-		readQueried(files, a.add)
+		readQueried(files, f.from, a.add)
 		return a.nothing(len(files), skipped)
 	}
 	if f.parquet == "" {
@@ -173,6 +173,7 @@ func (f *queryFlags) read(a *answering, files []string, skipped int, stdout io.W
 
 // answering is a query while files are read.
 type answering struct {
+	from     fromFlag
 	query    fleet.Query
 	all      *fleet.Fleet
 	stderr   io.Writer
@@ -192,7 +193,7 @@ const oneRun = "--label job=NAME takes one"
 func (a *answering) lastAttempts(files []string) []string {
 	ranks := merge.Ranks{OneRun: oneRun}
 	var taken []string
-	readQueried(files, func(file string, p *profile.Profile, err error) {
+	readQueried(files, a.from, func(file string, p *profile.Profile, err error) {
 		if err != nil {
 			return
 		}
@@ -267,7 +268,7 @@ func (a *answering) nothing(files, skipped int) error {
 func (a *answering) answer(files []string) *fleet.Report {
 	outliers, median := a.all.Outliers()
 	again := slices.DeleteFunc(slices.Clone(files), func(file string) bool { return !outliers[a.ranks[file]] })
-	readQueried(again, a.addAgain)
+	readQueried(again, a.from, a.addAgain)
 	report := a.all.Report(median)
 	report.Broken = a.broken
 	return report

@@ -36,6 +36,7 @@ type reportFlags struct {
 	open   bool
 	paths  []string
 	traces []string
+	from   fromFlag
 }
 
 func newReportCommand() *cobra.Command {
@@ -80,6 +81,7 @@ standard output.`,
 	flags.StringVar(&f.svg, "svg", "", "write a static picture of `KIND` instead: "+strings.Join(pictures(), " or "))
 	flags.StringArrayVar(&f.paths, "source-path", nil, "for instruction samples: replace `OLD=NEW` in paths of sources, or search a folder")
 	flags.StringArrayVar(&f.traces, "trace", nil, "add launches by arguments, and the lines that source lines were compiled to, from the `TRACE` of the same run, a folder or a file; for two profiles give it twice, A's first")
+	f.from.register(cmd)
 	flags.BoolVar(&f.force, "force", false, "replace a file that is not a report")
 	flags.BoolVar(&f.open, "open", false, "open the page in the browser")
 	choices(cmd, "svg", pictures()...)
@@ -93,7 +95,7 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	}
 	var sources []report.Source
 	for _, file := range files {
-		p, err := readProfile(file, stdin)
+		p, err := readProfile(file, stdin, f.from)
 		if err != nil {
 			return err
 		}

@@ -189,7 +189,7 @@ func (f *reproduceFlags) places(trace *tritonparse.Trace, selection reproduce.Se
 	if f.profile == "" {
 		return []reproduce.Selection{selection}, []string{""}, nil
 	}
-	p, err := readProfile(f.profile, os.Stdin)
+	p, err := readProfile(f.profile, os.Stdin, fromFlag{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -172,7 +172,7 @@ func (f *traceDiffFlags) readProfiles(stdin io.Reader) (p [2]*profile.Profile, e
 			p[i] = p[0]
 			continue
 		}
-		if p[i], err = readProfile(file, stdin); err != nil {
+		if p[i], err = readProfile(file, stdin, fromFlag{}); err != nil {
 			return p, err
 		}
 	}

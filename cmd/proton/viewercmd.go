@@ -36,11 +36,12 @@ type viewerFlags struct {
 	noPager  bool
 	idle     bool
 	samples  sourceFlags
+	from     fromFlag
 }
 
 // flagsOfProtonViewer are those that --compat knows.
 var flagsOfProtonViewer = []string{
-	"list", "metrics", "include", "exclude", "threshold", "depth", "format", "print-sorted", "diff-profile", "color", "compat", "no-pager", "help",
+	"list", "metrics", "include", "exclude", "threshold", "depth", "format", "print-sorted", "diff-profile", "color", "compat", "no-pager", "from", "help",
 }
 
 func newViewerCommand() *cobra.Command {
@@ -110,6 +111,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVarP(&f.list, "list", "l", false, "list the metrics of the profile")
+	f.from.register(cmd)
 	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "show the metrics `NAMES`, separated by commas; the first determines -t, order and colour")
 
 	flags.StringVar(&f.view, "view", "", "print the view `NAME`: "+strings.Join(viewNames(), ", ")+" (default tree)")
@@ -272,7 +274,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 	}
 	var p *profile.Profile
 	if file != "" {
-		if p, err = readProfile(file, stdin); err != nil {
+		if p, err = readProfile(file, stdin, f.from); err != nil {
 			return err
 		}
 	}
@@ -328,7 +330,7 @@ func (f *viewerFlags) print(p *profile.Profile, out io.Writer) ([]string, error)
 }
 
 // flagsOfIdle are those that --idle knows.
-var flagsOfIdle = []string{"idle", "json", "top", "format", "full-names", "mangled", "width", "color", "ascii", "no-pager", "help", "allow-high-compression"}
+var flagsOfIdle = []string{"idle", "json", "top", "format", "full-names", "mangled", "width", "color", "ascii", "no-pager", "from", "help", "allow-high-compression"}
 
 func (f *viewerFlags) printIdle(p *profile.Profile, out io.Writer) error {
 	if f.samples.json {
@@ -348,7 +350,7 @@ func (f *viewerFlags) printCompat(p *profile.Profile, stdin io.Reader, out io.Wr
 		Warn: func(note string) { notes = append(notes, note) },
 	}
 	if f.diff != "" {
-		if o.Diff, err = readProfile(f.diff, stdin); err != nil {
+		if o.Diff, err = readProfile(f.diff, stdin, f.from); err != nil {
 			return nil, err
 		}
 	}

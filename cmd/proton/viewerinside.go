@@ -14,7 +14,7 @@ import (
 )
 
 // flagsOfInside are those that --inside knows.
-var flagsOfInside = []string{"inside", "source", "samples", "source-path", "json", "format", "full-names", "mangled", "width", "color", "ascii", "no-pager", "help", "allow-high-compression"}
+var flagsOfInside = []string{"inside", "source", "samples", "source-path", "json", "format", "full-names", "mangled", "width", "color", "ascii", "no-pager", "from", "help", "allow-high-compression"}
 
 // checkInside refuses flags that --inside does not know.
 func (f *viewerFlags) checkInside(flags *pflag.FlagSet) error {
@@ -31,7 +31,7 @@ func (f *viewerFlags) checkInside(flags *pflag.FlagSet) error {
 func (f *viewerFlags) printInside(file string, p *profile.Profile, stdin io.Reader, out io.Writer) (_ []string, err error) {
 	o := inside.Options{Terminal: f.terminal, Names: viewer.NameFormat(f.format), Source: f.samples.source.asked}
 	if sampled := f.samples.sampled; sampled != "" {
-		if o.Samples, err = readProfile(sampled, stdin); err != nil {
+		if o.Samples, err = readProfile(sampled, stdin, fromFlag{}); err != nil {
 			return nil, err
 		}
 	}

@@ -6,8 +6,6 @@
 // and, as far as they hold slices, those of torch.profiler and others.
 package chrometrace
 
-import "bytes"
-
 // Lanes are threads of the trace; upstream keeps their ids in bands, and so do we.
 const (
 	firstThread = 0
@@ -19,32 +17,3 @@ const (
 
 // overlapOf is the argument of a thread that has slices of another one, those that overlap: the id of that other one.
 const overlapOf = "overlap"
-
-// Sniff says by the first bytes of a file whether it is a trace: an object with a key that traces have, or
-// a list of events.
-func Sniff(head []byte) bool {
-	head = bytes.TrimLeft(head, " \r\n\t")
-	if len(head) == 0 {
-		return false
-	}
-	if head[0] == '{' {
-		for _, key := range []string{`"traceEvents"`, `"baseTimeNanoseconds"`, `"deviceProperties"`, `"` + formatKey + `"`} {
-			if bytes.Contains(head, []byte(key)) {
-				return true
-			}
-		}
-		return false
-	}
-	inner, found := bytes.CutPrefix(head, []byte("["))
-	inner, object := bytes.CutPrefix(bytes.TrimLeft(inner, " \r\n\t"), []byte("{"))
-	inner, quoted := bytes.CutPrefix(bytes.TrimLeft(inner, " \r\n\t"), []byte(`"`))
-	key, _, closed := bytes.Cut(inner, []byte(`"`))
-	if !found || !object || !quoted || !closed {
-		return false
-	}
-	switch string(key) {
-	case "ph", "name", "cat", "ts", "dur", "pid", "tid", "args", "id", "s", "bp", "cname", "tts", "sf":
-		return true
-	}
-	return false
-}

@@ -1,7 +1,7 @@
 // Package formats reads profiles of any format and writes them in any format.
 //
 // ReadFile finds the format by what a file holds, not by its name: first compression (gzip, zstd), then the first bytes of the
-// format. TargetOf and TargetNamed find the format to write by its name or by the suffix of a path:
+// format or the keys of JSON. TargetOf and TargetNamed find the format to write by its name or by the suffix of a path:
 //
 //	p, err := formats.ReadFile("run.hatchet.gz")
 //	…
@@ -17,7 +17,6 @@
 package formats
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -45,7 +44,7 @@ type Format struct {
 	Packed   Compression // by default; the path may say otherwise
 
 	// Sniff says by the first bytes of a file (4096, or all of a shorter one, decompressed) whether it is in
-	// this format. At most one format may say yes.
+	// this format. At most one format may say yes. It is nil for formats in JSON, which keys distinguish.
 	Sniff func(head []byte) bool
 	Read  func(r io.Reader) (*profile.Profile, error)
 	// ReadAt reads a file that is not packed with several processors; nil where Read is all there is.
@@ -66,7 +65,7 @@ var all = []*Format{
 	{
 		Name: "hatchet", Suffixes: []string{".hatchet"}, About: "JSON tree of Proton, proton-viewer and llnl-hatchet",
 		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times | Samples | Launches | Inside,
-		Sniff: sniffHatchet, Read: hatchet.Read, ReadAt: hatchet.ReadAt, Write: hatchet.Write, Loses: hatchet.Loses,
+		Read:  hatchet.Read, ReadAt: hatchet.ReadAt, Write: hatchet.Write, Loses: hatchet.Loses,
 	},
 	{
 		Name: "hatchet_msgpack", Suffixes: []string{".hatchet_msgpack"}, About: "the same tree in MessagePack",
@@ -92,12 +91,12 @@ var all = []*Format{
 	{
 		Name: "speedscope", Suffixes: []string{".speedscope.json", ".speedscope"}, About: "flame graphs of speedscope.app, one per metric and lane",
 		Holds: Tree | Floats | Timeline,
-		Sniff: speedscope.Sniff, Read: speedscope.Read, Write: speedscope.Write, Loses: speedscope.Loses,
+		Read:  speedscope.Read, Write: speedscope.Write, Loses: speedscope.Loses,
 	},
 	{
 		Name: "chrome_trace", Suffixes: []string{".chrome_trace"}, About: "timeline as JSON, for Perfetto and chrome://tracing",
 		Holds: Floats | Text | Vectors | Kinds | Devices | Info | Times | Timeline | Launches,
-		Sniff: chrometrace.Sniff, Read: chrometrace.Read, Write: chrometrace.Write, Loses: lanes.Loses,
+		Read:  chrometrace.Read, Write: chrometrace.Write, Loses: lanes.Loses,
 	},
 	{
 		Name: "perfetto", Suffixes: []string{".perfetto", ".pftrace", ".perfetto-trace"}, About: "timeline as Perfetto's own trace, smaller and typed",
@@ -156,50 +155,4 @@ func splitPath(path string) (f *Format, stem string, c Compression) {
 		}
 	}
 	return nil, plain, c
-}
-
-// bySniffing finds the format of a file by its first bytes; nil if none knows it.
-func bySniffing(head []byte) *Format {
-	for _, f := range all {
-		if f.Sniff(head) {
-			return f
-		}
-	}
-	return nil
-}
-
-// sniffHatchet knows a JSON array of objects by its first key: a trace may be one too.
-func sniffHatchet(head []byte) bool {
-	rest, found := cutToken(head, '[')
-	if !found {
-		return false
-	}
-	inner, object := cutToken(rest, '{')
-	if !object {
-		_, empty := cutToken(rest, ']')
-		return empty || len(bytes.TrimLeft(rest, space)) == 0
-	}
-	inner = bytes.TrimLeft(inner, space)
-	if len(inner) == 0 || inner[0] == '}' {
-		return true
-	}
-	if inner[0] != '"' {
-		return false
-	}
-	key, _, _ := bytes.Cut(inner[1:], []byte{'"'})
-	switch string(key) {
-	case "name", "cat", "ph", "ts", "dur", "pid", "tid", "args", "id", "s", "bp", "cname", "tts", "sf", "displayTimeUnit":
-		return false // keys of a trace event
-	}
-	return true
-}
-
-const space = " \r\n\t"
-
-func cutToken(text []byte, token byte) (rest []byte, found bool) {
-	text = bytes.TrimLeft(text, space)
-	if len(text) == 0 || text[0] != token {
-		return text, false
-	}
-	return text[1:], true
 }

@@ -372,14 +372,3 @@ func TestDropsNamesWhatHasNoPlace(t *testing.T) {
 		t.Errorf("a format that holds all drops %q", got)
 	}
 }
-
-func TestOneFormatKnowsAFile(t *testing.T) {
-	for in, want := range map[string]string{
-		"\n[\n  {\"children\": []": "hatchet", "[]": "hatchet", "[{}]": "hatchet", `[{"info":`: "hatchet",
-		`[{"ph":"X"`: "", `[ {"name":"x"`: "", "[{'frame'": "", "[1": "", "x;y 1": "",
-	} {
-		if got := sniffHatchet([]byte(in)); got != (want == "hatchet") {
-			t.Errorf("%q is hatchet: %v", in, got)
-		}
-	}
-}

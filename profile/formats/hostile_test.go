@@ -16,19 +16,30 @@ import (
 // TestNotProfiles reads files that users open by mistake. The error says what each is and what to do instead.
 func TestNotProfiles(t *testing.T) {
 	for name, test := range map[string]struct{ in, want string }{
-		"nothing":            {"", "byte 0: the file is cut off or empty"},
-		"a library":          {"\x7fELF\x02\x01\x01\x00", "run it under proton run"},
-		"a screenshot":       {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "a picture (PNG)"},
-		"a login page":       {"\n<!DOCTYPE html><html><title>Sign in</title>", "it may be an error page"},
-		"an nsys export":     {"SQLite format 3\x00\x10\x00", "reports of Nsight hold no call paths"},
-		"a checkpoint":       {"PK\x03\x04\x00\x00\x08\x08", "torch.save"},
-		"PowerShell's >":     {"\xff\xfe[\x00{\x00", "UTF-16"},
-		"an editor's work":   {"\xef\xbb\xbf[{}]", "byte order mark"},
-		"our own recording":  {"PROTNCAP\x01", "proton run --backend replay"},
-		"the program itself": {"#!/usr/bin/env python3\nimport torch\n", "a script"},
-		"a log":              {"2026-11-21 09:15:02 INFO step 12 loss 3.14\n", `it starts with "2026-11-21 09:15"`},
-		"a list of numbers":  {"[1, 2, 3]", "none of the formats that proton reads"},
-		"xz":                 {"\xfd7zXZ\x00\x00\x04", "unxz"},
+		"nothing":             {"", "byte 0: the file is cut off or empty"},
+		"a library":           {"\x7fELF\x02\x01\x01\x00", "run it under proton run"},
+		"a screenshot":        {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "a picture (PNG)"},
+		"a login page":        {"\n<!DOCTYPE html><html><title>Sign in</title>", "it may be an error page"},
+		"an nsys export":      {"SQLite format 3\x00\x10\x00", "reports of Nsight hold no call paths"},
+		"UTF-16 backwards":    {"\xfe\xff\x00[\x00{", "iconv"},
+		"UTF-16, no mark":     {"[\x00{\x00}\x00]\x00", "UTF-16"},
+		"a snapshot":          {"\x80\x04\x95\x00", "a Python pickle"},
+		"old pprof's heap":    {"heap profile:  1: 2 [ 3: 4] @ heapz/1\n", "go tool pprof -proto"},
+		"old pprof's CPU":     {"\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00", "go tool pprof -proto"},
+		"an archive":          {strings.Repeat("a", 257) + "ustar\x0000", "tar xf"},
+		"JAX's own":           {"\x0a\x0d\x08\x01\x12\x09/host:CPU", "create_perfetto_trace"},
+		"rocprofv3's JSON":    {`{"rocprofiler-sdk-tool":[{"metadata":{}}]}`, "--output-format pftrace"},
+		"JSON lines":          {`{"level":"info","n":1}` + "\n" + `{"level":"warn"}`, "JSON lines"},
+		"a TritonParse trace": {`{"event_type":"compilation"}`, "proton trace info"},
+		"another JSON":        {`{"name":"x","values":[1,{"ph":2}]}`, `no key that a profile has (the first are "name", "values"); proton reads hatchet`},
+		"a cut JSON":          {`{"name":"x","values":[1`, "the file is cut off: the file is JSON, with no key"},
+		"a checkpoint":        {"PK\x03\x04\x00\x00\x08\x08", "torch.save"},
+		"PowerShell's >":      {"\xff\xfe[\x00{\x00", "UTF-16"},
+		"our own recording":   {"PROTNCAP\x01", "proton run --backend replay"},
+		"the program itself":  {"#!/usr/bin/env python3\nimport torch\n", "a script"},
+		"a log":               {"2026-11-21 09:15:02 INFO step 12 loss 3.14\n", `it starts with "2026-11-21 09:15", which is none of the formats that proton reads (hatchet`},
+		"a list of numbers":   {"[1, 2, 3]", "--from FORMAT"},
+		"xz":                  {"\xfd7zXZ\x00\x00\x04", "unxz"},
 	} {
 		p, err := Read(strings.NewReader(test.in))
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "byte 0: ") {
@@ -115,7 +126,7 @@ func TestHostileTrees(t *testing.T) {
 	}{
 		{"a call path a million frames deep", story("[", repeat(`{"frame":{"name":"f"},"children":[`, million)),
 			"byte 340035: call paths of more than 10000 frames", nil, 20},
-		{"a million brackets", story("[", repeat("[", million)), "byte 0: it starts with", nil, 2},
+		{"a million brackets", story("[", repeat("[", million)), "byte 10002: nested more than 10000 levels deep", nil, 4},
 		{"a million brackets in a key that is skipped", story(`[{"x":`, repeat("[", million)), "nested more than 10000 levels deep", nil, 20},
 		{"a million siblings", story(`[{`+root+`,"children":[{"frame":{"name":"k"}}`, repeat(`,{"frame":{"name":"k"}}`, million-1), `]}]`),
 			"", func(p *profile.Profile) error {

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,23 +27,42 @@ func ReadAs(r io.Reader, f *Format) (*profile.Profile, error) {
 		return nil, err
 	}
 	defer u.Close()
-	head, err := u.Peek(headSize)
+	head, err := u.Peek(headSize + len(byteOrderMark))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
+	mark := int64(0)
+	if bytes.HasPrefix(head, byteOrderMark) {
+		head, mark = head[len(byteOrderMark):], int64(len(byteOrderMark))
+		u.Discard(len(byteOrderMark)) //nolint:errcheck // they were peeked
+	}
+	var in io.Reader = u
 	if f == nil {
-		if f = bySniffing(head); f == nil {
-			return nil, unknown(head)
+		if f, in, err = recognise(u, head[:min(len(head), headSize)]); err != nil {
+			return nil, behind(err, mark)
 		}
 	}
 	if file != nil && u.Layers() == 0 && f.ReadAt != nil {
-		return f.ReadAt(file, size)
+		p, err := f.ReadAt(io.NewSectionReader(file, mark, size-mark), size-mark)
+		return p, behind(err, mark)
 	}
-	p, err := f.Read(u)
-	if err != nil && u.Layers() > 0 && !errors.Is(err, ErrBomb) {
+	p, err := f.Read(in)
+	if err = behind(err, mark); err != nil && u.Layers() > 0 && !errors.Is(err, ErrBomb) {
 		return nil, fmt.Errorf("%w (bytes are counted in the unpacked data)", err)
 	}
 	return p, err
+}
+
+// byteOrderMark is what editors and programs on Windows write before text in UTF-8.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// behind corrects the place of an error in what lies behind a mark.
+func behind(err error, mark int64) error {
+	var wrong *profile.FormatError
+	if mark > 0 && errors.As(err, &wrong) {
+		wrong.Offset += mark
+	}
+	return err
 }
 
 // plainFile returns r as what can be read at several places at once, nil if it is anything but a file at its start.
@@ -59,17 +79,6 @@ func plainFile(r io.Reader) (io.ReaderAt, int64) {
 		return nil, 0
 	}
 	return f, info.Size()
-}
-
-// unknown says what was found instead of a profile.
-func unknown(head []byte) error {
-	if len(head) == 0 {
-		return errors.New("byte 0: the file is cut off or empty")
-	}
-	if is := notProfile(head); is != "" {
-		return errors.New("byte 0: " + is)
-	}
-	return fmt.Errorf("byte 0: it starts with %q, which is none of the formats that proton reads (%s)", head[:min(len(head), 16)], names())
 }
 
 // ReadFile reads the profile in a file. If there is no such file but its parts are there, as a session with

@@ -1,7 +1,6 @@
 package speedscope
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -50,15 +49,6 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		return nil, d.Err
 	}
 	return d.profile()
-}
-
-// Sniff says by its first bytes whether a file is speedscope's: an object that names its schema, or has its keys.
-func Sniff(head []byte) bool {
-	text := bytes.TrimLeft(head, " \r\n\t")
-	if len(text) == 0 || text[0] != '{' {
-		return false
-	}
-	return bytes.Contains(text, []byte(schema)) || bytes.Contains(text, []byte(`"shared"`)) && bytes.Contains(text, []byte(`"frames"`))
 }
 
 // recordedSize is about what a profile of a file takes; there it may be {}.

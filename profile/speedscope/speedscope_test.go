@@ -100,9 +100,6 @@ func TestRoundTrip(t *testing.T) {
 		if got, want := times(back.Timeline, profiletest.Valid), times(p.Timeline, profiletest.Valid); got != want {
 			t.Fatalf("profile %d:\n%s\ntimeline read back as\n%s\nwant\n%s", seed, out.String(), got, want)
 		}
-		if !Sniff(out.Bytes()[:min(out.Len(), 4096)]) {
-			t.Errorf("profile %d is not known by its head", seed)
-		}
 	}
 	if written < 200 {
 		t.Errorf("only %d of 400 profiles could be written", written)

@@ -51,6 +51,13 @@ func (r *run) load(files []string) error {
 	if err := r.checkNames(all); err != nil {
 		return err
 	}
+	var from *formats.Format
+	if name := *r.flags.from; name != "" {
+		var err error
+		if from, err = formats.ByName(name); err != nil {
+			return fmt.Errorf("-from=%s: %w; %w", name, err, ErrUsage)
+		}
+	}
 	profiles := make([]*pprof.Profile, len(all))
 	errs := make([]error, len(all))
 	var wait sync.WaitGroup
@@ -60,7 +67,7 @@ func (r *run) load(files []string) error {
 		go func() {
 			defer wait.Done()
 			room <- struct{}{}
-			profiles[i], errs[i] = readFile(file, r.stdin)
+			profiles[i], errs[i] = readFile(file, r.stdin, from)
 			<-room
 		}()
 	}
@@ -117,8 +124,8 @@ func (r *run) checkNames(files []string) error {
 	return nil
 }
 
-// readFile reads any format. A file of pprof's is used as it is, since a tree would not keep all of it.
-func readFile(file string, stdin io.Reader) (*pprof.Profile, error) {
+// readFile reads any format, or only the one that is not nil. A file of pprof's is used as it is, since a tree would not keep all of it.
+func readFile(file string, stdin io.Reader, from *formats.Format) (*pprof.Profile, error) {
 	var direct *pprof.Profile
 	either := &formats.Format{Read: func(in io.Reader) (p *profile.Profile, err error) {
 		buffered := bufio.NewReader(in)
@@ -126,18 +133,18 @@ func readFile(file string, stdin io.Reader) (*pprof.Profile, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if pprofile.Sniff(head) {
+		if from == nil && pprofile.Sniff(head) || from != nil && from.Name == "pprof" {
 			direct, err = pprofile.Parse(buffered)
 			return nil, err
 		}
-		return formats.Read(buffered)
+		return formats.ReadAs(buffered, from)
 	}}
 	var p *profile.Profile
 	var err error
 	if file == "-" {
 		p, err = formats.ReadAs(stdin, either)
 	} else if _, missing := os.Stat(file); missing != nil {
-		p, err = formats.ReadFile(file) // its parts may be there
+		p, err = formats.ReadFileAs(file, from) // its parts may be there
 	} else {
 		p, err = formats.ReadFileAs(file, either)
 	}

@@ -14,6 +14,7 @@ type flags struct {
 	set    *flag.FlagSet
 	args   []string
 	noOpen *bool
+	from   *string                    // the format of the files
 	base   *[]*string                 // files to subtract
 	diff   *[]*string                 // files to compare with
 	ready  func(files []string) error // called with the files once all flags are known
@@ -25,6 +26,7 @@ func newFlags(args []string) *flags {
 	f.set.SetOutput(io.Discard)
 	f.set.Usage = func() {}
 	f.noOpen = f.set.Bool("no-open", false, "with -http: do not open a browser")
+	f.from = f.set.String("from", "", "read files as this format instead of recognising theirs")
 	return f
 }
 

@@ -47,13 +47,13 @@ func examine(cmd *cobra.Command, python string, asJSON bool) error {
 		return fmt.Errorf("find the parts of proton: %w", err)
 	}
 	layout := run.FindLayout(executable, os.Getenv)
-	interpreter, err := run.FindPython(python)
+	interpreter, err := layout.FindPython(python)
 	if err != nil && python != "" {
 		return err
 	}
 	report := doctor.Examine(doctor.Machine{
 		Root: settings.Root.Get(os.Getenv), Env: os.Getenv,
-		Probe: layout.Probe, Library: layout.Library, Python: interpreter, Executable: executable,
+		Probe: layout.Probe, Library: layout.Library, Python: interpreter.Path, OtherPython: interpreter.Other, Executable: executable,
 	})
 	if asJSON {
 		out := json.NewEncoder(cmd.OutOrStdout())

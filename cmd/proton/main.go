@@ -97,7 +97,7 @@ func newRoot() *cobra.Command {
 	}
 	useFlagSections(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &exitError{code: 2, err: fmt.Errorf("%w; see %s --help", flagError(err), cmd.CommandPath())}
+		return &exitError{code: 2, err: fmt.Errorf("%w; see %s --help", unknownFlag(cmd, flagError(err)), cmd.CommandPath())}
 	})
 	root.PersistentFlags().BoolFunc(inflate.Flag, "read compressed files that unpack to more than 8 MiB and more than 256 times their size", allowHighCompression)
 	root.AddCommand(commands()...)
@@ -147,6 +147,19 @@ func allowHighCompression(given string) error {
 	return err
 }
 
+// exactly refuses another number of arguments than one; it is of a kind, as in "a URL".
+func exactly(one string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return &exitError{code: 2, err: fmt.Errorf("give %s; see %s --help", one, cmd.CommandPath())}
+		case 1:
+			return nil
+		}
+		return &exitError{code: 2, err: fmt.Errorf("give %s alone, and not %s; see %s --help", one, strings.Join(args, " "), cmd.CommandPath())}
+	}
+}
+
 // execute runs one command line and returns the exit code: 0, the code of an exitError, 2 for an invalid command line, 1 for
 // every other error.
 func execute(argv []string, stderr io.Writer) int {
@@ -187,6 +200,33 @@ func flagError(err error) error {
 		return err
 	}
 	return fmt.Errorf("read --%s %q: give %s", flag.Name, invalid.GetValue(), kind)
+}
+
+// hasFlag says whether a command has the flag that a word begins with.
+func hasFlag(cmd *cobra.Command, word string) bool {
+	if name, long := strings.CutPrefix(word, "--"); long {
+		name, _, _ = strings.Cut(name, "=")
+		return cmd.Flags().Lookup(name) != nil
+	}
+	return len(word) > 1 && cmd.Flags().ShorthandLookup(word[1:2]) != nil
+}
+
+// unknownFlag adds to the error for an unknown flag which one was perhaps meant.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	if meant := flags.SuggestionsFor(unknown.GetSpecifiedName()); len(unknown.GetSpecifiedName()) > 1 && len(meant) > 0 {
+		return fmt.Errorf("%w; did you mean --%s?", err, meant[0])
+	}
+	return err
 }
 
 // unknownCommand is the error for a word where a subcommand of parent should be.
@@ -238,6 +278,9 @@ func expandShortForms(root *cobra.Command, argv []string) []string {
 	if filepath.Base(argv[0]) == "proton-viewer" {
 		return append([]string{"viewer", "--compat"}, args...)
 	}
+	if len(args) == 1 && (args[0] == "version" || args[0] == "-V") {
+		return []string{"--version"}
+	}
 	if isUpstreamForm(root, args) {
 		return append([]string{"run"}, args...)
 	}
@@ -256,7 +299,7 @@ func isUpstreamForm(root *cobra.Command, args []string) bool {
 		return true
 	}
 	if args[0] != "" && args[0][0] == '-' {
-		return !slices.Contains([]string{"-h", "--help", "-v", "--version"}, args[0])
+		return hasFlag(run, args[0])
 	}
 	if slices.Contains([]string{"help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0]) {
 		return false // cobra adds these when it executes

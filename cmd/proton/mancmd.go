@@ -20,7 +20,7 @@ func newManCommand() *cobra.Command {
 		Use:    "man FOLDER",
 		Short:  "write the manual page of each command to FOLDER",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
+		Args:   exactly("a folder for the pages"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o777); err != nil {
 				return fmt.Errorf("write manual pages: %w; give a folder that can be written", err)

@@ -25,7 +25,7 @@ func newMetricsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "metrics --follow PID [flags] ADDRESS",
 		Short:  "serve the counters of a running program",
-		Args:   cobra.ExactArgs(1),
+		Args:   exactly("an address to serve at"),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return serveProgram(cmd.OutOrStdout(), args[0], follow, run.Seconds(wait), pushedBy(spool, sender))

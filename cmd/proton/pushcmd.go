@@ -35,7 +35,7 @@ func newPushCommand() *cobra.Command {
 		Use:   "push [flags] URL",
 		Short: "send windows that wait for a server",
 		Long:  pushLong,
-		Args:  cobra.ExactArgs(1),
+		Args:  exactly("the URL of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := newSender(args[0], protocol)
 			switch {
@@ -106,6 +106,7 @@ type followed struct {
 	NoCounters string `json:"no_counters,omitempty"` // why there is none
 	Waiting    string `json:"waiting,omitempty"`     // see push.Counters
 	Refused    string `json:"refused,omitempty"`
+	Away       string `json:"away,omitempty"` // why nothing can be sent now
 }
 
 // counters sends those that the program may leave.
@@ -136,7 +137,7 @@ func followProgram(out io.Writer, s *push.Sender, pid int, every, wait time.Dura
 	signal.Notify(hurry, syscall.SIGHUP) // of the program, which waits for its windows
 	s.Spread = true
 	s.Start()
-	f := followed{Spool: s.Folder, Sender: s.Status().Sender}
+	f := followed{Spool: s.Folder, Sender: s.Status().Sender, Away: s.Target.Away()}
 	c := f.counters(s, every)
 	if c != nil {
 		defer os.RemoveAll(f.Counters)

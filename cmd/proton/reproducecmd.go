@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -83,6 +84,7 @@ reports whether one is slower.`,
 			if cmd.Flags().Changed("slowest") && f.slowest < 1 {
 				return &exitError{code: 2, err: fmt.Errorf("read --slowest %d: give a number of launches, 1 or more", f.slowest)}
 			}
+			f.options.Python = cmp.Or(f.options.Python, usualPython())
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -112,7 +114,7 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.Float64Var(&f.options.Flops, "flops", 0, "`FLOPS` of the launch, for rates (default: counted in its TTIR)")
 	flags.StringArrayVar(&f.replacers, "replacer", nil, "run the program `CMD`, with arguments, for the texts of a template's placeholders; may be repeated")
 	flags.StringArrayVar(&f.options.FilesFrom, "files-from", nil, filesFromUsage)
-	flags.StringVar(&f.options.Python, "python", "", "`INTERPRETER` that parses the original source files and runs scripts (default python3)")
+	flags.StringVar(&f.options.Python, "python", "", "`INTERPRETER` that parses the original source files and runs scripts (default: the one that proton run would use)")
 	flags.BoolVar(&f.benchmark, "benchmark", false, "write a script that checks and times the launch")
 	flags.BoolVar(&f.runs, "run", false, "run the script now; with --benchmark also under proton run")
 	flags.StringVar(&f.compare, "compare", "", "time this and `OTHER`, a trace or a script of --benchmark, in alternation, and compare them")

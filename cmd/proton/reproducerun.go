@@ -21,10 +21,23 @@ import (
 
 func isScript(source string) bool { return filepath.Ext(source) == ".py" }
 
+// usualPython is the interpreter that proton run would use, and python3 where that finds none.
+func usualPython() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "python3"
+	}
+	found, err := run.FindLayout(self, os.Getenv).FindPython("")
+	if err != nil {
+		return "python3" // whose absence is said where it is needed
+	}
+	return found.Path
+}
+
 // interpreter runs scripts. It finds the goproton package, as the program did under proton run: a script may import that
 // program for its kernel.
 func (f *reproduceFlags) interpreter(python string) reproduce.Interpreter {
-	in := reproduce.Interpreter{Python: cmp.Or(python, "python3")}
+	in := reproduce.Interpreter{Python: python}
 	if self, err := os.Executable(); err == nil {
 		in.Env = run.FindLayout(self, os.Getenv).Environment(os.Environ())
 	}
@@ -93,10 +106,7 @@ func (f *reproduceFlags) profileScript(r *reproduce.Result) (string, error) {
 			record = append(record, "-m", each.mode)
 			view = []string{"viewer", "--source", stem + each.suffix + ".hatchet"}
 		}
-		if f.options.Python != "" {
-			record = append(record, "--python", f.options.Python)
-		}
-		if _, err := output(self, append(record, r.Script, "--launches", "100")...); err != nil {
+		if _, err := output(self, append(record, "--python", f.options.Python, r.Script, "--launches", "100")...); err != nil {
 			return text.String(), err
 		}
 		shown, err := output(self, view...)

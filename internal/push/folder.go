@@ -70,9 +70,35 @@ func (f *folder) write(ctx context.Context, name string, window []byte) (answer,
 	}
 }
 
-func (f *folder) put(name string, packed []byte) error {
-	if info, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+// Away says why nothing can be written to the folder now, "" if nothing is known. Of a server nothing is known before the first window.
+func (t *Target) Away() string {
+	if t.folder == nil {
+		return ""
+	}
+	found := make(chan error, 1)
+	go func() { found <- t.folder.there() }() // a mount that does not answer blocks it
+	select {
+	case err := <-found:
+		if err != nil {
+			return err.Error()
+		}
+	case <-time.After(time.Second):
+		return "the folder does not answer"
+	}
+	return ""
+}
+
+func (f *folder) there() error {
+	info, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return errors.New("there is no such folder: make it, or mount it")
+	}
+	return nil
+}
+
+func (f *folder) put(name string, packed []byte) error {
+	if err := f.there(); err != nil {
+		return err
 	}
 	at := filepath.Join(f.path, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {

@@ -136,13 +136,13 @@ func TestFolderThatIsAway(t *testing.T) {
 	s := &Sender{Target: target(t, "file://"+to), Folder: spoolFolder, pace: quick}
 	s.Start()
 	await.That(t, "the sender to try", func() bool { return s.Status().Retries > 0 })
-	if status := s.Status(); !strings.Contains(status.LastError, "make it, or mount it") || len(filesBelow(t, parent)) > 0 {
+	if status := s.Status(); !strings.Contains(status.LastError, "make it, or mount it") || status.LastError != s.Target.Away() || len(filesBelow(t, parent)) > 0 {
 		t.Errorf("status %+v", status)
 	}
 	if err := os.Mkdir(to, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if status := within(s, time.Minute); status.Sent != 1 {
+	if status := within(s, time.Minute); status.Sent != 1 || s.Target.Away() != "" {
 		t.Errorf("status %+v", status)
 	}
 	sameTotals(t, totalsOf(t, to, filesBelow(t, to)), want)

@@ -7,11 +7,15 @@ import (
 	"path/filepath"
 )
 
-// InPackages looks for a program in a package of the virtual environment, or of the python3 in PATH.
+// InPackages looks for a program in a package of the virtual environment, of the prefix that this executable is installed in, or of the
+// python3 in PATH.
 func InPackages(path ...string) string {
 	var prefixes []string
 	if env := os.Getenv("VIRTUAL_ENV"); env != "" {
 		prefixes = append(prefixes, env)
+	}
+	if executable, err := os.Executable(); err == nil {
+		prefixes = append(prefixes, filepath.Dir(filepath.Dir(executable)))
 	}
 	if python, err := exec.LookPath("python3"); err == nil {
 		prefixes = append(prefixes, filepath.Dir(filepath.Dir(python)))

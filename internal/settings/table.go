@@ -8,7 +8,7 @@ var (
 	TritonROCSDK    = &Setting{"TRITON_ROCPROFILER_SDK_LIB_PATH", "folder", "", "Go", "The folder of librocprofiler-sdk, as Triton reads it. What the program has loaded comes first."}
 	Home            = &Setting{"PROTON_HOME", "folder", "the one that `proton` is in", "Go", "The folder with what `make build` made."}
 	Library         = &Setting{"PROTON_LIB", "file", "next to `proton`", "C Go Python", "`libproton.so` alone, for `proton` and for the Python package."}
-	Python          = &Setting{"PYTHON", "program", "`python3` or `python` in `PATH`", "Go", "The interpreter of `proton run script.py` and of `proton doctor`."}
+	Python          = &Setting{"PYTHON", "program", "the one in which GoProton is installed, else `python3` or `python` in `PATH`", "Go", "The interpreter of `proton run script.py`, `proton reproduce` and `proton doctor`."}
 	Graph           = &Setting{"PROTON_GRAPH", "`node` or `graph`", "node", "Go", "`graph` times whole CUDA graphs in programs that call `start` themselves, as `--graph graph` does."}
 	GraphLate       = &Setting{"PROTON_GRAPH_LATE", "switch", "0", "Go", "`1` does so even if the GPU is in use at `start`. CUPTI then crashes a program that launches an older graph."}
 	Stats           = &Setting{"PROTON_STATS", "switch", "1", "Go", "`0` leaves the distribution of kernel times out of trees, as `--no-stats` does."}

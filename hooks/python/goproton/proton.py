@@ -86,6 +86,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     if not options.target:
         parser.error("a script is missing: proton [options] script.py")
+    script = options.target[0]
+    if os.path.basename(script) != "pytest" and not os.path.exists(script):
+        parser.error(f"there is no script {script}; the other commands of proton are those of python -m {__package__}")
     return options
 
 

@@ -85,6 +85,8 @@ class _Sender:
         if "error" in said:
             raise ValueError(said["error"])
         self.spool: str = said["spool"]
+        if said.get("away"):
+            print(f"proton: warning: {push.url}: {said['away']}; until then windows wait in {self.spool}", file=sys.stderr)
         self.name: str = said["sender"]  # in the status that it leaves in the spool
         self.counters: str | None = said.get("counters")  # has a folder for the counters of each service
         self.no_counters: str | None = said.get("no_counters")

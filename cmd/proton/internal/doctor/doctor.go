@@ -48,13 +48,14 @@ type Report struct {
 
 // Machine is what to examine. A test gives a folder as Root and its own programs.
 type Machine struct {
-	Root       string // before every path below /proc, /dev and the system's library folders
-	Env        func(string) string
-	Probe      string // path of proton-probe, "" if there is none
-	Library    string // path of libproton.so, "" if there is none
-	Python     string // interpreter, "" if there is none
-	Executable string // of this program; "" = not looked for in PATH
-	Timeout    time.Duration
+	Root        string // before every path below /proc, /dev and the system's library folders
+	Env         func(string) string
+	Probe       string // path of proton-probe, "" if there is none
+	Library     string // path of libproton.so, "" if there is none
+	Python      string // interpreter, "" if there is none
+	OtherPython string // of the active environment or of the shell, "" if that is the same
+	Executable  string // of this program; "" = not looked for in PATH
+	Timeout     time.Duration
 }
 
 // Examine looks at everything, in the order in which things depend on each other.

@@ -62,6 +62,9 @@ func (r *Report) examinePython(m Machine) {
 	default:
 		r.found("Python", OK, text, "")
 	}
+	if m.OtherPython != "" {
+		r.found("other Python", Note, m.OtherPython+", which is active or in PATH, is not the Python in which GoProton is installed", "to use it, add --python "+m.OtherPython+" or install GoProton there")
+	}
 	r.examineTriton()
 }
 

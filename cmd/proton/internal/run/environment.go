@@ -24,6 +24,8 @@ type Layout struct {
 	Replay    string                   // proton-replay, "" if there is none
 	Stub      string                   // folder of the replaying libcupti and libcuda, "" if there is none
 	Preload   func(name string) string // path of a library for LD_PRELOAD, "" if there is none
+
+	Interpreter string // the Python in which pip has installed the command, "" if it did not or that Python is not known
 }
 
 // FindLayout looks for the parts in PROTON_HOME if that is set, else next to the executable, as "make build"
@@ -34,7 +36,8 @@ func FindLayout(executable string, env func(string) string) Layout {
 		executable = real
 	}
 	folder := filepath.Dir(executable)
-	folders := append([]string{folder, filepath.Join(folder, "../lib/goproton")}, wheels(folder)...)
+	packages := wheels(folder)
+	folders := append([]string{folder, filepath.Join(folder, "../lib/goproton")}, packages...)
 	if home := settings.Home.Get(env); home != "" {
 		folders = []string{home}
 	}
@@ -50,7 +53,7 @@ func FindLayout(executable string, env func(string) string) Layout {
 		}
 		return ""
 	}
-	layout := Layout{Library: part("libproton.so"), Probe: part("proton-probe"), Replay: part("proton-replay"), Stub: part("stub"), Preload: part}
+	layout := Layout{Library: part("libproton.so"), Probe: part("proton-probe"), Replay: part("proton-replay"), Stub: part("stub"), Preload: part, Interpreter: interpreterOf(folder, packages)}
 	const bootstrap = "bootstrap/sitecustomize.py" // a whole name, because bin has an interpreter called python
 	if inFolder := part(filepath.Join("python", bootstrap)); inFolder != "" {
 		layout.Bootstrap = filepath.Dir(inFolder)

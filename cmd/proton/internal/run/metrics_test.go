@@ -55,7 +55,7 @@ func TestCountersThatAreNotServed(t *testing.T) {
 			says = "; the counters of this run are pushed, and not served\n"
 		}
 		config := runinfo.Config{Status: t.TempDir()}
-		p, err := push.start(&config, "x")
+		p, err := push.start(&config, "x", io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}

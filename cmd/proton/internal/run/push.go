@@ -83,8 +83,23 @@ func (o Options) CheckPush() error {
 	case !(p.Wait >= 0 && p.Wait <= longestWait):
 		return fmt.Errorf("--push-wait %g: give 0 to %d seconds", p.Wait, longestWait)
 	}
-	_, err := p.labels("")
+	if _, err := p.labels(""); err != nil {
+		return err
+	}
+	_, err := p.target()
 	return err
+}
+
+// target reads the URL.
+func (p Push) target() (*push.Target, error) {
+	to, err := push.NewTarget(p.URL, p.Protocol, os.Getenv)
+	if err == nil && p.Metrics {
+		err = to.CheckCounters()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--push: %w", err)
+	}
+	return to, nil
 }
 
 // labels are those of all processes of the run. Each adds its own.
@@ -117,16 +132,13 @@ type pushing struct {
 func (p *pushing) pushesCounters() bool { return p != nil && p.counters != nil }
 
 // start prepares the spool, says in the configuration what processes have to do, and begins to send.
-func (p Push) start(config *runinfo.Config, target string) (*pushing, error) {
+func (p Push) start(config *runinfo.Config, target string, stderr io.Writer) (*pushing, error) {
 	if p.URL == "" {
 		return nil, nil
 	}
-	to, err := push.NewTarget(p.URL, p.Protocol, os.Getenv)
-	if err == nil && p.Metrics {
-		err = to.CheckCounters()
-	}
+	to, err := p.target()
 	if err != nil {
-		return nil, fmt.Errorf("--push: %w", err)
+		return nil, err
 	}
 	folder, err := to.Spool(os.Getenv)
 	if err == nil {
@@ -140,6 +152,9 @@ func (p Push) start(config *runinfo.Config, target string) (*pushing, error) {
 		return nil, err
 	}
 	config.Push = &runinfo.Push{Spool: folder, Seconds: p.Every, Labels: labels}
+	if why := to.Away(); why != "" {
+		fmt.Fprintf(stderr, "proton: warning: --push %s: %s; until then windows wait in %s\n", to, why, folder)
+	}
 	every := Seconds(p.Every)
 	s := &push.Sender{Target: to, Folder: folder, Spread: true}
 	s.Start()

@@ -2,6 +2,8 @@ package run
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -46,13 +48,33 @@ func TestPushOptionsOfTheEnvironment(t *testing.T) {
 	}
 }
 
+// A folder that is not there is said before the target runs, and windows wait.
+func TestPushToAFolderThatIsAway(t *testing.T) {
+	t.Setenv("PROTON_PUSH_SPOOL", t.TempDir())
+	folder := filepath.Join(t.TempDir(), "mount")
+	for _, away := range []bool{true, false} {
+		var said strings.Builder
+		p, err := Push{URL: "file://" + folder, Every: 60}.start(&runinfo.Config{}, "target", &said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.sender.Finish(t.Context())
+		if want := "proton: warning: --push file://" + folder + ": there is no such folder: make it, or mount it; until then windows wait in "; strings.HasPrefix(said.String(), want) != away || !away && said.Len() > 0 {
+			t.Errorf("away %v: %q", away, said.String())
+		}
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Counters need a URL, and a collector there.
 func TestPushOfCountersNeedsACollector(t *testing.T) {
 	if err := (Options{Push: Push{Metrics: true}}).CheckPush(); err == nil || !strings.Contains(err.Error(), "--push-metrics needs --push") {
 		t.Errorf("without a URL: %v", err)
 	}
 	for _, url := range []string{"http://localhost:4040", "parca+http://localhost:7070", "file://" + t.TempDir()} {
-		_, err := Push{URL: url, Every: 60, Metrics: true}.start(&runinfo.Config{}, "target")
+		err := Options{Push: Push{URL: url, Every: 60, Metrics: true}}.CheckPush()
 		if err == nil || !strings.Contains(err.Error(), "counters are pushed over otlp only") || !strings.Contains(err.Error(), url) {
 			t.Errorf("%s: %v", url, err)
 		}

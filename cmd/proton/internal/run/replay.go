@@ -13,7 +13,7 @@ func (o Options) isReplay() bool { return o.Backend == "replay" }
 // resolveTarget returns what to execute, and the replay to close afterwards if the target is a capture.
 func resolveTarget(options Options, layout Layout) (Command, *replay.Replay, error) {
 	if !options.isReplay() {
-		command, err := Resolve(options.Target, options.Python)
+		command, err := layout.Resolve(options.Target, options.Python)
 		return command, nil, err
 	}
 	if len(options.Target) != 1 {

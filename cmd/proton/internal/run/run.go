@@ -33,7 +33,7 @@ type Options struct {
 	Push           Push
 	Metrics        Metrics
 	AllowEmpty     bool   // nothing recorded is not an error
-	Python         string // interpreter; "" = as the shell would find it
+	Python         string // interpreter; "" = the one of this command, or as the shell would find it
 	// AfterTarget is called when the target has ended, with the folder of its processes' status files; nil = nothing.
 	AfterTarget func(status string)
 	Target      []string
@@ -57,17 +57,20 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 		fmt.Fprintf(stderr, "proton: %s\n", play.Describe())
 		options.Synthetic = play.Machine.Synthetic
 	}
+	if command.Note != "" {
+		fmt.Fprintf(stderr, "proton: %s\n", command.Note)
+	}
 	status, err := statusFolder()
 	if err != nil {
 		return Result{}, err
 	}
 	defer os.RemoveAll(status)
 
-	config, err := newConfig(options, command, play, status)
+	config, err := layout.newConfig(options, command, play, status)
 	if err != nil {
 		return Result{}, err
 	}
-	pushing, err := options.Push.start(&config, command.Name)
+	pushing, err := options.Push.start(&config, command.Name, stderr)
 	if err != nil {
 		return Result{}, err
 	}
@@ -160,14 +163,14 @@ func finish(options Options, result Result, status, root string, stderr io.Write
 }
 
 // newConfig fills in what a command line leaves open.
-func newConfig(options Options, command Command, play *replay.Replay, status string) (runinfo.Config, error) {
+func (l Layout) newConfig(options Options, command Command, play *replay.Replay, status string) (runinfo.Config, error) {
 	config := options.Config
 	name, err := outputName(options.Name, command.Name)
 	if err != nil {
 		return config, err
 	}
 	stats := !options.NoStats
-	config.Name, config.Stats, config.Status, config.SitePackages = name, &stats, status, sitePackages()
+	config.Name, config.Stats, config.Status, config.SitePackages = name, &stats, status, l.sitePackages()
 	if play != nil {
 		config.Replay = filepath.Base(options.Target[0])
 		config.Backend = play.Machine.Backend
@@ -177,16 +180,16 @@ func newConfig(options Options, command Command, play *replay.Replay, status str
 
 // sitePackages are the folders of Python packages, of the active environment and of the user: a program that is not Python may
 // find its vendor's library in a wheel there. A Python process reports its own, which are more.
-func sitePackages() []string {
+func (l Layout) sitePackages() []string {
 	var prefixes []string
 	for _, variable := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
 		if active := os.Getenv(variable); active != "" {
 			prefixes = append(prefixes, active)
 		}
 	}
-	if python, err := FindPython(""); err == nil {
-		prefixes = append(prefixes, filepath.Dir(filepath.Dir(python)))
-		if real, err := filepath.EvalSymlinks(python); err == nil {
+	if python, err := l.FindPython(""); err == nil {
+		prefixes = append(prefixes, filepath.Dir(filepath.Dir(python.Path)))
+		if real, err := filepath.EvalSymlinks(python.Path); err == nil {
 			prefixes = append(prefixes, filepath.Dir(filepath.Dir(real)))
 		}
 	}

@@ -17,6 +17,7 @@ type Command struct {
 	Path string   // the executable
 	Args []string // with argv[0]
 	Name string   // what the profile is named after
+	Note string   // what the user should know about the choice of the executable
 }
 
 // NotStartedError is a target that cannot be started, with the exit code that a shell would give.
@@ -33,9 +34,9 @@ func (e *NotStartedError) Unwrap() error { return e.err }
 //	script.py args…    a Python script
 //	-m module args…    a Python module
 //	-c code args…      Python code
-//	pytest args…       pytest, of the interpreter that was asked for or as the shell would find it
+//	pytest args…       pytest, of the interpreter that was asked for, of the one of this command, or as the shell would find it
 //	program args…      anything else that can be executed, a "python script.py" included
-func Resolve(target []string, python string) (Command, error) {
+func (l Layout) Resolve(target []string, python string) (Command, error) {
 	if len(target) == 0 {
 		return Command{}, errors.New("nothing to run: give a script, -- -m module, or a program")
 	}
@@ -49,18 +50,21 @@ func Resolve(target []string, python string) (Command, error) {
 		if first == "-c" {
 			name = "python"
 		}
-		return pythonCommand(python, target, name)
+		return l.pythonCommand(python, target, name)
 	case filepath.Ext(first) == ".py":
 		if _, err := os.Stat(first); err != nil {
 			return Command{}, notStarted("script", first, err)
 		}
-		return pythonCommand(python, target, strings.TrimSuffix(filepath.Base(first), ".py"))
+		return l.pythonCommand(python, target, strings.TrimSuffix(filepath.Base(first), ".py"))
 	case first == "pytest":
+		if python == "" && settings.Python.Get(os.Getenv) == "" && l.has(first) {
+			return Command{Path: l.nextToInterpreter(first), Args: target, Name: first}, nil
+		}
 		if _, err := exec.LookPath(first); python != "" || err != nil {
-			return pythonCommand(python, append([]string{"-m"}, target...), "pytest")
+			return l.pythonCommand(python, append([]string{"-m"}, target...), "pytest")
 		}
 	}
-	path, err := exec.LookPath(first)
+	path, err := l.lookPath(first)
 	if err != nil {
 		return Command{}, notStarted("program", first, err)
 	}
@@ -89,33 +93,35 @@ func pythonProgram(args []string, otherwise string) string {
 	return otherwise
 }
 
-func pythonCommand(python string, args []string, name string) (Command, error) {
-	path, err := FindPython(python)
+func (l Layout) pythonCommand(python string, args []string, name string) (Command, error) {
+	found, err := l.FindPython(python)
 	if err != nil {
 		return Command{}, err
 	}
-	return Command{Path: path, Args: append([]string{path}, args...), Name: name}, nil
+	return Command{Path: found.Path, Args: append([]string{found.Path}, args...), Name: name, Note: found.note()}, nil
 }
 
-// FindPython returns the interpreter that was asked for, else $PYTHON, else the python3 or python that the
-// shell would find, which in an activated virtual environment is its own.
-func FindPython(asked string) (string, error) {
-	if asked == "" {
-		asked = settings.Python.Get(os.Getenv)
+// lookPath finds a program as the shell does, and otherwise next to the interpreter of this command, as torchrun of an environment that is
+// not active.
+func (l Layout) lookPath(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil && l.has(name) {
+		return l.nextToInterpreter(name), nil
 	}
-	if asked != "" {
-		path, err := exec.LookPath(asked)
-		if err != nil {
-			return "", notStarted("Python interpreter", asked, err)
-		}
-		return path, nil
+	return path, err
+}
+
+// has says whether a program is next to the interpreter of this command.
+func (l Layout) has(name string) bool {
+	if l.Interpreter == "" || strings.Contains(name, "/") {
+		return false
 	}
-	for _, name := range []string{"python3", "python"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
-	}
-	return "", &NotStartedError{ExitNotFound, errors.New("find a Python interpreter: neither python3 nor python is in PATH: activate an environment, or give --python")}
+	_, err := exec.LookPath(l.nextToInterpreter(name))
+	return err == nil
+}
+
+func (l Layout) nextToInterpreter(name string) string {
+	return filepath.Join(filepath.Dir(l.Interpreter), name)
 }
 
 func notStarted(kind, name string, err error) error {

@@ -23,6 +23,7 @@ const ctlLong = `ctl starts and stops the recording of a program that runs below
   proton ctl PID start        begins to record; returns when launches are recorded
   proton ctl PID stop         ends to record; the profile is written when the program ends, and at checkpoints
   proton ctl PID status       prints whether the process records, and what it has recorded
+  proton ctl start            is for the only process that can be controlled
 
 PID is a process of the program, or one above it, such as proton run: then all processes below it are meant. The connection is a
 socket in $XDG_RUNTIME_DIR/goproton, or in /tmp/goproton-UID, which only the same user can reach.
@@ -34,7 +35,7 @@ Exit codes: 0, or
 func newCtlCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "ctl [PID start|stop|status]",
+		Use:   "ctl [[PID] start|stop|status]",
 		Short: "start and stop the recording of a running program",
 		Long:  ctlLong,
 		Args:  cobra.ArbitraryArgs,
@@ -51,10 +52,13 @@ func newCtlCommand() *cobra.Command {
 	return cmd
 }
 
-// parseCtl reads the arguments; pid 0 stands for all processes.
+// parseCtl reads the arguments; pid 0 stands for all processes, and of start and stop for the only one.
 func parseCtl(args []string) (pid int, command string, err error) {
 	if len(args) == 0 {
 		return 0, "status", nil
+	}
+	if len(args) == 1 && slices.Contains(ctl.Commands, args[0]) {
+		return 0, args[0], nil
 	}
 	pid, err = strconv.Atoi(args[0])
 	if err != nil || pid < 1 {
@@ -80,6 +84,9 @@ func control(cmd *cobra.Command, pid int, command string, asJSON bool) error {
 	}
 	if len(entries) == 0 {
 		return errors.New("no process can be controlled: start the program with proton run --ctl, or with proton run --paused")
+	}
+	if pid == 0 && command != "status" && len(entries) > 1 {
+		return &exitError{code: 2, err: fmt.Errorf("%d processes can be controlled: write proton ctl PID %s; proton ctl alone lists them", len(entries), command)}
 	}
 	var failed error
 	for _, e := range entries {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/vendor"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/outname"
@@ -43,7 +46,7 @@ torchrun …) or below it (mpirun proton run …); with several hosts NAME.rank0
 At its end the target waits for the GPU while kernels keep finishing. The wait ends after 30 seconds without a
 finished kernel, or with Ctrl-C. For longer kernels, PROTON_EXIT_PATIENCE sets another number of seconds.
 
-The Python interpreter is --python, else $PYTHON, else python3 or python in PATH.
+The Python interpreter is --python, else $PYTHON, else the one in which pip has installed proton, else python3 or python in PATH.
 
 Exit codes: the target's own, or
     1  the profiler could not start
@@ -63,6 +66,10 @@ func newRunCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options.Target = args
+			takeTorchWords(cmd.Flags(), &options)
+			if err := checkFlags(cmd.Flags(), &options); err != nil {
+				return &exitError{code: 2, err: err}
+			}
 			if err := options.Push.FillFrom(os.Getenv, cmd.Flags().Changed); err != nil {
 				return &exitError{code: 2, err: err}
 			}
@@ -85,7 +92,7 @@ func newRunCommand() *cobra.Command {
 	flags.SetInterspersed(false)
 	flags.SortFlags = false
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
-	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: "+strings.Join(vendor.Backends(), ", ")+" (default: the one for this machine), or replay, for which TARGET is a capture")
+	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: "+strings.Join(backends(), ", ")+" (default: the one for this machine); instrumentation also records scopes inside kernels, and the TARGET of replay is a capture")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
 	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of proton.start: pcsampling samples instructions (and :interval=CYCLES, :collection=serialized, :kernels=REGEX), periodic_flushing writes each phase when it ends (and :format=FORMAT), default and mma record scopes inside kernels")
 	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree, or trace, a timeline")
@@ -123,7 +130,7 @@ func newRunCommand() *cobra.Command {
 	heading(flags, "push", "Windows for a server")
 	heading(flags, "metrics", "Counters for Prometheus")
 	heading(flags, "trace", "TritonParse traces")
-	choices(cmd, "backend", append(vendor.Backends(), "instrumentation", "replay")...)
+	choices(cmd, "backend", backends()...)
 	choices(cmd, "context", runinfo.Contexts...)
 	choices(cmd, "mode", "pcsampling", "periodic_flushing", "default", "mma")
 	choices(cmd, "data", runinfo.DataForms...)
@@ -187,7 +194,7 @@ func checkRun(o *run.Options) error {
 		{"--format", &o.Format, append(runinfo.Formats(o.Data), ""), "of --data " + o.Data},
 		{"--hook", &o.Hook, []string{"triton", "none", ""}, ""},
 		{"--graph", &o.Graph, runinfo.GraphLevels, ""},
-		{"--backend", &o.Backend, append(vendor.Backends(), "instrumentation", "replay", ""), "other backends are not supported yet"},
+		{"--backend", &o.Backend, append(backends(), ""), "other backends are not supported yet"},
 	} {
 		*choice.value = strings.ToLower(*choice.value)
 		if slices.Contains(choice.known, *choice.value) {
@@ -229,6 +236,43 @@ func checkRun(o *run.Options) error {
 	}
 	return outname.Check(o.Name)
 }
+
+// takeTorchWords lets `--torch modules,flops script.py` mean `--torch=modules,flops script.py`.
+func takeTorchWords(flags *pflag.FlagSet, o *run.Options) {
+	torch := flags.Lookup("torch")
+	if !torch.Changed || o.Torch != torch.NoOptDefVal || len(o.Target) == 0 {
+		return
+	}
+	for word := range strings.SplitSeq(o.Target[0], ",") {
+		if !slices.Contains(runinfo.TorchWords, word) {
+			return
+		}
+	}
+	if _, err := exec.LookPath(o.Target[0]); err != nil {
+		o.Torch, o.Target = o.Target[0], o.Target[1:]
+	}
+}
+
+// checkFlags refuses flags that have taken the target for their value, or that do nothing without another one, and says which have no effect
+// on a replay.
+func checkFlags(flags *pflag.FlagSet, o *run.Options) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		switch {
+		case len(o.Target) == 0 && (filepath.Ext(value) == ".py" || value == "pytest"):
+			kind, _ := pflag.UnquoteUsage(f)
+			err = fmt.Errorf("nothing to run: --%s took %s as its %s; write: proton run --%s %s %s", f.Name, value, kind, f.Name, kind, value)
+		case o.Push.URL == "" && strings.HasPrefix(f.Name, "push-") && f.Name != "push-metrics": // which says what URL it needs
+			err = fmt.Errorf("--%s needs --push with the URL of a server", f.Name)
+		case o.Backend == "replay" && slices.Contains([]string{"torch", "memory", "python", "hook"}, f.Name):
+			tell(toUser(), "warning: --%s has no effect on a replay, which runs no Python", f.Name)
+		}
+	})
+	return err
+}
+
+// backends can be given to --backend.
+func backends() []string { return append(vendor.Backends(), "instrumentation", "replay") }
 
 // checkBudget refuses budgets that cannot be kept.
 func checkBudget(given bool, o *run.Options) error {

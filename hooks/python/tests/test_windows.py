@@ -393,6 +393,15 @@ def test_ctl_of_a_run_that_records_from_its_start(running, tmp_path):
     assert "in 1 window of" in ended(process)
 
 
+def test_ctl_without_a_number(running, tmp_path):
+    """It means the only process that can be controlled."""
+    running("--paused")
+    assert " paused, " in ctl(tmp_path, "status") and " recording, " in ctl(tmp_path, "start") and " paused, " in ctl(tmp_path, "stop")
+    running("--paused", "-n", "other")
+    assert ctl(tmp_path, "status").count(" paused, ") == 2
+    assert "2 processes can be controlled: write proton ctl PID start" in ctl(tmp_path, "start", code=2)
+
+
 def test_no_socket_without_being_asked(running, tmp_path):
     process = running()
     assert not (tmp_path / "goproton").exists()

@@ -5,11 +5,16 @@
 # make demo        a profile and its tree; a replay of an H200 where there is no GPU
 # make gpu-check   correctness and overhead on a machine with a GPU, torch and triton
 # make arm64-check builds for arm64 and replays the captures in an emulator
-# make wheel       packages for pip in build/wheels: x86_64 and aarch64, for glibc 2.28 and newer
+# make wheel       a package for pip in build/wheels, for this machine or ARCH, with glibc 2.28 and newer; fetches the C compiler into .venv
+# make wheels      the same for x86_64 and aarch64
+# make help        these lines
 # make release     archives of the viewer for Linux, macOS and Windows in build/release
-.PHONY: all build test check lint demo gpu-check arm64-check wheel release oracles docs clean
+.PHONY: all help build test check lint demo gpu-check arm64-check wheel wheels release oracles docs clean
 
 all: build
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
 build:
 	tools/build.sh
@@ -32,8 +37,11 @@ gpu-check: build
 arm64-check: build
 	tools/arm64-check.sh
 
-wheel: oracles
-	tools/packages/wheel.sh
+wheel:
+	tools/packages/wheel.sh $(ARCH)
+
+wheels:
+	tools/packages/wheel.sh all
 
 release:
 	tools/packages/release.sh

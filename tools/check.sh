@@ -40,7 +40,7 @@ archives() {
 }
 # Wheels for each machine, installed in every Python that is here and in roots of Debian, and built again.
 wheels() {
-  tools/packages/wheel.sh
+  tools/packages/wheel.sh all
   GOPROTON_WHEELS=$PWD/build/wheels pytests -k test_wheel
   tools/packages/elsewhere.sh
   tools/packages/reproducible.sh

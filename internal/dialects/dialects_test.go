@@ -18,8 +18,7 @@ import (
 
 // notYet are dialects that are not read as they are meant.
 var notYet = []string{
-	"torch-2.15-no-names", "torch-2.15-xpu", "torch-2.15-privateuse1", "torch-2.15-mtia", "torch-2.15-combined",
-	"torch-2.15-combined-no-arrows", "sglang", "sglang-no-names", "jax", "begin-end", "begin-end-list", "begin-end-texts", "rocprofv3",
+	"torch-2.15-xpu", "torch-2.15-privateuse1", "torch-2.15-mtia", "jax", "begin-end", "begin-end-list", "begin-end-texts", "rocprofv3",
 }
 
 // What is read of a timeline is what happened, in the dialect of every writer.

@@ -95,6 +95,9 @@ func (t torch) rank(m *Model, n int) (events []raw) {
 	if !t.namesFirst {
 		events = append(events, names...)
 	}
+	if t.spans { // what torch's files end with
+		events = append(events, object("ph", "i", "s", "g", "name", "Record Window End", "pid", t.text(pid, ""), "tid", "", "ts", t.micros(origin)))
+	}
 	return events
 }
 

@@ -29,6 +29,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	if !d.events {
 		return nil, errors.New("byte 0: there are no trace events in it; give a .chrome_trace file that proton or Triton wrote")
 	}
+	d.lanes.joinParts()
 	for _, l := range d.lanes.order {
 		l.complete(d.ours, &d.lanes)
 	}

@@ -29,8 +29,9 @@ type flowTable struct {
 }
 
 type flowKey struct {
-	cat string
-	id  flowID
+	part int // of the file
+	cat  string
+	id   flowID
 }
 
 type flowEnd struct {
@@ -46,7 +47,7 @@ func newFlowTable() flowTable {
 // matched in file order.
 func (d *reader) flow() {
 	e := &d.e
-	key := flowKey{e.Category, e.id}
+	key := flowKey{d.lanes.part, e.Category, e.id}
 	here := flowEnd{d.lanes.at(e.pid, e.tid).ID, e.Start}
 	mine, others := d.flows.starts, d.flows.ends
 	if e.phase != 's' {

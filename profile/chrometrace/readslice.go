@@ -19,9 +19,15 @@ func (d *reader) take() {
 	case 'E':
 		d.b.End(d.lanes.at(e.pid, e.tid).Lane, &e.Event)
 	case 's', 'f', 't':
-		d.flow()
+		if e.StartFault == lanes.NoFault {
+			d.flow()
+		}
 	case 'M':
 		d.metadata()
+	case 'i', 'I':
+		if e.Name == windowEnd {
+			d.lanes.part++
+		}
 	case 'C':
 		if e.counts {
 			d.counters = append(d.counters, readCounter{pid: e.pid, name: e.Name, point: profile.Point{At: e.Start, Value: e.counted}})
@@ -58,7 +64,7 @@ func (d *reader) metadata() {
 	e := &d.e
 	switch e.Name {
 	case "process_name":
-		d.lanes.processes[e.pid] = e.shownName
+		d.lanes.named(e.pid, e.shownName)
 	case "thread_name":
 		l := d.lanes.at(e.pid, e.tid)
 		l.Name = strings.TrimSpace(e.shownName)

@@ -16,7 +16,7 @@ type trackTable struct {
 	b       *lanes.Builder
 	byUUID  map[uint64]*track
 	order   []*track
-	process map[int64]string // names, by id
+	process map[int64]*track // the first of each pid
 }
 
 // track is a track of the file. Several tracks can form one lane.
@@ -32,7 +32,7 @@ type track struct {
 }
 
 func newTrackTable(b *lanes.Builder) trackTable {
-	return trackTable{b: b, byUUID: map[uint64]*track{}, process: map[int64]string{}}
+	return trackTable{b: b, byUUID: map[uint64]*track{}, process: map[int64]*track{}}
 }
 
 func (t *trackTable) at(uuid uint64) *track {
@@ -91,8 +91,8 @@ func (d *reader) readTrack(message []byte) error {
 	known := d.tracks.at(tr.uuid)
 	known.parent, known.isProcess, known.isThread, known.pid, known.tid = tr.parent, tr.isProcess, tr.isThread, tr.pid, tr.tid
 	known.name = cmp.Or(tr.name, known.name)
-	if tr.isProcess {
-		d.tracks.process[tr.pid] = tr.name
+	if tr.isProcess && d.tracks.process[tr.pid] == nil {
+		d.tracks.process[tr.pid] = known
 	}
 	d.tracks.facts(known, description)
 	return nil
@@ -138,14 +138,16 @@ func (t *trackTable) fact(key, value string) {
 
 // complete sets kinds, names and processes of tracks after the whole file was read.
 func (t *trackTable) complete() {
+	for pid, process := range t.process {
+		t.b.NameProcess(strconv.FormatInt(pid, 10), process.name)
+	}
 	for _, tr := range t.order {
-		if first := t.byUUID[tr.of]; tr.of != 0 && first != nil {
-			tr.Continues = first.Lane
+		if first := t.byUUID[tr.of]; tr.of != 0 && first != nil && first.Described {
+			tr.Continue(first.Lane)
 		}
 		if !tr.Described {
 			tr.guess()
-			pid := t.pidOf(tr)
-			tr.Process = cmp.Or(t.process[pid], fmt.Sprintf("process %d", pid))
+			tr.In.ID = t.processOf(tr)
 		}
 	}
 }
@@ -172,17 +174,31 @@ func (tr *track) guess() {
 	}
 }
 
-// pidOf finds the process that a track stands below; 0 for none.
-func (t *trackTable) pidOf(tr *track) int64 {
-	for range 16 { // deeper than programs nest tracks; a damaged file may nest them in a circle
-		if tr.isProcess || tr.isThread {
-			return tr.pid
+// processOf finds the process that a track is below: by its pid, which programs on several machines can share, or else its UUID. Its
+// descriptor may be that of a thread, which has the pid only.
+func (t *trackTable) processOf(tr *track) string {
+	for at, deep := tr, 0; at != nil && deep < deepestTrack; at, deep = t.byUUID[at.parent], deep+1 {
+		if at.isProcess {
+			return t.idOf(at)
 		}
-		parent := t.byUUID[tr.parent]
-		if parent == nil {
-			return 0
-		}
-		tr = parent
 	}
-	return 0
+	for at, deep := tr, 0; at != nil && deep < deepestTrack; at, deep = t.byUUID[at.parent], deep+1 {
+		if at.isThread {
+			return strconv.FormatInt(at.pid, 10)
+		}
+	}
+	return "0"
+}
+
+// deepestTrack is deeper than programs nest tracks; a damaged file may nest them in a circle.
+const deepestTrack = 16
+
+// idOf is the id of a process.
+func (t *trackTable) idOf(process *track) string {
+	id := strconv.FormatInt(process.pid, 10)
+	if t.process[process.pid] != process {
+		id += fmt.Sprintf(" (track %d)", process.uuid)
+		t.b.NameProcess(id, process.name)
+	}
+	return id
 }

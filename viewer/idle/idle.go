@@ -199,8 +199,8 @@ func (f *finder) device(g gpu) {
 	d.Busy = d.Wall - d.Idle
 	f.report.Devices = append(f.report.Devices, d)
 	for _, lane := range slices.Sorted(maps.Keys(streams)) {
-		if s := streams[lane]; s.overlap.Nanos > s.work/100 {
-			f.report.Overlaps = append(f.report.Overlaps, s.overlap)
+		if o := streams[lane].overlap; o.Early > o.Work/10 || o.Nanos > streams[lane].work/100 {
+			f.report.Overlaps = append(f.report.Overlaps, o)
 		}
 	}
 }

@@ -201,6 +201,31 @@ func randomTimeline(random *rand.Rand) *profile.Timeline {
 	return t
 }
 
+// TestStreamsThatOverlap: a stream does one thing after the other, give or take a microsecond. Two streams may work at once.
+func TestStreamsThatOverlap(t *testing.T) {
+	timeline := &profile.Timeline{Lanes: []profile.Lane{{ID: 0, Kind: profile.StreamLane, Name: "Stream 7", Device: "0"}, {ID: 1, Kind: profile.StreamLane, Name: "Stream 13", Device: "0"}}}
+	add := func(lane int, start, duration int64) {
+		timeline.Slices = append(timeline.Slices, profile.Slice{Lane: lane, Kind: profile.KernelSlice, Name: "k", Start: start, Duration: duration})
+	}
+	for i := range int64(40) {
+		add(0, 10_000*i, 10_900) // older traces have whole microseconds
+		add(1, 10_000*i+100, 9_000)
+	}
+	if r := Find(timeline, 0); len(r.Overlaps) != 0 {
+		t.Errorf("%+v overlap", r.Overlaps)
+	}
+	add(1, 195_000, 205_000) // its end was recorded too late
+	r := Find(timeline, 0)
+	if want := (Overlap{Lane: "Stream 13", Work: 41, Early: 21, Nanos: 4_100 + 20*9_000}); len(r.Overlaps) != 1 || r.Overlaps[0] != want {
+		t.Errorf("%+v overlap, want %+v", r.Overlaps, want)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, &profile.Profile{Timeline: timeline}, Options{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Golden(t, "testdata/overlap.txt", b.String())
+}
+
 func TestWrite(t *testing.T) {
 	p := &profile.Profile{Timeline: drawn(`
 thread 1 |aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa

@@ -82,23 +82,14 @@ func (t *texts) devices(b *strings.Builder) {
 	t.layout.Write(b, lines) //nolint:errcheck // a strings.Builder
 }
 
-// uncounted says what does not count: the time before and after the work of a GPU, and that a stream seems to have done two things at once.
+// uncounted says what does not count, the time before and after the work of a GPU, and that a stream seems to have done two things at once.
 func (t *texts) uncounted(b *strings.Builder) {
-	var lines []string
-	for i := range t.report.Devices {
-		d := &t.report.Devices[i]
-		var parts []string
-		if d.Before > 0 {
-			parts = append(parts, figures.Time(d.Before)+" before the first work")
+	lines := t.around()
+	for i, o := range t.report.Overlaps {
+		if i == mostOverlaps {
+			lines = append(lines, fmt.Sprintf("so do %s", figures.Count(len(t.report.Overlaps)-i, "more stream")))
+			break
 		}
-		if d.After > 0 {
-			parts = append(parts, figures.Time(d.After)+" after the last")
-		}
-		if parts != nil {
-			lines = append(lines, fmt.Sprintf("%snot counted: %s, where the timeline has no work of this GPU", t.on(i), strings.Join(parts, " and ")))
-		}
-	}
-	for _, o := range t.report.Overlaps {
 		lines = append(lines, fmt.Sprintf("%s%s overlaps itself: %s of %s pieces of work begin before the one before them has ended, for %s. Kernels of programmatic dependent launches and of graphs do; else an end is recorded too late",
 			t.on(o.Device), term.Printable(o.Lane), figures.Grouped(o.Early), figures.Grouped(o.Work), figures.Time(o.Nanos)))
 	}
@@ -110,6 +101,31 @@ func (t *texts) uncounted(b *strings.Builder) {
 			b.WriteString(part + "\n")
 		}
 	}
+}
+
+const mostOverlaps = 4
+
+// around says what the timeline has before and after the work of the GPUs, of many the most.
+func (t *texts) around() (lines []string) {
+	var most Device
+	for i := range t.report.Devices {
+		d := &t.report.Devices[i]
+		most.Before, most.After = max(most.Before, d.Before), max(most.After, d.After)
+		var parts []string
+		if d.Before > 0 {
+			parts = append(parts, figures.Time(d.Before)+" before the first work")
+		}
+		if d.After > 0 {
+			parts = append(parts, figures.Time(d.After)+" after the last")
+		}
+		if parts != nil {
+			lines = append(lines, fmt.Sprintf("%snot counted: %s, where the timeline has no work of this GPU", t.on(i), strings.Join(parts, " and ")))
+		}
+	}
+	if len(lines) > 2 {
+		return []string{fmt.Sprintf("not counted: up to %s before the first work of a GPU and up to %s after its last, where the timeline has no work of it", figures.Time(most.Before), figures.Time(most.After))}
+	}
+	return lines
 }
 
 func share(part, whole int64) string {
@@ -213,7 +229,9 @@ func (t *texts) legend(b *strings.Builder) {
 	for i := range t.report.Causes {
 		used[t.report.Causes[i].Doing] = true
 	}
-	b.WriteString("\n")
+	if len(t.report.Causes) > 0 {
+		b.WriteString("\n")
+	}
 	for doing, means := range Means {
 		if used[doing] {
 			for _, line := range term.Break(fmt.Sprintf("%-8s %s", Doing(doing), means), 9, t.layout.Width) {

@@ -7,6 +7,7 @@
 package lanes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,8 +20,10 @@ type Builder struct {
 	Paths   Paths
 
 	lanes      []*Lane
+	processes  map[string]string // names, by id
 	launches   profile.LaunchKinds
 	categories categoryTable
+	faults     faults
 	slices     int // how many slices and arrows are complete
 	flows      int
 
@@ -31,16 +34,19 @@ type Builder struct {
 // NewBuilder returns the builder of an empty profile.
 func NewBuilder() *Builder {
 	p := &profile.Profile{Info: profile.Info{}, Kinds: profile.Kinds{}, Timeline: &profile.Timeline{}}
-	return &Builder{Profile: p, Paths: newPaths(), categories: newCategoryTable(), endNames: []string{""}}
+	return &Builder{Profile: p, Paths: newPaths(), processes: map[string]string{}, categories: newCategoryTable(), endNames: []string{""}}
 }
 
 // Lane is a lane while events are read. A file may describe it before or after the slices on it.
 type Lane struct {
-	profile.Lane       // as far as it is known; its ID counts the builder's lanes and is replaced at the end
-	Described    bool  // the file is ours and says what the lane is; then it is kept even without slices
-	Used         bool  // it has slices
-	GPU          bool  // it has slices of kinds that only a GPU executes
-	Continues    *Lane // the lane that its slices belong to, if that one is described; else nil
+	profile.Lane         // as far as it is known; its ID counts the builder's lanes and is replaced at the end
+	Described    bool    // the file is ours and says what the lane is; then it is kept even without slices
+	Used         bool    // it has slices
+	GPU          bool    // it has slices of kinds that only a GPU executes
+	In           Process // in a file of another program, whose lanes get their profile.Lane.Process by it
+
+	continues *Lane    // the lane that its slices belong to; else nil
+	calls     callKind // the surest of its slices
 
 	marks []mark
 	whole bool  // it has slices of known duration
@@ -89,7 +95,9 @@ func (b *Builder) NewLane() *Lane {
 // Slice adds a slice of known duration and returns what it is.
 func (b *Builder) Slice(l *Lane, e *Event, duration int64) profile.SliceKind {
 	cat := &b.categories.list[b.categories.of(e.Category)]
-	cat.time = Plus(cat.time, duration)
+	if e.StartFault == NoFault && e.DurationFault == NoFault {
+		cat.time = Plus(cat.time, duration)
+	}
 	l.whole = true
 	return b.slice(l, e, cat, duration)
 }
@@ -97,6 +105,9 @@ func (b *Builder) Slice(l *Lane, e *Event, duration int64) profile.SliceKind {
 func (b *Builder) slice(l *Lane, e *Event, cat *category, duration int64) profile.SliceKind {
 	s := profile.Slice{
 		Lane: l.ID, Kind: cat.kindOf(e.Name), Name: e.Name, Start: e.Start, Duration: duration, Path: b.Paths.Of(e.Path), ID: e.ID,
+	}
+	if b.faults.faulty(e, &s) {
+		return s.Kind
 	}
 	switch s.Kind {
 	case profile.CopySlice, profile.FillSlice:
@@ -114,7 +125,7 @@ func (b *Builder) slice(l *Lane, e *Event, cat *category, duration int64) profil
 		l.GPU = true
 	}
 	s.Metrics = append(s.Metrics, e.Metrics...)
-	l.Used, l.last = true, max(l.last, e.Start+duration)
+	l.Used, l.calls, l.last = true, max(l.calls, callKindOf(&s)), max(l.last, s.Start+s.Duration)
 	b.Profile.Timeline.Slices = append(b.Profile.Timeline.Slices, s)
 	return s.Kind
 }
@@ -151,12 +162,12 @@ func (b *Builder) EndDocument(base int64) {
 	}
 }
 
-// number writes the lanes of the profile: those that are described or used and do not continue another lane.
+// number writes the lanes of the profile: those that are described or used and do not continue another one.
 func (b *Builder) number() {
 	t := b.Profile.Timeline
 	places := make([]int, len(b.lanes))
 	for i, l := range b.lanes {
-		if (l.Described || l.Used) && !l.continues() {
+		if (l.Described || l.Used) && l.continues == nil {
 			places[i] = len(t.Lanes)
 			lane := l.Lane
 			lane.ID = places[i]
@@ -166,11 +177,6 @@ func (b *Builder) number() {
 	if len(t.Lanes) == len(b.lanes) {
 		return // every lane has kept its number
 	}
-	for i, l := range b.lanes {
-		if l.continues() {
-			places[i] = places[l.Continues.ID]
-		}
-	}
 	for i := range t.Slices {
 		t.Slices[i].Lane = places[t.Slices[i].Lane]
 	}
@@ -179,31 +185,51 @@ func (b *Builder) number() {
 	}
 }
 
-func (l *Lane) continues() bool {
-	return l.Continues != nil && l.Continues.Described && l.Continues.Continues == nil
+// Continue has the slices of a lane belong to another one, unless that one continues a lane too.
+func (l *Lane) Continue(first *Lane) {
+	if l == first || first.continues != nil {
+		return
+	}
+	if id := first.ID; l.GPU && !first.GPU && !first.Described { // its slices say which GPU it is
+		l.Name = cmp.Or(first.Name, l.Name)
+		first.Lane = l.Lane
+		first.ID = id
+	}
+	first.Name = cmp.Or(first.Name, l.Name)
+	l.continues, first.GPU, first.calls, first.Used = first, first.GPU || l.GPU, max(first.calls, l.calls), first.Used || l.Used
 }
 
-// nameProcesses removes the name of the process from lanes that other programs wrote, unless there are several processes.
-func (b *Builder) nameProcesses() {
-	first, several := "", false
-	for _, l := range b.lanes {
-		if l.Used && !l.Described {
-			several = several || first != "" && l.Process != first
-			first = l.Process
+// join moves the slices and arrows of lanes that continue others.
+func (b *Builder) join() {
+	to := func(lane int) int {
+		if first := b.lanes[lane].continues; first != nil {
+			return first.ID
 		}
+		return lane
 	}
-	for _, l := range b.lanes {
-		if !several && !l.Described {
-			l.Process = ""
-		}
+	if !slices.ContainsFunc(b.lanes, func(l *Lane) bool { return l.continues != nil }) {
+		return
+	}
+	t := b.Profile.Timeline
+	for i := range t.Slices {
+		t.Slices[i].Lane = to(t.Slices[i].Lane)
+	}
+	for i := range t.Flows {
+		t.Flows[i].From, t.Flows[i].To = to(t.Flows[i].From), to(t.Flows[i].To)
 	}
 }
+
+// NameProcess says what the file calls a process.
+func (b *Builder) NameProcess(id, name string) { b.processes[id] = name }
 
 // Finish returns the profile, with the tree that its timeline amounts to. cutOff is the byte at which a truncated file ends;
 // -1 for a complete file.
 func (b *Builder) Finish(cutOff int64) *profile.Profile {
 	p := b.Profile
-	b.nameProcesses()
+	b.join()
+	b.dropFaults()
+	b.faults.say(p)
+	b.assign()
 	b.number()
 	for _, note := range []string{b.categories.note(), b.unpaired.note(cutOff >= 0)} {
 		if note != "" {

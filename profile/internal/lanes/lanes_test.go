@@ -117,7 +117,8 @@ func TestRows(t *testing.T) {
 func TestLanesAreNumberedAtTheEnd(t *testing.T) {
 	b := NewBuilder()
 	unused, first, further := b.NewLane(), b.NewLane(), b.NewLane()
-	unused.Name, first.Name, first.Described, further.Continues = "unused", "first", true, first
+	unused.Name, first.Name, first.Described = "unused", "first", true
+	further.Continue(first)
 	b.Begin(first, &Event{Name: "open", Start: 5})
 	b.Slice(first, &Event{Name: "last", Start: 6, Category: "Kernel"}, 4)
 	b.Slice(further, &Event{Name: "overlaps", Start: 7}, 2)

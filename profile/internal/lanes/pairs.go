@@ -18,11 +18,12 @@ type mark struct {
 
 // Begin adds a slice that a later End ends.
 func (b *Builder) Begin(l *Lane, e *Event) {
+	e.DurationFault = NoFault // its end says how long it lasts
+	cat := b.categories.of(e.Category)
 	if e.StartFault == NoFault {
-		cat := b.categories.of(e.Category)
 		l.marks = append(l.marks, mark{e.Start, int32(len(b.Profile.Timeline.Slices)), cat})
-		b.slice(l, e, &b.categories.list[cat], 0)
 	}
+	b.slice(l, e, &b.categories.list[cat], 0)
 }
 
 // End ends a slice of a lane: the innermost open one or, if the event has a name or a category, the innermost one that has them.
@@ -139,7 +140,7 @@ func (p *pairing) endAt(i int, at int64) {
 	s.Duration = max(at-s.Start, 0)
 	cat := &p.categories.list[p.stack[i].category]
 	cat.time = Plus(cat.time, s.Duration)
-	if l := p.lane; s.Duration == 0 && len(s.Path) == 0 && !l.whole && !l.Described && l.Continues == nil {
+	if l := p.lane; s.Duration == 0 && len(s.Path) == 0 && !l.whole && !l.Described && l.continues == nil {
 		s.Path = p.Paths.Of(max(p.pathOf(i), 0))
 	}
 }

@@ -106,7 +106,7 @@ func TestWrite(t *testing.T) {
 	for _, d := range dialects.All {
 		for seed := range uint64(3) {
 			m := dialects.Random(rand.New(rand.NewPCG(seed, 9)), d)
-			if len(d.Meaning(m)) == 0 {
+			if len(d.Meaning(m)) == 0 || slices.Contains(notYet, d.Name) {
 				continue
 			}
 			name := filepath.Join(folder, fmt.Sprintf("%s-%d%s", d.Name, seed, d.File))

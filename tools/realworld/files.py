@@ -1,11 +1,16 @@
 """Opens files as they come and says what they are, by rules of their own and not by proton's."""
 import ast
+import codecs
 import gzip
 import json
 import re
 import subprocess
 import zlib
 from decimal import Decimal
+
+
+# U+FFFD for each byte that is not UTF-8, as proton documents it.
+codecs.register_error("bytewise", lambda e: ("\ufffd" * (e.end - e.start), e.end))
 
 
 def unpack(data):
@@ -55,7 +60,7 @@ def recognise(data):
 
 def json_kind(data, start):
     try:
-        docs = documents(data.decode("utf-8", "replace"))
+        docs = documents(data.decode("utf-8", "bytewise"))
     except RecursionError:
         return "TOO DEEP", None
     except ValueError:
@@ -64,7 +69,9 @@ def json_kind(data, start):
                 return "literal", [ast.literal_eval(data.decode())]
             except (ValueError, SyntaxError):
                 pass
-        return ("bad chrome" if re.search(rb'"traceEvents"\s*:|"ph"\s*:\s*"', start) else "BAD JSON"), None
+        if re.search(rb'"traceEvents"\s*:|"ph"\s*:\s*"', start):
+            return "bad chrome", None
+        return ("folded" if text_kind(data) == "folded" else "BAD JSON"), None
     first = docs[0] if docs else None
     if isinstance(first, list) and first and isinstance(first[0], dict) and "frame" in first[0]:
         return "hatchet", docs

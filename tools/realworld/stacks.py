@@ -49,8 +49,8 @@ def within(node, of):
 
 def folded(data):
     text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")
-    lines = [l.rsplit(" ", 1) for l in text.splitlines() if l.strip() and not l.startswith("#")]
-    stacks = [(l[0].strip().split(";"), Decimal(l[1])) for l in lines]
+    lines = [l.rsplit(" ", 1) for l in text.split("\n") if l.strip() and not l.startswith("#")]
+    stacks = [(l[0].split(";"), Decimal(l[1].strip())) for l in lines]
     root = {s[0][0] for s in stacks}
     sums = Counter()
     for stack, value in stacks:

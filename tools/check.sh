@@ -73,6 +73,7 @@ step "go test -asan" asan
 step "recordings and replays with sanitizers" sanitized_replays
 step "archives" archives
 if [ -d .venv/oracles/zig-0.15.1 ]; then step "wheels" wheels; else skip "wheels: there is no zig (tools/oracles.sh says why)"; fi
+step "files of others" tools/realworld.sh
 step "process abuse" tools/abuse.sh
 step "soak" tools/soak.sh 0.02
 if [ -z "${CI-}" ]; then step "fuzz" tools/fuzz.sh "$FUZZ_SECONDS"; else skip "fuzz: in CI"; fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# realworld.sh [--strict] [FOLDER…]: runs every command that reads profiles over every file of folders, and compares with sums that Python,
+# realworld.sh [--strict] [--quick] [FOLDER…]: runs every command that reads profiles over every file of folders, and compares with sums that Python,
 # Perfetto's trace_processor and go tool pprof make (tools/realworld). One line for each file; the exit code is 1 if anything differs.
 # Without folders it takes files that are there without asking anyone: timelines in the dialect of each writer (internal/dialects), what
 # tools/oracles.sh fetched of others' traces, the profiles in Go's own sources and in pprof's, and those of this repository. Then a

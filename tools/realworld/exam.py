@@ -16,16 +16,14 @@ from pathlib import Path
 
 import files
 import stacks
+from stacks import Missing
 from timeline import Trace
 
 WIDTH = 100
 ROOT = Path(__file__).resolve().parents[2]
 FORMATS = ["hatchet_msgpack", "literal", "pprof", "collapsed", "speedscope.json", "chrome_trace", "perfetto"]
+COLUMNS = ("read", "totals", "parents", "trips", "idle", "others")
 READS = {"chrome", "perfetto", "hatchet", "msgpack", "literal", "pprof", "speedscope", "folded", "tritonparse"}
-
-
-class Failure(Exception):
-    pass
 
 
 RUNNER = """
@@ -60,8 +58,8 @@ class Run:
 class Exam:
     """Of one file. Columns of its line are "ok", "DIFF" or "-" for what does not apply."""
 
-    def __init__(self, proton, path, folder, processor):
-        self.proton, self.path, self.folder, self.processor = proton, str(path), Path(folder), processor
+    def __init__(self, proton, path, folder, processor, quick):
+        self.quick, self.proton, self.path, self.folder, self.processor = proton, str(path), Path(folder), processor
         self.found, self.column = [], {}
         self.memory = self.seconds = 0
         self.raw = Path(path).read_bytes()
@@ -73,7 +71,7 @@ class Exam:
         r = Run([self.proton, *args], self.folder)
         self.memory, self.seconds = max(self.memory, r.memory), self.seconds + r.seconds
         if r.code not in may and not (r.code == 1 and r.err.startswith("proton: ")) or "goroutine " in r.err:
-            self.say("commands", f"proton {' '.join(str(a) for a in args[:4])} ended with {r.code}: {(r.err or 'nothing on stderr')[:300]}")
+            self.say("others", f"proton {' '.join(str(a) for a in args[:4])} ended with {r.code}: {(r.err or 'nothing on stderr')[:300]}")
         return r
 
     def say(self, column, sentence):
@@ -92,8 +90,9 @@ class Exam:
         self.own_cpu = stacks.own_cpu(documents)
         self.compare()
         self.idle()
-        self.trips()
-        self.commands()
+        if not self.quick:
+            self.trips()
+            self.commands()
 
     def convert(self, source, name, column="read"):
         out = self.folder / f"{column}.{name}"
@@ -131,6 +130,8 @@ class Exam:
     def compare(self):
         try:
             theirs = self.theirs()
+        except Missing:
+            return
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, ArithmeticError) as e:
             return self.found.append(f"no second reading: {type(e).__name__}: {str(e)[:200]}")
         if theirs is None:
@@ -188,6 +189,8 @@ class Exam:
             self.returned(name, stacks.tree(files.documents(back.read_text("utf-8"))))
             try:
                 self.elsewhere(name, str(out))
+            except Missing:
+                pass
             except (ValueError, KeyError) as e:
                 self.say("trips", f"{name}: {e}")
 
@@ -238,7 +241,7 @@ class Exam:
     # The other commands end as they should.
 
     def commands(self):
-        self.column["commands"] = "ok"
+        self.column.setdefault("others", "ok")
         f, page = self.path, self.folder / "page.html"
         sums = [m for m in self.mine if not m.startswith("device_")]
         metric = next((m for m in ("time (ns)", *sums) if any(self.mine.get(m, {}).values())), None)
@@ -246,18 +249,18 @@ class Exam:
                      ["viewer", "-l", f], ["pprof", "-top", f], ["query", "-m", metric or "time", f], ["report", f, "-o", page, "--force"]):
             r = self.run(*args)
             if r.code != 0 and metric and not self.quiet(r.err):
-                self.say("commands", f"proton {args[0]} {args[1] if args[1] != f else ''}: {r.err[:200]}")
+                self.say("others", f"proton {args[0]} {args[1] if args[1] != f else ''}: {r.err[:200]}")
         r = self.run("diff", "-t", "0", "--view", "json", f, f)
         if r.code == 0 and any(c for row in json.loads(r.out)["rows"] for list_ in row["change"] for c in list_):
-            self.say("commands", "diff finds that the file differs from itself")
+            self.say("others", "diff finds that the file differs from itself")
         if self.run("gate", "--baseline", f, "--", f, may=(0, 3)).code not in (0, 3):
-            self.say("commands", "gate finds that the file is slower than itself")
+            self.say("others", "gate finds that the file is slower than itself")
         twice = self.folder / "twice.hatchet"
         r = self.run("merge", f, f, "-o", twice, "--force")
         if r.code == 0:
             merged = stacks.tree(files.documents(twice.read_text("utf-8")))
             for metric in ("time (ns)", "count"):
-                self.same("commands", f"{metric} of merge", total(merged.get(metric, {})), Counter({k: 2 * v for k, v in total(self.mine.get(metric, {})).items()}), "twice it is")
+                self.same("others", f"{metric} of merge", total(merged.get(metric, {})), Counter({k: 2 * v for k, v in total(self.mine.get(metric, {})).items()}), "twice it is")
 
     @staticmethod
     def quiet(err):
@@ -269,7 +272,7 @@ class Exam:
         if r.code != 0:
             self.refused = r.err
             return
-        self.column["read"] = self.column["totals"] = self.column["commands"] = "ok"
+        self.column["read"] = self.column["totals"] = self.column["others"] = "ok"
         mine, counts = json.loads(r.out), Counter(d["event_type"] for d in self.content)
         if dict(counts) != mine["records"]:
             self.say("totals", f"records are {mine['records']}, the file has {dict(counts)}")
@@ -285,8 +288,8 @@ class Exam:
             self.run("trace", *args, self.path, may=(0, 1))
 
     def line(self):
-        cells = [self.column.get(c, "-") for c in ("read", "totals", "parents", "trips", "idle", "commands")]
-        return f"{self.kind:11s}" + "".join(f"{c:>8s}" for c in cells) + f"{self.memory / 1e6:7.0f}M{self.seconds:6.1f}s"
+        cells = [self.column.get(c, "-") for c in COLUMNS]
+        return f"{self.kind:11s}" + "".join(f"{c:>8s}" for c in cells) + f"{self.memory / 1e6:6.0f}M{self.seconds:6.1f}s"
 
 
 def by_name(sums):
@@ -301,9 +304,9 @@ def total(sums):
 
 
 def examine(args):
-    proton, path, root = args
+    proton, path, quick = args
     with tempfile.TemporaryDirectory(prefix="realworld.") as folder:
-        exam = Exam(proton, path, folder, stacks.Processor(root))
+        exam = Exam(proton, path, folder, stacks.Processor(ROOT), quick)
         exam.take()
         for large in ("raw", "data", "content", "trace", "mine"):
             exam.__dict__.pop(large, None)
@@ -319,13 +322,15 @@ def main():
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--proton", default=ROOT / "build/proton")
     parser.add_argument("--strict", action="store_true", help="a profile that is refused is a failure")
+    parser.add_argument("--quick", action="store_true", help="reads and compares, without conversions and other commands")
     parser.add_argument("-j", type=int, default=2)
     args = parser.parse_args()
+    sys.stdout.reconfigure(errors="backslashreplace")
     paths = [(f, p) for f in args.folders for p in ([f] if f.is_file() else sorted(f.rglob("*"))) if p.is_file()]
-    print(f"{'file':36s}{'kind':11s}" + "".join(f"{c:>8s}" for c in ("read", "totals", "parents", "trips", "idle", "command")) + f"{'memory':>8s}{'time':>7s}")
+    print(f"{'file':27s}{'kind':11s}" + "".join(f"{c:>8s}" for c in COLUMNS) + f"{'RSS':>7s}{'time':>7s}")
     count, refused, differing = Counter(), Counter(), 0
     with concurrent.futures.ProcessPoolExecutor(args.j) as pool:
-        for (folder, path), exam in zip(paths, pool.map(examine, [(args.proton, p, ROOT) for _, p in paths])):
+        for (folder, path), exam in zip(paths, pool.map(examine, [(args.proton, p, args.quick) for _, p in paths])):
             name = str(path.relative_to(folder)) if path != folder else path.name
             ours = exam.kind in READS
             count["profiles" if ours else "other files"] += 1
@@ -333,7 +338,7 @@ def main():
                 refused[exam.kind] += 1
                 if exam.kind not in ("bad chrome", "TOO DEEP"):
                     continue
-            print(f"{name if len(name) < 36 else '…' + name[-34:]:36s}" + exam.line())
+            print(f"{name if len(name) < 27 else '…' + name[-25:]:27s}" + exam.line())
             if exam.refused is not None:
                 count["profiles refused"] += ours
                 print(wrapped("refused: " + exam.refused.replace(str(path), "FILE").replace("proton: ", "")))
@@ -343,6 +348,8 @@ def main():
                 print(wrapped(sentence.replace(str(path), "FILE")))
             differing += "DIFF" in exam.column.values()
             sys.stdout.flush()
+    if not stacks.Processor(ROOT).there:
+        print(wrapped("trace_processor or node is not there (tools/oracles.sh says why): what it reads was not compared", ""))
     for kind, n in sorted(refused.items()):
         count[f"refused, {kind}"] = n
     print(wrapped(", ".join(f"{n} {what}" for what, n in count.items()) + f"; {differing} files differ", ""))

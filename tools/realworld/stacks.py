@@ -2,7 +2,9 @@
 
 All functions return: metric -> (frame above, frame) -> sum of what the frame has itself."""
 import json
+import os
 import re
+import shutil
 import subprocess
 from collections import Counter, defaultdict
 from decimal import Decimal
@@ -107,13 +109,20 @@ def pprof(path):
     return sums
 
 
+class Missing(Exception):
+    """A program to compare with is not on this machine."""
+
+
 class Processor:
-    """Perfetto's trace_processor, on one trace."""
+    """Perfetto's trace_processor."""
 
     def __init__(self, root):
         self.root = root
+        self.there = os.path.exists(f"{root}/.venv/oracles/trace-processor") and shutil.which("node") is not None
 
     def ask(self, path, *queries):
+        if not self.there:
+            raise Missing
         engine = f"{self.root}/.venv/oracles/trace-processor"
         out = subprocess.run(
             ["node", f"{self.root}/tools/traceprocessor.mjs", engine, path], input="\n".join(queries) + "\n", capture_output=True, text=True

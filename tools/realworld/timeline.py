@@ -21,7 +21,8 @@ def nanos(value):
 
 
 def text(value):
-    return "" if value is None else str(value)
+    """A text, in which half a surrogate pair is U+FFFD."""
+    return "" if value is None else re.sub("[\ud800-\udfff]", "\ufffd", str(value))
 
 
 class Slice:

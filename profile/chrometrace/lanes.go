@@ -101,7 +101,9 @@ const perDevice = 1000
 func (t *laneTable) preferred(pid int, l profile.Lane) int {
 	switch l.Kind {
 	case profile.ThreadLane:
-		t.threads[pid]++
+		if t.threads[pid]++; pid > 0 { // Perfetto takes thread 0 of process 1 for its thread 1
+			return firstThread + t.threads[pid]
+		}
 		return firstThread + t.threads[pid] - 1
 	case profile.WarpLane:
 		return firstWarp

@@ -3,6 +3,7 @@ package chrometrace
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
@@ -28,12 +29,16 @@ func TestTraceProcessor(t *testing.T) {
 		named.Process = "train.py"
 		named.Compare(t, []byte(written(t, tracetest.Sample())), tracetest.Sample())
 	})
-	t.Run("two processes", func(t *testing.T) {
+	t.Run("several processes", func(t *testing.T) {
 		named, p := expect, tracetest.Sample()
 		named.Process = "train.py"
 		p.Timeline.Lanes[3].Process = "rank 1"
 		p.Timeline.Lanes = append(p.Timeline.Lanes, profile.Lane{ID: 6, Process: "rank 1", Name: "CPU Thread 0", Thread: 4711})
 		p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Lane: 6, Kind: profile.LaunchSlice, Name: "cuMemcpyAsync", Start: tracetest.Start, Duration: 90})
+		for i, process := range []string{"rank 1", "rank 1", "rank 2", "rank 2", "rank 2"} { // at once, so that each needs a thread of its own
+			p.Timeline.Lanes = append(p.Timeline.Lanes, profile.Lane{ID: 7 + i, Process: process, Name: fmt.Sprint("CPU Thread ", i)})
+			p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Lane: 7 + i, Name: fmt.Sprint("scope ", i), Start: tracetest.Start + int64(i), Duration: 50})
+		}
 		p.Timeline.Flows = append(p.Timeline.Flows, profile.Flow{ID: 9, From: 6, To: 4, Start: tracetest.Start, End: tracetest.Start + 31_000})
 		named.Compare(t, []byte(written(t, p)), p)
 	})

@@ -59,7 +59,7 @@ class Exam:
     """Of one file. Columns of its line are "ok", "DIFF" or "-" for what does not apply."""
 
     def __init__(self, proton, path, folder, processor, quick):
-        self.quick, self.proton, self.path, self.folder, self.processor = proton, str(path), Path(folder), processor
+        self.quick, self.proton, self.path, self.folder, self.processor = quick, proton, str(path), Path(folder), processor
         self.found, self.column = [], {}
         self.memory = self.seconds = 0
         self.raw = Path(path).read_bytes()

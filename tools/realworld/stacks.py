@@ -20,10 +20,10 @@ def tree(documents):
     while pending:
         above, node = pending.pop()
         name = node["frame"].get("name", "")
-        for metric, value in node["metrics"].items():
+        for metric, value in node.get("metrics", {}).items():
             if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) and value == value:
                 sums[metric][above, name] += value
-        pending += [(name, child) for child in node["children"]]
+        pending += [(name, child) for child in node.get("children", [])]
     return sums
 
 

@@ -52,7 +52,7 @@ class Trace:
     """The slices of the documents of a file, and the arrows."""
 
     def __init__(self, documents):
-        self.slices, self.unended, self.arrows = [], 0, []
+        self.slices, self.arrows = [], []
         self.process, self.thread = {}, {}
         self.ours = any(isinstance(d, dict) and "goproton_trace" in d.get("otherData", {}) for d in documents)
         for document in documents:
@@ -82,13 +82,14 @@ class Trace:
             elif phase == "M" and e.get("name") == "thread_name":
                 self.thread[lane] = text(name.get("name"))
         for lane, list_ in pairs.items():
-            self.pair(sorted(list_, key=lambda e: nanos(e.get("ts"))))
+            self.pair(sorted(list_, key=lambda e: nanos(e.get("ts"))), max((s.end for s in self.slices if s.lane == lane), default=0))
         for (cat, id_, phase), starts in ends.items():
             if phase == "s":
                 self.arrows += zip(starts, ends.get((cat, id_, "f"), []))
 
-    def pair(self, events):
-        """An E ends the innermost B of its name, or without a name the innermost one."""
+    def pair(self, events, until):
+        """An E ends the innermost B of its name, or without a name the innermost one, and what is open within. What is open at
+        the end lasts until the last event of the lane."""
         begun, last = [], 0
         for e in events:
             last = nanos(e.get("ts"))
@@ -98,12 +99,12 @@ class Trace:
                 continue
             for at in range(len(begun) - 1, -1, -1):
                 if not e.get("name") or begun[at].name == text(e.get("name")):
-                    begun[at].nanos = last - begun[at].start
-                    del begun[at]
+                    for s in begun[at:]:
+                        s.nanos = last - s.start
+                    del begun[at:]
                     break
         for s in begun:
-            s.nanos = last - s.start
-        self.unended += len(begun)
+            s.nanos = max(last, until) - s.start
 
     def nest(self):
         """Gives each slice of the host the path of the slices around it. Calls and what is unseen have no frame."""

@@ -23,9 +23,12 @@ func (p *Profile) Summarize() {
 		p.Kinds = Kinds{}
 	}
 	p.Root, p.Launches = &Node{Name: rootName}, nil
-	s := summary{p: p, paths: p.Timeline.CallPaths(), nodes: []*Node{p.Root}, kinds: map[LaunchKind]int{}, launches: map[launchesKey]int{}}
+	s := summary{p: p, paths: p.Timeline.CallPaths(), nodes: []*Node{p.Root}, ranks: newRanks(p), kinds: map[LaunchKind]int{}, launches: map[launchesKey]int{}}
 	for _, i := range s.paths.ByStart() {
 		s.add(i)
+	}
+	if s.ranks != nil {
+		s.ranks.finish()
 	}
 	s.say()
 	p.CountOperatorsOnce()
@@ -103,6 +106,7 @@ type summary struct {
 	p        *Profile
 	paths    *CallPaths
 	nodes    []*Node             // by path
+	ranks    *ranks              // nil if one process has all GPUs
 	kinds    map[LaunchKind]int  // positions in the profile
 	launches map[launchesKey]int // and in the node
 }
@@ -234,15 +238,19 @@ func (s *summary) sum(n *Node, name string, v Value, kind Kind) {
 	n.Set(name, v)
 }
 
-// device says on which GPU a frame ran; of several, the last.
+// device says on which GPU a frame ran; of several of one process, the last.
 func (s *summary) device(n *Node, sl *Slice) {
 	l := s.paths.lanes[sl.Lane]
 	if l == nil || l.Device == "" {
 		return
 	}
-	s.sum(n, DeviceIDMetric, StringValue(l.Device), Property)
+	name := l.Device
+	if s.ranks != nil {
+		name = s.ranks.device(n, l)
+	}
+	s.sum(n, DeviceIDMetric, StringValue(name), Property)
 	for i := range s.p.Devices {
-		if s.p.Devices[i].ID == l.Device {
+		if s.p.Devices[i].ID == name {
 			s.sum(n, DeviceTypeMetric, StringValue(s.p.Devices[i].Type), Property)
 			return
 		}

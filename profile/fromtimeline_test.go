@@ -116,6 +116,36 @@ func TestCallPathsOfSlicesThatHaveNone(t *testing.T) {
 	}
 }
 
+// TestDevicesOfRanks: each process numbers its GPUs from 0, and the tree says whose a frame ran on.
+func TestDevicesOfRanks(t *testing.T) {
+	p := &Profile{Devices: []Device{{Type: "CUDA", ID: "0", NumSMs: 132}}, Timeline: &Timeline{}}
+	for i, process := range []string{"rank1", "rank0"} {
+		p.Timeline.Lanes = append(p.Timeline.Lanes, Lane{ID: i, Kind: StreamLane, Process: process, Device: "0"})
+		for _, name := range []string{"all", process} {
+			p.Timeline.Slices = append(p.Timeline.Slices, Slice{Lane: i, Kind: KernelSlice, Name: name, Start: int64(i), Duration: 1, Path: []string{"ROOT", name}})
+		}
+	}
+	for range 2 { // devices are listed once
+		p.Summarize()
+	}
+	const want = `ROOT
+  all time (ns)=2 count=2 device_id=rank0:0,rank1:0[] device_type=CUDA[] [1 to 1]
+  rank1 time (ns)=1 count=1 device_id=rank1:0[] device_type=CUDA[] [1 to 1]
+  rank0 time (ns)=1 count=1 device_id=rank0:0[] device_type=CUDA[] [1 to 1]
+`
+	if got := outline(p.Root); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	for _, id := range []string{"rank0:0", "rank1:0", "rank0:0,rank1:0"} {
+		if d := p.Device("CUDA", id); d == nil || d.NumSMs != 132 {
+			t.Errorf("%s is %+v", id, d)
+		}
+	}
+	if len(p.Devices) != 4 {
+		t.Errorf("devices are %+v", p.Devices)
+	}
+}
+
 func TestFlowIDsAreUnique(t *testing.T) {
 	timeline := &Timeline{Flows: []Flow{{ID: 1}, {ID: 1}, {ID: 0}, {ID: 5}, {ID: 6}}}
 	if got := timeline.FlowIDs(); !reflect.DeepEqual(got, []uint64{1, 7, 8, 5, 6}) {

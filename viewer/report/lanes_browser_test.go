@@ -7,6 +7,7 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
 )
 
 // TestEveryKindOfSliceHasAColour compares the page's list with Go's: a slice without a colour stops the timeline from being drawn.
@@ -51,5 +52,22 @@ func TestWarpsOnTheTimeline(t *testing.T) {
 			t.Errorf("the details are %q", text)
 		}
 		p.shoot("warps")
+	}
+}
+
+// TestTimelineOfTorch: torch's slices have no call paths, and the page shows those that the tree has.
+func TestTimelineOfTorch(t *testing.T) {
+	prof, err := formats.ReadFile("../../testdata/upstream/torch-2.11.kineto.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := browser(t).open(t, pageOf(t, "torch", prof), screen{width: 1200, height: 900})
+	p.click("#tab-timeline")
+	p.keys("/")
+	p.keys(strings.Split("cudalaunchkernel", "")...)
+	p.keys("Enter")
+	p.wait(`document.querySelector("#panel-timeline .details h2")?.textContent === "cudaLaunchKernel"`)
+	if text, want := p.text("#panel-timeline .details"), "Call path ROOT › step › aten::relu › aten::clamp_min"; !strings.Contains(text, want) {
+		t.Errorf("the details are %q, without %q", text, want)
 	}
 }

@@ -286,8 +286,10 @@ func TestNamesAreClean(t *testing.T) {
 }
 
 func TestSlicesThatOverlapGetRowsOfTheirOwn(t *testing.T) {
-	slice := func(start, duration int64) *profile.Slice { return &profile.Slice{Start: start, Duration: duration} }
-	all := []*profile.Slice{slice(0, 100), slice(10, 50), slice(20, 10), slice(55, 20), slice(60, 5), slice(100, 10)}
+	slice := func(start, duration int64) placed {
+		return placed{Slice: &profile.Slice{Start: start, Duration: duration}}
+	}
+	all := []placed{slice(0, 100), slice(10, 50), slice(20, 10), slice(55, 20), slice(60, 5), slice(100, 10)}
 	var got [][]int64
 	for _, r := range stack(all) {
 		var starts []int64
@@ -301,7 +303,7 @@ func TestSlicesThatOverlapGetRowsOfTheirOwn(t *testing.T) {
 	if !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("rows %v, want %v", got, want)
 	}
-	nested := make([]*profile.Slice, 1000)
+	nested := make([]placed, 1000)
 	for i := range nested {
 		nested[i] = slice(int64(i), int64(5000-2*i))
 	}

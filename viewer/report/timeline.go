@@ -15,7 +15,7 @@ type timelineHead struct {
 	Start      string     `json:"start"` // the first start, in ns since 1970
 	Lanes      []laneHead `json:"lanes"`
 	Rows       []rowHead  `json:"rows"`
-	PathName   section    `json:"pathName"`   // call paths as a trie: the string of each frame …
+	PathName   section    `json:"pathName"`   // call paths as a trie, the root's first: the string of each frame …
 	PathParent section    `json:"pathParent"` // … and the frame above it plus 1
 	Flows      flowHead   `json:"flows"`
 
@@ -44,7 +44,7 @@ type rowHead struct {
 	Duration section `json:"duration"`
 	Name     section `json:"name"`
 	Kind     section `json:"kind"`
-	Path     section `json:"path"` // a frame of the trie plus 1, 0 for none
+	Path     section `json:"path"` // a frame of the trie plus 1
 	Bytes    section `json:"bytes"`
 }
 
@@ -64,9 +64,9 @@ const (
 
 // packTimeline writes a timeline's slices, row by row.
 func (b *builder) packTimeline(t *profile.Timeline) *timelineHead {
-	slicesByLane, first, last := b.sortSlices(t)
+	paths := t.CallPaths()
+	slicesByLane, first, last := b.sortSlices(t, paths)
 	h := &timelineHead{Start: fmt.Sprint(first), Span: last - first}
-	paths := pathTrie{names: b.names, index: map[pathStep]uint64{}, cached: map[*string]cachedPath{}}
 	rowsOf := map[int][]*laneRow{}
 	lanes := slices.Clone(t.Lanes)
 	slices.SortStableFunc(lanes, func(a, b profile.Lane) int {
@@ -84,10 +84,15 @@ func (b *builder) packTimeline(t *profile.Timeline) *timelineHead {
 		rowsOf[lane.ID] = list
 		h.Lanes = append(h.Lanes, laneHead{clean(lane.Name), clean(lane.Process), lane.Kind, len(h.Rows), len(list)})
 		for _, r := range list {
-			h.Rows = append(h.Rows, b.packRow(r, first, &paths))
+			h.Rows = append(h.Rows, b.packRow(r, first))
 		}
 	}
-	h.PathName, h.PathParent = b.whole(paths.name), b.whole(paths.parent)
+	var names, parents []uint64
+	for path := range int32(paths.Len()) {
+		names = append(names, b.names.of(paths.Name(path)))
+		parents = append(parents, uint64(paths.Above(path))+min(uint64(path), 1))
+	}
+	h.PathName, h.PathParent = b.whole(names), b.whole(parents)
 	h.Flows = b.packFlows(t.Flows, rowsOf, first)
 	for _, c := range t.Counters {
 		h.Counters = append(h.Counters, b.packCounter(c, first))
@@ -112,25 +117,26 @@ func (b *builder) packCounter(c profile.Counter, first int64) counterHead {
 	return counterHead{clean(name), b.whole(at), b.whole(value)}
 }
 
+// placed is a slice with the number of its call path.
+type placed struct {
+	*profile.Slice
+	path int32
+}
+
 // sortSlices puts slices below their lanes, in order of start and the longer first.
-func (b *builder) sortSlices(t *profile.Timeline) (byLane map[int][]*profile.Slice, first, last int64) {
-	all := make([]*profile.Slice, len(t.Slices))
-	for i := range t.Slices {
-		all[i] = &t.Slices[i]
-	}
-	slices.SortStableFunc(all, func(a, b *profile.Slice) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.Duration, a.Duration))
-	})
+func (b *builder) sortSlices(t *profile.Timeline, paths *profile.CallPaths) (byLane map[int][]placed, first, last int64) {
+	all := paths.ByStart()
 	if len(all) > maxSlices {
 		b.note(fmt.Sprintf("the timeline shows the first %s of %s; convert the profile to Perfetto's format to see all of them", figures.Grouped(maxSlices), figures.Count(len(all), "slice")))
 		all = all[:maxSlices]
 	}
-	byLane = map[int][]*profile.Slice{}
-	for i, s := range all {
+	byLane = map[int][]placed{}
+	for i, slice := range all {
+		s := placed{&t.Slices[slice], paths.Of(slice)}
 		if i == 0 {
 			first = s.Start
 		}
-		last = max(last, end(s))
+		last = max(last, end(s.Slice))
 		byLane[s.Lane] = append(byLane[s.Lane], s)
 	}
 	return byLane, first, max(last, first)
@@ -140,14 +146,14 @@ func end(s *profile.Slice) int64 { return s.Start + max(s.Duration, 0) }
 
 // laneRow is one row of a lane in the making.
 type laneRow struct {
-	slices []*profile.Slice
+	slices []placed
 	end    int64
 	number int
 }
 
 // stack spreads slices over rows: each lies below every slice that is still running when it starts, which puts
 // nested scopes below each other and kernels that overlap side by side.
-func stack(all []*profile.Slice) []*laneRow {
+func stack(all []placed) []*laneRow {
 	var list []*laneRow
 	for _, s := range all {
 		at := len(list)
@@ -159,12 +165,12 @@ func stack(all []*profile.Slice) []*laneRow {
 			list = append(list, &laneRow{})
 		}
 		list[at].slices = append(list[at].slices, s)
-		list[at].end = max(list[at].end, end(s))
+		list[at].end = max(list[at].end, end(s.Slice))
 	}
 	return list
 }
 
-func (b *builder) packRow(r *laneRow, from int64, paths *pathTrie) rowHead {
+func (b *builder) packRow(r *laneRow, from int64) rowHead {
 	n := len(r.slices)
 	var starts, durations, names, kinds, path []uint64
 	moved := make([]float64, n)
@@ -174,8 +180,8 @@ func (b *builder) packRow(r *laneRow, from int64, paths *pathTrie) rowHead {
 		durations = append(durations, uint64(max(s.Duration, 0)))
 		names = append(names, b.names.of(s.Name))
 		kinds = append(kinds, uint64(s.Kind))
-		path = append(path, paths.of(s.Path))
-		moved[i] = bytesOf(s)
+		path = append(path, uint64(s.path)+1)
+		moved[i] = bytesOf(s.Slice)
 	}
 	return rowHead{n, b.whole(starts), b.whole(durations), b.whole(names), b.whole(kinds), b.whole(path), b.measured(moved)}
 }
@@ -208,49 +214,12 @@ func (b *builder) packFlows(flows []profile.Flow, rowsOf map[int][]*laneRow, fir
 // sliceAt finds the deepest slice of a lane that is running at a time.
 func sliceAt(list []*laneRow, at int64) (row, position int, found bool) {
 	for _, r := range slices.Backward(list) {
-		i, _ := slices.BinarySearchFunc(r.slices, at, func(s *profile.Slice, t int64) int {
+		i, _ := slices.BinarySearchFunc(r.slices, at, func(s placed, t int64) int {
 			return cmp.Or(cmp.Compare(s.Start, t), -1) // the first that starts later
 		})
-		if i > 0 && end(r.slices[i-1]) >= at {
+		if i > 0 && end(r.slices[i-1].Slice) >= at {
 			return r.number, i - 1, true
 		}
 	}
 	return 0, 0, false
-}
-
-// pathTrie numbers call paths; 0 is none.
-type pathTrie struct {
-	names        *names
-	name, parent []uint64
-	index        map[pathStep]uint64
-	cached       map[*string]cachedPath // slices share paths
-}
-
-type pathStep struct{ parent, name uint64 }
-
-type cachedPath struct {
-	length int
-	id     uint64
-}
-
-func (t *pathTrie) of(path []string) uint64 {
-	if len(path) == 0 {
-		return 0
-	}
-	if c, ok := t.cached[&path[0]]; ok && c.length == len(path) {
-		return c.id
-	}
-	id := uint64(0)
-	for _, frame := range path {
-		step := pathStep{id, t.names.of(frame)}
-		at, known := t.index[step]
-		if !known {
-			t.parent, t.name = append(t.parent, id), append(t.name, step.name)
-			at = uint64(len(t.name))
-			t.index[step] = at
-		}
-		id = at
-	}
-	t.cached[&path[0]] = cachedPath{len(path), id}
-	return id
 }

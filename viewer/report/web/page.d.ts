@@ -95,7 +95,7 @@ interface Slices {
   works: boolean;
   name: Numbers;
   kind: Numbers;
-  path: Numbers; // a frame of the trie plus 1, 0 for none
+  path: Numbers; // a frame of the trie plus 1
   bytes: Numbers;
   lane: Lane;
 }

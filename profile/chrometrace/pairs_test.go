@@ -79,6 +79,19 @@ func TestBeginsAndEnds(t *testing.T) {
 	}
 }
 
+// TestAsynchronousEventsAreCounted, since they are left out.
+func TestAsynchronousEventsAreCounted(t *testing.T) {
+	for text, want := range map[string]string{
+		"[" + marks(1, "b a 0", "n a 1", "e a 5", "B s 0", "E s 9") + "]": "3 asynchronous events are left out: they lie on no thread",
+		"[" + marks(1, "S a 0", "X s 1") + "]":                            "1 asynchronous event is left out: it lies on no thread",
+		"[" + marks(1, "i a 0", "C a 1", "X s 1") + "]":                   "",
+	} {
+		if note := read(t, text).Info[profile.InfoNote]; note != want {
+			t.Errorf("%s: the note is %q, want %q", text, note, want)
+		}
+	}
+}
+
 // TestBeginsAndEndsAsTraceProcessor compares the tree of random begins and ends, in any order and at few moments, with that of the program
 // behind ui.perfetto.dev.
 func TestBeginsAndEndsAsTraceProcessor(t *testing.T) {

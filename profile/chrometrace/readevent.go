@@ -116,6 +116,9 @@ func (d *reader) argKey(key []byte) func(*reader) {
 	case "process":
 		return func(d *reader) { d.e.lane.Process = d.text() }
 	}
+	if ours := lanes.OurName(string(key)); ours != "" {
+		return d.argKey([]byte(ours))
+	}
 	return (*reader).skipValue
 }
 

@@ -14,8 +14,9 @@ func (d *reader) take() {
 	case 'X':
 		d.slice(d.lanes.at(e.pid, e.tid))
 	case 'B':
+		l := d.lanes.at(e.pid, e.tid)
 		d.callPath()
-		d.b.Begin(d.lanes.at(e.pid, e.tid).Lane, &e.Event)
+		d.describe(l, d.b.Begin(l.Lane, &e.Event))
 	case 'E':
 		d.b.End(d.lanes.at(e.pid, e.tid).Lane, &e.Event)
 	case 's', 'f', 't':
@@ -24,6 +25,8 @@ func (d *reader) take() {
 		}
 	case 'M':
 		d.metadata()
+	case 'b', 'n', 'e', 'S', 'T', 'p', 'F':
+		d.b.Async++
 	case 'i', 'I':
 		if e.Name == windowEnd {
 			d.lanes.part++
@@ -37,7 +40,12 @@ func (d *reader) take() {
 
 func (d *reader) slice(l *readLane) {
 	d.callPath()
-	switch d.b.Slice(l.Lane, &d.e.Event, d.e.duration) {
+	d.describe(l, d.b.Slice(l.Lane, &d.e.Event, d.e.duration))
+}
+
+// describe takes the facts of a lane from the arguments of work on it.
+func (d *reader) describe(l *readLane, kind profile.SliceKind) {
+	switch kind {
 	case profile.KernelSlice, profile.CopySlice, profile.FillSlice, profile.GraphSlice:
 		if d.e.sawLaneFact {
 			l.describe(&d.e.lane)

@@ -19,6 +19,7 @@ const (
 	packetInternedData    = 12
 	packetSequenceFlags   = 13
 	packetStateCleared    = 41
+	packetRenderStage     = 53
 	packetTimestampClock  = 58
 	packetDefaults        = 59
 	packetTrackDescriptor = 60
@@ -56,6 +57,7 @@ const (
 
 	eventCategoryIID = 3
 	eventAnnotations = 4
+	eventLegacy      = 6
 	eventType        = 9
 	eventNameIID     = 10
 	eventTrack       = 11
@@ -78,9 +80,21 @@ const (
 	annotationArray     = 12
 	annotationStringIID = 17
 
+	stageDuration       = 2 // of GpuRenderStageEvent
+	stageQueue          = 3
+	stageID             = 4
+	stageSpecifications = 7
+	stageGPU            = 11
+	stageQueueIID       = 13
+	stageIID            = 14
+	specificationQueue  = 2
+	specificationStage  = 3
+	specificationName   = 1
+
 	internedCategories = 1
 	internedNames      = 2
 	internedKeys       = 3
+	internedStages     = 24
 	internedStrings    = 29
 	internedIID        = 1
 	internedText       = 2
@@ -111,7 +125,7 @@ var firstFields = map[protowire.Number]protowire.Type{
 	packetClockSnapshot: protowire.BytesType, packetTimestamp: protowire.VarintType, packetSequenceID: protowire.VarintType,
 	packetTrackEvent: protowire.BytesType, packetInternedData: protowire.BytesType, packetSequenceFlags: protowire.VarintType,
 	packetStateCleared: protowire.VarintType, packetTimestampClock: protowire.VarintType, packetDefaults: protowire.BytesType,
-	packetTrackDescriptor: protowire.BytesType,
+	packetTrackDescriptor: protowire.BytesType, packetRenderStage: protowire.BytesType,
 	// What other writers begin with: their configuration, a marker, who they are, the first packet's flag, the trace's id.
 	33: protowire.BytesType, 36: protowire.BytesType, 3: protowire.VarintType, 79: protowire.VarintType, 87: protowire.VarintType, 89: protowire.BytesType,
 }

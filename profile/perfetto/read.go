@@ -32,6 +32,9 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		return nil, errors.New("byte 0: there are no track events in it; give a trace that proton or Perfetto's SDK wrote")
 	}
 	d.tracks.complete()
+	for _, l := range d.queues {
+		l.In.ID = d.tracks.ownerless()
+	}
 	d.tracks.finishCounters()
 	d.joinFlows()
 	d.b.EndDocument(0)
@@ -52,6 +55,8 @@ type reader struct {
 	flows     []flowPoint
 	e         event
 	clocks    clockTable
+	queues    map[queue]*lanes.Lane
+	stages    stageTables
 }
 
 func newReader(r io.Reader) *reader {
@@ -59,6 +64,7 @@ func newReader(r io.Reader) *reader {
 	return &reader{
 		in: bufio.NewReaderSize(r, 64<<10), b: b, sequences: map[uint64]*sequenceState{},
 		tracks: newTrackTable(b), strings: map[string]string{}, clocks: newClockTable(),
+		queues: map[queue]*lanes.Lane{},
 	}
 }
 

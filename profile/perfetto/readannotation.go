@@ -1,6 +1,8 @@
 package perfetto
 
 import (
+	"cmp"
+
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/lanes"
 	"github.com/goproton/goproton/profile/internal/number"
@@ -21,7 +23,7 @@ func (d *reader) annotation(state *sequenceState, e *event, message []byte) erro
 	if err != nil {
 		return err
 	}
-	switch key {
+	switch cmp.Or(lanes.OurName(key), key) {
 	case lanes.CallStack:
 		e.Path, err = d.callStack(state, message)
 	case lanes.ScopeID, lanes.Correlation:

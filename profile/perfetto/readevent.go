@@ -15,6 +15,7 @@ type event struct {
 	track       uint64
 	flows, ends []uint64
 	value       int64 // of a counter
+	legacy      bool  // it has a phase of Chrome's format, of which those of threads have a type, too
 }
 
 func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault, message []byte) error {
@@ -26,6 +27,8 @@ func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault
 			e.kind = f.v
 		case eventTrack:
 			e.track = f.v
+		case eventLegacy:
+			e.legacy = true
 		case eventCounter:
 			e.value = int64(f.v)
 		case eventNameIID:
@@ -49,6 +52,10 @@ func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault
 		return err
 	}
 	switch e.kind {
+	case 0:
+		if e.legacy {
+			d.b.Async++
+		}
 	case sliceBegin:
 		d.begin(e)
 	case sliceEnd:

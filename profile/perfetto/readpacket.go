@@ -9,15 +9,16 @@ import (
 
 // sequenceState is what the packets of one writer refer to.
 type sequenceState struct {
-	names, categories, keys, texts map[uint64]string
-	stacks                         map[string]int32 // call paths by the bytes of their annotation
-	track                          uint64           // of events without a track
-	clock                          uint64           // of packets without a clock; 0: the trace's clock
+	names, categories, keys, texts, stages map[uint64]string
+	stacks                                 map[string]int32 // call paths by the bytes of their annotation
+	track                                  uint64           // of events without a track
+	clock                                  uint64           // of packets without a clock; 0: the trace's clock
 }
 
 func newSequenceState() *sequenceState {
 	return &sequenceState{
 		names: map[uint64]string{}, categories: map[uint64]string{}, keys: map[uint64]string{}, texts: map[uint64]string{},
+		stages: map[uint64]string{},
 		stacks: map[string]int32{},
 	}
 }
@@ -70,9 +71,9 @@ func fields(message []byte, each func(field) error) error {
 
 // packetParts are the parts of a packet that the reader uses, in any order.
 type packetParts struct {
-	timestamp, sequence, flags, clock             uint64
-	event, interned, defaults, snapshot, track    []byte
-	hasEvent, hasTrack, hasInterned, stateCleared bool
+	timestamp, sequence, flags, clock                 uint64
+	event, interned, defaults, snapshot, track, stage []byte
+	hasEvent, hasTrack, hasInterned, stateCleared     bool
 }
 
 func (d *reader) readPacket(message []byte) error {
@@ -97,6 +98,8 @@ func (d *reader) readPacket(message []byte) error {
 			p.defaults = f.b
 		case packetClockSnapshot:
 			p.snapshot = f.b
+		case packetRenderStage:
+			p.stage = f.b
 		case packetTrackDescriptor:
 			p.track, p.hasTrack = f.b, true
 		}
@@ -135,7 +138,7 @@ func (d *reader) take(p *packetParts) error {
 			return err
 		}
 	}
-	if !p.hasEvent {
+	if !p.hasEvent && p.stage == nil {
 		return nil
 	}
 	clock := p.clock
@@ -143,6 +146,9 @@ func (d *reader) take(p *packetParts) error {
 		clock = state.clock
 	}
 	at, fault := d.clocks.at(p.sequence, clock, p.timestamp)
+	if p.stage != nil {
+		return d.readStage(state, at, fault, p.stage)
+	}
 	return d.readEvent(state, at, fault, p.event)
 }
 
@@ -175,6 +181,8 @@ func (d *reader) readInterned(state *sequenceState, message []byte) error {
 			table = state.keys
 		case internedStrings:
 			table = state.texts
+		case internedStages:
+			table = state.stages
 		default:
 			return nil
 		}

@@ -187,6 +187,16 @@ func (t *trackTable) processOf(tr *track) string {
 			return strconv.FormatInt(at.pid, 10)
 		}
 	}
+	return t.ownerless()
+}
+
+// ownerless is the id of the process of what is below none: some programs put tracks next to the only process.
+func (t *trackTable) ownerless() string {
+	if len(t.process) == 1 {
+		for pid := range t.process {
+			return strconv.FormatInt(pid, 10)
+		}
+	}
 	return "0"
 }
 

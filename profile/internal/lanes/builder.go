@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -18,6 +19,7 @@ import (
 type Builder struct {
 	Profile *profile.Profile // the reader sets its Info, Kinds and Rounded; the rest is the builder's
 	Paths   Paths
+	Async   int // events that are left out because they lie on no thread
 
 	lanes      []*Lane
 	processes  map[string]string // names, by id
@@ -43,6 +45,7 @@ type Lane struct {
 	Described    bool    // the file is ours and says what the lane is; then it is kept even without slices
 	Used         bool    // it has slices
 	GPU          bool    // it has slices of kinds that only a GPU executes
+	Nests        bool    // only slices without others within them are work
 	In           Process // in a file of another program, whose lanes get their profile.Lane.Process by it
 
 	continues *Lane    // the lane that its slices belong to; else nil
@@ -104,7 +107,7 @@ func (b *Builder) Slice(l *Lane, e *Event, duration int64) profile.SliceKind {
 
 func (b *Builder) slice(l *Lane, e *Event, cat *category, duration int64) profile.SliceKind {
 	s := profile.Slice{
-		Lane: l.ID, Kind: cat.kindOf(e.Name), Name: e.Name, Start: e.Start, Duration: duration, Path: b.Paths.Of(e.Path), ID: e.ID,
+		Lane: l.ID, Kind: cat.kindOf(e.Name, e.ID), Name: e.Name, Start: e.Start, Duration: duration, Path: b.Paths.Of(e.Path), ID: e.ID,
 	}
 	if b.faults.faulty(e, &s) {
 		return s.Kind
@@ -229,13 +232,15 @@ func (b *Builder) Finish(cutOff int64) *profile.Profile {
 	b.join()
 	b.dropFaults()
 	b.faults.say(p)
+	b.findDevices()
+	b.unnest()
 	b.assign()
-	b.number()
-	for _, note := range []string{b.categories.note(), b.unpaired.note(cutOff >= 0)} {
+	for _, note := range []string{b.categories.note(), b.unpaired.note(cutOff >= 0), b.likeDevice(), b.noteAsync()} {
 		if note != "" {
 			p.Note(note)
 		}
 	}
+	b.number()
 	if cutOff >= 0 {
 		p.Info[profile.InfoIncomplete] = fmt.Sprintf("the file is cut off at byte %d; slices that were read: %d; all totals are of these only", cutOff, len(b.Profile.Timeline.Slices))
 	}
@@ -244,6 +249,13 @@ func (b *Builder) Finish(cutOff int64) *profile.Profile {
 		p.Info = nil
 	}
 	return p
+}
+
+func (b *Builder) noteAsync() string {
+	if b.Async == 0 {
+		return ""
+	}
+	return figures.Plural(b.Async, "asynchronous event is left out: it lies on no thread", "asynchronous events are left out: they lie on no thread")
 }
 
 // Plus adds times in ns and stays within their range.

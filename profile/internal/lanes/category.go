@@ -24,29 +24,6 @@ var Categories = [...]string{
 // ScopeWithMetrics is the category of a scope that has metrics, as upstream writes it.
 const ScopeWithMetrics = "metric"
 
-// kindsByCategory has our categories, and Kineto's. Of what is in none of them, nothing is known but that it is
-// named and took time: a scope.
-var kindsByCategory = func() map[string]profile.SliceKind {
-	kinds := map[string]profile.SliceKind{
-		ScopeWithMetrics: profile.ScopeSlice,
-		"gpu_memcpy":     profile.CopySlice,
-		"gpu_memset":     profile.FillSlice,
-		"cuda_sync":      profile.OtherSlice, // what the GPU saw of a wait that the call shows
-		"overhead":       profile.OtherSlice,
-		"trace":          profile.OtherSlice,
-	}
-	for _, cat := range []string{"", "operator", "cpu_op", "user_annotation", "gpu_user_annotation", "python_function", "cpu_instant_event", "async"} {
-		kinds[cat] = profile.ScopeSlice
-	}
-	for kind, cat := range Categories {
-		kinds[cat] = profile.SliceKind(kind)
-	}
-	return kinds
-}()
-
-// vendorCalls are the categories of the calls of a vendor's library, whose names say what they do.
-var vendorCalls = []string{"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "privateuse1_runtime", "runtime"}
-
 // category is one of a file's.
 type category struct {
 	name    string
@@ -61,6 +38,7 @@ type categoryTable struct {
 	numbers map[string]int32
 	list    []category
 	last    int32 // most events have the category of the one before
+	byName  bool  // names of lanes say what work of a GPU is, so that categories need not
 }
 
 func newCategoryTable() categoryTable {
@@ -96,17 +74,15 @@ func newCategory(name string) category {
 	return c
 }
 
-// kindOf says what a slice of a category is.
-func (c *category) kindOf(name string) profile.SliceKind {
+// kindOf says what a slice of a category is. Intel's device queues have copies and fills among their kernels.
+func (c *category) kindOf(name string, id uint64) profile.SliceKind {
 	switch {
-	case !c.calls:
-		return c.kind
-	case strings.Contains(name, "Synchronize"):
-		return profile.SyncSlice
-	case strings.Contains(name, "Launch"), strings.Contains(name, "Memcpy"), strings.Contains(name, "Memset"):
-		return profile.LaunchSlice
+	case c.calls, c.kind == profile.ScopeSlice && id != 0 && (c.unknown || c.name == "") && isCall(name):
+		return kindOfCall(name)
+	case c.kind == profile.KernelSlice && strings.HasPrefix(name, "zeCommandListAppend"):
+		return kindOfWork(name)
 	}
-	return profile.OtherSlice
+	return c.kind
 }
 
 // note names a category that has most of the time of all slices and that means nothing here; "" if there is none.
@@ -116,7 +92,7 @@ func (t *categoryTable) note() string {
 		all = Plus(all, c.time)
 	}
 	for _, c := range t.list {
-		if c.unknown && c.time > all/2 {
+		if c.unknown && c.time > all/2 && !t.byName {
 			return fmt.Sprintf("most of the time (%.0f%%) is in events of the category %q, which is not one of torch.profiler's or proton's: they are read as scopes of the host",
 				100*float64(c.time)/float64(all), c.name)
 		}

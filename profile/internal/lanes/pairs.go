@@ -16,14 +16,14 @@ type mark struct {
 	category int32 // in Builder.categories
 }
 
-// Begin adds a slice that a later End ends.
-func (b *Builder) Begin(l *Lane, e *Event) {
+// Begin adds a slice that a later End ends, and returns what it is.
+func (b *Builder) Begin(l *Lane, e *Event) profile.SliceKind {
 	e.DurationFault = NoFault // its end says how long it lasts
 	cat := b.categories.of(e.Category)
 	if e.StartFault == NoFault {
 		l.marks = append(l.marks, mark{e.Start, int32(len(b.Profile.Timeline.Slices)), cat})
 	}
-	b.slice(l, e, &b.categories.list[cat], 0)
+	return b.slice(l, e, &b.categories.list[cat], 0)
 }
 
 // End ends a slice of a lane: the innermost open one or, if the event has a name or a category, the innermost one that has them.

@@ -28,6 +28,8 @@ type mergeFlags struct {
 	by         string
 	columns    []string
 	attempt    string
+	part       int
+	ofParts    bool
 	timeline   bool
 	ownClocks  bool
 	json       bool
@@ -105,6 +107,11 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.by, "by", "", "keep columns per `SOURCE`: rank, host, run or file")
 	flags.StringSliceVar(&f.columns, "columns", nil, "keep columns of the metrics `NAMES`, * for all amounts (default time, cycles, cpu_time)")
 	flags.StringVar(&f.attempt, "attempt", "all", "of ranks that ran more than once, take `WHICH` attempts: all, or of each rank the last")
+	flags.IntVar(&f.part, "part", -1, "the files are a part of those of a larger merge, and the first has the place `N` among them, from 0")
+	flags.BoolVar(&f.ofParts, "of-parts", false, "the files were merged with --part")
+	for _, flag := range []string{"part", "of-parts"} { // for goproton.ray.merge
+		_ = flags.MarkHidden(flag)
+	}
 	flags.BoolVar(&f.timeline, "timeline", false, "keep the timelines too, a process per source, on one clock by their collectives, and print a table of communication; needs memory for all of them")
 	flags.BoolVar(&f.ownClocks, "own-clocks", false, "with --timeline: keep the clock of each host as it is, and print no table")
 	flags.BoolVar(&f.json, "json", false, "with --timeline: print the table of communication as JSON")
@@ -229,9 +236,9 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 	apart := f.by == string(merge.ByRun) || f.by == string(merge.ByFile)
 	m := merging{
 		from:  f.from,
-		sum:   merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Sorted: f.sorted, Note: note}),
-		who:   merge.Identifier{By: merge.By(f.by), Note: note},
-		ranks: merge.Ranks{Apart: apart},
+		sum:   merge.New(merge.Options{Columns: f.columns, Timeline: f.timeline, Sorted: f.sorted, Part: f.part >= 0, Note: note}),
+		who:   merge.Identifier{By: merge.By(f.by), Place: max(0, f.part), OfParts: f.ofParts, Note: note},
+		ranks: merge.Ranks{Apart: apart, Part: f.part >= 0, OfParts: f.ofParts},
 	}
 	failed := func(err error) {
 		if err != nil {

@@ -122,10 +122,12 @@ func (d *sourceDevices) find(typ, name string) []deviceID {
 		if ordinal, nth, ok := cutLast(where.ordinal, "#"); ok && isNumber(nth) {
 			where.ordinal = ordinal // its facts differ from those of its namesakes
 		}
-		if where.host == "" && !strings.Contains(d.source.Host, separator) { // several hosts of a merged profile
-			where.host = d.source.Host
+		if !d.source.InFull {
+			if where.host == "" && !strings.Contains(d.source.Host, separator) { // several hosts of a merged profile
+				where.host = d.source.Host
+			}
+			where.rank = cmp.Or(where.rank, d.source.Rank)
 		}
-		where.rank = cmp.Or(where.rank, d.source.Rank)
 		where.typ = strings.Clone(facts.Type)
 		facts.Arch = strings.Clone(facts.Arch)
 		ids = append(ids, d.table.intern(where, facts))
@@ -249,7 +251,7 @@ type deviceNames struct {
 }
 
 // names decides what the devices are called, with their ranks also if only one of several ranks has a device, and lists them in order of rank, host, type and ordinal.
-func (t *deviceTable) names(severalRanks bool) *deviceNames {
+func (t *deviceTable) names(severalRanks, inFull bool) *deviceNames {
 	n := &deviceNames{deviceTable: t, single: make([]string, len(t.devices)), same: make([]deviceID, len(t.devices)), memo: map[string]string{}, isListed: map[[2]string]bool{}}
 	ranks := map[string]bool{}
 	hostsOf := map[string]map[string]bool{}
@@ -263,14 +265,16 @@ func (t *deviceTable) names(severalRanks bool) *deviceNames {
 		}
 		n.byHost = n.byHost || len(hostsOf[d.rank]) > 1 // one rank on two hosts, or no ranks at all
 	}
-	// A profile that was merged before does not name the host of a rank if each rank is on one host.
+	// A profile that was merged before does not name the host of a rank if each rank is on one host. Another part of a merge may have it on
+	// a second one.
 	for i := range t.devices {
-		if d := &t.devices[i]; d.host == "" && d.rank != "" && len(hostsOf[d.rank]) == 1 {
+		if d := &t.devices[i]; d.host == "" && d.rank != "" && len(hostsOf[d.rank]) == 1 && !inFull {
 			for d.host = range hostsOf[d.rank] {
 			}
 		}
 	}
-	n.byRank = severalRanks || len(ranks) > 1
+	n.byRank = severalRanks || len(ranks) > 1 || inFull
+	n.byHost = n.byHost || inFull
 	ids := make([]deviceID, len(t.devices))
 	for i := range ids {
 		ids[i] = deviceID(i)

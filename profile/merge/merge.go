@@ -35,6 +35,7 @@ type Options struct {
 	Timeline bool                     // keep what happened when, in lanes per source; needs memory for all of it
 	Rename   func(name string) string // what a frame is called in the sum; nil for what it is called
 	Sorted   bool                     // siblings are in order of name, instead of the order in which they were met first
+	Part     bool                     // the sum is merged again with others: devices have all of their names
 	Note     func(note string)        // called with each sentence that the user should read; may be nil
 }
 
@@ -46,6 +47,7 @@ type Source struct {
 	File       string // what errors and notes call it
 	Label      string // of its columns, "rank3"; "" for none. Made of letters, digits, and _ . -
 	Host, Rank string // tell equal device ordinals apart; "" where unknown
+	InFull     bool   // the names of devices say what is known of their hosts and ranks
 }
 
 // Merger adds profiles up. It is not safe for concurrent use.
@@ -217,7 +219,7 @@ func (m *Merger) Profile() *profile.Profile {
 			p.Kinds[m.columns[id]] = known.kind
 		}
 	}
-	names := m.devices.names(m.info.ranks.several())
+	names := m.devices.names(m.info.ranks.several(), m.options.Part)
 	if widest := m.root.finish(names, m.columns); len(widest.Metrics) > profile.MaxMetrics {
 		m.options.Note(fmt.Sprintf("frame %.100q has %d metrics, and files hold the first %d of a frame: keep columns of fewer metrics (--columns) or of larger sources (--by host)",
 			widest.Name, len(widest.Metrics), profile.MaxMetrics))

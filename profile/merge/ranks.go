@@ -13,8 +13,10 @@ import (
 
 // Ranks is which ranks of a distributed run, and which of their attempts, have been merged. The zero value is ready for use.
 type Ranks struct {
-	Apart  bool   // the merged profile keeps runs apart, so that nothing is said of several
-	OneRun string // how the user takes one of several runs; "": how proton merge does
+	Apart   bool   // the merged profile keeps runs apart, so that nothing is said of several
+	Part    bool   // other parts follow, so that nothing is said of what is missing
+	OfParts bool   // the profiles were merged with Options.Part: one without ranks has none
+	OneRun  string // how the user takes one of several runs; "": how proton merge does
 
 	added   int
 	present rankSet
@@ -64,7 +66,7 @@ func (r *Ranks) Add(s Source, p *profile.Profile) {
 	}
 	if p.Info[InfoMerged] != "" {
 		ranks := parseAttempts(p.Info[profile.InfoRanks])
-		r.unknown = r.unknown || ranks == nil
+		r.unknown = r.unknown || ranks == nil && !r.OfParts
 		r.before = append(r.before, mergedBefore{s.File, ranks, newAttempt(p.Info, position)})
 		for _, set := range ranks {
 			r.present = r.present.union(set)
@@ -173,7 +175,7 @@ func (r *Ranks) worldNotes() []string {
 }
 
 func (r *Ranks) missingNotes() []string {
-	if r.unknown || len(r.worlds) == 0 {
+	if r.unknown || r.Part || len(r.worlds) == 0 {
 		return nil
 	}
 	world := slices.Max(slices.Collect(maps.Keys(r.worlds)))
@@ -230,7 +232,9 @@ func (r *Ranks) twiceNotes() (notes []string) {
 	for i, m := range r.before {
 		for _, earlier := range r.before[:i] {
 			for _, which := range slices.SortedFunc(maps.Keys(m.ranks), attemptNumber.compare) {
-				if both := m.ranks[which].common(earlier.ranks[which]); both != nil {
+				if both := m.ranks[which].common(earlier.ranks[which]); both != nil && r.OfParts {
+					return append(notes, fmt.Sprintf("attempt %s of %s is in more than one file: they are of several runs, or its values count twice", which, both.named()))
+				} else if both != nil {
 					return append(notes, fmt.Sprintf("attempt %s of %s is in %s and in %s: its values count twice", which, both.named(), earlier.file, m.file))
 				}
 			}

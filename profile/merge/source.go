@@ -25,8 +25,10 @@ const (
 
 // Identifier says where profiles come from: from the facts in them, else from the names of their files.
 type Identifier struct {
-	By   By
-	Note func(note string)
+	By      By
+	Place   int  // of the first profile on the command line, if this is a part of a larger merge
+	OfParts bool // the profiles were merged with Options.Part
+	Note    func(note string)
 
 	count  int
 	labels map[string]string // label → file, for ByFile
@@ -43,8 +45,8 @@ var processName = regexp.MustCompile(`^.+\.([^.]+)\.(\d+)\.(\d+)$`)
 
 // Identify describes the source of the next profile.
 func (i *Identifier) Identify(file string, p *profile.Profile) (Source, error) {
-	s := Source{File: file, Host: p.Info[profile.InfoHost], Rank: p.Info[profile.InfoRank]}
-	order := i.count
+	s := Source{File: file, Host: p.Info[profile.InfoHost], Rank: p.Info[profile.InfoRank], InFull: i.OfParts}
+	order := i.Place + i.count
 	i.count++
 	base := stem(filepath.Base(file))
 	fromName(&s, base)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 from . import _library
 
@@ -51,7 +52,7 @@ def merge(files: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str
     """Adds profiles up in tasks of Ray, as ``proton merge`` does on one machine, to the same bytes.
 
     Ray has to be initialised. Each task merges ``group`` neighbours, and further tasks merge what those returned, until one profile
-    is left, which is written here.
+    is left, which is written here. What ``proton merge`` says of the files is printed on standard error.
 
     Args:
         files: at paths that all nodes can read.
@@ -69,33 +70,41 @@ def merge(files: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str
     import ray
     flags = (["--by", by] if by else []) + (["--sorted"] if sorted else [])
     task = ray.remote(_merge)
-    level = [task.remote(files[at:at + group], flags) for at in range(0, len(files), group)]
-    while len(level) > 1:
-        level = [task.remote([], flags, *level[at:at + group]) for at in range(0, len(level), group)]
-    merged = ray.get(level[0])
+    # Places count in all files: a file without a rank or host is named after its own.
+    parts = [task.remote(files[at:at + group], flags, at if len(files) > group else None) for at in range(0, len(files), group)]
+    while len(parts) > 1:
+        parts = [task.remote([], flags, 0 if len(parts) > group else None, *parts[at:at + group]) for at in range(0, len(parts), group)]
+    merged, notes = ray.get(parts[0])
+    for note in dict.fromkeys(notes):
+        print(note, file=sys.stderr)
     temporary = f"{os.fspath(output)}.{os.getpid()}.tmp"
     with open(temporary, "wb") as file:
         file.write(merged)
     os.replace(temporary, output)
 
 
-def _merge(files: list[str], flags: list[str], *contents: bytes) -> bytes:
-    """The merged profile of files and of contents of files."""
+def _merge(files: list[str], flags: list[str], place: int | None, *parts: tuple[bytes, list[str]]) -> tuple[bytes, list[str]]:
+    """The merged profile of files, or of the merged profiles of parts, and the lines that ``proton merge`` has said. With a place the result
+    is itself a part, and the first file has that place among all."""
     import subprocess
     import tempfile
 
     from ._command import path as command
     with tempfile.TemporaryDirectory(prefix="goproton-") as folder:
-        for number, content in enumerate(contents):
-            files = [*files, os.path.join(folder, f"{number}.hatchet")]
+        notes: list[str] = []
+        for number, (content, said) in enumerate(parts):
+            notes += said
+            files = [*files, os.path.join(folder, f"part {number + 1}.hatchet")]
             with open(files[-1], "wb") as file:
                 file.write(content)
         output = os.path.join(folder, "merged")
-        done = subprocess.run([command(), "merge", *flags, "--to", "hatchet", "-o", output, "--", *files], capture_output=True, text=True)
+        done = subprocess.run([command(), "merge", *flags, *(["--of-parts"] if parts else []), *([] if place is None else ["--part", str(place)]), "--to", "hatchet", "-o", output, "--", *files], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(done.stderr.strip() or f"proton merge ended with {done.returncode}")
+        lines = done.stderr.replace(folder + os.sep, "").splitlines()
+        notes += [line for line in lines if not line.startswith("proton: part ")]  # of a file in it, which its own part has said
         with open(output, "rb") as file:
-            return file.read()
+            return file.read(), notes
 
 
 def _variables(config: dict[str, Any]) -> dict[str, str]:

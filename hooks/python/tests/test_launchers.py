@@ -339,6 +339,48 @@ def test_merge_in_groups(tmp_path, monkeypatch):
         goproton.ray.merge(files, "tree.hatchet", group=1)
 
 
+def some_profiles(random, folder):
+    """Profiles of ranks, hosts and programs of all kinds: each fact is in some of them."""
+    world = random.choice([None, 8])
+    for number in range(random.randint(2, 9)):
+        facts = {"pid": str(100 + number), "start": str(10**18 + number * 10**9), "end": str(2 * 10**18), "host": f"node{number % 3}", "rank": str(random.randrange(8)),
+                 "job": f"slurm.{random.randrange(3)}", "restart": str(random.randrange(2)), "sampled": "0.5"}
+        facts = {name: value for name, value in facts.items() if random.random() < 0.7} | ({"world": str(world)} if world else {})
+        metrics = lambda: {"time (ns)": random.randrange(1000), "count": random.randrange(1, 4), **({"cpu_time (ns)(exc)": 5} if random.random() < 0.2 else {})}
+        leaf = lambda: {"frame": {"name": f"k{random.randrange(5)}", "type": "function"}, "metrics": {**metrics(), "device_id": random.choice("01"), "device_type": "CUDA"}, "children": []}
+        kernels = {node["frame"]["name"] + node["metrics"]["device_id"]: node for node in (leaf() for _ in range(random.randint(0, 5)))}
+        scope = {"frame": {"name": random.choice(["step", "warm"]), "type": "function"}, "metrics": {}, "children": list(kernels.values())}
+        root = {"frame": {"name": "ROOT", "type": "function"}, "metrics": {"time (ns)": 0, "count": 0}, "children": [scope], "info": facts}
+        file = folder / random.choice([f"{number}.rank{random.randrange(8)}.hatchet", f"train{'abcdefghi'[number]}.hatchet"])
+        devices = {ordinal: {"arch": random.choice(["80", "90"]), "num_sms": 132} for ordinal in "01" if random.random() < 0.6}
+        file.write_text(json.dumps([root, {"CUDA": devices}]))
+        yield file.name
+
+
+@pytest.mark.parametrize("by", [None, "rank", "host"])
+def test_merge_in_any_groups(by, tmp_path, monkeypatch, capfd):
+    """It equals the merge of all files at once, and says the same."""
+    import random
+
+    import goproton.ray
+    monkeypatch.setitem(sys.modules, "ray", SerialRay)
+    for seed in range(12):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        files = list(some_profiles(random.Random(seed), folder))
+        flags = ["--by", by] if by else []
+        capfd.readouterr()
+        subprocess.run([str(BUILD / "proton"), "merge", *flags, "-o", "local.hatchet", *map(os.path.abspath, files)], check=True)
+        local = capfd.readouterr().err.splitlines()
+        for group in (2, 3, 4, 64):
+            goproton.ray.merge(files, "tree.hatchet", group=group, by=by)
+            said = capfd.readouterr().err.splitlines()
+            assert (folder / "tree.hatchet").read_bytes() == (folder / "local.hatchet").read_bytes(), (seed, group, files)
+            of_files = lambda lines: sorted(line for line in lines if re.search("names no rank|does not name its host|missing", line))
+            assert of_files(said) == of_files(local), (seed, group)
+
+
 # The signal is sent when everything has been launched. Without checkpoints in between, the profile has what is written because of it.
 LAUNCHED = WORK.replace("for name in sys.argv[2:]:", """
 with open("launching%d" % os.getpid(), "w") as file: file.write(str(os.getpid()))

@@ -26,7 +26,7 @@ void ring_lost(void); // counts a record that could not be made
 struct trace_helpers {
   PyObject *classify; // type -> enum value_class
   PyObject *describe; // a constant -> number of its description
-  PyObject *inlined;  // any other value -> its description as JSON
+  PyObject *inlined;  // any other value -> its description as JSON; a tuple of parts of it, and tensors between them, if it has tensors
   PyObject *handle;   // a function's handle that is not a number -> number of its text
   PyObject *grid;     // a grid that is not a sequence of integers -> JSON
   PyObject *dtype;    // torch.dtype -> number of its definition

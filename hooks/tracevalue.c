@@ -185,13 +185,39 @@ static int put_descriptor(struct bytes *kind, struct bytes *tensors, PyObject *d
 
 // ---- any value ----
 
+static int put_string(struct bytes *kind, PyObject *text) {
+  py_ssize n = 0;
+  const char *s = text ? py.PyUnicode_AsUTF8AndSize(text, &n) : NULL;
+  if (s) put_uint(kind, (uint64_t)n), put(kind, s, (size_t)n);
+  return s != NULL;
+}
+
 // put_text writes the JSON that a helper makes of a value.
 static int put_text(struct bytes *kind, PyObject *how, PyObject *value) {
   PyObject *text = trace_ask(how, value);
-  py_ssize n = 0;
-  const char *s = text ? py.PyUnicode_AsUTF8AndSize(text, &n) : NULL;
-  if (s) put_byte(kind, 'j'), put_uint(kind, (uint64_t)n), put(kind, s, (size_t)n);
-  return done(text, s != NULL);
+  if (text) put_byte(kind, 'j');
+  return done(text, put_string(kind, text));
+}
+
+static int put_object(struct bytes *kind, struct bytes *tensors, PyObject *value, int more);
+
+// put_parts writes a description with tensors in it: the parts of its JSON, and a tensor between each and the next.
+static int put_parts(struct bytes *kind, struct bytes *tensors, PyObject *parts, int more) {
+  py_ssize n = py.PyTuple_Size(parts);
+  put_byte(kind, 'c'), put_uint(kind, (uint64_t)n / 2);
+  for (py_ssize i = 0; i < n; i++) {
+    PyObject *part = py.PyTuple_GetItem(parts, i);
+    if (!(i % 2 ? put_object(kind, tensors, part, more) : put_string(kind, part))) return 0;
+  }
+  return 1;
+}
+
+// put_described writes a value as the helper for all values describes it.
+static int put_described(struct bytes *kind, struct bytes *tensors, PyObject *value, int more) {
+  PyObject *described = trace_ask(trace_help.inlined, value);
+  if (described && py_is(described, py.PyTuple_Type)) return done(described, put_parts(kind, tensors, described, more));
+  if (described) put_byte(kind, 'j');
+  return done(described, put_string(kind, described));
 }
 
 static int put_object(struct bytes *kind, struct bytes *tensors, PyObject *value, int more) {
@@ -218,9 +244,9 @@ static int put_object(struct bytes *kind, struct bytes *tensors, PyObject *value
   if (ok) return 1;
   if (trace_interrupted()) return 0;
   kind->n = kind_before, tensors->n = tensors_before;
-  if (put_text(kind, trace_help.inlined, value)) return 1;
+  if (put_described(kind, tensors, value, more)) return 1;
   if (trace_interrupted()) return 0;
-  kind->n = kind_before;
+  kind->n = kind_before, tensors->n = tensors_before;
   static const char unknown[] = "{\"type\":\"?\",\"repr\":\"\"}";
   put_byte(kind, 'j'), put_uint(kind, sizeof unknown - 1), put(kind, unknown, sizeof unknown - 1);
   return 1;

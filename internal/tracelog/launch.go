@@ -211,8 +211,24 @@ func (w *argumentWriter) argument() {
 		w.tensor()
 	case 'd':
 		w.descriptor()
+	case 'c':
+		w.parts(w.kind.uint())
 	default:
 		w.fail(fmt.Sprintf("an argument of kind %q", tag))
+	}
+}
+
+// parts writes a description with n tensors, which stand between the parts of its JSON.
+func (w *argumentWriter) parts(n uint64) {
+	begin := len(w.out)
+	w.out = append(w.out, w.kind.bytes()...)
+	for ; n > 0 && !w.kind.bad && w.err == nil; n-- {
+		w.argument()
+		w.out = append(w.out, w.kind.bytes()...)
+	}
+	if !json.Valid(w.out[begin:]) {
+		w.fail("a value that is not JSON")
+		w.out = append(w.out[:begin], "null"...)
 	}
 }
 

@@ -121,8 +121,8 @@ class Events:
             return
         present = fn.launch_metadata
         if inductor_args:
-            from ._trace_values import Describer
-            describe = Describer(None).description
+            from ._trace_arguments import Describer
+            describe = Describer().description
             carrier = Carrier(json.dumps({name: describe(value) for name, value in inductor_args.items()}, ensure_ascii=False))
         elif present is None:
             carrier = self._carrier
@@ -202,13 +202,15 @@ class Events:
     def _extension(self, src: Any, fn: Any) -> dict[str, Any]:
         if fn is None:
             return {}
-        given = _trace_source.functions_among(getattr(src, "constants", {}))
+        constants = getattr(src, "constants", {})
+        given = [one for one in constants.values() if any(True for _ in _trace_source.needed_by(one))]
         known = self._uses.get(id(fn))
-        if given:
-            known = (None, _described(fn, given))
-        elif known is None or known[0]() is not fn:
+        about: dict[str, Any] = {}
+        if known is None or known[0]() is not fn:
             known = self._uses[id(fn)] = (_until_gone(fn, self._uses), _described(fn))
-        return known[1] if _device() is None else {**known[1], "device": _device()}
+            about = _described_tuning(fn, known[1])  # once, because there may be many configurations, and a record of each
+        about = {**(_described(fn, given) if given else known[1]), **about}
+        return about if _device() is None else {**about, "device": _device()}
 
 
 def _until_gone(fn: Any, among: dict[int, Any]) -> ref:
@@ -216,15 +218,30 @@ def _until_gone(fn: Any, among: dict[int, Any]) -> ref:
     return ref(fn, lambda _, at=id(fn): among.pop(at, None))
 
 
-def _described(fn: Any, given: Iterable[Any] = ()) -> dict[str, Any]:
+def _described(fn: Any, constants: Iterable[Any] = ()) -> dict[str, Any]:
     function = getattr(fn, "fn", fn)
-    about: dict[str, Any] = {"function": function.__name__, "module": str(function.__module__), "params": _trace_source.params(fn)}
-    try:
-        uses = _trace_source.Uses(fn, given)
+    about: dict[str, Any] = {"function": function.__name__, "module": str(function.__module__), "qualname": function.__qualname__,
+                             "params": _trace_source.params(fn), "kind": _trace_source.kind(fn), "options": _trace_source.options(fn)}
+    uses = _uses_of(fn, constants)
+    if uses is not None:
         about["dependencies"], about["globals"] = uses.dependencies, uses.globals
-    except (OSError, TypeError, ValueError, SyntaxError):
-        pass  # no source: see _source
     return about
+
+
+def _described_tuning(fn: Any, about: dict[str, Any]) -> dict[str, Any]:
+    """What the decorators of autotuner and heuristics use in addition."""
+    uses = _uses_of(fn, (), tuning=True)
+    if uses is None or "globals" not in about:
+        return {}
+    more = {name: [one for one in getattr(uses, name) if one not in about[name]] for name in ("dependencies", "globals")}
+    return {"tuning": more} if any(more.values()) else {}
+
+
+def _uses_of(fn: Any, constants: Iterable[Any], tuning: bool = False) -> Any:
+    try:
+        return _trace_source.Uses(fn, constants, tuning)
+    except (OSError, TypeError, ValueError, SyntaxError, RecursionError):
+        return None  # no source (see _source), or too much of it
 
 
 def _name(fn: Any) -> str | None:

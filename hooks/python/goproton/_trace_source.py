@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import os
+import symtable
 import sys
+import textwrap
+from enum import EnumMeta
+from types import ModuleType
 
-from ._trace_values import plain
+from ._trace_arguments import Describer, is_function, parts, path
+from ._trace_outline import holds_tensors
+from ._trace_values import is_constexpr, is_dtype, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,10 +39,34 @@ def python_source(src: Any, whole_file: bool) -> dict[str, Any] | None:
     return {"file_path": file, "start_line": first, "end_line": first + len(lines) - 1, "code": "".join(lines)}
 
 
-def _lines(fn: Any) -> tuple[list[str], int]:
-    if hasattr(fn, "raw_src") and hasattr(fn, "starting_line_number"):
-        return fn.raw_src, fn.starting_line_number
-    return inspect.getsourcelines(getattr(fn, "fn", fn))
+def _lines(of: Any) -> tuple[list[str], int]:
+    """The source lines of a function or class, with decorators, and the number of the first."""
+    if isinstance(of, type):
+        return _class_lines(of)
+    if hasattr(of, "raw_src") and hasattr(of, "starting_line_number"):
+        return of.raw_src, of.starting_line_number
+    return inspect.getsourcelines(getattr(of, "fn", of))
+
+
+def _class_lines(of: type) -> tuple[list[str], int]:
+    """Those of the last class of its name: inspect takes the line from the class, which a decorator may have replaced."""
+    lines = linecache.getlines(inspect.getfile(of))
+    found: list[ast.ClassDef] = []
+
+    def search(node: ast.AST, names: list[str]) -> None:
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                search(child, names)
+            elif child.name == names[0] and len(names) > 1:
+                search(child, names[1:])
+            elif child.name == names[0] and isinstance(child, ast.ClassDef):
+                found.append(child)
+
+    search(ast.parse("".join(lines)), of.__qualname__.replace("<locals>.", "").split("."))
+    if not found:
+        raise OSError(f"there is no class {of.__qualname__} in {inspect.getfile(of)}")
+    first = min([found[-1].lineno, *(one.lineno for one in found[-1].decorator_list)])
+    return lines[first - 1:found[-1].end_lineno], first
 
 
 def _whole(file: str) -> str | None:
@@ -60,115 +91,196 @@ def params(fn: Any) -> list[dict[str, Any]]:
     return listed
 
 
-def functions_among(constants: Any) -> list[Any]:
-    """The functions among the arguments that a kernel was compiled for."""
-    return [value for value in constants.values() if _is_callable(value)] if hasattr(constants, "values") else []
+def options(fn: Any) -> dict[str, Any]:
+    """The options of triton.jit that a function has, however it got them."""
+    given = {name: getattr(fn, name, None) for name in ("do_not_specialize", "do_not_specialize_on_alignment", "noinline", "debug")}
+    return {name: plain(value) for name, value in given.items() if value}
+
+
+_MOST_DEPENDENCIES = 1000  # of a kernel, which then needs more of its program than a script may have
 
 
 class Uses:
-    """The external names of a kernel, transitively: the functions that it calls and the globals that they read.
+    """The external names of a kernel, transitively: the functions and classes that it uses, and the globals that they read.
 
     Args:
         fn: the kernel.
-        given: functions that it gets as arguments.
+        constants: the values that it was compiled for, in which there may be functions and objects of the program's classes.
+        tuning: whether the decorators of autotuner and heuristics belong to it.
     """
 
-    def __init__(self, fn: Any, given: Iterable[Any] = ()) -> None:
+    def __init__(self, fn: Any, constants: Iterable[Any] = (), tuning: bool = False) -> None:
         self.dependencies: list[dict[str, Any]] = []
         self.globals: list[dict[str, Any]] = []
         self._seen = {id(fn)}
-        self._visit(fn, _without_tuning(_tree(fn)))
-        for one in given:
+        self._visit(fn, tuning)
+        for one in constants:
+            self._need(one, getattr(fn, "fn", fn).__name__)
+
+    def _visit(self, of: Any, tuning: bool = False) -> None:
+        source = textwrap.dedent("".join(_lines(of)[0]))
+        tree = ast.parse(source)
+        if kind(of) in ("jit", "gluon"):
+            _remove_decorators(tree, tuning)
+        named = getattr(of, "fn", of)
+        outside, known = _outside(source), _known(named)
+        for node in ast.walk(tree):
+            dotted = _dotted(node)
+            if dotted and isinstance(node.ctx, ast.Load) and dotted[0] in outside and dotted[0] in known:
+                value = _resolve(known[dotted[0]], dotted[1:])
+                if value is not _UNKNOWN:
+                    self._refer(".".join(dotted), value, named.__name__)
+
+    def _refer(self, name: str, value: Any, owner: str) -> None:
+        """Notes what a name stands for."""
+        if inspect.ismodule(value):
+            self._add(name, owner, "module", value.__name__)
+        elif has_path(value):
+            self._depend(value)
+            defined = getattr(value, "fn", value).__name__
+            if is_installed(value):
+                self._add(name, owner, "import", path(value))
+            elif defined != name:
+                self._add(name, owner, "alias", defined)
+        elif type(value).__module__ == "typing" or type(value).__name__ in ("GenericAlias", "UnionType"):
+            self._add(name, owner, "typing", str(value))
+        else:
+            self._need(value, owner)
+            self._add_constant(name, owner, value)
+
+    def _need(self, value: Any, owner: str) -> None:
+        for one in needed_by(value):
             self._depend(one)
-            if _is_of_triton(one):
-                function = getattr(one, "fn", one)
-                self._add(function.__name__, getattr(fn, "fn", fn).__name__, "import", f"{function.__module__}:{function.__name__}")
+            if is_installed(one):
+                self._add(getattr(one, "fn", one).__name__, owner, "import", path(one))
 
-    def _visit(self, fn: Any, tree: ast.AST) -> None:
-        function = getattr(fn, "fn", fn)
-        owner = function.__name__
-        for name, value in _references(tree, function):
-            if _is_callable(value):
-                self._depend(value)
-                called = getattr(value, "fn", value).__name__
-                if _is_of_triton(value):
-                    self._add(name, owner, "import", f"{getattr(value, '__module__', '')}:{called}")
-                elif called != name and "." not in name:
-                    self._add(name, owner, "alias", called)
-            elif inspect.ismodule(value):
-                self._add(name, owner, "module", value.__name__)
-            elif _is_constant(value):
-                value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
-                self._add(name, owner, type(value).__name__, plain(value))
-            elif isinstance(value, type) and value.__module__ != "builtins":
-                self._add(name, owner, "import", f"{value.__module__}:{value.__qualname__}")
+    def _add_constant(self, name: str, owner: str, value: Any) -> None:
+        described = _describer.description(value)
+        more = {"constexpr": True} if described.pop("constexpr", False) else {}
+        if more:
+            value = value.value
+        if not described.keys() <= {"type", "value", "repr", "length"}:
+            more["described"] = described
+        elif isinstance(value, (list, tuple, set, dict)) or holds_tensors(value):
+            value = described["repr"]  # too large, or of what has no value
+        self._add(name, owner, type(value).__name__, plain(value), more)
 
-    def _add(self, name: str, owner: str, kind: str, value: Any) -> None:
-        entry = {"name": name, "owner": owner, "type": kind, "value": value}
+    def _add(self, name: str, owner: str, kind: str, value: Any, more: dict[str, Any] | None = None) -> None:
+        entry = {"name": name, "owner": owner, "type": kind, "value": value, **(more or {})}
         if entry not in self.globals:
             self.globals.append(entry)
 
     def _depend(self, value: Any) -> None:
-        function = getattr(value, "fn", value)
-        module = str(getattr(function, "__module__", ""))
-        if id(value) in self._seen or _is_of_triton(value):
+        if id(value) in self._seen or is_installed(value):
             return
+        if len(self.dependencies) == _MOST_DEPENDENCIES:
+            raise ValueError(f"{_MOST_DEPENDENCIES} functions and classes, or more")
         self._seen.add(id(value))
-        lines, first = _lines(value)
-        self.dependencies.append({"name": function.__name__, "module": module, "file": inspect.getfile(function), "line": first,
-                                  "code": "".join(lines), "kind": _kind(value)})
-        self._visit(value, _tree(value))
+        named = getattr(value, "fn", value)
+        entry = {"name": named.__name__, "module": str(named.__module__), "qualname": named.__qualname__, "kind": kind(value)}
+        self.dependencies.append(entry)
+        try:
+            lines, first = _lines(value)
+            ast.parse(textwrap.dedent("".join(lines)))
+        except (OSError, TypeError, ValueError, SyntaxError):  # made by a call, such as namedtuple("Pair", "a b"), or by exec
+            entry.update(_without_source(value))
+            return
+        entry.update(file=inspect.getfile(named), line=first, code="".join(lines))
+        if entry["kind"] in ("jit", "gluon"):
+            entry["options"] = options(value)
+        self._visit(value)
 
 
-def _is_callable(value: Any) -> bool:
-    return inspect.isfunction(value) or any(base.__name__ in ("JITFunction", "JITCallable", "ConstexprFunction") for base in type(value).__mro__)
+_describer = Describer()
+_UNKNOWN = object()
 
 
-def _kind(value: Any) -> str:
+def needed_by(value: Any) -> Iterator[Any]:
+    """The functions in a value, and the classes of its objects, without those that a script has anyway."""
+    for one in parts(value):
+        needed = one if has_path(one) else type(one)
+        if needed is one or not (needed.__module__.split(".")[0] in ("builtins", "torch", "numpy") or is_constexpr(needed) or is_dtype(needed)):
+            yield needed
+
+
+def has_path(value: Any) -> bool:
+    """Whether a value is a function or a class, which a script defines or imports."""
+    if isinstance(value, type) or is_function(type(value)):
+        return True
+    return not inspect.ismethod(value) and isinstance(getattr(value, "__qualname__", None), str) and isinstance(getattr(value, "__module__", None), str)
+
+
+def kind(value: Any) -> str:
     names = {base.__name__ for base in type(value).__mro__}
-    return "constexpr_function" if "ConstexprFunction" in names else "jit" if names & {"JITFunction", "JITCallable"} else "python"
+    for name, kind in ("type", "class"), ("ConstexprFunction", "constexpr_function"), ("GluonJITFunction", "gluon"):
+        if name in names:
+            return kind
+    return "jit" if names & {"JITFunction", "JITCallable"} else "python"
 
 
-def _is_of_triton(value: Any) -> bool:
-    return str(getattr(getattr(value, "fn", value), "__module__", "")).split(".")[0] == "triton"
+def _without_source(value: Any) -> dict[str, Any]:
+    """Enough to make a class that has no source: the members of an enumeration, or the fields of a named tuple."""
+    if isinstance(value, EnumMeta):
+        base = next(one.__name__ for one in value.__mro__ if one.__module__ == "enum")
+        return {"base": base, "members": {name: plain(one.value) for name, one in value.__members__.items()}}
+    named = isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields")
+    return {"base": "tuple", "members": list(value._fields)} if named else {}
 
 
-def _is_constant(value: Any) -> bool:
-    return not isinstance(value, type) and not inspect.ismodule(value) and not inspect.isbuiltin(value)
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
 
 
-def _references(tree: ast.AST, function: Any) -> Iterator[tuple[str, Any]]:
-    """The global names and the attributes of modules that a function's source reads, with their values."""
-    known = dict(getattr(function, "__globals__", {}))
-    known.update(inspect.getclosurevars(function).nonlocals if function.__closure__ else {})
-    local = set(function.__code__.co_varnames)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in local and node.id in known:
-            yield node.id, known[node.id]
-        elif isinstance(node, ast.Attribute):
-            path = _dotted(node)
-            if path and path[0] in known and path[0] not in local:
-                value = _resolve(known[path[0]], path[1:])
-                if value is not None:
-                    yield ".".join(path), value
+def is_installed(value: Any) -> bool:
+    """Whether a function or class comes with Python, torch, Triton or numpy, so that a script imports it."""
+    value = inspect.unwrap(getattr(value, "fn", value))
+    file = getattr(getattr(value, "__code__", None), "co_filename", None)
+    return _comes_with(str(value.__module__), file)
 
 
-def _tree(fn: Any) -> ast.AST:
-    from textwrap import dedent
-    return ast.parse(dedent("".join(_lines(fn)[0])))
+def _comes_with(module: str, file: str | None = None) -> bool:
+    root = module.split(".")[0]
+    package = str(getattr(sys.modules.get(root), "__file__", None) or "")
+    if root == "torch":  # Inductor calls the modules so that it writes elsewhere
+        return not file or file.startswith(os.path.dirname(package))
+    if root in ("triton", "numpy") or root in sys.builtin_module_names:
+        return True
+    return package.startswith(_LIBRARY) and f"-packages{os.sep}" not in package
 
 
-def _without_tuning(tree: ast.AST) -> ast.AST:
-    """A kernel's source without the decorators that choose configurations and name launches: they read much of the program
-    (lists of configurations, a benchmark's loop) and are not needed to compile the kernel for one configuration."""
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef):
-            function.decorator_list = function.decorator_list[-1:]
-            for decorator in function.decorator_list:
-                if isinstance(decorator, ast.Call):
-                    decorator.keywords = [k for k in decorator.keywords if k.arg not in ("launch_metadata", "repr")]
-            break
-    return tree
+def _known(named: Any) -> dict[str, Any]:
+    """The values of the names that a function or class finds outside."""
+    known = dict(vars(sys.modules.get(named.__module__, object)))
+    for one in vars(named).values() if isinstance(named, type) else (named, ):
+        function = inspect.unwrap(getattr(one, "fget", None) or getattr(one, "__func__", getattr(one, "fn", one)))
+        if inspect.isfunction(function) and function.__module__ == named.__module__:
+            known.update(function.__globals__)
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+                try:
+                    known[name] = cell.cell_contents
+                except ValueError:
+                    pass  # not bound yet
+    return known
+
+
+def _outside(source: str) -> set[str]:
+    """The names that a source reads and does not bind itself."""
+    found = set()
+
+    def read(table: symtable.SymbolTable, top: bool = False) -> None:
+        found.update(one.get_name() for one in table.get_symbols() if one.is_referenced() and (top or one.is_global()))
+        for inner in table.get_children():
+            read(inner)
+
+    read(symtable.symtable(source, "source", "exec"), top=True)
+    return found
+
+
+def _remove_decorators(tree: ast.Module, tuning: bool) -> None:
+    """Removes decorators from a kernel's source: those that choose configurations read much of the program (lists of
+    configurations, a benchmark's loop), and are not needed to compile the kernel for one of them. The options of triton.jit are
+    recorded by their values."""
+    function = tree.body[0]
+    function.decorator_list = function.decorator_list[:-1] if tuning else []
 
 
 def _dotted(node: ast.AST) -> list[str]:
@@ -180,11 +292,11 @@ def _dotted(node: ast.AST) -> list[str]:
 
 
 def _resolve(value: Any, names: list[str]) -> Any:
-    """The value of ``module.name``, for modules outside of Triton; attributes of classes and objects are ignored."""
+    """The value of ``module.name``, for the program's own modules; attributes of classes and objects are ignored."""
     for name in names:
-        if not inspect.ismodule(value) or value.__name__.split(".")[0] == "triton":
-            return None
-        value = getattr(value, name, None)
+        if not inspect.ismodule(value) or _comes_with(value.__name__):
+            return _UNKNOWN
+        value = getattr(value, name, _UNKNOWN)
     return value
 
 

@@ -1,4 +1,4 @@
-"""Values as TritonParse writes them: metadata, options, and arguments that the native side does not know."""
+"""Values in JSON's types, as TritonParse writes metadata and options."""
 
 from __future__ import annotations
 
@@ -7,18 +7,9 @@ import math
 import sys
 from enum import Enum
 
-from ._trace_outline import holds_tensors, is_tensor, outline
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-# How the native side handles arguments of a type (enum value_class in hooks/trace.h).
-_TENSOR, _DESCRIPTOR, _CONSTANT, _TEXT = 1, 2, 3, 4
-
-_LONGEST = 200  # characters of the text of an object without its own description
-_LONGEST_OUTLINE = 4000  # characters for an object that contains tensors: a list of several dozen
-_LONGEST_HANDLE = 256
 
 
 def text(value: Any) -> str:
@@ -69,147 +60,28 @@ def _object(value: Any) -> Any:
         return plain(value.value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    if _has_base(type(value), "Layout", "triton_kernels"):
+    if has_base(type(value), "Layout", "triton_kernels"):
         layout = {"type": type(value).__name__}
         for name in ("initial_shape", "name", *getattr(type(value), "__dataclass_fields__", ())):
             if hasattr(value, name):
                 layout[name] = plain(getattr(value, name))
         return layout
+    if is_constexpr(type(value)):
+        return plain(value.value)
     if hasattr(type(value), "__dataclass_fields__"):
-        from dataclasses import asdict
-        return plain(asdict(value))
-    if _is_dtype(type(value)):
+        return {name: plain(getattr(value, name, None)) for name in type(value).__dataclass_fields__}
+    if is_dtype(type(value)):
         return f"triton.language.core.dtype('{value}')"
     return str(value)
 
 
-def _has_base(type_: type, name: str, package: str) -> bool:
+def has_base(type_: type, name: str, package: str) -> bool:
     return any(base.__name__ == name and str(base.__module__).startswith(package) for base in type_.__mro__)
 
 
-def _is_dtype(type_: type) -> bool:
-    return _has_base(type_, "dtype", "triton.language")
+def is_dtype(type_: type) -> bool:
+    return has_base(type_, "dtype", "triton.language")
 
 
-def _is_descriptor(type_: type) -> bool:
-    return type_.__name__ == "TensorDescriptor" and "triton" in type_.__module__
-
-
-def _is_kernels_wrapper(type_: type) -> bool:
-    return type_.__name__ in ("Tensor", "Storage") and type_.__module__.startswith("triton_kernels")
-
-
-def classify(type_: type) -> int:
-    """How the native side handles arguments of this type."""
-    if is_tensor(type_):
-        return _TENSOR
-    if _is_descriptor(type_):
-        return _DESCRIPTOR
-    if type_ is str or _is_dtype(type_) or type_.__name__ in ("JITFunction", "constexpr"):
-        return _CONSTANT
-    return _TEXT
-
-
-def _without_contents(value: Any) -> Any:
-    """A list of sizes, of which some may be computed on the GPU: printing these would wait for the GPU."""
-    return [outline(one) if is_tensor(type(one)) else one for one in value] if isinstance(value, list) else value
-
-
-class Describer:
-    """Descriptions of arguments.
-
-    Args:
-        define: gives a text the number by which launches refer to it.
-        more: further members of a tensor's description, as JSON without braces.
-    """
-
-    def __init__(self, define, more=None) -> None:
-        self._define, self._more = define, more
-
-    def describe(self, value: Any) -> int:
-        """The number of a constant's description."""
-        return self._define(self.inlined(value))
-
-    def inlined(self, value: Any) -> str:
-        """The description of an argument, as JSON."""
-        return compact(self.description(value))
-
-    def handle(self, value: Any) -> int:
-        """The number of a function handle that is not an int, which some backends use. The handle is defined as a number or
-        a short text, as TritonParse writes it and its schema requires."""
-        if isinstance(value, int) and not isinstance(value, bool):
-            return self._define(str(int(value)))
-        if isinstance(value, (bytes, bytearray, memoryview)):
-            size = memoryview(value).nbytes  # first: such a handle may be a whole binary
-            shown, omitted = str(bytes(value)) if size <= _LONGEST_HANDLE else None, f"{size} bytes"
-        else:
-            shown = str(value)
-            omitted = f"{len(shown)} chars"
-        if shown is None or len(shown) > _LONGEST_HANDLE:
-            shown = f"<{type(value).__name__}: {omitted} omitted>"
-        return self._define(compact(shown))
-
-    def dtype(self, value: Any) -> int:
-        """The number of a torch.dtype."""
-        return self._define(json.dumps({"name": str(value), "size": value.itemsize}))
-
-    def description(self, value: Any) -> dict[str, Any]:
-        """TritonParse's description of an argument."""
-        type_ = type(value)
-        if is_tensor(type_):
-            return self._tensor(value)
-        if _is_kernels_wrapper(type_):
-            return self._wrapper(value)
-        if _is_descriptor(type_):
-            return self._descriptor(value)
-        if isinstance(value, (int, float)):
-            return {"type": type_.__name__, "value": plain(value)}
-        if isinstance(value, str):
-            return {"type": "str", "value": value, "length": len(value)}
-        shown, longest = (outline(value), _LONGEST_OUTLINE) if holds_tensors(value) else (str(value), _LONGEST)
-        return {"type": type_.__name__, "repr": shown if len(shown) <= longest else shown[:longest] + "..."}
-
-    def _tensor(self, value: Any) -> dict[str, Any]:
-        info: dict[str, Any] = {"type": "tensor", "shape": plain(list(value.shape)), "dtype": str(value.dtype), "device": str(value.device)}
-        for name, ask in (
-            ("stride", lambda: plain(list(value.stride()))),
-            ("numel", lambda: plain(value.numel())),
-            ("is_contiguous", value.is_contiguous),
-            ("element_size", value.element_size),
-            ("storage_offset", lambda: plain(value.storage_offset())),
-            ("memory_usage", lambda: plain(value.numel() * value.element_size())),
-            ("data_ptr", lambda: hex(value.data_ptr())),
-        ):
-            try:
-                info[name] = ask()
-            except Exception:
-                pass  # tensors without data have no address
-        if self._more is not None:
-            info.update(json.loads("{" + self._more(value) + "}"))
-        return info
-
-    def _wrapper(self, value: Any) -> dict[str, Any]:
-        kind = type(value).__name__
-        info: dict[str, Any] = {"type": f"triton_kernels.tensor.{kind}"}
-        if kind == "Storage":
-            if is_tensor(type(getattr(value, "data", None))):
-                info["data"] = self._tensor(value.data)
-            if hasattr(value, "layout"):
-                info["layout"] = plain(value.layout)
-            return info
-        for name in ("shape", "shape_max", "dtype"):
-            if hasattr(value, name):
-                info[name] = plain(_without_contents(getattr(value, name)))
-        if hasattr(value, "storage"):
-            info["storage"] = self.description(value.storage)
-        return info
-
-    def _descriptor(self, value: Any) -> dict[str, Any]:
-        info: dict[str, Any] = {"type": "TensorDescriptor"}
-        if is_tensor(type(getattr(value, "base", None))):
-            info["base"] = self._tensor(value.base)
-        for name in ("shape", "strides", "block_shape"):
-            if hasattr(value, name):
-                info[name] = plain(getattr(value, name))
-        info["padding"] = plain(getattr(value, "padding", "zero")) or "zero"
-        return info
+def is_constexpr(type_: type) -> bool:
+    return has_base(type_, "constexpr", "triton.language")

@@ -227,7 +227,8 @@ class Trace:
     def _open(self, ring: int) -> None:
         from ._trace_events import Carrier
         from ._trace_tensors import Blobs, Tensors
-        from ._trace_values import Describer, classify, text
+        from ._trace_arguments import Describer, classify
+        from ._trace_values import text
         o = self._options
         tensors = None
         if o["statistics"] or o["tensors"]:

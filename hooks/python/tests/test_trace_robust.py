@@ -61,7 +61,9 @@ print(trace.finalize()["launches"])
     assert values[4] == {"type": "int", "value": 2**70}
     assert values[5] == {"type": "str", "value": r"\udc80", "length": 1}  # most readers of JSON reject lone surrogates
     one = "Tensor(shape=(4, 4), dtype=torch.float16, device='cuda:1', stride=(1, 8))"
-    assert values[6] == {"type": "tuple", "repr": f"({one}, (1, {one}))"}
+    assert values[6]["repr"] == f"({one}, (1, {one}))"
+    first, (number, second) = values[6]["items"][0], values[6]["items"][1]["items"]
+    assert first == second and first["stride"] == [1, 8] and first["data_ptr"] == "0x7f0000000000" and number == {"type": "int", "value": 1}
 
 
 def test_handles_that_are_not_numbers(hooked):

@@ -190,7 +190,10 @@ trace.finalize()
 """)
     ours = found[0]["goproton"]
     assert ours["dependencies"] == []
-    assert {g["name"] for g in ours["globals"]} == {"tl", "triton", "SHIFT", "STEADY"}
+    assert {g["name"] for g in ours["globals"]} == {"tl", "SHIFT"} and ours["options"] == {"do_not_specialize": ["n"]}
+    assert [d["name"] for d in ours["tuning"]["dependencies"]] == ["bench"]
+    configs = next(g for g in ours["tuning"]["globals"] if g["name"] == "CONFIGS")
+    assert [c["fields"]["kwargs"]["entries"][0][1]["value"] for c in configs["described"]["items"]] == [64, 128]
 
 
 def test_a_cache_hit_and_sass(traced):
@@ -231,7 +234,8 @@ trace.finalize()
     assert second["extracted_args"]["B"] == {"type": "bool", "value": True}
     assert third["extracted_args"] == {
         "x": {"type": "dtype", "repr": "fp32"}, "y": {"type": "float", "value": "nan"},
-        "n": {"type": "str", "value": "text", "length": 4}, "B": {"type": "tuple", "repr": "(1, 2)"}}
+        "n": {"type": "str", "value": "text", "length": 4},
+        "B": {"type": "tuple", "repr": "(1, 2)", "items": [{"type": "int", "value": 1}, {"type": "int", "value": 2}]}}
     assert third["function"] is None and third["grid"] == [3]
     assert fourth["extracted_args"]["x"]["type"] == "TensorDescriptor" and fourth["extracted_args"]["x"]["padding"] == "nan"
     assert fourth["extracted_args"]["x"]["base"] == first["extracted_args"]["x"]

@@ -9,11 +9,24 @@ type Extension struct {
 	Image        string       `json:"image"` // 16 hexadecimal digits: the hash of the cubin, as samples name modules
 	Cubin        string       `json:"cubin"` // file of the cubin, relative to the folder of the trace
 	Function     string       `json:"function"`
-	Module       string       `json:"module"` // of Python, that the function is in
+	Module       string       `json:"module"`   // of Python, that the function is in
+	Qualname     string       `json:"qualname"` // of the function in its module; this and what follows it are missing in older traces
+	Kind         string       `json:"kind"`     // jit or gluon
+	Options      Options      `json:"options"`
 	Params       []Parameter  `json:"params"`
 	Dependencies []Dependency `json:"dependencies"`
 	Globals      []Global     `json:"globals"`
+	Tuning       *Tuning      `json:"tuning"` // in one of the function's compilations
 	Device       int          `json:"device"` // ordinal that it was compiled for
+}
+
+// Options are those of triton.jit that a function has, by name, as JSON.
+type Options map[string]json.RawMessage
+
+// Tuning is what the decorators of autotuner and heuristics use in addition to the kernel.
+type Tuning struct {
+	Dependencies []Dependency `json:"dependencies"`
+	Globals      []Global     `json:"globals"`
 }
 
 // Parameter is one of the kernel function's.
@@ -23,14 +36,18 @@ type Parameter struct {
 	Default   json.RawMessage `json:"default"` // nil without one
 }
 
-// Dependency is a function that a kernel calls, itself or through others.
+// Dependency is a function or class that a kernel uses, itself or through others.
 type Dependency struct {
-	Name   string `json:"name"`
-	Module string `json:"module"`
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Code   string `json:"code"`
-	Kind   string `json:"kind"` // jit, constexpr_function or python
+	Name     string          `json:"name"`
+	Module   string          `json:"module"`
+	Qualname string          `json:"qualname"`
+	File     string          `json:"file"`
+	Line     int             `json:"line"`
+	Code     string          `json:"code"`
+	Kind     string          `json:"kind"` // jit, gluon, constexpr_function, python or class
+	Options  Options         `json:"options"`
+	Base     string          `json:"base"`    // of a class without source: tuple, Enum, IntEnum …
+	Members  json.RawMessage `json:"members"` // of a class without source: names of a tuple's fields, members of an enumeration
 }
 
 // Global is a constant of a module that a kernel, or one of its dependencies, reads.
@@ -39,6 +56,9 @@ type Global struct {
 	Owner string          `json:"owner"` // the function that reads it
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"` // a literal, or text
+
+	Constexpr bool            `json:"constexpr"` // it is a tl.constexpr
+	Described json.RawMessage `json:"described"` // as arguments are, if the value does not say all
 }
 
 // LaunchExtension is the member goproton of a launch record.

@@ -185,8 +185,8 @@ func TestExtension(t *testing.T) {
 	c := trace.Compilation("aa")
 	want := &tritonparse.Extension{Version: 1, Image: "0123456789abcdef", Cubin: "cubins/0123456789abcdef.cubin", Function: "k", Module: "m",
 		Params:       []tritonparse.Parameter{{Name: "x"}, {Name: "N", Constexpr: true, Default: json.RawMessage("4")}},
-		Dependencies: []tritonparse.Dependency{{"f", "m", "/m.py", 3, "def f(): pass", "jit"}},
-		Globals:      []tritonparse.Global{{"G", "k", "int", json.RawMessage("7")}}, Device: 2}
+		Dependencies: []tritonparse.Dependency{{Name: "f", Module: "m", File: "/m.py", Line: 3, Code: "def f(): pass", Kind: "jit"}},
+		Globals:      []tritonparse.Global{{Name: "G", Owner: "k", Type: "int", Value: json.RawMessage("7")}}, Device: 2}
 	if !reflect.DeepEqual(c.Extra, want) {
 		t.Errorf("%+v", c.Extra)
 	}

@@ -288,7 +288,7 @@ func (f *reproduceFlags) complete() error {
 	}
 	o.Command = "proton " + shellWords(os.Args[1:])
 	if f.stamp == "time" {
-		o.Stamp = time.Now().Format("20060102150405")
+		o.Stamp = strings.ReplaceAll(time.Now().Format("20060102150405.000"), ".", "") // two in a second differ
 	}
 	if f.kernelImport != "" && !slices.Contains(reproduce.Imports, o.Import) {
 		return fmt.Errorf("read --kernel-import %q: use default, copy or override-ttir", f.kernelImport)

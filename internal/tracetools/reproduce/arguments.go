@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"regexp"
@@ -48,6 +49,8 @@ func (w *work) rebuildArguments() error {
 		}
 		if text := w.onlyText(i, p, raw); text != "" {
 			raw, from = fmt.Appendf(nil, `{"type":"str","value":%s}`, jsontext.Quote(text)), "its text: the recorded TTIR is of its value"
+		} else if w.result.Import == ImportOverride {
+			raw = withoutFunctions(raw)
 		}
 		w.addArgument(p.name, raw, from)
 	}
@@ -88,10 +91,33 @@ func (w *work) onlyText(i int, p param, raw []byte) string {
 		return ""
 	}
 	a := readArgument(p.name, raw)
-	if a.Value != nil || a.Tensor() != nil || isPlain(a.Type) || slices.Contains([]string{"constexpr", "tuple", "list", "Size"}, a.Type) {
+	if len(givenIn(raw)) == 0 && (a.Value != nil || a.Tensor() != nil || isPlain(a.Type) || slices.Contains([]string{"constexpr", "tuple", "list", "Size"}, a.Type)) {
 		return ""
 	}
-	return a.Repr
+	return cmp.Or(a.Repr, a.Type)
+}
+
+// withoutFunctions replaces functions in an argument, which a script of recorded TTIR does not have, by None: both are constants.
+func withoutFunctions(raw []byte) []byte {
+	members, err := jsontext.Members(raw)
+	if err != nil {
+		return raw
+	}
+	out := []byte{}
+	for _, m := range members {
+		switch m.Name {
+		case "object":
+			return []byte(`{"type":"NoneType","repr":"None"}`)
+		case "items":
+			var parts [][]byte
+			for _, each := range jsontext.Elements(m.Value) {
+				parts = append(parts, withoutFunctions(each))
+			}
+			m.Value = slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
+		}
+		out = field.AppendMember(out, m.Name, m.Value)
+	}
+	return append(out, '}')
 }
 
 // readArgument parses the recorded JSON of an argument.
@@ -163,13 +189,51 @@ func (w *work) addArgument(name string, raw []byte, from string) {
 	if t := a.Tensor(); t != nil {
 		r.From = w.contents(t)
 		r.Notes = layoutOf(t)
-	} else if !isPlain(a.Type) && a.Type != "" && a.Value == nil {
+	} else if inner := tensorsIn(raw); len(inner) > 0 {
+		for _, t := range inner {
+			if text := "its tensors " + w.contents(&t); !strings.Contains(r.Notes, text) {
+				r.Notes = strings.TrimPrefix(r.Notes+", "+text, ", ")
+			}
+		}
+	} else if !isPlain(a.Type) && a.Type != "" && a.Value == nil && !isMade(raw) {
 		r.Notes = "from its text"
 		if strings.Contains(a.Repr, "Tensor(shape=") {
 			r.Notes += ", its tensors random"
+		} else if number := strings.TrimSuffix(strings.TrimPrefix(a.Repr, "constexpr["), "]"); a.Type == "constexpr" && isNumber.MatchString(number) {
+			r.Notes += ", as a number and not a text"
 		}
 	}
 	w.result.Arguments = append(w.result.Arguments, r)
+}
+
+var isNumber = regexp.MustCompile(`^([-+]?(\d.*|nan|inf)|True|False|None)$`)
+
+// isMade reports whether the description of an argument says what it is made of.
+func isMade(raw []byte) bool {
+	return slices.ContainsFunc([]string{"object", "member", "items", "entries", "fields"}, func(name string) bool { return jsontext.Get(raw, name) != nil })
+}
+
+// tensorsIn are the tensors within an argument that is described by its parts.
+func tensorsIn(raw []byte) (tensors []tritonparse.Argument) {
+	members, _ := jsontext.Members(raw)
+	for _, m := range members {
+		inner := jsontext.Elements(m.Value)
+		if m.Name == "fields" {
+			parts, _ := jsontext.Members(m.Value)
+			for _, p := range parts {
+				inner = append(inner, p.Value)
+			}
+		} else if m.Name != "items" {
+			continue
+		}
+		for _, each := range inner {
+			if a := readArgument("", each); a.Tensor() != nil {
+				tensors = append(tensors, *a.Tensor())
+			}
+			tensors = append(tensors, tensorsIn(each)...)
+		}
+	}
+	return tensors
 }
 
 func isPlain(kind string) bool {

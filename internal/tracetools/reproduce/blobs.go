@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -48,6 +49,8 @@ func (w *work) withBlobs(name string, raw []byte) []byte {
 			value = jsontext.Quote(b.name)
 		case len(value) > 0 && value[0] == '{':
 			value = w.withBlobs(name, value)
+		case m.Name == "items" || m.Name == "entries":
+			value = w.listWithBlobs(name, value)
 		}
 		out = field.AppendMember(out, m.Name, value)
 	}
@@ -55,6 +58,19 @@ func (w *work) withBlobs(name string, raw []byte) []byte {
 		return []byte("{}")
 	}
 	return append(out, '}')
+}
+
+// listWithBlobs does the same with the parts of an argument.
+func (w *work) listWithBlobs(name string, raw []byte) []byte {
+	var parts [][]byte
+	for _, each := range jsontext.Elements(raw) {
+		if len(each) > 0 && each[0] == '[' {
+			parts = append(parts, w.listWithBlobs(name, each))
+		} else {
+			parts = append(parts, w.withBlobs(name, each))
+		}
+	}
+	return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
 }
 
 // findBlob looks for contents where the program wrote them, and next to the trace, which may have been moved.

@@ -18,7 +18,7 @@ var collectScript string
 
 // surroundings are the imports, constants and functions that a kernel's source uses.
 type surroundings struct {
-	Imports, Constants, Functions []string
+	Imports, Constants, Functions []string            // functions, classes, and other names for them
 	Aliases                       map[string][]string // module as the kernel calls it -> what it uses of it
 	Missing                       []string            // names without a known definition
 	Packages                      []string            // to be installed, in addition to torch and triton
@@ -34,9 +34,9 @@ func (w *work) collect() (*surroundings, error) {
 	if !whole {
 		code = strings.Join(append(slices.Clone(w.source.decorators), w.source.def), "\n")
 	}
-	var given []map[string]string
+	var given []map[string]any
 	for _, g := range w.given() {
-		given = append(given, map[string]string{"module": g.module, "name": g.name})
+		given = append(given, map[string]any{"module": g.module, "name": g.name, "optional": g.inText || g.replaceable})
 	}
 	ask := map[string]any{
 		"folders": append([]string{filepath.Dir(w.launch.File)}, w.sources()...),

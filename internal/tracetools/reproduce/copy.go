@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/foreign"
+	"github.com/goproton/goproton/tritonparse"
 )
 
 // copyKernel puts the source of the kernel, and of all that it uses, into the script. asked says that the user wants this way: then
@@ -16,17 +17,7 @@ func (w *work) copyKernel(asked bool) error {
 	if w.source == nil {
 		return fmt.Errorf("the trace has no Python source of %s", w.built.Name)
 	}
-	why, err := "the trace has its source and that of all it uses", error(nil)
-	var s *surroundings
-	if w.built.Extra != nil && w.built.Extra.Globals != nil && !w.PreserveAutotune && !w.lacksGiven() {
-		s, err = w.recordedSurroundings()
-	} else {
-		why = "its source is in the trace, and what it uses was read from the original files"
-		s, err = w.collect()
-		if err == nil && len(s.Constants)+len(s.Functions)+len(s.Aliases) == 0 {
-			why = "its source is in the trace, and it uses no other"
-		}
-	}
+	s, why, err := w.findSurroundings()
 	if errors.Is(err, errNoPython) && (asked || !w.importable()) {
 		why = "its source is in the trace"
 		w.note("helpers and constants that the kernel uses were not looked for, because there is no %s; name a Python interpreter with --python", w.python())
@@ -58,50 +49,79 @@ func (w *work) copyKernel(asked bool) error {
 	return nil
 }
 
-// copied is the script's part for the kernel: imports, constants, helpers, aliases, and then the kernel.
-func (w *work) copied(s *surroundings) string {
-	imports := append([]string{"import triton\n", "import triton.language as tl\n"}, s.Imports...)
-	decorators := []string{w.source.jitDecorator(func(o string) bool { return !namesLaunches(o) })}
-	if w.PreserveAutotune {
-		if i := w.source.jit(); i >= 0 {
-			tuners := slices.DeleteFunc(slices.Clone(w.source.decorators[:i]), ofClass)
-			decorators = append(tuners, decorators...)
+// findSurroundings takes what the kernel uses from the trace, or from the original files if these are there and the trace lacks some
+// of it, as those of tritonparse and GoProton's older ones do.
+func (w *work) findSurroundings() (s *surroundings, why string, err error) {
+	if w.traceHasAll() {
+		s, err = w.recordedSurroundings()
+		inText := slices.ContainsFunc(w.given(), func(g givenObject) bool { return g.inText })
+		if why = "the trace has its source and that of all it uses"; err != nil || len(s.Missing)+len(s.Packages) == 0 && !inText || !w.importable() {
+			return s, why, err
 		}
 	}
-	// The last decorator makes the kernel. It gets the name under which the script imports it.
-	last := &decorators[len(decorators)-1]
-	callee := "@triton.jit"
-	if strings.Contains(*last, "gluon") {
-		callee = "@gluon.jit"
-		imports = append(imports, "from triton.experimental import gluon\n")
+	collected, err := w.collect()
+	if s != nil && (err != nil || len(collected.Missing) > 0) {
+		return s, why, nil
 	}
-	if _, options, called := strings.Cut(*last, "("); called {
-		callee += "(" + options
+	if why = "its source is in the trace, and what it uses was read from the original files"; err == nil &&
+		len(collected.Constants)+len(collected.Functions)+len(collected.Aliases) == 0 {
+		why = "its source is in the trace, and it uses no other"
 	}
-	*last = callee
+	return collected, why, err
+}
+
+// traceHasAll reports whether the trace has all that the kernel uses. GoProton's older traces lack what autotuners use.
+func (w *work) traceHasAll() bool {
+	x := w.built.Extra
+	if x == nil || x.Globals == nil || w.lacksGiven() {
+		return false
+	}
+	return !w.PreserveAutotune || x.Qualname != "" || len(w.tuners()) == 0
+}
+
+// tuners are the kernel's decorators that choose configurations.
+func (w *work) tuners() []string {
+	i := w.source.jit()
+	if i < 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.source.decorators[:i]), ofClass)
+}
+
+// copied is the script's part for the kernel: imports, constants, helpers, aliases, and then the kernel.
+func (w *work) copied(s *surroundings) string {
+	s.Imports = append([]string{"import triton\n", "import triton.language as tl\n"}, s.Imports...)
+	kind, given := "", tritonparse.Options(nil)
+	if x := w.built.Extra; x != nil {
+		kind, given = x.Kind, x.Options
+	}
+	decorators := []string{s.jitDecorator(w.source, kind, given)}
+	if w.PreserveAutotune {
+		decorators = append(w.tuners(), decorators...)
+	}
+	if len(s.Aliases) > 0 {
+		s.Imports = append(s.Imports, "import types\n")
+	}
+	definitions := inOrder(unique(slices.Concat(s.Constants, s.Functions, aliases(s.Aliases))))
 	var b strings.Builder
-	b.WriteString(strings.Join(unique(imports), ""))
-	piece := func(text string) {
-		b.WriteString("\n")
-		b.WriteString(strings.TrimRight(text, "\n") + "\n")
+	b.WriteString(strings.Join(unique(s.Imports), ""))
+	for i, d := range definitions {
+		d = strings.TrimRight(d, "\n") + "\n"
+		switch {
+		case isBlock(d):
+			b.WriteString("\n\n")
+		case i == 0 || isBlock(definitions[i-1]):
+			b.WriteString("\n")
+		}
+		b.WriteString(d)
 	}
-	if len(s.Constants) > 0 {
-		piece(strings.Join(unique(s.Constants), ""))
-	}
-	for _, f := range unique(s.Functions) {
-		b.WriteString("\n")
-		piece(f)
-	}
-	if text := aliases(s.Aliases); text != "" {
-		b.WriteString("\n")
-		piece(text)
-	}
-	b.WriteString("\n")
-	piece(strings.Join(decorators, "\n") + "\n" + w.source.def)
-	b.WriteString("\n")
-	piece("imported_kernel_function = " + w.source.name)
+	fmt.Fprintf(&b, "\n\n%s\n%s\n\n\n", strings.Join(decorators, "\n"), strings.TrimRight(w.source.def, "\n"))
+	fmt.Fprintf(&b, "imported_kernel_function = %s\n", w.source.name)
 	return b.String()
 }
+
+// isBlock reports whether a definition takes several lines.
+func isBlock(definition string) bool { return strings.Contains(strings.TrimRight(definition, "\n"), "\n") }
 
 // ofClass says whether a decorator has a meaning only within a class. The copied kernel is in none.
 func ofClass(decorator string) bool { return strings.HasPrefix(decorator, "@staticmethod") }
@@ -116,22 +136,26 @@ func unique(list []string) []string {
 	return out
 }
 
-// aliases is Python for modules of the program through which the kernel uses helpers, as in module.helper.
-func aliases(modules map[string][]string) string {
+// aliases is Python for modules of the program through which the kernel uses helpers, as in module.helper: a definition for each
+// module that is not in another.
+func aliases(modules map[string][]string) (definitions []string) {
 	var b strings.Builder
-	for i, name := range sortedKeys(modules) {
-		if i == 0 {
-			b.WriteString("import types\n\n")
-		}
+	names := sortedKeys(modules)
+	for i, name := range names {
 		fmt.Fprintf(&b, "%s = types.ModuleType(%s)\n", name, foreign.Quote(name))
-		for _, member := range modules[name] {
+		for _, member := range unique(modules[name]) {
 			if !strings.Contains(member, " = ") {
 				member += " = " + member
 			}
 			fmt.Fprintf(&b, "%s.%s\n", name, member)
 		}
+		root, _, _ := strings.Cut(name, ".")
+		if i+1 == len(names) || !strings.HasPrefix(names[i+1], root+".") {
+			definitions = append(definitions, b.String())
+			b.Reset()
+		}
 	}
-	return b.String()
+	return definitions
 }
 
 // clash is a name that both the script and the code copied into it bind, "" if there is none.
@@ -145,7 +169,7 @@ func (w *work) clash(s *surroundings) string {
 	}
 	for _, text := range append(append(slices.Clone(s.Constants), s.Functions...), w.source.def) {
 		for name := range bindings(text) {
-			if taken(name) {
+			if taken(name) && text != filled {
 				return name
 			}
 		}
@@ -161,11 +185,11 @@ func (w *work) clash(s *surroundings) string {
 	return ""
 }
 
-var binding = regexp.MustCompile(`(?m)^(?:def (\w+)|class (\w+)|(\w+)(?:\.\w+)*(?::[^=\n]*)? = |import (\w+)$|(?:import|from) .*?(\w+)$)`)
+var bindingLine = regexp.MustCompile(`(?m)^(?:def (\w+)|class (\w+)|(\w+)(?:\.\w+)*(?::[^=\n]*)? = |import (\w+)$|(?:import|from) .*?(\w+)$)`)
 
 func bindings(code string) map[string]bool {
 	names := map[string]bool{}
-	for _, m := range binding.FindAllStringSubmatch(code, -1) {
+	for _, m := range bindingLine.FindAllStringSubmatch(code, -1) {
 		for _, name := range m[1:] {
 			if name != "" {
 				names[name] = true

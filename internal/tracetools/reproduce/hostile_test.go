@@ -37,6 +37,27 @@ var hostileTexts = []struct {
 	{"function", false, func(r *hostileTrace, s string) {
 		r.arg("f", fmt.Sprintf(`{"type":"JITFunction","repr":%s}`, jsonText("JITFunction("+s+":"+s+")")))
 	}},
+	{"object", false, func(r *hostileTrace, s string) { r.arg("f", fmt.Sprintf(`{"type":"function","repr":"","object":%s}`, jsonText("m:"+s))) }},
+	{"module of an object", false, func(r *hostileTrace, s string) {
+		r.arg("f", fmt.Sprintf(`{"type":"tuple","items":[{"type":"C","class":%s,"fields":{"a":{"type":"int","value":1}}}]}`, jsonText(s+":C")))
+	}},
+	{"field", false, func(r *hostileTrace, s string) {
+		r.arg("f", fmt.Sprintf(`{"type":"C","class":"m:C","fields":{%s:{"type":"str","value":%s}}}`, jsonText(s), jsonText(s)))
+	}},
+	{"described global", false, func(r *hostileTrace, s string) {
+		r.described("G", `{"type":"C","class":`+jsonText("m:"+s)+`,"fields":{`+jsonText(s)+`:{"type":"E","class":`+jsonText("enum:"+s)+`,"member":`+jsonText(s)+`}}}`)
+	}},
+	{"items of a global", false, func(r *hostileTrace, s string) {
+		r.described("G", `{"type":`+jsonText(s)+`,"items":[{"type":"object","object":`+jsonText("torch:"+s)+`},{"type":"dtype","repr":`+jsonText(s)+`}]}`)
+	}},
+	{"option of a helper", false, func(r *hostileTrace, s string) {
+		r.helper("helper", "m")
+		r.helpers[0].(map[string]any)["qualname"], r.helpers[0].(map[string]any)["options"] = s, map[string]any{s: s, "noinline": s}
+	}},
+	{"class without source", false, func(r *hostileTrace, s string) {
+		r.helpers = append(r.helpers, map[string]any{"name": "helper", "module": "m", "qualname": "helper", "kind": "class", "base": s, "members": map[string]any{s: s}},
+			map[string]any{"name": "Other", "module": "m", "qualname": s, "kind": "class", "base": "tuple", "members": []any{s}})
+	}},
 	{"warps", false, func(r *hostileTrace, s string) { r.metadata["num_warps"], r.metadata["maxnreg"] = s, s }},
 	{"option", false, func(r *hostileTrace, s string) { r.metadata["num_ctas"] = map[string]any{s: []any{s}} }},
 	{"scratch", false, func(r *hostileTrace, s string) { r.metadata["global_scratch_size"] = s }},
@@ -98,6 +119,10 @@ func (r *hostileTrace) tensor(member, text string) {
 
 func (r *hostileTrace) global(name, kind string, value any) {
 	r.globals = append(r.globals, map[string]any{"name": name, "owner": "k", "type": kind, "value": value})
+}
+
+func (r *hostileTrace) described(name, text string) {
+	r.globals = append(r.globals, map[string]any{"name": name, "owner": "k", "type": "C", "value": "", "constexpr": true, "described": json.RawMessage(text)})
 }
 
 func (r *hostileTrace) helper(name, module string) {
@@ -262,7 +287,7 @@ func hostileScript(t testing.TB, place int, w wayOut, text string) ([]byte, erro
 }
 
 // literalCalls are what a value of a trace may be written with: their arguments are literals.
-var literalCalls = map[string]bool{"float": true, "tl.constexpr": true, "tl.dtype": true, "types.ModuleType": true, "torch.cuda.is_available": true, "torch.cuda.synchronize": true}
+var literalCalls = map[string]bool{"float": true, "hasattr": true, "tl.constexpr": true, "tl.dtype": true, "types.ModuleType": true, "torch.cuda.is_available": true, "torch.cuda.synchronize": true}
 
 // checkShape compares a script with that of a harmless trace. A text from a trace may be new in it only as a name that it is
 // allowed to be, or in quotes.
@@ -281,7 +306,7 @@ func checkShape(t testing.TB, where, text string, usual, got shape) {
 		}
 	}
 	for _, name := range got.Names {
-		if !allowed[name] && name != "cuda" && name != "types" && name != "ModuleType" && name != "constexpr" && name != "dtype" && name != "float" && name != "kernel" {
+		if !allowed[name] && name != "cuda" && name != "types" && name != "ModuleType" && name != "constexpr" && name != "dtype" && name != "float" && name != "kernel" && name != "hasattr" {
 			t.Errorf("%s %q: the script has the name %s", where, text, name)
 		}
 	}

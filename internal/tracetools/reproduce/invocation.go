@@ -50,29 +50,26 @@ func (w *work) compileOptions() []option {
 	return options
 }
 
-// invocation is the launch: arguments by position up to the first that is a constant, then by name.
+// invocation is the launch: arguments by position up to the first that is a constant, then by name. Those before *args, and those
+// whose names the launching method has itself, can only be given by position.
 func (w *work) invocation() string {
 	var b strings.Builder
 	if n, err := strconv.Atoi(string(jsontext.Get(w.built.Metadata, "global_scratch_size"))); err == nil && n > 0 {
 		fmt.Fprintf(&b, "_set_allocator(%s)\n", foreign.Quote(w.device()+":0"))
 	}
+	inOrder := slices.ContainsFunc(w.params, func(p param) bool {
+		return p.binds == theRest || slices.Contains([]string{"grid", "warmup", "self"}, p.name)
+	})
 	if w.PreserveAutotune {
-		b.WriteString("compiled = imported_kernel_function[_grid](\n    **{name: value for name, value in args_dict.items() if name not in _set_by_tuner(imported_kernel_function)}\n)\n")
+		w.tunedInvocation(&b, inOrder)
 		return b.String()
 	}
 	b.WriteString("compiled = imported_kernel_function[tuple(grid)](\n")
-	byName := false
-	positional := slices.ContainsFunc(w.params, func(p param) bool { return p.name == "grid" || p.name == "warmup" || p.name == "self" })
+	named := false
 	for _, p := range w.params {
-		if !w.has(p.name) { // its default serves; what comes later must be given by name
-			byName = true
-			continue
-		}
-		byName = byName || !positional && (p.constexpr || p.defaults != "")
-		if byName {
-			fmt.Fprintf(&b, "    %s=args_dict[%s],\n", p.name, foreign.Quote(p.name))
-		} else {
-			fmt.Fprintf(&b, "    args_dict[%s],\n", foreign.Quote(p.name))
+		named = named || !w.has(p.name) || !inOrder && (p.constexpr || p.defaults != "") // what comes after one that is missing, too
+		if w.has(p.name) {
+			b.WriteString("    " + passed(p, p.binds == byName || p.binds == anyway && named) + ",\n")
 		}
 	}
 	for _, o := range w.kernel.options {
@@ -80,4 +77,33 @@ func (w *work) invocation() string {
 	}
 	b.WriteString(")\n")
 	return b.String()
+}
+
+// passed is Python for the argument of a parameter in a call.
+func passed(p param, named bool) string {
+	value := "args_dict[" + foreign.Quote(p.name) + "]"
+	switch {
+	case p.binds == theRest:
+		return "*" + value
+	case named:
+		return p.name + "=" + value
+	}
+	return value
+}
+
+// tunedInvocation is the launch through the autotuner, which gives some of the arguments itself.
+func (w *work) tunedInvocation(b *strings.Builder, inOrder bool) {
+	b.WriteString("compiled = imported_kernel_function[_grid](\n")
+	var done []string
+	for _, p := range w.params {
+		if w.has(p.name) && p.binds != byName && (inOrder || p.binds == byPosition) {
+			b.WriteString("    " + passed(p, false) + ",\n")
+			done = append(done, foreign.Quote(p.name))
+		}
+	}
+	others := "name not in _set_by_tuner(imported_kernel_function)"
+	if len(done) > 0 {
+		others = "name not in {" + strings.Join(done, ", ") + ", *_set_by_tuner(imported_kernel_function)}"
+	}
+	b.WriteString("    **{name: value for name, value in args_dict.items() if " + others + "}\n)\n")
 }

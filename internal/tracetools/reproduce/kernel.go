@@ -36,6 +36,11 @@ func (w *work) getKernel() error {
 		return w.findWhateverWorks()
 	case ImportDefault:
 		w.result.Why = "asked for"
+		if w.isInFunction() {
+			w.note("%s is defined within a function and cannot be imported from its file: the script has its source instead", w.source.name)
+			w.result.Import = ImportCopy
+			return w.copyKernel(true)
+		}
 		return w.importKernel()
 	case ImportCopy:
 		w.result.Why = "asked for"
@@ -45,6 +50,15 @@ func (w *work) getKernel() error {
 		return w.overrideKernel()
 	}
 	return fmt.Errorf("unknown way %q to get a kernel; use %s", w.Import, joinImports())
+}
+
+// isInFunction reports whether the kernel is defined within a function, which its file's module then has no name for.
+func (w *work) isInFunction() bool {
+	if x := w.built.Extra; x != nil && x.Qualname != "" {
+		return strings.Contains(x.Qualname, "<locals>")
+	}
+	name, problem := w.original()
+	return w.source != nil && problem != nil && name == w.source.name && errors.Is(problem, errInFunction)
 }
 
 func joinImports() string {

@@ -32,11 +32,11 @@ func (w *work) checkNames() error {
 	own := w.scriptNames()
 	for _, g := range w.given() {
 		switch {
-		case strings.Contains(g.name, "<"): // of another function; it is never written down
+		case g.inText || !g.importable(): // it is never written down
 		case !foreign.IsDotted(g.name) || !foreign.IsDotted(g.module):
-			return wrong("an argument is the function", g.module+":"+g.name, "which is not a name in Python")
+			return wrong("an argument names", g.module+":"+g.name, "which is not a name in Python")
 		case own[g.bound()] || foreign.IsBuiltin(g.bound()):
-			return wrong("an argument is the function", g.bound(), "which the script calls something else")
+			return wrong("an argument names", g.bound(), "which the script calls something else")
 		}
 	}
 	for _, a := range w.arguments() {

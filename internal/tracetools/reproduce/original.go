@@ -28,10 +28,12 @@ func (w *work) original() (name string, err error) {
 		return w.source.name, fmt.Errorf("its file %s is not on this machine", p.File)
 	}
 	if name = qualified(string(text), w.source.name, p.FunctionStart); name == "" {
-		return w.source.name, fmt.Errorf("%s has no function %s outside of others", p.File, w.source.name)
+		return w.source.name, fmt.Errorf("%s %w %s", p.File, errInFunction, w.source.name)
 	}
 	return name, nil
 }
+
+var errInFunction = errors.New("has, outside of functions, no")
 
 // sourceFile returns the kernel's original file, "" if it is not on this machine. A file outside of the trace's folder and of the
 // folders that the user names is refused, because the script would contain parts of it, or run it.
@@ -121,12 +123,16 @@ func (w *work) importKernel() error {
 		fmt.Fprintf(&b, "_spec = importlib.util.spec_from_file_location(%s, %s)\n", foreign.Quote(module+"_reproduced"), foreign.Quote(p.File))
 		fmt.Fprintf(&b, "_module = importlib.util.module_from_spec(_spec)\nsys.modules[_spec.name] = _module\n_spec.loader.exec_module(_module)\n")
 	}
-	fmt.Fprintf(&b, "imported_kernel_function = _module.%s\n", name)
+	var options []string
+	if x := w.built.Extra; x != nil {
+		options = literalOptions(x.Options)
+	}
+	fmt.Fprintf(&b, "imported_kernel_function = _compilable(_module.%s%s)\n", name, strings.Join(append([]string{""}, options...), ", "))
 	if !w.PreserveAutotune {
 		b.WriteString("imported_kernel_function = _unwrapped(imported_kernel_function)\n")
 	}
 	for _, g := range w.given() {
-		if !strings.Contains(g.name, "<") { // defined within another function, it cannot be imported
+		if !g.inText && g.importable() {
 			fmt.Fprintf(&b, "%s = %s.%s\n", g.bound(), w.moduleOf(g, module), g.name)
 		}
 	}
@@ -134,9 +140,9 @@ func (w *work) importKernel() error {
 	return nil
 }
 
-// moduleOf is Python for the module of a function that is an argument. __main__ is taken for the kernel's file, because no other
+// moduleOf is Python for the module of a function or class among the arguments. __main__ is taken for the kernel's file, because no other
 // is known.
-func (w *work) moduleOf(g givenFunction, kernels string) string {
+func (w *work) moduleOf(g givenObject, kernels string) string {
 	own := kernels
 	if x := w.built.Extra; x != nil && x.Module != "" {
 		own = x.Module

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/internal/foreign"
@@ -14,7 +15,11 @@ func (w *work) overrideKernel() error {
 	if w.PreserveAutotune {
 		return errors.New("--preserve-autotune and --kernel-import override-ttir exclude each other: the recorded TTIR is of one configuration")
 	}
-	name, text := w.built.TextNames["ttir"], w.built.Texts["ttir"]
+	stage := w.overrideStage()
+	if stage != "ttir" {
+		w.note("the recorded %s is compiled, because the trace has no TTIR of the kernel, as of all that Gluon compiles", strings.ToUpper(stage))
+	}
+	name, text := w.built.TextNames[stage], w.built.Texts[stage]
 	if text == "" {
 		if why := w.built.Placeholders["ttir"]; why != "" {
 			return fmt.Errorf("the trace has no TTIR of %s: it says %s", w.built.Name, why)
@@ -24,19 +29,12 @@ func (w *work) overrideKernel() error {
 	w.kernel.options = append(w.kernel.options, option{"ir_override", "IR_OVERRIDE"})
 	var b strings.Builder
 	b.WriteString("import atexit\nimport inspect\nimport json\nimport os\nimport shutil\nimport tempfile\n\nimport triton\nimport triton.language as tl\n\n")
-	constants := constantsOf(w.built)
-	var params []string
-	for i, p := range w.params {
-		_, constant := constants[i]
-		switch {
-		case constant || p.constexpr:
-			p.name += ": tl.constexpr"
-		case typeName.MatchString(p.annotation):
-			p.name += ": " + p.annotation
-		}
-		params = append(params, p.name)
+	decorator := w.literalDecorator()
+	if w.isGluon() {
+		b.WriteString("from triton.experimental import gluon\n\n")
+		decorator = strings.Replace(decorator, "@triton.", "@gluon.", 1)
 	}
-	fmt.Fprintf(&b, "\n%s\ndef %s(%s):\n    # The compiler reads IR_OVERRIDE in place of this.\n    pass\n\n\n", w.literalDecorator(), w.functionName(), strings.Join(params, ", "))
+	fmt.Fprintf(&b, "\n%s\ndef %s(%s):\n    # The compiler reads IR_OVERRIDE in place of this.\n    pass\n\n\n", decorator, w.functionName(), w.literalSignature())
 	b.WriteString(overrideSetup)
 	if w.Embed {
 		fmt.Fprintf(&b, "IR_OVERRIDE = _ir_override(%s, json.loads(COMPILATION_JSON)[\"file_content\"][%s])\n", foreign.Quote(foreign.FileName(name)), foreign.Quote(name))
@@ -51,6 +49,50 @@ func (w *work) overrideKernel() error {
 	return nil
 }
 
+// overrideStage is the first representation that the trace has and that a compiler can begin with.
+func (w *work) overrideStage() string {
+	if w.built.Texts["ttir"] == "" && w.built.Texts["ttgir"] != "" {
+		return "ttgir"
+	}
+	return "ttir"
+}
+
+// isGluon reports whether Gluon compiles the kernel, and not Triton.
+func (w *work) isGluon() bool {
+	if x := w.built.Extra; x != nil && x.Kind != "" {
+		return x.Kind == "gluon"
+	}
+	return w.source != nil && strings.HasPrefix(w.source.jitDecorator(func(string) bool { return false }), "@gluon.")
+}
+
+// literalSignature are the kernel's parameters, with those annotations that shape the arguments.
+func (w *work) literalSignature() string {
+	constants := constantsOf(w.built)
+	var params []string
+	named := false
+	for i, p := range w.params {
+		text := p.name
+		switch _, constant := constants[i]; {
+		case constant || p.constexpr:
+			text += ": tl.constexpr"
+		case typeName.MatchString(p.annotation):
+			text += ": " + p.annotation
+		}
+		if p.binds == byName && !named {
+			params = append(params, "*")
+		}
+		named = named || p.binds == byName || p.binds == theRest
+		if p.binds == theRest {
+			text = "*" + text
+		}
+		params = append(params, text)
+		if p.binds == byPosition && (i+1 == len(w.params) || w.params[i+1].binds != byPosition) {
+			params = append(params, "/")
+		}
+	}
+	return strings.Join(params, ", ")
+}
+
 // typeName is an annotation that Triton takes as an argument's type, and that needs nothing of the original file.
 var typeName = regexp.MustCompile(`^("\*?\w+"|'\*?\w+'|tl\.(u?int|float|bfloat)\d\w*)$`)
 
@@ -58,6 +100,12 @@ var typeName = regexp.MustCompile(`^("\*?\w+"|'\*?\w+'|tl\.(u?int|float|bfloat)\
 // behind: recorded TTIR is run in place of the source, so nothing of the source may run.
 func (w *work) literalDecorator() string {
 	if w.source == nil {
+		return "@triton.jit"
+	}
+	if x := w.built.Extra; x != nil && x.Options != nil {
+		if kept := slices.DeleteFunc(literalOptions(x.Options), func(o string) bool { return strings.HasPrefix(o, "debug") }); len(kept) > 0 {
+			return "@triton.jit(" + strings.Join(kept, ", ") + ")"
+		}
 		return "@triton.jit"
 	}
 	_, inner, _ := strings.Cut(w.source.jitDecorator(shapesArguments), "(")
@@ -81,6 +129,9 @@ var literalOption = regexp.MustCompile(`^(True|False|\[((0|[1-9]\d{0,3}|"\w*"|'\
 
 const overrideSetup = `def _ir_override(name, text):
     """Puts the IR into a file of its own: Triton's cache goes by the path, not by the contents."""
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        raise RuntimeError("Triton's interpreter runs Python, and this script has only compiled code, for a GPU: unset TRITON_INTERPRET, "
+                           "or make the script with --kernel-import copy")
     if "ir_override" not in inspect.signature(triton.Config.__init__).parameters:
         raise RuntimeError(f"Triton {triton.__version__} cannot compile recorded IR; 3.4 or newer can")
     folder = tempfile.mkdtemp(prefix="reproduce-")  # only this user may read it, and each text gets a new name

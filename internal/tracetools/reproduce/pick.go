@@ -23,8 +23,8 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 	if s.Line >= 0 {
 		return t.LaunchAt(s.File, s.Line)
 	}
-	count := 0
-	var at, uncompiled tritonparse.Place
+	count, whole := 0, false
+	var at, incomplete tritonparse.Place
 	var names []string
 	found := errors.New("found")
 	err := t.EachBrief(func(l *tritonparse.Brief) error {
@@ -34,11 +34,9 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 		switch {
 		case s.Kernel != "" && l.Name != s.Kernel, s.Hash != "" && !strings.HasPrefix(l.Hash, s.Hash):
 			return nil
-		case s.Kernel == "" && s.Hash == "" && !l.Whole:
-			return nil
-		case s.Kernel == "" && s.Hash == "" && !compiled(t, l):
-			if uncompiled.File == "" {
-				uncompiled = l.Place()
+		case s.Kernel == "" && s.Hash == "" && (!l.Whole || !compiled(t, l)):
+			if incomplete.File == "" || l.Whole && !whole {
+				incomplete, whole = l.Place(), l.Whole
 			}
 			return nil
 		}
@@ -52,8 +50,8 @@ func Pick(t *tritonparse.Trace, s Selection) (*tritonparse.LaunchRecord, error) 
 	if err != nil && err != found {
 		return nil, err
 	}
-	if count == 0 && uncompiled.File != "" {
-		at = uncompiled // for the error that says why not
+	if count == 0 && incomplete.File != "" {
+		at = incomplete // for the error that says what it lacks
 	}
 	if at.File == "" {
 		return nil, s.nothing(t, count, names)
@@ -76,8 +74,6 @@ func (s Selection) nothing(t *tritonparse.Trace, count int, names []string) erro
 	switch {
 	case len(names) == 0:
 		return fmt.Errorf("%s holds no launch, only compilations; record with launches: proton run --trace DIR, or TRITON_TRACE_LAUNCH=1 of tritonparse", t.Source)
-	case s.Kernel == "" && s.Hash == "":
-		return fmt.Errorf("no launch in %s says its arguments and grid", t.Source)
 	case count == 0:
 		return fmt.Errorf("no launch of %s in %s; there are launches of %s", what, t.Source, strings.Join(names[:min(len(names), 8)], ", "))
 	}

@@ -99,7 +99,7 @@ func (w *work) render() ([]byte, error) {
 		}
 	}
 	if w.Embed && !slices.Contains(names, "CONTEXT_JSON_PLACEHOLDER") {
-		return nil, fmt.Errorf("template %s has no line # {{CONTEXT_JSON_PLACEHOLDER}}, where the launch would go; add it, or leave out --embed-context", w.Template)
+		return nil, fmt.Errorf("template %s has no line # {{CONTEXT_JSON_PLACEHOLDER}}, where grid and arguments of the launch would go; add it, or leave out --embed-context", w.Template)
 	}
 	if w.result.Import == ImportOverride && w.Embed && !slices.Contains(names, "COMPILATION_JSON_PLACEHOLDER") {
 		return nil, fmt.Errorf("template %s has no line # {{COMPILATION_JSON_PLACEHOLDER}}, where the recorded TTIR would go", w.Template)
@@ -202,7 +202,8 @@ func (w *work) texts() (map[string]string, error) {
 		texts["CONTEXT_JSON_PLACEHOLDER"] = "CONTEXT_JSON = " + rawText(bytes.TrimSpace(w.context)) + "\n"
 		texts["JSON_FILE_NAME_PLACEHOLDER"] = ""
 		if w.result.Import == ImportOverride {
-			content := field.AppendMember(nil, w.built.TextNames["ttir"], jsontext.Quote(w.built.Texts["ttir"]))
+			stage := w.overrideStage()
+			content := field.AppendMember(nil, w.built.TextNames[stage], jsontext.Quote(w.built.Texts[stage]))
 			compilation := field.AppendMember(field.AppendMember(nil, "metadata", w.built.Metadata), "file_content", append(content, '}'))
 			texts["COMPILATION_JSON_PLACEHOLDER"] = "COMPILATION_JSON = " + rawText(append(compilation, '}')) + "\n"
 		}
@@ -212,8 +213,13 @@ func (w *work) texts() (map[string]string, error) {
 
 // synchronize is Python that waits for the launch. In Triton's interpreter there may be no GPU, and nothing to wait for.
 func (w *work) synchronize() string {
-	runtime := "torch." + w.device()
-	return runtime + ".is_available() and " + runtime + ".synchronize()"
+	device := w.device()
+	runtime := "torch." + device
+	text := runtime + ".is_available() and " + runtime + ".synchronize()"
+	if device != "cuda" { // which another package may add to torch
+		text = "hasattr(torch, " + foreign.Quote(device) + ") and " + text
+	}
+	return text
 }
 
 const verbose = `if os.environ.get("TRITONPARSE_REPRODUCE_VERBOSE") == "1":

@@ -17,7 +17,18 @@ type function struct {
 type param struct {
 	name, annotation, defaults string // as they are written; "" for none
 	constexpr                  bool
+	binds                      passing
 }
+
+// passing is how a parameter gets its argument.
+type passing int
+
+const (
+	anyway passing = iota // by position or name
+	byPosition
+	byName
+	theRest // all further positions: *args
+)
 
 // jit is the index of the decorator triton.jit, -1 if there is none.
 func (f *function) jit() int {
@@ -152,19 +163,32 @@ func (f *function) readDef(code string, line logicalLine) {
 	open := strings.IndexByte(text, '(')
 	if open >= 0 {
 		inner, _ := bracketed(text, open)
+		way := anyway
 		for _, p := range splitTop(inner, ',') {
-			f.addParam(p)
+			way = f.addParam(p, way)
 		}
 	}
 	f.def = dedent(cutBlock(code[line.start:]))
 }
 
-func (f *function) addParam(text string) {
+// addParam adds a parameter whose argument is bound that way, and returns the way of the next one.
+func (f *function) addParam(text string, way passing) passing {
 	text = strings.TrimSpace(withoutComments(text))
-	if text == "" || text[0] == '*' || text == "/" {
-		return
+	switch {
+	case text == "/":
+		for i := range f.params {
+			f.params[i].binds = byPosition
+		}
+		return way
+	case text == "*":
+		return byName
+	case text == "" || strings.HasPrefix(text, "**"):
+		return way
 	}
-	var p param
+	p := param{binds: way}
+	if text[0] == '*' {
+		text, p.binds, way = text[1:], theRest, byName
+	}
 	if parts := splitTop(text, '='); len(parts) > 1 && parts[0] != "" {
 		text, p.defaults = strings.TrimSpace(parts[0]), strings.TrimSpace(strings.Join(parts[1:], "="))
 	}
@@ -172,6 +196,7 @@ func (f *function) addParam(text string) {
 	p.name, p.annotation = strings.TrimSpace(p.name), strings.TrimSpace(p.annotation)
 	p.constexpr = strings.Contains(p.annotation, "constexpr")
 	f.params = append(f.params, p)
+	return way
 }
 
 // bracketed returns the text between the bracket at open and the one that closes it, and the place of that.

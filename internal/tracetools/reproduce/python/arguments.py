@@ -1,9 +1,14 @@
 import ast
 import collections
 import dataclasses
+import enum
+import functools
+import importlib
 import json
+import operator
 import os
 import re
+import sys
 
 import torch
 import triton
@@ -35,13 +40,13 @@ def _tensors_of(described):
     """The descriptions of the tensors in an argument, as the trace has them."""
     if described.get("type") == "tensor":
         yield described
-    elif described.get("type") == "TensorDescriptor":
-        yield described["base"]
-    elif "storage" in described:
-        yield described["storage"]["data"]
-    elif described.get("type") == "triton_kernels.tensor.Storage":
-        yield described["data"]
-    elif "Tensor(shape=" in described.get("repr", ""):
+        return
+    yield from (described[part] for part in ("base", "data") if part in described)
+    inner = [described["storage"]] if "storage" in described else []
+    inner += described.get("items", []) + list(described.get("fields", {}).values())
+    for part in [*inner, *(each for pair in described.get("entries", []) for each in pair)]:
+        yield from _tensors_of(part)
+    if "Tensor(shape=" in described.get("repr", "") and not _MADE_FROM & described.keys():
         described["outline"] = _syntax(described["repr"])
         for node in ast.walk(described["outline"]):
             if _called(node) == "Tensor":
@@ -112,9 +117,20 @@ def _contiguous(size):
 def _device(described):
     """The first device of the kind: the recorded program may have used its fourth. Triton's interpreter needs none."""
     kind = (described.get("device") or "cuda").split(":")[0]
-    if kind not in ("cpu", "meta") and os.environ.get("TRITON_INTERPRET") == "1" and not getattr(torch, kind).is_available():
+    if kind in ("cpu", "meta"):
+        return kind
+    if not hasattr(torch, kind):
+        try:
+            importlib.import_module("torch_" + kind)  # as for Ascend's npu
+        except ImportError:
+            pass
+    there = hasattr(torch, kind)
+    if os.environ.get("TRITON_INTERPRET") == "1" and not (there and getattr(torch, kind).is_available()):
         return "cpu"
-    return kind if kind in ("cpu", "meta") else kind + ":0"
+    if not there:
+        raise RuntimeError(f"the launch was for {kind}, which this torch does not have: install the package that adds it (torch_{kind}), or set "
+                           "TRITON_INTERPRET=1 for Triton's interpreter, which runs on the CPU")
+    return kind + ":0"
 
 
 def _dtype(text):
@@ -185,40 +201,101 @@ def _number(value):
     return float(value) if isinstance(value, str) and value in ("nan", "inf", "-inf") else value
 
 
+# Members of a description from which an object is made. Without one there is its text.
+_MADE_FROM = {"object", "member", "items", "entries", "fields", "base", "storage", "data"}
+
+
 def _argument(name, described, memory):
+    value = _value(name, described, memory)
+    return tl.constexpr(value) if described.get("constexpr") or described.get("type") == "constexpr" else value
+
+
+def _value(name, described, memory):
     kind = described.get("type")
     if kind == "tensor":
         return memory.views[id(described)]
+    if kind in _BUILDERS:
+        return _BUILDERS[kind](name, described, memory)
+    if _MADE_FROM & described.keys():
+        return _made(name, described, memory)
     if kind == "str":
         return described["value"]
     if "value" in described:  # also of what is a number and more, such as numpy.float64 or a member of an IntEnum
         return _number(described["value"])
+    text = re.sub(r"^constexpr\[(.*)\]$", r"\1", described.get("repr", ""))
     if kind == "NoneType":
         return None
-    build = _BUILDERS.get(kind)
-    if build:
-        return build(name, described, memory)
-    text = re.sub(r"^constexpr\[(.*)\]$", r"\1", described.get("repr", ""))
+    if kind == "device":
+        return torch.device(text)
     if kind in ("dtype", "constexpr") and text.startswith("torch."):
         return _dtype(text)
     if kind == "Size":
         return tuple(ast.literal_eval(text.removeprefix("torch.Size(").removesuffix(")")))
     if kind == "dtype" or kind == "constexpr" and re.fullmatch(r"u?int\d+|bf16|fp\d+(e\w+)?", text):
         return tl.dtype(re.sub(r".*\('|'\)", "", text))
-    function = re.fullmatch(r"JITFunction\(.*?(\w+)\)|<(?:function|.*Function) (?:.*\.)?(\w+) at .*", text)
-    found = function and _known(function[1] or function[2])
-    if found:
-        return found
     try:
         return _built(described.get("outline") or _syntax(text), memory)
     except (ValueError, SyntaxError):
-        raise TypeError(f"argument {name}: the trace has only the text {text!r} of this {kind}; "
-                        f"put a value for it into args_dict[{name!r}] before the launch") from None
+        raise _unknown(name, described) from None
+
+
+def _unknown(name, described):
+    return TypeError(f"argument {name}: the trace has only the text {described.get('repr', '')!r} of this {described.get('type')}; "
+                     f"put a value for it into args_dict[{name!r}] before the launch")
+
+
+def _made(name, described, memory):
+    """A value of what it consists of. The trace says which class it is of, and may name any: no class is called."""
+    kind = _known(described["class"]) if "class" in described else None
+    parts = [_argument(name, each, memory) for each in described.get("items", [])]
+    if "object" in described:
+        found = _known(described["object"])
+    elif "base" in described:
+        return triton.reinterpret(memory.views[id(described["base"])], tl.dtype(described["dtype"]))
+    elif "member" in described:
+        found = _member(kind, described["member"])
+    elif "entries" in described:
+        return {_argument(name, key, memory): _argument(name, each, memory) for key, each in described["entries"]}
+    elif "fields" in described:
+        found = _filled(kind, {key: _argument(name, each, memory) for key, each in described["fields"].items()})
+    elif "class" not in described:
+        return {"list": list, "set": set, "frozenset": frozenset}.get(described.get("type"), tuple)(parts)
+    elif described["class"] == "torch:Size":
+        return torch.Size(parts)
+    elif isinstance(kind, type) and issubclass(kind, tuple):
+        return tuple.__new__(kind, parts)
+    elif "names" in described:
+        return collections.namedtuple(described["type"], described["names"])(*parts)
+    else:
+        found = None
+    if found is None:
+        raise _unknown(name, described)
+    return found
+
+
+def _member(kind, names):
+    """A member of an enumeration; of several flags the names stand between bars."""
+    if not isinstance(kind, type) or not issubclass(kind, enum.Enum):
+        return None
+    members = [kind[each] for each in names.split("|") if each]
+    return functools.reduce(operator.or_, members) if members else kind(0)
+
+
+def _filled(kind, fields):
+    """An object as it was, without calling its class."""
+    if not isinstance(kind, type):
+        return None
+    made = object.__new__(kind)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def _syntax(text):
     """The syntax of an object's text; numpy's numbers and constexpr are the numbers themselves."""
-    return ast.parse(re.sub(r"\bnp\.\w+\(([^()]*)\)|\bconstexpr\[([^][]*)\]", r"\1\2", text), mode="eval").body
+    text = re.sub(r"\bnp\.\w+\(([^()]*)\)|\bconstexpr\[([^][]*)\]", r"\1\2", text)
+    text = re.sub(r"JITFunction\([\w.]+:(?:[\w.<>]*\.)?(\w+)\)|<(?:function|[\w.]*Function) (?:[\w.<>]*\.)?(\w+) at \w+>", r"\1\2", text)
+    return ast.parse(re.sub(r"<(\w+\.\w+): [^<>]*>", r"\1", text), mode="eval").body  # a member of an enumeration
 
 
 def _called(node):
@@ -236,30 +313,48 @@ def _built(node, memory):
         return tuple(parts) if isinstance(node, ast.Tuple) else parts
     if isinstance(node, ast.Dict):
         return {ast.literal_eval(key): _built(value, memory) for key, value in zip(node.keys, node.values)}
-    if isinstance(node, ast.Name) and node.id in ("nan", "inf"):
-        return float(node.id)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name):  # -inf
-        return -_built(node.operand, memory)
-    name = _called(node)
-    if name == "TensorWrapper":
+    if isinstance(node, ast.Name):
+        found = float(node.id) if node.id in ("nan", "inf") else _known(node.id)
+    elif isinstance(node, (ast.Attribute, ast.BinOp)):  # Color.RED, Flags.A|B
+        name, _, members = ast.unparse(node).replace(" ", "").partition(".")
+        found = _member(_known(name), members)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Name):  # -inf
+        found = -_built(node.operand, memory)
+    elif _called(node) == "TensorWrapper":
         return triton.reinterpret(_built(node.args[0], memory), tl.dtype(node.func.slice.id))
-    if name and node.keywords and not node.args:
-        fields = {each.arg: _built(each.value, memory) for each in node.keywords}
-        kind = _known(name)
-        return (kind if _is_record(kind) else collections.namedtuple(name, fields))(**fields)
-    return ast.literal_eval(node)
+    elif _called(node) and node.keywords and not node.args:
+        name, fields = _called(node), {each.arg: _built(each.value, memory) for each in node.keywords}
+        return _record(_known(name), name, fields)
+    else:
+        return ast.literal_eval(node)
+    if found is None:
+        raise ValueError(ast.unparse(node))
+    return found
 
 
-def _is_record(kind):
-    """Whether making one of a class only fills its fields. The trace says which class it is, and may name any."""
-    return isinstance(kind, type) and (dataclasses.is_dataclass(kind) or issubclass(kind, tuple) and hasattr(kind, "_fields"))
+def _record(kind, name, fields):
+    """An object of fields. The trace says which class it is of, and may name any: only those are called that fill fields."""
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        later = {field.name for field in dataclasses.fields(kind) if not field.init}
+        made = kind(**{key: value for key, value in fields.items() if key not in later})
+        for key in later & fields.keys():
+            object.__setattr__(made, key, fields[key])
+        return made
+    if not (isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")):
+        kind = collections.namedtuple(name, fields)
+    return kind(**fields)
 
 
 def _known(name):
-    """What a name means that the text of an argument has, if this script or the kernel's file has it."""
+    """What a function or class is in this script, in the kernel's file, or in Triton, by its name or its module and name."""
+    name = re.split(r"[.:]", name)[-1]
     kernel = globals().get("imported_kernel_function")
-    kernel_globals = getattr(getattr(kernel, "fn", None), "__globals__", {})
-    return globals().get(name) or kernel_globals.get(name)
+    while hasattr(kernel, "fn") and not hasattr(kernel, "__globals__"):
+        kernel = kernel.fn
+    for place in globals(), getattr(kernel, "__globals__", {}), vars(sys.modules.get("triton.experimental.gluon.language", tl)):
+        if place.get(name) is not None:
+            return place[name]
+    return None
 
 
 # What builds arguments of other types than tensors and plain values.

@@ -21,10 +21,16 @@ def _set_by_tuner(kernel):
 def _tuned_grid(kernel, recorded):
     """The grid of each configuration that the trace has a launch of. No other is tried: with the grid of smaller tiles it would
     write next to the tensors."""
+    tuned, first = _set_by_tuner(kernel), recorded[0][0]
+
+    def same(value, other):
+        return value == other or value != value and other != other
 
     def matches(constants, values):
-        return all(values.get(name, value) == value for name, value in constants.items())
+        return all(same(values.get(name, value), value) for name, value in constants.items() if name in tuned)
 
+    # What no tuner sets must be as in this launch.
+    recorded = [(constants, grid) for constants, grid in recorded if all(name in tuned or same(first.get(name), value) for name, value in constants.items())]
     for tuner in _tuners(kernel):
         configs = getattr(tuner, "configs", None)
         if not configs:
@@ -41,7 +47,7 @@ def _tuned_grid(kernel, recorded):
         for constants, known in recorded:
             if matches(constants, values):
                 return known
-        chosen = {name: values[name] for name in recorded[0][0] if name in values}
+        chosen = {name: values[name] for name in first if name in values and name in tuned}
         raise RuntimeError(f"the trace has no launch with {chosen}, so that its grid is not known: make the script without "
                            "--preserve-autotune, and the recorded configuration runs")
 

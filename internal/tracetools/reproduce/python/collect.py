@@ -1,8 +1,8 @@
 """Finds what a kernel needs of the source files around it. A JSON object comes on standard input, one goes out.
 
 In: file, code (the kernel's source as it was recorded, or its whole file's), whole (it is the latter), function, line (in
-the file), decorators (whether those are wanted too), folders (no file outside of them is read), given (functions that the
-kernel gets as arguments: module and name of each).
+the file), decorators (whether those are wanted too), folders (no file outside of them is read), given (functions and classes that the
+kernel gets as arguments: module and name of each, optional for a name that may mean something else).
 Out: imports, constants and functions (source text each, in an order in which they can be executed), aliases (name ->
 members of a module that is spread out), missing (names), packages (that must be installed), changed (functions whose
 source is no longer what was recorded).
@@ -106,7 +106,8 @@ def dump(node):
 
 
 def names_of(node, decorators):
-    """Names that a function or expression reads from outside, and which attributes of each."""
+    """Names that a function, class or expression reads from outside, and for each the attributes of it, as tuples: a.b.c reads
+    ("b", "c") of a."""
     parts, inside, read, attributes = [node], set(), [], {}
     if isinstance(node, ast.FunctionDef):
         arguments = node.args
@@ -125,10 +126,18 @@ def names_of(node, decorators):
                 inside.add(each.name)
             elif isinstance(each, ast.alias) and each.name != "*":
                 inside.add(each.asname or each.name.split(".")[0])
-            elif isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
-                attributes.setdefault(each.value.id, []).append(each.attr)
+            elif isinstance(each, ast.Attribute) and (dotted := dotted_name(each)):
+                attributes.setdefault(dotted[0], []).append(dotted[1:])
     outside = [n for n in dict.fromkeys(read) if n not in inside]
     return outside, attributes
+
+
+def dotted_name(node):
+    """The names in a.b.c; none of any other expression."""
+    names = ()
+    while isinstance(node, ast.Attribute):
+        node, names = node.value, (node.attr, *names)
+    return (node.id, *names) if isinstance(node, ast.Name) else ()
 
 
 def meaning_of(node, alias):
@@ -149,6 +158,8 @@ class Collector:
             self.modules[path] = None
             try:
                 if self.may_read(path):
+                    if not os.path.exists(path) and os.path.isdir(os.path.dirname(path)):
+                        self.modules[path] = Module(path, "")
                     with open(path, encoding="utf-8") as file:
                         self.modules[path] = Module(path, file.read())
             except (OSError, SyntaxError, ValueError):
@@ -178,7 +189,8 @@ class Collector:
                 path = os.path.join(root, tail)
                 if os.path.isfile(path):
                     return path
-        return None
+        packages = [os.path.join(root, *parts) for root in roots if parts]
+        return next((os.path.join(path, "__init__.py") for path in packages if os.path.isdir(path)), None)  # without a file of its own
 
     def add_names(self, module, node, decorators=False):
         outside, attributes = names_of(node, decorators)
@@ -226,15 +238,18 @@ class Collector:
         if called != name and not isinstance(node, ast.FunctionDef):
             self.emit("constants", f"{called} = {name}\n")
 
-    def add_given(self, kernels, dotted, name):
-        """Emits a function that the kernel gets as an argument. The module that a program begins with is the kernel's, if any."""
-        path = None if dotted == "__main__" else self.find(dotted, 0, kernels.path)
-        if path is None and dotted in ("__main__", os.path.basename(kernels.path).removesuffix(".py")):
+    def add_given(self, kernels, dotted, name, optional):
+        """Emits a function or class that the kernel gets as an argument. The module that a program begins with is the kernel's, if
+        any. An optional one is left out if it is not there."""
+        if dotted.split(".")[0] in PREINSTALLED:
+            return self.emit("imports", f"from {dotted} import {name}\n")
+        path = None if dotted in ("", "__main__") else self.find(dotted, 0, kernels.path)
+        if path is None and dotted in ("", "__main__", os.path.basename(kernels.path).removesuffix(".py")):
             path = kernels.path
         module = self.module(path) if path else None
-        if module is None or name not in module.bound:
-            return self.out["missing"].append(f"{name} of {dotted} (an argument)")
-        return self.add(module, name, [])
+        if module is not None and name in module.bound:
+            return self.add(module, name, [])
+        return None if optional else self.out["missing"].append(f"{name} of {dotted} (an argument)")
 
     def emit(self, kind, text):
         if text not in self.out[kind]:
@@ -256,28 +271,57 @@ class Collector:
             if isinstance(node, ast.Import):
                 return self.emit("imports", f"import {alias.name}{' as ' + alias.asname if alias.asname else ''}\n")
             return self.emit("imports", f"from {dotted} import {alias.name}{as_name}\n")
-        if isinstance(node, ast.ImportFrom):
-            path = self.find(dotted, level, module.path)
-            inner = self.module(path) if path else None
-            if inner and alias.name in inner.bound:
-                del self.seen[called]
-                return self.add(inner, alias.name, attributes, called)
-            dotted, level = (dotted + "." + alias.name).strip("."), level
-        path = self.find(dotted, level, module.path)
-        inner = self.module(path) if path else None
-        if inner is None or (isinstance(node, ast.Import) and not alias.asname and "." in dotted):
+        target = self.target(module, node, alias)
+        if target is None:
             if level:
                 return self.out["missing"].append(called)
             self.emit("imports", meaning_of(node, alias) + "\n")
             if dotted.split(".")[0] not in self.out["packages"]:
                 self.out["packages"].append(dotted.split(".")[0])
             return None
+        inner, name = target
+        if name is None:
+            return self.add_members(inner, called, attributes)
+        del self.seen[called]
+        return self.add(inner, name, attributes, called)
+
+    def target(self, module, node, alias):
+        """What an import of the program's own files binds: a module and None, or a module and the name of something in it."""
+        if isinstance(node, ast.Import):
+            path = self.find(alias.name if alias.asname else alias.name.split(".")[0], 0, module.path)
+            return (self.module(path), None) if path and self.module(path) else None
+        path = self.find(node.module or "", node.level, module.path)
+        inner = self.module(path) if path else None
+        path = self.find(((node.module or "") + "." + alias.name).strip("."), node.level, module.path)
+        below = self.module(path) if path else None
+        # What a package has imported under the name of a module of its own is that module.
+        if inner and self.binds(inner, alias.name) and not (below and isinstance(inner.bound.get(alias.name, ()), tuple)):
+            return inner, alias.name
+        return (below, None) if below else None
+
+    def binds(self, module, name):
+        """Whether a module has a name, of its own or by from … import *."""
+        return name in module.bound or any(
+            (path := self.find(star.module or "", star.level, module.path)) and (inner := self.module(path)) and inner is not module and self.binds(inner, name)
+            for star in module.stars
+        )
+
+    def add_members(self, module, called, attributes):
+        """Spreads a module out under a name: emits what is used of it."""
         members = self.out["aliases"].setdefault(called, [])
-        for name in dict.fromkeys(attributes):
-            if name not in members:
-                self.add(inner, name, [])
-                members.append(name)
-        return None
+        for first, rest in dict.fromkeys((path[0], path[1:]) for path in attributes if path):
+            inner, node = None, module.bound.get(first)
+            if isinstance(node, tuple):
+                inner, name = self.target(module, *node) or (None, "")
+                inner = inner if name is None else None
+            elif os.path.basename(module.path) == "__init__.py" and not self.binds(module, first):
+                path = self.find(first, 1, module.path)  # a module of this package, which something else imports
+                inner = self.module(path) if path else None
+            if inner:
+                self.add_members(inner, f"{called}.{first}", [rest])
+            elif first not in members:
+                self.add(module, first, [rest])
+                members.append(first)
 
 
 def function_in(tree, name, line):
@@ -329,7 +373,7 @@ def main():
     collector.seen[ask["function"]] = (module.path, ask["function"])
     collector.add_names(module, node, bool(ask.get("decorators")))
     for function in ask.get("given") or []:
-        collector.add_given(module, function["module"], function["name"])
+        collector.add_given(module, function["module"], function["name"], function["optional"])
     json.dump(collector.out, sys.stdout)
 
 

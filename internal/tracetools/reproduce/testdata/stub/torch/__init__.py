@@ -44,6 +44,15 @@ class Tensor:
 
     itemsize = property(lambda self: self.dtype.itemsize)
 
+    data = property(lambda self: self)
+    is_cuda = property(lambda self: self.device.type == "cuda")
+
+    def get_device(self):
+        return 0 if self.is_cuda else -1
+
+    def is_contiguous(self):
+        return list(self._stride) == _steps(self.shape)
+
     def stride(self):
         return self._stride
 
@@ -234,6 +243,10 @@ def rand(size, dtype=None, device="cpu"):
 
 def randint(least, limit, size, dtype=None, device="cpu"):
     return empty(size, dtype or int64, device).map_(lambda v: random.randrange(least, limit))
+
+
+def arange(n, dtype):
+    return empty([n], dtype).put(range(n))
 
 
 def manual_seed(seed):

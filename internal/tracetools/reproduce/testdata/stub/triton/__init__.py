@@ -1,6 +1,7 @@
 """As much of triton as reproducers need: a launch prints what it was called with."""
 
 import functools
+import inspect
 
 import torch
 
@@ -15,13 +16,15 @@ class JITFunction:
         return functools.partial(self.run, grid=grid)
 
     def run(self, *args, grid, **kwargs):
-        names = self.fn.__code__.co_varnames
+        signature = inspect.signature(self.fn)
+        bound = signature.bind(*args, **{name: value for name, value in kwargs.items() if name in signature.parameters}).arguments
+        given = {**bound, **kwargs}
         if callable(grid):
-            grid = grid({**dict(zip(names, args)), **kwargs})
+            grid = grid(given)
         print("launch", self.fn.__name__, grid, self.options or "")
-        for name, value in [*zip(names, args), *kwargs.items()]:
+        for name, value in given.items():
             print(" ", name, "=", show(value))
-        self.fn.__globals__.get("computes", lambda **args: None)(**dict(zip(names, args)))
+        self.fn.__globals__.get("computes", lambda **args: None)(**dict(zip(signature.parameters, args)))
 
 
 def show(value):
@@ -29,7 +32,7 @@ def show(value):
         return f"descriptor {value.shape} {value.strides} {value.block_shape} {value.padding} of {show(value.base)}"
     if isinstance(value, JITFunction):
         return "kernel " + value.fn.__name__
-    if isinstance(value, tuple) and any(hasattr(each, "storage_offset") or isinstance(each, tuple) for each in value):
+    if isinstance(value, tuple) and any(hasattr(each, "storage_offset") or isinstance(each, (tuple, JITFunction)) for each in value):
         return f"{type(value).__name__}{getattr(value, '_fields', '')} of " + " and ".join(map(show, value))
     if not hasattr(value, "storage_offset"):
         return getattr(value, "name", repr(value))

@@ -2,6 +2,9 @@ class constexpr:
     def __init__(self, value):
         self.value = value
 
+    def __repr__(self):
+        return f"constexpr[{getattr(self.value, 'name', self.value)}]"
+
 
 class dtype:
     def __init__(self, name):

@@ -1,0 +1,257 @@
+package reproduce
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/internal/foreign"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/tritonparse"
+)
+
+// addConstant adds a constant in a form that its readers can use: Triton lets kernels read constexprs alone.
+func (c *recordedCode) addConstant(g tritonparse.Global) {
+	value, ok := c.constant(g)
+	if !ok {
+		shown := jsontext.Text(g.Value)
+		if shown == "" {
+			shown = string(g.Value)
+		}
+		c.Missing = append(c.Missing, fmt.Sprintf("%s (a %s, %s)", g.Name, g.Type, strings.TrimSpace(shown)))
+		return
+	}
+	if c.means(g.Name, value) {
+		c.bind(&c.Constants, g.Name, value)
+	}
+}
+
+// constant is Python for a constant.
+func (c *recordedCode) constant(g tritonparse.Global) (value string, ok bool) {
+	wrapped := g.Constexpr || !c.isPython(g.Owner)
+	switch {
+	case g.Described != nil:
+		value, ok = c.expression(g.Described)
+		wrapped = g.Constexpr
+	case g.Type == "typing": // an annotation
+		c.Imports = append(c.Imports, "import typing\n")
+		return "typing.Any", true
+	case g.Type == "list":
+		return foreign.Literal(g.Value)
+	default:
+		value, ok = simpleConstant(g)
+	}
+	if !ok || !wrapped || strings.HasPrefix(value, "torch.") {
+		return value, ok
+	}
+	return "tl.constexpr(" + value + ")", true
+}
+
+// isPython reports whether a function of this name is run by Python, and not compiled.
+func (c *recordedCode) isPython(name string) bool {
+	return name != c.kernel && slices.ContainsFunc(c.dependencies, func(d tritonparse.Dependency) bool {
+		return d.Name == name && slices.Contains([]string{"python", "class", "constexpr_function"}, d.Kind)
+	})
+}
+
+// dtypeName is what is within triton.language.core.dtype('fp32').
+var dtypeName = regexp.MustCompile(`^.*dtype\('(.*)'\)$`)
+
+// simpleConstant is Python for a constant of which the value says all; false if the trace has only a text of it.
+func simpleConstant(g tritonparse.Global) (string, bool) {
+	switch g.Type {
+	case "str": // also one that reads nan
+		return foreign.Quote(jsontext.Text(g.Value)), true
+	case "constexpr", "int", "float", "bool", "NoneType":
+		return foreign.Literal(g.Value)
+	case "tuple":
+		return foreign.Tuple(g.Value)
+	case "dtype":
+		return elementType(jsontext.Text(g.Value))
+	}
+	return numericValue(g.Value) // a number of numpy's, or a member of an enumeration of numbers
+}
+
+// elementType is Python for an element type of torch's or Triton's.
+func elementType(text string) (string, bool) {
+	if text = dtypeName.ReplaceAllString(text, "$1"); strings.HasPrefix(text, "torch.") {
+		return text, foreign.IsTorchType(text)
+	}
+	return "tl.dtype(" + foreign.Quote(text) + ")", true
+}
+
+// numericValue returns a number as Python, recorded as a number or as text.
+func numericValue(raw []byte) (string, bool) {
+	text := jsontext.Text(raw)
+	if text == "" {
+		text = string(raw)
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil:
+		return "", false
+	case !finite(f):
+		return foreign.Literal(raw)
+	}
+	if value, ok := foreign.Literal([]byte(text)); ok { // whole numbers stay exact
+		return value, true
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64), true
+}
+
+// filled makes an object as it was, without calling its class.
+const filled = `def _filled(kind, fields):
+    made = object.__new__(kind)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
+`
+
+// deepestValue is how deep values lie in each other. Each takes several of the brackets that Python reads, which are 200.
+const deepestValue = 40
+
+// expression is Python for a value that is described as arguments are; false if the description does not say all.
+func (c *recordedCode) expression(raw []byte) (string, bool) {
+	d := map[string][]byte{}
+	members, err := jsontext.Members(raw)
+	if err != nil || c.depth == deepestValue {
+		return "", false
+	}
+	c.depth++
+	defer func() { c.depth-- }()
+	for _, m := range members {
+		d[m.Name] = m.Value
+	}
+	text, ok := c.unwrapped(d)
+	if ok && string(d["constexpr"]) == "true" {
+		text = "tl.constexpr(" + text + ")"
+	}
+	return text, ok
+}
+
+func (c *recordedCode) unwrapped(d map[string][]byte) (text string, ok bool) {
+	kind, class := jsontext.Text(d["type"]), ""
+	if d["class"] != nil {
+		if class, ok = c.named(jsontext.Text(d["class"])); !ok {
+			return "", false
+		}
+	}
+	switch {
+	case d["object"] != nil:
+		return c.named(jsontext.Text(d["object"]))
+	case d["member"] != nil:
+		return enumerated(class, jsontext.Text(d["member"]))
+	case d["items"] != nil:
+		return c.collected(kind, class, d["items"])
+	case d["entries"] != nil:
+		return c.dictionary(d["entries"])
+	case d["fields"] != nil:
+		fields, ok := c.fields(d["fields"])
+		c.Constants = append(c.Constants, filled)
+		return "_filled(" + class + ", " + fields + ")", ok
+	case kind == "str":
+		return foreign.Quote(jsontext.Text(d["value"])), true
+	case d["value"] != nil:
+		return numericOrLiteral(d["value"])
+	case kind == "NoneType":
+		return "None", true
+	case kind == "dtype":
+		return elementType(jsontext.Text(d["repr"]))
+	}
+	return "", false
+}
+
+func numericOrLiteral(raw []byte) (string, bool) {
+	if text, ok := numericValue(raw); ok {
+		return text, true
+	}
+	return foreign.Literal(raw)
+}
+
+// named is Python for a function or class of the program, or of an installed module, by its path such as pkg.kernels:Outer.relu.
+func (c *recordedCode) named(path string) (string, bool) {
+	module, name, _ := strings.Cut(path, ":")
+	for _, d := range c.dependencies {
+		if d.Module == module && d.Qualname == name {
+			return d.Name, foreign.IsIdentifier(d.Name)
+		}
+	}
+	if !foreign.IsDotted(module) || !foreign.IsDotted(name) || !preinstalled(module) {
+		return "", false
+	}
+	root, _, _ := strings.Cut(name, ".")
+	if !c.means(root, path) {
+		return "", false
+	}
+	c.Imports = append(c.Imports, importFrom(module, root, root))
+	return name, true
+}
+
+// enumerated is Python for a member of an enumeration, or for several flags of one.
+func enumerated(class, member string) (string, bool) {
+	var parts []string
+	for _, name := range strings.Split(member, "|") {
+		if !foreign.IsIdentifier(name) {
+			return class + "(0)", name == ""
+		}
+		parts = append(parts, class+"."+name)
+	}
+	return strings.Join(parts, " | "), true
+}
+
+// collected is Python for a list, set or tuple.
+func (c *recordedCode) collected(kind, class string, items []byte) (string, bool) {
+	parts, ok := c.expressions(items)
+	list := strings.Join(parts, ", ")
+	switch {
+	case kind == "list":
+		return "[" + list + "]", ok
+	case kind == "set" || kind == "frozenset":
+		return kind + "([" + list + "])", ok
+	}
+	if len(parts) == 1 {
+		list += ","
+	}
+	if class == "" {
+		return "(" + list + ")", ok
+	}
+	return "tuple.__new__(" + class + ", (" + list + "))", ok
+}
+
+func (c *recordedCode) expressions(list []byte) (parts []string, ok bool) {
+	for _, each := range jsontext.Elements(list) {
+		part, ok := c.expression(each)
+		if !ok {
+			return nil, false
+		}
+		parts = append(parts, part)
+	}
+	return parts, true
+}
+
+func (c *recordedCode) dictionary(entries []byte) (string, bool) {
+	var parts []string
+	for _, pair := range jsontext.Elements(entries) {
+		both, ok := c.expressions(pair)
+		if !ok || len(both) != 2 {
+			return "", false
+		}
+		parts = append(parts, both[0]+": "+both[1])
+	}
+	return "{" + strings.Join(parts, ", ") + "}", true
+}
+
+func (c *recordedCode) fields(raw []byte) (string, bool) {
+	members, err := jsontext.Members(raw)
+	var parts []string
+	for _, m := range members {
+		value, ok := c.expression(m.Value)
+		if !ok {
+			return "", false
+		}
+		parts = append(parts, foreign.Quote(m.Name)+": "+value)
+	}
+	return "{" + strings.Join(parts, ", ") + "}", err == nil
+}

@@ -55,6 +55,7 @@ torches() {
     chmod +x "$python"
     TORCH_PYTHON=$root/$python pytests -k 'test_torch and not test_real_launchers'
   done
+  pytests -k test_many_kernels # which PyTorch helps to interpret
 }
 arm64() {
   if ! command -v aarch64-linux-gnu-gcc qemu-aarch64 >/dev/null; then skip "arm64: tools/arm64-check.sh says what it needs"; return; fi

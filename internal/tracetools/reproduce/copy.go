@@ -121,7 +121,9 @@ func (w *work) copied(s *surroundings) string {
 }
 
 // isBlock reports whether a definition takes several lines.
-func isBlock(definition string) bool { return strings.Contains(strings.TrimRight(definition, "\n"), "\n") }
+func isBlock(definition string) bool {
+	return strings.Contains(strings.TrimRight(definition, "\n"), "\n")
+}
 
 // ofClass says whether a decorator has a meaning only within a class. The copied kernel is in none.
 func ofClass(decorator string) bool { return strings.HasPrefix(decorator, "@staticmethod") }

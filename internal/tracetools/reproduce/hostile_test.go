@@ -37,7 +37,9 @@ var hostileTexts = []struct {
 	{"function", false, func(r *hostileTrace, s string) {
 		r.arg("f", fmt.Sprintf(`{"type":"JITFunction","repr":%s}`, jsonText("JITFunction("+s+":"+s+")")))
 	}},
-	{"object", false, func(r *hostileTrace, s string) { r.arg("f", fmt.Sprintf(`{"type":"function","repr":"","object":%s}`, jsonText("m:"+s))) }},
+	{"object", false, func(r *hostileTrace, s string) {
+		r.arg("f", fmt.Sprintf(`{"type":"function","repr":"","object":%s}`, jsonText("m:"+s)))
+	}},
 	{"module of an object", false, func(r *hostileTrace, s string) {
 		r.arg("f", fmt.Sprintf(`{"type":"tuple","items":[{"type":"C","class":%s,"fields":{"a":{"type":"int","value":1}}}]}`, jsonText(s+":C")))
 	}},

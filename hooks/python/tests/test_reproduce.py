@@ -1,0 +1,123 @@
+"""Reproducers of generated kernels: what the real compiler makes of them, and what they compute in Triton's interpreter."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from conftest import ORACLES, PACKAGE, PATIENCE, REPOSITORY, TESTS
+from reproduce_roundtrip import fingerprint
+
+WAYS = {
+    "auto": [],
+    "default": ["--kernel-import", "default"],
+    "copy": ["--kernel-import", "copy"],
+    "override": ["--kernel-import", "override-ttir"],
+    "embed": ["--embed-context"],
+    "preserve": ["--preserve-autotune"],
+}
+
+
+@pytest.fixture
+def round_trip(library, tmp_path):
+    proton = REPOSITORY / "build" / "proton"
+    if not proton.exists():
+        pytest.skip(f"{proton} is not built; make build")
+    return lambda triton, torch, *flags: RoundTrip(tmp_path, proton, library, triton, torch, flags)
+
+
+class RoundTrip:
+    """Kernels that have been launched, their trace, and scripts of its launches."""
+
+    def __init__(self, folder, proton, library, triton, torch, flags):
+        self.folder, self.proton, self.flags = folder, str(proton), flags
+        self.env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [PACKAGE, TESTS, triton, torch])), "PROTON_LIB": library,
+                    "TRITON_CACHE_DIR": str(folder / "cache"), "LD_LIBRARY_PATH": str(torch / "cuda"), "STUB_WITHOUT_GPU": "1",
+                    "TRITON_DEFAULT_FP_FUSION": "1"}
+
+    def step(self, *arguments):
+        command = [sys.executable, str(TESTS / "reproduce_roundtrip.py"), *map(str, arguments)]
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+    def record(self, seed, number):
+        """Launches kernels. Older releases of Triton cannot compile some."""
+        self.failed = {one["kernel"]: one["error"] for one in self.step("record", self.folder, seed, number, *self.flags)}
+        self.facts = {one["kernel"]: one for one in json.loads((self.folder / "facts.json").read_text())}
+        (file,) = (self.folder / "trace").glob("*.ndjson")
+        records = list(enumerate(map(json.loads, file.read_text().splitlines())))
+        compilations = [record for _, record in records if record["event_type"] == "compilation"]
+        names = {record["payload"]["metadata"]["hash"]: _function(record["payload"]) for record in compilations}
+        self.ptx = {record["payload"]["metadata"]["hash"]: fingerprint(text) for record in compilations
+                    for name, text in record["payload"]["file_content"].items() if name.endswith(".ptx")}
+        launches = [(line, record["compilation_metadata"]["hash"]) for line, record in records if record["event_type"] == "launch"]
+        self.launches = {names[hash]: (line, hash) for line, hash in launches}  # the last of each: autotuners try before
+        assert set(self.launches) == set(self.facts) - set(self.failed)
+
+    def reproduce(self, ways):
+        """Scripts as (kernel, way, file). A way that does not fit a kernel must be refused, and no other."""
+        asked = [(kernel, way) for kernel in self.launches for way in ways]
+        with ThreadPoolExecutor(2) as pool:
+            return [one for one in pool.map(lambda each: self.script(*each), asked) if one]
+
+    def script(self, kernel, way):
+        line, _ = self.launches[kernel]
+        command = [self.proton, "reproduce", str(self.folder / "trace"), "--line", str(line), "--json", "--stamp", "", "--files-from", str(self.folder),
+                   "--out-dir", str(self.folder / "out" / way), *WAYS[way]]
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, f"{kernel} {way}: {done.stderr}\n{self.facts[kernel]}"
+        result = json.loads(done.stdout)
+        if way == "auto":
+            assert result["kernel_import"] == "copy", f"{kernel}: {result['why']}\n{self.facts[kernel]}"
+        return kernel, way, result["repro_script"]
+
+    def compiled(self, scripts):
+        """How the compiled scripts differ from the recorded kernels."""
+        wrong = []
+        for (kernel, way, path), said in zip(scripts, self.step("compile", *(f"{kernel}={path}" for kernel, _, path in scripts)), strict=True):
+            want = self.ptx[self.launches[kernel][1]]
+            if want not in said.get("ptx", []):
+                wrong.append(f"{way} {path}: {said.get('error', 'other PTX')}\n    {self.facts[kernel]}")
+        return wrong
+
+    def interpreted(self, scripts):
+        """How the scripts' results differ from those of the kernels."""
+        scripts = [one for one in scripts if self.facts[one[0]]["interpreted"] and one[1] != "override"]
+        said = self.step("interpret", self.folder, *(f"{kernel}={path}" for kernel, _, path in scripts))
+        assert sum("limit" in one for one in said) <= len(said) / 4, said
+        return [f"{way} {path}: {one.get('error', 'other numbers')}\n    {self.facts[kernel]}" for (kernel, way, path), one in zip(scripts, said, strict=True)
+                if "limit" not in one and not one.get("equal")]
+
+
+def _function(payload):
+    """The kernel's function, which may not be its name."""
+    return re.search(r"^\s*def (\w+)", payload["python_source"]["code"], re.MULTILINE)[1]
+
+
+def test_some_kernels(round_trip):
+    triton = ORACLES / "triton-3.9.0"
+    if not triton.exists():
+        pytest.skip(f"{triton} is not there; make oracles")
+    trip = round_trip(triton, REPOSITORY / "internal" / "tracetools" / "reproduce" / "testdata" / "stub")
+    trip.record(1, 14)
+    assert not trip.failed
+    wrong = trip.compiled(trip.reproduce(WAYS))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("release", ["3.6.0", "3.9.0"])
+def test_many_kernels(round_trip, release):
+    """Also runs them in the interpreter, with PyTorch."""
+    triton, torch = ORACLES / f"triton-{release}", ORACLES / "torch-2.15.0"
+    if os.environ.get("GOPROTON_TESTS") != "all" or not (torch / "cuda").exists():
+        pytest.skip("needs PyTorch with empty libraries of CUDA; make check")
+    trip = round_trip(triton, torch, "--tensors")
+    trip.record(release == "3.9.0", 60)
+    assert len(trip.failed) <= (0 if release == "3.9.0" else 30), trip.failed
+    scripts = trip.reproduce(WAYS)
+    wrong = trip.compiled(scripts) + trip.interpreted(scripts)
+    assert not wrong, "\n".join(wrong)

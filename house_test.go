@@ -28,31 +28,30 @@ const module = "github.com/goproton/goproton"
 // it, unless a longer one does; a package may always import what is below itself.
 var arrows = map[string][]string{
 	"profile":              {"internal/atomicfile", "internal/figures", "internal/inflate", "internal/jsontext", "internal/version"},
-	"profile/chrometrace":  {"profile", "internal/vendor", "internal/inflate", "internal/jsontext"}, // PyTorch's traces name devices, not their types
-	"profiler/record":      nil,
-	"internal":             {"internal"},
-	"internal/vendor":      {"profiler/record", "internal"},
-	"internal/peaks":       {"profile"},
-	"internal/inside":      {"profile", "internal"},
-	"internal/push":        {"profile", "internal"},
-	"internal/counters":    {"profile", "internal"},
-	"internal/tracetools":  {"tritonparse", "profile", "internal"},
+	"profile/chrometrace":  {"profile", "gpu/vendors", "internal/inflate", "internal/jsontext"}, // PyTorch's traces name devices, not their types
+	"gpu/record":           nil,
+	"internal":             {"internal", "gpu"},
+	"gpu":                  {"internal", "profile", "gpu"},
+	"internal/inside":      {"profile", "internal", "gpu"},
+	"internal/push":        {"profile", "internal", "gpu"},
+	"internal/counters":    {"profile", "internal", "gpu"},
+	"internal/tracetools":  {"tritonparse", "profile", "internal", "gpu"},
 	"profiler/budget":      nil,
-	"profiler/callpath":    {"profiler/record", "internal"},
-	"profiler/launchkinds": {"profile", "internal"},
-	"profiler/aggregate":   {"profiler/callpath", "profiler/launchkinds", "profiler/record", "profile", "internal"},
-	"cupti":                {"profiler/record", "profile", "internal"},
-	"roctracer":            {"profiler/record", "profile", "internal"},
-	"hooks":                {"internal"},
-	"profiler":             {"profile", "internal"},
-	"profiler/nvidia":      {"profiler", "cupti", "internal"},
-	"profiler/amd":         {"profiler", "roctracer", "internal"},
-	"internal/tracelog":    {"profiler/record", "tritonparse", "internal"},
-	"tritonparse":          {"profile", "internal"},
-	"viewer":               {"profile", "tritonparse", "internal"},
-	"cmd/libproton":        {"profiler", "cupti", "roctracer", "hooks", "internal"},
-	"cmd/proton/internal":  {"internal"},
-	"cmd/proton":           {"profile", "viewer", "tritonparse", "profiler/record", "internal/tracelog", "internal"}, // and none of it with cgo: see below
+	"profiler/callpath":    {"gpu/record", "internal", "gpu"},
+	"profiler/launchkinds": {"profile", "internal", "gpu"},
+	"profiler/aggregate":   {"profiler/callpath", "profiler/launchkinds", "gpu/record", "profile", "internal", "gpu"},
+	"cupti":                {"gpu/record", "profile", "internal", "gpu"},
+	"roctracer":            {"gpu/record", "profile", "internal", "gpu"},
+	"hooks":                {"internal", "gpu"},
+	"profiler":             {"profile", "internal", "gpu"},
+	"profiler/nvidia":      {"profiler", "cupti", "internal", "gpu"},
+	"profiler/amd":         {"profiler", "roctracer", "internal", "gpu"},
+	"internal/tracelog":    {"gpu/record", "tritonparse", "internal", "gpu"},
+	"tritonparse":          {"profile", "internal", "gpu"},
+	"viewer":               {"profile", "tritonparse", "internal", "gpu"},
+	"cmd/libproton":        {"profiler", "cupti", "roctracer", "hooks", "internal", "gpu"},
+	"cmd/proton/internal":  {"internal", "gpu"},
+	"cmd/proton":           {"profile", "viewer", "tritonparse", "gpu/record", "internal/tracelog", "internal", "gpu"}, // and none of it with cgo: see below
 	"tutorials":            {"profiler", "profile"},
 }
 
@@ -152,7 +151,7 @@ func TestNoServerInThePrograms(t *testing.T) {
 
 // TestNounsStandAlone is the strictest arrow: the two packages that everything else shares.
 func TestNounsStandAlone(t *testing.T) {
-	for _, p := range list(t, nil, "./profile", "./profiler/record") {
+	for _, p := range list(t, nil, "./profile", "./gpu/record") {
 		for _, dep := range p.Deps {
 			if room(dep) != "" {
 				t.Errorf("%s needs %s: the nouns import nothing of ours, so that a profile can be read without the collector", room(p.ImportPath), room(dep))
@@ -241,7 +240,7 @@ func TestVendorNamesStayInTheirRooms(t *testing.T) {
 
 // sharedRooms serve every vendor. vendorSpelling is what a vendor's product, library or file format is called.
 var (
-	sharedRooms = []string{"internal/hotpath", "internal/capture", "internal/gpucode", "internal/runinfo", "internal/tracelog", "internal/tracetools/resources",
+	sharedRooms = []string{"internal/hotpath", "internal/capture", "gpu/gpu.go", "gpu/tool.go", "gpu/record", "gpu/specs", "internal/runinfo", "internal/tracelog", "internal/tracetools/resources",
 		"profiler", "hooks", "profile", "viewer", "cmd/proton/internal"}
 	vendorSpelling = regexp.MustCompile(`CUpti|cupti|cuda|CUDA|nvidia|NVIDIA|nvdisasm|cubin|\bsm_|hsaco|amdgcn|\bgfx|\bhip|HIP|AMD|\bamd|roctracer|rocprofiler|ROC[mM]|rocm|Radeon|Instinct`)
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/vendors"
 )
 
 // without says that something is missing. It matches within a sentence.
@@ -21,17 +21,17 @@ func TestBackendsAreNotCalledUnsupported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range vendor.All {
+	for _, v := range vendors.All {
 		if !strings.Contains(string(library), "/profiler/"+strings.ToLower(v.Name)+`"`) {
-			t.Errorf("cmd/libproton does not import profiler/%s: its backends are in vendor.All", strings.ToLower(v.Name))
+			t.Errorf("cmd/libproton does not import profiler/%s: its backends are in vendors.All", strings.ToLower(v.Name))
 		}
 		names = append(names, v.Name+" GPU", v.API+" GPU")
 		for _, b := range v.Backends {
 			names = append(names, b.Names...)
 		}
 	}
-	for planned, why := range vendor.Planned {
-		if v, _ := vendor.ByBackend(planned); v != nil {
+	for planned, why := range vendors.Planned {
+		if v, _ := vendors.ByBackend(planned); v != nil {
 			t.Errorf("backend %s is planned, and registered for %s", planned, v.Name)
 		}
 		refuse(t, "vendor.Planned of "+planned, strings.Split(why, ";"), names)

@@ -26,11 +26,11 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/cuptipath"
+	"github.com/goproton/goproton/gpu/cuptipath"
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // Options say what to collect and where libcupti may be found.
@@ -39,7 +39,7 @@ type Options struct {
 	NVTX         bool                   // NVTX push/pop ranges are scopes
 	SitePackages []string               // Python's package folders, to find the libcupti that torch or Triton brought
 	Replay       bool                   // a capture is played: some problems have other reasons then
-	Sampling     record.SamplingRequest // with vendor.CUPTISampling
+	Sampling     record.SamplingRequest // with vendors.CUPTISampling
 	Metered      bool                   // measure how long callbacks take
 }
 

@@ -15,7 +15,7 @@ import (
 	"os"
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/cuptipath"
+	"github.com/goproton/goproton/gpu/cuptipath"
 	"github.com/goproton/goproton/internal/environ"
 )
 

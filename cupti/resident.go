@@ -10,10 +10,10 @@ import "C"
 import (
 	"errors"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // Timing whole graphs (GRAPH_TRACE) is nearly free, but switching it on or off is dangerous. On an H200 with CUPTI 12.8 and 13.0,

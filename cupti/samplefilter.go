@@ -1,6 +1,6 @@
 package cupti
 
-import "github.com/goproton/goproton/internal/cubin"
+import "github.com/goproton/goproton/gpu/cubin"
 
 // sampleFilter selects the samples of some kernels, and of the functions that these call.
 type sampleFilter struct {

@@ -8,7 +8,7 @@ import (
 
 // A filter of kernels keeps the functions that they call, but not a function of the same name in another module.
 func TestFilterKeepsWhatKernelsCall(t *testing.T) {
-	image, err := os.ReadFile("../internal/cubin/testdata/shared.sm90.cubin")
+	image, err := os.ReadFile("../gpu/cubin/testdata/shared.sm90.cubin")
 	if err != nil {
 		t.Fatal(err)
 	}

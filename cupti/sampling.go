@@ -16,10 +16,10 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/gpu/cubin"
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/vendor"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // sampler wraps sampling.c and code.c. Methods that a Collector without sampling calls do nothing on nil.
@@ -46,7 +46,7 @@ type name struct {
 
 // startSampler begins to sample. A failure is reported as a problem: kernels are timed all the same.
 func (c *Collector) startSampler() {
-	options, _ := c.opts.Sampling.Options.(vendor.CUPTISampling)
+	options, _ := c.opts.Sampling.Options.(vendors.CUPTISampling)
 	s := &sampler{
 		filter: sampleFilter{matches: options.Kernels, image: imageOf, called: map[uint64]map[string]bool{}},
 		mode:   c.opts.Sampling.Mode,

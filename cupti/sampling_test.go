@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goproton/goproton/internal/cubin"
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu/cubin"
+	"github.com/goproton/goproton/gpu/record"
 )
 
 // TestHashesAgree: code_hash in C and record.HashImage in Go give an image the same hash, whatever its length.
@@ -39,9 +39,9 @@ func TestIntervalIsRoundedToAPowerOfTwo(t *testing.T) {
 
 // TestSymbols: cubin.Symbols finds the functions that cubin.Read finds.
 func TestSymbols(t *testing.T) {
-	files, err := filepath.Glob("../internal/cubin/testdata/*.cubin*")
+	files, err := filepath.Glob("../gpu/cubin/testdata/*.cubin*")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no cubins in ../internal/cubin/testdata (%v)", err)
+		t.Fatalf("no cubins in ../gpu/cubin/testdata (%v)", err)
 	}
 	read := 0
 	for _, file := range files {

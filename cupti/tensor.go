@@ -8,7 +8,7 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu/record"
 )
 
 var _ [unsafe.Sizeof(record.Value{})]byte = [unsafe.Sizeof(C.struct_cupti_value{})]byte{}

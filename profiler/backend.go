@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goproton/goproton/internal/vendor"
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 )
 
 // Backend is a way to collect, described before a session asks for it: nothing in the description loads the vendor's
@@ -38,7 +38,7 @@ type SourceOptions struct {
 }
 
 // VendorBackend is a backend, by number, of a vendor that package vendor describes.
-func VendorBackend(v *vendor.Vendor, number int, make func(SourceOptions) Source) Backend {
+func VendorBackend(v *vendors.Vendor, number int, make func(SourceOptions) Source) Backend {
 	b := &v.Backends[number]
 	return Backend{
 		Names: b.Names, Class: b.Class, DeviceType: v.DeviceType, WholeGraphs: b.WholeGraphs, Modes: b.Modes, New: make,
@@ -52,7 +52,7 @@ var backends struct {
 }
 
 // Register makes a backend known; it replaces an earlier one of the same first name. Packages like profiler/nvidia call
-// it from init, in the order of their paths; backends of vendors are kept in the order of vendor.All.
+// it from init, in the order of their paths; backends of vendors are kept in the order of vendors.All.
 func Register(b Backend) {
 	backends.Lock()
 	defer backends.Unlock()
@@ -67,7 +67,7 @@ func Register(b Backend) {
 
 // turn is smaller for backends that are tried earlier.
 func (b *Backend) turn() int {
-	names := vendor.Backends()
+	names := vendors.Backends()
 	if i := slices.Index(names, b.name()); i >= 0 {
 		return i
 	}
@@ -93,12 +93,12 @@ func backendNamed(name string, o SourceOptions) (*Backend, error) {
 	if first != nil {
 		return first, nil
 	}
-	if why, planned := vendor.Planned[name]; planned {
+	if why, planned := vendors.Planned[name]; planned {
 		return nil, &NotImplementedError{fmt.Sprintf("backend %q: %s", name, why)}
 	}
-	if v, b := vendor.ByBackend(name); v != nil || name == "" {
+	if v, b := vendors.ByBackend(name); v != nil || name == "" {
 		if v == nil {
-			v = vendor.All[0]
+			v = vendors.All[0]
 			b = &v.Backends[0]
 		}
 		return nil, &NotImplementedError{fmt.Sprintf("backend %q is not built into this program; import github.com/goproton/goproton/profiler/%s", b.Names[0], strings.ToLower(v.Name))}

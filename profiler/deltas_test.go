@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // windowSink adds up windows by call path and metric.

@@ -5,13 +5,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/graphvalues"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // drainer owns the sessions, their trees, and what fills them. It carries out one command at a time (do): functions with a

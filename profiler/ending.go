@@ -3,9 +3,9 @@ package profiler
 import (
 	"sync/atomic"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // ending counts the signs that the GPU makes progress with what the program launched, while the process ends. Its atomics can

@@ -5,9 +5,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profiler/budget"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // governor is a goroutine that, while some session has a budget, measures in each slot what the profiler takes from the program, and

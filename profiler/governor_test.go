@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // restingSampler is a fakeSampler that can rest.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/gpu"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -17,15 +17,15 @@ type images struct {
 	sampler Sampler
 
 	mu      sync.Mutex
-	modules map[uint64]gpucode.Module
+	modules map[uint64]gpu.Module
 }
 
 func newImages(s Sampler) *images {
-	return &images{sampler: s, modules: map[uint64]gpucode.Module{}}
+	return &images{sampler: s, modules: map[uint64]gpu.Module{}}
 }
 
 // module returns a module, nil if its image is not there: samples of it then stay without lines.
-func (m *images) module(hash uint64) gpucode.Module {
+func (m *images) module(hash uint64) gpu.Module {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.modules[hash] == nil { // it may still come

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // TestInfo: what torchrun, mpirun and srun say about a process's rank, and nothing without a launcher.

@@ -1,9 +1,9 @@
 package profiler
 
 import (
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // showsInside reports whether a session shows scopes inside of kernels: it asked for them, or a replay may bring some.

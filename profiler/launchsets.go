@@ -1,8 +1,8 @@
 package profiler
 
 import (
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // launchSets remembers from which correlation id on which launch set was active. An activity whose launch is not known goes to the sessions

@@ -3,7 +3,7 @@ package profiler
 import (
 	"testing"
 
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu/record"
 )
 
 func TestLaunchSets(t *testing.T) {

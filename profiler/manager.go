@@ -15,8 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // Manager owns all sessions of a process. Its methods may be called from any thread.

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // fakeSource delivers the kernels that a test queues, one buffer per flush. The drainer asks it on a thread of its own.
@@ -103,7 +103,7 @@ func (f *fakeSource) kernel(corr uint64, name string, nanos uint64) {
 
 // register makes a backend known that takes the modes of the first vendor.
 func register(name string, source func(SourceOptions) Source) {
-	b := VendorBackend(vendor.All[0], 0, source)
+	b := VendorBackend(vendors.All[0], 0, source)
 	b.Names = []string{name}
 	Register(b)
 }

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/when"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // recording decides when a session with conditions records: in recording windows. Between two of them the session is deactivated,

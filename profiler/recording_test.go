@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // watchingSource also reports marks.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // setOwnMode reads a mode that only the backend knows.

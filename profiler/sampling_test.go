@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goproton/goproton/internal/cubin"
-	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/cubin"
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler/aggregate"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // fakeSampler is a fakeSource that also samples what a test says. A function's handle is its index in the symbol table.
@@ -51,7 +51,7 @@ func (f *fakeSampler) Image(module uint64) []byte {
 	return f.images[module]
 }
 func (f *fakeSampler) ImageSuffix() string { return "cubin" }
-func (f *fakeSampler) Module(module uint64) gpucode.Module {
+func (f *fakeSampler) Module(module uint64) gpu.Module {
 	if image := f.Image(module); image != nil {
 		return cubin.NewModule(image)
 	}
@@ -335,7 +335,7 @@ func samplesOfLaunches(t *testing.T, mode record.SamplingMode) {
 
 // The lines are those of a real binary: samples in an inlined helper stand below the kernel's line that called it.
 func TestLinesOfARealBinary(t *testing.T) {
-	image, err := os.ReadFile("../internal/cubin/testdata/inlined.sm90.cubin")
+	image, err := os.ReadFile("../gpu/cubin/testdata/inlined.sm90.cubin")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func TestLinesOfARealBinary(t *testing.T) {
 // which two calls as well.
 func sharedModule(t *testing.T, f *fakeSampler) (function func(handle uint64, name string) record.Function) {
 	t.Helper()
-	image, err := os.ReadFile("../internal/cubin/testdata/shared.sm90.cubin")
+	image, err := os.ReadFile("../gpu/cubin/testdata/shared.sm90.cubin")
 	if err != nil {
 		t.Fatal(err)
 	}

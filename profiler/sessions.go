@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // sessions is the table of sessions and their phases. The drainer owns it.

@@ -1,9 +1,9 @@
 package profiler
 
 import (
-	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // Source is a vendor's collector: it reports launches to the hot path, and fills its buffers with activity records. An
@@ -58,7 +58,7 @@ type Sampler interface {
 	Image(module uint64) []byte
 	ImageSuffix() string
 	// Module is a module to ask about its functions, nil as long as its image was not seen.
-	Module(module uint64) gpucode.Module
+	Module(module uint64) gpu.Module
 	SamplingFacts() record.SamplingFacts
 }
 

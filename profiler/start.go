@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // StartOptions are the arguments of a start, in upstream's words.

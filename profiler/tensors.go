@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/graphvalues"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // tensors are what the drainer keeps of metrics of graphs that are read at each replay.

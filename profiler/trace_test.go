@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/hotpath/drive"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // event is one of a trace file's.

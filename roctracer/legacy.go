@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"unsafe"
 
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/rocmpath"
 	"github.com/goproton/goproton/internal/environ"
-	"github.com/goproton/goproton/internal/rocmpath"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // legacy is the provider on libroctracer64. That finds HIP once, at its first use, and among the loaded libraries only.

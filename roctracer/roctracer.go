@@ -20,10 +20,10 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // Options say what to collect and where the libraries may be found.

@@ -7,16 +7,16 @@ import (
 	"sort"
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/gpucode"
-	"github.com/goproton/goproton/internal/hsaco"
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/hsaco"
+	"github.com/goproton/goproton/gpu/record"
 )
 
 // codeObject is a module as it was loaded onto one GPU.
 type codeObject struct {
 	hash      uint64
 	image     []byte // in C's memory, which is never freed
-	module    gpucode.Module
+	module    gpu.Module
 	functions []hsaco.Symbol
 	shift     uint64 // what makes an address in the file of a sample's offset
 }

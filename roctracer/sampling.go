@@ -14,14 +14,14 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/gpucode"
-	"github.com/goproton/goproton/internal/vendor"
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 )
 
 // sampler passes on the samples that sdk_samples.c counts. It implements the part of profiler.Sampler that Collector has.
 type sampler struct {
-	options  vendor.AMDSampling
+	options  vendors.AMDSampling
 	code     map[uint64]*codeObject // by the library's id
 	images   sync.Map               // *codeObject by hash, which is also read when a profile is written
 	launches launches
@@ -42,7 +42,7 @@ type sample struct {
 const mostHeld = 1 << 18
 
 func newSampler(request record.SamplingRequest) *sampler {
-	options, _ := request.Options.(vendor.AMDSampling)
+	options, _ := request.Options.(vendors.AMDSampling)
 	return &sampler{options: options, code: map[uint64]*codeObject{}, launches: launches{of: map[uint64]uint64{}, by: map[uint64]uint64{}}}
 }
 
@@ -52,9 +52,9 @@ func (s *sampler) wish() (wish C.struct_sdk_sampling_wish) {
 	}
 	wish.wanted, wish.interval = 1, C.uint64_t(s.options.Interval)
 	switch s.options.Method {
-	case vendor.Stochastic:
+	case vendors.Stochastic:
 		wish.method = C.SDK_STOCHASTIC
-	case vendor.HostTrap:
+	case vendors.HostTrap:
 		wish.method = C.SDK_HOST_TRAP
 	}
 	return wish
@@ -183,7 +183,7 @@ func (c *Collector) Image(module uint64) []byte {
 }
 
 // Module returns a module by the hash of its image, nil if the image is not known.
-func (c *Collector) Module(module uint64) gpucode.Module {
+func (c *Collector) Module(module uint64) gpu.Module {
 	if o := c.sampled(module); o != nil && o.module != nil {
 		return o.module
 	}
@@ -200,7 +200,7 @@ func (c *Collector) sampled(module uint64) *codeObject {
 }
 
 // ImageSuffix is the suffix of files with images.
-func (c *Collector) ImageSuffix() string { return vendor.AMD.Code.Suffix }
+func (c *Collector) ImageSuffix() string { return vendors.AMD.Code.Suffix }
 
 // SamplingFacts describes all samples so far.
 func (c *Collector) SamplingFacts() record.SamplingFacts {
@@ -211,7 +211,7 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 	var f C.struct_sdk_sampling_facts
 	C.sdk_sampling_facts(&f)
 	facts := record.SamplingFacts{
-		Mode: record.Continuous, Reasons: slices.Clone(vendor.AMDReasons), Total: uint64(f.samples + f.dropped), Dropped: uint64(f.dropped + f.lost + f.invalid),
+		Mode: record.Continuous, Reasons: slices.Clone(vendors.AMDReasons), Total: uint64(f.samples + f.dropped), Dropped: uint64(f.dropped + f.lost + f.invalid),
 		Problems: s.said(&f),
 	}
 	if f.got.method == C.SDK_STOCHASTIC {

@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"unsafe"
 
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/rocmpath"
 	"github.com/goproton/goproton/internal/environ"
-	"github.com/goproton/goproton/internal/rocmpath"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // sdk is the provider on librocprofiler-sdk. A process registers with that once, before HIP starts, and stays registered.

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/specs"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer/specs"
 )
 
 // roofline is the roofline model: a frame that does F flops on B bytes cannot take less than max(F/peak flop/s, B/peak byte/s).

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/gpu/specs"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer/specs"
 )
 
 // Roof is what bounds the work of a device: what a picture of the roofline draws as its two ceilings.

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/counters"
 	"github.com/goproton/goproton/internal/push"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -272,7 +272,7 @@ func checkFlags(flags *pflag.FlagSet, o *run.Options) (err error) {
 }
 
 // backends can be given to --backend.
-func backends() []string { return append(vendor.Backends(), "instrumentation", "replay") }
+func backends() []string { return append(vendors.Backends(), "instrumentation", "replay") }
 
 // checkBudget refuses budgets that cannot be kept.
 func checkBudget(given bool, o *run.Options) error {
@@ -326,7 +326,7 @@ func checkMode(o run.Options) error {
 		if strings.EqualFold(o.Data, "trace") {
 			return errors.New("--mode pcsampling needs --data tree, because samples are added up")
 		}
-		if err := vendor.CheckMode(o.Backend, "pcsampling", option); err != nil {
+		if err := vendors.CheckMode(o.Backend, "pcsampling", option); err != nil {
 			return fmt.Errorf("--mode pcsampling: %w", err)
 		}
 		return nil

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/gpu/cubin"
 )
 
-// TestEveryInstructionAgainstCUPTI compares internal/cubin's source lines with CUPTI's, for every instruction of the cubins in
-// internal/cubin/testdata and of those that its tests have compiled. The variable CUBINS names another folder, CUPTI another
+// TestEveryInstructionAgainstCUPTI compares gpu/cubin's source lines with CUPTI's, for every instruction of the cubins in
+// gpu/cubin/testdata and of those that its tests have compiled. The variable CUBINS names another folder, CUPTI another
 // library than those of the pinned wheels.
 func TestEveryInstructionAgainstCUPTI(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "lines")
@@ -47,9 +47,9 @@ func libraries(t *testing.T) []string {
 
 func cubinFiles(t *testing.T) []string {
 	t.Helper()
-	files, _ := filepath.Glob("../../internal/cubin/testdata/*.cubin")
+	files, _ := filepath.Glob("../../gpu/cubin/testdata/*.cubin")
 	if len(files) == 0 {
-		t.Fatal("no cubins in ../../internal/cubin/testdata")
+		t.Fatal("no cubins in ../../gpu/cubin/testdata")
 	}
 	more := "../../.venv/oracles/cubins/*"
 	if named := os.Getenv("CUBINS"); named != "" {

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/version"
 )
 
@@ -119,7 +119,7 @@ func (h header) appendPayload(out []byte, e event) ([]byte, error) {
 		}
 	}
 	binary := e.binaryPath()
-	if format := vendor.FormatOf(binary); format != nil && format.List != nil {
+	if format := vendors.FormatOf(binary); format != nil && format.List != nil {
 		if tool := h.Options.Disassemblers[format.Suffix]; tool != "" {
 			content(strings.TrimSuffix(filepath.Base(binary), format.Suffix)+format.ListingName, format.List(tool, binary))
 		}
@@ -179,7 +179,7 @@ func (h header) storeBinary(path string) (string, error) {
 	if err != nil || len(image) == 0 {
 		return "", nil // Triton's cache may be cleared at any time
 	}
-	name := vendor.ImageName(image)
+	name := vendors.ImageName(image)
 	folder := filepath.Join(h.Options.Folder, "cubins")
 	target := filepath.Join(folder, name+filepath.Ext(path))
 	if _, err := os.Stat(target); err == nil {

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/gpu/vendortest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/vendor"
-	"github.com/goproton/goproton/internal/vendortest"
 )
 
 // Places that a trace cannot be written to, or not any more.
@@ -246,7 +246,7 @@ func TestBinariesOfASecondVendor(t *testing.T) {
 		h := header{Options: Options{Folder: t.TempDir(), Disassemblers: map[string]string{"syn": c.tool}}}
 		text := fmt.Appendf(nil, `{"event_type":"compilation","files":[{"name":%q,"path":%q}],"binary":%q}`, c.name, filepath.Join(compiled, c.name), c.name)
 		done := h.complete(text, nil)
-		stored := fmt.Sprintf(`"cubin":"cubins/%s%s"`, vendor.ImageName([]byte(vendortest.Binary)), filepath.Ext(c.name))
+		stored := fmt.Sprintf(`"cubin":"cubins/%s%s"`, vendors.ImageName([]byte(vendortest.Binary)), filepath.Ext(c.name))
 		if line := string(done.line); done.err != nil || !strings.Contains(line, c.want) || !strings.Contains(line, stored) {
 			t.Errorf("%s with %q: %s %v, want %s and %s", c.name, c.tool, line, done.err, c.want, stored)
 		}

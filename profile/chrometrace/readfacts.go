@@ -1,7 +1,7 @@
 package chrometrace
 
 import (
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -61,7 +61,7 @@ func (d *reader) objects(member func(key string)) {
 	d.Object("", member)
 }
 
-// deviceProperties reads the devices of a Kineto trace. They lack the clock rates and the memory bus; internal/peaks has these of
+// deviceProperties reads the devices of a Kineto trace. They lack the clock rates and the memory bus; gpu/peaks has these of
 // some boards by name. PyTorch writes the names of the vendor's runtime, and no type.
 func (d *reader) deviceProperties() {
 	if d.Peek() != '[' {
@@ -71,14 +71,14 @@ func (d *reader) deviceProperties() {
 	d.Array("", func() {
 		var device profile.Device
 		var major, minor uint64
-		var maker *vendor.Vendor // nil for one that is not known
+		var maker *vendors.Vendor // nil for one that is not known
 		d.objects(func(fact string) {
 			switch fact {
 			case "id":
 				device.ID = d.text()
 			case "name":
 				device.Name = d.text()
-				maker = vendor.ByProduct(device.Name)
+				maker = vendors.ByProduct(device.Name)
 			case "computeMajor":
 				major = d.whole()
 			case "computeMinor":

@@ -4,8 +4,8 @@
 package aggregate
 
 import (
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // Frame names that the collector itself adds.

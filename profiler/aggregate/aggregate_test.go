@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 func kernel(name string, device uint32, nanos uint64) *record.Activity {

@@ -3,8 +3,8 @@ package aggregate
 import (
 	"slices"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // Samples can fall in functions that are not kernels: those that the compiler did not inline. They are never launched, but

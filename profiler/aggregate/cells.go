@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu/record"
 )
 
 // pcReason is an instruction of a function and why warps waited there.

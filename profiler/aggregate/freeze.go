@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 func (e *VectorSizeError) Error() string {

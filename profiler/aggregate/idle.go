@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // idleTimes finds, in a tree, how long each GPU had nothing to do before the work of each node. Records come about in order of

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu/record"
 )
 
 // TestIdleTimes compares with a second derivation, every ns by itself, for work that comes in any order, also while sums are read.

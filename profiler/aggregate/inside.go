@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // Inside reads the scopes inside of kernels for all sessions. Blocks are decoded once, whatever the number of sessions.

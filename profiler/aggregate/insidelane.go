@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // insideLanes shows some blocks of instrumented launches on a timeline, below the kernel that they are of. The global timer of the

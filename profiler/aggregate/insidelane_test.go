@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/inside/insidetest"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // globalAhead is how far the global timer of the made-up GPU is ahead of its kernel records.

@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/launchkinds"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // launchKey identifies one of the sums of tagged launches at a node.

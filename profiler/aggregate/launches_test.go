@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/launchkinds"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // launches prints the tagged launches of a frozen tree, a line each.

@@ -1,8 +1,8 @@
 package aggregate
 
 import (
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // Sampling brings samples to the call paths that launched what was sampled. A sample of a continuous sampler names a

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // dealt is a sampled function with those who launched it.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/launchkinds"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // streamKey identifies a stream: two GPUs, or two contexts of one, have streams of the same number.

@@ -4,10 +4,10 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // lastOrder sorts frames that have no place in time behind all others.

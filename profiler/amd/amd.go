@@ -4,7 +4,7 @@
 package amd
 
 import (
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/profiler"
 	"github.com/goproton/goproton/roctracer"
 )
@@ -14,9 +14,9 @@ func init() {
 	register(1, roctracer.NewLegacy)
 }
 
-// register takes the number of a backend of vendor.AMD.
+// register takes the number of a backend of vendors.AMD.
 func register(number int, open func(roctracer.Options) *roctracer.Collector) {
-	b := profiler.VendorBackend(vendor.AMD, number, func(o profiler.SourceOptions) profiler.Source {
+	b := profiler.VendorBackend(vendors.AMD, number, func(o profiler.SourceOptions) profiler.Source {
 		return open(roctracer.Options{SitePackages: o.SitePackages, Sampling: o.Sampling})
 	})
 	if number == 0 { // without a name, a machine that has roctracer only gets that

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // script plays lines against a resolver, all on one thread, and returns what came out of it:

@@ -3,9 +3,9 @@ package callpath
 import (
 	"testing"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/testkit"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // The memory of a burst of launches is freed when no more of that size come, and not while they come.

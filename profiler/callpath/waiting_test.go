@@ -3,8 +3,8 @@ package callpath
 import (
 	"testing"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // Where no kernel ever comes there are no cycles either.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler"
@@ -323,7 +323,7 @@ func TestOneBackendAtATime(t *testing.T) {
 	if _, err := m.Start(profiler.StartOptions{Name: name, Backend: "synthetic"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := m.Start(profiler.StartOptions{Name: name + "2", Backend: vendor.NVIDIA.Backends[0].Names[0]})
+	_, err := m.Start(profiler.StartOptions{Name: name + "2", Backend: vendors.NVIDIA.Backends[0].Names[0]})
 	if err == nil || !strings.Contains(err.Error(), `"cupti"`) || !strings.Contains(err.Error(), `"synthetic"`) {
 		t.Errorf("a second session with another backend: %v", err)
 	}

@@ -40,7 +40,7 @@ var (
 	instructionLine = regexp.MustCompile(`^([0-9a-f]{4,}) \S+ ?(.*)`)
 )
 
-// description reads a golden file of internal/hsaco.
+// description reads a golden file of gpu/hsaco.
 func description(file string) *described {
 	text, err := os.ReadFile(objects + file + ".txt")
 	if err != nil {

@@ -148,7 +148,7 @@ func mode(options string) profiler.StartOptions {
 	return profiler.StartOptions{Mode: "pcsampling:" + options}
 }
 
-const objects = "../../internal/hsaco/testdata/"
+const objects = "../../gpu/hsaco/testdata/"
 
 // loaded loads a code object into the fake HIP and returns one of its kernels.
 func loaded(s *stage, gpu FakeHIP, file, kernel string) uint64 {

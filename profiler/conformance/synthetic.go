@@ -29,9 +29,9 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // GPU is what a test programs.

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 // hanging is a source that never comes back from one of its functions.

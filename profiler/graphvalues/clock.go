@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu/record"
 )
 
 // On an H200 a node reads the time within 0.3 µs of the start of its activity, and a replay of the same node follows 4 µs later at the

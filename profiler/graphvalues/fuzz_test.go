@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu/record"
 )
 
 // FuzzValues: whatever nodes of destroyed graphs store and whichever activities are lost, a reading is found at most once, has the

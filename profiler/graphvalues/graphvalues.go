@@ -10,7 +10,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu/record"
 )
 
 // Values holds what nodes have stored until the activity arrives. The drainer owns it.

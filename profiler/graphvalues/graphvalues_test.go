@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/goproton/goproton/profiler/record"
+	"github.com/goproton/goproton/gpu/record"
 )
 
 // apart is how far the GPU's clock is ahead of that of activities in these tests.

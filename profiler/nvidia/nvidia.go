@@ -5,12 +5,12 @@ package nvidia
 
 import (
 	"github.com/goproton/goproton/cupti"
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/profiler"
 )
 
 func init() {
-	profiler.Register(profiler.VendorBackend(vendor.NVIDIA, 0, func(o profiler.SourceOptions) profiler.Source {
+	profiler.Register(profiler.VendorBackend(vendors.NVIDIA, 0, func(o profiler.SourceOptions) profiler.Source {
 		return cupti.New(cupti.Options{
 			Sampling:     o.Sampling,
 			Metered:      o.Metered,

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/goproton/goproton/gpu/specs"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer/specs"
 )
 
 // roofline computes utilisation from the recorded amounts of work and the peaks of each device. The metric is exclusive: only

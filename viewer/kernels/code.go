@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/gpucode"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -36,8 +36,8 @@ type Compiled struct {
 // binary is the machine code of a compilation, as far as it is on this machine.
 type binary struct {
 	file  string
-	image string         // hash in 16 hexadecimal digits, as samples name modules
-	code  gpucode.Module // nil if it cannot be read
+	image string     // hash in 16 hexadecimal digits, as samples name modules
+	code  gpu.Module // nil if it cannot be read
 }
 
 // newCode gives the sampled functions of a run access to the compilations of its trace.
@@ -83,9 +83,9 @@ func (c *code) binary(x *tritonparse.Compilation) *binary {
 		return b
 	}
 	if b.image == "" {
-		b.image = vendor.ImageName(image)
+		b.image = vendors.ImageName(image)
 	}
-	b.code, _ = vendor.OpenModule(image) //nolint:errcheck // a binary that cannot be read has no machine code to show; nothing else needs it
+	b.code, _ = vendors.OpenModule(image) //nolint:errcheck // a binary that cannot be read has no machine code to show; nothing else needs it
 	return b
 }
 

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/goproton/goproton/gpu/specs"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer/specs"
 )
 
 // deviceOf is the device that launches at a node ran on. In merged profiles the names of devices are not the ordinals that

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/hsaco"
+	"github.com/goproton/goproton/gpu/hsaco"
 	"github.com/goproton/goproton/profile"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/gpucode"
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -14,10 +14,10 @@ import (
 
 // Instructions are the machine code of a function: text and origin of its instructions, by offset in bytes.
 type Instructions struct {
-	*gpucode.Code
+	*gpu.Code
 
 	of       *Function
-	function *gpucode.Function // nil if its module was not found
+	function *gpu.Function // nil if its module was not found
 	made     map[uint64]made
 }
 
@@ -30,8 +30,8 @@ type made struct {
 // Instructions finds the text of a function's instructions. Without a module or a disassembler it is the listing that the trace
 // recorded. What it returns can be used also with an error, which says what is missing.
 func (r *Run) Instructions(f *Function) (*Instructions, error) {
-	i := &Instructions{of: f, Code: &gpucode.Code{}}
-	var recorded *gpucode.Code
+	i := &Instructions{of: f, Code: &gpu.Code{}}
+	var recorded *gpu.Code
 	m := f.Compiled()
 	known := m != nil && m.Compilation != nil
 	if known {
@@ -88,7 +88,7 @@ func (i *Instructions) IR(offset uint64) []IRLine { return i.made[offset].lines 
 // instructions are what the trace has of the function's machine code: the listing, if one was recorded, and the origin of every
 // instruction. The binary, or the listing, has the line of assembly of an instruction. The lines of the stages before are those of the
 // same origin.
-func (m *Compiled) instructions() (listing *gpucode.Code, origins map[uint64]made) {
+func (m *Compiled) instructions() (listing *gpu.Code, origins map[uint64]made) {
 	x := m.Compilation
 	origins = map[uint64]made{}
 	assembly, machine := lastStages(x)
@@ -198,12 +198,12 @@ func recordedPlaces(x *tritonparse.Compilation, machine string) map[int][]profil
 
 // Bare are Samples without samples, for functions whose lines or instructions are listed all the same.
 func Bare(functions ...*Function) *Samples {
-	return &Samples{Facts: &profile.Sampling{}, Stalls: vendor.ByDevice("").Stalls, Functions: functions, Label: func(name string) string { return name }}
+	return &Samples{Facts: &profile.Sampling{}, Stalls: vendors.ByDevice("").Stalls, Functions: functions, Label: func(name string) string { return name }}
 }
 
 // bare is a function of a compilation, without samples.
 func (r *Run) bare(k *Kernel, x *tritonparse.Compilation) *Function {
-	f := &Function{Name: k.Name, Symbol: &profile.SampledFunction{Name: k.Name}, Vendor: vendor.ByTarget(x.Backend), code: r.code}
+	f := &Function{Name: k.Name, Symbol: &profile.SampledFunction{Name: k.Name}, Vendor: vendors.ByTarget(x.Backend), code: r.code}
 	f.compiled = &Compiled{Compilation: x, code: r.code, function: f, how: "by its hash"}
 	return f
 }

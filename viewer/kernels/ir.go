@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/gpucode"
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -161,8 +161,8 @@ func (l *listing) nameBases() {
 
 // text is a function's disassembly. Without a disassembler it is the listing that the trace recorded, and without that the names
 // of the operations.
-func (m *Compiled) text(module *Module) *gpucode.Code {
-	code, err := &gpucode.Code{}, os.ErrNotExist
+func (m *Compiled) text(module *Module) *gpu.Code {
+	code, err := &gpu.Code{}, os.ErrNotExist
 	if modules := m.code.run.Modules; modules != nil {
 		code, err = modules.Code(module)
 	}
@@ -175,7 +175,7 @@ func (m *Compiled) text(module *Module) *gpucode.Code {
 }
 
 // recorded is the function in the listing that the trace has; nil if it is not there.
-func (m *Compiled) recorded() *gpucode.Recorded {
+func (m *Compiled) recorded() *gpu.Recorded {
 	_, machine := lastStages(m.Compilation)
 	return m.function.Vendor.Code.Recorded(m.Compilation.Texts[machine], m.function.Symbol.Name)
 }
@@ -282,7 +282,7 @@ func withoutLocation(line string) string {
 // multiplication, a reduction or a loop, rather than arithmetic on addresses. The end of a reduction, tt.reduce.return, does
 // not count.
 func Significant(text string) bool {
-	return (significant.MatchString(text) || vendor.Significant(text)) && !strings.Contains(text, ".return")
+	return (significant.MatchString(text) || vendors.Significant(text)) && !strings.Contains(text, ".return")
 }
 
 // significant matches such operations of representations that are the same for every GPU.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/gpu/cubin"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )

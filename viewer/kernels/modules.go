@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -28,14 +28,14 @@ type Modules struct {
 // Module is a module file with the requested function.
 type Module struct {
 	File     string
-	Function *gpucode.Function
+	Function *gpu.Function
 
-	format *gpucode.Format
+	format *gpu.Format
 }
 
 // Code disassembles a function. If that fails, the error comes with the operations without operands.
-func (m *Modules) Code(module *Module) (*gpucode.Code, error) {
-	return module.format.Disassemble(gpucode.Disassembler{Env: m.Env, Run: m.Run}, module.File, module.Function)
+func (m *Modules) Code(module *Module) (*gpu.Code, error) {
+	return module.format.Disassemble(gpu.Disassembler{Env: m.Env, Run: m.Run}, module.File, module.Function)
 }
 
 // largestModule that is read. The largest of cuBLAS have some hundred MB.
@@ -72,7 +72,7 @@ func (m *Modules) Find(f *Function) (*Module, error) {
 		}
 	}
 	for _, file := range m.triton(s.Name, format.Suffix) {
-		if image, err := readModule(file); err == nil && vendor.ImageName(image) == s.Module {
+		if image, err := readModule(file); err == nil && vendors.ImageName(image) == s.Module {
 			return in(file, image, f)
 		}
 	}

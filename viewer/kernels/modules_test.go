@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profiler/record"
 )
 
 func TestModuleOfTritonsCache(t *testing.T) {
@@ -29,12 +29,12 @@ func TestModuleOfTritonsCache(t *testing.T) {
 	}
 	m := Modules{Env: func(name string) (string, bool) { return folder, name == "TRITON_CACHE_DIR" }}
 	f := &profile.SampledFunction{Name: "matmul", Module: fmt.Sprintf("%016x", record.HashImage(image))}
-	found, err := m.Find(&Function{Symbol: f, Vendor: vendor.NVIDIA})
+	found, err := m.Find(&Function{Symbol: f, Vendor: vendors.NVIDIA})
 	if err != nil || found.File != filepath.Join(folder, "B", "matmul.cubin") || found.Function.Registers != 168 {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	f.Module = "0123456789abcdef"
-	if _, err := m.Find(&Function{Symbol: f, Vendor: vendor.NVIDIA}); err == nil || !strings.Contains(err.Error(), "neither next to the profile nor in Triton's cache") {
+	if _, err := m.Find(&Function{Symbol: f, Vendor: vendors.NVIDIA}); err == nil || !strings.Contains(err.Error(), "neither next to the profile nor in Triton's cache") {
 		t.Errorf("a module that is nowhere: %v", err)
 	}
 }
@@ -48,7 +48,7 @@ func TestDisassemblerThatFails(t *testing.T) {
 	}
 	m := modules(t, p, "")
 	m.Env = func(name string) (string, bool) { return tool, name == "PROTON_NVDISASM" }
-	found, err := m.Find(&Function{Symbol: &p.Sampling.Functions[0], Vendor: vendor.NVIDIA})
+	found, err := m.Find(&Function{Symbol: &p.Sampling.Functions[0], Vendor: vendors.NVIDIA})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/gpu/cubin"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
 
-const cubins = "../../internal/cubin/testdata/"
+const cubins = "../../gpu/cubin/testdata/"
 
 // reasons are those of an H200, without the prefix of CUPTI's names.
 var reasons = []string{

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -22,7 +22,7 @@ type Samples struct {
 	Functions []*Function              // the requested ones, most samples first
 	Others    []*Function              // the others that have samples
 	Reasons   []string                 // names of the stall reasons; Counts.Reasons has their samples
-	Stalls    *vendor.Stalls           // explains them
+	Stalls    *vendors.Stalls          // explains them
 	Label     func(name string) string // shortens the name of a function for a reader
 }
 
@@ -30,7 +30,7 @@ type Samples struct {
 // kernel, compiled for different arguments.
 type Function struct {
 	Symbol *profile.SampledFunction // owned by the profile
-	Vendor *vendor.Vendor           // of the GPU that it is for
+	Vendor *vendors.Vendor          // of the GPU that it is for
 	Name   string                   // as Samples.Label has it
 	Counts
 	Paths    []Path        // call paths that it was launched from, most samples first
@@ -109,12 +109,12 @@ func collectSamples(o Options) (*Samples, error) {
 }
 
 // vendorOf is the vendor whose devices a profile has.
-func vendorOf(p *profile.Profile) *vendor.Vendor {
+func vendorOf(p *profile.Profile) *vendors.Vendor {
 	deviceType := ""
 	if len(p.Devices) > 0 {
 		deviceType = p.Devices[0].Type
 	}
-	return vendor.ByDevice(deviceType)
+	return vendors.ByDevice(deviceType)
 }
 
 // total counts all samples of known functions.
@@ -217,7 +217,7 @@ type gathered struct {
 
 type gatherer struct {
 	s         *Samples
-	vendor    *vendor.Vendor
+	vendor    *vendors.Vendor
 	byPath    bool
 	functions map[functionKey]*gathered
 }

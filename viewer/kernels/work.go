@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/specs"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/viewer/specs"
 )
 
 // Work is what one launch moves and computes, and which rates its average time makes of that.

@@ -16,7 +16,7 @@ import (
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
-const cubins = "../../internal/cubin/testdata/"
+const cubins = "../../gpu/cubin/testdata/"
 
 // standardPy is the file of Triton's library from which the compiler inlined a call in inlined.sm90.cubin.
 const standardPy, standardLine, standardText = "/dev/null/triton39/triton/language/standard.py", 43, "    return (x + (div - 1)) // div"
@@ -63,7 +63,7 @@ func collect(t testing.TB, o kernels.Options) *kernels.Run {
 
 func TestListings(t *testing.T) {
 	p := readProfile(t, "planted.hatchet")
-	const second = "../../internal/nvdisasm/testdata/two.sm90.second.nvdisasm"
+	const second = "../../gpu/nvdisasm/testdata/two.sm90.second.nvdisasm"
 	for name, test := range map[string]struct {
 		o    kernels.Options
 		l    Options

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/gpu/vendortest"
 	"github.com/goproton/goproton/internal/testkit"
-	"github.com/goproton/goproton/internal/vendor"
-	"github.com/goproton/goproton/internal/vendortest"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/viewer/kernels"
@@ -19,13 +19,13 @@ import (
 // syntheticProfile has samples of the kernel of vendortest.Binary, as the drainer makes them, after a file was written and read.
 func syntheticProfile(t *testing.T) *profile.Profile {
 	t.Helper()
-	module, err := vendor.OpenModule([]byte(vendortest.Binary))
+	module, err := vendors.OpenModule([]byte(vendortest.Binary))
 	if err != nil {
 		t.Fatal(err)
 	}
 	code, _ := module.Function(1, "syn.add")
 	f := profile.SampledFunction{
-		Name: "syn.add", Module: vendor.ImageName([]byte(vendortest.Binary)), Index: 1, Arch: module.Arch(), Size: code.Size, Registers: code.Registers,
+		Name: "syn.add", Module: vendors.ImageName([]byte(vendortest.Binary)), Index: 1, Arch: module.Arch(), Size: code.Size, Registers: code.Registers,
 	}
 	var samples profile.FunctionSamples
 	for offset := range code.Offsets {
@@ -79,7 +79,7 @@ func TestSyntheticVendor(t *testing.T) {
 func TestVendorWithoutCodeAndStalls(t *testing.T) {
 	vendortest.Add(t)
 	p := syntheticProfile(t)
-	vendor.All = vendor.List(vendor.NVIDIA, &vendor.Vendor{Name: "Bare", DeviceType: "SYNTHETIC"})
+	vendors.All = vendors.List(vendors.NVIDIA, &vendors.Vendor{Name: "Bare", DeviceType: "SYNTHETIC"})
 	o := kernels.Options{Profile: p, Files: &kernels.Files{}, Modules: &kernels.Modules{Profile: "run.hatchet", Env: func(string) (string, bool) { return "", false }}}
 	if text := string(withNotes(t, o, Options{Instructions: true})); !strings.Contains(text, "binaries for GPUs of Bare cannot be read") {
 		t.Errorf("instructions:\n%s", text)

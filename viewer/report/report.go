@@ -15,8 +15,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
@@ -140,7 +140,7 @@ func (b *builder) addFile(s Source) {
 		f.Info[clean(key)] = clean(value)
 	}
 	for _, d := range s.Profile.Devices {
-		f.Devices = append(f.Devices, device{clean(d.Type), clean(d.ID), clean(vendor.ArchName(d.Type, d.Arch)), d.NumSMs, d.ClockRate, d.MemoryClockRate, d.BusWidth, clean(d.Name)})
+		f.Devices = append(f.Devices, device{clean(d.Type), clean(d.ID), clean(vendors.ArchName(d.Type, d.Arch)), d.NumSMs, d.ClockRate, d.MemoryClockRate, d.BusWidth, clean(d.Name)})
 	}
 	b.Files = append(b.Files, f)
 }

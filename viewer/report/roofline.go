@@ -4,8 +4,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -54,7 +54,7 @@ func (h *rooflineHead) has(r roof) bool {
 
 // deviceName describes a kind of device.
 func deviceName(d profile.Device) string {
-	name := vendor.ArchName(d.Type, d.Arch)
+	name := vendors.ArchName(d.Type, d.Arch)
 	switch {
 	case name == "":
 		name = d.Name

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/cubin"
+	"github.com/goproton/goproton/gpu/cubin"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
-const cubins = "../../internal/cubin/testdata/"
+const cubins = "../../gpu/cubin/testdata/"
 
 // withSamples gives a profile the samples of two real kernels, planted by line, and writes their modules next to it.
 func withSamples(t testing.TB, p *profile.Profile) (*profile.Profile, *Texts) {

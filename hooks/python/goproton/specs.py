@@ -2,7 +2,7 @@
 
 Dense rates, without structured sparsity. Where Triton's own profiler knows a GPU, these are exactly its numbers; there
 the 32 and 64 bit peaks are fixed fractions of the 8 bit peak. The figures and their sources are those of
-internal/peaks in GoProton's Go code.
+gpu/peaks in GoProton's Go code.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ extern "C" __global__ void cuda_kernel(float *x, int steps) {
 
 
 def test_lines_match_cupti(sampled, sessions, hot, tmp_path):
-    """Each instruction's line by internal/cubin against cuptiGetSassToSourceCorrelation: kernels that are compiled here, and
+    """Each instruction's line by gpu/cubin against cuptiGetSassToSourceCorrelation: kernels that are compiled here, and
     modules of libraries as the profile keeps them."""
     checker = REPOSITORY / "build" / "abicheck.test"
     if not checker.exists():

@@ -287,7 +287,7 @@ STOCHASTIC = "sampling stochastic; samples inlined 0x1600:0:2 0x1608:3:5"
 
 
 def sampled_script(tmp_path, session=""):
-    image = TESTS.parents[2] / "internal/hsaco/testdata/inlined.gfx942.hsaco"
+    image = TESTS.parents[2] / "gpu/hsaco/testdata/inlined.gfx942.hsaco"
     script = tmp_path / "script.py"
     script.write_text(SAMPLED.format(tests=str(TESTS), image=str(image)).replace("SESSION", session))
     return script

@@ -113,12 +113,12 @@ def test_peaks():
 
 
 def test_peaks_agree_with_the_go_table():
-    # The figures and their sources are in internal/peaks.
+    # The figures and their sources are in gpu/peaks.
     import re
     from conftest import REPOSITORY
     source = REPOSITORY / "internal" / "peaks" / "nvidia.go"
     if not source.exists():
-        pytest.skip("needs internal/peaks/nvidia.go of a checkout")
+        pytest.skip("needs gpu/peaks/nvidia.go of a checkout")
     _, _, table = source.read_text().partition("var perClock = ")
     rows = re.findall(r'"(\d+)": +\{(\d+), (\d+), (\d+), (\d+)\}', table.partition("\n}")[0])
     assert {arch: tuple(map(int, rates)) for arch, *rates in rows} == specs._PER_CLOCK

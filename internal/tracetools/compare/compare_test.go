@@ -129,7 +129,7 @@ func TestWhatCounts(t *testing.T) {
 func TestResources(t *testing.T) {
 	with := func(cubin string) *tritonparse.Trace {
 		return changed(t, func(record string) string {
-			return regexp.MustCompile(`("fused_op_kernel\.cubin":")[^"]*`).ReplaceAllString(record, "${1}../../../internal/cubin/testdata/"+cubin)
+			return regexp.MustCompile(`("fused_op_kernel\.cubin":")[^"]*`).ReplaceAllString(record, "${1}../../../gpu/cubin/testdata/"+cubin)
 		})
 	}
 	d := diffOf(t, with("matmul.sm80.cubin"), with("softmax.sm90.cubin"), 0, 0)

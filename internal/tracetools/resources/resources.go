@@ -1,6 +1,6 @@
 // Package resources finds what a compiled kernel needs of a GPU: registers, shared memory, spills, and how many of its warps
 // are resident at a time. Shared memory and warps are in the trace, registers in the machine code, if that is available.
-// internal/vendor has the reader of machine code and the limits of the GPU.
+// gpu/vendors has the reader of machine code and the limits of the GPU.
 package resources
 
 import (
@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/gpucode"
+	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -29,13 +29,13 @@ type Resources struct {
 	LocalStores *int `json:"local_stores,omitempty"` // instructions that write it
 	CodeBytes   *int `json:"code_bytes,omitempty"`
 
-	Occupancy *gpucode.Occupancy `json:"occupancy,omitempty"`
+	Occupancy *gpu.Occupancy `json:"occupancy,omitempty"`
 }
 
 // Of returns what is known of a compilation. With an error, which says why the machine code could not be read, the rest is set.
 func Of(c *tritonparse.Compilation) (Resources, error) {
 	var r Resources
-	v := vendor.ByTarget(c.Backend)
+	v := vendors.ByTarget(c.Backend)
 	r.setArchitecture(architecture(c, v))
 	if n, ok := c.Int("shared"); ok {
 		r.Shared = &n
@@ -62,7 +62,7 @@ func (r *Resources) setArchitecture(arch string) {
 	}
 }
 
-func (r *Resources) machineCode(c *tritonparse.Compilation, format *gpucode.Format, path string) error {
+func (r *Resources) machineCode(c *tritonparse.Compilation, format *gpu.Format, path string) error {
 	image, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (r *Resources) machineCode(c *tritonparse.Compilation, format *gpucode.Form
 }
 
 // entry returns the kernel: the function of that name, or the only kernel of the module.
-func entry(module gpucode.Module, name string) (gpucode.Function, bool) {
+func entry(module gpu.Module, name string) (gpu.Function, bool) {
 	f, found := module.Function(0, name)
 	if kernels := module.Kernels(); !found && len(kernels) == 1 {
 		return module.Function(0, kernels[0])
@@ -102,7 +102,7 @@ func entry(module gpucode.Module, name string) (gpucode.Function, bool) {
 }
 
 // architecture is what the trace says of the target: a number, or a text such as sm90.
-func architecture(c *tritonparse.Compilation, v *vendor.Vendor) string {
+func architecture(c *tritonparse.Compilation, v *vendors.Vendor) string {
 	target := jsontext.Get(c.Metadata, "target", "arch")
 	if isNumber(string(target)) {
 		return string(target)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/vendortest"
+	"github.com/goproton/goproton/gpu/vendortest"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
 )
@@ -40,7 +40,7 @@ func compileWith(t *testing.T, metadata map[string]any, binary, path string) *tr
 }
 
 func TestOf(t *testing.T) {
-	const matmul = "../../../internal/cubin/testdata/matmul.sm80.cubin"
+	const matmul = "../../../gpu/cubin/testdata/matmul.sm80.cubin"
 	r, err := Of(compile(t, "matmul", matmul))
 	if err != nil {
 		t.Fatal(err)

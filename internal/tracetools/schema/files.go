@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/trace/tensor"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -78,7 +78,7 @@ func (v *validator) code(path, name, image string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if hash := vendor.ImageName(text); hash != image {
+	if hash := vendors.ImageName(text); hash != image {
 		return fmt.Sprintf("is %s, whose hash is %s, not %s as goproton.image says", name, hash, image)
 	}
 	return ""

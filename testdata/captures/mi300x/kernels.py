@@ -42,7 +42,7 @@ def add(x, y, z, n, B: tl.constexpr):
 
 P16, P32, I32 = "*fp16:16", "*fp32:16", "i32:16"
 
-# name, kernel, signature, constants, options: for internal/hsaco/testdata/make.py
+# name, kernel, signature, constants, options: for gpu/hsaco/testdata/make.py
 KERNELS = [
     ("matmul", matmul_kernel, dict(a=P16, b=P16, c=P16, M=I32, N=I32, K=I32), dict(BM=128, BN=128, BK=64), dict(num_warps=4)),
     ("softmax", softmax_kernel, dict(x=P16, z=P16, stride=I32), dict(B=4096), dict(num_warps=4)),

@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/hsaco"
+	"github.com/goproton/goproton/gpu/hsaco"
 )
 
 // kernel has the time of a launch in ns, and the share of it that its limiting part takes.

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/vendors"
 )
 
 // amd is what is examined for AMD's GPUs.
 var amd = checks{
-	Vendor:    vendor.AMD,
+	Vendor:    vendors.AMD,
 	packages:  []string{"pytorch-triton-rocm", "rocm-sdk-core", "rocm"},
 	driver:    []func(*Report, Machine){(*Report).examineKFD, (*Report).examineRenderNodes, (*Report).examineKFDGPUs, (*Report).examineVisible},
 	collector: []func(*Report, Machine){(*Report).examineProviders, (*Report).examineOtherClients},

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/rocmpath"
+	"github.com/goproton/goproton/gpu/rocmpath"
 	"github.com/goproton/goproton/internal/settings"
 )
 

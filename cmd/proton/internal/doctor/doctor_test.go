@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/vendors"
 )
 
 // machine lays out files below a root and examines it without probe and Python.
@@ -122,7 +122,7 @@ func TestSecondVendor(t *testing.T) {
 	before := all
 	t.Cleanup(func() { all = before })
 	all = append(all[:1:1], checks{
-		Vendor:    &vendor.Vendor{Name: "Other", Driver: []string{"dev/other"}},
+		Vendor:    &vendors.Vendor{Name: "Other", Driver: []string{"dev/other"}},
 		driver:    []func(*Report, Machine){func(r *Report, _ Machine) { r.found("other driver", OK, "1.0", "") }},
 		collector: []func(*Report, Machine){func(r *Report, _ Machine) { r.found("other library", OK, "2.0", "") }},
 		text:      func(_ *Report, out *strings.Builder) { out.WriteString("\nother libraries\n") },

@@ -1,10 +1,10 @@
 package doctor
 
-import "github.com/goproton/goproton/internal/vendor"
+import "github.com/goproton/goproton/gpu/vendors"
 
 // nvidia is what is examined for NVIDIA's GPUs.
 var nvidia = checks{
-	Vendor:    vendor.NVIDIA,
+	Vendor:    vendors.NVIDIA,
 	packages:  []string{"nvidia-cuda-cupti", "nvidia-cuda-cupti-cu13", "nvidia-cuda-cupti-cu12", "nvidia-cuda-cupti-cu11"},
 	driver:    []func(*Report, Machine){(*Report).examineDriver, (*Report).examineGPUs},
 	collector: []func(*Report, Machine){(*Report).examineCUPTI, (*Report).examineConflicts, (*Report).examineSampling},

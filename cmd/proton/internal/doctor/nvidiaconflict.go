@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/vendors"
 )
 
 // otherTools are marks that other users of CUPTI leave in the environment of what they start.
@@ -40,8 +40,8 @@ func (r *Report) examineConflicts(m Machine) {
 			add(p.tool, "LD_PRELOAD")
 		}
 	}
-	if injected := m.Env(vendor.NVIDIA.Injection); injected != "" && filepath.Base(injected) != "libproton.so" {
-		add(injected, vendor.NVIDIA.Injection)
+	if injected := m.Env(vendors.NVIDIA.Injection); injected != "" && filepath.Base(injected) != "libproton.so" {
+		add(injected, vendors.NVIDIA.Injection)
 	}
 	if len(tools) == 0 {
 		r.found("subscriber", OK, "no other profiler in the environment; a torch.profiler that is active in the program would still be one", "")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goproton/goproton/internal/cuptipath"
+	"github.com/goproton/goproton/gpu/cuptipath"
 )
 
 // Library is one libcupti that was found.

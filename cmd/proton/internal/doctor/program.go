@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/internal/vendor"
 )
 
 // withoutOurselves drops an injection that "proton run" has put into the environment: the doctor under
@@ -22,7 +22,7 @@ func withoutOurselves(environment []string) []string {
 	}
 	return slices.DeleteFunc(environment, func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(vendor.Injections(), name)
+		return slices.Contains(vendors.Injections(), name)
 	})
 }
 

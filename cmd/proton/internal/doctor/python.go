@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/vendors"
 )
 
 // Python is the interpreter that "proton run script.py" would use.
@@ -88,7 +88,7 @@ func (r *Report) examineTriton() {
 	}
 	switch major, _ := majorMinor(triton); {
 	case triton == "":
-		r.found("Triton", Note, fmt.Sprintf("this Python has no Triton; torch: %s; %s kernels of any origin can be profiled", torch, vendor.APIs()), "")
+		r.found("Triton", Note, fmt.Sprintf("this Python has no Triton; torch: %s; %s kernels of any origin can be profiled", torch, vendors.APIs()), "")
 	case major < 3:
 		r.found("Triton", Warning, fmt.Sprintf("Triton %s, torch %s: launch hooks are supported from Triton 3.0", triton, torch), "upgrade Triton, or run with --hook none")
 	default:

@@ -3,12 +3,12 @@ package doctor
 import (
 	"strings"
 
-	"github.com/goproton/goproton/internal/vendor"
+	"github.com/goproton/goproton/gpu/vendors"
 )
 
 // checks are what is examined for one vendor.
 type checks struct {
-	*vendor.Vendor
+	*vendors.Vendor
 	packages  []string                              // of Python, that have the vendor's library
 	driver    []func(r *Report, m Machine)          // what the vendor's driver and GPUs need, before Python is examined
 	collector []func(r *Report, m Machine)          // what collecting needs: libraries, which Python may have, other users of them, permissions

@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/internal/vendor"
 )
 
 var amd = stub{environment: environmentOfAMD, versions: versionsOfAMD}
@@ -37,7 +37,7 @@ func environmentOfAMD(m capture.Machine, stubs, own string) ([]string, error) {
 
 func versionsOfAMD(m capture.Machine) string {
 	tracer := fmt.Sprintf("roctracer %d.%d", m.Tracer/100, m.Tracer%100)
-	if m.Backend == vendor.AMD.Backends[0].Names[0] {
+	if m.Backend == vendors.AMD.Backends[0].Names[0] {
 		tracer = fmt.Sprintf("rocprofiler-sdk %d.%d.%d", m.Tracer/10000, m.Tracer/100%100, m.Tracer%100)
 	}
 	return fmt.Sprintf("%s, HIP %d.%d", tracer, m.Driver/10000000, m.Driver/100000%100)

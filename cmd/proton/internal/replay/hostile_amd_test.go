@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/testkit"
-	"github.com/goproton/goproton/internal/vendor"
 )
 
 // programOfAMD is a capture of one launch of a sampled kernel, with one more event before its end.
@@ -51,7 +51,7 @@ func recordsOfAMD(count uint64, records ...uint64) []byte {
 func playAny(t testing.TB, plain []byte) outcome {
 	t.Helper()
 	options, env := map[string]string{"mode": "pcsampling"}, []string(nil)
-	if c, err := capture.Read(bytes.NewReader(plain)); err == nil && vendor.AMD.Has(c.Machine.Backend) {
+	if c, err := capture.Read(bytes.NewReader(plain)); err == nil && vendors.AMD.Has(c.Machine.Backend) {
 		if options["backend"] = c.Machine.Backend; c.Machine.Backend == "roctracer" {
 			options["mode"] = ""
 		}

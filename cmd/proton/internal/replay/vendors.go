@@ -3,8 +3,8 @@ package replay
 import (
 	"fmt"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/capture"
-	"github.com/goproton/goproton/internal/vendor"
 )
 
 // stub is what a vendor's captures are played with: fake libraries below Parts.Stub.
@@ -16,10 +16,10 @@ type stub struct {
 
 // stubOf returns the stub for the captures of a backend.
 func stubOf(backend string) (*stub, error) {
-	switch v, _ := vendor.ByBackend(backend); v {
-	case vendor.NVIDIA:
+	switch v, _ := vendors.ByBackend(backend); v {
+	case vendors.NVIDIA:
 		return &nvidia, nil
-	case vendor.AMD:
+	case vendors.AMD:
 		return &amd, nil
 	}
 	return nil, fmt.Errorf("it is of backend %q, which this version does not know; update GoProton", backend)

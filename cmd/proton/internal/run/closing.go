@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/internal/vendor"
 )
 
 const maxProblems = 5 // more than that scrolls the closing line away
@@ -220,7 +220,7 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 			used++
 		}
 	}
-	noDriver := vendor.NoDriver(root)
+	noDriver := vendors.NoDriver(root)
 	old, _ := os.ReadFile(filepath.Join(status, "old-python")) //nolint:errcheck // written by the bootstrap of such a Python only
 	switch n := s.processes(); {
 	case len(silent) > 0:
@@ -232,11 +232,11 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 	case n == 0:
 		return "no process of the target loaded the profiler: check that the target launches kernels, and that it does not start Python with -I or -E"
 	case used == 0 && noDriver != "":
-		return fmt.Sprintf("no process used %s, and this machine shows %s: run proton doctor for details", vendor.APIs(), noDriver)
+		return fmt.Sprintf("no process used %s, and this machine shows %s: run proton doctor for details", vendors.APIs(), noDriver)
 	case used == 0:
-		return fmt.Sprintf("%s watched and none used %s: check that the target launches kernels", figures.Plural(n, "process was", "processes were"), vendor.APIs())
+		return fmt.Sprintf("%s watched and none used %s: check that the target launches kernels", figures.Plural(n, "process was", "processes were"), vendors.APIs())
 	default:
-		return fmt.Sprintf("%s watched; %d used %s and launched no kernel while the profile was active", figures.Plural(n, "process was", "processes were"), used, vendor.APIs())
+		return fmt.Sprintf("%s watched; %d used %s and launched no kernel while the profile was active", figures.Plural(n, "process was", "processes were"), used, vendors.APIs())
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/internal/vendor"
 	"github.com/goproton/goproton/internal/version"
 )
 
@@ -123,14 +123,14 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 		vars.prepend("PYTHONPATH", layout.Python)
 	}
 	vars.prepend("PYTHONPATH", layout.Bootstrap)
-	for _, variable := range vendor.Injections() {
+	for _, variable := range vendors.Injections() {
 		if other := vars.get(variable); other != "" && other != library {
 			warnings = append(warnings, fmt.Sprintf("%s is already set to %s and is kept: programs other than Python are not profiled; unset it to profile them", variable, other))
 		} else {
 			vars.set(variable, library)
 		}
 	}
-	for _, v := range vendor.All {
+	for _, v := range vendors.All {
 		if v.Preload == "" || !v.Present(settings.Root.Get(os.Getenv)) && !v.Has(config.Backend) {
 			continue
 		}

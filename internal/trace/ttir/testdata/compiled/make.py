@@ -14,7 +14,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../../../../cubin/testdata/zoo"))
+sys.path.insert(0, os.path.join(HERE, "../../../../../gpu/cubin/testdata/zoo"))
 import kernels as zoo  # noqa: E402
 
 

@@ -1,0 +1,49 @@
+// Package peaks has what datasheets say of each vendor's GPUs: arithmetic rates by type of operands, memory bandwidth, and the facts
+// of boards that a profile may lack. Rates are dense. gpu/specs has the rules that turn them into the peak of a device.
+package peaks
+
+import (
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// Figures are those of one vendor's GPUs. Architectures are without the features of a full target name (gfx942:sramecc+:xnack-).
+type Figures struct {
+	// Rates are operations per clock and multiprocessor (SM or CU), by architecture and type of operands. A fused multiply-add is two.
+	Rates map[string]Rates
+	// As has, by architecture, the types whose operands the units take as those of another type, with that type.
+	As map[string]map[string]string
+	// Halved reports whether a board runs operands of a type at half of the rate of its architecture; nil: none does.
+	Halved func(d profile.Device, dtype string) bool
+	// Complete fills in the facts that a profile lacks of a board that it names.
+	Complete func(d *profile.Device)
+	// Bandwidth is the peak of the device's memory in byte/s; 0 where the profile lacks a fact, and whether the architecture is known.
+	Bandwidth func(d profile.Device) (peak float64, known bool)
+	// Units is the number of multiprocessors to which Rates apply; nil: those that the profile counts.
+	Units func(d profile.Device) int64
+
+	// Proton's formulas, which --compat divides by: flop/s by width, and byte/s; the results are as Bandwidth's. Rates may lack
+	// types that run at the rate of the formula.
+	ProtonFlops     func(d profile.Device, width int) (peak float64, known bool)
+	ProtonBandwidth func(d profile.Device) (peak float64, known bool)
+}
+
+// Rates are operations per clock and multiprocessor by type of operands. 0 says that the units lack the type.
+type Rates map[string]float64
+
+// ByType are the figures by the type of a profile's devices.
+var ByType = map[string]*Figures{cuda: &nvidia, hip: &amd}
+
+// Architecture is a device's architecture as the tables have it.
+func Architecture(d profile.Device) string {
+	name, _, _ := strings.Cut(d.Arch, ":")
+	return name
+}
+
+// fill sets a fact that is missing.
+func fill(fact *int64, value int64) {
+	if *fact == 0 {
+		*fact = value
+	}
+}

@@ -28,7 +28,6 @@ const module = "github.com/goproton/goproton"
 // it, unless a longer one does; a package may always import what is below itself.
 var arrows = map[string][]string{
 	"profile":              {"internal/atomicfile", "internal/figures", "internal/inflate", "internal/jsontext", "internal/version"},
-	"profile/chrometrace":  {"profile", "gpu/vendors", "internal/inflate", "internal/jsontext"}, // PyTorch's traces name devices, not their types
 	"gpu/record":           nil,
 	"internal":             {"internal", "gpu"},
 	"gpu":                  {"internal", "profile", "gpu"},
@@ -268,6 +267,7 @@ var vendorSpellingAllowed = []spellingException{
 	{"profiler/conformance/fakehip*.go", "the same of another", nil},
 	{"profile/internal/lanes/writers.go", "categories and names of lanes in the traces of other programs, of every vendor", nil},
 	{"profile/formats/recognise.go", "a file of one vendor's tool that users take for a trace", []string{`"rocprofiler-sdk-tool"`}},
+	{"profile/chrometrace/makers.go", "it says how PyTorch's traces name the devices of each vendor", nil},
 	{"profile/internal/profiletest", "samples of recorded devices, for tests", nil},
 	{"profile/internal/tracetest", "samples of recorded devices, for tests", nil},
 	{"viewer/kernels", "torch calls the graphs of every vendor CUDA graphs, and so does TritonParse's note", []string{`"CUDA graph"`,

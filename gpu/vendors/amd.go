@@ -13,12 +13,11 @@ var AMD = &Vendor{
 			Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseAMDSampling}},
 		{Names: []string{"roctracer"}, Class: "RoctracerProfiler"},
 	},
-	Products: []string{"AMD", "Radeon", "Instinct"},
-	Driver:   []string{"dev/kfd"},
-	Preload:  "libproton-preload.so",
-	Target:   "hip", // warps have 64 threads on Instinct GPUs and 32 on Radeons
-	Code:     &hsaco.Format,
-	Stalls:   &amdStalls,
+	Driver:  []string{"dev/kfd"},
+	Preload: "libproton-preload.so",
+	Target:  "hip", // warps have 64 threads on Instinct GPUs and 32 on Radeons
+	Code:    &hsaco.Format,
+	Stalls:  &amdStalls,
 }
 
 // amdStalls are the reasons of stochastic sampling, under the names that upstream's profiler gives them: four are NVIDIA's. docs/sampling.md

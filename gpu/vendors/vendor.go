@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/gpu"
@@ -22,7 +21,6 @@ type Vendor struct {
 	API        string    // the interface that programs use: "CUDA"
 	Backends   []Backend // one for each of its libraries, the preferred one first
 	DeviceType string    // the type of its devices in profiles
-	Products   []string  // what names of its devices contain, one of them each
 	Driver     []string  // paths below the root; a machine with a driver has at least one of them
 	Injection  string    // the environment variable with the library that the driver loads into programs; "" for none
 	Preload    string    // without Injection: the library, of ours, to put into LD_PRELOAD for programs other than Python; "" for none
@@ -30,8 +28,6 @@ type Vendor struct {
 	Target     string // Triton's name of the backend that compiles for its GPUs
 	ArchPrefix string // put before an architecture in texts: "sm_"
 	Warp       int    // threads of a warp; 0 if that depends on the GPU
-	// Arch is the architecture of a device by its compute capability; nil if that does not say it.
-	Arch func(major, minor uint64) string
 
 	Code   *gpu.Format // the format of its binaries; List replaces nil
 	Stalls *Stalls     // the stall reasons of its GPUs; List replaces nil
@@ -53,11 +49,9 @@ var NVIDIA = &Vendor{
 	Name: "NVIDIA", API: "CUDA", DeviceType: "CUDA",
 	Backends: []Backend{{Names: []string{"cupti"}, Class: "CuptiProfiler", WholeGraphs: true,
 		Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling}}},
-	Products:  []string{"NVIDIA", "Tesla", "GeForce", "Quadro", "TITAN", "GRID"},
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
 	Injection: "CUDA_INJECTION64_PATH",
 	Target:    "cuda", ArchPrefix: "sm_", Warp: occupancy.WarpSize,
-	Arch:   func(major, minor uint64) string { return strconv.FormatUint(major*10+minor, 10) },
 	Code:   &cubins,
 	Stalls: &nvidiaStalls,
 }
@@ -94,16 +88,6 @@ func ByBackend(name string) (*Vendor, *Backend) {
 		}
 	}
 	return nil, nil
-}
-
-// ByProduct returns the maker of a device by its name, as the maker's driver reports it; nil for one that is not known.
-func ByProduct(name string) *Vendor {
-	for _, v := range All {
-		if slices.ContainsFunc(v.Products, func(mark string) bool { return strings.Contains(name, mark) }) {
-			return v
-		}
-	}
-	return nil
 }
 
 // Has reports whether one of the vendor's backends has that name.

@@ -1,7 +1,6 @@
 package chrometrace
 
 import (
-	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -71,14 +70,12 @@ func (d *reader) deviceProperties() {
 	d.Array("", func() {
 		var device profile.Device
 		var major, minor uint64
-		var maker *vendors.Vendor // nil for one that is not known
 		d.objects(func(fact string) {
 			switch fact {
 			case "id":
 				device.ID = d.text()
 			case "name":
 				device.Name = d.text()
-				maker = vendors.ByProduct(device.Name)
 			case "computeMajor":
 				major = d.whole()
 			case "computeMinor":
@@ -89,12 +86,7 @@ func (d *reader) deviceProperties() {
 				d.Skip(0)
 			}
 		})
-		if maker != nil {
-			device.Type = maker.DeviceType
-		}
-		if maker != nil && maker.Arch != nil && major > 0 {
-			device.Arch = maker.Arch(major, minor)
-		}
+		setMaker(&device, major, minor)
 		if device.ID != "" {
 			d.b.Device(device)
 		}

@@ -79,7 +79,7 @@ func TestArchitectureNamesWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestArchitectureListsControlMethods compares the table of control methods with those that profiler/control and internal/tracelog
+// TestArchitectureListsControlMethods compares the table of control methods with those that profiler/control and tritonparse/record
 // have.
 func TestArchitectureListsControlMethods(t *testing.T) {
 	page := testkit.Read(t, "docs/architecture.md")
@@ -89,7 +89,7 @@ func TestArchitectureListsControlMethods(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\|").FindAllStringSubmatch(table, -1) {
 		listed[m[1]] = false
 	}
-	for file, method := range map[string]string{"profiler/control/control.go": `(?m)^\t"([a-z_.]+)":`, "internal/tracelog/service.go": `"(trace\.[a-z]+)"`} {
+	for file, method := range map[string]string{"profiler/control/control.go": `(?m)^\t"([a-z_.]+)":`, "tritonparse/record/service.go": `"(trace\.[a-z]+)"`} {
 		for _, m := range regexp.MustCompile(method).FindAllStringSubmatch(testkit.Read(t, file), -1) {
 			if _, found := listed[m[1]]; !found {
 				t.Errorf("%s has the control method %s, which docs/architecture.md does not list: add a row", file, m[1])

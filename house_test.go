@@ -34,7 +34,6 @@ var arrows = map[string][]string{
 	"internal/inside":      {"profile", "internal", "gpu"},
 	"internal/push":        {"profile", "internal", "gpu"},
 	"internal/counters":    {"profile", "internal", "gpu"},
-	"internal/tracetools":  {"tritonparse", "profile", "internal", "gpu"},
 	"profiler/budget":      nil,
 	"profiler/callpath":    {"gpu/record", "internal", "gpu"},
 	"profiler/launchkinds": {"profile", "internal", "gpu"},
@@ -45,12 +44,11 @@ var arrows = map[string][]string{
 	"profiler":             {"profile", "internal", "gpu"},
 	"profiler/nvidia":      {"profiler", "cupti", "internal", "gpu"},
 	"profiler/amd":         {"profiler", "roctracer", "internal", "gpu"},
-	"internal/tracelog":    {"gpu/record", "tritonparse", "internal", "gpu"},
 	"tritonparse":          {"profile", "internal", "gpu"},
 	"viewer":               {"profile", "tritonparse", "internal", "gpu"},
-	"cmd/libproton":        {"profiler", "cupti", "roctracer", "hooks", "internal", "gpu"},
+	"cmd/libproton":        {"profiler", "tritonparse", "cupti", "roctracer", "hooks", "internal", "gpu"},
 	"cmd/proton/internal":  {"internal", "gpu"},
-	"cmd/proton":           {"profile", "viewer", "tritonparse", "gpu/record", "internal/tracelog", "internal", "gpu"}, // and none of it with cgo: see below
+	"cmd/proton":           {"profile", "viewer", "tritonparse", "gpu/record", "internal", "gpu"}, // and none of it with cgo: see below
 	"tutorials":            {"profiler", "profile"},
 }
 
@@ -239,7 +237,7 @@ func TestVendorNamesStayInTheirRooms(t *testing.T) {
 
 // sharedRooms serve every vendor. vendorSpelling is what a vendor's product, library or file format is called.
 var (
-	sharedRooms = []string{"internal/hotpath", "internal/capture", "gpu/gpu.go", "gpu/tool.go", "gpu/record", "gpu/specs", "internal/runinfo", "internal/tracelog", "internal/tracetools/resources",
+	sharedRooms = []string{"internal/hotpath", "internal/capture", "gpu/gpu.go", "gpu/tool.go", "gpu/record", "gpu/specs", "internal/runinfo", "tritonparse/record", "tritonparse/resources",
 		"profiler", "hooks", "profile", "viewer", "cmd/proton/internal"}
 	vendorSpelling = regexp.MustCompile(`CUpti|cupti|cuda|CUDA|nvidia|NVIDIA|nvdisasm|cubin|\bsm_|hsaco|amdgcn|\bgfx|\bhip|HIP|AMD|\bamd|roctracer|rocprofiler|ROC[mM]|rocm|Radeon|Instinct`)
 )
@@ -261,8 +259,8 @@ var vendorSpellingAllowed = []spellingException{
 	{"profiler/amd", "it is the vendor's package", nil},
 	{"hooks/torchmemory.c", "torch's library with the allocator of GPU memory has another name for each vendor", []string{`"/libc10_cuda.so"`, `"/libc10_hip.so"`}},
 	{"hooks/tracevalue.c", "is_cuda is torch's attribute, which tensors on AMD GPUs have too", []string{`"is_cuda"`, "str_is_cuda", "cuda_devices"}},
-	{"internal/tracelog/event.go", "traces have a cubin field and a cubins folder for the binaries of every vendor, which readers look for", []string{`"cubins"`, "`\",\"cubin\":\"cubins/`"}},
-	{"internal/tracelog/launch.go", "TritonParse's note, for every vendor", []string{"`{\"_note\":\"argument extraction skipped during CUDA graph capture\"}`"}},
+	{"tritonparse/record/event.go", "traces have a cubin field and a cubins folder for the binaries of every vendor, which readers look for", []string{`"cubins"`, "`\",\"cubin\":\"cubins/`"}},
+	{"tritonparse/record/launch.go", "TritonParse's note, for every vendor", []string{"`{\"_note\":\"argument extraction skipped during CUDA graph capture\"}`"}},
 	{"profiler/conformance/fakecuda.go", "it drives one backend's fake driver through the conformance suite", nil},
 	{"profiler/conformance/fakehip*.go", "the same of another", nil},
 	{"profile/internal/lanes/writers.go", "categories and names of lanes in the traces of other programs, of every vendor", nil},

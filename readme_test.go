@@ -65,7 +65,7 @@ func TestVariablesAreDocumented(t *testing.T) {
 func inProduct(path string) bool {
 	rooms := []string{"cmd", "cupti", "hooks", "internal", "profile", "profiler", "viewer"}
 	return slices.ContainsFunc(rooms, func(r string) bool { return below(path, r) }) &&
-		!below(path, "internal/tracetools/reproduce") && // it writes scripts, and the variables in them are Triton's
+		!below(path, "tritonparse/reproduce") && // it writes scripts, and the variables in them are Triton's
 		!strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "/testdata/") && !strings.Contains(path, "tests/")
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-// ---- the same numbers as in internal/tracelog/launch.go ----
+// ---- the same numbers as in tritonparse/record/launch.go ----
 
 enum { RECORD_LAUNCH = 1, RECORD_RANK = 2 };
 enum { HAS_ARGUMENTS = 1, NO_FUNCTION = 2, FUNCTION_IS_TEXT = 4, CAPTURING = 8 };

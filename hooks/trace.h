@@ -1,7 +1,7 @@
 // What the files of the trace recorder share: trace.c decides what is recorded and makes records, tracevalue.c writes the values
 // of arguments, tracering.c stores records for the writer.
 //
-// All of it runs under the GIL, on the launching thread. The writer (Go, internal/tracelog) reads the ring without the GIL.
+// All of it runs under the GIL, on the launching thread. The writer (Go, tritonparse/record) reads the ring without the GIL.
 #ifndef GOPROTON_TRACE_H
 #define GOPROTON_TRACE_H
 
@@ -10,7 +10,7 @@
 
 // ---- tracering.c ----
 
-// Offsets in the ring's header, as in internal/tracelog/ring.go.
+// Offsets in the ring's header, as in tritonparse/record/ring.go.
 enum { RING_HEADER = 4096, RING_CAPACITY = 8, RING_WRITTEN = 16, RING_READ = 24, RING_LOST = 32 };
 
 void ring_open(uint64_t address);

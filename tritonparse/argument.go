@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/tritonparse/internal/field"
 )
 
 // Argument is one argument of a launch, or a tensor within one.

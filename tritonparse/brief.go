@@ -2,8 +2,8 @@ package tritonparse
 
 import (
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/field"
-	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Brief identifies a launch, without its arguments. It is valid only during the call that passes it.

@@ -12,10 +12,10 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/field"
-	"github.com/goproton/goproton/internal/trace/ndjson"
-	"github.com/goproton/goproton/internal/trace/work"
 	"github.com/goproton/goproton/tritonparse/backend"
+	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
+	"github.com/goproton/goproton/tritonparse/internal/work"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/trace/tracefile"
+	"github.com/goproton/goproton/tritonparse/internal/tracefile"
 )
 
 // Files are the files that a trace consists of, in the order in which they are read: a file itself, whatever its name; the

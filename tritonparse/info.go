@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/tritonparse/internal/field"
 )
 
 // Kernel is one kernel of a trace.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 )
 
 // LaunchKind names what launches of one specialisation with the same arguments have in common: 16 hexadecimal digits.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Kind is launches of one compilation with the same grid and arguments.

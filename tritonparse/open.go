@@ -11,9 +11,9 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/field"
-	"github.com/goproton/goproton/internal/trace/ndjson"
 	"github.com/goproton/goproton/internal/version"
+	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Trace is an index of a trace, raw or parsed: it keeps the compilations and reads the launches again when they are asked

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 	"github.com/goproton/goproton/tritonparse/parse"
 )
 

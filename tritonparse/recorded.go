@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // EachRecorded hands over what Recorded finds, for each compilation that has it, in the order of the files. do may keep what

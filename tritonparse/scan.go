@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/field"
-	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Header is what a record says of itself. What it does not say is a zero value.

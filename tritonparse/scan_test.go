@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestScan: what records say of themselves is read the same way from each type of record, and damages are counted.

@@ -26,7 +26,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/trace/tracefile"
+	"github.com/goproton/goproton/tritonparse/internal/tracefile"
 )
 
 // Prefix begins the name of every raw trace.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/field"
+	"github.com/goproton/goproton/tritonparse/internal/field"
 )
 
 func TestParseName(t *testing.T) {

@@ -2,8 +2,8 @@ package tritonparse
 
 import (
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/quirks"
-	"github.com/goproton/goproton/internal/trace/work"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/work"
 )
 
 // Work is what one launch moves and computes, counted in its TTIR with its loops, and bounded by its arguments. Numbers that

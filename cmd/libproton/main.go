@@ -29,16 +29,16 @@ import (
 	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/internal/tracelog"
 	_ "github.com/goproton/goproton/profiler/amd"
 	"github.com/goproton/goproton/profiler/control"
 	"github.com/goproton/goproton/profiler/launchkinds"
 	_ "github.com/goproton/goproton/profiler/nvidia"
+	"github.com/goproton/goproton/tritonparse/record"
 )
 
 var (
 	service   = control.New()
-	tracing   = tracelog.Service{Complain: func(what string) { say(what) }, Register: register}
+	tracing   = record.Service{Complain: func(what string) { say(what) }, Register: register}
 	recording *recorder.Recording
 	table     = hotpath.API() // for the program and its hooks; a recorder replaces it
 )
@@ -97,7 +97,7 @@ func startRecording() {
 
 // call answers a control call of Python or C.
 func call(method string, params []byte) []byte {
-	if tracelog.Ours(method) {
+	if record.Ours(method) {
 		return traceCall(method, params)
 	}
 	answer := service.Call(method, params)
@@ -108,7 +108,7 @@ func call(method string, params []byte) []byte {
 }
 
 // register gives a launch kind its number, and writes it to a recording, for the replay.
-func register(k tracelog.Kind) uint32 {
+func register(k record.Kind) uint32 {
 	if recording != nil {
 		text, _ := json.Marshal(map[string]any{"id": k.ID, "kernel": k.Kernel, "hash": k.Hash, "function": k.Function})
 		recording.Control("launch_kind", string(text))

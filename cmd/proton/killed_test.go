@@ -6,13 +6,13 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/goproton/goproton/internal/tracelog"
+	"github.com/goproton/goproton/tritonparse/record"
 )
 
 // killed is a command of the stories: a program that is traced into the folder that it is given, and killed after its second
 // launch. It writes to the ring as hooks/tracering.c does.
 func killed() {
-	log, err := tracelog.Begin(tracelog.Options{Folder: os.Args[1], Compression: "zstd"}, nil)
+	log, err := record.Begin(record.Options{Folder: os.Args[1], Compression: "zstd"}, nil)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -23,15 +23,15 @@ func killed() {
 	ring, position := log.Memory(), 0
 	for n := range uint64(2) {
 		kind := []byte{'G', 1, 8, 'i', byte(2 * (n + 1))} // a grid of 4, and n
-		record := []byte{1}
-		record = binary.LittleEndian.AppendUint64(record, 1_800_000_000_000_000_000+n)
-		record = append(binary.LittleEndian.AppendUint64(record, 0x1234), arguments)
-		record = binary.AppendUvarint(binary.AppendUvarint(record, stack), template)
-		record = binary.AppendUvarint(append(record, byte(n+1), 0, 0), uint64(len(kind))) // stream and device 0
-		record = append(record, kind...)
-		binary.LittleEndian.PutUint32(ring[header+position:], uint32(len(record)))
-		copy(ring[header+position+4:], record)
-		position = (position + 4 + len(record) + 7) / 8 * 8
+		entry := []byte{1}
+		entry = binary.LittleEndian.AppendUint64(entry, 1_800_000_000_000_000_000+n)
+		entry = append(binary.LittleEndian.AppendUint64(entry, 0x1234), arguments)
+		entry = binary.AppendUvarint(binary.AppendUvarint(entry, stack), template)
+		entry = binary.AppendUvarint(append(entry, byte(n+1), 0, 0), uint64(len(kind))) // stream and device 0
+		entry = append(entry, kind...)
+		binary.LittleEndian.PutUint32(ring[header+position:], uint32(len(entry)))
+		copy(ring[header+position+4:], entry)
+		position = (position + 4 + len(entry) + 7) / 8 * 8
 	}
 	binary.LittleEndian.PutUint64(ring[written:], uint64(position))
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

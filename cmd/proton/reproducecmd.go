@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/internal/tracetools/nearby"
-	"github.com/goproton/goproton/internal/tracetools/reproduce"
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/nearby"
+	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 
 type reproduceFlags struct {

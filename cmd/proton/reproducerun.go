@@ -15,8 +15,8 @@ import (
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/internal/tracetools/reproduce"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 
 func isScript(source string) bool { return filepath.Ext(source) == ".py" }

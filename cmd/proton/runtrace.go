@@ -16,7 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/internal/tracelog"
+	"github.com/goproton/goproton/tritonparse/record"
 )
 
 // traceFlags are the flags of "proton run" that concern the TritonParse trace.
@@ -103,11 +103,11 @@ func parseSize(text string) (int64, error) {
 
 // reportTrace completes the traces of processes that could not, and reports what was traced.
 func reportTrace(w io.Writer, folder, shown, status string) {
-	found, err := tracelog.Recover(folder)
+	found, err := record.Recover(folder)
 	if err != nil {
 		found.Problems = append(found.Problems, err.Error())
 	}
-	sum, err := tracelog.ReadSummary(status)
+	sum, err := record.ReadSummary(status)
 	if err != nil {
 		found.Problems = append(found.Problems, err.Error())
 	}
@@ -131,7 +131,7 @@ func completeTraces(w io.Writer, source string) {
 	if !info.IsDir() {
 		source = filepath.Dir(source)
 	}
-	found, err := tracelog.Recover(source)
+	found, err := record.Recover(source)
 	if err != nil {
 		found.Problems = append(found.Problems, err.Error())
 	}
@@ -148,7 +148,7 @@ func completeTraces(w io.Writer, source string) {
 	}
 }
 
-func traceLine(sum tracelog.Summary, shown string) string {
+func traceLine(sum record.Summary, shown string) string {
 	switch {
 	case sum.Processes == 0:
 		return "nothing was traced: no process of the target began a trace; does it import Triton 3.4 or newer?"

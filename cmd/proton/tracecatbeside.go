@@ -6,7 +6,7 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/internal/tracetools/nearby"
+	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
 // takenAlong counts what happened to the files next to a trace when its records were copied.

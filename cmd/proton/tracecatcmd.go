@@ -16,9 +16,9 @@ import (
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/internal/tracetools/excerpt"
-	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/excerpt"
+	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
 type traceCatFlags struct {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goproton/goproton/internal/tracetools/compare"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/compare"
 )
 
 type traceDiffFlags struct {

@@ -5,9 +5,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/goproton/goproton/internal/tracetools/compare"
-	"github.com/goproton/goproton/internal/tracetools/reproduce"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/compare"
+	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 
 // chooseLaunches finds the two launches.

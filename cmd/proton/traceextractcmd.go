@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/internal/tracetools/extract"
-	"github.com/goproton/goproton/internal/tracetools/nearby"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/extract"
+	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
 type traceExtractFlags struct {

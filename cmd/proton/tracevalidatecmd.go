@@ -9,7 +9,7 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/internal/tracetools/schema"
+	"github.com/goproton/goproton/tritonparse/validate"
 )
 
 type traceValidateFlags struct {
@@ -57,8 +57,8 @@ Warnings mark facts that may be correct, such as launches of kernels that were c
 // validated is the result of a trace for --json.
 type validated struct {
 	Trace string `json:"trace"`
-	*schema.Result
-	Findings []schema.Finding `json:"findings"` // the first of them
+	*validate.Result
+	Findings []validate.Finding `json:"findings"` // the first of them
 }
 
 func (f *traceValidateFlags) run(sources []string, stdout, stderr io.Writer) error {
@@ -93,7 +93,7 @@ func (f *traceValidateFlags) run(sources []string, stdout, stderr io.Writer) err
 // validate checks one trace and prints its findings unless --json is given. It returns nil for a trace that cannot be read,
 // otherwise the error of printing.
 func (f *traceValidateFlags) validate(source string, stdout io.Writer) (*validated, error) {
-	v := &validated{Trace: source, Findings: []schema.Finding{}}
+	v := &validated{Trace: source, Findings: []validate.Finding{}}
 	var printErr error
 	say := func(format string, args ...any) {
 		if !f.json && printErr == nil {
@@ -101,7 +101,7 @@ func (f *traceValidateFlags) validate(source string, stdout io.Writer) (*validat
 		}
 	}
 	var err error
-	v.Result, err = schema.Validate(source, schema.Options{Quick: f.quick, Report: func(finding schema.Finding) {
+	v.Result, err = validate.Validate(source, validate.Options{Quick: f.quick, Report: func(finding validate.Finding) {
 		if f.most > 0 && len(v.Findings) >= f.most {
 			return
 		}
@@ -115,7 +115,7 @@ func (f *traceValidateFlags) validate(source string, stdout io.Writer) (*validat
 	return v, printErr
 }
 
-func verdict(r *schema.Result) string {
+func verdict(r *validate.Result) string {
 	switch {
 	case r.Errors == 0 && r.Warnings == 0:
 		return "nothing wrong"

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/field"
-	"github.com/goproton/goproton/internal/trace/quirks"
-	"github.com/goproton/goproton/internal/trace/store"
-	"github.com/goproton/goproton/internal/trace/work"
+	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/store"
+	"github.com/goproton/goproton/tritonparse/internal/work"
 )
 
 // defaultProcedures are those that tritonparse ships (LICENSE is in the same folder): the ways in which AMD's compiler schedules

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/testkit"
-	"github.com/goproton/goproton/internal/trace/tracefile"
-	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
+	"github.com/goproton/goproton/tritonparse/internal/tracefile"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestAnalyses shows what is made of real kernels in both readings: testdata/analyses.txt.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/quirks"
-	"github.com/goproton/goproton/internal/trace/store"
+	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/store"
 )
 
 // launchDiff finds which values are the same in all launches of a kernel. It holds an entry for each distinct value, not for each

@@ -3,8 +3,8 @@ package parse
 import (
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestOnlyCounted: values of addresses and handles are only counted; those of an argument whose name has one of theirs in it

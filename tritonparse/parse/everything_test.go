@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // frames are a stack: file:line:name, outermost first.

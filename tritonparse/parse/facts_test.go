@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/tracetest"
-	"github.com/goproton/goproton/internal/trace/work"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
+	"github.com/goproton/goproton/tritonparse/internal/work"
 )
 
 // TestFacts: what of an argument the work of a launch depends on, as tritonparse sees it and correctly.

@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/field"
-	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/ndjson"
-	"github.com/goproton/goproton/internal/trace/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
 // selection is what a filter by name keeps: kernels, and all kernels of the autotuner's sessions that they are in, so that sessions

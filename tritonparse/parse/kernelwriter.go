@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/extsort"
-	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/store"
-	"github.com/goproton/goproton/internal/trace/work"
+	"github.com/goproton/goproton/tritonparse/internal/extsort"
+	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/store"
+	"github.com/goproton/goproton/tritonparse/internal/work"
 )
 
 // writeKernels reads the sorter kernel by kernel and writes several kernels at a time.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/store"
+	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/store"
 )
 
 // TestDistinct: the count is exact until hashes are forgotten, then near, and the same every time.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/tracetest"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 const looped = `#loc = loc(\"/k.py\":1:1)\nmodule {\n  tt.func public @k(%a: !tt.ptr<f16> loc(\"a\"(#loc)), %n: i32 loc(\"n\"(#loc)), %seed: i32 loc(\"seed\"(#loc))) {\n` +

@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/testkit"
-	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 const oracleScript = `

@@ -11,14 +11,14 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/extsort"
-	"github.com/goproton/goproton/internal/trace/field"
-	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/quirks"
-	"github.com/goproton/goproton/internal/trace/store"
-	"github.com/goproton/goproton/internal/trace/tracefile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
+	"github.com/goproton/goproton/tritonparse/internal/extsort"
+	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/store"
+	"github.com/goproton/goproton/tritonparse/internal/tracefile"
 )
 
 // Options says how traces are parsed.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/testkit"
-	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestLittleRoom: what is written does not depend on how much is held in memory meanwhile.

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/quirks"
-	"github.com/goproton/goproton/internal/trace/tracefile"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/tracefile"
 )
 
 // torchPrefix is in the names of the logs that torch writes under TORCH_TRACE.

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/extsort"
-	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/store"
-	"github.com/goproton/goproton/internal/trace/tracetest"
+	"github.com/goproton/goproton/tritonparse/internal/extsort"
+	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/store"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestTunedGroups: of launches with equal tuning the last counts, whether they are in memory or in the temporary file.

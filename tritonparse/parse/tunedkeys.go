@@ -3,7 +3,7 @@ package parse
 import (
 	"fmt"
 
-	"github.com/goproton/goproton/internal/trace/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 )
 
 // tunedKeys tells the keys apart that one site tunes for. What differs between the launches that time configurations one after another

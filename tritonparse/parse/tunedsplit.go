@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/launchtext"
-	"github.com/goproton/goproton/internal/trace/store"
-	"github.com/goproton/goproton/internal/trace/work"
+	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/store"
+	"github.com/goproton/goproton/tritonparse/internal/work"
 )
 
 // This file has tritonparse's way to tell the keys of a site apart, which looks at the distinct launches once all are read. An argument,

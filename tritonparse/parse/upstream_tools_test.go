@@ -35,7 +35,7 @@ for kernel in list_kernels(events):
 // TestUpstreamToolsReadOurFiles: tritonparse 0.6.0 lists what a trace of ours holds that we parsed, and makes scripts of it.
 func TestUpstreamToolsReadOurFiles(t *testing.T) {
 	python, tritonparse := testkit.Fetched(t, "bin/python"), testkit.Fetched(t, "oracles/tritonparse-0.6.0")
-	const stub = "../../internal/tracetools/reproduce/testdata/stub"
+	const stub = "../reproduce/testdata/stub"
 	for trace, want := range map[string]string{
 		"vector_add": `1 compilations
 add_kernel 3 [[97], [97], [4]]

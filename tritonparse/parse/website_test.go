@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/tracetest"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestWebsiteReads has the rules by which TritonParse's website reads a file, which is in no registry: one gzip member of lines

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/goproton/goproton/internal/trace/store"
-	"github.com/goproton/goproton/internal/trace/tracefile"
+	"github.com/goproton/goproton/tritonparse/internal/store"
+	"github.com/goproton/goproton/tritonparse/internal/tracefile"
 )
 
 // outputs are the files of a rank. Each has three parts: kernels that are only launched, the others, and what the autotuner

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/trace/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
 // readPTX reads the assembly that LLVM writes for NVIDIA's GPUs.

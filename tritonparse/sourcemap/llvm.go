@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/trace/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
 var (

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/trace/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
 // readMLIR reads TTIR, TTGIR and whatever else prints MLIR's locations.

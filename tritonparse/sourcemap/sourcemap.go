@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/trace/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
 // Frame is a place in a source file.

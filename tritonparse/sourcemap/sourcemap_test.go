@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/trace/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
 // artifacts are those of the handmade trace, which has every form of location.

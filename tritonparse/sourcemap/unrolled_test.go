@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
 // unrolled is a kernel one line of which became n lines in every stage, as an unrolled loop's do.

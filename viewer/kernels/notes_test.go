@@ -2,12 +2,13 @@ package kernels
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/trace/ndjson"
+	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -20,15 +21,17 @@ func TestTraceOfAnotherRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var compilations, first []byte
-	r := ndjson.NewReader(bytes.NewReader(packed), int64(len(packed)), "")
-	defer r.Close()
-	for {
-		rec, err := r.Next()
-		if err != nil {
-			break
-		}
-		if bytes.Contains(rec.Text, []byte(`"event_type":"compilation"`)) || bytes.Contains(rec.Text, []byte(`"event_type": "compilation"`)) {
-			compilations = append(append(compilations, rec.Text...), '\n')
+	text, err := inflate.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := io.ReadAll(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rec := range bytes.Lines(records) {
+		if bytes.Contains(rec, []byte(`"event_type":"compilation"`)) || bytes.Contains(rec, []byte(`"event_type": "compilation"`)) {
+			compilations = append(compilations, rec...)
 			if first == nil {
 				first = bytes.Clone(compilations)
 			}

@@ -2,7 +2,7 @@
 
     python3 gpu/occupancy/testdata/ask_driver.py > gpu/occupancy/testdata/driver.csv
 
-The kernel is flash_attention of internal/trace/ttir/testdata/compiled, assembled by the driver for several numbers of registers."""
+The kernel is flash_attention of tritonparse/internal/work/count/testdata/compiled, assembled by the driver for several numbers of registers."""
 import ctypes
 import gzip
 import os

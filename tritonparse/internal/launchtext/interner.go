@@ -1,0 +1,181 @@
+package launchtext
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
+	"github.com/goproton/goproton/tritonparse/internal/store"
+)
+
+// Lasts says whether the text of a value is valid longer than its record: long texts are shared and not part of the record.
+func Lasts(text []byte) bool { return len(text) > InternFrom }
+
+// Interner shares templates, values and shapes between the workers.
+type Interner struct {
+	sync.RWMutex
+	Quirks   quirks.Set
+	programs map[string]*program      // by templateKey
+	similar  map[likeness][]*Template // one of each skeleton
+	values   map[string]*Value
+	frames   map[string]*Frame
+	stacks   map[string]*Value // by the numbers of their frames
+	places   map[string]*Place
+	shapes   map[string]*Shape
+	size     struct{ programs, templates, values, frames, stacks, shapes int }
+	framed   uint32       // frames that were numbered
+	borrowed atomic.Int64 // launches that were compared with templates of other kernels
+}
+
+// program is what is known of launches whose records begin with the same bytes (TemplateKey): mostly those of one kernel in one
+// process.
+type program struct {
+	template *Template
+	own      bool         // the template is one of these launches; otherwise it only has their skeleton
+	last     atomic.Int64 // number of the last of these launches, among all that were compared with templates of other programs
+	near     atomic.Int32 // how often a launch came less than nearby after the one before
+}
+
+// A program whose launches often come less than nearby apart gets its own template, from which they differ less. Making one takes
+// as long as it saves in about fifty launches, so a great number of programs that launch in turns share a few templates.
+const nearby, often = 64, 50
+
+// program returns what is known of launches whose records begin with key, or nil.
+func (in *Interner) program(key []byte) *program {
+	in.RLock()
+	defer in.RUnlock()
+	return in.programs[string(key)]
+}
+
+// wantsOwn counts a launch and says whether its program should get its own template.
+func (in *Interner) wantsOwn(p *program) bool {
+	if p.own {
+		return false
+	}
+	now := in.borrowed.Add(1)
+	if now-p.last.Swap(now) < nearby {
+		p.near.Add(1)
+	}
+	return p.near.Load() >= often
+}
+
+// keep stores the template of a launch whose record begins with key.
+func (in *Interner) keep(key []byte, t *Template) {
+	if !t.Reusable {
+		return
+	}
+	in.Lock()
+	defer in.Unlock()
+	if in.size.templates += 4 * len(t.Raw); in.size.templates > InternBudget || in.similar == nil {
+		in.programs, in.size.programs = map[string]*program{}, 0
+		in.similar, in.size.templates = map[likeness][]*Template{}, 4*len(t.Raw)
+	}
+	in.learn(key, &program{template: t, own: true})
+	like := t.likeness()
+	for _, u := range in.similar[like] {
+		if t.sameSkeleton(&u.Skeleton) {
+			return
+		}
+	}
+	in.similar[like] = append(in.similar[like], t)
+}
+
+// borrow notes that launches whose records begin with key have the skeleton of another program's template.
+func (in *Interner) borrow(key []byte, t *Template) {
+	in.Lock()
+	defer in.Unlock()
+	if in.similar == nil {
+		return
+	}
+	in.learn(key, &program{template: t})
+}
+
+func (in *Interner) learn(key []byte, p *program) {
+	if in.size.programs += len(key) + programBytes; in.size.programs > InternBudget {
+		in.programs, in.size.programs = map[string]*program{}, len(key)+programBytes
+	}
+	in.programs[string(key)] = p
+}
+
+// programBytes is what a program takes in addition to its key.
+const programBytes = 150
+
+// like returns templates whose skeleton may be that of a record with this likeness.
+func (in *Interner) like(l likeness) []*Template {
+	in.RLock()
+	defer in.RUnlock()
+	return in.similar[l]
+}
+
+// known returns a shared value, or nil.
+func (in *Interner) known(raw []byte) *Value {
+	in.RLock()
+	defer in.RUnlock()
+	return in.values[string(raw)]
+}
+
+// get shares a value that is not a stack.
+func (in *Interner) get(raw []byte) *Value {
+	if v := in.known(raw); v != nil {
+		return v
+	}
+	v := newValue(bytes.Clone(raw))
+	in.Lock()
+	defer in.Unlock()
+	if in.size.values += 3*len(raw) + ValueBytes; in.size.values > InternBudget/2 || in.values == nil {
+		in.values, in.size.values = map[string]*Value{}, 3*len(raw)+ValueBytes
+	}
+	in.values[string(raw)] = v
+	return v
+}
+
+func (in *Interner) place(p Place) *Place {
+	argument := ""
+	if p.IsArg {
+		argument = "." + p.Argument
+	}
+	p.Id = strings.Join(append([]string{p.Member, argument}, p.Path...), "\x00")
+	in.Lock()
+	defer in.Unlock()
+	if known := in.places[p.Id]; known != nil {
+		return known
+	}
+	if in.size.shapes += 100 + 2*len(p.Id); in.size.shapes > InternBudget || in.places == nil {
+		in.places, in.shapes, in.size.shapes = map[string]*Place{}, map[string]*Shape{}, 0
+	}
+	p.Counted, p.Work = p.onlyCounted(in.Quirks), p.matters()
+	if p.identifies() {
+		p.identity = max(1, uint32(store.Hash64(p.Id)))
+	}
+	p.Route = []string{p.Member}
+	if p.IsArg {
+		p.Route = append(p.Route, p.Argument)
+	}
+	p.Route = append(p.Route, p.Path...)
+	in.places[p.Id] = &p
+	return &p
+}
+
+func (in *Interner) shape(places []*Place) *Shape {
+	var id []byte
+	for _, p := range places {
+		id = binary.AppendUvarint(id, uint64(len(p.Id)))
+		id = append(id, p.Id...)
+	}
+	in.Lock()
+	defer in.Unlock()
+	if known := in.shapes[string(id)]; known != nil {
+		return known
+	}
+	if in.shapes == nil {
+		in.shapes = map[string]*Shape{}
+	}
+	s := &Shape{places, slices.ContainsFunc(places, func(p *Place) bool { return p.IsArg && p.Argument == "_note" })}
+	in.size.shapes += len(id) + 8*len(places)
+	in.shapes[string(id)] = s
+	return s
+}

@@ -1,0 +1,298 @@
+package count
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Launch is what is known of one launch when a kernel's work is counted.
+type Launch struct {
+	Arguments map[string]int64 // by Parameter.Name
+	Grid      [3]int64
+}
+
+// Total is the work of all programs of a launch.
+type Total struct {
+	Work
+	Programs int64
+	Masked   bool     // some of it may be masked off
+	Exact    bool     // no loop or branch depends on what is not known
+	Notes    []string // what is not known, each once
+}
+
+// maxPrograms is how many programs of a launch are counted one by one if they differ. Of more programs, as many at even distances
+// are counted.
+const maxPrograms = 512
+
+// maxSteps bounds the operations that are counted for one launch.
+const maxSteps = 1 << 20
+
+// Count adds up what all programs of a launch do. Masks are not looked at: what is masked counts.
+func (m *Module) Count(l Launch) Total {
+	programs := times(times(l.Grid[0], l.Grid[1]), l.Grid[2])
+	t := Total{Programs: programs, Exact: true, Masked: m.masked}
+	if m.kernel == nil || programs <= 0 {
+		return t
+	}
+	r := &run{module: m, launch: l}
+	work, exact := r.program(nil)
+	if exact || !r.asked {
+		t.Work, t.Exact, t.Notes = work.Times(programs), exact, r.notes
+		return t
+	}
+	// What a program does depends on which it is.
+	counted := min(programs, maxPrograms)
+	each := &run{module: m, launch: l}
+	var sum Work
+	for i := range counted {
+		n := i * (programs / counted)
+		w, ok := each.program(&[3]int64{n % l.Grid[0], n / l.Grid[0] % l.Grid[1], n / l.Grid[0] / l.Grid[1]})
+		t.Exact = t.Exact && ok
+		sum.Add(w)
+	}
+	t.Notes = each.notes
+	if counted == programs {
+		t.Work = sum
+		return t
+	}
+	t.Work = sum.scaled(programs, counted)
+	t.Exact = false
+	t.Notes = append(t.Notes, fmt.Sprintf("programs differ: %d of %d were counted", counted, programs))
+	return t
+}
+
+func (w Work) scaled(by, of int64) Work {
+	f := func(n int64) int64 {
+		v := float64(n) / float64(of) * float64(by)
+		if v >= math.MaxInt64 {
+			return math.MaxInt64
+		}
+		return int64(v)
+	}
+	return Work{f(w.Loaded), f(w.Stored), f(w.Dots), f(w.Flops)}
+}
+
+// run counts the work of one program after another.
+type run struct {
+	module *Module
+	launch Launch
+	id     *[3]int64 // of the program; nil while all programs are taken for equal
+	asked  bool      // something depends on the program's id
+	notes  []string
+	steps  int
+	depth  int
+}
+
+// values are the whole numbers that are known, by name.
+type values map[string]int64
+
+// set gives a name the value of another name, or none if that is not known.
+func (v values) set(name string, from values, other string) {
+	if n, ok := from[other]; ok {
+		v[name] = n
+	} else {
+		delete(v, name)
+	}
+}
+
+func (v values) forget(names []string) {
+	for _, n := range names {
+		delete(v, n)
+	}
+}
+
+func (r *run) program(id *[3]int64) (Work, bool) {
+	r.id = id
+	known := values{}
+	for _, p := range r.module.kernel.parameters {
+		if v, ok := r.launch.Arguments[p.Name]; ok {
+			known["%"+p.Name] = v
+		}
+	}
+	return r.block(r.module.kernel.body, known)
+}
+
+func (r *run) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
+}
+
+// block counts the operations of a region once. It is exact if no loop or branch in it depends on what is not known.
+func (r *run) block(b *block, known values) (Work, bool) {
+	var total Work
+	exact := true
+	for _, op := range b.ops {
+		r.steps++
+		w, ok := r.operation(op, known)
+		total.Add(w)
+		exact = exact && ok
+	}
+	return total, exact
+}
+
+func (r *run) operation(op *operation, known values) (Work, bool) {
+	if op.unsized != "" {
+		r.note("line %d: the size of %s is not known, so it is not counted", op.line, op.unsized)
+	}
+	switch {
+	case op.name == "scf.for":
+		return r.loop(op, known)
+	case op.name == "scf.while":
+		return r.while(op, known)
+	case op.arms:
+		return r.branch(op, known)
+	case op.name == "tt.call":
+		return r.call(op, known)
+	case len(op.regions) > 0:
+		w, exact := op.cost, true
+		for _, b := range op.regions {
+			inner, ok := r.block(b, known)
+			w.Add(inner)
+			exact = exact && ok
+		}
+		return w, exact
+	}
+	if len(op.results) == 1 {
+		r.evaluate(op, known)
+	}
+	return op.cost, true
+}
+
+// maxDepthCalls bounds recursion of functions, which Triton does not have.
+const maxDepthCalls = 64
+
+func (r *run) call(op *operation, known values) (Work, bool) {
+	f := r.module.functions[op.word]
+	if f == nil || r.depth >= maxDepthCalls || r.steps > 2*maxSteps { // functions that each call the next one twice take exponential time
+		r.note("line %d: the called function %s is not known", op.line, op.word)
+		return op.cost, false
+	}
+	inner := values{}
+	for i, p := range f.parameters {
+		if i < len(op.operands) {
+			inner.set("%"+p.Name, known, op.operands[i])
+		}
+	}
+	r.depth++
+	w, exact := r.block(f.body, inner)
+	r.depth--
+	r.pass(op.results, f.body.ends, inner, known)
+	return w, exact
+}
+
+// pass gives the results of an operation the values that its region ends with.
+func (r *run) pass(results, ends []string, inner, known values) {
+	for i, name := range results[:min(len(results), len(ends))] {
+		known.set(name, inner, ends[i])
+	}
+	known.forget(results[min(len(results), len(ends)):])
+}
+
+// branch counts the arm that is taken, or the larger of both if that is not known.
+func (r *run) branch(op *operation, known values) (Work, bool) {
+	taken := -1
+	if len(op.operands) > 0 {
+		if v, ok := known[op.operands[0]]; ok {
+			taken = b2i(v == 0)
+		}
+	}
+	if taken >= 0 {
+		if taken >= len(op.regions) {
+			return op.cost, true
+		}
+		w, exact := r.block(op.regions[taken], known)
+		r.pass(op.results, op.regions[taken].ends, known, known)
+		return w, exact
+	}
+	var most Work
+	exact := true
+	for _, b := range op.regions {
+		w, ok := r.block(b, known)
+		exact = exact && ok
+		most = most.most(w)
+	}
+	known.forget(op.results)
+	if most != (Work{}) {
+		exact = false
+		if r.id != nil || !r.asked {
+			r.note("line %d: it is not known which branch is taken; the larger is counted", op.line)
+		}
+	}
+	return most, exact
+}
+
+func (r *run) while(op *operation, known values) (Work, bool) {
+	var total Work
+	for _, b := range op.regions {
+		w, _ := r.block(b, known)
+		total.Add(w)
+	}
+	known.forget(op.results)
+	if total == (Work{}) {
+		return total, true
+	}
+	r.note("line %d: how often the while loop runs is not known; it is counted once", op.line)
+	return total, false
+}
+
+// loop multiplies what the body does by how often it runs. If the turns differ, as in the inner loop over a triangle, it counts each.
+func (r *run) loop(op *operation, known values) (Work, bool) {
+	if len(op.regions) == 0 {
+		return Work{}, true
+	}
+	body := op.regions[0]
+	from, okFrom := known[op.loop.from]
+	to, okTo := known[op.loop.to]
+	step, okStep := known[op.loop.step]
+	turns := int64(-1)
+	if okFrom && okTo && okStep && step > 0 {
+		turns = 0
+		if to > from {
+			turns = (to-from-1)/step + 1
+		}
+	}
+	outside := maps.Clone(known)
+	outside.forget(body.arguments)
+	before := len(r.notes)
+	once, exact := r.block(body, outside)
+	known.forget(op.results)
+	switch {
+	case once == (Work{}) && exact:
+		r.notes = r.notes[:before]
+		return once, true
+	case turns < 0:
+		if r.id != nil || !r.asked {
+			r.note("line %d: how often the loop runs is not known before the launch; it is counted once", op.line)
+		}
+		return once, false
+	case exact || r.steps+int(min(turns, maxSteps))*len(body.ops) > maxSteps:
+		return once.Times(turns), exact
+	}
+	r.notes = r.notes[:before]
+	return r.turns(op, body, known, from, step, turns)
+}
+
+func (r *run) turns(op *operation, body *block, known values, from, step, turns int64) (Work, bool) {
+	inner := maps.Clone(known)
+	carried := body.arguments[min(1, len(body.arguments)):]
+	r.pass(carried, op.operands, known, inner)
+	var total Work
+	exact := true
+	for i := range turns {
+		if len(body.arguments) > 0 {
+			inner[body.arguments[0]] = from + i*step
+		}
+		w, ok := r.block(body, inner)
+		total.Add(w)
+		exact = exact && ok
+		next := values{}
+		r.pass(carried, body.ends, inner, next)
+		r.pass(carried, carried, next, inner)
+	}
+	r.pass(op.results, carried, inner, known)
+	return total, exact
+}

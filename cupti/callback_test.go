@@ -15,7 +15,7 @@ func TestCapturesAndContextsWhileDeactivated(t *testing.T) {
 		cc = "cc"
 	}
 	program := filepath.Join(t.TempDir(), "callbacks")
-	build := exec.Command(cc, "-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-I../internal/hotpath", "-I.", "-o", program, "testdata/callbacks.c")
+	build := exec.Command(cc, "-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-I../hotpath", "-I.", "-o", program, "testdata/callbacks.c")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("testdata/callbacks.c does not compile: %v\n%s", err, out)
 	}

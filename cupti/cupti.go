@@ -4,7 +4,7 @@
 package cupti
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -I${SRCDIR}/../internal/capture/recorder -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo CFLAGS: -I${SRCDIR}/../hotpath -I${SRCDIR}/../hotpath/recorder -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
 #cgo LDFLAGS: -ldl
 #include <stdlib.h>
 #include "sampling.h"
@@ -28,8 +28,8 @@ import (
 
 	"github.com/goproton/goproton/gpu/cuptipath"
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/environ"
-	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/settings"
 )
 

@@ -15,7 +15,7 @@ import (
 
 // roundtrip are the files of the recorder and the player, and a program that uses both.
 var roundtrip = []string{
-	"../internal/capture/recorder/file.c", "../internal/capture/recorder/program.c", "../internal/capture/recorder/recorder.c",
+	"../hotpath/recorder/file.c", "../hotpath/recorder/program.c", "../hotpath/recorder/recorder.c",
 	"../internal/capture/player/reader.c", "../internal/capture/player/map.c", "../internal/capture/player/player.c",
 	"../internal/capture/player/program.c", "record_cupti.c", "record_sampling.c", "stub/cuda.c", "stub/memory.c", "stub/graph.c", "stub/tensor.c", "stub/cupti.c",
 	"stub/buffers.c", "stub/sampling.c", "stub/check.c", "stub/replay.c", "stub/replay_clock.c", "stub/replay_gpu.c", "stub/replay_records.c", "stub/common.c",
@@ -39,7 +39,7 @@ func buildWith(t *testing.T, sanitizers string, files ...string) string {
 		cc = "cc"
 	}
 	dir := t.TempDir()
-	args := []string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../internal/hotpath", "-I../internal/capture/recorder", "-I../internal/capture/player", "-o", filepath.Join(dir, "program")}
+	args := []string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../hotpath", "-I../hotpath/recorder", "-I../internal/capture/player", "-o", filepath.Join(dir, "program")}
 	if sanitizers != "" {
 		probe := exec.Command(cc, "-fsanitize="+sanitizers, "-x", "c", "-o", filepath.Join(dir, "probe"), "-")
 		probe.Stdin = strings.NewReader("int main(void){return 0;}")

@@ -10,7 +10,7 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/capture/recorder"
+	"github.com/goproton/goproton/hotpath/recorder"
 )
 
 // wrapForRecording has what CUPTI reports recorded, if there is a recording.

@@ -11,8 +11,8 @@ import (
 	"errors"
 
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/environ"
-	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/settings"
 )
 

@@ -3,7 +3,7 @@
 #ifndef GOPROTON_CUPTI_RUNTIME_H
 #define GOPROTON_CUPTI_RUNTIME_H
 
-#include "../internal/hotpath/vendor.h"
+#include "../hotpath/vendor.h"
 #include "abi_activity.h"
 #include "abi_callback.h"
 #include "abi_driver.h"

@@ -23,8 +23,8 @@ import (
 
 	// The C here includes hotpath.h from another folder, whose changes Go's build cache does not notice. With this import the
 	// package is compiled again when hotpath changes.
-	_ "github.com/goproton/goproton/internal/hotpath"
-	_ "github.com/goproton/goproton/internal/inside/scratch" // the same
+	_ "github.com/goproton/goproton/hotpath"
+	_ "github.com/goproton/goproton/hotpath/scratch" // the same
 )
 
 // Control answers one control call of goproton._native. It gets a method and its JSON parameters and returns a JSON

@@ -1,6 +1,6 @@
 // Launches of kernels that Triton has compiled with scopes: what its allocator and its exit hook do.
 #include "native.h"
-#include "../internal/inside/scratch/scratch.h"
+#include "../hotpath/scratch/scratch.h"
 #include <stdlib.h>
 
 static const struct scratch_api *scratch;

@@ -3,8 +3,8 @@
 #define GOPROTON_NATIVE_H
 
 #include "pyapi.h"
-#include "../internal/hotpath/hotpath.h"
-#include "../internal/hotpath/meter.h"
+#include "../hotpath/hotpath.h"
+#include "../hotpath/meter.h"
 
 // The table of the hot path, set by hooks.Init before Python can import the module.
 extern const struct hp_api *hooks_hp;

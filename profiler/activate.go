@@ -3,7 +3,7 @@ package profiler
 import (
 	"time"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 )
 
 // Activate resumes a session, or all of them. Activating an active session changes nothing.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
@@ -117,18 +117,18 @@ func scopesOf(n uint64) []string {
 // work is in 100 call paths that are numbered from a number on.
 func (p *alwaysOn) work(from uint64) {
 	for n := from; n < from+pathsOfAPhase; n++ {
-		var open []drive.Token
+		var open []hotpathtest.Token
 		for _, name := range scopesOf(n) {
-			open = append(open, drive.Enter(name))
+			open = append(open, hotpathtest.Enter(name))
 		}
 		for _, name := range metricNames {
-			drive.Int(name, int64(p.phase))
+			hotpathtest.Int(name, int64(p.phase))
 		}
 		p.launch++
-		drive.Launch(p.launch, 1)
+		hotpathtest.Launch(p.launch, 1)
 		p.f.kernel(p.launch, "k", 5)
 		for i := range open {
-			drive.Leave(open[len(open)-1-i])
+			hotpathtest.Leave(open[len(open)-1-i])
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestLimitOfReclaimingIsWhatWasInUse(t *testing.T) {
 	p := beginAlwaysOn(t)
 	fresh := func(from, n int) {
 		for i := range n {
-			drive.Leave(drive.Enter(fmt.Sprint("fresh ", from+i)))
+			hotpathtest.Leave(hotpathtest.Enter(fmt.Sprint("fresh ", from+i)))
 		}
 	}
 	fresh(0, reclaimAt)

@@ -2,7 +2,7 @@ package profiler
 
 import (
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 )
 
 // decoder turns activities of the hot path's buffers into those that the rest of the profiler reads. It is the drainer's.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -62,13 +62,13 @@ func addUp(sums map[string]int64, p *profile.Profile) {
 // work is a step of a program: scopes, launches with metrics, and kernels of which some end in a later step.
 func work(r *rand.Rand, f *fakeSource, corr *uint64, late *[]func()) {
 	for range r.IntN(4) {
-		outer := drive.Enter(fmt.Sprint("layer", r.IntN(6)))
+		outer := hotpathtest.Enter(fmt.Sprint("layer", r.IntN(6)))
 		for range r.IntN(5) {
 			*corr++
 			c, name, nanos := *corr, fmt.Sprint("kernel", r.IntN(4)), uint64(r.IntN(5000)+1)
-			drive.Int("bytes", int64(r.IntN(1<<20)))
-			drive.Float("flops16", float64(r.IntN(1<<20)))
-			drive.Launch(c, 1)
+			hotpathtest.Int("bytes", int64(r.IntN(1<<20)))
+			hotpathtest.Float("flops16", float64(r.IntN(1<<20)))
+			hotpathtest.Launch(c, 1)
 			device := uint32(r.IntN(3))
 			end := func() {
 				f.ends(record.Activity{Correlation: c, Name: name, Device: device, Start: 1000, End: 1000 + nanos})
@@ -79,7 +79,7 @@ func work(r *rand.Rand, f *fakeSource, corr *uint64, late *[]func()) {
 				end()
 			}
 		}
-		drive.Leave(outer)
+		hotpathtest.Leave(outer)
 	}
 	if r.IntN(2) == 0 {
 		for _, end := range *late {
@@ -151,7 +151,7 @@ func TestClearedPhasesAreInAWindow(t *testing.T) {
 	id := start(t, m, "p", StartOptions{Deltas: []*Deltas{{Sink: sink, Every: time.Hour}}})
 	m.stopRounds()
 	for i := range uint64(3) {
-		drive.Launch(i+1, 1)
+		hotpathtest.Launch(i+1, 1)
 		f.kernel(i+1, "k", 5)
 		m.Collect()
 		if err := m.ClearPhase(id, 0, false); err != nil {
@@ -188,7 +188,7 @@ func TestWindowsThatCannotBeWrittenAreCounted(t *testing.T) {
 	m.stopRounds()
 	m.drainer.list[0].intervals[0].retry = 0
 	for i := range uint64(3) {
-		drive.Launch(i+1, 1)
+		hotpathtest.Launch(i+1, 1)
 		f.kernel(i+1, "k", 5)
 		m.Collect()
 		m.TakeDeltas()
@@ -224,7 +224,7 @@ func TestPhasesOfAnIntervalAreOneWindow(t *testing.T) {
 		m.stopRounds()
 		const phases = 100
 		for i := range uint64(2 * phases) {
-			drive.Launch(i+1, 1)
+			hotpathtest.Launch(i+1, 1)
 			f.kernel(i+1, "k", 5)
 			if i == phases {
 				m.Collect()
@@ -250,7 +250,7 @@ func TestHundredsOfPhasesBetweenTwoRounds(t *testing.T) {
 	m.stopRounds()
 	const phases = 300
 	for i := range uint64(phases) {
-		drive.Launch(i+1, 1)
+		hotpathtest.Launch(i+1, 1)
 		f.kernel(i+1, "k", 5)
 		advance(t, m, id)
 	}
@@ -271,12 +271,12 @@ func TestWorkOfAnOperatorIsInOneWindow(t *testing.T) {
 	id := start(t, m, "p", StartOptions{Deltas: []*Deltas{{Sink: sink, Every: time.Hour}}})
 	m.stopRounds()
 	for i, kernel := range []string{"gemm_a", "gemm_a", "gemm_b"} {
-		op := drive.Enter("aten::mm")
-		drive.Float("flops16", 100)
-		drive.Float("operator_flops16", 100)
-		drive.Launch(uint64(i+1), 1)
+		op := hotpathtest.Enter("aten::mm")
+		hotpathtest.Float("flops16", 100)
+		hotpathtest.Float("operator_flops16", 100)
+		hotpathtest.Launch(uint64(i+1), 1)
 		f.kernel(uint64(i+1), kernel, 5)
-		drive.Leave(op)
+		hotpathtest.Leave(op)
 		m.Collect()
 		m.TakeDeltas()
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/inside"
-	"github.com/goproton/goproton/internal/inside/scratch"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/inside"
+	"github.com/goproton/goproton/hotpath/scratch"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/graphvalues"

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profiler/callpath"
 )
 

@@ -3,7 +3,7 @@ package profiler
 import (
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 )
 
 // What the program launched before its end and the GPU finishes after it is progress. What threads launch that do not know of
@@ -19,12 +19,12 @@ func TestProgressOfAProgramThatEnds(t *testing.T) {
 		}
 		return n
 	}
-	drive.Launch(1, 1)
-	drive.Launch(2, 1)
+	hotpathtest.Launch(1, 1)
+	hotpathtest.Launch(2, 1)
 	f.kernel(1, "before", 10)
 	before := moves()
 	m.Ending()
-	drive.Launch(3, 1)
+	hotpathtest.Launch(3, 1)
 	f.kernel(3, "of another thread", 10)
 	if n := moves(); n != before {
 		t.Errorf("%d moves by a launch after the end", n-before)
@@ -46,7 +46,7 @@ func TestProgressOfAProgramThatEnds(t *testing.T) {
 func TestProgressInABufferThatIsNotHandedBack(t *testing.T) {
 	m, _ := stage(t)
 	start(t, m, "p", StartOptions{})
-	if !drive.HoldBuffer() {
+	if !hotpathtest.HoldBuffer() {
 		t.Fatal("the pool has no buffer")
 	}
 	m.Ending()
@@ -59,12 +59,12 @@ func TestProgressInABufferThatIsNotHandedBack(t *testing.T) {
 		}
 	}
 	step("nothing happened", 0)
-	drive.WriteHeld(100, 1)
+	hotpathtest.WriteHeld(100, 1)
 	step("a thread that goes on launched something", 0)
-	drive.WriteHeld(0, 2)
+	hotpathtest.WriteHeld(0, 2)
 	step("a record was completed", 1)
 	step("nothing happened since", 0)
-	drive.ReturnHeld()
+	hotpathtest.ReturnHeld()
 	step("the buffer came back", 1)
 	step("nothing happened after that", 0)
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -54,13 +54,13 @@ func TestARoundEndsWhileBuffersAreFilled(t *testing.T) {
 	m, _ := stage(t)
 	start(t, m, "p", StartOptions{})
 	m.drainer.do(func(d *drainer) {
-		drive.FillBuffers(100)
+		hotpathtest.FillBuffers(100)
 		d.drain()
-		if left := drive.LeftToFill(); left != 97 {
+		if left := hotpathtest.LeftToFill(); left != 97 {
 			t.Errorf("one buffer was full, and %d were filled while this and others were read, want 2", 99-left)
 		}
 	})
-	await.That(t, "later rounds read the others", func() bool { return drive.LeftToFill() == 0 && hotpath.BuffersInUse() == 0 })
+	await.That(t, "later rounds read the others", func() bool { return hotpathtest.LeftToFill() == 0 && hotpath.BuffersInUse() == 0 })
 }
 
 // What arrives between the last flush of one session and the first moment of the next belongs to neither: its
@@ -68,20 +68,20 @@ func TestARoundEndsWhileBuffersAreFilled(t *testing.T) {
 func TestWhatCameTooLateForASessionIsNotTheNextOnes(t *testing.T) {
 	m, f := stage(t)
 	first := start(t, m, "first", StartOptions{})
-	s := drive.Enter("first's own scope")
-	drive.Launch(1, 1)
+	s := hotpathtest.Enter("first's own scope")
+	hotpathtest.Launch(1, 1)
 	f.kernel(1, "early", 1)
 	m.Flush()
 	f.late = func() { // as the source lets go: a launch made meanwhile, and its kernel's buffer
-		drive.Launch(2, 1)
-		drive.Deliver([]hotpath.Activity{{Correlation: 2, Start: 1, End: 2}})
+		hotpathtest.Launch(2, 1)
+		hotpathtest.Deliver([]hotpath.Activity{{Correlation: 2, Start: 1, End: 2}})
 	}
 	if files, err := m.Finalize(&first, ""); err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	drive.Leave(s)
-	drive.Launch(3, 1) // of a thread that had passed the last look at whether a session listens
-	drive.Deliver([]hotpath.Activity{{Correlation: 2, Start: 1, End: 2}})
+	hotpathtest.Leave(s)
+	hotpathtest.Launch(3, 1) // of a thread that had passed the last look at whether a session listens
+	hotpathtest.Deliver([]hotpath.Activity{{Correlation: 2, Start: 1, End: 2}})
 	second := start(t, m, "second", StartOptions{})
 	if _, full := hotpath.TakeBuffer(); full {
 		t.Error("the second session found a buffer of the first")
@@ -89,7 +89,7 @@ func TestWhatCameTooLateForASessionIsNotTheNextOnes(t *testing.T) {
 	if n := hotpath.Drain(func(uintptr, []hotpath.Record) {}); n != 0 {
 		t.Errorf("the second session found %d records of the first", n)
 	}
-	drive.Launch(4, 1)
+	hotpathtest.Launch(4, 1)
 	f.kernel(4, "new", 1)
 	same(t, m.outline(t, second, 0), "ROOT\n  new count=1 time (ns)=1\n")
 }
@@ -99,7 +99,7 @@ func TestADrainerThatFailsIsNotTheProgramsEnd(t *testing.T) {
 	id := start(t, m, "p", StartOptions{})
 	done := make(chan struct{})
 	m.OnFirstWork(func() { defer close(done); panic("on purpose") })
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	hotpath.Kick()
 	<-done
 	f.kernel(1, "k", 5)
@@ -130,7 +130,7 @@ func TestFinalizeFromManyThreads(t *testing.T) {
 	m, f := stage(t)
 	for round := range 50 {
 		id := start(t, m, "p", StartOptions{})
-		drive.Launch(uint64(round+1), 1)
+		hotpathtest.Launch(uint64(round+1), 1)
 		f.kernel(uint64(round+1), "k", 5)
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -164,10 +164,10 @@ func TestManySessionsOneAfterAnother(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := drive.Enter("scope")
-			drive.Int("tokens", 1)
-			drive.Launch(uint64(i+1), 1)
-			drive.Leave(s)
+			s := hotpathtest.Enter("scope")
+			hotpathtest.Int("tokens", 1)
+			hotpathtest.Launch(uint64(i+1), 1)
+			hotpathtest.Leave(s)
 			f.kernel(uint64(i+1), "k", 5)
 			m.Flush()
 			m.Discard(id)
@@ -216,7 +216,7 @@ func TestLaunchesWhoseKernelsNeverCome(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{})
 	for at := uint32(0); at < 100_000; at += 10_000 {
-		drive.Launches(at+1, 10_000)
+		hotpathtest.Launches(at+1, 10_000)
 		m.drainer.do(func(*drainer) {})
 	}
 	if n := waiting(m); n != 100_000 {
@@ -227,7 +227,7 @@ func TestLaunchesWhoseKernelsNeverCome(t *testing.T) {
 		t.Errorf("%d launches still wait after a flush that waited for the GPU", n)
 	}
 	// While a capture keeps the flush from waiting, they may still be running.
-	drive.Launch(200_000, 1)
+	hotpathtest.Launch(200_000, 1)
 	f.busy = true
 	m.Flush()
 	f.busy = false
@@ -240,7 +240,7 @@ func TestShortLivedThreads(t *testing.T) {
 	start(t, m, "p", StartOptions{})
 	run := func(first, n int) {
 		for i := first; i < first+n; i++ {
-			drive.Threads([]drive.Job{{First: uint32(i), Count: 1, Scope: "worker"}})
+			hotpathtest.Threads([]hotpathtest.Job{{First: uint32(i), Count: 1, Scope: "worker"}})
 			if i%100 == 0 {
 				m.Flush()
 			}

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/when"
 )
 

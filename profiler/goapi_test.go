@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -62,9 +62,9 @@ func TestScopesNestAndCarryMetrics(t *testing.T) {
 			if err := Add("bytes", 1.5); err == nil {
 				t.Error("a metric changed its type without an error")
 			}
-			drive.Launch(1, 1)
+			hotpathtest.Launch(1, 1)
 		}()
-		drive.Launch(2, 1)
+		hotpathtest.Launch(2, 1)
 	}()
 	f.kernel(1, "gemm", 20)
 	f.kernel(2, "add", 10)
@@ -82,11 +82,11 @@ func TestGoroutinesInheritNoScopes(t *testing.T) {
 	s, f := goSession(t)
 	end := Scope("mine")
 	elsewhere(func() {
-		drive.Launch(1, 1)
+		hotpathtest.Launch(1, 1)
 		defer Scope("other")()
-		drive.Launch(2, 1)
+		hotpathtest.Launch(2, 1)
 	})
-	drive.Launch(3, 1)
+	hotpathtest.Launch(3, 1)
 	end()
 	f.kernel(1, "bare", 1)
 	f.kernel(2, "scoped", 2)

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -50,9 +50,9 @@ func TestBudgetHasSamplingRest(t *testing.T) {
 	kernels := uint64(0)
 	await.That(t, "sampling is switched six times", func() bool {
 		kernels++
-		s := drive.Enter("forward")
-		drive.MeteredLaunch(kernels, 3, false)
-		drive.Leave(s)
+		s := hotpathtest.Enter("forward")
+		hotpathtest.MeteredLaunch(kernels, 3, false)
+		hotpathtest.Leave(s)
 		now := hotpath.Now()
 		f.ends(record.Activity{Correlation: kernels, Name: "gemm", Start: now, End: now + 1000})
 		if f.on.Load() {
@@ -93,14 +93,14 @@ func count(n *profile.Node) int64 {
 func TestThinnedPathsInATree(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Context: "python", Budget: 0.02})
-	drive.Python("a.py:1@f")
-	drive.Launch(1, 1)
+	hotpathtest.Python("a.py:1@f")
+	hotpathtest.Launch(1, 1)
 	hotpath.ThinPaths(1024)
-	s := drive.Enter("forward")
+	s := hotpathtest.Enter("forward")
 	for c := uint64(2); c <= 500; c++ {
-		drive.Launch(c, 1)
+		hotpathtest.Launch(c, 1)
 	}
-	drive.Leave(s)
+	hotpathtest.Leave(s)
 	hotpath.ThinPaths(1)
 	for c := uint64(1); c <= 500; c++ {
 		f.kernel(c, "k", 10)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -52,7 +52,7 @@ func TestDistributions(t *testing.T) {
 		m, f := stage(t)
 		id := start(t, m, "p", StartOptions{NoStats: off})
 		for i, nanos := range []uint64{100, 300, 200} {
-			drive.Launch(uint64(i+1), 1)
+			hotpathtest.Launch(uint64(i+1), 1)
 			f.ends(record.Activity{Correlation: uint64(i + 1), Name: "k", Device: uint32(i % 2), Start: 1000, End: 1000 + nanos})
 		}
 		m.Flush()

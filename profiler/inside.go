@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goproton/goproton/hotpath/inside"
+	"github.com/goproton/goproton/hotpath/scratch"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/inside"
-	"github.com/goproton/goproton/internal/inside/scratch"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler/callpath"
 )

@@ -2,7 +2,7 @@ package profiler
 
 import (
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/profiler/callpath"
 )
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
-	"github.com/goproton/goproton/internal/inside"
-	"github.com/goproton/goproton/internal/inside/insidetest"
-	"github.com/goproton/goproton/internal/inside/scratch"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
+	"github.com/goproton/goproton/hotpath/inside"
+	"github.com/goproton/goproton/hotpath/inside/insidetest"
+	"github.com/goproton/goproton/hotpath/scratch"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -34,13 +34,13 @@ func insideSession(t *testing.T, o StartOptions) (file string, problems []string
 	m, f := stage(t)
 	o.Source.Replay = "a.capture"
 	start(t, m, "p", o)
-	init := drive.Enter("init")
-	drive.Launch(3, 9)
-	drive.Leave(init)
-	step := drive.Enter("step")
-	drive.Launch(1, 9)
-	drive.Launch(2, 9)
-	drive.Leave(step)
+	init := hotpathtest.Enter("init")
+	hotpathtest.Launch(3, 9)
+	hotpathtest.Leave(init)
+	step := hotpathtest.Enter("step")
+	hotpathtest.Launch(1, 9)
+	hotpathtest.Launch(2, 9)
+	hotpathtest.Leave(step)
 	f.kernel(3, "fill", 300)
 	m.ReplayInside(looped(1))
 	f.kernel(1, "loop", 700)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler/launchkinds"
@@ -20,8 +20,8 @@ func TestTracedLaunchesReachTheFile(t *testing.T) {
 	small := launchkinds.Register(launchkinds.Kind{ID: "small", Kernel: "add", Hash: "ab", Function: 9})
 	large := launchkinds.Register(launchkinds.Kind{ID: "large", Kernel: "add", Hash: "ab", Function: 9})
 	for corr, tag := range []uint32{small, large, large, 0} {
-		drive.Tag(tag, 9)
-		drive.Launch(uint64(corr+1), 9)
+		hotpathtest.Tag(tag, 9)
+		hotpathtest.Launch(uint64(corr+1), 9)
 		f.kernel(uint64(corr+1), "add", 100*uint64(corr+1))
 	}
 	files, err := m.Finalize(nil, "")

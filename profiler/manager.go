@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 )
 
 // Manager owns all sessions of a process. Its methods may be called from any thread.

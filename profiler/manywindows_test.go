@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
@@ -67,11 +67,11 @@ func TestManyWindows(t *testing.T) {
 		}
 		for i := range 50 {
 			launches++
-			outer, inner := drive.Enter(fmt.Sprint("layer", i%7)), drive.Enter(fmt.Sprint("block", i%11))
-			drive.Int("bytes", 1)
-			drive.Launch(launches, 1)
-			drive.Leave(inner)
-			drive.Leave(outer)
+			outer, inner := hotpathtest.Enter(fmt.Sprint("layer", i%7)), hotpathtest.Enter(fmt.Sprint("block", i%11))
+			hotpathtest.Int("bytes", 1)
+			hotpathtest.Launch(launches, 1)
+			hotpathtest.Leave(inner)
+			hotpathtest.Leave(outer)
 			f.kernel(launches, fmt.Sprint("kernel", i%5), 5)
 		}
 		if n%10 == 0 {

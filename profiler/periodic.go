@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profiler/aggregate"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -50,8 +50,8 @@ func TestWaitsDoNotHoldUpAPhase(t *testing.T) {
 	m, _ := stage(t)
 	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing", Data: "trace"})
 	m.stopRounds()
-	drive.Work(1)
-	drive.Returned(1, 126)
+	hotpathtest.Work(1)
+	hotpathtest.Returned(1, 126)
 	advance(t, m, id)
 	aRound(m)
 	if !there(m.Name(id) + ".part_0.chrome_trace") {
@@ -67,7 +67,7 @@ func TestPatienceIsWithEachPhase(t *testing.T) {
 	m, _ := stage(t)
 	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing"})
 	m.stopRounds()
-	drive.Launch(1, 1) // fails
+	hotpathtest.Launch(1, 1) // fails
 	advance(t, m, id)
 	m.drainer.list[0].over[0] = time.Now().Add(-phasePatience)
 	advance(t, m, id)
@@ -122,7 +122,7 @@ func TestCheckpointOfATraceThatEnds(t *testing.T) {
 func TestPhasesNextToOneThatCannotBeWritten(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
-	drive.Launch(1, 1) // holds the phase open
+	hotpathtest.Launch(1, 1) // holds the phase open
 	m.drainer.do(func(d *drainer) {
 		d.flushTraces()
 		d.list[0].traces[0].writer.Flush()
@@ -173,14 +173,14 @@ func TestTraceOfAProgramThatChangesItsFolder(t *testing.T) {
 func TestVectorsOfASliceAddUp(t *testing.T) {
 	m, _ := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
-	s := drive.Enter("s")
+	s := hotpathtest.Enter("s")
 	node := uint32(len(hotpath.Nodes()) - 1)
 	for range 2 {
 		if err := m.AddVector(node, 0, m.drainer.sets.newest, "v", []float64{1, 2}, true); err != nil {
 			t.Fatal(err)
 		}
 	}
-	drive.Leave(s)
+	hotpathtest.Leave(s)
 	if got := lanes(t, readTrace(t, finalize(t, m, id, "")[0])); !strings.Contains(got, "s [ROOT s] map[v:[2 4]]") {
 		t.Errorf("got\n%s", got)
 	}
@@ -191,17 +191,17 @@ func TestMetricsThatComeAfterTheirPhase(t *testing.T) {
 	m, _ := stage(t)
 	id := start(t, m, "p", StartOptions{Mode: "periodic_flushing"})
 	m.stopRounds()
-	scope := drive.Enter("s")
-	leaf := drive.LeafNow()
-	drive.IntAt(leaf, "tokens", 1)
+	scope := hotpathtest.Enter("s")
+	leaf := hotpathtest.LeafNow()
+	hotpathtest.IntAt(leaf, "tokens", 1)
 	advance(t, m, id)
-	drive.IntAt(leaf, "tokens", 10)
-	drive.Int("tokens", 100)
+	hotpathtest.IntAt(leaf, "tokens", 10)
+	hotpathtest.Int("tokens", 100)
 	same(t, m.outline(t, id, 0), "ROOT\n  s tokens=11\n")
 	same(t, m.outline(t, id, 1), "ROOT\n  s tokens=100\n")
 	aRound(m)
-	drive.IntAt(leaf, "tokens", 1000)
-	drive.Leave(scope)
+	hotpathtest.IntAt(leaf, "tokens", 1000)
+	hotpathtest.Leave(scope)
 	files := finalize(t, m, id, "")
 	same(t, outline(readTree(t, files[0])), "ROOT tokens=0\n  s tokens=11\n")
 	same(t, outline(readTree(t, files[1])), "ROOT tokens=0\n  s tokens=100\n")
@@ -218,14 +218,14 @@ func TestPhasesOfOneSessionDuringThePhaseOfAnother(t *testing.T) {
 	m, _ := stage(t)
 	stays := start(t, m, "stays", StartOptions{})
 	id := start(t, m, "p", StartOptions{})
-	scope := drive.Enter("s")
+	scope := hotpathtest.Enter("s")
 	for range 10 {
-		drive.Int("tokens", 1)
-		drive.Int("step (pty)", 7)
+		hotpathtest.Int("tokens", 1)
+		hotpathtest.Int("step (pty)", 7)
 		advance(t, m, id)
 	}
-	drive.Int("tokens", 1)
-	drive.Leave(scope)
+	hotpathtest.Int("tokens", 1)
+	hotpathtest.Leave(scope)
 	same(t, m.outline(t, stays, 0), "ROOT\n  s tokens=11 step=7\n")
 	same(t, m.outline(t, id, 9), "ROOT\n  s tokens=1 step=7\n")
 	same(t, m.outline(t, id, 10), "ROOT\n  s tokens=1\n")

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/msgpack"

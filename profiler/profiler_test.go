@@ -13,9 +13,9 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -70,7 +70,7 @@ func (f *fakeSource) Flush(bool) {
 			Device: uint16(a.Device), Context: a.Context, Stream: a.Stream, Graph: a.GraphID, GraphNode: a.GraphNode, Bytes: a.Bytes,
 		})
 	}
-	if drive.Deliver(list) {
+	if hotpathtest.Deliver(list) {
 		f.queue = nil
 	}
 }
@@ -196,12 +196,12 @@ func same(t *testing.T, got, want string) {
 func TestKernelsMergeUnderTheirCallPath(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{})
-	drive.Launch(1, 1)
-	s := drive.Enter("forward")
-	drive.Int("tokens", 5)
-	drive.Launch(2, 1)
-	drive.Launch(3, 1)
-	drive.Leave(s)
+	hotpathtest.Launch(1, 1)
+	s := hotpathtest.Enter("forward")
+	hotpathtest.Int("tokens", 5)
+	hotpathtest.Launch(2, 1)
+	hotpathtest.Launch(3, 1)
+	hotpathtest.Leave(s)
 	// Completion order differs from launch order; the tree is chronological by launch.
 	f.kernel(3, "gemm", 30)
 	f.kernel(2, "gemm", 20)
@@ -216,7 +216,7 @@ func TestKernelsMergeUnderTheirCallPath(t *testing.T) {
 func TestLostLaunchesKeepTotalsRight(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{})
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	f.kernel(1, "seen", 10)
 	f.kernel(99, "unseen", 5)
 	f.dropped = 7
@@ -230,18 +230,18 @@ func TestLostLaunchesKeepTotalsRight(t *testing.T) {
 func TestDeactivatedSessionsSeeNothing(t *testing.T) {
 	m, f := stage(t)
 	a := start(t, m, "a", StartOptions{})
-	both := drive.Enter("both?")
+	both := hotpathtest.Enter("both?")
 	b := start(t, m, "b", StartOptions{})
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	m.Deactivate(&a, false)
-	onlyB := drive.Enter("only b")
-	drive.Launch(2, 1)
+	onlyB := hotpathtest.Enter("only b")
+	hotpathtest.Launch(2, 1)
 	m.Deactivate(nil, false)
-	drive.Launch(3, 1)
+	hotpathtest.Launch(3, 1)
 	m.Activate(&a)
-	drive.Launch(4, 1)
-	drive.Leave(onlyB)
-	drive.Leave(both)
+	hotpathtest.Launch(4, 1)
+	hotpathtest.Leave(onlyB)
+	hotpathtest.Leave(both)
 	for c := uint64(1); c <= 4; c++ {
 		f.kernel(c, fmt.Sprintf("k%d", c), 1)
 	}
@@ -262,31 +262,31 @@ func TestGraphReplays(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{})
 	m.stopRounds() // which frees graphs, too
-	drive.Capture(+1)
-	cap := drive.Enter("cap")
-	drive.Op("add_4096", 7)
-	drive.Int("bytes", 100)
-	drive.Launch(1, 7)
-	drive.NodeCreated(5, 50)
-	drive.Launched()
-	drive.Launch(2, 8)
-	drive.NodeCreated(5, 51)
-	drive.Launched()
-	drive.Leave(cap)
-	drive.Capture(-1)
-	drive.NodeCloned(6, 60, 50)
-	drive.NodeCloned(6, 61, 51)
-	drive.GraphDestroyed(5)
-	r := drive.Enter("replay")
+	hotpathtest.Capture(+1)
+	cap := hotpathtest.Enter("cap")
+	hotpathtest.Op("add_4096", 7)
+	hotpathtest.Int("bytes", 100)
+	hotpathtest.Launch(1, 7)
+	hotpathtest.NodeCreated(5, 50)
+	hotpathtest.Launched()
+	hotpathtest.Launch(2, 8)
+	hotpathtest.NodeCreated(5, 51)
+	hotpathtest.Launched()
+	hotpathtest.Leave(cap)
+	hotpathtest.Capture(-1)
+	hotpathtest.NodeCloned(6, 60, 50)
+	hotpathtest.NodeCloned(6, 61, 51)
+	hotpathtest.GraphDestroyed(5)
+	r := hotpathtest.Enter("replay")
 	for corr := uint64(10); corr < 13; corr++ {
-		drive.GraphLaunch(corr)
+		hotpathtest.GraphLaunch(corr)
 		f.ends(
 			record.Activity{Correlation: corr, Name: "add_kernel", Start: 1, End: 3, GraphID: 6, GraphNode: 60},
 			record.Activity{Correlation: corr, Name: "mul", Start: 1, End: 2, GraphID: 6, GraphNode: 61},
 			record.Activity{Correlation: corr, Name: "unknown", Start: 1, End: 2, GraphID: 6, GraphNode: 99})
 	}
-	drive.Leave(r)
-	drive.ExecDestroyed(6)
+	hotpathtest.Leave(r)
+	hotpathtest.ExecDestroyed(6)
 	same(t, m.outline(t, id, 0), `ROOT
   replay
     <captured_at>
@@ -308,12 +308,12 @@ func TestGraphReplays(t *testing.T) {
 func TestOpMetricsDuringAForeignCaptureCountOnce(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{})
-	drive.Capture(+1) // some other thread's stream
-	drive.Op("eager", 7)
-	drive.Int("bytes", 100)
-	drive.Launch(1, 7)
-	drive.Launched()
-	drive.Capture(-1)
+	hotpathtest.Capture(+1) // some other thread's stream
+	hotpathtest.Op("eager", 7)
+	hotpathtest.Int("bytes", 100)
+	hotpathtest.Launch(1, 7)
+	hotpathtest.Launched()
+	hotpathtest.Capture(-1)
 	f.kernel(1, "k", 5)
 	same(t, m.outline(t, id, 0), "ROOT\n  eager count=1 time (ns)=5 bytes=100\n")
 }
@@ -322,11 +322,11 @@ func TestPythonAndShadowSessionsSideBySide(t *testing.T) {
 	m, f := stage(t)
 	shadow := start(t, m, "s", StartOptions{})
 	python := start(t, m, "p", StartOptions{Context: "Python"})
-	drive.Python("a.py:1@<module>", "a.py:2@f")
-	s := drive.Enter("scope")
-	drive.Int("m", 1)
-	drive.Launch(1, 1)
-	drive.Leave(s)
+	hotpathtest.Python("a.py:1@<module>", "a.py:2@f")
+	s := hotpathtest.Enter("scope")
+	hotpathtest.Int("m", 1)
+	hotpathtest.Launch(1, 1)
+	hotpathtest.Leave(s)
 	f.kernel(1, "k", 5)
 	same(t, m.outline(t, shadow, 0), "ROOT\n  scope m=1\n    k count=1 time (ns)=5\n")
 	same(t, m.outline(t, python, 0), `ROOT
@@ -340,7 +340,7 @@ func TestPythonAndShadowSessionsSideBySide(t *testing.T) {
 func TestPhases(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{})
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	f.kernel(1, "first", 1)
 	if n, err := m.AdvancePhase(id); n != 1 || err != nil {
 		t.Fatal(n, err)
@@ -348,7 +348,7 @@ func TestPhases(t *testing.T) {
 	if done, _ := m.PhaseComplete(id, 0); done {
 		t.Error("phase 0 is complete before a flush")
 	}
-	drive.Launch(2, 1)
+	hotpathtest.Launch(2, 1)
 	f.kernel(2, "second", 1)
 	same(t, m.outline(t, id, 0), "ROOT\n  first count=1 time (ns)=1\n")
 	same(t, m.outline(t, id, 1), "ROOT\n  second count=1 time (ns)=1\n")
@@ -370,7 +370,7 @@ func TestPhases(t *testing.T) {
 func TestFinalizeWritesWhatTheFormatReads(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{})
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	f.kernel(1, "k", 5)
 	files, err := m.Finalize(nil, "Hatchet")
 	if err != nil || len(files) != 1 {
@@ -394,7 +394,7 @@ func TestFinalizeWritesWhatTheFormatReads(t *testing.T) {
 func TestSessionThatCannotBeWrittenStays(t *testing.T) {
 	m, f := stage(t)
 	id, blocked := startThenBlock(t, m, StartOptions{})
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	f.kernel(1, "k", 5)
 	if _, err := m.Finalize(&id, ""); err == nil {
 		t.Fatal("writing below a file succeeded")
@@ -445,9 +445,9 @@ func TestRefusedSourceLeavesTheProgramAlone(t *testing.T) {
 	m, f := stage(t)
 	f.refuse = fmt.Errorf("another profiler holds CUPTI")
 	id := start(t, m, "p", StartOptions{})
-	s := drive.Enter("s")
-	drive.Int("tokens", 1)
-	drive.Leave(s)
+	s := hotpathtest.Enter("s")
+	hotpathtest.Int("tokens", 1)
+	hotpathtest.Leave(s)
 	if got := m.Problems(); len(got) != 1 || got[0] != "another profiler holds CUPTI" {
 		t.Errorf("problems: %q", got)
 	}
@@ -459,7 +459,7 @@ func TestFirstCheckpointComesSoonAfterTheFirstLaunch(t *testing.T) {
 	left := make(chan bool, 100)
 	start(t, m, "p", StartOptions{})
 	m.Checkpoint(3600, func() { left <- true })
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	f.kernel(1, "k", 5)
 	select {
 	case <-left:
@@ -474,7 +474,7 @@ func TestPausesBetweenCheckpointsGrow(t *testing.T) {
 	left := make(chan time.Time, 100)
 	start(t, m, "p", StartOptions{})
 	m.Checkpoint(0.3, func() { left <- time.Now() })
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	f.kernel(1, "k", 5)
 	var last time.Time
 	for i, pause := range []time.Duration{0, 50, 100, 200, 300, 300} {

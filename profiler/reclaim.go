@@ -1,6 +1,6 @@
 package profiler
 
-import "github.com/goproton/goproton/internal/hotpath"
+import "github.com/goproton/goproton/hotpath"
 
 // Call paths and names are reclaimed when there are many of either, or of bytes of text: 16 k call paths take half a megabyte.
 const (

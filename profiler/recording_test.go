@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
 	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profile"
 )
@@ -29,15 +29,15 @@ func (w *watchingSource) Watch(m record.Marks) error { w.marks = append(w.marks,
 func TestWindowsOfSteps(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{When: &when.Conditions{Schedule: &when.Schedule{Wait: 1, Active: 1, Repeat: 2}}})
-	outer := drive.Enter("outer")
+	outer := hotpathtest.Enter("outer")
 	for step := range uint64(6) {
-		inner := drive.Enter("inner")
-		drive.Int("items", int64(step)) // counts inside windows
-		drive.Launch(step+1, 1)
+		inner := hotpathtest.Enter("inner")
+		hotpathtest.Int("items", int64(step)) // counts inside windows
+		hotpathtest.Launch(step+1, 1)
 		m.Step(false)
-		drive.Leave(inner)
+		hotpathtest.Leave(inner)
 	}
-	drive.Leave(outer)
+	hotpathtest.Leave(outer)
 	for step := range uint64(6) {
 		f.kernel(step+1, string(rune('a'+step)), 1)
 	}
@@ -65,21 +65,21 @@ func TestWindowsOfAGate(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{When: &when.Conditions{Gate: "gate"}})
 	correlation := uint64(0)
-	launch := func() { correlation++; drive.Launch(correlation, 1) }
+	launch := func() { correlation++; hotpathtest.Launch(correlation, 1) }
 	launch()
-	outer := drive.Enter("outer")
-	gate := drive.Enter("gate")
+	outer := hotpathtest.Enter("outer")
+	gate := hotpathtest.Enter("gate")
 	launch()
-	again := drive.EnterNamed("gate")
+	again := hotpathtest.EnterNamed("gate")
 	launch()
-	drive.Leave(again)
+	hotpathtest.Leave(again)
 	launch()
-	drive.Leave(gate)
+	hotpathtest.Leave(gate)
 	launch()
-	similar := drive.Enter("gates")
+	similar := hotpathtest.Enter("gates")
 	launch()
-	drive.Leave(similar)
-	drive.Leave(outer)
+	hotpathtest.Leave(similar)
+	hotpathtest.Leave(outer)
 	for c := uint64(1); c <= correlation; c++ {
 		f.kernel(c, "k", 1)
 	}
@@ -102,14 +102,14 @@ func TestGateWhileAControlCallHangs(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{When: &when.Conditions{Gate: "gate"}})
 	m.control.Lock()
-	gate := drive.Enter("gate")
+	gate := hotpathtest.Enter("gate")
 	if m.Status().Windows.Open {
 		t.Error("the window opened during a control call")
 	}
 	m.control.Unlock()
 	await.That(t, "the window opens", func() bool { return windows(m).Opened == 1 }) // it may have closed since
-	drive.Launch(1, 1)
-	drive.Leave(gate)
+	hotpathtest.Launch(1, 1)
+	hotpathtest.Leave(gate)
 	f.kernel(1, "k", 1)
 	same(t, m.outline(t, id, 0), `ROOT
   gate
@@ -167,7 +167,7 @@ func TestWindowsOfTime(t *testing.T) {
 	}
 	await.That(t, "the window opens", func() bool { return windows(m).Opened == 1 }) // it may have closed since
 	await.That(t, "the window closes", func() bool { return !windows(m).Open })
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	f.kernel(1, "late", 1)
 	if w := m.Status().Windows; w.Opened != 1 || w.Nanos < (100*time.Millisecond).Nanoseconds() {
 		t.Errorf("%+v", w)
@@ -186,7 +186,7 @@ func TestPauseAndResume(t *testing.T) {
 		case 4, 6:
 			m.Pause()
 		}
-		drive.Launch(c, 1)
+		hotpathtest.Launch(c, 1)
 		f.kernel(c, string(rune('0'+c)), 1)
 	}
 	same(t, m.outline(t, id, 0), `ROOT
@@ -205,7 +205,7 @@ func TestAFileForEachWindow(t *testing.T) {
 	id := start(t, m, "p", StartOptions{When: &when.Conditions{Schedule: when.Every(2, 1), Split: true}})
 	name := m.Name(id)
 	for step := range uint64(6) {
-		drive.Launch(step+1, 1)
+		hotpathtest.Launch(step+1, 1)
 		f.kernel(step+1, string(rune('a'+step)), 1)
 		m.Step(false)
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 )
 
 // How often the rings are emptied. A ring holds 32 k records; at 140 k launches a second, 10 ms fill a twentieth of it.

@@ -9,7 +9,7 @@ import (
 	"github.com/goproton/goproton/gpu"
 	"github.com/goproton/goproton/gpu/cubin"
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -97,9 +97,9 @@ func (f *fakeSampler) function(handle, module uint64, name string) record.Functi
 
 // launch launches a kernel within a scope.
 func (f *fakeSampler) launch(scope string, corr uint64, handle uint64, nanos uint64) {
-	s := drive.Enter(scope)
-	drive.Launch(corr, handle)
-	drive.Leave(s)
+	s := hotpathtest.Enter(scope)
+	hotpathtest.Launch(corr, handle)
+	hotpathtest.Leave(s)
 	f.kernel(corr, f.functions[handle].Name, nanos)
 }
 
@@ -209,20 +209,20 @@ func TestSamplesOfWhatWasNeverLaunched(t *testing.T) {
 
 // launchGraph captures a launch of function 7, of an op if it has a name, and one of function 8; a graph of both is launched.
 func launchGraph(op string) {
-	drive.Capture(+1)
+	hotpathtest.Capture(+1)
 	if op != "" {
-		drive.Op(op, 7)
+		hotpathtest.Op(op, 7)
 	}
-	drive.Launch(1, 7)
-	drive.NodeCreated(5, 50)
-	drive.Launched()
-	drive.Launch(2, 8)
-	drive.NodeCreated(5, 51)
-	drive.Launched()
-	drive.Capture(-1)
-	drive.NodeCloned(6, 60, 50)
-	drive.NodeCloned(6, 61, 51)
-	drive.GraphLaunch(10)
+	hotpathtest.Launch(1, 7)
+	hotpathtest.NodeCreated(5, 50)
+	hotpathtest.Launched()
+	hotpathtest.Launch(2, 8)
+	hotpathtest.NodeCreated(5, 51)
+	hotpathtest.Launched()
+	hotpathtest.Capture(-1)
+	hotpathtest.NodeCloned(6, 60, 50)
+	hotpathtest.NodeCloned(6, 61, 51)
+	hotpathtest.GraphLaunch(10)
 }
 
 // A launch hook's name replaces the kernel's, and a graph replays what was captured: samples go where times go.
@@ -252,10 +252,10 @@ func TestSessionsShareASampler(t *testing.T) {
 	a := startSampling(t, m, "a", "")
 	b := start(t, m, "b", StartOptions{Mode: "pcsampling", Context: "python"})
 	gemm := f.function(3, 7, "gemm")
-	drive.Python("main.py:1@main", "model.py:2@forward")
+	hotpathtest.Python("main.py:1@main", "model.py:2@forward")
 	f.launch("x", 1, 3, 100)
 	f.launch("y", 2, 3, 100)
-	drive.Python()
+	hotpathtest.Python()
 	m.Deactivate(&b, false)
 	f.launch("x", 3, 3, 200)
 	f.sample(gemm, 0, 0, 40)
@@ -556,7 +556,7 @@ func TestSamplingRefusals(t *testing.T) {
 func TestSamplingWithoutSampler(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Mode: "pcsampling"})
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	f.kernel(1, "k", 5)
 	same(t, m.outline(t, id, 0), "ROOT\n  k count=1 time (ns)=5\n")
 	const want = `instructions are not sampled: the source of backend "fake" has no sampler; kernels are timed`

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -49,14 +49,14 @@ func (f *sinkFunc) windows() []string {
 // phasesOf has a session go through n phases, each with a metric of its own value, and a round of the drainer after each.
 func phasesOf(t *testing.T, m *Manager, id, n int) {
 	t.Helper()
-	scope := drive.Enter("s")
+	scope := hotpathtest.Enter("s")
 	for i := range n {
-		drive.Int("tokens", int64(i))
+		hotpathtest.Int("tokens", int64(i))
 		advance(t, m, id)
 		(&rounds{m: m}).round()
 	}
-	drive.Int("tokens", int64(n))
-	drive.Leave(scope)
+	hotpathtest.Int("tokens", int64(n))
+	hotpathtest.Leave(scope)
 }
 
 func numbered(from, to int) (list []string) {
@@ -110,7 +110,7 @@ func TestASinkThatBlocksDelaysNothing(t *testing.T) {
 	phasesOf(t, m, id, first)
 	<-begun
 	for i := first; i < phases; i++ {
-		drive.Launch(uint64(i), 1)
+		hotpathtest.Launch(uint64(i), 1)
 		f.kernel(uint64(i), "k", 5)
 		advance(t, m, id)
 		aRound(m)
@@ -200,9 +200,9 @@ func TestASinkAndAFileThatIsWrittenLater(t *testing.T) {
 	m, _ := stage(t)
 	sink := &sinkFunc{}
 	id := start(t, m, "p", StartOptions{Sinks: []Sink{sink}})
-	scope := drive.Enter("s")
-	drive.Int("tokens", 0)
-	drive.Leave(scope)
+	scope := hotpathtest.Enter("s")
+	hotpathtest.Int("tokens", 0)
+	hotpathtest.Leave(scope)
 	inTheWay := m.Name(id) + ".hatchet"
 	if err := os.MkdirAll(filepath.Join(inTheWay, "x"), 0o777); err != nil {
 		t.Fatal(err)

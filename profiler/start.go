@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profile"

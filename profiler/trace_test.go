@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
 )
 
 // event is one of a trace file's.
@@ -115,8 +115,8 @@ func (f *fakeSource) ran(corr uint64, kind record.Kind, name string, stream uint
 
 // call launches a kernel and returns from it.
 func (f *fakeSource) call(corr uint64, name string) {
-	drive.Launch(corr, 1)
-	drive.Returned(corr, 307)
+	hotpathtest.Launch(corr, 1)
+	hotpathtest.Returned(corr, 307)
 	f.ran(corr, record.Kernel, name, 7)
 }
 
@@ -132,30 +132,30 @@ func finalize(t *testing.T, m *Manager, id int, format string) []string {
 func TestTraceShowsWhatHappened(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
-	outer := drive.Enter("outer")
-	inner := drive.Enter("inner")
-	drive.Int("tokens", 3)
-	drive.Int("tokens", 4)
+	outer := hotpathtest.Enter("outer")
+	inner := hotpathtest.Enter("inner")
+	hotpathtest.Int("tokens", 3)
+	hotpathtest.Int("tokens", 4)
 	f.call(1, "plain")
-	drive.Leave(inner)
-	drive.State("state")
-	drive.Op("named", 5)
-	drive.Float("flops", 2)
-	drive.Launch(2, 5) // the op closes itself, and ends with the call
-	drive.Returned(2, 307)
+	hotpathtest.Leave(inner)
+	hotpathtest.State("state")
+	hotpathtest.Op("named", 5)
+	hotpathtest.Float("flops", 2)
+	hotpathtest.Launch(2, 5) // the op closes itself, and ends with the call
+	hotpathtest.Returned(2, 307)
 	f.ran(2, record.Kernel, "compiled_name", 8)
-	drive.State("")
-	drive.Work(3)
-	drive.Returned(3, 277)
+	hotpathtest.State("")
+	hotpathtest.Work(3)
+	hotpathtest.Returned(3, 277)
 	f.ran(3, record.Memcpy, "<memcpy HtoD>", 7)
-	drive.Work(4)
-	drive.Returned(4, 126)
+	hotpathtest.Work(4)
+	hotpathtest.Returned(4, 126)
 	f.ran(4, record.Sync, "<sync stream>", 7)
 	f.ran(99, record.Kernel, "unknown", 7)
-	drive.Enter("open at the end")
+	hotpathtest.Enter("open at the end")
 	files := finalize(t, m, id, "")
-	drive.Leave(drive.Token{})
-	drive.Leave(outer)
+	hotpathtest.Leave(hotpathtest.Token{})
+	hotpathtest.Leave(outer)
 	if len(files) != 1 || !strings.HasSuffix(files[0], "p.chrome_trace") {
 		t.Fatalf("wrote %q", files)
 	}
@@ -190,24 +190,24 @@ arrow 3 reaches GPU 0 Stream 7
 func TestTraceOfAGraph(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
-	drive.Capture(+1)
-	c := drive.Enter("captured")
+	hotpathtest.Capture(+1)
+	c := hotpathtest.Enter("captured")
 	for i, op := range []string{"first", "second"} {
-		o := drive.Enter(op)
-		drive.Launch(uint64(10+i), 1)
-		drive.NodeCreated(5, uint64(50+i))
-		drive.Launched()
-		drive.Leave(o)
+		o := hotpathtest.Enter(op)
+		hotpathtest.Launch(uint64(10+i), 1)
+		hotpathtest.NodeCreated(5, uint64(50+i))
+		hotpathtest.Launched()
+		hotpathtest.Leave(o)
 	}
-	drive.Leave(c)
-	drive.Capture(-1)
-	drive.NodeCloned(6, 60, 50)
-	drive.NodeCloned(6, 61, 51)
+	hotpathtest.Leave(c)
+	hotpathtest.Capture(-1)
+	hotpathtest.NodeCloned(6, 60, 50)
+	hotpathtest.NodeCloned(6, 61, 51)
 	for corr := uint64(20); corr < 22; corr++ {
-		s := drive.Enter("replay")
-		drive.GraphLaunch(corr)
-		drive.Returned(corr, 307)
-		drive.Leave(s)
+		s := hotpathtest.Enter("replay")
+		hotpathtest.GraphLaunch(corr)
+		hotpathtest.Returned(corr, 307)
+		hotpathtest.Leave(s)
 		for i, stream := range []uint32{7, 7, 7, 9} {
 			now := f.begins()
 			f.ends(record.Activity{Correlation: corr, Name: "k", Start: now, End: now + fakeNanos, Stream: stream, GraphID: 6, GraphNode: uint64(60 + min(i/2, 1))})
@@ -240,16 +240,16 @@ func TestTreeAndTraceAtOnce(t *testing.T) {
 	tree := start(t, m, "tree", StartOptions{})
 	copies := start(t, m, "copies", StartOptions{Activities: "memcpy, SYNC"})
 	trace := start(t, m, "trace", StartOptions{Data: "trace"})
-	s := drive.Enter("s")
+	s := hotpathtest.Enter("s")
 	f.call(1, "k")
-	drive.Work(2)
-	drive.Returned(2, 277)
+	hotpathtest.Work(2)
+	hotpathtest.Returned(2, 277)
 	f.ran(2, record.Memcpy, "<memcpy DtoH>", 7)
-	drive.Work(3)
+	hotpathtest.Work(3)
 	f.ran(3, record.Sync, "<sync stream>", 7)
-	drive.Work(4)
+	hotpathtest.Work(4)
 	f.ran(4, record.Memset, "<memset>", 7)
-	drive.Leave(s)
+	hotpathtest.Leave(s)
 	got := lanes(t, readTrace(t, finalize(t, m, trace, "")[0]))
 	if !strings.Contains(got, "<memcpy DtoH>") || !strings.Contains(got, "<memset>") {
 		t.Errorf("the trace is\n%s", got)
@@ -261,22 +261,22 @@ func TestTreeAndTraceAtOnce(t *testing.T) {
     <memcpy DtoH> count=1 time (ns)=100 bytes=4096
     <sync stream> sync_count=1 sync_time (ns)=100
 `)
-	s = drive.Enter("s")
+	s = hotpathtest.Enter("s")
 	f.call(5, "k")
-	drive.Leave(s)
+	hotpathtest.Leave(s)
 	same(t, m.outline(t, tree, 0), "ROOT\n  s\n    k count=2 time (ns)=200\n")
 }
 
 func TestPhasesOfATrace(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
-	s := drive.Enter("across")
+	s := hotpathtest.Enter("across")
 	f.call(1, "early")
 	if _, err := m.AdvancePhase(id); err != nil {
 		t.Fatal(err)
 	}
 	f.call(2, "late")
-	drive.Leave(s)
+	hotpathtest.Leave(s)
 	files := finalize(t, m, id, "")
 	if len(files) != 2 || !strings.HasSuffix(files[1], "p.part_1.chrome_trace") {
 		t.Fatalf("wrote %q", files)
@@ -296,12 +296,12 @@ arrow 1 reaches GPU 0 Stream 7
 func TestDeactivatedTraceShowsNothing(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace"})
-	s := drive.Enter("cut off")
+	s := hotpathtest.Enter("cut off")
 	if err := m.Deactivate(&id, false); err != nil {
 		t.Fatal(err)
 	}
-	drive.Leave(s)
-	drive.Leave(drive.Enter("unseen"))
+	hotpathtest.Leave(s)
+	hotpathtest.Leave(hotpathtest.Enter("unseen"))
 	if err := m.Activate(&id); err != nil {
 		t.Fatal(err)
 	}
@@ -394,7 +394,7 @@ func TestThreadsAreNumberedAsTheyCame(t *testing.T) {
 	m.stopRounds()
 	var want strings.Builder
 	for i, scope := range []string{"first", "second", "third"} {
-		drive.Threads([]drive.Job{{Scope: scope}})
+		hotpathtest.Threads([]hotpathtest.Job{{Scope: scope}})
 		fmt.Fprintf(&want, "CPU Thread %d\n  %s [ROOT %[2]s]\n", i, scope)
 	}
 	if got := lanes(t, readTrace(t, finalize(t, m, id, "")[0])); got != want.String() {
@@ -477,17 +477,17 @@ func TestTraceOnAFullDisk(t *testing.T) {
 func TestTraceInUpstreamsForm(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace", TraceForm: "Triton"})
-	outer := drive.Enter("outer")
-	drive.Int("tokens", 3)
+	outer := hotpathtest.Enter("outer")
+	hotpathtest.Int("tokens", 3)
 	f.call(1, "plain")
-	drive.Op("named", 5)
-	drive.Launch(2, 5)
-	drive.Returned(2, 307)
+	hotpathtest.Op("named", 5)
+	hotpathtest.Launch(2, 5)
+	hotpathtest.Returned(2, 307)
 	f.ran(2, record.Kernel, "compiled_name", 8)
-	drive.Work(3)
+	hotpathtest.Work(3)
 	f.ran(3, record.Memcpy, "<memcpy HtoD>", 7)
-	drive.Leave(outer)
-	drive.State("")
+	hotpathtest.Leave(outer)
+	hotpathtest.State("")
 	if files, err := m.WriteDrained(); err != nil || len(files) != 1 || !strings.Contains(lanes(t, readTrace(t, files[0])), "launch [ROOT outer]") {
 		t.Fatalf("a checkpoint wrote %q, %v", files, err)
 	}
@@ -516,7 +516,7 @@ arrow 2 reaches GPU Stream 8
 func TestPhasesInUpstreamsForm(t *testing.T) {
 	m, f := stage(t)
 	id := start(t, m, "p", StartOptions{Data: "trace", TraceForm: "triton"})
-	s := drive.Enter("s")
+	s := hotpathtest.Enter("s")
 	f.call(1, "early")
 	if _, err := m.WriteDrained(); err != nil {
 		t.Fatal(err)
@@ -525,7 +525,7 @@ func TestPhasesInUpstreamsForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.call(2, "late")
-	drive.Leave(s)
+	hotpathtest.Leave(s)
 	files := finalize(t, m, id, "")
 	if len(files) != 2 {
 		t.Fatalf("wrote %q", files)

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/internal/atomicfile"
-	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/chrometrace"

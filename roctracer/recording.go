@@ -4,7 +4,7 @@ package roctracer
 // #include "record.h"
 import "C"
 
-import "github.com/goproton/goproton/internal/capture/recorder"
+import "github.com/goproton/goproton/hotpath/recorder"
 
 // recordAs has what the libraries report recorded, if there is a recording.
 func recordAs(backend string) {

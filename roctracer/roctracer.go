@@ -5,7 +5,7 @@
 package roctracer
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/../internal/hotpath -I${SRCDIR}/../internal/capture/recorder -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -fvisibility=hidden
+#cgo CFLAGS: -I${SRCDIR}/../hotpath -I${SRCDIR}/../hotpath/recorder -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -fvisibility=hidden
 #cgo LDFLAGS: -ldl -lpthread
 #include <stdlib.h>
 #include "room.h"
@@ -21,8 +21,8 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/environ"
-	"github.com/goproton/goproton/internal/hotpath"
 	"github.com/goproton/goproton/internal/settings"
 )
 

@@ -4,7 +4,7 @@
 #ifndef GOPROTON_ROCTRACER_ROOM_H
 #define GOPROTON_ROCTRACER_ROOM_H
 
-#include "../internal/hotpath/vendor.h"
+#include "../hotpath/vendor.h"
 
 // ---- calls of HIP (hip_calls.c, calls.c) ---------------------------------------------------------------------------------
 

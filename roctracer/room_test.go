@@ -26,7 +26,7 @@ func TestRoom(t *testing.T) {
 	for _, sanitizer := range []string{"address,undefined", "thread"} {
 		t.Run(sanitizer, func(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "room")
-			args := append([]string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=" + sanitizer, "-I../internal/hotpath", "-I../internal/capture/recorder", "-o", program}, sources...)
+			args := append([]string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=" + sanitizer, "-I../hotpath", "-I../hotpath/recorder", "-o", program}, sources...)
 			if out, err := exec.Command(cc, append(args, "-ldl", "-pthread")...).CombinedOutput(); err != nil {
 				if strings.Contains(string(out), "cannot find -l") || strings.Contains(string(out), "unsupported") {
 					t.Skipf("needs the library of -fsanitize=%s", sanitizer)

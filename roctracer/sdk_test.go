@@ -19,7 +19,7 @@ func runC(t *testing.T, source string) {
 		cc = "cc"
 	}
 	program := filepath.Join(t.TempDir(), "sdk")
-	build := exec.Command(cc, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-fsanitize=address,undefined", "-I../internal/hotpath", "-I../internal/capture/recorder", "-o", program, source, "-lpthread")
+	build := exec.Command(cc, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-fsanitize=address,undefined", "-I../hotpath", "-I../hotpath/recorder", "-o", program, source, "-lpthread")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s does not compile: %v\n%s", source, err, out)
 	}

@@ -20,8 +20,8 @@ CGO_CFLAGS='-O2 -g -Werror' arm64 go build ./...
 arm64 tools/build-stub.sh "$folder"
 tools/overlay.sh "$folder/overlay.json"
 arm64 go build -trimpath -overlay "$folder/overlay.json" -buildmode=c-shared -o "$folder/libproton.so" ./cmd/libproton
-arm64 go test -c -o "$folder/hotpath.test" ./internal/hotpath
-(cd internal/hotpath && emulate "$folder/hotpath.test" -test.short)
+arm64 go test -c -o "$folder/hotpath.test" ./hotpath
+(cd hotpath && emulate "$folder/hotpath.test" -test.short)
 
 failed=0
 for capture in testdata/captures/*.capture.gz; do

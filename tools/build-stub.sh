@@ -12,7 +12,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-build}/stub
-flags=(-std=c11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Iinternal/hotpath -Iinternal/capture/recorder -Iinternal/capture/player ${STUB_CFLAGS:-})
+flags=(-std=c11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Ihotpath -Ihotpath/recorder -Iinternal/capture/player ${STUB_CFLAGS:-})
 cc=${CC:-cc} # may have arguments
 s=cupti/stub
 p=internal/capture/player

@@ -24,9 +24,9 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/hooks"
-	"github.com/goproton/goproton/internal/capture/recorder"
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/inside/scratch"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/recorder"
+	"github.com/goproton/goproton/hotpath/scratch"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
 	_ "github.com/goproton/goproton/profiler/amd"

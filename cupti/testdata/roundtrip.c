@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../record.h"
-#include "../../internal/capture/recorder/program.h"
+#include "../../hotpath/recorder/program.h"
 int record_open(const char *path, const char *writer);
 int record_close(void);
 #include "../stub/cuda_api.h"

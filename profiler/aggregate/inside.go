@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/profile"
 )
 

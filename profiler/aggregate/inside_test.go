@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/goproton/goproton/internal/inside"
-	"github.com/goproton/goproton/internal/inside/insidetest"
+	"github.com/goproton/goproton/hotpath/inside"
+	"github.com/goproton/goproton/hotpath/inside/insidetest"
 	"github.com/goproton/goproton/profile"
 )
 

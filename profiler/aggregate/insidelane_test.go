@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/inside"
-	"github.com/goproton/goproton/internal/inside/insidetest"
+	"github.com/goproton/goproton/hotpath/inside"
+	"github.com/goproton/goproton/hotpath/inside/insidetest"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
 )

@@ -1,8 +1,8 @@
 package aggregate
 
 import (
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/profiler/callpath"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
 )

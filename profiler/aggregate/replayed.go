@@ -3,7 +3,7 @@ package aggregate
 import (
 	"math"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profiler/callpath"
 )
 

@@ -3,8 +3,8 @@ package aggregate
 import (
 	"slices"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/profile"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 )
 
 // Place is where the program launched work: a shadow call path, a python call path (0 if no session wanted one), and

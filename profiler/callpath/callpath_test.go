@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 )
 
 // script plays lines against a resolver, all on one thread, and returns what came out of it:

@@ -1,6 +1,6 @@
 package callpath
 
-import "github.com/goproton/goproton/internal/hotpath"
+import "github.com/goproton/goproton/hotpath"
 
 // capturing is what the resolver remembers of a thread while some stream is being captured: the metrics of scopes, which belong
 // to a graph if the thread's next launch does.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/testkit"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 )
 
 // Where no kernel ever comes there are no cycles either.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler"

@@ -5,7 +5,7 @@
 package conformance
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/../../internal/hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo CFLAGS: -I${SRCDIR}/../../hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
 #cgo LDFLAGS: -ldl -lpthread
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profile"
 )
 

@@ -1,7 +1,7 @@
 package conformance
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/../../internal/hotpath
+#cgo CFLAGS: -I${SRCDIR}/../../hotpath
 #include <stdlib.h>
 #include <string.h>
 #include "hotpath.h"
@@ -18,7 +18,7 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 )
 
 // Tensor is numbers in memory that a fake GPU reads.

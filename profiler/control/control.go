@@ -9,7 +9,7 @@ import (
 	"math"
 	"os"
 
-	"github.com/goproton/goproton/internal/inside/scratch"
+	"github.com/goproton/goproton/hotpath/scratch"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/when"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goproton/goproton/internal/inside"
-	"github.com/goproton/goproton/internal/inside/scratch"
+	"github.com/goproton/goproton/hotpath/inside"
+	"github.com/goproton/goproton/hotpath/scratch"
 )
 
 // insideParams describe a kernel with scopes inside, and what a launch of it left.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profile"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profile"
 )
 

@@ -20,7 +20,7 @@ func compile(t *testing.T, source string, flags ...string) string {
 		t.Skipf("needs a C compiler: %v", err)
 	}
 	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
-	args := append([]string{"-std=gnu11", "-w", "-I../../internal/hotpath", "-I../../internal/capture/recorder", "-o", program, filepath.Join("testdata", source)}, flags...)
+	args := append([]string{"-std=gnu11", "-w", "-I../../hotpath", "-I../../hotpath/recorder", "-o", program, filepath.Join("testdata", source)}, flags...)
 	if out, err := exec.Command(cc, append(args, "-ldl", "-pthread")...).CombinedOutput(); err != nil {
 		t.Fatalf("%s does not compile: %v\n%.4000s", source, err, out)
 	}

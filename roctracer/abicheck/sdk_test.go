@@ -24,7 +24,7 @@ func TestSDK(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "sdk")
 	object := program + ".o"
 	for _, arguments := range [][]string{
-		{"-x", "c", "-std=gnu11", "-Wall", "-Werror", "-I../../internal/hotpath", "-I../../internal/capture/recorder", "-c", "testdata/sdk_calls.c", "-o", object},
+		{"-x", "c", "-std=gnu11", "-Wall", "-Werror", "-I../../hotpath", "-I../../hotpath/recorder", "-c", "testdata/sdk_calls.c", "-o", object},
 		{"-std=c++17", "-w", "-D__HIP_PLATFORM_AMD__", "-isystem", headers, "testdata/sdk.cpp", object, "-o", program},
 	} {
 		if out, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	records "github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/internal/figures"
-	records "github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/profile"
 )
 

@@ -2,7 +2,7 @@
 #ifndef GOPROTON_HOLD_H
 #define GOPROTON_HOLD_H
 
-#include "../../../internal/hotpath/hotpath.h"
+#include "../../../hotpath/hotpath.h"
 
 const void *hold_api(const void *api); // the table to give to the extension module
 void hold_walk(void);                  // the calling thread's next walk of its Python stack stops

@@ -1,7 +1,7 @@
 package main
 
 /*
-#include "../../../internal/hotpath/vendor.h"
+#include "../../../hotpath/vendor.h"
 static void launch(const struct hp_vendor_api *hp, uint32_t corr, uint64_t func) { hp->launch(corr, func); }
 */
 import "C"
@@ -10,7 +10,7 @@ import (
 	"math"
 	"sync/atomic"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 )
 
 var correlation atomic.Uint32

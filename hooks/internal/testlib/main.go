@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/hooks"
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/inside/scratch"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/scratch"
 )
 
 func main() {}

@@ -201,7 +201,7 @@ def _add(leaf: tuple, name: str, value: Any) -> None:
         _say_once(name, f"goproton: metric {name!r} from a tensor was left out: {error}")
 
 
-# enum hp_element of internal/hotpath/hotpath.h
+# enum hp_element of hotpath/hotpath.h
 _ELEMENTS = {"int8": 0, "uint8": 1, "bool": 1, "int16": 2, "uint16": 3, "int32": 4, "uint32": 5, "int64": 6, "uint64": 6,
              "float16": 7, "bfloat16": 8, "float32": 9, "float64": 10}
 _MOST = 1 << 16  # HP_TENSOR_MOST: elements of one metric

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/hotpath/inside"
+	"github.com/goproton/goproton/hotpath/inside/insidetest"
 	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/inside"
-	"github.com/goproton/goproton/internal/inside/insidetest"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"

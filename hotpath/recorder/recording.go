@@ -1,10 +1,10 @@
 // Package recorder writes captures (PROTON_RECORD): everything that a vendor's library reports to the profiler and everything
 // that the program does, in the format of package capture. It stands between the program and the hot path by giving out
-// a table of its own, and vendor rooms put it between themselves and their library (API). ../player plays captures.
+// a table of its own, and vendor rooms put it between themselves and their library (API). ../../internal/capture/player plays captures.
 package recorder
 
 /*
-#cgo CFLAGS: -I${SRCDIR}/../../hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
+#cgo CFLAGS: -I${SRCDIR}/.. -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
 #include <stdlib.h>
 #include "file.h"
 #include "program.h"
@@ -25,9 +25,9 @@ import (
 	"syscall"
 	"unsafe"
 
+	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/environ"
-	"github.com/goproton/goproton/internal/inside"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/version"
 )

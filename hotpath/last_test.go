@@ -3,23 +3,23 @@ package hotpath_test
 import (
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 )
 
 func TestLastLaunchIsFoundAlsoWhenItIsDrained(t *testing.T) {
 	begin(t, false)
-	drive.Launch(101, 10)
-	before := drive.LastCorrelation()
-	if _, ok := drive.LastLaunch(before); ok || before != 101 {
+	hotpathtest.Launch(101, 10)
+	before := hotpathtest.LastCorrelation()
+	if _, ok := hotpathtest.LastLaunch(before); ok || before != 101 {
 		t.Fatalf("a launch came after %d, the last one", before)
 	}
-	outer := drive.Enter("outer")
-	drive.Op("op", 11)
-	drive.Launch(102, 11)
-	drive.Leave(outer)
+	outer := hotpathtest.Enter("outer")
+	hotpathtest.Op("op", 11)
+	hotpathtest.Launch(102, 11)
+	hotpathtest.Leave(outer)
 	for _, when := range []string{"in the ring", "drained"} {
-		r, ok := drive.LastLaunch(before)
+		r, ok := hotpathtest.LastLaunch(before)
 		if !ok || r.Correlation() != 102 || path(r.Node) != "outer > op" || r.Flags&hotpath.FlagOp == 0 || r.Set != 1 {
 			t.Errorf("%s: got %v, %+v at %q", when, ok, r, path(r.Node))
 		}
@@ -29,16 +29,16 @@ func TestLastLaunchIsFoundAlsoWhenItIsDrained(t *testing.T) {
 
 func TestLastLaunchBehindACopyOrManyRecords(t *testing.T) {
 	begin(t, false)
-	drive.Launch(201, 10)
-	drive.Work(202)
-	if r, ok := drive.LastLaunch(200); !ok || r.Correlation() != 202 {
+	hotpathtest.Launch(201, 10)
+	hotpathtest.Work(202)
+	if r, ok := hotpathtest.LastLaunch(200); !ok || r.Correlation() != 202 {
 		t.Errorf("got %v, %+v", ok, r)
 	}
-	drive.Launch(203, 10)
+	hotpathtest.Launch(203, 10)
 	for i := range 10 {
-		drive.NodeCreated(1, uint64(i))
+		hotpathtest.NodeCreated(1, uint64(i))
 	}
-	if r, ok := drive.LastLaunch(202); ok {
+	if r, ok := hotpathtest.LastLaunch(202); ok {
 		t.Errorf("%+v is too far back to be sure of", r)
 	}
 	drained()
@@ -47,16 +47,16 @@ func TestLastLaunchBehindACopyOrManyRecords(t *testing.T) {
 func TestOwnWorkIsOfNoSession(t *testing.T) {
 	begin(t, false)
 	drained()
-	drive.Launch(301, 10)
-	if drive.OwnWork(true) {
+	hotpathtest.Launch(301, 10)
+	if hotpathtest.OwnWork(true) {
 		t.Error("work was the profiler's before it began")
 	}
-	drive.Work(302)
-	drive.NodeCreated(3, 4)
-	if !drive.OwnWork(false) || drive.LastCorrelation() != 301 {
-		t.Errorf("the last correlation id is %d, that of own work", drive.LastCorrelation())
+	hotpathtest.Work(302)
+	hotpathtest.NodeCreated(3, 4)
+	if !hotpathtest.OwnWork(false) || hotpathtest.LastCorrelation() != 301 {
+		t.Errorf("the last correlation id is %d, that of own work", hotpathtest.LastCorrelation())
 	}
-	drive.Work(303)
+	hotpathtest.Work(303)
 	var got []hotpath.Record
 	hotpath.Drain(func(_ uintptr, rs []hotpath.Record) { got = append(got, rs...) })
 	for i, want := range []struct {

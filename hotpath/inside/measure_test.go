@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/hotpath/inside"
 )
 
 // slowed adds launches of a kernel during which the clock is slower than between them, and returns what they measured.

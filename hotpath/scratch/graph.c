@@ -10,7 +10,7 @@
 #include "drain.h"
 #include "driver.h"
 
-#include "../../hotpath/hotpath.h"
+#include "../hotpath.h"
 
 enum { SHARED = 1024 };
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 )
 
 // reader drains launches, which have to come in order, and notes the places of their records.
@@ -57,12 +57,12 @@ func TestRingsThatAreDrainedStaySmall(t *testing.T) {
 			r := &reader{t: t, next: 1}
 			for launch := uint64(1); launch < uint64(rounds*c.burst/2); {
 				for range random.IntN(c.burst) {
-					drive.Launch(launch, 10)
+					hotpathtest.Launch(launch, 10)
 					if random.IntN(64) == 0 { // the ring may begin again between a launch and the record that comes next
 						r.drain()
-						drive.NodeCreated(1, launch)
+						hotpathtest.NodeCreated(1, launch)
 					}
-					if last, ok := drive.LastLaunch(launch - 1); !ok || last.Correlation() != launch {
+					if last, ok := hotpathtest.LastLaunch(launch - 1); !ok || last.Correlation() != launch {
 						t.Fatalf("the last launch is not found: %v, %d instead of %d", ok, last.Correlation(), launch)
 					}
 					launch++
@@ -91,7 +91,7 @@ func TestRingsAreDrainedWhileTheyFill(t *testing.T) {
 				continue
 			}
 			n := min(uint64(random.IntN(1<<random.IntN(12)))+1, launches-launched)
-			drive.Launches(uint32(launched)+1, uint32(n))
+			hotpathtest.Launches(uint32(launched)+1, uint32(n))
 			launched += n
 		}
 	}()
@@ -105,19 +105,19 @@ func TestRingsGiveBackWhatALateDrainerReads(t *testing.T) {
 	for _, launches := range []uint32{1<<15 - 100, 1 << 13, 1 << 12} {
 		t.Run(fmt.Sprint(launches), func(t *testing.T) {
 			begin(t, false)
-			drive.Launches(1, launches)
+			hotpathtest.Launches(1, launches)
 			r := &reader{t: t, next: 1}
 			r.drain()
 			if r.next != uint64(launches)+1 {
 				t.Fatalf("%d launches came, of %d", r.next-1, launches)
 			}
-			if last, ok := drive.LastLaunch(uint64(launches) - 1); !ok || last.Correlation() != uint64(launches) {
+			if last, ok := hotpathtest.LastLaunch(uint64(launches) - 1); !ok || last.Correlation() != uint64(launches) {
 				t.Errorf("the last launch is not found: %v", ok)
 			}
 			if kept := residentPages(t, r.first, r.last-r.first); kept > 40 { // up to 64 KiB at each end
 				t.Errorf("%d pages of the ring are resident, of %d", kept, (r.last-r.first)>>12)
 			}
-			drive.Launches(launches+1, 1000)
+			hotpathtest.Launches(launches+1, 1000)
 			if r.drain(); r.next != uint64(launches)+1001 {
 				t.Errorf("%d launches came, of %d", r.next-1, launches+1000)
 			}

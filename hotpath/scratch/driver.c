@@ -2,7 +2,7 @@
 #include "driver.h"
 #include "drain.h"
 
-#include "../../hotpath/hotpath.h"
+#include "../hotpath.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

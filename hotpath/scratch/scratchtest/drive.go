@@ -1,6 +1,6 @@
-// Package drive launches kernels with scopes on the fake driver, from threads that Go does not own. Tests use it; it is a package
+// Package scratchtest launches kernels with scopes on the fake driver, from threads that Go does not own. Tests use it; it is a package
 // because cgo does not work in test files.
-package drive
+package scratchtest
 
 /*
 #cgo CFLAGS: -I${SRCDIR}/.. -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter

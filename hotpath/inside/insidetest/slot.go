@@ -5,7 +5,7 @@ package insidetest
 import (
 	"encoding/binary"
 
-	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/hotpath/inside"
 )
 
 // Record is one start or end.

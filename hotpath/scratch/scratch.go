@@ -19,7 +19,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/hotpath/inside"
 )
 
 var kernels struct {

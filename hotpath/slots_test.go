@@ -3,8 +3,8 @@ package hotpath_test
 import (
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 )
 
 func listenTo(set uint32) {
@@ -57,7 +57,7 @@ func TestAdditionsCountForTheirOwnSet(t *testing.T) {
 		added := make(chan struct{})
 		go func() {
 			defer close(added)
-			drive.Adders(threads, each)
+			hotpathtest.Adders(threads, each)
 		}()
 		for running := true; running; set++ {
 			select {
@@ -89,10 +89,10 @@ func TestAdditionsCountForTheirOwnSet(t *testing.T) {
 func TestASetWhoseSlotsAreClosedGetsARecord(t *testing.T) {
 	begin(t, false)
 	listenTo(2)
-	leaf := drive.LeafNow()
-	drive.IntAt(leaf, "m", 1)
+	leaf := hotpathtest.LeafNow()
+	hotpathtest.IntAt(leaf, "m", 1)
 	listenTo(3)
-	drive.IntAt(leaf, "m", 10)
+	hotpathtest.IntAt(leaf, "m", 10)
 	got := map[string]uint64{}
 	for _, s := range sums() {
 		got["slot"] += s.Bits
@@ -119,7 +119,7 @@ func TestSetsWithoutSlots(t *testing.T) {
 	const sets = 10
 	for set := uint32(2); set < 2+sets; set++ {
 		listenTo(set)
-		drive.Int("additions", 1)
+		hotpathtest.Int("additions", 1)
 	}
 	got := tally{}
 	got.slots(sums())

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 )
 
 // reclaim frees what threads do not hold, once all have left what they are in. Rings and slots are the caller's business.
@@ -30,22 +30,22 @@ func reclaim(also ...uint32) (freed int) {
 // fresh makes n call paths below the open scope that differ from all before.
 func fresh(from, n int) {
 	for i := range n {
-		drive.Leave(drive.Enter(fmt.Sprintf("fresh %d", from+i)))
+		hotpathtest.Leave(hotpathtest.Enter(fmt.Sprintf("fresh %d", from+i)))
 	}
 }
 
 func TestCallPathsAreReclaimed(t *testing.T) {
 	begin(t, false)
 	const each = 2000
-	outer := drive.Enter("outer")
-	inner := drive.Enter("inner")
-	kept := drive.LeafNow() // the program may add to it later
-	drive.Leave(inner)
-	gone := drive.Enter("gone")
-	inner = drive.Enter("inner")
-	keptBelow := drive.LeafNow() // the scope around it is open no longer
-	drive.Leave(inner)
-	drive.Leave(gone)
+	outer := hotpathtest.Enter("outer")
+	inner := hotpathtest.Enter("inner")
+	kept := hotpathtest.LeafNow() // the program may add to it later
+	hotpathtest.Leave(inner)
+	gone := hotpathtest.Enter("gone")
+	inner = hotpathtest.Enter("inner")
+	keptBelow := hotpathtest.LeafNow() // the scope around it is open no longer
+	hotpathtest.Leave(inner)
+	hotpathtest.Leave(gone)
 	for round := range 50 {
 		fresh(round*each, each)
 		freed := reclaim()
@@ -62,10 +62,10 @@ func TestCallPathsAreReclaimed(t *testing.T) {
 			t.Errorf("call path %d is %q, want %q", id, got, want)
 		}
 	}
-	expectPath(drive.NodeOf(kept), "outer > inner")
-	expectPath(drive.NodeOf(keptBelow), "outer > gone > inner")
-	expectPath(drive.NodeOf(drive.LeafNow()), "outer")
-	if rc := drive.Leave(outer); rc != 0 {
+	expectPath(hotpathtest.NodeOf(kept), "outer > inner")
+	expectPath(hotpathtest.NodeOf(keptBelow), "outer > gone > inner")
+	expectPath(hotpathtest.NodeOf(hotpathtest.LeafNow()), "outer")
+	if rc := hotpathtest.Leave(outer); rc != 0 {
 		t.Errorf("closing the scope that was open all along: status %d", rc)
 	}
 }
@@ -86,22 +86,22 @@ func TestFrameNamesAreReclaimed(t *testing.T) {
 	reclaim() // what tests before left
 	const each = 500
 	limitNames(t, 8*each, 8*each*32)
-	outer := drive.Enter("outer scope")
-	drive.State("outer state")
+	outer := hotpathtest.Enter("outer scope")
+	hotpathtest.State("outer state")
 	lost := hotpath.Lost()
 	for round := range 100 {
-		drive.Op("outer op", 1)
+		hotpathtest.Op("outer op", 1)
 		for i := range each {
 			n := round*each + i
-			scope := drive.Enter(fmt.Sprint("scope ", n))
-			drive.State(fmt.Sprint("state ", n))
-			drive.State("")
-			drive.Leave(scope)
+			scope := hotpathtest.Enter(fmt.Sprint("scope ", n))
+			hotpathtest.State(fmt.Sprint("state ", n))
+			hotpathtest.State("")
+			hotpathtest.Leave(scope)
 		}
 		reclaim()
-		scope := drive.Enter(fmt.Sprint("at the end of round ", round))
-		drive.Launch(uint64(round), 1)
-		drive.Leave(scope)
+		scope := hotpathtest.Enter(fmt.Sprint("at the end of round ", round))
+		hotpathtest.Launch(uint64(round), 1)
+		hotpathtest.Leave(scope)
 		if got, want := drained(), fmt.Sprintf("launch %d at %q op\n", round, fmt.Sprintf("outer scope > at the end of round %d > outer state > outer op", round)); got != want {
 			t.Fatalf("round %d: %q, want %q", round, got, want)
 		}
@@ -109,8 +109,8 @@ func TestFrameNamesAreReclaimed(t *testing.T) {
 	if n := hotpath.Lost() - lost; n != 0 {
 		t.Errorf("%d names found no room", n)
 	}
-	drive.State("")
-	drive.Leave(outer)
+	hotpathtest.State("")
+	hotpathtest.Leave(outer)
 }
 
 // A freed name leaves its room to names of its length. Kept names stay, whatever there was with the same text.
@@ -120,9 +120,9 @@ func TestRoomOfNamesIsUsedAgain(t *testing.T) {
 	kept, lost := hotpath.Intern("kept"), hotpath.Lost()
 	for round := range 300 {
 		for length := 1; length < 5000; length += 1 + length/7 {
-			drive.Leave(drive.Enter(fmt.Sprintf("%0*d", length, round*5000+length)))
+			hotpathtest.Leave(hotpathtest.Enter(fmt.Sprintf("%0*d", length, round*5000+length)))
 		}
-		drive.Leave(drive.Enter("kept"))
+		hotpathtest.Leave(hotpathtest.Enter("kept"))
 		reclaim()
 		if round == 1 {
 			limitNames(t, 2*memo, 4<<20)
@@ -144,9 +144,9 @@ func TestFullNameTable(t *testing.T) {
 	long := strings.Repeat("long ", 2500)
 	fits := func(round int) (n int) { // no earlier test has names of this length
 		for lost := hotpath.Lost(); hotpath.Lost() == lost && n < 10_000; n++ {
-			scope := drive.Enter(fmt.Sprint(long, round, n))
-			drive.Launch(1, 1)
-			drive.Leave(scope)
+			scope := hotpathtest.Enter(fmt.Sprint(long, round, n))
+			hotpathtest.Launch(1, 1)
+			hotpathtest.Leave(scope)
 		}
 		return n - 1
 	}
@@ -169,25 +169,25 @@ func TestFullNameTable(t *testing.T) {
 // A leaf is not reclaimed between LeafBegin and LeafEnd, nor is one inside another. Later the first one is.
 func TestLeafIsHeldUntilItsEnd(t *testing.T) {
 	begin(t, false)
-	outer := drive.Enter("outer leaf")
-	first := drive.LeafBegin()
-	drive.Leave(outer)
-	inner := drive.Enter("inner leaf")
-	second := drive.LeafBegin()
-	drive.Leave(inner)
+	outer := hotpathtest.Enter("outer leaf")
+	first := hotpathtest.LeafBegin()
+	hotpathtest.Leave(outer)
+	inner := hotpathtest.Enter("inner leaf")
+	second := hotpathtest.LeafBegin()
+	hotpathtest.Leave(inner)
 	fresh(3_000_000, 4*memo) // so that the thread's memory of call paths holds neither
 	reclaim()
 	fresh(3_100_000, 4*memo)
-	if got := path(drive.NodeOf(first)) + ", " + path(drive.NodeOf(second)); got != "outer leaf, inner leaf" {
+	if got := path(hotpathtest.NodeOf(first)) + ", " + path(hotpathtest.NodeOf(second)); got != "outer leaf, inner leaf" {
 		t.Errorf("the leaves are %q", got)
 	}
-	drive.LeafEnd()
-	drive.LeafEnd()
+	hotpathtest.LeafEnd()
+	hotpathtest.LeafEnd()
 	for n := range 8 * memo {
-		scope := drive.Enter(fmt.Sprint("leaf ", n))
-		drive.LeafBegin()
-		drive.LeafEnd()
-		drive.Leave(scope)
+		scope := hotpathtest.Enter(fmt.Sprint("leaf ", n))
+		hotpathtest.LeafBegin()
+		hotpathtest.LeafEnd()
+		hotpathtest.Leave(scope)
 	}
 	reclaim()
 	if left := hotpath.NodesUsed(); left > 4*memo {
@@ -203,7 +203,7 @@ func TestCallPathsAreReclaimedUnderThreadsThatMakeNew(t *testing.T) {
 	const threads, each = 3, 60_000
 	go func() {
 		defer close(done)
-		drive.Wanderers(threads, each)
+		hotpathtest.Wanderers(threads, each)
 	}()
 	seen, reclaimed, lost, names := 0, 0, hotpath.Lost(), hotpath.NamesUsed()
 	look := func(mark func(uint32)) {
@@ -212,7 +212,7 @@ func TestCallPathsAreReclaimedUnderThreadsThatMakeNew(t *testing.T) {
 				if seen++; r.Type != hotpath.Launch {
 					t.Fatalf("a record of type %d", r.Type)
 				}
-				if got, want := path(r.Node), drive.Wandered(r.Correlation()); got != want {
+				if got, want := path(r.Node), hotpathtest.Wandered(r.Correlation()); got != want {
 					t.Errorf("launch %x is at %q, want %q", r.Correlation(), got, want)
 				}
 				mark(r.Node)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 )
 
 // begin makes one shadow session active, as the profiler would, and pins the test to its thread.
@@ -76,20 +76,20 @@ func expect(t *testing.T, want string) {
 
 func TestLaunchesCarryTheirCallPath(t *testing.T) {
 	begin(t, false)
-	drive.Launch(1, 10)
-	outer := drive.Enter("outer")
-	drive.Launch(2, 10)
-	inner := drive.Enter("inner")
-	drive.State("hot")
-	drive.Launch(3, 10)
-	drive.State("hotter")
-	drive.Launch(4, 10)
-	drive.State("")
-	drive.Launch(5, 10)
-	drive.State("")
-	drive.Leave(inner)
-	drive.Leave(outer)
-	drive.Launch(6, 10)
+	hotpathtest.Launch(1, 10)
+	outer := hotpathtest.Enter("outer")
+	hotpathtest.Launch(2, 10)
+	inner := hotpathtest.Enter("inner")
+	hotpathtest.State("hot")
+	hotpathtest.Launch(3, 10)
+	hotpathtest.State("hotter")
+	hotpathtest.Launch(4, 10)
+	hotpathtest.State("")
+	hotpathtest.Launch(5, 10)
+	hotpathtest.State("")
+	hotpathtest.Leave(inner)
+	hotpathtest.Leave(outer)
+	hotpathtest.Launch(6, 10)
 	expect(t, `launch 1 at ""
 launch 2 at "outer"
 launch 3 at "outer > inner > hot"
@@ -101,41 +101,41 @@ launch 6 at ""
 
 func TestScopesMustBalance(t *testing.T) {
 	begin(t, false)
-	a, b := drive.Enter("a"), drive.Enter("b")
+	a, b := hotpathtest.Enter("a"), hotpathtest.Enter("b")
 	for _, c := range []struct {
 		what string
 		got  int
 		want int
 	}{
-		{"outer before inner", drive.Leave(a), 3},
-		{"inner", drive.Leave(b), 0},
-		{"outer", drive.Leave(drive.Token{}), 0},
-		{"nothing", drive.Leave(drive.Token{}), 2},
-		{"a state that is not there", drive.State(""), 2},
+		{"outer before inner", hotpathtest.Leave(a), 3},
+		{"inner", hotpathtest.Leave(b), 0},
+		{"outer", hotpathtest.Leave(hotpathtest.Token{}), 0},
+		{"nothing", hotpathtest.Leave(hotpathtest.Token{}), 2},
+		{"a state that is not there", hotpathtest.State(""), 2},
 	} {
 		if c.got != c.want {
 			t.Errorf("leaving %s: status %d, want %d", c.what, c.got, c.want)
 		}
 	}
 	hotpath.SetActive(hotpath.Listeners{})
-	off := drive.Enter("no session")
+	off := hotpathtest.Enter("no session")
 	hotpath.SessionBegins(true)
-	if rc := drive.Leave(off); rc != 2 && rc != 1 {
+	if rc := hotpathtest.Leave(off); rc != 2 && rc != 1 {
 		t.Errorf("leaving a scope from before the session: status %d", rc)
 	}
 }
 
 func TestOpClosesItselfAtItsOwnLaunch(t *testing.T) {
 	begin(t, false)
-	drive.Enter("s")
-	drive.Op("add_4096", 77)
-	drive.Launch(2, 77)
-	drive.Launch(3, 77)
-	drive.Op("explicit", 0)
-	drive.Launch(4, 77)
-	drive.OpExit()
-	drive.Op("its grid was empty", 77)
-	drive.Launch(5, 5)
+	hotpathtest.Enter("s")
+	hotpathtest.Op("add_4096", 77)
+	hotpathtest.Launch(2, 77)
+	hotpathtest.Launch(3, 77)
+	hotpathtest.Op("explicit", 0)
+	hotpathtest.Launch(4, 77)
+	hotpathtest.OpExit()
+	hotpathtest.Op("its grid was empty", 77)
+	hotpathtest.Launch(5, 5)
 	expect(t, `launch 2 at "s > add_4096" op
 launch 3 at "s"
 launch 4 at "s > explicit" op
@@ -146,14 +146,14 @@ launch 5 at "s"
 // While a stream is captured, a metric of a scope is a record: what follows it decides whether it belongs to the graph.
 func TestMetricsOfScopesDuringACapture(t *testing.T) {
 	begin(t, false)
-	drive.Capture(+1)
-	drive.Enter("cap")
-	drive.Int("bytes", 8)
-	drive.Launch(1, 9)
-	drive.NodeCreated(3, 100)
-	drive.Launched()
-	drive.Capture(-1)
-	drive.Int("bytes", 8) // eager again: a slot, not a record
+	hotpathtest.Capture(+1)
+	hotpathtest.Enter("cap")
+	hotpathtest.Int("bytes", 8)
+	hotpathtest.Launch(1, 9)
+	hotpathtest.NodeCreated(3, 100)
+	hotpathtest.Launched()
+	hotpathtest.Capture(-1)
+	hotpathtest.Int("bytes", 8) // eager again: a slot, not a record
 	expect(t, fmt.Sprintf(`op metric %d at "cap" captured
 launch 1 at "cap"
 node created 3 at "cap" captured
@@ -165,16 +165,16 @@ node created 3 at "cap" captured
 
 func TestCaptureKeepsPlaceAndMetricsOfTheLaunch(t *testing.T) {
 	begin(t, false)
-	drive.Capture(+1)
-	drive.Enter("cap")
-	drive.Op("op", 9)
-	drive.Int("bytes", 8)
-	drive.Launch(1, 9)
-	drive.NodeCreated(3, 100)
-	drive.Launched()
-	drive.NodeCreated(3, 101) // added by hand, outside any launch
-	drive.Capture(-1)
-	drive.Int("bytes", 8) // eager again: a slot, not a record
+	hotpathtest.Capture(+1)
+	hotpathtest.Enter("cap")
+	hotpathtest.Op("op", 9)
+	hotpathtest.Int("bytes", 8)
+	hotpathtest.Launch(1, 9)
+	hotpathtest.NodeCreated(3, 100)
+	hotpathtest.Launched()
+	hotpathtest.NodeCreated(3, 101) // added by hand, outside any launch
+	hotpathtest.Capture(-1)
+	hotpathtest.Int("bytes", 8) // eager again: a slot, not a record
 	expect(t, fmt.Sprintf(`op metric %d at "cap > op" op
 launch 1 at "cap > op" op
 node created 3 at "cap > op" op captured
@@ -184,20 +184,20 @@ node created 3 at "cap"
 
 func TestATagBelongsToTheNextLaunchOfItsFunction(t *testing.T) {
 	begin(t, false)
-	drive.Tag(7, 10)
-	drive.Launch(1, 99) // a kernel that a hook launches in between
-	drive.Launch(2, 10)
-	drive.Launch(3, 10)
-	drive.Tag(8, 10) // its grid was empty
-	drive.Tag(9, 11)
-	drive.Launch(4, 11)
-	drive.Tag(8, 10)
-	drive.Tag(0, 10)
-	drive.Launch(5, 10)
-	drive.Tag(65535+7, 10)
-	drive.GraphLaunch(6)
-	drive.Work(7)
-	drive.Launch(8, 10)
+	hotpathtest.Tag(7, 10)
+	hotpathtest.Launch(1, 99) // a kernel that a hook launches in between
+	hotpathtest.Launch(2, 10)
+	hotpathtest.Launch(3, 10)
+	hotpathtest.Tag(8, 10) // its grid was empty
+	hotpathtest.Tag(9, 11)
+	hotpathtest.Launch(4, 11)
+	hotpathtest.Tag(8, 10)
+	hotpathtest.Tag(0, 10)
+	hotpathtest.Launch(5, 10)
+	hotpathtest.Tag(65535+7, 10)
+	hotpathtest.GraphLaunch(6)
+	hotpathtest.Work(7)
+	hotpathtest.Launch(8, 10)
 	expect(t, `launch 1 at ""
 launch 2 at "" kind 7
 launch 3 at ""
@@ -208,29 +208,29 @@ launch 7 at ""
 launch 8 at "" kind 65535
 `)
 	hotpath.SetActive(hotpath.Listeners{})
-	drive.Tag(7, 10)
+	hotpathtest.Tag(7, 10)
 	hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 2, Shadow: true})
-	drive.Launch(9, 10)
-	drive.Tag(7, 10)
+	hotpathtest.Launch(9, 10)
+	hotpathtest.Tag(7, 10)
 	hotpath.SessionBegins(true)
-	drive.Launch(10, 10)
+	hotpathtest.Launch(10, 10)
 	expect(t, "launch 9 at \"\"\nlaunch 10 at \"\"\n")
 }
 
 func TestGraphNodesAreOfTheKindThatWasCaptured(t *testing.T) {
 	begin(t, false)
-	drive.Capture(+1)
-	drive.Op("op", 9)
-	drive.Tag(7, 9)
-	drive.Launch(1, 9)
-	drive.NodeCreated(3, 100)
-	drive.Launched()
-	drive.Launch(2, 9)
-	drive.NodeCreated(3, 101)
-	drive.Launched()
-	drive.Tag(8, 9)
-	drive.NodeCreated(3, 102) // added by hand, outside any launch
-	drive.Capture(-1)
+	hotpathtest.Capture(+1)
+	hotpathtest.Op("op", 9)
+	hotpathtest.Tag(7, 9)
+	hotpathtest.Launch(1, 9)
+	hotpathtest.NodeCreated(3, 100)
+	hotpathtest.Launched()
+	hotpathtest.Launch(2, 9)
+	hotpathtest.NodeCreated(3, 101)
+	hotpathtest.Launched()
+	hotpathtest.Tag(8, 9)
+	hotpathtest.NodeCreated(3, 102) // added by hand, outside any launch
+	hotpathtest.Capture(-1)
 	expect(t, `launch 1 at "op" op kind 7
 node created 3 at "op" op captured kind 7
 launch 2 at ""
@@ -243,16 +243,16 @@ node created 3 at ""
 // nodes that this thread makes later are not the launch's.
 func TestALaunchThatOutlastsACaptureTakesNoLaterNode(t *testing.T) {
 	begin(t, false)
-	drive.Capture(+1)
-	s := drive.Enter("launch")
-	drive.Launch(1, 9)
-	drive.Leave(s)
-	drive.Capture(-1)
-	drive.NodeCreated(3, 100)
-	drive.Launch(2, 9)
-	drive.Capture(+1)
-	drive.NodeCreated(3, 101)
-	drive.Capture(-1)
+	hotpathtest.Capture(+1)
+	s := hotpathtest.Enter("launch")
+	hotpathtest.Launch(1, 9)
+	hotpathtest.Leave(s)
+	hotpathtest.Capture(-1)
+	hotpathtest.NodeCreated(3, 100)
+	hotpathtest.Launch(2, 9)
+	hotpathtest.Capture(+1)
+	hotpathtest.NodeCreated(3, 101)
+	hotpathtest.Capture(-1)
 	expect(t, `launch 1 at "launch"
 node created 3 at ""
 launch 2 at ""
@@ -262,20 +262,20 @@ node created 3 at ""
 
 func TestThreadsInheritTheMainThreadsScope(t *testing.T) {
 	begin(t, false)
-	drive.Enter("main")
-	drive.Threads([]drive.Job{{First: 1, Count: 1}})
+	hotpathtest.Enter("main")
+	hotpathtest.Threads([]hotpathtest.Job{{First: 1, Count: 1}})
 	expect(t, "launch 1 at \"main\"\n")
-	drive.Threads([]drive.Job{{First: 2, Count: 1, Scope: "own"}})
+	hotpathtest.Threads([]hotpathtest.Job{{First: 2, Count: 1, Scope: "own"}})
 	expect(t, "launch 2 at \"main > own\"\n")
 }
 
 func TestPythonCallPaths(t *testing.T) {
 	begin(t, true)
-	drive.Python("train.py:1@<module>", "train.py:9@step")
-	drive.Enter("scope")
-	drive.Launch(1, 1)
-	drive.Op("named", 0)
-	drive.Launch(2, 1)
+	hotpathtest.Python("train.py:1@<module>", "train.py:9@step")
+	hotpathtest.Enter("scope")
+	hotpathtest.Launch(1, 1)
+	hotpathtest.Op("named", 0)
+	hotpathtest.Launch(2, 1)
 	expect(t, `launch 1 at "scope" python "train.py:1@<module> > train.py:9@step"
 launch 2 at "scope > named" python "train.py:1@<module> > train.py:9@step > named" op
 `)
@@ -283,19 +283,19 @@ launch 2 at "scope > named" python "train.py:1@<module> > train.py:9@step > name
 
 func TestHeldMetricsLandWhereTheKernelDoes(t *testing.T) {
 	begin(t, true)
-	drive.Enter("s")
-	drive.Python("user.py:1@f", "hookchain.py:9@__call__") // the launch hook runs deeper than the launch
-	drive.Op("add_4096", 7)
-	drive.Int("bytes", 12)
-	drive.Int("flops", 1)
-	drive.Python("user.py:1@f")
-	drive.Launch(1, 7)
-	drive.Op("never launched", 8)
-	drive.Int("bytes", 5)
-	drive.OpExit()
-	drive.Op("add_4096", 7)   // the same metric again, now of the other type
-	drive.Float("bytes", 2.6) // counts as the nearest integer
-	drive.Launch(2, 7)
+	hotpathtest.Enter("s")
+	hotpathtest.Python("user.py:1@f", "hookchain.py:9@__call__") // the launch hook runs deeper than the launch
+	hotpathtest.Op("add_4096", 7)
+	hotpathtest.Int("bytes", 12)
+	hotpathtest.Int("flops", 1)
+	hotpathtest.Python("user.py:1@f")
+	hotpathtest.Launch(1, 7)
+	hotpathtest.Op("never launched", 8)
+	hotpathtest.Int("bytes", 5)
+	hotpathtest.OpExit()
+	hotpathtest.Op("add_4096", 7)   // the same metric again, now of the other type
+	hotpathtest.Float("bytes", 2.6) // counts as the nearest integer
+	hotpathtest.Launch(2, 7)
 	expect(t, `launch 1 at "s > add_4096" python "user.py:1@f > add_4096" op
 launch 2 at "s > add_4096" python "user.py:1@f > add_4096" op
 `)
@@ -314,11 +314,11 @@ launch 2 at "s > add_4096" python "user.py:1@f > add_4096" op
 
 func TestMetricsOfAScopeThatIsAlsoTheLastPythonFrame(t *testing.T) {
 	begin(t, true)
-	drive.EnterNamed("aten::mm")
-	drive.Python("user.py:1@f", "aten::mm")
-	drive.Int("m", 3)
-	drive.Enter("user's")
-	drive.Int("m", 4)
+	hotpathtest.EnterNamed("aten::mm")
+	hotpathtest.Python("user.py:1@f", "aten::mm")
+	hotpathtest.Int("m", 3)
+	hotpathtest.Enter("user's")
+	hotpathtest.Int("m", 4)
 	got := map[string]uint64{}
 	for _, sl := range sums() {
 		got[path(sl.Node)] = sl.Bits
@@ -331,16 +331,16 @@ func TestMetricsOfAScopeThatIsAlsoTheLastPythonFrame(t *testing.T) {
 
 func TestMetricsSumInPlace(t *testing.T) {
 	begin(t, false)
-	s := drive.Enter("s")
-	drive.Int("tokens", 3)
-	drive.Int("tokens", 4)
-	drive.Float("loss (exc)", 0.5)
-	drive.Float("best (pty)", 1)
-	drive.Float("best (pty)", 2)
-	if rc := drive.Float("tokens", 1); rc != 4 {
+	s := hotpathtest.Enter("s")
+	hotpathtest.Int("tokens", 3)
+	hotpathtest.Int("tokens", 4)
+	hotpathtest.Float("loss (exc)", 0.5)
+	hotpathtest.Float("best (pty)", 1)
+	hotpathtest.Float("best (pty)", 2)
+	if rc := hotpathtest.Float("tokens", 1); rc != 4 {
 		t.Errorf("an integer metric took a float: status %d", rc)
 	}
-	drive.Leave(s)
+	hotpathtest.Leave(s)
 	got := map[string]uint64{}
 	for _, sl := range sums() {
 		got[path(sl.Node)+" "+hotpath.Text(sl.Name)] = sl.Bits
@@ -353,8 +353,8 @@ func TestMetricsSumInPlace(t *testing.T) {
 
 func TestPythonMetricsAtTheRootAreKept(t *testing.T) {
 	begin(t, true)
-	drive.Python() // a thread that runs no Python, outside any scope
-	drive.Int("m", 3)
+	hotpathtest.Python() // a thread that runs no Python, outside any scope
+	hotpathtest.Int("m", 3)
 	n := 0
 	for _, sl := range sums() {
 		if sl.Flags&hotpath.SlotPython != 0 && sl.Node == 0 && sl.Bits == 3 {
@@ -370,7 +370,7 @@ func TestFullRingCountsWhatItLoses(t *testing.T) {
 	begin(t, false)
 	before := hotpath.Lost()
 	const ring, extra = 1 << 15, 1000
-	drive.Launches(1, ring+extra)
+	hotpathtest.Launches(1, ring+extra)
 	n := hotpath.Drain(func(uintptr, []hotpath.Record) {})
 	if lost := hotpath.Lost() - before; n != ring || lost != extra {
 		t.Errorf("%d records came out and %d were lost, want %d and %d", n, lost, ring, extra)
@@ -380,11 +380,11 @@ func TestFullRingCountsWhatItLoses(t *testing.T) {
 func TestManyThreadsLoseNothing(t *testing.T) {
 	begin(t, false)
 	const threads, each = 16, 10000
-	var jobs []drive.Job
+	var jobs []hotpathtest.Job
 	for i := range uint32(threads) {
-		jobs = append(jobs, drive.Job{First: i*each + 1, Count: each, Scope: fmt.Sprintf("t%d", i)})
+		jobs = append(jobs, hotpathtest.Job{First: i*each + 1, Count: each, Scope: fmt.Sprintf("t%d", i)})
 	}
-	drive.Threads(jobs)
+	hotpathtest.Threads(jobs)
 	got := map[string]int{}
 	hotpath.Drain(func(_ uintptr, rs []hotpath.Record) {
 		for _, r := range rs {
@@ -403,7 +403,7 @@ func TestThreadsThatComeAndGoUndrained(t *testing.T) {
 	begin(t, false)
 	run := func(n int) {
 		for range n {
-			drive.Threads([]drive.Job{{Scope: "short"}})
+			hotpathtest.Threads([]hotpathtest.Job{{Scope: "short"}})
 		}
 	}
 	run(1)
@@ -419,9 +419,9 @@ func TestManyDistinctScopes(t *testing.T) {
 	const n = 100_000
 	seen := make(map[uint32]bool, n)
 	for i := range uint32(n) {
-		s := drive.Enter(fmt.Sprintf("scope %d", i))
-		drive.Launch(uint64(i+1), 1)
-		drive.Leave(s)
+		s := hotpathtest.Enter(fmt.Sprintf("scope %d", i))
+		hotpathtest.Launch(uint64(i+1), 1)
+		hotpathtest.Leave(s)
 		if i%10_000 == 9_999 {
 			hotpath.Drain(func(_ uintptr, rs []hotpath.Record) {
 				for _, r := range rs {
@@ -438,12 +438,12 @@ func TestManyDistinctScopes(t *testing.T) {
 func TestBuffersThatNeverCameBackAreReclaimed(t *testing.T) {
 	begin(t, false)
 	hotpath.ReclaimBuffers()
-	all := drive.KeepBuffers(1 << 20)
-	if more := drive.KeepBuffers(1); all == 0 || more != 0 {
+	all := hotpathtest.KeepBuffers(1 << 20)
+	if more := hotpathtest.KeepBuffers(1); all == 0 || more != 0 {
 		t.Fatalf("a pool that gave %d buffers gave %d more", all, more)
 	}
 	hotpath.ReclaimBuffers()
-	if again := drive.KeepBuffers(1 << 20); again != all {
+	if again := hotpathtest.KeepBuffers(1 << 20); again != all {
 		t.Errorf("%d buffers came back of %d", again, all)
 	}
 	hotpath.ReclaimBuffers()
@@ -451,27 +451,27 @@ func TestBuffersThatNeverCameBackAreReclaimed(t *testing.T) {
 
 func TestForkedChildIsSilent(t *testing.T) {
 	begin(t, false)
-	if status := drive.ForkAndUse(); status != 0 {
+	if status := hotpathtest.ForkAndUse(); status != 0 {
 		t.Errorf("the child ended with wait status %#x", status)
 	}
-	drive.Launch(1, 1)
+	hotpathtest.Launch(1, 1)
 	expect(t, "launch 1 at \"\"\n")
 }
 
 func BenchmarkLaunch(b *testing.B) {
-	benchmark(b, func(n int) { drive.Launches(1, uint32(n)) })
+	benchmark(b, func(n int) { hotpathtest.Launches(1, uint32(n)) })
 }
 
 func BenchmarkTaggedLaunch(b *testing.B) {
-	benchmark(b, func(n int) { drive.TaggedLaunches(1, uint32(n)) })
+	benchmark(b, func(n int) { hotpathtest.TaggedLaunches(1, uint32(n)) })
 }
 
 func BenchmarkScope(b *testing.B) {
-	benchmark(b, func(n int) { drive.Scopes("forward", n) })
+	benchmark(b, func(n int) { hotpathtest.Scopes("forward", n) })
 }
 
 func BenchmarkMetric(b *testing.B) {
-	benchmark(b, func(n int) { drive.Metrics("tokens", n) })
+	benchmark(b, func(n int) { hotpathtest.Metrics("tokens", n) })
 }
 
 // benchmark drains between batches: a full ring would time the loss, not the push.
@@ -479,11 +479,11 @@ func BenchmarkMetric(b *testing.B) {
 func TestDrainEndsWhileAThreadRecordsOn(t *testing.T) {
 	begin(t, false)
 	hotpath.SetActive(hotpath.Listeners{LaunchSet: 1, ScopeSet: 2, Shadow: true, Timeline: true})
-	drive.Leave(drive.Enter("on and on"))
+	hotpathtest.Leave(hotpathtest.Enter("on and on"))
 	calls := 0
 	hotpath.Drain(func(uintptr, []hotpath.Record) {
 		if calls++; calls <= 1<<16 { // what is more would never end
-			drive.Leave(drive.Enter("on and on"))
+			hotpathtest.Leave(hotpathtest.Enter("on and on"))
 		}
 	})
 	if calls > 1<<16 {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/goproton/goproton/internal/inside"
+	"github.com/goproton/goproton/hotpath/inside"
 )
 
 // gpu makes blocks with clocks of a known rate, and of a known offset for each multiprocessor.

@@ -3,7 +3,7 @@
 #include "drain.h"
 #include "driver.h"
 
-#include "../../hotpath/freelist.h"
+#include "../freelist.h"
 
 struct scratch_buffer scratch_buffers[BUFFERS];
 struct scratch_context scratch_contexts[CONTEXTS];

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/inside"
-	"github.com/goproton/goproton/internal/inside/insidetest"
+	"github.com/goproton/goproton/hotpath/inside"
+	"github.com/goproton/goproton/hotpath/inside/insidetest"
 	"github.com/goproton/goproton/profile"
 )
 

@@ -9,7 +9,7 @@
 #include "drain.h"
 #include "driver.h"
 
-#include "../../hotpath/hotpath.h"
+#include "../hotpath.h"
 
 // Copies come in bursts: one that is under way delays a program that waits for the whole GPU.
 enum { PAUSE_MIN_US = 200, PAUSE_MAX_US = 5000, BUSY = 16, CLOSE_MS = 20, WANTED_MS = 100 };

@@ -3,8 +3,8 @@ package hotpath_test
 import (
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -19,7 +19,7 @@ func TestBuffersThatAreNotNeededAreGivenBack(t *testing.T) {
 	for round := range 3 {
 		before := hotpath.BuffersInUse()
 		for range many {
-			if !drive.Deliver(full) {
+			if !hotpathtest.Deliver(full) {
 				t.Fatal("the pool has no buffer")
 			}
 		}

@@ -8,7 +8,7 @@
 #include "driver.h"
 #include "scratch.h"
 
-#include "../../hotpath/hotpath.h"
+#include "../hotpath.h"
 
 const struct hp_api *scratch_hp;
 

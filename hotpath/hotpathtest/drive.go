@@ -1,6 +1,6 @@
-// Package drive calls the hot path as an application would: through its table of functions, from threads
+// Package hotpathtest calls the hot path as an application would: through its table of functions, from threads
 // that Go does not own. Tests and benchmarks use it; it is a package because cgo does not work in test files.
-package drive
+package hotpathtest
 
 /*
 #cgo CFLAGS: -I${SRCDIR}/.. -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
@@ -245,7 +245,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/hotpath"
+	"github.com/goproton/goproton/hotpath"
 )
 
 func init() { C.use(hotpath.API(), hotpath.VendorAPI()) }

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/goproton/goproton/internal/hotpath"
-	"github.com/goproton/goproton/internal/hotpath/drive"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 )
 
 // metered measures until the end of the test, and returns what was counted since it was called.
@@ -46,7 +46,7 @@ func TestMeterCountsEveryCallAndReadsSome(t *testing.T) {
 	counted := metered(t)
 	const n = 20_000
 	for i := range uint64(n) {
-		drive.MeteredLaunch(i+1, 1, false)
+		hotpathtest.MeteredLaunch(i+1, 1, false)
 		if i%1000 == 0 {
 			paths() // the ring has room again
 		}
@@ -75,8 +75,8 @@ func TestEstimatesAreUnbiasedAtEveryRate(t *testing.T) {
 			callsEqual, callsDifferent := 0.0, 0.0
 			for slot := range slots {
 				before := hotpath.ReadMeter().Hooks
-				drive.Sections(true, uint32((slot+1)*c.rate/4-slot*c.rate/4))
-				drive.Sections(false, 100) // of another kind, which does not disturb it
+				hotpathtest.Sections(true, uint32((slot+1)*c.rate/4-slot*c.rate/4))
+				hotpathtest.Sections(false, 100) // of another kind, which does not disturb it
 				now := hotpath.ReadMeter().Hooks
 				reading := hotpath.Reading{Calls: now.Calls - before.Calls, Readings: now.Readings + now.Cut - before.Readings - before.Cut}
 				reading.Ticks = reading.Readings * ticks
@@ -124,10 +124,10 @@ func TestCutReadingsSayNothingOfTheirCalls(t *testing.T) {
 func TestTheFirstWalkIsRead(t *testing.T) {
 	begin(t, true)
 	counted := metered(t)
-	drive.Sections(false, 1)
-	drive.Python("a.py:1@<module>")
+	hotpathtest.Sections(false, 1)
+	hotpathtest.Python("a.py:1@<module>")
 	for i := range uint64(2) {
-		drive.MeteredLaunch(i+1, 1, false)
+		hotpathtest.MeteredLaunch(i+1, 1, false)
 		if got := counted().Paths; got.Readings+got.Cut == 0 {
 			t.Errorf("after %d launches: %+v", i+1, got)
 		}
@@ -139,7 +139,7 @@ func TestMeterCountsNestedSectionsOnce(t *testing.T) {
 	begin(t, false)
 	counted := metered(t)
 	for i := range uint64(100) {
-		drive.MeteredLaunch(i+1, 1, true)
+		hotpathtest.MeteredLaunch(i+1, 1, true)
 	}
 	if got := counted(); got.Hooks.Calls != 100 || got.Callbacks.Calls != 0 {
 		t.Errorf("%+v", got)
@@ -149,8 +149,8 @@ func TestMeterCountsNestedSectionsOnce(t *testing.T) {
 func TestNothingIsMeasuredWithoutABudget(t *testing.T) {
 	begin(t, true)
 	before := hotpath.ReadMeter()
-	drive.Python("a.py:1@<module>")
-	drive.MeteredLaunch(1, 1, true)
+	hotpathtest.Python("a.py:1@<module>")
+	hotpathtest.MeteredLaunch(1, 1, true)
 	if now := hotpath.ReadMeter(); now != before {
 		t.Errorf("%+v became %+v", before, now)
 	}
@@ -160,18 +160,18 @@ func TestNothingIsMeasuredWithoutABudget(t *testing.T) {
 func TestThinnedPathsAddUp(t *testing.T) {
 	begin(t, true)
 	counted := metered(t)
-	drive.Python("a.py:1@<module>", "a.py:2@f")
+	hotpathtest.Python("a.py:1@<module>", "a.py:2@f")
 	hotpath.ThinPaths(8)
-	outer := drive.Enter("outer")
-	inner := drive.Enter("inner")
-	drive.State("hot")
+	outer := hotpathtest.Enter("outer")
+	inner := hotpathtest.Enter("inner")
+	hotpathtest.State("hot")
 	const n = 8000
 	for i := range uint64(n) {
-		drive.Launch(i+1, 1)
+		hotpathtest.Launch(i+1, 1)
 	}
-	drive.State("")
-	drive.Leave(inner)
-	drive.Leave(outer)
+	hotpathtest.State("")
+	hotpathtest.Leave(inner)
+	hotpathtest.Leave(outer)
 	got, count := paths(), counted()
 	taken, left := got["a.py:1@<module> > a.py:2@f > hot"], got["(path not taken) > outer > inner > hot"]
 	if len(got) != 2 || taken+left != n {
@@ -184,7 +184,7 @@ func TestThinnedPathsAddUp(t *testing.T) {
 		t.Errorf("%d of %d paths were taken, of one in 8", taken, n)
 	}
 	hotpath.ThinPaths(1)
-	drive.Launch(n+1, 1)
+	hotpathtest.Launch(n+1, 1)
 	if got := paths(); got["a.py:1@<module> > a.py:2@f"] != 1 {
 		t.Errorf("after thinning: %v", got)
 	}
@@ -194,17 +194,17 @@ func TestThinnedPathsAddUp(t *testing.T) {
 func TestAnOpHasOneDraw(t *testing.T) {
 	begin(t, true)
 	metered(t)
-	drive.Python("a.py:1@<module>")
+	hotpathtest.Python("a.py:1@<module>")
 	hotpath.ThinPaths(2)
-	drive.Op("seen", 7)
-	drive.Int("bytes", 1)
+	hotpathtest.Op("seen", 7)
+	hotpathtest.Int("bytes", 1)
 	const n = 400
 	for i := range uint64(n) {
-		drive.Op("op", 0)
-		drive.Int("bytes", 1)
-		drive.Launch(2*i+1, 8)
-		drive.Launch(2*i+2, 8)
-		drive.OpExit()
+		hotpathtest.Op("op", 0)
+		hotpathtest.Int("bytes", 1)
+		hotpathtest.Launch(2*i+1, 8)
+		hotpathtest.Launch(2*i+2, 8)
+		hotpathtest.OpExit()
 	}
 	launched := paths()
 	metrics := map[string]int{}
@@ -224,14 +224,14 @@ func TestAnOpHasOneDraw(t *testing.T) {
 func TestCapturesHaveAllPaths(t *testing.T) {
 	begin(t, true)
 	metered(t)
-	drive.Python("a.py:1@<module>")
+	hotpathtest.Python("a.py:1@<module>")
 	hotpath.ThinPaths(1024)
-	drive.Capture(+1)
+	hotpathtest.Capture(+1)
 	for i := range uint64(100) {
-		drive.Launch(i+1, 1)
-		drive.Launched()
+		hotpathtest.Launch(i+1, 1)
+		hotpathtest.Launched()
 	}
-	drive.Capture(-1)
+	hotpathtest.Capture(-1)
 	if got := paths(); got["a.py:1@<module>"] != 100 {
 		t.Errorf("%v", got)
 	}
@@ -257,7 +257,7 @@ func BenchmarkMeteredLaunch(b *testing.B) {
 			before := hotpath.ReadMeter().Callbacks
 			b.ResetTimer()
 			for done := 0; done < b.N; done += 16_384 {
-				drive.MeteredLaunches(uint32(done), uint32(min(16_384, b.N-done)))
+				hotpathtest.MeteredLaunches(uint32(done), uint32(min(16_384, b.N-done)))
 				b.StopTimer()
 				hotpath.Drain(func(uintptr, []hotpath.Record) {})
 				b.StartTimer()

@@ -26,7 +26,7 @@ type Metered struct {
 	LeftOut   uint64  // launches whose Python call path was not taken
 }
 
-// Meter is a running measurement: see internal/hotpath/meter.h.
+// Meter is a running measurement: see hotpath/meter.h.
 type Meter struct {
 	ticks uint64 // at its start
 	began time.Time

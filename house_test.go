@@ -31,9 +31,8 @@ var arrows = map[string][]string{
 	"gpu/record":           nil,
 	"internal":             {"internal"},
 	"hotpath":              {"profile", "internal"},
+	"export":               {"profile", "internal"},
 	"gpu":                  {"internal", "profile", "gpu", "hotpath"},
-	"internal/push":        {"profile", "internal", "gpu", "hotpath"},
-	"internal/counters":    {"profile", "internal", "gpu", "hotpath"},
 	"profiler/budget":      nil,
 	"profiler/callpath":    {"gpu/record", "internal", "gpu", "hotpath"},
 	"profiler/launchkinds": {"profile", "internal", "gpu", "hotpath"},
@@ -41,14 +40,14 @@ var arrows = map[string][]string{
 	"cupti":                {"gpu/record", "profile", "internal", "gpu", "hotpath"},
 	"roctracer":            {"gpu/record", "profile", "internal", "gpu", "hotpath"},
 	"hooks":                {"internal", "gpu", "hotpath"},
-	"profiler":             {"profile", "internal", "gpu", "hotpath"},
+	"profiler":             {"profile", "internal", "gpu", "hotpath", "export"},
 	"profiler/nvidia":      {"profiler", "cupti", "internal", "gpu", "hotpath"},
 	"profiler/amd":         {"profiler", "roctracer", "internal", "gpu", "hotpath"},
 	"tritonparse":          {"profile", "internal", "gpu", "hotpath"},
-	"viewer":               {"profile", "tritonparse", "internal", "gpu", "hotpath"},
-	"cmd/libproton":        {"profiler", "tritonparse", "cupti", "roctracer", "hooks", "internal", "gpu", "hotpath"},
-	"cmd/proton/internal":  {"internal", "gpu", "hotpath"},
-	"cmd/proton":           {"profile", "viewer", "tritonparse", "gpu/record", "internal", "gpu", "hotpath"}, // and none of it with cgo: see below
+	"viewer":               {"profile", "tritonparse", "internal", "gpu", "hotpath", "export"},
+	"cmd/libproton":        {"profiler", "tritonparse", "cupti", "roctracer", "hooks", "internal", "gpu", "hotpath", "export"},
+	"cmd/proton/internal":  {"internal", "gpu", "hotpath", "export"},
+	"cmd/proton":           {"profile", "viewer", "tritonparse", "gpu/record", "internal", "gpu", "hotpath", "export"}, // and none of it with cgo: see below
 	"tutorials":            {"profiler", "profile"},
 }
 

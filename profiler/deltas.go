@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goproton/goproton/profile/delta"
+	"github.com/goproton/goproton/export/delta"
 	"github.com/goproton/goproton/profiler/aggregate"
 )
 
 // Deltas has a session hand to a sink what it recorded in each interval, in addition to its files, which hold everything. The
 // windows are aligned to the clock, and those of all ranks of a job lie side by side. Together they have exactly what the
-// files have: see profile/delta for the metrics. Work counts for the window in which its record arrives.
+// files have: see export/delta for the metrics. Work counts for the window in which its record arrives.
 type Deltas struct {
 	Sink  Sink
 	Every time.Duration

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/export/push"
+	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/push"
-	"github.com/goproton/goproton/internal/push/pushtest"
 	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/internal/testkit"
 )

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
-	"github.com/goproton/goproton/internal/counters/export"
+	"github.com/goproton/goproton/export/prometheus"
+	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/internal/launcher"
-	"github.com/goproton/goproton/internal/push"
 )
 
 // newMetricsCommand serves the counters of a program that goproton.start asks it to, from outside of that program.
@@ -49,9 +49,9 @@ type served struct {
 }
 
 // serveProgram serves while a program runs, which reads from out where its counters go.
-func serveProgram(out io.Writer, address string, pid int, wait time.Duration, pushed func() export.Pushed) error {
+func serveProgram(out io.Writer, address string, pid int, wait time.Duration, pushed func() prometheus.Pushed) error {
 	say := func(s served) error { return json.NewEncoder(out).Encode(s) }
-	if err := export.CheckAddress(address); err != nil {
+	if err := prometheus.CheckAddress(address); err != nil {
 		return say(served{Invalid: err.Error()})
 	}
 	program, err := run.Watch(pid)
@@ -63,9 +63,9 @@ func serveProgram(out io.Writer, address string, pid int, wait time.Duration, pu
 		return say(served{Error: err.Error()})
 	}
 	defer os.RemoveAll(folder)
-	c := &export.Collector{Folder: folder, Pushed: pushed}
+	c := &prometheus.Collector{Folder: folder, Pushed: pushed}
 	signal.Ignore(os.Interrupt) // meant for the program
-	server, err := export.Listen(address, launcher.Local(os.Getenv), c)
+	server, err := prometheus.Listen(address, launcher.Local(os.Getenv), c)
 	if err != nil {
 		return say(served{Error: err.Error()})
 	}
@@ -80,12 +80,12 @@ func serveProgram(out io.Writer, address string, pid int, wait time.Duration, pu
 }
 
 // pushedBy returns what a sender has done with the windows in a spool; nil without a spool.
-func pushedBy(spool, sender string) func() export.Pushed {
+func pushedBy(spool, sender string) func() prometheus.Pushed {
 	if spool == "" {
 		return nil
 	}
 	status := push.StatusOf(spool, sender)
-	return func() export.Pushed { return run.PushedOf(status()) }
+	return func() prometheus.Pushed { return run.PushedOf(status()) }
 }
 
 // countersFolder makes a folder in which a program leaves its counters.

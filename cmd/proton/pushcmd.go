@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
-	"github.com/goproton/goproton/internal/push"
+	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/internal/spool"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/parquet/parquettest"
-	"github.com/goproton/goproton/internal/push"
+	"github.com/goproton/goproton/export/parquet/parquettest"
+	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/internal/testkit"

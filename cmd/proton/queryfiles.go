@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/internal/natural"
-	"github.com/goproton/goproton/internal/push"
 	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"

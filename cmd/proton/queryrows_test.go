@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/parquet/parquettest"
+	"github.com/goproton/goproton/export/parquet/parquettest"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/export/counters"
+	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/capture"
-	"github.com/goproton/goproton/internal/counters"
-	"github.com/goproton/goproton/internal/push"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/spf13/cobra"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/push/pushtest"
+	"github.com/goproton/goproton/export/push/pushtest"
 )
 
 // server is a server like Pyroscope's that adds up what arrives by service, and fails now and then.

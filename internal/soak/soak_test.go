@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/push"
-	"github.com/goproton/goproton/internal/push/pushtest"
+	"github.com/goproton/goproton/export/delta"
+	"github.com/goproton/goproton/export/push"
+	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/testkit"
-	"github.com/goproton/goproton/profile/delta"
 	"github.com/goproton/goproton/profile/formats"
 )
 

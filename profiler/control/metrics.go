@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goproton/goproton/internal/counters"
+	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler"

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goproton/goproton/internal/counters/export"
+	"github.com/goproton/goproton/export/prometheus"
+	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/internal/launcher"
-	"github.com/goproton/goproton/internal/push"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -34,7 +34,7 @@ func (o Options) CheckMetrics() error {
 	case !(m.Wait >= 0 && m.Wait <= longestWait): // false for NaN
 		return fmt.Errorf("--metrics-wait %g: give 0 to %d seconds", m.Wait, longestWait)
 	}
-	if err := export.CheckAddress(m.Address); err != nil {
+	if err := prometheus.CheckAddress(m.Address); err != nil {
 		return fmt.Errorf("--metrics %w", err)
 	}
 	return nil
@@ -42,7 +42,7 @@ func (o Options) CheckMetrics() error {
 
 // serve begins to serve and to push, and says in the configuration where processes leave their counters. Where it cannot, the target runs all the same.
 // nil: they are pushed only, or there are none.
-func (m Metrics) serve(config *runinfo.Config, p *pushing, w io.Writer) *export.Server {
+func (m Metrics) serve(config *runinfo.Config, p *pushing, w io.Writer) *prometheus.Server {
 	if m.Address == "" && !p.pushesCounters() {
 		return nil
 	}
@@ -54,11 +54,11 @@ func (m Metrics) serve(config *runinfo.Config, p *pushing, w io.Writer) *export.
 		}
 		return nil
 	}
-	collector := &export.Collector{Folder: folder}
+	collector := &prometheus.Collector{Folder: folder}
 	if p != nil {
-		collector.Pushed = func() export.Pushed { return PushedOf(p.sender.Status()) }
+		collector.Pushed = func() prometheus.Pushed { return PushedOf(p.sender.Status()) }
 	}
-	var server *export.Server
+	var server *prometheus.Server
 	if m.Address != "" {
 		server = m.listen(collector, p.pushesCounters(), w)
 	}
@@ -74,8 +74,8 @@ func (m Metrics) serve(config *runinfo.Config, p *pushing, w io.Writer) *export.
 }
 
 // listen serves counters and says where, or why not; nil: it does not.
-func (m Metrics) listen(collector *export.Collector, pushed bool, w io.Writer) *export.Server {
-	server, err := export.Listen(m.Address, launcher.Local(os.Getenv), collector)
+func (m Metrics) listen(collector *prometheus.Collector, pushed bool, w io.Writer) *prometheus.Server {
+	server, err := prometheus.Listen(m.Address, launcher.Local(os.Getenv), collector)
 	if err != nil {
 		without := "this run has no counters"
 		if pushed {
@@ -93,7 +93,7 @@ func (m Metrics) listen(collector *export.Collector, pushed bool, w io.Writer) *
 }
 
 // finish waits until someone has read the last counters, at most as long as the user allows or until Ctrl-C.
-func (m Metrics) finish(server *export.Server) {
+func (m Metrics) finish(server *prometheus.Server) {
 	if server == nil {
 		return
 	}
@@ -103,7 +103,7 @@ func (m Metrics) finish(server *export.Server) {
 }
 
 // PushedOf is what a sender has done, for its counters.
-func PushedOf(st push.Status) export.Pushed {
-	return export.Pushed{Sent: st.Sent, Refused: st.Refused, Unreadable: st.Unreadable, Evicted: st.Evicted, Bytes: st.Bytes, Retries: st.Retries,
+func PushedOf(st push.Status) prometheus.Pushed {
+	return prometheus.Pushed{Sent: st.Sent, Refused: st.Refused, Unreadable: st.Unreadable, Evicted: st.Evicted, Bytes: st.Bytes, Retries: st.Retries,
 		Waiting: st.Waiting, WaitingBytes: st.WaitingBytes}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/push/pushtest"
+	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/push"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/spool"

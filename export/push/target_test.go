@@ -13,8 +13,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/push/pushtest"
 )
 
 // environment is a set of variables.

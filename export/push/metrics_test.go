@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/export/counters"
+	"github.com/goproton/goproton/export/prometheus"
+	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/counters"
-	"github.com/goproton/goproton/internal/counters/export"
-	"github.com/goproton/goproton/internal/push/pushtest"
 )
 
 // leaveCounters writes the counters of a process with launches in two scopes.
@@ -34,7 +34,7 @@ func leaveCounters(t *testing.T, folder string, launches uint64) {
 
 // countersFor are the counters of a folder that are sent to a target every so often.
 func countersFor(to *Target, folder string, every time.Duration) *Counters {
-	set := &CounterSet{Collector: &export.Collector{Folder: folder}, Labels: map[string]string{"service_name": "train", "team": "vision"}}
+	set := &CounterSet{Collector: &prometheus.Collector{Folder: folder}, Labels: map[string]string{"service_name": "train", "team": "vision"}}
 	return &Counters{Sender: &Sender{Target: to}, Every: every, Waiting: filepath.Join(folder, "waiting"), Sets: func() []*CounterSet { return []*CounterSet{set} }}
 }
 
@@ -52,7 +52,7 @@ func sendCounters(t *testing.T, to *Target) *Counters {
 	folder := t.TempDir()
 	leaveCounters(t, folder, 9)
 	c := countersFor(to, folder, time.Hour)
-	c.Sets()[0].Collector.Pushed = func() export.Pushed { return export.Pushed{Sent: 1} } // of a run and not of a process: it is not sent
+	c.Sets()[0].Collector.Pushed = func() prometheus.Pushed { return prometheus.Pushed{Sent: 1} } // of a run and not of a process: it is not sent
 	c.Start()
 	if status := finishCounters(c); status.CountersSent != 1 || status.CountersFailed != 0 {
 		t.Fatalf("%+v", status)

@@ -1,10 +1,10 @@
-package export
+package prometheus
 
 import (
 	"maps"
 	"slices"
 
-	"github.com/goproton/goproton/internal/counters"
+	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/version"
 )

@@ -1,9 +1,9 @@
 package counters
 
 import (
+	"github.com/goproton/goproton/export/delta"
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/delta"
 )
 
 const (

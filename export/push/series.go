@@ -8,9 +8,9 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"github.com/goproton/goproton/export/delta"
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/delta"
 	"github.com/goproton/goproton/profile/pprofile"
 )
 

@@ -1,4 +1,4 @@
-package export
+package prometheus
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/counters"
+	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/internal/testkit"
 )
 

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/parquet/parquettest"
+	"github.com/goproton/goproton/export/parquet/parquettest"
 )
 
 var all = []Column{

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/push/pushtest"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/profile"

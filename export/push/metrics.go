@@ -16,7 +16,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/goproton/goproton/internal/counters/export"
+	"github.com/goproton/goproton/export/prometheus"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -40,7 +40,7 @@ type Counters struct {
 // CounterSet is what is counted for one service.
 type CounterSet struct {
 	Labels    map[string]string // of the windows, with the service
-	Collector *export.Collector
+	Collector *prometheus.Collector
 	instances map[source]string // service.instance.id of each
 }
 
@@ -51,7 +51,7 @@ func CounterSetsIn(folder string) func() []*CounterSet {
 	return func() []*CounterSet {
 		files, _ := filepath.Glob(filepath.Join(folder, "*", "labels")) //nolint:errcheck // the pattern is right
 		for _, file := range files {
-			set := &CounterSet{Collector: &export.Collector{Folder: filepath.Dir(file)}}
+			set := &CounterSet{Collector: &prometheus.Collector{Folder: filepath.Dir(file)}}
 			text, err := os.ReadFile(file)
 			if err != nil || known[file] || json.Unmarshal(text, &set.Labels) != nil {
 				continue
@@ -207,7 +207,7 @@ func (c *Counters) encode(sets []*CounterSet, now time.Time) (out []byte) {
 }
 
 // metric is a family with its points: a gauge, or a sum that is cumulative (2) and monotonic.
-func metric(f *export.Family, points []byte) []byte {
+func metric(f *prometheus.Family, points []byte) []byte {
 	out := text(text(text(nil, 1, f.OTel), 2, f.Help), 3, f.Unit)
 	if f.Gauge {
 		return message(out, 5, points)
@@ -217,7 +217,7 @@ func metric(f *export.Family, points []byte) []byte {
 
 // point is a NumberDataPoint, and whose it is. What is not of a process is left out: the proton run of each rank has it, and with the
 // same attributes.
-func (c *Counters) point(s *export.Series, now time.Time) (of source, out []byte, ok bool) {
+func (c *Counters) point(s *prometheus.Series, now time.Time) (of source, out []byte, ok bool) {
 	out = fixed(fixed(fixed(nil, 2, uint64(c.begin.UnixNano())), 3, uint64(now.UnixNano())), 4, math.Float64bits(s.Value))
 	for _, l := range s.Labels {
 		switch l.Name {

@@ -11,7 +11,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"github.com/goproton/goproton/internal/push/pushtest"
+	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/push/pushtest"
 )
 
 // What one sender has done is not mixed up with what others have done, and does not fall when they take over.

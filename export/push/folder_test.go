@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/push/pushtest"
 	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"

@@ -1,6 +1,6 @@
-// Package export gives the counters of all processes of a run to those who ask: as a page for Prometheus, and as families
+// Package prometheus gives the counters of all processes of a run to those who ask: as a page for Prometheus, and as families
 // for other protocols. It runs outside of the profiled processes.
-package export
+package prometheus
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/goproton/goproton/internal/counters"
+	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/internal/runinfo"

@@ -1,4 +1,4 @@
-package export
+package prometheus
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/counters"
+	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 

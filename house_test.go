@@ -32,6 +32,8 @@ var arrows = map[string][]string{
 	"internal":             {"internal"},
 	"hotpath":              {"profile", "internal"},
 	"export":               {"profile", "internal"},
+	"replay":               {"gpu", "internal"},
+	"bench/soak":           nil,
 	"gpu":                  {"internal", "profile", "gpu", "hotpath"},
 	"profiler/budget":      nil,
 	"profiler/callpath":    {"gpu/record", "internal", "gpu", "hotpath"},
@@ -46,8 +48,8 @@ var arrows = map[string][]string{
 	"tritonparse":          {"profile", "internal", "gpu", "hotpath"},
 	"viewer":               {"profile", "tritonparse", "internal", "gpu", "hotpath", "export"},
 	"cmd/libproton":        {"profiler", "tritonparse", "cupti", "roctracer", "hooks", "internal", "gpu", "hotpath", "export"},
-	"cmd/proton/internal":  {"internal", "gpu", "hotpath", "export"},
-	"cmd/proton":           {"profile", "viewer", "tritonparse", "gpu/record", "internal", "gpu", "hotpath", "export"}, // and none of it with cgo: see below
+	"cmd/proton/internal":  {"internal", "gpu", "hotpath", "export", "replay"},
+	"cmd/proton":           {"profile", "viewer", "tritonparse", "gpu/record", "internal", "gpu", "hotpath", "export", "replay"}, // and none of it with cgo: see below
 	"tutorials":            {"profiler", "profile"},
 }
 
@@ -211,8 +213,8 @@ var vendorRooms = []struct {
 	name  *regexp.Regexp
 	rooms []string
 }{
-	{regexp.MustCompile(`^"?(CUpti_|CUPTI_|cupti[A-Z])\w*"?$`), []string{"cupti", "cmd/proton-probe", "bench"}},
-	{regexp.MustCompile(`^"?(roctracer_|rocprofiler_)\w+"?$`), []string{"roctracer"}},
+	{regexp.MustCompile(`^"?(CUpti_|CUPTI_|cupti[A-Z])\w*"?$`), []string{"cupti", "replay/fakecuda", "cmd/proton-probe", "bench"}},
+	{regexp.MustCompile(`^"?(roctracer_|rocprofiler_)\w+"?$`), []string{"roctracer", "replay/fakehip"}},
 }
 
 // TestVendorNamesStayInTheirRooms looks at identifiers and at strings that are nothing but a name; comments
@@ -236,7 +238,7 @@ func TestVendorNamesStayInTheirRooms(t *testing.T) {
 
 // sharedRooms serve every vendor. vendorSpelling is what a vendor's product, library or file format is called.
 var (
-	sharedRooms = []string{"hotpath", "internal/capture", "gpu/gpu.go", "gpu/tool.go", "gpu/record", "gpu/specs", "internal/runinfo", "tritonparse/record", "tritonparse/resources",
+	sharedRooms = []string{"hotpath", "replay", "gpu/gpu.go", "gpu/tool.go", "gpu/record", "gpu/specs", "internal/runinfo", "tritonparse/record", "tritonparse/resources",
 		"profiler", "hooks", "profile", "viewer", "cmd/proton/internal"}
 	vendorSpelling = regexp.MustCompile(`CUpti|cupti|cuda|CUDA|nvidia|NVIDIA|nvdisasm|cubin|\bsm_|hsaco|amdgcn|\bgfx|\bhip|HIP|AMD|\bamd|roctracer|rocprofiler|ROC[mM]|rocm|Radeon|Instinct`)
 )
@@ -277,10 +279,13 @@ var vendorSpellingAllowed = []spellingException{
 	{"cmd/proton/internal/doctor/amd*.go", "they are the vendor's checks", nil},
 	{"cmd/proton/internal/doctor/vendors.go", "it lists the vendors", []string{"nvidia", "amd"}},
 	{"cmd/proton/internal/doctor/doctor.go", "fields of the report in JSON", []string{"`json:\"libcupti\"`", "`json:\"rocm,omitempty\"`", "ROCm"}},
-	{"cmd/proton/internal/replay/nvidia.go", "it is the vendor's stub", nil},
-	{"cmd/proton/internal/replay/amd.go", "it is the vendor's stub", nil},
-	{"cmd/proton/internal/replay/vendors.go", "it lists the vendors", []string{"NVIDIA", "AMD", "nvidia", "amd"}},
-	{"internal/capture/capture.go", "captures that name no backend are from before there was a second one", []string{`"cupti"`}},
+	{"replay/fakecuda", "it stands in for one vendor's libraries", nil},
+	{"replay/fakehip", "the same of another", nil},
+	{"replay/host/replay.c", "it loads what stands in for one vendor's libraries", []string{"cupti", `"PROTON_CUPTI_PATH"`, `"libcuda.so.1"`, `"%.*slibcuda.so.1"`, `"CUDA_INJECTION64_PATH"`}},
+	{"replay/nvidia.go", "it is the vendor's stub", nil},
+	{"replay/amd.go", "it is the vendor's stub", nil},
+	{"replay/vendors.go", "it lists the vendors", []string{"NVIDIA", "AMD", "nvidia", "amd"}},
+	{"replay/capture/capture.go", "captures that name no backend are from before there was a second one", []string{`"cupti"`}},
 }
 
 // TestSharedRoomsNameNoVendor looks at identifiers, string literals and file names of what is not a test.

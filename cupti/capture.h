@@ -1,4 +1,4 @@
-// The payloads of CUPTI's events in a capture. Their writer (record*.c) and their player (stub/) share this file.
+// The payloads of CUPTI's events in a capture. Their writer (record*.c) and their player (replay/fakecuda) share this file.
 #ifndef GOPROTON_CUPTI_CAPTURE_H
 #define GOPROTON_CUPTI_CAPTURE_H
 

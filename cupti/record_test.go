@@ -16,9 +16,9 @@ import (
 // roundtrip are the files of the recorder and the player, and a program that uses both.
 var roundtrip = []string{
 	"../hotpath/recorder/file.c", "../hotpath/recorder/program.c", "../hotpath/recorder/recorder.c",
-	"../internal/capture/player/reader.c", "../internal/capture/player/map.c", "../internal/capture/player/player.c",
-	"../internal/capture/player/program.c", "record_cupti.c", "record_sampling.c", "stub/cuda.c", "stub/memory.c", "stub/graph.c", "stub/tensor.c", "stub/cupti.c",
-	"stub/buffers.c", "stub/sampling.c", "stub/check.c", "stub/replay.c", "stub/replay_clock.c", "stub/replay_gpu.c", "stub/replay_records.c", "stub/common.c",
+	"../replay/player/reader.c", "../replay/player/map.c", "../replay/player/player.c",
+	"../replay/player/program.c", "record_cupti.c", "record_sampling.c", "../replay/fakecuda/cuda.c", "../replay/fakecuda/memory.c", "../replay/fakecuda/graph.c", "../replay/fakecuda/tensor.c", "../replay/fakecuda/cupti.c",
+	"../replay/fakecuda/buffers.c", "../replay/fakecuda/sampling.c", "../replay/fakecuda/check.c", "../replay/fakecuda/replay.c", "../replay/fakecuda/replay_clock.c", "../replay/fakecuda/replay_gpu.c", "../replay/fakecuda/replay_records.c", "../replay/fakecuda/common.c",
 	"testdata/roundtrip.c",
 }
 
@@ -39,7 +39,7 @@ func buildWith(t *testing.T, sanitizers string, files ...string) string {
 		cc = "cc"
 	}
 	dir := t.TempDir()
-	args := []string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../hotpath", "-I../hotpath/recorder", "-I../internal/capture/player", "-o", filepath.Join(dir, "program")}
+	args := []string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../hotpath", "-I../hotpath/recorder", "-I../replay/player", "-o", filepath.Join(dir, "program")}
 	if sanitizers != "" {
 		probe := exec.Command(cc, "-fsanitize="+sanitizers, "-x", "c", "-o", filepath.Join(dir, "probe"), "-")
 		probe.Stdin = strings.NewReader("int main(void){return 0;}")

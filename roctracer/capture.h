@@ -1,4 +1,4 @@
-// The payloads of AMD's events in a capture. Their writers (record*.c) and their player (stub/) share this file.
+// The payloads of AMD's events in a capture. Their writers (record*.c) and their player (replay/fakehip) share this file.
 #ifndef GOPROTON_ROCTRACER_CAPTURE_H
 #define GOPROTON_ROCTRACER_CAPTURE_H
 

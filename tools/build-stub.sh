@@ -12,10 +12,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-build}/stub
-flags=(-std=c11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Ihotpath -Ihotpath/recorder -Iinternal/capture/player ${STUB_CFLAGS:-})
+flags=(-std=c11 -O2 -g -fPIC -Wall -Wextra -Werror -fvisibility=hidden -Ihotpath -Ihotpath/recorder -Ireplay/player ${STUB_CFLAGS:-})
 cc=${CC:-cc} # may have arguments
-s=cupti/stub
-p=internal/capture/player
+s=replay/fakecuda
+p=replay/player
 tests=${STUB_TESTS:-yes}
 mkdir -p "$out"
 
@@ -30,7 +30,7 @@ library() { # OUTPUT FLAGS AND SOURCES...
 library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,memory,graph,tensor,common}.c $p/reader.c
 tracer=($s/{cupti,buffers,sampling,check,replay,replay_clock,replay_gpu,replay_records,synthetic,common}.c $p/{reader,map,player,program}.c "$out/libcuda.so.1")
 library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]}"
-$cc "${flags[@]}" -o "$out/../proton-replay" cmd/proton-replay/replay.c -ldl
+$cc "${flags[@]}" -o "$out/../proton-replay" replay/host/replay.c -ldl
 if [ "$tests" = yes ]; then
   mkdir -p "$out/cupti-12" "$out/cupti-11"
   library "$out/cupti-12/libcupti.so" -DSTUB_CUPTI=26 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
@@ -38,7 +38,7 @@ if [ "$tests" = yes ]; then
   $cc "${flags[@]}" -o "$out/fake-program" $s/program.c "$out/libcuda.so.1" -Wl,-rpath,'$ORIGIN' -pthread -ldl
 fi
 
-r=roctracer/stub
+r=replay/fakehip
 replay=(roctracer/hip_calls.c $p/{reader,map,player,program}.c)
 mkdir -p "$out/hip"
 library "$out/hip/libamdhip64.so.6" -Wl,-soname,libamdhip64.so.6 $r/{hip,register,tracer,prof,replay,common}.c "${replay[@]}"

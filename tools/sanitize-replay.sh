@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 tree=build/sanitized
-here=cmd/proton/internal/replay
+here=replay
 sanitizers=(-fsanitize=address,undefined -fno-sanitize-recover=undefined)
 mkdir -p "$tree/$here" "$tree/build"
 ln -sfn "$PWD/testdata" "$tree/testdata"

@@ -8,4 +8,4 @@ cd "$(dirname "$0")/.."
 hours=${1:?soak.sh HOURS [FLAGS]}
 shift
 mkdir -p build/soak
-exec go test ./internal/soak -count=1 -timeout 0 -v -run '^TestSoak$' -hours "$hours" -out "$PWD/build/soak" "$@"
+exec go test ./bench/soak -count=1 -timeout 0 -v -run '^TestSoak$' -hours "$hours" -out "$PWD/build/soak" "$@"

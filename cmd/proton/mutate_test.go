@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/replay/capture"
 	"github.com/goproton/goproton/tritonparse"
 )
 

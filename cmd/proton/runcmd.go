@@ -12,9 +12,9 @@ import (
 	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/replay/capture"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 

@@ -12,8 +12,8 @@
 #include "../../hotpath/recorder/program.h"
 int record_open(const char *path, const char *writer);
 int record_close(void);
-#include "../stub/cuda_api.h"
-#include "../stub/stub.h"
+#include "../../replay/fakecuda/cuda_api.h"
+#include "../../replay/fakecuda/stub.h"
 
 #define F(name, required, arguments) uint32_t cupti##name arguments;
 CUPTI_FUNCTIONS(F)

@@ -1,4 +1,4 @@
-// The capture format, as its writer (this folder) and its player (../../internal/capture/player) share it. docs/formats.md describes
+// The capture format, as its writer (this folder) and its player (../../replay/player) share it. docs/formats.md describes
 // it field by field; package capture reads it in Go.
 //
 // A file is the magic and then events: {type u8, thread varint, length varint, payload}. An event is

@@ -1,6 +1,6 @@
 // Package recorder writes captures (PROTON_RECORD): everything that a vendor's library reports to the profiler and everything
 // that the program does, in the format of package capture. It stands between the program and the hot path by giving out
-// a table of its own, and vendor rooms put it between themselves and their library (API). ../../internal/capture/player plays captures.
+// a table of its own, and vendor rooms put it between themselves and their library (API). ../../replay/player plays captures.
 package recorder
 
 /*

@@ -93,7 +93,7 @@ func goNames(t *testing.T) map[string]string {
 func readers(t *testing.T) map[string]map[string]bool {
 	names, languages := goNames(t), map[string]string{".go": "Go", ".c": "C", ".py": "Python"}
 	found := map[string]map[string]bool{}
-	for _, room := range []string{"cmd", "cupti", "export", "gpu", "hooks", "hotpath", "internal", "profiler", "tritonparse", "viewer"} {
+	for _, room := range []string{"cmd", "cupti", "export", "gpu", "hooks", "hotpath", "internal", "profiler", "replay", "tritonparse", "viewer"} {
 		for _, path := range sources(t, "../../"+room) {
 			extension := filepath.Ext(path)
 			for _, m := range reads[extension].FindAllStringSubmatch(testkit.Read(t, path), -1) {

@@ -37,7 +37,7 @@ var (
 	PushLabels      = &Setting{"PROTON_PUSH_LABELS", "text", "", "Go Python", "More labels of windows, `NAME=VALUE` separated by commas. Those of `--push-label` and `goproton.Push` replace labels of the same name."}
 	PushMetrics     = &Setting{"PROTON_PUSH_METRICS", "switch", "0", "Go Python", "`1` has counters sent to the collector too, where neither `--push-metrics` nor `goproton.Push` says it."}
 	PushSpool       = &Setting{"PROTON_PUSH_SPOOL", "folder", "`~/.local/state/goproton/spool`", "Go", "Where windows wait until they are sent."}
-	Root            = &Setting{"PROTON_ROOT", "folder", "/", "Go", "For tests: a folder that stands for `/`."}
+	Root            = &Setting{"PROTON_ROOT", "folder", "/", "C Go", "For tests: a folder that stands for `/`."}
 )
 
 // All are the variables in the order of docs/environment.md.
@@ -56,5 +56,5 @@ var All = []*Setting{
 	{"LESS", "text", "", "Go", "The options of that pager."},
 	{"TRITONPARSE_REPRODUCE_VERBOSE", "switch", "0", "Python", "`1` has scripts of `proton reproduce` print their arguments."},
 	RunConfig, RecordOwner, Root,
-	{"PROTON_STUB_*", "", "", "C", "For tests: the fake driver, see [stub.h](../cupti/stub/stub.h)."},
+	{"PROTON_STUB_*", "", "", "C", "For tests: the fake driver, see [stub.h](../replay/fakecuda/stub.h)."},
 }

@@ -76,7 +76,7 @@ import (
 	"unsafe"
 )
 
-// FakeCUDA is the fake driver of cupti/stub, which the fake libcupti next to it watches.
+// FakeCUDA is the fake driver of replay/fakecuda, which the fake libcupti next to it watches.
 type FakeCUDA struct{}
 
 // OpenFakeCUDA loads the fake driver from a file.

@@ -169,7 +169,7 @@ import (
 	"os"
 )
 
-// FakeHIP is the fake libamdhip64 of roctracer/stub, which the fake tracing libraries next to it watch.
+// FakeHIP is the fake libamdhip64 of replay/fakehip, which the fake tracing libraries next to it watch.
 type FakeHIP struct{}
 
 // OpenFakeHIP loads the fake HIP from a file.

@@ -21,7 +21,7 @@ import (
 )
 
 // hipStories are programs for the fake HIP, each in a process of its own because the fake tracing library keeps its state, as the real
-// one does. The environment makes the libraries misbehave (roctracer/stub/roctracer.c). What a story prints is the outline of the
+// one does. The environment makes the libraries misbehave (replay/fakehip/roctracer.c). What a story prints is the outline of the
 // profile, what was lost, and the problems.
 var hipStories = []struct {
 	name, environment, program, want string

@@ -1,6 +1,6 @@
 // Package conformance has what the tests of every backend need: a GPU to program, and a table of how a profiler must
 // behave on it (conformance_test.go). Two backends go through the table: NVIDIA's on the fake driver and library of
-// cupti/stub, and a small synthetic one, which shows what a vendor's room has to bring. The synthetic one goes through it
+// replay/fakecuda, and a small synthetic one, which shows what a vendor's room has to bring. The synthetic one goes through it
 // twice: the second time its room reports no graphs.
 package conformance
 

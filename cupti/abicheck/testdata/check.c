@@ -12,7 +12,7 @@
 #include "../../abi_library.h"
 #include "../../abi_sampling.h"
 #include "../../capture.h"
-#include "../../stub/sizes.h"
+#include "../../../replay/fakecuda/sizes.h"
 
 static int compared, wrong;
 

@@ -1,4 +1,4 @@
-"""Kernel launches on the fake driver of cupti/stub, whose fake libcupti reports them: a GPU program without a GPU.
+"""Kernel launches on the fake driver of replay/fakecuda, whose fake libcupti reports them: a GPU program without a GPU.
 
 The interpreter must have been started with the stub's folder in LD_LIBRARY_PATH and PROTON_CUPTI_PATH.
 """

@@ -1,4 +1,4 @@
-"""Kernel launches on the fake libamdhip64 of roctracer/stub, whose fake libroctracer64 reports them."""
+"""Kernel launches on the fake libamdhip64 of replay/fakehip, whose fake libroctracer64 reports them."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""AMD's backends on the fake libraries of roctracer/stub: when HIP is loaded, launches with Triton's metadata, programs in C."""
+"""AMD's backends on the fake libraries of replay/fakehip: when HIP is loaded, launches with Triton's metadata, programs in C."""
 
 import os
 import shutil

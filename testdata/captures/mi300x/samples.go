@@ -2,7 +2,7 @@
 
 // This program prints the orders by which the fake rocprofiler-sdk samples the kernels of kernels.py. Its argument is the folder with
 // their code objects and assembly. The samples are computed, not measured, so that they agree with the times in
-// roctracer/stub/training.c: every compute unit is sampled each 131,072 cycles of 2.1 GHz, and an instruction has the share of its
+// replay/fakehip/training.c: every compute unit is sampled each 131,072 cycles of 2.1 GHz, and an instruction has the share of its
 // kernel's samples that it has of the time of a wave. A matrix instruction takes the cycles that its flops take at the peak, a vector
 // instruction four, and the others are guesses; each counts once for every iteration of its loop. Waits take what is left when the
 // limiting part, matrix instructions or waits for memory, has the share of the time that training.c gives it.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goproton/goproton/cmd/proton/internal/replay"
+	"github.com/goproton/goproton/replay"
 )
 
 // isReplay reports whether the target is a capture instead of a program.

@@ -13,10 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goproton/goproton/cmd/proton/internal/replay"
 	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/pythonpath"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/replay"
 )
 
 // Exit codes of "proton run" beyond those of the target itself.

@@ -3,7 +3,7 @@
 #define GOPROTON_STUB_DRIVER_H
 
 #include "stub.h"
-#include "../tensor.h"
+#include "../../cupti/tensor.h"
 
 struct context { uint32_t id, device; };
 struct stream { uint32_t id; struct graph *capture; struct context *context; };
@@ -47,7 +47,7 @@ void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream,
 // graph.c: adds a node for a kernel that was launched into a capturing stream.
 void capture_kernel(struct graph *g, struct function *f, void **parameters);
 
-// tensor.c: what the kernel of ../tensor_ptx.h does.
+// tensor.c: what the kernel of ../../cupti/tensor_ptx.h does.
 struct tensor tensor_arguments(const struct function *f, void **parameters);
 void store_tensor(const struct tensor *tensor, uint64_t began);
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/goproton/goproton/internal/capture"
+	"github.com/goproton/goproton/replay/capture"
 )
 
 var nvidia = stub{

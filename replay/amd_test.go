@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/replay/capture"
 )
 
 // amdProviders are the two libraries of AMD, and both layouts of the newer one.

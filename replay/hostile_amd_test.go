@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/replay/capture"
 )
 
 // programOfAMD is a capture of one launch of a sampled kernel, with one more event before its end.
@@ -28,7 +28,7 @@ func programOfAMD(t testing.TB, backend string, last capture.Type, payload []byt
 	e = e.add(capture.NodeOf, 1, numbers(1, 1, 0, 0xc000, agent, 0xabc))
 	e = e.add(capture.Reasons, 1, numbers(agent, 0, 1, 2, 131072))
 	e = e.add(capture.Device, 1, numbers(0, 4, 0, 0, 304, 2100000, 1300000, 8192, 5, 192<<30, 64, 6))
-	e = e.add(capture.Cubin, 1, append(numbers(image), testkit.Read(t, "../../../../testdata/captures/mi300x/add.gfx942.hsaco")...))
+	e = e.add(capture.Cubin, 1, append(numbers(image), testkit.Read(t, "../testdata/captures/mi300x/add.gfx942.hsaco")...))
 	e = e.add(capture.Resource, 1, numbers(1, code, agent, 0x7f0000001000, 5368, 0x7f0000000000, 6, image))
 	e = e.add(capture.Resource, 1, numbers(3, 1, code, 3))
 	e = e.add(capture.NVTX, 1, numbers(1, 3, 1))
@@ -55,7 +55,7 @@ func playAny(t testing.TB, plain []byte) outcome {
 		if options["backend"] = c.Machine.Backend; c.Machine.Backend == "roctracer" {
 			options["mode"] = ""
 		}
-		if env, err = amd.environment(c.Machine, "../../../../build/stub", t.TempDir()); err != nil {
+		if env, err = amd.environment(c.Machine, "../build/stub", t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 	}

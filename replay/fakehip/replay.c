@@ -1,4 +1,4 @@
-// Plays AMD's events of a capture: what HIP answered, and what the tracing library said. internal/capture/player plays the rest.
+// Plays AMD's events of a capture: what HIP answered, and what the tracing library said. replay/player plays the rest.
 #define _GNU_SOURCE
 #include "replay.h"
 

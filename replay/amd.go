@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/replay/capture"
 )
 
 var amd = stub{environment: environmentOfAMD, versions: versionsOfAMD}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/hotpath/inside/insidetest"
-	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/replay/capture"
 )
 
 // scopesOf is a capture of one launch of a kernel with a scope, whose record comes before or after what the scope left.

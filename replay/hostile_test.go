@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/goproton/goproton/internal/capture"
+	"github.com/goproton/goproton/replay/capture"
 )
 
 // A capture may come from an attacker. These tests play captures that no recorder writes: proton-replay may refuse one with
@@ -86,7 +86,7 @@ func playBytes(t testing.TB, plain []byte, mode string) outcome {
 // playWithEnv does it with these options of a start, and with variables of Replay.Env.
 func playWithEnv(t testing.TB, plain []byte, options map[string]string, env ...string) outcome {
 	t.Helper()
-	build, folder := "../../../../build", t.TempDir()
+	build, folder := "../build", t.TempDir()
 	file := filepath.Join(folder, "hostile.capture")
 	if err := os.WriteFile(file, plain, 0o666); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func mutated(plain []byte, seed uint64) []byte {
 
 func plainCapture(t testing.TB, name string) []byte {
 	t.Helper()
-	f, err := os.Open("../../../../testdata/captures/" + name + ".capture.gz")
+	f, err := os.Open("../testdata/captures/" + name + ".capture.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/capture"
+	"github.com/goproton/goproton/replay/capture"
 )
 
 // launchTimes are those of a trace: when what a launch started began on the GPU, and how long after the launch, in µs.
@@ -51,7 +51,7 @@ func timesByCorrelation(t *testing.T, events []traceEvent) (order []uint32, time
 // TestLaunchesStandNextToTheirKernels: a capture that does not say when the host did what. What begins on an idle GPU was
 // launched just before, and a launch that waits on the GPU is never later than its work.
 func TestLaunchesStandNextToTheirKernels(t *testing.T) {
-	order, times := timesByCorrelation(t, playTrace(t, "../../../../testdata/captures/overlap.capture.gz", "shadow"))
+	order, times := timesByCorrelation(t, playTrace(t, "../testdata/captures/overlap.capture.gz", "shadow"))
 	idle, end := 0, math.Inf(-1)
 	for _, id := range order {
 		x := times[id]
@@ -73,7 +73,7 @@ func TestLaunchesStandNextToTheirKernels(t *testing.T) {
 // TestReplaysKeepRecordedTimes: a capture that says when its events happened. Expected times are read from the capture's
 // bytes, without the player.
 func TestReplaysKeepRecordedTimes(t *testing.T) {
-	plain := unpacked(t, "../../../../testdata/captures/vecadd.capture.gz")
+	plain := unpacked(t, "../testdata/captures/vecadd.capture.gz")
 	starts := kernelStarts(t, plain)
 	first := uint64(math.MaxUint64)
 	for _, s := range starts {

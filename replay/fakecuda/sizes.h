@@ -2,7 +2,7 @@
 #ifndef GOPROTON_STUB_SIZES_H
 #define GOPROTON_STUB_SIZES_H
 
-#include "../abi.h"
+#include "../../cupti/abi.h"
 
 static inline uint32_t kernel_record_size(uint32_t version) {
   static const struct { uint32_t since, size; } sizes[] = {

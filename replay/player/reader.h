@@ -1,11 +1,11 @@
-// Reads a capture (not compressed) into an index of events. See ../../../hotpath/recorder/format.h.
+// Reads a capture (not compressed) into an index of events. See ../../hotpath/recorder/format.h.
 #ifndef GOPROTON_PLAYER_READER_H
 #define GOPROTON_PLAYER_READER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../../hotpath/recorder/format.h"
+#include "../../hotpath/recorder/format.h"
 
 struct cap_event {
   const uint8_t *payload;

@@ -162,7 +162,7 @@ func TestRecordedTraces(t *testing.T) {
 		{"vecadd", "shadow"}, {"cuda_graph", "shadow"}, {"cuda_graph", "python"}, {"overlap", "shadow"}, {"mi300x_synthetic", "shadow"},
 	} {
 		t.Run(c.capture+"."+c.context, func(t *testing.T) {
-			events := playTrace(t, filepath.Join("../../../../testdata/captures", c.capture+".capture.gz"), c.context)
+			events := playTrace(t, filepath.Join("../testdata/captures", c.capture+".capture.gz"), c.context)
 			launched := map[uint32]float64{}
 			for _, e := range events {
 				if e.Cat == "launch" {

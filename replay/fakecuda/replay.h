@@ -1,4 +1,4 @@
-// Plays CUPTI's events of a capture. internal/capture/player plays the rest, and calls the functions that player.h declares for
+// Plays CUPTI's events of a capture. replay/player plays the rest, and calls the functions that player.h declares for
 // vendors.
 #ifndef GOPROTON_STUB_REPLAY_H
 #define GOPROTON_STUB_REPLAY_H

@@ -2,7 +2,7 @@
 #ifndef GOPROTON_STUB_CHECK_H
 #define GOPROTON_STUB_CHECK_H
 
-#include "../capture.h"
+#include "../../cupti/capture.h"
 #include "reader.h"
 
 enum { CHECK_KINDS = 64, CHECK_RECORD_MAX = 512 };

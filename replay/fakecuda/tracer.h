@@ -2,7 +2,7 @@
 #ifndef GOPROTON_STUB_TRACER_H
 #define GOPROTON_STUB_TRACER_H
 
-#include "../capture.h"
+#include "../../cupti/capture.h"
 #include "player.h"
 #include "stub.h"
 

@@ -13,17 +13,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/replay/capture"
 )
 
-// The tests of the whole pipeline: programs of the fake driver (cupti/stub/program.c) under the real
+// The tests of the whole pipeline: programs of the fake driver (replay/fakecuda/program.c) under the real
 // libproton.so. They use what "make build" leaves in build/.
 
 func built(t *testing.T, names ...string) string {
 	t.Helper()
-	dir, err := filepath.Abs("../../../../build")
+	dir, err := filepath.Abs("../build")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/replay/capture"
 )
 
 // outline is a profile as a person would sketch it: indentation, a count, nanoseconds, the program's metrics.
@@ -52,7 +52,7 @@ func playMode(t *testing.T, capture, context, mode string) (*profile.Profile, []
 func playWith(t *testing.T, capture string, asked map[string]string) (*profile.Profile, []string) {
 	t.Helper()
 	dir := built(t)
-	r, err := Prepare(filepath.Join("../../../../testdata/captures", capture+".capture.gz"),
+	r, err := Prepare(filepath.Join("../testdata/captures", capture+".capture.gz"),
 		Parts{Host: dir + "/proton-replay", Library: dir + "/libproton.so", Stub: dir + "/stub"})
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func problemsIn(t *testing.T, dir string) (problems []string) {
 // TestRecordedRuns plays what an H200 did through the real profiler: callbacks, buffers, names, graphs.
 // TestSyntheticCapturesSaySo: a recording that was made with a fake driver says so, and that of a GPU does not.
 func TestSyntheticCapturesSaySo(t *testing.T) {
-	files, _ := filepath.Glob("../../../../testdata/captures/*.capture.gz")
+	files, _ := filepath.Glob("../testdata/captures/*.capture.gz")
 	for _, file := range files {
 		c, err := capture.Open(file)
 		if err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/capture"
+	"github.com/goproton/goproton/replay/capture"
 )
 
 // stub is what a vendor's captures are played with: fake libraries below Parts.Stub.

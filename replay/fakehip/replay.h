@@ -2,7 +2,7 @@
 #ifndef GOPROTON_ROCTRACER_STUB_REPLAY_H
 #define GOPROTON_ROCTRACER_STUB_REPLAY_H
 
-#include "../capture.h"
+#include "../../roctracer/capture.h"
 #include "stub.h"
 
 // What a tracing library said to the profiler when the capture was made: the fake one says it again, in its own form.

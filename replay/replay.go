@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/capture"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/version"
+	"github.com/goproton/goproton/replay/capture"
 )
 
 // Parts are the files of an installation that a replay needs.

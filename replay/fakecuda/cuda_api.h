@@ -2,7 +2,7 @@
 #ifndef GOPROTON_STUB_CUDA_API_H
 #define GOPROTON_STUB_CUDA_API_H
 
-#include "../abi_driver.h"
+#include "../../cupti/abi_driver.h"
 
 uint32_t cuInit(uint32_t flags);
 uint32_t cuCtxCreate_v2(void **context, uint32_t flags, int device);

@@ -1,6 +1,6 @@
 // Package capture reads recordings of profiled runs (PROTON_RECORD): what a vendor's library reported to the profiler and what
 // the program did, in the order in which it happened. docs/formats.md has the format field by field;
-// recorder writes it; player, cupti/stub and roctracer/stub play it.
+// recorder writes it; player, replay/fakecuda and replay/fakehip play it.
 //
 // It reads a file, compressed or not, into the machine that the recording was made on and a list of events. The replay checks and
 // unpacks files with it.

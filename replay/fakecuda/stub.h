@@ -19,10 +19,10 @@
 #ifndef GOPROTON_STUB_H
 #define GOPROTON_STUB_H
 
-#include "../abi_activity.h"
-#include "../abi_library.h"
-#include "../abi_sampling.h"
-#include "../capture.h"
+#include "../../cupti/abi_activity.h"
+#include "../../cupti/abi_library.h"
+#include "../../cupti/abi_sampling.h"
+#include "../../cupti/capture.h"
 #include "reader.h"
 #include "hotpath.h"
 

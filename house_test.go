@@ -39,18 +39,16 @@ var arrows = map[string][]string{
 	"profiler/callpath":    {"gpu/record", "internal", "gpu", "hotpath"},
 	"profiler/launchkinds": {"profile", "internal", "gpu", "hotpath"},
 	"profiler/aggregate":   {"profiler/callpath", "profiler/launchkinds", "gpu/record", "profile", "internal", "gpu", "hotpath"},
-	"cupti":                {"gpu/record", "profile", "internal", "gpu", "hotpath"},
-	"roctracer":            {"gpu/record", "profile", "internal", "gpu", "hotpath"},
+	"cupti":                {"profiler", "gpu/record", "profile", "internal", "gpu", "hotpath"},
+	"roctracer":            {"profiler", "gpu/record", "profile", "internal", "gpu", "hotpath"},
 	"hooks":                {"internal", "gpu", "hotpath"},
 	"profiler":             {"profile", "internal", "gpu", "hotpath", "export"},
-	"profiler/nvidia":      {"profiler", "cupti", "internal", "gpu", "hotpath"},
-	"profiler/amd":         {"profiler", "roctracer", "internal", "gpu", "hotpath"},
 	"tritonparse":          {"profile", "internal", "gpu", "hotpath"},
 	"viewer":               {"profile", "tritonparse", "internal", "gpu", "hotpath", "export"},
 	"cmd/libproton":        {"profiler", "tritonparse", "cupti", "roctracer", "hooks", "internal", "gpu", "hotpath", "export"},
 	"cmd/proton/internal":  {"internal", "gpu", "hotpath", "export", "replay"},
 	"cmd/proton":           {"profile", "viewer", "tritonparse", "gpu/record", "internal", "gpu", "hotpath", "export", "replay"}, // and none of it with cgo: see below
-	"tutorials":            {"profiler", "profile"},
+	"tutorials":            {"cupti", "profiler", "profile"},
 }
 
 const whyArrows = "imports point down only (docs/architecture.md), so that a room can be read, tested and replaced without those above it"
@@ -256,8 +254,6 @@ func (e spellingException) covers(file string) bool {
 
 // vendorSpellingAllowed are the exceptions, by folder, file or pattern, each with its reason. Where words are given, only these are allowed.
 var vendorSpellingAllowed = []spellingException{
-	{"profiler/nvidia", "it is the vendor's package", nil},
-	{"profiler/amd", "it is the vendor's package", nil},
 	{"hotpath/inside/trace.go", "the costs of a record differ by vendor", []string{"costCUDA", "costHIP", `"hip"`}},
 	{"hotpath/scratch/driver.c", "scopes inside kernels are lent memory by one vendor's driver", []string{`"libcuda.so.1"`}},
 	{"hooks/torchmemory.c", "torch's library with the allocator of GPU memory has another name for each vendor", []string{`"/libc10_cuda.so"`, `"/libc10_hip.so"`}},

@@ -22,8 +22,8 @@ func TestBackendsAreNotCalledUnsupported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range vendors.All {
-		if !strings.Contains(string(library), "/profiler/"+strings.ToLower(v.Name)+`"`) {
-			t.Errorf("cmd/libproton does not import profiler/%s: its backends are in vendors.All", strings.ToLower(v.Name))
+		if !strings.Contains(string(library), "goproton/"+v.Package+`"`) {
+			t.Errorf("cmd/libproton does not import %s: its backends are in vendors.All", v.Package)
 		}
 		names = append(names, v.Name+" GPU", v.API+" GPU")
 		for _, b := range v.Backends {

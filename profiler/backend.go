@@ -51,7 +51,7 @@ var backends struct {
 	list []*Backend
 }
 
-// Register makes a backend known; it replaces an earlier one of the same first name. Packages like profiler/nvidia call
+// Register makes a backend known; it replaces an earlier one of the same first name. Packages like cupti call
 // it from init, in the order of their paths; backends of vendors are kept in the order of vendors.All.
 func Register(b Backend) {
 	backends.Lock()
@@ -101,7 +101,7 @@ func backendNamed(name string, o SourceOptions) (*Backend, error) {
 			v = vendors.All[0]
 			b = &v.Backends[0]
 		}
-		return nil, &NotImplementedError{fmt.Sprintf("backend %q is not built into this program; import github.com/goproton/goproton/profiler/%s", b.Names[0], strings.ToLower(v.Name))}
+		return nil, &NotImplementedError{fmt.Sprintf("backend %q is not built into this program; import github.com/goproton/goproton/%s", b.Names[0], v.Package)}
 	}
 	return nil, &ArgumentError{"Unknown profiler: " + name}
 }

@@ -50,9 +50,9 @@ func TestWhichBackend(t *testing.T) {
 		name  string
 		want  string // the backend, or part of the error
 	}{
-		{nil, "", `backend "cupti" is not built into this program; import github.com/goproton/goproton/profiler/nvidia`},
+		{nil, "", `backend "cupti" is not built into this program; import github.com/goproton/goproton/cupti`},
 		{nil, "cupti", "is not built into this program"},
-		{nil, "roctracer", `backend "roctracer" is not built into this program; import github.com/goproton/goproton/profiler/amd`},
+		{nil, "roctracer", `backend "roctracer" is not built into this program; import github.com/goproton/goproton/roctracer`},
 		{[]Backend{a(never), b(always)}, "", "b"},
 		{[]Backend{a(never), b(never)}, "", "a"},
 		{[]Backend{b(always), {Names: []string{"cupti"}, Detect: always}}, "", "cupti"}, // a vendor's, wherever it was registered

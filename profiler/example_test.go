@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"log"
 
+	_ "github.com/goproton/goproton/cupti"
 	"github.com/goproton/goproton/profiler"
-	_ "github.com/goproton/goproton/profiler/nvidia"
 )
 
 // launch stands for code that launches kernels.

@@ -11,7 +11,7 @@ import (
 
 // Options are the choices of a session in a Go program; the zero value is the usual one.
 type Options struct {
-	Backend     string  // "cupti", or "" for the first whose GPU is there; its package must be imported, see profiler/nvidia
+	Backend     string  // "cupti", or "" for the first whose GPU is there; its package must be imported: cupti, roctracer
 	WholeGraphs bool    // time each CUDA graph launch as one unit, at almost no cost
 	Trace       bool    // keep a timeline, written while the program runs, instead of sums
 	Format      string  // of the file: "hatchet" (default) or "hatchet_msgpack"; of a trace, "chrome_trace"

@@ -23,16 +23,16 @@ import (
 	"syscall"
 	"unsafe"
 
+	_ "github.com/goproton/goproton/cupti"
 	"github.com/goproton/goproton/hooks"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/recorder"
 	"github.com/goproton/goproton/hotpath/scratch"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
-	_ "github.com/goproton/goproton/profiler/amd"
 	"github.com/goproton/goproton/profiler/control"
 	"github.com/goproton/goproton/profiler/launchkinds"
-	_ "github.com/goproton/goproton/profiler/nvidia"
+	_ "github.com/goproton/goproton/roctracer"
 	"github.com/goproton/goproton/tritonparse/record"
 )
 

@@ -7,7 +7,7 @@ import (
 
 // AMD's backends are package roctracer's: the first collects through librocprofiler-sdk, the second through libroctracer64.
 var AMD = &Vendor{
-	Name: "AMD", API: "HIP", DeviceType: "HIP",
+	Name: "AMD", Package: "roctracer", API: "HIP", DeviceType: "HIP",
 	Backends: []Backend{
 		{Names: []string{"rocprofiler"}, Class: "RocprofilerProfiler",
 			Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseAMDSampling}},

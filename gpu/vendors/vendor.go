@@ -18,6 +18,7 @@ import (
 // Vendor describes one maker.
 type Vendor struct {
 	Name       string    // "NVIDIA"
+	Package    string    // of this repository, which binds its libraries and registers its backends: "cupti"
 	API        string    // the interface that programs use: "CUDA"
 	Backends   []Backend // one for each of its libraries, the preferred one first
 	DeviceType string    // the type of its devices in profiles
@@ -46,7 +47,7 @@ type Backend struct {
 
 // NVIDIA's backend is package cupti.
 var NVIDIA = &Vendor{
-	Name: "NVIDIA", API: "CUDA", DeviceType: "CUDA",
+	Name: "NVIDIA", Package: "cupti", API: "CUDA", DeviceType: "CUDA",
 	Backends: []Backend{{Names: []string{"cupti"}, Class: "CuptiProfiler", WholeGraphs: true,
 		Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling}}},
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/goproton/goproton/cupti"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler"
-	_ "github.com/goproton/goproton/profiler/amd"
-	_ "github.com/goproton/goproton/profiler/nvidia"
+	_ "github.com/goproton/goproton/roctracer"
 )
 
 // backend is one implementation of the seam, and the GPU that its tests program.

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/profiler"
-	_ "github.com/goproton/goproton/profiler/nvidia"
+	_ "github.com/goproton/goproton/cupti"
 	"github.com/goproton/goproton/tutorials/go/gpu"
 )
 

@@ -2,7 +2,6 @@ package cupti
 
 import (
 	"github.com/goproton/goproton/internal/environ"
-	"github.com/goproton/goproton/internal/ownlibrary"
 )
 
 // injectionVariable names the library whose InitializeInjection the CUDA driver calls when a program initialises it.
@@ -15,7 +14,7 @@ func (c *Collector) Ready() bool { return DriverLoaded() }
 // AttachLater has the driver call InitializeInjection when the program initialises it. That cannot be done if this code is not in
 // a library with that function, or if another tool has set the variable.
 func (c *Collector) AttachLater() bool {
-	own := ownlibrary.With("InitializeInjection")
+	own := environ.LibraryWith("InitializeInjection")
 	if own == "" {
 		return false
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
@@ -107,8 +106,8 @@ func runScript(t *testing.T, python, script, lib string, env ...string) {
 	t.Helper()
 	cmd := exec.Command(python, script, lib)
 	cmd.Env = append(append(os.Environ(), "TEST_PYTHON="+python), env...)
-	cmd.WaitDelay = await.Patience() // for children that it has left behind
-	timer := time.AfterFunc(await.Patience(), func() { _ = cmd.Process.Kill() })
+	cmd.WaitDelay = testkit.Patience() // for children that it has left behind
+	timer := time.AfterFunc(testkit.Patience(), func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -255,7 +255,7 @@ func TestHundredsOfPhasesBetweenTwoRounds(t *testing.T) {
 		advance(t, m, id)
 	}
 	rounds := &rounds{m: m}
-	await.That(t, "all phases but the current one are handed over", func() bool {
+	testkit.Await(t, "all phases but the current one are handed over", func() bool {
 		rounds.round()
 		return len(m.drainer.list[0].trees) == 1
 	})

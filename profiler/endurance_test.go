@@ -8,7 +8,6 @@ import (
 
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
-	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -60,7 +59,7 @@ func TestARoundEndsWhileBuffersAreFilled(t *testing.T) {
 			t.Errorf("one buffer was full, and %d were filled while this and others were read, want 2", 99-left)
 		}
 	})
-	await.That(t, "later rounds read the others", func() bool { return hotpathtest.LeftToFill() == 0 && hotpath.BuffersInUse() == 0 })
+	testkit.Await(t, "later rounds read the others", func() bool { return hotpathtest.LeftToFill() == 0 && hotpath.BuffersInUse() == 0 })
 }
 
 // What arrives between the last flush of one session and the first moment of the next belongs to neither: its

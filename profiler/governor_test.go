@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -48,7 +48,7 @@ func TestBudgetHasSamplingRest(t *testing.T) {
 	gemm := f.function(3, 7, "gemm")
 	id := start(t, m, "p", StartOptions{Mode: "pcsampling", Budget: 0.01})
 	kernels := uint64(0)
-	await.That(t, "sampling is switched six times", func() bool {
+	testkit.Await(t, "sampling is switched six times", func() bool {
 		kernels++
 		s := hotpathtest.Enter("forward")
 		hotpathtest.MeteredLaunch(kernels, 3, false)

@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
-	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/msgpack"
@@ -82,7 +81,7 @@ func TestManyWindows(t *testing.T) {
 		f.log = f.log[:0]
 	}
 	heapAfter := func(n int) int64 {
-		await.That(t, "all windows are in the spool", func() bool { return sink.Status().Windows == int64(n) })
+		testkit.Await(t, "all windows are in the spool", func() bool { return sink.Status().Windows == int64(n) })
 		return testkit.Heap()
 	}
 	for n := range windows / 10 {

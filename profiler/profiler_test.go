@@ -15,7 +15,7 @@ import (
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -463,7 +463,7 @@ func TestFirstCheckpointComesSoonAfterTheFirstLaunch(t *testing.T) {
 	f.kernel(1, "k", 5)
 	select {
 	case <-left:
-	case <-time.After(await.Patience()):
+	case <-time.After(testkit.Patience()):
 		t.Error("a program that is killed within the hour leaves nothing")
 	}
 }
@@ -484,7 +484,7 @@ func TestPausesBetweenCheckpointsGrow(t *testing.T) {
 				t.Errorf("checkpoint %d came %v after the one before", i, gap)
 			}
 			last = at
-		case <-time.After(await.Patience()):
+		case <-time.After(testkit.Patience()):
 			t.Fatalf("checkpoint %d did not come", i)
 		}
 	}

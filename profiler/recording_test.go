@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profile"
 )
@@ -107,7 +107,7 @@ func TestGateWhileAControlCallHangs(t *testing.T) {
 		t.Error("the window opened during a control call")
 	}
 	m.control.Unlock()
-	await.That(t, "the window opens", func() bool { return windows(m).Opened == 1 }) // it may have closed since
+	testkit.Await(t, "the window opens", func() bool { return windows(m).Opened == 1 }) // it may have closed since
 	hotpathtest.Launch(1, 1)
 	hotpathtest.Leave(gate)
 	f.kernel(1, "k", 1)
@@ -165,8 +165,8 @@ func TestWindowsOfTime(t *testing.T) {
 	if m.Status().Windows.Open {
 		t.Error("it records before the delay")
 	}
-	await.That(t, "the window opens", func() bool { return windows(m).Opened == 1 }) // it may have closed since
-	await.That(t, "the window closes", func() bool { return !windows(m).Open })
+	testkit.Await(t, "the window opens", func() bool { return windows(m).Opened == 1 }) // it may have closed since
+	testkit.Await(t, "the window closes", func() bool { return !windows(m).Open })
 	hotpathtest.Launch(1, 1)
 	f.kernel(1, "late", 1)
 	if w := m.Status().Windows; w.Opened != 1 || w.Nanos < (100*time.Millisecond).Nanoseconds() {

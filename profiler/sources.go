@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/ownfile"
-	"github.com/goproton/goproton/internal/sourcefile"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -92,14 +92,14 @@ type sourceText struct {
 }
 
 func readSource(name string, began int64) (text sourceText, err error) {
-	if !sourcefile.Is(name) {
+	if !foreign.IsSource(name) {
 		return text, fmt.Errorf("%s is not named as a source", name)
 	}
 	info, err := os.Stat(name)
 	if err != nil {
 		return text, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > sourcefile.Largest || info.ModTime().UnixNano() > began {
+	if !info.Mode().IsRegular() || info.Size() > foreign.LargestSource || info.ModTime().UnixNano() > began {
 		return text, fmt.Errorf("%s is not a source file that could have been compiled", name)
 	}
 	file, err := ownfile.Open(name, os.O_RDONLY, 0)
@@ -107,7 +107,7 @@ func readSource(name string, began int64) (text sourceText, err error) {
 		return text, err
 	}
 	defer file.Close()
-	b, err := io.ReadAll(io.LimitReader(file, sourcefile.Largest))
+	b, err := io.ReadAll(io.LimitReader(file, foreign.LargestSource))
 	if err != nil {
 		return text, err
 	}

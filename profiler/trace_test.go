@@ -12,7 +12,7 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // event is one of a trace file's.
@@ -373,7 +373,7 @@ func TestPeriodicFlushing(t *testing.T) {
 				t.Fatal(err)
 			}
 			first := name + ".part_0." + c.suffix
-			await.That(t, "the drainer writes the first phase", func() bool { return there(first) })
+			testkit.Await(t, "the drainer writes the first phase", func() bool { return there(first) })
 			m.Flush()
 			if _, err := m.Profile(id, 0); err == nil {
 				t.Error("the phase that is written is still there")

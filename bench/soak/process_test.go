@@ -13,7 +13,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // state is struct state of testdata/launcher.c, in memory that both processes share.
@@ -53,7 +53,7 @@ func (r *run) start(t *testing.T, name, role string, rate, burst float64) *proce
 		t.Fatal(err)
 	}
 	t.Cleanup(p.kill)
-	await.That(t, name+" launches", func() bool { return p.state.launches.Load() > 0 && p.state.pid.Load() > 0 })
+	testkit.Await(t, name+" launches", func() bool { return p.state.launches.Load() > 0 && p.state.pid.Load() > 0 })
 	return p
 }
 

@@ -13,8 +13,7 @@ import (
 
 	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/export/push/pushtest"
-	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -65,7 +64,7 @@ func windowSizes(t *testing.T, environment []string, capture string) (sizes []fl
 		}
 		s := &push.Sender{Target: to, Folder: one}
 		s.Start()
-		ctx, cancel := context.WithTimeout(context.Background(), await.Patience())
+		ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience())
 		status := s.Finish(ctx)
 		cancel()
 		if status.Sent != 1 {

@@ -5,7 +5,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/goproton/goproton/internal/outfolder"
+	"github.com/goproton/goproton/tritonparse/outfolder"
 )
 
 // whenInterrupted removes incomplete output when a signal ends the process, until done is called. The process still ends by

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/inflate"
-	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -30,7 +30,7 @@ func filesOf(arguments []string, timeline bool) (files []string, err error) {
 			if len(found) == 0 {
 				return nil, fmt.Errorf("no file matches %q: check the name and the folder", argument)
 			}
-			slices.SortFunc(found, natural.Compare)
+			slices.SortFunc(found, figures.Natural)
 			files = append(files, found...)
 			continue
 		}
@@ -65,7 +65,7 @@ func filesNamed(name string, timeline bool) []string {
 			})
 		}
 		if found != nil {
-			slices.SortFunc(found, natural.Compare)
+			slices.SortFunc(found, figures.Natural)
 			return found
 		}
 	}

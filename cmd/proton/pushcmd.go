@@ -16,7 +16,7 @@ import (
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/export/push"
-	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/export/spool"
 )
 
 const pushLong = `push sends the windows that wait for a server: those that "proton run --push URL" or start(push=URL) recorded

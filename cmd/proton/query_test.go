@@ -12,8 +12,8 @@ import (
 
 	"github.com/goproton/goproton/export/parquet/parquettest"
 	"github.com/goproton/goproton/export/push"
+	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"

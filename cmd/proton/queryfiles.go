@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/export/push"
-	"github.com/goproton/goproton/internal/natural"
-	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/export/spool"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/fleet"
@@ -86,7 +86,7 @@ func (q *queried) wantsName(name string) bool {
 
 // list returns the files in order, each once.
 func (q *queried) list() []string {
-	slices.SortFunc(q.files, natural.Compare)
+	slices.SortFunc(q.files, figures.Natural)
 	return slices.Compact(q.files)
 }
 

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -44,7 +43,7 @@ func (w *watched) wait(t *testing.T, part string) {
 			t.Logf("there is only:\n%s", w)
 		}
 	}()
-	await.That(t, fmt.Sprintf("%q is written", part), func() bool { return strings.Contains(w.String(), part) })
+	testkit.Await(t, fmt.Sprintf("%q is written", part), func() bool { return strings.Contains(w.String(), part) })
 }
 
 // supervised is a command line in which "proton run" stands before a shell script.
@@ -80,7 +79,7 @@ func waitFor(t *testing.T, cmd *exec.Cmd) (err error) {
 	select {
 	case <-ended:
 		return err
-	case <-time.After(await.Patience()):
+	case <-time.After(testkit.Patience()):
 		_ = cmd.Process.Kill()
 		t.Fatalf("%s, or what it started, does not end", cmd)
 		return nil

@@ -14,7 +14,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/atomicfile"
-	"github.com/goproton/goproton/internal/natural"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -107,7 +107,7 @@ func (s Rows) Sorted() []Row {
 		rows = append(rows, *r)
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(natural.Compare(a.GPU, b.GPU), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Work, b.Work))
+		return cmp.Or(figures.Natural(a.GPU, b.GPU), cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Work, b.Work))
 	})
 	return rows
 }

@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/export/counters"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/foreign"
-	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -154,5 +154,5 @@ func (c *Collector) totals() map[process]*total {
 }
 
 func compare(a, b process) int {
-	return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.host, b.host), natural.Compare(a.rank, b.rank), natural.Compare(a.number, b.number), cmp.Compare(a.replay, b.replay))
+	return cmp.Or(cmp.Compare(a.job, b.job), cmp.Compare(a.host, b.host), figures.Natural(a.rank, b.rank), figures.Natural(a.number, b.number), cmp.Compare(a.replay, b.replay))
 }

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/goproton/goproton/internal/loopback"
+	"github.com/goproton/goproton/export/loopback"
 )
 
 // Server answers to Prometheus at /metrics, and to nothing else.

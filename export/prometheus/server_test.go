@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 func listen(t *testing.T, folder string) *Server {
@@ -87,7 +87,7 @@ func TestTheLastCountersAreRead(t *testing.T) {
 	p.launch(5)
 	finished := make(chan struct{})
 	go func() { s.Finish(context.Background()); close(finished) }()
-	await.That(t, "the end has begun", s.last.Load)
+	testkit.Await(t, "the end has begun", s.last.Load)
 	if r, err := http.Head(s.URL); err != nil || r.Body.Close() != nil {
 		t.Fatal(err)
 	}

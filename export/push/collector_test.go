@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -56,7 +55,7 @@ service:
 	ended := make(chan struct{})
 	go func() { collector.Wait(); close(ended) }() //nolint:errcheck // what it says is printed
 	t.Cleanup(func() { collector.Process.Kill(); <-ended })
-	await.That(t, "the collector listens", func() bool {
+	testkit.Await(t, "the collector listens", func() bool {
 		select {
 		case <-ended:
 			t.Fatalf("the collector has ended: %s", said.String())
@@ -70,14 +69,14 @@ service:
 	})
 	folder := filepath.Join(t.TempDir(), "spool")
 	want := put(t, folder, window(rand.New(rand.NewPCG(1, 2)), 9, time.Now().Add(-time.Minute)), window(rand.New(rand.NewPCG(3, 4)), 12, time.Now()))
-	if status := finish(t, "otlp+http://"+address, folder, await.Patience()); status.Sent != 2 {
+	if status := finish(t, "otlp+http://"+address, folder, testkit.Patience()); status.Sent != 2 {
 		t.Fatalf("%+v\n%s", status, said.String())
 	}
 	c := sendCounters(t, target(t, "otlp+http://"+address))
 	if err := collector.Process.Signal(os.Interrupt); err != nil { // it passes on what it has, and ends
 		t.Fatal(err)
 	}
-	await.That(t, "the collector ends", func() bool {
+	testkit.Await(t, "the collector ends", func() bool {
 		select {
 		case <-ended:
 			return true

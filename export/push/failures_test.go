@@ -14,8 +14,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/export/push/pushtest"
-	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile/msgpack"
 )
@@ -52,7 +51,7 @@ func within(s *Sender, wait time.Duration) Status {
 // untilItFails is the status of a sender that is ended after a request has failed.
 func untilItFails(t *testing.T, s *Sender) Status {
 	t.Helper()
-	await.That(t, "a request fails", func() bool { return s.Status().Retries > 0 })
+	testkit.Await(t, "a request fails", func() bool { return s.Status().Retries > 0 })
 	return within(s, time.Millisecond)
 }
 
@@ -92,7 +91,7 @@ func TestServersThatFailAtFirst(t *testing.T) {
 				return true
 			}
 			s, want := pushed(t, server, 5)
-			status := within(s, await.Patience())
+			status := within(s, testkit.Patience())
 			if status.Sent != 5 || status.Waiting != 0 || status.Retries != 7 || status.Refused != 0 {
 				t.Errorf("status %+v", status)
 			}
@@ -125,7 +124,7 @@ func TestRefusedWindows(t *testing.T) {
 			return true
 		}
 		s, _ := pushed(t, server, 4)
-		status := within(s, await.Patience())
+		status := within(s, testkit.Patience())
 		if status.Refused+status.Sent < 4 || status.Refused == 0 || status.Waiting != 0 || !strings.Contains(status.WhyRefused, "profile is bad  because") {
 			t.Errorf("%d: status %+v", code, status)
 		}
@@ -147,7 +146,7 @@ func TestARefusalBeforeARetry(t *testing.T) {
 	s := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, pace: quick}
 	s.Start()
 	stored := len(series(t, "x", p)) - 1
-	if status := within(s, await.Patience()); status.Refused != 1 || status.Sent != 1 || status.Retries != 1 || len(server.Stored()) != stored {
+	if status := within(s, testkit.Patience()); status.Refused != 1 || status.Sent != 1 || status.Retries != 1 || len(server.Stored()) != stored {
 		t.Errorf("status %+v, %d series stored, want %d", status, len(server.Stored()), stored)
 	}
 }
@@ -186,7 +185,7 @@ func TestWindowsThatAreTooOld(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "spool")
 	r := rand.New(rand.NewPCG(5, 6))
 	put(t, folder, window(r, 3, time.Now().Add(-2*time.Hour)), window(r, 3, time.Now()))
-	status := finish(t, "pyroscope+"+server.URL, folder, await.Patience())
+	status := finish(t, "pyroscope+"+server.URL, folder, testkit.Patience())
 	if status.Sent != 1 || status.Refused != 1 || !strings.Contains(status.WhyRefused, "too old") {
 		t.Errorf("status %+v", status)
 	}
@@ -206,7 +205,7 @@ func TestHalfAWindow(t *testing.T) {
 	want := put(t, folder, window(rand.New(rand.NewPCG(1, 1)), 6, time.Now()))
 	first := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, pace: pace{first: time.Hour, most: time.Hour, hurried: time.Hour, look: time.Millisecond}}
 	first.Start()
-	await.That(t, "the first request is to be repeated", func() bool { return first.Status().Retries > 0 })
+	testkit.Await(t, "the first request is to be repeated", func() bool { return first.Status().Retries > 0 })
 	first.stop() // it is killed
 	<-first.ended
 	if n := len(server.Stored()); n != 1 {
@@ -214,7 +213,7 @@ func TestHalfAWindow(t *testing.T) {
 	}
 	s := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, pace: quick}
 	s.Start()
-	if status := within(s, await.Patience()); status.Sent != 1 {
+	if status := within(s, testkit.Patience()); status.Sent != 1 {
 		t.Errorf("status %+v", status)
 	}
 	sameTotals(t, server.Totals(), want)
@@ -237,7 +236,7 @@ func TestAServerThatIsAway(t *testing.T) {
 	if status.Sent != 0 || status.Waiting != 1 || !strings.Contains(status.LastError, "connection refused") {
 		t.Errorf("status %+v", status)
 	}
-	if next := finish(t, "pyroscope+"+server.URL, folder, await.Patience()); next.Sent != 1 {
+	if next := finish(t, "pyroscope+"+server.URL, folder, testkit.Patience()); next.Sent != 1 {
 		t.Errorf("status %+v", next)
 	}
 	sameTotals(t, server.Totals(), want)
@@ -265,12 +264,12 @@ func TestASlowServer(t *testing.T) {
 	s := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, pace: quick}
 	s.Target.client.Timeout = 50 * time.Millisecond
 	s.Start()
-	await.That(t, "two requests are given up", func() bool { return s.Status().Retries >= 2 })
+	testkit.Await(t, "two requests are given up", func() bool { return s.Status().Retries >= 2 })
 	if status := within(s, time.Millisecond); status.Sent != 0 || status.Waiting != 1 {
 		t.Errorf("status %+v", status)
 	}
 	awake := pushtest.New(t) // another one: the first may still read a request that was given up
-	if status := finish(t, "pyroscope+"+awake.URL, folder, await.Patience()); status.Sent != 1 {
+	if status := finish(t, "pyroscope+"+awake.URL, folder, testkit.Patience()); status.Sent != 1 {
 		t.Errorf("status %+v", status)
 	}
 	sameTotals(t, awake.Totals(), want)
@@ -308,7 +307,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 		return false
 	}
 	s, _ := pushed(t, server, 1)
-	if status := within(s, await.Patience()); status.Sent != 1 {
+	if status := within(s, testkit.Patience()); status.Sent != 1 {
 		t.Errorf("status %+v", status)
 	}
 	if pause := second.Sub(first); pause < time.Second {
@@ -370,7 +369,7 @@ func TestDamagedWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	status := finish(t, "pyroscope+"+server.URL, folder, await.Patience())
+	status := finish(t, "pyroscope+"+server.URL, folder, testkit.Patience())
 	if status.Sent != 1 || status.Unreadable != int64(len(damaged)) || status.Waiting != 0 {
 		t.Errorf("status %+v", status)
 	}
@@ -395,10 +394,10 @@ func TestTwoSenders(t *testing.T) {
 	for seed := range uint64(20) {
 		add(seed + 2)
 	}
-	await.That(t, "all windows are sent", func() bool { return a.Status().Sent+b.Status().Sent == 21 })
-	within(a, await.Patience())
+	testkit.Await(t, "all windows are sent", func() bool { return a.Status().Sent+b.Status().Sent == 21 })
+	within(a, testkit.Patience())
 	add(100)
-	if status := within(b, await.Patience()); status.Waiting != 0 {
+	if status := within(b, testkit.Patience()); status.Waiting != 0 {
 		t.Errorf("status %+v", status)
 	}
 	sameTotals(t, server.Totals(), want)
@@ -434,7 +433,7 @@ func TestTenThousandWindows(t *testing.T) {
 			}
 		}
 		s.Hurry()
-		await.That(t, "all windows are sent", func() bool { return s.Status().Sent == sent+int64(n) })
+		testkit.Await(t, "all windows are sent", func() bool { return s.Status().Sent == sent+int64(n) })
 		return testkit.Heap()
 	}
 	early := send(windows / 10)
@@ -443,7 +442,7 @@ func TestTenThousandWindows(t *testing.T) {
 	if grown := late - early; grown > 512<<10 {
 		t.Errorf("the heap has grown by %d bytes", grown)
 	}
-	status := within(s, await.Patience())
+	status := within(s, testkit.Patience())
 	if status.Sent != int64(windows) || requests != windows {
 		t.Errorf("status %+v, %d requests", status, requests)
 	}

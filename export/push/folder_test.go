@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/goproton/goproton/export/push/pushtest"
-	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/export/spool"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -64,7 +64,7 @@ func TestWindowsOfAFolder(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	windows := []*profile.Profile{window(r, 11, begin.Add(time.Minute)), window(r, 4, begin.Add(2*time.Minute))}
 	want := put(t, spoolFolder, windows...)
-	status := finish(t, "file://"+to, spoolFolder, await.Patience())
+	status := finish(t, "file://"+to, spoolFolder, testkit.Patience())
 	if status.Sent != 2 || status.Waiting != 0 || status.Bytes == 0 || status.Target != "file://"+to {
 		t.Errorf("status %+v", status)
 	}
@@ -83,7 +83,7 @@ func TestWindowsOfAFolder(t *testing.T) {
 			t.Errorf("%s is %v, %v", hour, got, ok)
 		}
 	}
-	if put(t, spoolFolder, windows...); finish(t, "file://"+to, spoolFolder, await.Patience()).Sent != 2 {
+	if put(t, spoolFolder, windows...); finish(t, "file://"+to, spoolFolder, testkit.Patience()).Sent != 2 {
 		t.Error("the windows were not sent again")
 	}
 	if again := filesBelow(t, to); !slices.Equal(again, files) {
@@ -135,7 +135,7 @@ func TestFolderThatIsAway(t *testing.T) {
 	want := put(t, spoolFolder, window(rand.New(rand.NewPCG(7, 8)), 5, time.Now()))
 	s := &Sender{Target: target(t, "file://"+to), Folder: spoolFolder, pace: quick}
 	s.Start()
-	await.That(t, "the sender to try", func() bool { return s.Status().Retries > 0 })
+	testkit.Await(t, "the sender to try", func() bool { return s.Status().Retries > 0 })
 	if status := s.Status(); !strings.Contains(status.LastError, "make it, or mount it") || status.LastError != s.Target.Away() || len(filesBelow(t, parent)) > 0 {
 		t.Errorf("status %+v", status)
 	}
@@ -167,7 +167,7 @@ func TestFolderThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Start()
-	await.That(t, "the sender to begin", func() bool { return len(s.Target.folder.busy) > 0 })
+	testkit.Await(t, "the sender to begin", func() bool { return len(s.Target.folder.busy) > 0 })
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if status := s.Finish(ctx); status.Sent != 0 || status.Waiting != 1 {
@@ -181,5 +181,5 @@ func TestFolderThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	await.That(t, "the write to end", func() bool { return len(s.Target.folder.busy) == 0 })
+	testkit.Await(t, "the write to end", func() bool { return len(s.Target.folder.busy) == 0 })
 }

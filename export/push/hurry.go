@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/export/spool"
 )
 
 // heed has this sender hurry while other processes ask for it in the spool. It has the lock. The file of each counts for pace.asker; then

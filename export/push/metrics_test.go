@@ -17,7 +17,7 @@ import (
 	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/export/prometheus"
 	"github.com/goproton/goproton/export/push/pushtest"
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // leaveCounters writes the counters of a process with launches in two scopes.
@@ -40,7 +40,7 @@ func countersFor(to *Target, folder string, every time.Duration) *Counters {
 
 // finishCounters sends the last counters.
 func finishCounters(c *Counters) Status {
-	ctx, cancel := context.WithTimeout(context.Background(), await.Patience())
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience())
 	defer cancel()
 	c.Finish(ctx)
 	return c.Sender.Status()
@@ -129,9 +129,9 @@ func TestCountersThatFail(t *testing.T) {
 	leaveCounters(t, folder, 1)
 	c := countersFor(to, folder, 10*time.Millisecond)
 	c.Start()
-	await.That(t, "counters arrive", func() bool { return forwardLaunches(t, server, 1) == 1 })
+	testkit.Await(t, "counters arrive", func() bool { return forwardLaunches(t, server, 1) == 1 })
 	leaveCounters(t, folder, 2)
-	await.That(t, "later counters arrive", func() bool { return forwardLaunches(t, server, 1) == 2 })
+	testkit.Await(t, "later counters arrive", func() bool { return forwardLaunches(t, server, 1) == 2 })
 	leaveCounters(t, folder, 3)
 	status := finishCounters(c)
 	// The second answer may have come after the end had begun: then it is not known that they were sent.
@@ -167,7 +167,7 @@ func TestCountersOfTwoRuns(t *testing.T) {
 		leaveCounters(t, folder, 1)
 		c.Start()
 		c.Hurry()
-		await.That(t, "counters arrive", func() bool { return forwardLaunches(t, server, 2) == float64(1+5*n) })
+		testkit.Await(t, "counters arrive", func() bool { return forwardLaunches(t, server, 2) == float64(1+5*n) })
 		leaveCounters(t, folder, 5)
 		finishCounters(c)
 	}
@@ -193,18 +193,18 @@ func TestCountersThatAProgramWaitsFor(t *testing.T) {
 	c := countersFor(target(t, "otlp+"+server.URL), folder, time.Hour)
 	c.Start()
 	c.Hurry() // of a program that waits no longer: one request
-	await.That(t, "a request is made", func() bool { return server.Requests() == 1 })
+	testkit.Await(t, "a request is made", func() bool { return server.Requests() == 1 })
 	file := c.Waiting
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.Hurry()
-	await.That(t, "the program reads why", func() bool {
+	testkit.Await(t, "the program reads why", func() bool {
 		why, err := os.ReadFile(file)
 		return err == nil && strings.Contains(string(why), "503")
 	})
 	away.Store(false)
-	await.That(t, "the program waits no longer", func() bool {
+	testkit.Await(t, "the program waits no longer", func() bool {
 		_, err := os.Stat(file)
 		return err != nil
 	})

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -27,7 +26,7 @@ func schemaServer(t *testing.T) (url string, end func() [][]byte) {
 	if _, err := os.Stat(program); err != nil {
 		t.Skip("needs build/tools/pushserver, which make test builds (. tools/steps.sh; install_tools)")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), await.Patience())
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience())
 	t.Cleanup(cancel)
 	server := exec.CommandContext(ctx, program)
 	input, err := server.StdinPipe() // it ends when this is closed
@@ -112,7 +111,7 @@ func TestSchemas(t *testing.T) {
 			url, end := schemaServer(t)
 			folder := filepath.Join(t.TempDir(), "spool")
 			want := put(t, folder, window(rand.New(rand.NewPCG(1, 2)), 9, time.Now().Add(-time.Minute)), window(rand.New(rand.NewPCG(3, 4)), 12, time.Now()))
-			if status := finish(t, protocol+"+"+url, folder, await.Patience()); status.Sent != 2 {
+			if status := finish(t, protocol+"+"+url, folder, testkit.Patience()); status.Sent != 2 {
 				t.Fatalf("%+v", status)
 			}
 			sameTotals(t, takenTotals(t, protocol, end()), want)

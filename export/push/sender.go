@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/profile/msgpack"
 )
 

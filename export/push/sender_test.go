@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/export/push/pushtest"
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/msgpack"
 )
@@ -123,7 +123,7 @@ func TestWindowsArrive(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			now := time.Now()
 			want := put(t, folder, window(r, 11, now.Add(-2*time.Minute)), window(r, 4, now.Add(-time.Minute)), window(r, 7, now))
-			status := finish(t, scheme+server.URL, folder, await.Patience())
+			status := finish(t, scheme+server.URL, folder, testkit.Patience())
 			if status.Sent != 3 || status.Waiting != 0 || status.Refused != 0 {
 				t.Errorf("status %+v", status)
 			}

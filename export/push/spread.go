@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/msgpack"
 )

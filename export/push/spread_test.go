@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/export/push/pushtest"
-	"github.com/goproton/goproton/internal/await"
-	"github.com/goproton/goproton/internal/spool"
+	"github.com/goproton/goproton/export/spool"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -98,11 +98,11 @@ func TestShortWindowsDoNotWaitForLongOnes(t *testing.T) {
 	put(t, folder, lasting(time.Second, 0))
 	s := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, Spread: true, pace: quick}
 	s.Start()
-	await.That(t, "the short window is sent", func() bool { return s.Status().Sent == 1 })
+	testkit.Await(t, "the short window is sent", func() bool { return s.Status().Sent == 1 })
 	if waiting := s.Status().Waiting; waiting > 1 {
 		t.Errorf("%d windows wait", waiting)
 	}
-	if status := within(s, await.Patience()); status.Sent != 2 {
+	if status := within(s, testkit.Patience()); status.Sent != 2 {
 		t.Errorf("status %+v", status)
 	}
 }
@@ -110,11 +110,11 @@ func TestShortWindowsDoNotWaitForLongOnes(t *testing.T) {
 // The end of a program whose sender has not the lock does not wait for windows that the other sender has spread.
 func TestTheHolderOfTheLockHurriesForOthers(t *testing.T) {
 	for name, ask := range map[string]func(*Sender) Status{
-		"at the end": func(s *Sender) Status { return within(s, await.Patience()) },
+		"at the end": func(s *Sender) Status { return within(s, testkit.Patience()) },
 		"finalize": func(s *Sender) Status {
 			s.Hurry()
-			await.That(t, "the spool is empty", func() bool { return s.Status().Waiting == 0 })
-			return within(s, await.Patience())
+			testkit.Await(t, "the spool is empty", func() bool { return s.Status().Waiting == 0 })
+			return within(s, testkit.Patience())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,18 +125,18 @@ func TestTheHolderOfTheLockHurriesForOthers(t *testing.T) {
 			}
 			holder := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, Spread: true, pace: quick}
 			holder.Start()
-			await.That(t, "the first sender has the lock", func() bool { return holder.Status().Sending })
+			testkit.Await(t, "the first sender has the lock", func() bool { return holder.Status().Sending })
 			want := putLong(t, folder, 3)
 			other := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, Spread: true, pace: quick}
 			other.Start()
-			await.That(t, "the second sender sees the windows", func() bool { return other.Status().Waiting == 3 })
+			testkit.Await(t, "the second sender sees the windows", func() bool { return other.Status().Waiting == 3 })
 			if status := ask(other); status.Waiting != 0 || status.Sent != 0 {
 				t.Errorf("status %+v", status)
 			}
 			if left := spool.Hurries(folder); len(left) > 0 {
 				t.Errorf("%v is left", left)
 			}
-			if status := within(holder, await.Patience()); status.Sent != 3 {
+			if status := within(holder, testkit.Patience()); status.Sent != 3 {
 				t.Errorf("the holder: %+v", status)
 			}
 			sameTotals(t, server.Totals(), want)
@@ -154,14 +154,14 @@ func TestAnAskerThatWasKilled(t *testing.T) {
 	}
 	s := &Sender{Target: target(t, "pyroscope+"+server.URL), Folder: folder, Spread: true, pace: quick}
 	s.Start()
-	await.That(t, "the window is sent", func() bool { return s.Status().Sent == 1 })
-	await.That(t, "the file is removed", func() bool { return len(spool.Hurries(folder)) == 0 })
+	testkit.Await(t, "the window is sent", func() bool { return s.Status().Sent == 1 })
+	testkit.Await(t, "the file is removed", func() bool { return len(spool.Hurries(folder)) == 0 })
 	time.Sleep(4 * quick.look) // a round that has seen the file ends
 	putLong(t, folder, 1)
-	await.That(t, "the sender sees the next window", func() bool { return s.Status().Waiting == 1 })
+	testkit.Await(t, "the sender sees the next window", func() bool { return s.Status().Waiting == 1 })
 	time.Sleep(4 * quick.look)
 	if status := s.Status(); status.Sent != 1 {
 		t.Errorf("a window is not spread: %+v", status)
 	}
-	within(s, await.Patience())
+	within(s, testkit.Patience())
 }

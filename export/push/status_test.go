@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/export/push/pushtest"
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // What one sender has done is not mixed up with what others have done, and does not fall when they take over.
@@ -24,18 +24,18 @@ func TestStatusOfOneSender(t *testing.T) {
 		return s
 	}
 	earlier := send(3)
-	within(earlier, await.Patience())
+	within(earlier, testkit.Patience())
 	ours := send(0)
 	of := StatusOf(folder, ours.Status().Sender)
-	await.That(t, "our sender has left a status", func() bool { st, err := ReadStatus(folder); return err == nil && st.Sender == ours.Status().Sender })
+	testkit.Await(t, "our sender has left a status", func() bool { st, err := ReadStatus(folder); return err == nil && st.Sender == ours.Status().Sender })
 	if st := of(); st.Sent != 0 || st.Bytes != 0 {
 		t.Errorf("before our sender sends: %+v", st)
 	}
 	put(t, folder, window(r, 3, time.Now()), window(r, 3, time.Now()))
-	if st := within(ours, await.Patience()); st.Sent != 2 || of().Sent != 2 || of().Bytes != st.Bytes {
+	if st := within(ours, testkit.Patience()); st.Sent != 2 || of().Sent != 2 || of().Bytes != st.Bytes {
 		t.Errorf("our sender did %+v, and its status says %+v", st, of())
 	}
-	within(send(1), await.Patience())
+	within(send(1), testkit.Patience())
 	put(t, folder, window(r, 3, time.Now()))
 	if st := of(); st.Sent != 2 || st.Waiting != 1 {
 		t.Errorf("after another has taken over: %+v", st)

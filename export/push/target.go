@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goproton/goproton/internal/loopback"
+	"github.com/goproton/goproton/export/loopback"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/version"
 )

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/export/push/pushtest"
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // environment is a set of variables.
@@ -115,7 +115,7 @@ func TestCertificatesAreVerified(t *testing.T) {
 	if err := os.WriteFile(authorities, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status := within(sender("PROTON_PUSH_CA", authorities), await.Patience()); status.Sent != 1 {
+	if status := within(sender("PROTON_PUSH_CA", authorities), testkit.Patience()); status.Sent != 1 {
 		t.Errorf("%+v", status)
 	}
 	sameTotals(t, server.Totals(), want)

@@ -1,6 +1,7 @@
 // Package atomicfile replaces a file in one step: a reader sees the old content or the new, never a part, and
 // a writer that dies half-way leaves the old file alone. Profiles and traces are written through it, in the program that
-// is profiled too, whose descriptors may be closed at any time.
+// is profiled too, whose descriptors may be closed at any time. A Temporary file is one
+// that no end of the process leaves behind.
 package atomicfile
 
 import (

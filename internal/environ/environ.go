@@ -1,5 +1,5 @@
 // Package environ reads and sets C's environment, which libraries in the process read and change. Go's os.Getenv reads a copy that
-// was made at start-up.
+// was made at start-up. It also finds the shared library that this program's code is in.
 package environ
 
 // #include <stdlib.h>

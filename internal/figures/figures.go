@@ -1,6 +1,6 @@
 // Package figures says how numbers are written: for people a number, a value with its unit, a share, a change and a count of things,
 // and for programs all digits of a number. Every command, view and message takes them from here, so that the same value reads the
-// same everywhere.
+// same everywhere. Natural orders names with numbers in them as people do.
 //
 // A value that stands alone has four significant digits, and the unit in which it has one to three digits before the point:
 // 9.899 ms. The values of a column have one unit and the same decimals, so that they can be compared at a glance: see FormFor and

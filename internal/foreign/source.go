@@ -3,14 +3,12 @@ package foreign
 import (
 	"os"
 	"path/filepath"
-
-	"github.com/goproton/goproton/internal/sourcefile"
 )
 
 // MayShow says whether a file that a profile names may be read to be shown: it is a source file, by its own name and by that
 // of the file behind its links. A file that is not there may be shown.
 func MayShow(path string) bool {
-	if !sourcefile.Is(path) {
+	if !IsSource(path) {
 		return false
 	}
 	real, err := filepath.EvalSymlinks(path)
@@ -18,5 +16,5 @@ func MayShow(path string) bool {
 		return os.IsNotExist(err)
 	}
 	info, err := os.Lstat(real)
-	return err == nil && info.Mode().IsRegular() && sourcefile.Is(real)
+	return err == nil && info.Mode().IsRegular() && IsSource(real)
 }

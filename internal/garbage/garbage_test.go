@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 func TestFreeMemoryIsGivenBackAtMostOnceInATime(t *testing.T) {
@@ -23,7 +23,7 @@ func TestFreeMemoryIsGivenBackAtMostOnceInATime(t *testing.T) {
 		rarely()
 		return true
 	})
-	await.That(t, "what is free is given back", func() bool {
+	testkit.Await(t, "what is free is given back", func() bool {
 		leaveFree(64 << 20) // each time: Go gives back some of it, too
 		return given.Load() > 1
 	})

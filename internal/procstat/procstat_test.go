@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // A child is below this process, began after it, and lives until it has ended, whether or not it was waited for.
@@ -42,7 +42,7 @@ func TestOfAChild(t *testing.T) {
 		t.Errorf("the child: began at %d (this process: %d), lives %v, below %d", began, own, lives, Parent(pid))
 	}
 	input.Close()
-	await.That(t, "the child ends", func() bool { _, lives := Began(pid); return !lives })
+	testkit.Await(t, "the child ends", func() bool { _, lives := Began(pid); return !lives })
 	if err := child.Wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-
-	"github.com/goproton/goproton/internal/spool"
 )
 
 // Push has a session put what it records in each interval into a spool, from which another process sends it.
@@ -15,9 +13,16 @@ type Push struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 }
 
+// SpoolStatus is what a process has put into its spool.
+type SpoolStatus struct {
+	Windows int64 `json:"windows"` // written
+	Bytes   int64 `json:"bytes"`   // of them
+	Evicted int64 `json:"evicted"` // deleted before they were sent, to make room
+}
+
 // PushStatus is what a process has done with its windows.
 type PushStatus struct {
-	spool.WriterStatus
+	SpoolStatus
 	Dropped int64 `json:"dropped"` // could not be written
 }
 

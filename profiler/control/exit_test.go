@@ -13,9 +13,9 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/atomicfile"
-	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler"
 )
@@ -206,11 +206,11 @@ func TestExitWithAProfileThatCannotBeWritten(t *testing.T) {
 	if err := errors.Join(os.Remove(folder), os.WriteFile(folder, nil, 0o666)); err != nil { // a file takes the folder's place
 		t.Fatal(err)
 	}
-	err := s.AtExit(false, await.Patience())
+	err := s.AtExit(false, testkit.Patience())
 	if err == nil || !strings.Contains(err.Error(), filepath.Join(folder, "p.hatchet")) {
 		t.Errorf("at exit: %v", err)
 	}
-	if again := s.AtExit(true, await.Patience()); again != nil {
+	if again := s.AtExit(true, testkit.Patience()); again != nil {
 		t.Errorf("it is said twice: %v", again)
 	}
 	if _, err := os.Stat(name + ".hatchet"); err != nil {

@@ -6,7 +6,7 @@ import (
 	"runtime/metrics"
 	"testing"
 
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 func TestGarbagePercent(t *testing.T) {
@@ -22,7 +22,7 @@ func TestCollectGarbage(t *testing.T) {
 	CollectGarbage()
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	reaches := func(what string, is func(uint64) bool) {
-		await.That(t, what, func() bool {
+		testkit.Await(t, what, func() bool {
 			runtime.GC()
 			metrics.Read(percent)
 			return is(percent[0].Value.Uint64())

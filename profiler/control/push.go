@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/launcher"
 	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/msgpack"
 	"github.com/goproton/goproton/profiler"
@@ -88,7 +88,7 @@ func (s *Service) pushStatus() *runinfo.PushStatus {
 	}
 	total := &runinfo.PushStatus{Dropped: int64(s.Manager.WindowsDropped())}
 	for _, w := range s.pushed.writers {
-		total.Add(runinfo.PushStatus{WriterStatus: w.Status()})
+		total.Add(runinfo.PushStatus{SpoolStatus: w.Status()})
 	}
 	return total
 }

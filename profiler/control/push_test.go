@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/internal/spool"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler"
 )

@@ -13,10 +13,10 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/foreign"
-	"github.com/goproton/goproton/internal/outfolder"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/nearby"
+	"github.com/goproton/goproton/tritonparse/outfolder"
 )
 
 // Options select what is written.

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goproton/goproton/internal/outfolder"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/outfolder"
 )
 
 // Folders of a trace's folder.

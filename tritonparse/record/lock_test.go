@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // another runs one of the helpers below in a process of its own.
@@ -53,7 +53,7 @@ func TestALivingProcessThatLostItsLock(t *testing.T) {
 		t.Errorf("another process took it for dead: %s", out)
 	}
 	p.launch(t, 2)
-	if counts := l.End(await.Patience()); counts.Launches != 2 || len(records(t, folder)) != 2 {
+	if counts := l.End(testkit.Patience()); counts.Launches != 2 || len(records(t, folder)) != 2 {
 		t.Errorf("%+v, %d records", counts, len(records(t, folder)))
 	}
 }
@@ -64,7 +64,7 @@ func TestProcessesThatAreGone(t *testing.T) {
 		t.Skipf("needs the program true: %v", err)
 	}
 	pid := command.Process.Pid
-	await.That(t, "a process ends", func() bool { return started(pid) == 0 }) // a zombie from then on
+	testkit.Await(t, "a process ends", func() bool { return started(pid) == 0 }) // a zombie from then on
 	if err := command.Wait(); err != nil || started(pid) != 0 || started(os.Getpid()) == 0 {
 		t.Errorf("%v; that process %d, this one %d", err, started(pid), started(os.Getpid()))
 	}
@@ -131,7 +131,7 @@ func TestAnotherProcessWithOurNames(t *testing.T) {
 	if err := command.Wait(); err != nil || !still {
 		t.Errorf("the other process: %v", err)
 	}
-	counts := l.End(await.Patience())
+	counts := l.End(testkit.Patience())
 	if name := l.header.outputName(noRank); counts.Launches != 1 || len(complaints.all) != 0 || !strings.Contains(name, "_host_"+hostLabel()+"-2_") {
 		t.Errorf("%+v, %q, %s", counts, complaints.all, name)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/gpu/vendortest"
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // Places that a trace cannot be written to, or not any more.
@@ -142,7 +142,7 @@ func TestAFolderThatIsRemoved(t *testing.T) {
 		p.launchAndRemove(t, folder)
 		p.launch(t, 2)
 		p.launch(t, 3)
-		l.End(await.Patience())
+		l.End(testkit.Patience())
 		if n := len(records(t, folder)); n != 2 {
 			t.Errorf("%s: %d launches, want the two that came afterwards", compression, n)
 		}
@@ -157,7 +157,7 @@ func TestAFolderThatIsRemovedAtTheEnd(t *testing.T) {
 	l, said := beginIn(t, Options{Folder: folder, Compression: "zstd"})
 	p := producer{log: l}
 	p.launchAndRemove(t, folder)
-	l.End(await.Patience())
+	l.End(testkit.Patience())
 	if len(said.all) != 1 || !strings.Contains(said.all[0], "was removed or moved") {
 		t.Errorf("said %q", said.all)
 	}
@@ -176,7 +176,7 @@ func TestBinariesThatCannotBeStored(t *testing.T) {
 	for range 2 {
 		l.Event(fmt.Appendf(nil, `{"event_type":"compilation","files":[{"name":"k.cubin","path":%q}],"binary":"k.cubin"}`, cubin))
 	}
-	if counts := l.End(await.Patience()); counts.Compilations != 2 {
+	if counts := l.End(testkit.Patience()); counts.Compilations != 2 {
 		t.Errorf("%+v", counts)
 	}
 	if len(said.all) != 1 || !strings.Contains(said.all[0], "store binaries in") || strings.Count(said.all[0], "cubins") != 1 {
@@ -222,7 +222,7 @@ func TestAPanicOfTheWriter(t *testing.T) {
 	for i := range int64(many) {
 		p.launch(t, i)
 	}
-	if counts := l.End(await.Patience()); counts.Launches != 0 || counts.Lost != many {
+	if counts := l.End(testkit.Patience()); counts.Launches != 0 || counts.Lost != many {
 		t.Errorf("%+v", counts)
 	}
 }

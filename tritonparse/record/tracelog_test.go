@@ -16,7 +16,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -36,7 +36,7 @@ func (p *producer) ring() *ring {
 }
 
 // A machine that is slow does not make a process give up what it writes, unless a test is about that.
-func init() { writePatience = await.Patience() }
+func init() { writePatience = testkit.Patience() }
 
 type bytesOf []byte
 
@@ -93,14 +93,14 @@ func (p *producer) launch(t testing.TB, n int64) {
 	statistics := `"min":-1` + strings.Repeat(" ", p.spaces)
 	payload = append(payload.fixed(0x7f0000000000).uint(uint64(len(statistics))), statistics...)
 	if !push(p.ring(), payload) {
-		await.That(t, "the writer makes room", func() bool { return push(p.ring(), payload) })
+		testkit.Await(t, "the writer makes room", func() bool { return push(p.ring(), payload) })
 	}
 }
 
 // written waits until as many launches as that are in the output, and the ring says so.
 func (p *producer) written(t testing.TB, launches uint64) {
 	t.Helper()
-	await.That(t, "launches are written", func() bool { return p.log.ring.last().Launches >= launches })
+	testkit.Await(t, "launches are written", func() bool { return p.log.ring.last().Launches >= launches })
 }
 
 func begin(t testing.TB, o Options) *Log {
@@ -162,7 +162,7 @@ func TestLaunchRecord(t *testing.T) {
 	l := begin(t, Options{Folder: folder, Compression: "none"})
 	p := producer{log: l}
 	p.launch(t, -5)
-	if got := l.End(await.Patience()); got != (Counts{Launches: 1}) {
+	if got := l.End(testkit.Patience()); got != (Counts{Launches: 1}) {
 		t.Errorf("counted %+v", got)
 	}
 	paths, _ := filepath.Glob(filepath.Join(folder, "*"))
@@ -197,7 +197,7 @@ func TestManyLaunchesGoAroundTheRing(t *testing.T) {
 	for i := range int64(n) {
 		p.launch(t, i%7)
 	}
-	if got := l.End(await.Patience()); got != (Counts{Launches: n}) {
+	if got := l.End(testkit.Patience()); got != (Counts{Launches: n}) {
 		t.Errorf("counted %+v", got)
 	}
 	last := 0
@@ -271,7 +271,7 @@ func TestRecoverAfterDeath(t *testing.T) {
 			}
 			l.Event([]byte(`{"event_type":"autotune","ns":1800000000000000000,"stack":[["/p/x.py",3,"f"]],"members":{"kernel_name":"k"}}`))
 			files := spool(t, folder)
-			l.End(await.Patience())
+			l.End(testkit.Patience())
 
 			again := died(t, files)
 			found, err := Recover(again)
@@ -321,7 +321,7 @@ func TestDeathAtEveryByte(t *testing.T) {
 	p.launch(t, 2)
 	p.launch(t, 3)
 	files[ringName] = smaller(files[ringName])
-	l.End(await.Patience())
+	l.End(testkit.Patience())
 	// Bytes after what was committed are those of a write that was cut.
 	for _, junk := range [][]byte{nil, {1}, bytes.Repeat([]byte{0xff}, 100)} {
 		with := map[string][]byte{output: append(bytes.Clone(files[output]), junk...), definitions: files[definitions], ringName: files[ringName]}
@@ -355,7 +355,7 @@ func TestRingThatWasCopiedInUse(t *testing.T) {
 	p.launch(t, 1)
 	p.written(t, 1)
 	files := spool(t, folder)
-	l.End(await.Patience())
+	l.End(testkit.Patience())
 	for name := range files {
 		if strings.HasSuffix(name, ".ring") {
 			clear(files[name][atWritten : atWritten+8])
@@ -387,7 +387,7 @@ func TestDeathBeforeTheFirstCommit(t *testing.T) {
 			l := begin(t, o)
 			p := producer{log: l}
 			p.launch(t, 1)
-			l.End(await.Patience())
+			l.End(testkit.Patience())
 		}
 		l := begin(t, o)
 		before := bytes.Clone(l.ring.mem)
@@ -403,7 +403,7 @@ func TestDeathBeforeTheFirstCommit(t *testing.T) {
 				copy(files[name][atWritten:], l.ring.mem[atWritten:atWritten+8])
 			}
 		}
-		l.End(await.Patience())
+		l.End(testkit.Patience())
 		again := died(t, files)
 		if found, err := Recover(again); err != nil || len(found.Problems) > 0 || found.Launches != 1 {
 			t.Fatalf("%s: recovered %+v, %v", compression, found, err)
@@ -418,7 +418,7 @@ func TestALivingProcessIsLeftAlone(t *testing.T) {
 	// fcntl's locks do not hold against the process that has them, so this asks what another process would see.
 	folder := t.TempDir()
 	l := begin(t, Options{Folder: folder, Compression: "none"})
-	defer l.End(await.Patience())
+	defer l.End(testkit.Patience())
 	out := another(t, "TestLockHelper", l.ring.file.Name())
 	if !strings.Contains(out, "locked") {
 		t.Errorf("another process finds the ring %q", out)
@@ -443,7 +443,7 @@ func TestRankChangesTheFile(t *testing.T) {
 	push(l.ring, bytesOf{recordRank}.int(3))
 	p.launch(t, 2)
 	p.launch(t, 3)
-	l.End(await.Patience())
+	l.End(testkit.Patience())
 	for pattern, want := range map[string]int{"*_rank_none_*": 1, "*_rank_3_*": 2} {
 		if got := len(records(t, filepath.Join(folder, pattern))); got != want {
 			t.Errorf("%d launches in %s, want %d", got, pattern, want)
@@ -467,7 +467,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	p := producer{log: l}
 	p.launch(t, 1)
-	if got := l.End(await.Patience()); got.Launches != 0 || got.Lost != 1 {
+	if got := l.End(testkit.Patience()); got.Launches != 0 || got.Lost != 1 {
 		t.Errorf("counted %+v", got)
 	}
 	if what := <-said; !strings.Contains(what, "the disk is full") {
@@ -488,7 +488,7 @@ func FuzzRecover(f *testing.F) {
 	p := producer{log: l}
 	p.launch(f, 1)
 	files := spool(f, folder)
-	l.End(await.Patience())
+	l.End(testkit.Patience())
 	for name, text := range files {
 		if strings.HasSuffix(name, ".ring") {
 			files["ring"] = smaller(text)

@@ -13,10 +13,10 @@ import (
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/internal/outfolder"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/nearby"
+	"github.com/goproton/goproton/tritonparse/outfolder"
 )
 
 // blob is a file with the contents of a tensor.

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/foreign"
-	"github.com/goproton/goproton/internal/outfolder"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/outfolder"
 )
 
 // Options of Generate.

@@ -8,8 +8,8 @@ import (
 	"os"
 	"sync"
 
-	"github.com/goproton/goproton/profiler"
 	_ "github.com/goproton/goproton/cupti"
+	"github.com/goproton/goproton/profiler"
 	"github.com/goproton/goproton/tutorials/go/gpu"
 )
 

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
@@ -175,10 +174,10 @@ func (f *Fleet) farther(median float64) func(a, b *Rank) int {
 func (f *Fleet) Uneven() string {
 	least, most := (*Rank)(nil), (*Rank)(nil)
 	for _, r := range f.ranks {
-		if least == nil || cmp.Or(cmp.Compare(r.Profiles, least.Profiles), natural.Compare(r.Rank, least.Rank)) < 0 {
+		if least == nil || cmp.Or(cmp.Compare(r.Profiles, least.Profiles), figures.Natural(r.Rank, least.Rank)) < 0 {
 			least = r
 		}
-		if most == nil || cmp.Or(cmp.Compare(most.Profiles, r.Profiles), natural.Compare(r.Rank, most.Rank)) < 0 {
+		if most == nil || cmp.Or(cmp.Compare(most.Profiles, r.Profiles), figures.Natural(r.Rank, most.Rank)) < 0 {
 			most = r
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/natural"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/merge"
@@ -101,7 +100,7 @@ func columns(p *profile.Profile, wanted string) (*Table, error) {
 				for label := range all {
 					t.Labels = append(t.Labels, label)
 				}
-				slices.SortFunc(t.Labels, natural.Compare)
+				slices.SortFunc(t.Labels, figures.Natural)
 				return t, nil
 			}
 		}

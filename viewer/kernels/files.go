@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/foreign"
-	"github.com/goproton/goproton/internal/sourcefile"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -191,7 +190,7 @@ func (f *Files) find(recorded string) *Text {
 	if f.none {
 		return &Text{Err: os.ErrNotExist}
 	}
-	if !sourcefile.Is(recorded) {
+	if !foreign.IsSource(recorded) {
 		return &Text{Err: errors.New("its name is not that of a source file")}
 	}
 	err := fmt.Errorf("%s: %w", recorded, os.ErrNotExist)
@@ -254,10 +253,10 @@ func (f *Files) read(file string) (*Text, error) {
 	if !info.Mode().IsRegular() || !foreign.MayShow(file) {
 		return nil, fmt.Errorf("%s is not a source file", file)
 	}
-	if info.Size() > sourcefile.Largest {
-		return nil, fmt.Errorf("%s has %d MB; sources of up to %d MB are shown", file, info.Size()>>20, sourcefile.Largest>>20)
+	if info.Size() > foreign.LargestSource {
+		return nil, fmt.Errorf("%s has %d MB; sources of up to %d MB are shown", file, info.Size()>>20, foreign.LargestSource>>20)
 	}
-	b, err := io.ReadAll(io.LimitReader(h, sourcefile.Largest))
+	b, err := io.ReadAll(io.LimitReader(h, foreign.LargestSource))
 	if err != nil {
 		return nil, err
 	}

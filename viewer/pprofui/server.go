@@ -21,7 +21,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/goproton/goproton/internal/loopback"
+	"github.com/goproton/goproton/export/loopback"
 )
 
 // prepare gets ready for the web server before the driver looks where the user's configuration is. Named views

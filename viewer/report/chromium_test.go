@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/await"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // A client of a headless Chromium, over the two pipes of --remote-debugging-pipe: JSON messages that end in a zero
@@ -215,7 +215,7 @@ func (c *chromium) call(session, method string, arguments any) (json.RawMessage,
 			return nil, fmt.Errorf("%s: %s", method, m.Error.Message)
 		}
 		return m.Result, nil
-	case <-time.After(await.Patience()):
+	case <-time.After(testkit.Patience()):
 		return nil, fmt.Errorf("%s: no answer in time", method)
 	}
 }
@@ -361,7 +361,7 @@ func (p *page) eval(expression string) any {
 // wait waits until an expression is true.
 func (p *page) wait(expression string) {
 	p.t.Helper()
-	for end := time.Now().Add(await.Patience()); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(testkit.Patience()); ; time.Sleep(20 * time.Millisecond) {
 		if p.eval(expression) == true {
 			return
 		}

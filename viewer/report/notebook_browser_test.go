@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -40,7 +39,7 @@ func TestInNotebook(t *testing.T) {
 	}
 	p := browser(t).open(t, outer, screen{width: 1000, height: 640})
 	// A blank element has two colours; the page has text, bars and a graph.
-	await.That(t, "the page within the element", func() bool { return colours(t, p.picture()) > 50 })
+	testkit.Await(t, "the page within the element", func() bool { return colours(t, p.picture()) > 50 })
 	if picture := os.Getenv("PROTON_PICTURE"); picture != "" {
 		p.shootTo(picture)
 	}

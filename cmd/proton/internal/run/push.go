@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/export/push"
+	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/internal/spool"
 )
 
 // Push is where the windows of a run go; the zero value is nowhere.

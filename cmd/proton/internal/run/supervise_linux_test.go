@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // mapLibrary has this process look as if it were profiled.
@@ -60,7 +60,7 @@ func TestAskForCheckpoints(t *testing.T) {
 	write(runinfo.Status{})
 	answered := make(chan os.Signal)
 	go func() { answered <- ask() }()
-	await.That(t, "a checkpoint is requested", func() bool { return runinfo.CheckpointRequests(status) == 1 })
+	testkit.Await(t, "a checkpoint is requested", func() bool { return runinfo.CheckpointRequests(status) == 1 })
 	write(runinfo.Status{Answered: 1})
 	if next := <-answered; next != nil {
 		t.Errorf("answered with the signal %v", next)

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/goproton/goproton/internal/await"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/testkit"
 )
@@ -87,13 +86,13 @@ func TestTerminalSignalsReachTheTargetOnce(t *testing.T) {
 	}
 	saw := func(part string, n int) {
 		t.Helper()
-		await.That(t, fmt.Sprintf("%q is shown %d times", part, n), func() bool { return shown.count(part) >= n })
+		testkit.Await(t, fmt.Sprintf("%q is shown %d times", part, n), func() bool { return shown.count(part) >= n })
 	}
 	saw("ready", 1)
 	resize(30)
 	saw("got window changed", 1)
 	_ = cmd.Process.Signal(syscall.SIGTERM)
-	await.That(t, "a checkpoint is requested", func() bool { return runinfo.CheckpointRequests(status) == 1 })
+	testkit.Await(t, "a checkpoint is requested", func() bool { return runinfo.CheckpointRequests(status) == 1 })
 	resize(40)
 	saw("got window changed", 2)
 	_, _ = keyboard.Write([]byte{3})

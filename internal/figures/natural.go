@@ -1,14 +1,13 @@
-// Package natural orders names with numbers in them as people do.
-package natural
+package figures
 
 import (
 	"cmp"
 	"strings"
 )
 
-// Compare puts rank10 after rank9: runs of digits are compared as numbers, of any length, and all else byte by byte. Names that differ
+// Natural puts rank10 after rank9: runs of digits are compared as numbers, of any length, and all else byte by byte. Names that differ
 // in leading zeros only are in the order of their bytes.
-func Compare(a, b string) int {
+func Natural(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
 		m, n := digits(x), digits(y)

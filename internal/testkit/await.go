@@ -1,6 +1,4 @@
-// Package await is how tests wait for what another goroutine or process does: for the event itself, and not for a time
-// that is long enough on the machine where the test was written.
-package await
+package testkit
 
 import (
 	"flag"
@@ -30,8 +28,8 @@ func patience(limit, gone time.Duration) time.Duration {
 	return max(time.Second, min(longest, (limit-gone)*9/10))
 }
 
-// That waits until something has happened, and fails the test if it never does.
-func That(t testing.TB, what string, happened func() bool) {
+// Await waits until something has happened, and fails the test if it never does.
+func Await(t testing.TB, what string, happened func() bool) {
 	t.Helper()
 	for end := time.Now().Add(Patience()); !happened(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

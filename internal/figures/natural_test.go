@@ -1,4 +1,4 @@
-package natural
+package figures
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ func TestCompare(t *testing.T) {
 	want := strings.Fields("a rank rank0 rank2 rank2.node9 rank2.node10 rank9 rank010 rank10 rank99999999999999999999998 rank99999999999999999999999 ranks")
 	got := slices.Clone(want)
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
-	slices.SortFunc(got, Compare)
+	slices.SortFunc(got, Natural)
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
@@ -30,10 +30,10 @@ func TestOrder(t *testing.T) {
 	}
 	for range 20_000 {
 		a, b, c := text(), text(), text()
-		if (Compare(a, b) == 0) != (a == b) || Compare(a, b) != -Compare(b, a) {
-			t.Fatalf("%q and %q: %d and %d", a, b, Compare(a, b), Compare(b, a))
+		if (Natural(a, b) == 0) != (a == b) || Natural(a, b) != -Natural(b, a) {
+			t.Fatalf("%q and %q: %d and %d", a, b, Natural(a, b), Natural(b, a))
 		}
-		if Compare(a, b) < 0 && Compare(b, c) < 0 && Compare(a, c) >= 0 {
+		if Natural(a, b) < 0 && Natural(b, c) < 0 && Natural(a, c) >= 0 {
 			t.Fatalf("%q < %q < %q, but the first is not below the last", a, b, c)
 		}
 	}

@@ -1,5 +1,4 @@
-// Package ownlibrary finds the shared library that this program's code is in.
-package ownlibrary
+package environ
 
 /*
 #define _GNU_SOURCE
@@ -20,8 +19,8 @@ import "C"
 
 import "unsafe"
 
-// With is the path of the library, "" if it does not export a symbol, as when the code is in the program itself.
-func With(symbol string) string {
+// LibraryWith is the path of the library, "" if it does not export a symbol, as when the code is in the program itself.
+func LibraryWith(symbol string) string {
 	c := C.CString(symbol)
 	defer C.free(unsafe.Pointer(c))
 	return C.GoString(C.own_library(c))

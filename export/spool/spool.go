@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 const (
@@ -82,19 +83,12 @@ type Writer struct {
 	bytes  int64  // of kept
 	look   int    // at so many kept it is looked which were sent
 	next   int
-	status WriterStatus
+	status runinfo.SpoolStatus
 }
 
 type file struct {
 	path string
 	size int64
-}
-
-// WriterStatus is what a process has put into its spool.
-type WriterStatus struct {
-	Windows int64 `json:"windows"` // written
-	Bytes   int64 `json:"bytes"`   // of them
-	Evicted int64 `json:"evicted"` // deleted before they were sent, to make room
 }
 
 const fewKept = 64 // files
@@ -154,7 +148,7 @@ func (w *Writer) evict() {
 }
 
 // Status returns what has been written so far.
-func (w *Writer) Status() WriterStatus {
+func (w *Writer) Status() runinfo.SpoolStatus {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.status

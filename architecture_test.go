@@ -2,8 +2,6 @@ package goproton
 
 import (
 	"os"
-	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,45 +11,6 @@ import (
 
 // place is a function as docs/architecture.md names it: `profiler/drain.go:collect`, `cupti/callback.c:cupti_on_callback`.
 var place = regexp.MustCompile("`([a-z][a-z0-9_/]*\\.(?:go|c|h|py|js)):([A-Za-z_][A-Za-z0-9_.]*)`")
-
-// TestMapHasEveryRoom: the table of rooms in docs/architecture.md names every folder with code of the product, by its path or, in the
-// row of a folder above it, by the last part of the path. A folder below a room's own internal/ belongs to the room.
-func TestMapHasEveryRoom(t *testing.T) {
-	text, err := os.ReadFile("docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rooms, _ := strings.Cut(string(text), "\n## Rooms\n")
-	rooms, _, _ = strings.Cut(rooms, "\n## ")
-	name := regexp.MustCompile("`([^`]+)`")
-	named := map[string]bool{}
-	for row := range strings.Lines(rooms) {
-		cells := strings.SplitN(row, "|", 6)
-		if len(cells) < 6 {
-			continue
-		}
-		for _, above := range name.FindAllStringSubmatch(cells[2], -1) {
-			folder := strings.TrimSuffix(above[1], "/…")
-			named[folder] = true
-			for _, below := range name.FindAllStringSubmatch(cells[4], -1) {
-				named[path.Join(folder, below[1])] = true
-			}
-		}
-	}
-	notProduct := regexp.MustCompile(`^(\.|bench|tools|tutorials)(/|$)|(^|/)(testdata|_runtime)(/|$)|[^/]+/internal/`)
-	for _, ext := range []string{".go", ".c"} {
-		for _, file := range sources(t, ext) {
-			folder := path.Dir(filepath.ToSlash(file))
-			if notProduct.MatchString(strings.TrimPrefix(folder, "internal/")) || named[folder] {
-				continue
-			}
-			if first, last := strings.SplitN(folder, "/", 2)[0], path.Base(folder); !named[path.Join(first, last)] {
-				named[folder] = true // reported once
-				t.Errorf("the map of rooms in docs/architecture.md lacks %s: say there what lives in it", folder)
-			}
-		}
-	}
-}
 
 // lives are the headings below which architecture.md follows something through the code, function by function.
 var lives = []string{"The life of one launch with scopes inside", "The life of one launch", "The life of one phase", "The life of one file", "The life of one traced launch", "The life of one sample", "The life of a number on the screen"}

@@ -24,35 +24,6 @@ import (
 
 const module = "github.com/goproton/goproton"
 
-// arrows says which of our packages each room may import. A rule holds for the room and for what is below
-// it, unless a longer one does; a package may always import what is below itself.
-var arrows = map[string][]string{
-	"profile":              {"internal/atomicfile", "internal/figures", "internal/inflate", "internal/jsontext", "internal/version"},
-	"gpu/record":           nil,
-	"internal":             {"internal"},
-	"hotpath":              {"profile", "internal"},
-	"export":               {"profile", "internal"},
-	"replay":               {"gpu", "internal"},
-	"bench/soak":           nil,
-	"gpu":                  {"internal", "profile", "gpu", "hotpath"},
-	"profiler/budget":      nil,
-	"profiler/callpath":    {"gpu/record", "internal", "gpu", "hotpath"},
-	"profiler/launchkinds": {"profile", "internal", "gpu", "hotpath"},
-	"profiler/aggregate":   {"profiler/callpath", "profiler/launchkinds", "gpu/record", "profile", "internal", "gpu", "hotpath"},
-	"cupti":                {"profiler", "gpu/record", "profile", "internal", "gpu", "hotpath"},
-	"roctracer":            {"profiler", "gpu/record", "profile", "internal", "gpu", "hotpath"},
-	"hooks":                {"internal", "gpu", "hotpath"},
-	"profiler":             {"profile", "internal", "gpu", "hotpath", "export"},
-	"tritonparse":          {"profile", "internal", "gpu", "hotpath"},
-	"viewer":               {"profile", "tritonparse", "internal", "gpu", "hotpath", "export"},
-	"cmd/libproton":        {"profiler", "tritonparse", "cupti", "roctracer", "hooks", "internal", "gpu", "hotpath", "export"},
-	"cmd/proton/internal":  {"internal", "gpu", "hotpath", "export", "replay"},
-	"cmd/proton":           {"profile", "viewer", "tritonparse", "gpu/record", "internal", "gpu", "hotpath", "export", "replay"}, // and none of it with cgo: see below
-	"tutorials":            {"cupti", "profiler", "profile"},
-}
-
-const whyArrows = "imports point down only (docs/architecture.md), so that a room can be read, tested and replaced without those above it"
-
 type goPackage struct {
 	ImportPath string
 	Dir        string
@@ -89,8 +60,8 @@ func list(t *testing.T, environment []string, args ...string) []goPackage {
 	}
 }
 
-// room is a package's path within the module, "" for one that is not ours.
-func room(importPath string) string {
+// inModule is a package's path within the module, "" for one that is not ours.
+func inModule(importPath string) string {
 	rest, ours := strings.CutPrefix(importPath, module+"/")
 	if !ours {
 		return ""
@@ -100,40 +71,6 @@ func room(importPath string) string {
 
 func below(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
-}
-
-// rule returns the arrows of a package: those of the longest room that it is in.
-func rule(path string) (allowed []string, found bool) {
-	longest := ""
-	for r, may := range arrows {
-		if below(path, r) && len(r) > len(longest) {
-			longest, allowed, found = r, append([]string{r}, may...), true
-		}
-	}
-	return allowed, found
-}
-
-func TestImportsPointDown(t *testing.T) {
-	for _, p := range list(t, nil, "./...") {
-		from := room(p.ImportPath)
-		if from == "" {
-			continue // this folder
-		}
-		allowed, found := rule(from)
-		if !found {
-			t.Errorf("package %s is in no room: give it one in docs/architecture.md and in the table above", from)
-			continue
-		}
-		for _, imported := range p.Imports {
-			to := room(imported)
-			if to == "" || below(to, from) {
-				continue
-			}
-			if below(to, "cmd") && !below(to, "cmd/proton/internal") || !slices.ContainsFunc(allowed, func(r string) bool { return below(to, r) }) {
-				t.Errorf("%s imports %s: %s", from, to, whyArrows)
-			}
-		}
-	}
 }
 
 // TestNoServerInThePrograms: windows are sent and counters are served from outside of the profiled processes, whose library has no HTTP.
@@ -149,8 +86,8 @@ func TestNoServerInThePrograms(t *testing.T) {
 func TestNounsStandAlone(t *testing.T) {
 	for _, p := range list(t, nil, "./profile", "./gpu/record") {
 		for _, dep := range p.Deps {
-			if room(dep) != "" {
-				t.Errorf("%s needs %s: the nouns import nothing of ours, so that a profile can be read without the collector", room(p.ImportPath), room(dep))
+			if inModule(dep) != "" {
+				t.Errorf("%s needs %s: the nouns import nothing of ours, so that a profile can be read without the collector", inModule(p.ImportPath), inModule(dep))
 			}
 		}
 	}
@@ -162,8 +99,8 @@ var withoutCgo = []string{"./viewer/...", "./profile/...", "./tritonparse/...", 
 func TestCommandNeedsNoCgo(t *testing.T) {
 	const why = "one static file that runs on any machine, also far from the GPU, is what the command and the viewer are"
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, append([]string{"-deps"}, withoutCgo...)...) {
-		if room(p.ImportPath) != "" && len(p.CgoFiles) > 0 {
-			t.Errorf("cmd/proton or viewer reaches %s, which has C: %s", room(p.ImportPath), why)
+		if inModule(p.ImportPath) != "" && len(p.CgoFiles) > 0 {
+			t.Errorf("cmd/proton or viewer reaches %s, which has C: %s", inModule(p.ImportPath), why)
 		}
 	}
 	cmd := exec.Command("go", append([]string{"build", "-o", t.TempDir() + string(filepath.Separator)}, withoutCgo...)...)
@@ -177,7 +114,7 @@ func TestCommandNeedsNoCgo(t *testing.T) {
 func TestLibraryHasNoConverters(t *testing.T) {
 	for _, p := range list(t, nil, "./cmd/libproton") {
 		for _, dep := range p.Deps {
-			if below(room(dep), "profile/formats") || below(room(dep), "profile/pprofile") || dep == "github.com/google/pprof/profile" {
+			if below(inModule(dep), "profile/formats") || below(inModule(dep), "profile/pprofile") || dep == "github.com/google/pprof/profile" {
 				t.Errorf("libproton.so links %s: the codecs of all formats are 2.3 MB in every process that is profiled", dep)
 			}
 		}
@@ -265,6 +202,7 @@ var vendorSpellingAllowed = []spellingException{
 	{"profile/internal/lanes/writers.go", "categories and names of lanes in the traces of other programs, of every vendor", nil},
 	{"profile/formats/recognise.go", "a file of one vendor's tool that users take for a trace", []string{`"rocprofiler-sdk-tool"`}},
 	{"profile/chrometrace/makers.go", "it says how PyTorch's traces name the devices of each vendor", nil},
+	{"profile/dialects", "it writes timelines as the programs of every vendor do, for tests", nil},
 	{"profile/internal/profiletest", "samples of recorded devices, for tests", nil},
 	{"profile/internal/tracetest", "samples of recorded devices, for tests", nil},
 	{"viewer/kernels", "torch calls the graphs of every vendor CUDA graphs, and so does TritonParse's note", []string{`"CUDA graph"`,

@@ -1,6 +1,7 @@
 // The extension module goproton._native.
 #include "native.h"
 #include "control.h"
+#include "refusal.h"
 #include "torchabi.h"
 #include "torchmemory.h"
 #include "trace.h"
@@ -78,13 +79,11 @@ static struct py_module definition = {
     .methods = methods,
 };
 
-// A function of cmd/libproton, absent in the tests' library: why Go was not started in this process, NULL if it was. A call into
-// Go that was not started does not return.
-__attribute__((weak)) const char *proton_refusal(void);
+const char *(*hooks_refusal)(void);
 
 __attribute__((visibility("default"))) PyObject *PyInit__native(void) {
   if (!py_resolve(__builtin_return_address(0))) return NULL;
-  const char *refusal = proton_refusal ? proton_refusal() : NULL;
+  const char *refusal = hooks_refusal ? hooks_refusal() : NULL;
   if (refusal) return py.PyErr_SetString(py.PyExc_ImportError, refusal), NULL;
   // Go's init functions run on another thread after dlopen has returned. A call into Go waits for them.
   if (!hooks_in_child()) goprotonReady();

@@ -93,8 +93,8 @@ func newRun(t *testing.T, long time.Duration) *run {
 	r.launcher = filepath.Join(r.folder, "launcher")
 	if _, err := os.Stat(r.launcher); err != nil { // a run that shall not notice later changes of the sources has its own
 		root := testkit.Root(t)
-		cc := exec.Command("cc", "-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-I"+root+"/internal/hotpath", "-o", r.launcher,
-			root+"/internal/soak/testdata/launcher.c", "-pthread", "-ldl")
+		cc := exec.Command("cc", "-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-I"+root+"/hotpath", "-o", r.launcher,
+			root+"/bench/soak/testdata/launcher.c", "-pthread", "-ldl")
 		if text, err := cc.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}

@@ -2,6 +2,7 @@
 // is not started in a process that has too little.
 #define _GNU_SOURCE
 #include "refusal.h"
+#include "../../hooks/refusal.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -23,10 +24,13 @@ const char *refusal(void) { return *reason ? reason : NULL; }
 
 int refusal_is_said(void) { return atomic_exchange(&said, 1); }
 
-const char *proton_refusal(void) {
+// The extension module reports the reason as the error of its import.
+static const char *refusal_of_import(void) {
   refusal_is_said();
   return refusal();
 }
+
+__attribute__((constructor)) static void tell_hooks(void) { hooks_refusal = refusal_of_import; }
 
 // The process's address space and data in bytes: fields 1 and 6 of /proc/self/statm; 0 if /proc is missing.
 static void used(unsigned long long *all, unsigned long long *writable) {

@@ -6,9 +6,6 @@
 // would not return.
 const char *refusal(void);
 
-// The same for the extension module, which reports the reason; refusal_is_said returns 1 from then on.
-const char *proton_refusal(void);
-
 // Whether the reason has been reported: 0 at the first call, which is expected to report it, then 1.
 int refusal_is_said(void);
 

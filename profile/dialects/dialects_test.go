@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/dialects"
+	"github.com/goproton/goproton/profile/dialects"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/idle"

@@ -1,0 +1,217 @@
+package goproton
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
+)
+
+// room is a package, or several on one step that belong together. Its floor and step are one number, 42 is the second step of floor
+// 4, and imports and C includes point to smaller numbers only. A folder that no room names belongs to the nearest room above it.
+type room struct {
+	number int
+	paths  string // of the folders, separated by spaces
+	holds  string // what lives there
+}
+
+// floors are the titles of the floors, and of which verb each is: collect, attribute, aggregate, store, view.
+var floors = []struct{ name, holds string }{
+	1: {"texts, files, processes, tests", "nothing of the product's verbs"},
+	2: {"the noun", "one profile, its formats and its sums: store"},
+	3: {"parts", "of collecting, of storing elsewhere, and the facts about GPUs"},
+	4: {"engines", "sessions and trees (attribute, aggregate), TritonParse traces, the program's Python"},
+	5: {"vendors and views", "collect and view"},
+	6: {"stand-ins", "for a GPU and for a user's program"},
+	7: {"programs", ""},
+}
+
+var rooms = []room{
+	{70, "cmd/proton/internal/run", "what `proton run` does outside of the workload: environment, signals, closing lines"},
+	{70, "cmd/proton/internal/doctor", "`proton doctor`: what is missing on a machine, vendor by vendor"},
+	{71, "cmd/proton", "the command: a file for each subcommand, wiring only; no cgo"},
+	{71, "cmd/proton-probe", "a program in C through which `proton doctor` examines the driver"},
+	{71, "cmd/libproton", "the library inside the workload: entry points and nothing else; `preload` loads it into programs that link HIP"},
+
+	{60, "replay/capture", "reads recordings of runs"},
+	{60, "replay/player", "in C: hands a recording's events to the fake libraries in order"},
+	{61, "replay/fakecuda", "a libcuda and a libcupti that play a recording, or do what a test asks"},
+	{61, "replay/fakehip", "the same of HIP, roctracer and rocprofiler-sdk"},
+	{61, "replay/host", "the program in C that stands in for the recorded one"},
+	{62, "replay", "the environment in which a program or `replay/host` runs without a GPU"},
+	{60, "tutorials/go/gpu", "kernels for the tutorial of the Go API"},
+	{61, "tutorials tutorials/go", "small programs, what each shows, and its recorded output"},
+	{61, "bench bench/soak", "measurements, and a profiled program that runs for hours"},
+	{61, "tools", "scripts, and programs for tests"},
+
+	{50, "cupti", "NVIDIA: libcupti at run time, its callbacks, records and samples; registers its backend; `abicheck`: tests against the vendor's headers"},
+	{50, "roctracer", "AMD: rocprofiler-sdk (`sdk*.c`) or roctracer (`legacy.c`) at run time; registers its backends; `abicheck` as above"},
+	{50, "viewer/internal/grid", "columns of text that fit a width"},
+	{50, "viewer/compat", "the text of upstream's proton-viewer"},
+	{50, "viewer/pprofui", "pprof's driver, embedded: its reports, shell and web pages for any profile"},
+	{51, "viewer", "a profile as rows and columns: metrics, units, roofline, filters, groupings, views"},
+	{52, "viewer/kernels", "the facts about kernels in a profile and in the trace of its run: samples and lines, in every representation"},
+	{52, "viewer/collectives viewer/fleet viewer/idle viewer/imbalance", "waiting between ranks; tables over many profiles; when GPUs had no work, and why; sources of a merged profile compared"},
+	{52, "viewer/compare", "two profiles or more, call path by call path"},
+	{53, "viewer/gate viewer/inside viewer/listing", "a verdict for CI; scopes inside kernels; what `viewer/kernels` collects, printed"},
+	{54, "viewer/report", "one page for the browser, with its scripts and styles in `web`, and static pictures"},
+
+	{40, "profiler/budget profiler/callpath profiler/graphvalues profiler/launchkinds", "how much is recorded within a budget; launches that wait for their kernels; values that graphs read from tensors; numbers of launch kinds"},
+	{41, "profiler/aggregate", "kernels, copies, metrics and samples into a tree or a timeline for each session and phase"},
+	{42, "profiler", "sessions, phases, the drainer, the Go API; the interfaces `Source`, `Sampler` and `Sink`"},
+	{43, "profiler/control", "the profiler for other languages: names of methods and JSON in, JSON out"},
+	{44, "profiler/conformance", "one table of behaviours for which every backend is tested, and a synthetic vendor"},
+	{40, "hooks", "the code inside the workload's Python: the package `goproton` and its extension module in C"},
+	{40, "tritonparse/internal/extsort tritonparse/internal/field tritonparse/internal/ndjson tritonparse/internal/quirks tritonparse/internal/store tritonparse/internal/tensor tritonparse/internal/tracefile tritonparse/internal/tracetest tritonparse/internal/work/count", "parts of a trace: sorting, fields, records, what the peer does differently, compressed texts, contents of tensors, names of files; counts of a TTIR text"},
+	{40, "tritonparse/outfolder", "fills the folder that a command writes"},
+	{41, "tritonparse/internal/work tritonparse/sourcemap", "flops and bytes of a launch; lines of Python to lines of IR"},
+	{42, "tritonparse/backend tritonparse/internal/launchtext", "stages and analyses of a compiler; launches as differences from earlier ones"},
+	{43, "tritonparse", "reads traces, raw and parsed: compilations, launches, kinds of launches"},
+	{44, "tritonparse/record", "writes the trace of a running program, and completes that of one that died"},
+	{44, "tritonparse/nearby tritonparse/parse tritonparse/resources tritonparse/validate", "the files next to a trace; what TritonParse's website opens; registers and occupancy of a kernel; a trace's errors"},
+	{45, "tritonparse/compare tritonparse/excerpt tritonparse/extract tritonparse/reproduce", "two traces; a smaller trace; a trace's parts as files; one launch as a script"},
+
+	{30, "hotpath", "the C on the program's threads: open scopes, call paths, a ring for each thread; `hotpath.h` is for programs, `vendor.h` for vendors"},
+	{30, "hotpath/inside", "scopes inside kernels: their records decoded and summed"},
+	{32, "hotpath/hotpathtest hotpath/scratch/scratchtest hotpath/inside/insidetest", "call these in tests"},
+	{31, "hotpath/scratch", "lends GPU memory to kernels with scopes, and copies their records out without waiting"},
+	{31, "hotpath/recorder", "records what a vendor's library does, for replays"},
+	{30, "export/delta export/loopback export/parquet export/parquet/parquettest export/push/pushtest", "the work of one window; requests of this machine; Parquet files; readers and servers for tests"},
+	{30, "export/spool", "windows that wait in a folder until they are sent"},
+	{31, "export/counters", "sums of windows by GPU and outermost scope"},
+	{32, "export/prometheus", "serves these sums, outside of the profiled process"},
+	{33, "export/push", "sends windows to Pyroscope, Parca or a collector, or puts them into a folder"},
+	{30, "gpu", "what is asked of a binary for the GPU, whatever its format: functions, frames, text of instructions"},
+	{30, "gpu/record", "what a vendor reports of finished work: activities and samples"},
+	{30, "gpu/cuptipath gpu/rocmpath gpu/peaks", "where the vendors' libraries lie; what datasheets say of each GPU"},
+	{31, "gpu/cubin gpu/hsaco gpu/occupancy", "NVIDIA's and AMD's binaries; how many blocks a multiprocessor holds"},
+	{32, "gpu/nvdisasm", "the text of NVIDIA's instructions"},
+	{33, "gpu/vendors", "the facts about each vendor that need none of its libraries"},
+	{34, "gpu/specs gpu/vendortest", "the peaks of a device; a made-up vendor, for tests"},
+
+	{20, "profile", "a frozen tree with metrics and devices, and timelines; imports nothing of ours"},
+	{20, "profile/internal/pile", "merges sorted lists"},
+	{20, "profile/dialects", "for tests: random timelines, written as other programs write theirs"},
+	{21, "profile/internal/lanes profile/internal/launchunion profile/internal/number profile/internal/profiletest profile/internal/sampleunion profile/internal/tracetest profile/internal/tree", "parts of the formats: timelines, numbers, trees; sums of launches and samples; profiles for tests"},
+	{22, "profile/internal/fold profile/internal/jsonscan", "one frame for equal call paths; JSON as a stream"},
+	{22, "profile/merge profile/perfetto", "sums of profiles; Perfetto's timelines"},
+	{23, "profile/chrometrace profile/hatchet profile/literal profile/msgpack profile/internal/stacks", "a format each"},
+	{24, "profile/collapsed profile/pprofile profile/speedscope", "a format each"},
+	{25, "profile/formats", "reads and writes all of them"},
+
+	{10, "internal/awake internal/environ internal/garbage internal/ownfile internal/procstat", "waiting; C's environment; free memory; descriptors that the program may close; parents and beginnings of processes"},
+	{10, "internal/figures internal/foreign internal/jsontext internal/version internal/inflate", "numbers for people; names of others; JSON as text; this release; unpacking within bounds"},
+	{10, "internal/pythonpath internal/settings internal/testkit", "folders of Python; environment variables; goldens and waiting, for tests"},
+	{11, "internal/atomicfile internal/ctl internal/launcher internal/term internal/when", "files replaced in one step; the socket of `proton ctl`; rank and size of a job; the terminal; when a session records"},
+	{12, "internal/outname internal/runinfo", "names of profiles; what `proton run` and the profiled processes tell each other"},
+}
+
+const whyDown = "imports and includes point to smaller numbers only (rooms_test.go), so that a room can be read, tested and replaced without those above it"
+
+// numberOf returns the number of the room that a folder belongs to: the nearest one that is the folder or above it.
+func numberOf(folder string) (number int, of string) {
+	for _, r := range rooms {
+		for p := range strings.FieldsSeq(r.paths) {
+			if below(folder, p) && len(p) > len(of) {
+				number, of = r.number, p
+			}
+		}
+	}
+	return number, of
+}
+
+// pointDown complains about an import or include from one folder to another that does not point down.
+func pointDown(t *testing.T, from, to, what string) {
+	t.Helper()
+	n, room := numberOf(from)
+	m, other := numberOf(to)
+	switch {
+	case room == "" || other == "":
+		t.Errorf("%s: %s or %s is in no room: add a row to the table in rooms_test.go", what, from, to)
+	case room != other && m >= n:
+		t.Errorf("%s: %s is %d and %s is %d: %s", what, room, n, other, m, whyDown)
+	}
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range list(t, nil, "./...") {
+		from := inModule(p.ImportPath)
+		for _, imported := range p.Imports {
+			if to := inModule(imported); from != "" && to != "" {
+				pointDown(t, from, to, from+" imports "+to)
+			}
+		}
+	}
+}
+
+// TestIncludesPointDown resolves an include next to its file, and otherwise, as with -I, by its name.
+func TestIncludesPointDown(t *testing.T) {
+	headers, named := map[string]bool{}, map[string][]string{}
+	files := sources(t, ".c", ".h", ".go")
+	for _, file := range files {
+		headers[filepath.ToSlash(file)] = true
+		named[path.Base(file)] = append(named[path.Base(file)], path.Dir(filepath.ToSlash(file)))
+	}
+	include := regexp.MustCompile(`(?m)^#include "([^"]+)"`)
+	found := 0
+	for _, file := range files {
+		folder := path.Dir(filepath.ToSlash(file))
+		if strings.Contains(folder, "testdata") || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, m := range include.FindAllStringSubmatch(testkit.Read(t, file), -1) {
+			to := named[path.Base(m[1])]
+			if next := path.Join(folder, m[1]); headers[next] {
+				to = []string{path.Dir(next)}
+			}
+			if len(to) > 1 {
+				t.Errorf("%s includes %q, which is in %v: headers that other rooms include have names of their own", file, m[1], to)
+			}
+			if len(to) == 1 {
+				found++
+				pointDown(t, folder, to[0], file+" includes "+m[1])
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("%d includes were found", found)
+	}
+}
+
+// TestEveryFolderHasARoom: each folder with code of the product is in the table itself. Folders below testdata, and those that only hold
+// what a room alone needs, belong to the room.
+func TestEveryFolderHasARoom(t *testing.T) {
+	own := regexp.MustCompile(`(^|/)(testdata|_runtime)(/|$)|^(hooks|bench|tools|tutorials|cmd/libproton|cupti|roctracer)/`)
+	for _, file := range sources(t, ".go", ".c") {
+		folder := path.Dir(filepath.ToSlash(file))
+		if _, of := numberOf(folder); of != folder && folder != "." && !own.MatchString(folder) {
+			t.Errorf("%s is in no room: add a row to the table in rooms_test.go that says what lives there", folder)
+		}
+	}
+	for _, r := range rooms {
+		for p := range strings.FieldsSeq(r.paths) {
+			if _, err := os.Stat(p); err != nil {
+				t.Errorf("the table in rooms_test.go has %s: %v", p, err)
+			}
+		}
+	}
+}
+
+// TestMap writes the map of docs/architecture.md.
+func TestMap(t *testing.T) {
+	var b strings.Builder
+	for floor := len(floors) - 1; floor > 0; floor-- {
+		fmt.Fprintf(&b, "| **%d** | **%s** | %s |\n", floor, floors[floor].name, floors[floor].holds)
+		for _, r := range rooms {
+			if r.number/10 == floor {
+				fmt.Fprintf(&b, "| %d.%d | `%s` | %s |\n", floor, r.number%10, strings.Join(strings.Fields(r.paths), "`, `"), r.holds)
+			}
+		}
+	}
+	testkit.Between(t, "docs/architecture.md", "<!-- rooms: written by go test . -update -->\n| floor | room | what lives there |\n|---|---|---|\n", "<!-- end of rooms -->", b.String())
+}

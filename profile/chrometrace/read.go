@@ -35,6 +35,9 @@ func Read(r io.Reader) (*profile.Profile, error) {
 	}
 	d.finishCounters()
 	d.b.Profile.Rounded = d.Rounded
+	if d.Odd > 0 {
+		d.b.NoteOddTexts(d.Odd, d.FirstOdd)
+	}
 	return d.b.Finish(cutOff), nil
 }
 
@@ -61,7 +64,9 @@ type reader struct {
 
 func newReader(r io.Reader) *reader {
 	b := lanes.NewBuilder()
-	return &reader{Scanner: jsonscan.New(r), b: b, lanes: newLaneReader(b), flows: newFlowTable()}
+	s := jsonscan.New(r)
+	s.Lenient = true // torch writes names of its operators and files without escapes
+	return &reader{Scanner: s, b: b, lanes: newLaneReader(b), flows: newFlowTable()}
 }
 
 // document reads one document: an object with events in traceEvents, or a list of events. Files of Triton 3.6.0 consist of

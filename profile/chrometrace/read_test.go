@@ -220,11 +220,22 @@ func TestTraceOfWarps(t *testing.T) {
 	}
 }
 
+// TestTextsThatAreNotJSON: torch writes names of operators and files without escapes. One note counts what JSON does not allow.
+func TestTextsThatAreNotJSON(t *testing.T) {
+	p := read(t, `[{"ph":"X","name":"torch\nn\modules.py","ts":1,"dur":2},{"ph":"X","name":"a`+"\x00\x1b"+`b","ts":4,"dur":2}]`)
+	got := p.Timeline.Slices[0].Name + " " + p.Timeline.Slices[1].Name
+	want := "texts have 3 characters that JSON does not allow in them (control characters, backslashes that escape nothing) and that are read as they are, the first at byte 27"
+	if got != "torch\\nn\\modules.py a\x00\x1bb" || p.Info[profile.InfoNote] != want {
+		t.Errorf("names %q, note %q", got, p.Info[profile.InfoNote])
+	}
+}
+
 func TestBadTraces(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                            "there are no trace events",
 		`{}`:                          "there are no trace events",
 		`{"traceEvents":3}`:           "byte 15: expected '[' at the start of the events, found '3'",
+		`[{"name":"f("a", 1)"}]`:      "byte 13: expected ',' or '}', found 'a': a quote within the text before it seems to lack its backslash",
 		`7`:                           "byte 0: expected '{' or '[' at the start of a trace, found '7'",
 		`{"traceEvents":[{"ph":1 2}]`: "byte 24: expected ',' or '}', found '2'",
 		`[{"ph":"X","ts":{}}]`:        "byte 16: expected a time in microseconds",

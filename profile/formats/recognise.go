@@ -27,6 +27,7 @@ func recognise(r io.Reader, head []byte) (*Format, io.Reader, error) {
 	}
 	var seen bytes.Buffer
 	d := document{Scanner: jsonscan.New(io.TeeReader(r, &seen))}
+	d.Lenient = true
 	d.look()
 	var wrong *profile.FormatError
 	switch {

@@ -179,37 +179,64 @@ func Clip(token []byte) []byte {
 	return token
 }
 
+// escapes are the letters behind a backslash, and what they stand for.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
 // unescape reads what follows a backslash and appends it to text.
 func (s *Scanner) unescape() bool {
 	at := s.Offset() - 1
-	c, _ := s.byte()
-	switch c {
-	case '"', '\\', '/':
-	case 'b':
-		c = '\b'
-	case 'f':
-		c = '\f'
-	case 'n':
-		c = '\n'
-	case 'r':
-		c = '\r'
-	case 't':
-		c = '\t'
-	case 'u':
+	if s.Lenient && !s.isEscape() {
+		s.odd(at)
+		s.broken++
+		s.text = append(s.text, '\\')
+		return true
+	}
+	letter, _ := s.byte()
+	c := escapes[letter]
+	switch {
+	case letter == 'u':
 		return s.unicode(at)
-	default:
+	case c == 0:
 		s.Fail(at, "unknown escape in a string")
 		return false
+	case c < ' ':
+		s.letters = append(s.letters, len(s.text))
 	}
 	s.text = append(s.text, c)
 	return true
 }
 
+// isEscape says whether a backslash that was just read escapes what follows.
+func (s *Scanner) isEscape() bool {
+	next := s.Ahead(5)
+	return len(next) == 0 || escapes[next[0]] != 0 || next[0] == 'u' && isHex(next[1:])
+}
+
+func isHex(text []byte) bool {
+	return len(text) == 4 && len(bytes.Trim(text, "0123456789abcdefABCDEF")) == 0
+}
+
+// asBackslashes takes escapes of letters in text back: a string with backslashes that escape nothing was written without escapes, and holds
+// a path of Windows. So "torch\nn\modules" has a backslash before both of its letters, although \n could be a line break.
+func (s *Scanner) asBackslashes() {
+	old := append([]byte(nil), s.text...)
+	s.text = s.text[:0]
+	from := 0
+	for _, at := range s.letters {
+		s.text = append(s.text, old[from:at]...)
+		s.text = append(s.text, '\\', letterOf[old[at]])
+		from = at + 1
+	}
+	s.text = append(s.text, old[from:]...)
+}
+
+var letterOf = map[byte]byte{'\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+
 // unicode reads \uXXXX after its 'u', and the second half of a surrogate pair. Half a pair alone is read as U+FFFD.
 func (s *Scanner) unicode(at int64) bool {
 	r, ok := s.hex4()
 	for ok && utf16.IsSurrogate(r) {
-		if next := s.Ahead(2); string(next) != `\u` {
+		if next := s.Ahead(6); !bytes.HasPrefix(next, []byte(`\u`)) || s.Lenient && !isHex(next[2:]) {
 			r = utf8.RuneError
 			break
 		}

@@ -3,6 +3,7 @@
 package jsonscan
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -29,6 +30,14 @@ type Scanner struct {
 	key   []byte // the last key, if what follows it did not lie in buf
 
 	names map[string]string // see Intern
+
+	// Lenient reads strings that are not JSON as they are meant: control characters, and backslashes that escape nothing, stand for
+	// themselves. Odd counts them.
+	Lenient  bool
+	Odd      int
+	broken   int   // of these, backslashes
+	FirstOdd int64 // where the first is
+	letters  []int // where text has a character that was written as a backslash and a letter
 
 	Rounded int // integers that Scalar gave as floats that do not hold them
 	memory  inflate.Memory
@@ -155,9 +164,16 @@ func (s *Scanner) Unexpected(want string) {
 		s.Fail(s.Offset(), "the file ends where %s should be; it is cut off or empty", want)
 	case c < ' ' || c >= 0x7f:
 		s.Fail(s.Offset(), "expected %s, found byte 0x%02x", want, c)
+	case s.Lenient && s.behindString():
+		s.Fail(s.Offset(), "expected %s, found '%c': a quote within the text before it seems to lack its backslash; add it, and read the file again", want, c)
 	default:
 		s.Fail(s.Offset(), "expected %s, found '%c'", want, c)
 	}
+}
+
+// behindString says whether the last thing that was read is a string, as far as the buffer shows it.
+func (s *Scanner) behindString() bool {
+	return bytes.HasSuffix(bytes.TrimRight(s.buf[:s.pos], " \t\r\n"), []byte{'"'})
 }
 
 // Object calls member for every key; member must consume the value. It is for the rare objects; those of which a
@@ -253,7 +269,8 @@ func (s *Scanner) Str(want string) []byte {
 
 // longString reads a string piece by piece into text.
 func (s *Scanner) longString(start int64) []byte {
-	s.text = s.text[:0]
+	s.text, s.letters = s.text[:0], s.letters[:0]
+	broken := s.broken
 	for {
 		n := jsontext.Plain(s.buf[s.pos:s.end])
 		s.text = append(s.text, s.buf[s.pos:s.pos+n]...)
@@ -268,11 +285,17 @@ func (s *Scanner) longString(start int64) []byte {
 			s.Fail(start, "the string that starts here never ends; the file is cut off")
 			return nil
 		case c == '"':
+			if s.broken > broken && len(s.letters) > 0 {
+				s.asBackslashes()
+			}
 			return s.text
 		case c == '\\':
 			if !s.unescape() {
 				return nil
 			}
+		case c < ' ' && s.Lenient:
+			s.odd(s.Offset() - 1)
+			s.text = append(s.text, c)
 		case c < ' ':
 			s.Fail(s.Offset()-1, "control character 0x%02x inside a string", c)
 			return nil
@@ -280,6 +303,13 @@ func (s *Scanner) longString(start int64) []byte {
 			s.text = append(s.text, c)
 		}
 	}
+}
+
+func (s *Scanner) odd(at int64) {
+	if s.Odd == 0 {
+		s.FirstOdd = at
+	}
+	s.Odd++
 }
 
 // byte consumes one byte as it is.

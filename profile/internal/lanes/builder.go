@@ -258,6 +258,12 @@ func (b *Builder) noteAsync() string {
 	return figures.Plural(b.Async, "asynchronous event is left out: it lies on no thread", "asynchronous events are left out: they lie on no thread")
 }
 
+// NoteOddTexts says how many characters of texts are not those of the file's format, and where the first is.
+func (b *Builder) NoteOddTexts(n int, first int64) {
+	b.Profile.Note(fmt.Sprintf("texts have %s that JSON does not allow in them (control characters, backslashes that escape nothing) and that are read as they are, the first at byte %d",
+		figures.Count(n, "character"), first))
+}
+
 // Plus adds times in ns and stays within their range.
 func Plus(a, b int64) int64 { return Near(a) + Near(b) }
 

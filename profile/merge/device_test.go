@@ -84,6 +84,15 @@ func TestTimelinesAreKeptApart(t *testing.T) {
 	if got != want {
 		t.Errorf("timeline %s, want %s", got, want)
 	}
+	a, b := make(), make()
+	for _, p := range []*profile.Profile{a, b} { // two files of one rank are two processes
+		p.Info = profile.Info{profile.InfoRank: "3"}
+		p.Timeline.Counters = []profile.Counter{{Name: "allocated", Points: []profile.Point{{At: 1, Value: 2}}}}
+	}
+	p = all(t, Options{Timeline: true}, ByRank, a, b)
+	if got := fmt.Sprint(p.Timeline.Lanes[0].Process, ", ", p.Timeline.Lanes[1].Process, p.Timeline.Counters); got != "rank3, rank3 (2)[{allocated rank3 [{1 2}]} {allocated rank3 (2) [{1 2}]}]" {
+		t.Errorf("timeline %s", got)
+	}
 	if p := all(t, Options{}, ByRank, make()); p.Timeline != nil {
 		t.Error("a timeline was kept without being asked for")
 	}

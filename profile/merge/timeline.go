@@ -1,20 +1,38 @@
 package merge
 
-import "github.com/goproton/goproton/profile"
+import (
+	"fmt"
+
+	"github.com/goproton/goproton/profile"
+)
 
 // timelineUnion puts the lanes of all sources below each other, numbered anew. Times stay what they are: ns since
 // 1970 on each host's own clock.
 type timelineUnion struct {
-	all   profile.Timeline
-	flows uint64 // ids in use
+	all     profile.Timeline
+	flows   uint64         // ids in use
+	sources map[string]int // how many have a name
 }
 
 func (u *timelineUnion) add(t *profile.Timeline, s Source) {
+	if u.sources == nil {
+		u.sources = map[string]int{}
+	}
+	source := process(s)
+	if u.sources[source]++; u.sources[source] > 1 { // equal names do not make two processes one
+		source += fmt.Sprintf(" (%d)", u.sources[source])
+	}
+	within := func(name string) string {
+		if name == "" {
+			return source
+		}
+		return source + "/" + name
+	}
 	lanes := make(map[int]int, len(t.Lanes))
 	for _, l := range t.Lanes {
 		lanes[l.ID] = len(u.all.Lanes)
 		l.ID = len(u.all.Lanes)
-		l.Process = process(s, l.Process)
+		l.Process = within(l.Process)
 		u.all.Lanes = append(u.all.Lanes, l)
 	}
 	largest := uint64(0)
@@ -34,19 +52,20 @@ func (u *timelineUnion) add(t *profile.Timeline, s Source) {
 		u.all.Flows = append(u.all.Flows, f)
 	}
 	u.flows += largest
+	for _, c := range t.Counters {
+		c.Process = within(c.Process)
+		u.all.Counters = append(u.all.Counters, c)
+	}
 }
 
 // process is what a source's lanes are grouped under.
-func process(s Source, within string) string {
+func process(s Source) string {
 	name := s.Label
 	switch {
 	case name == "" && s.Rank != "":
 		name = "rank" + s.Rank
 	case name == "":
 		name = s.File
-	}
-	if within != "" {
-		return name + "/" + within
 	}
 	return name
 }

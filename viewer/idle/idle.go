@@ -122,6 +122,7 @@ type finder struct {
 	last    int64           // when the timeline ends
 	causes  map[causeKey]int
 	parts   []part // of the gap that is divided
+	latest  []int  // of each cause, its place among the parts if it has one
 	report  Report
 }
 
@@ -259,10 +260,11 @@ func (f *finder) gap(device int, g Gap, work int32) {
 }
 
 func (f *finder) part(cause int, nanos int64) {
-	if i := slices.IndexFunc(f.parts, func(p part) bool { return p.cause == cause }); i >= 0 {
-		f.parts[i].nanos += nanos
+	if at := f.latest[cause]; at < len(f.parts) && f.parts[at].cause == cause {
+		f.parts[at].nanos += nanos
 		return
 	}
+	f.latest[cause] = len(f.parts)
 	f.parts = append(f.parts, part{cause, nanos})
 }
 
@@ -273,6 +275,7 @@ func (f *finder) cause(device int, doing Doing, path int32) int {
 	if !known {
 		at = len(f.report.Causes)
 		f.causes[key] = at
+		f.latest = append(f.latest, 0)
 		f.report.Causes = append(f.report.Causes, Cause{Device: device, Doing: doing, Path: path})
 	}
 	return at

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -95,7 +96,7 @@ func (s *byWork) look() {
 			sections[o] = &section{o, i, i}
 		}
 		sections[o].last = i
-		if with := s.calls[sl.ID]; sl.ID != 0 && callKindOf(sl) == o.calls && !slices.Contains(with, o) {
+		if with := s.calls[sl.ID]; sl.ID != 0 && callKindOf(sl) == o.calls && len(with) < mostWith && !slices.Contains(with, o) {
 			s.calls[sl.ID] = append(with, o)
 		}
 	}
@@ -126,8 +127,8 @@ func (s *byWork) followEachOther(list []section, part int) bool {
 		}
 	}
 	t := s.b.Profile.Timeline
-	for i := range t.Slices[:list[len(list)-1].first] {
-		if g := s.gpu[t.Slices[i].Lane]; g != nil && g.from.Part == part && t.Slices[i].IsWork() && i > list[0].first {
+	for i := list[0].first; i < list[len(list)-1].first; i++ {
+		if g := s.gpu[t.Slices[i].Lane]; g != nil && g.from.Part == part && t.Slices[i].IsWork() {
 			return true
 		}
 	}
@@ -140,12 +141,15 @@ func (s *byWork) with(g *gpu, sl *profile.Slice) (list []*owner) {
 		return nil
 	}
 	for _, o := range s.calls[sl.ID] {
-		if slices.Contains(g.may, o) {
+		if g.may(o) {
 			list = append(list, o)
 		}
 	}
 	return list
 }
+
+// mostWith bounds the processes that are known to use an id.
+const mostWith = 64
 
 // find notes whose work a GPU has.
 func (s *byWork) find(i int, sl *profile.Slice) {
@@ -186,8 +190,10 @@ func (s *byWork) place(i int, sl *profile.Slice) {
 func (s *byWork) launcher(g *gpu, i int, sl *profile.Slice) (o *owner, several bool) {
 	with := s.with(g, sl)
 	several = len(with) > 1 && sl.IsWork()
-	for _, section := range slices.Backward(s.order[g.from.Part]) {
-		if section.first <= i && slices.Contains(g.may, section.owner) {
+	order := s.order[g.from.Part]
+	before := sort.Search(len(order), func(k int) bool { return order[k].first > i })
+	for _, section := range slices.Backward(order[max(before-mostWith, 0):before]) {
+		if g.may(section.owner) {
 			return section.owner, several
 		}
 	}

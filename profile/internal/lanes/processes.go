@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -47,27 +48,34 @@ func callKindOf(s *profile.Slice) callKind {
 
 // gpu is a GPU as the file has it: lanes of one process with one device.
 type gpu struct {
-	from    *owner
-	device  string
+	gpuKey
 	lanes   []*Lane
-	may     []*owner // whose calls may have launched its work
+	near    bool     // only calls of processes whose ids differ from its own in one number may have launched its work
 	of      *owner   // whose calls did; nil if that is doubtful
 	found   []*owner // whose calls launched some of it, if it is doubtful
 	unknown *owner   // has the work whose process is not known
 }
 
+type gpuKey struct {
+	from   *owner
+	device string
+}
+
 // assignment finds the process of each lane that another program wrote. Work of a GPU belongs to the process whose calls launched it: ids
 // of calls are those of one process, and torch, for one, writes work below the number of the GPU in place of a process.
 type assignment struct {
-	b      *Builder
-	owners []*owner
-	gpus   []*gpu
-	of     []*owner // of each lane, by the builder's ID; nil of lanes that are described
+	b         *Builder
+	owners    []*owner
+	gpus      []*gpu
+	byKey     map[gpuKey]*gpu
+	of        []*owner            // of each lane, by the builder's ID; nil of lanes that are described
+	launching map[string][]*owner // processes with calls, by what key says of them
+	alone     map[int]*owner      // a process for the GPUs of each part that has no calls
 }
 
 // assign sets the processes of all lanes that other programs wrote, and notes what is doubtful.
 func (b *Builder) assign() {
-	a := &assignment{b: b, of: make([]*owner, len(b.lanes))}
+	a := &assignment{b: b, of: make([]*owner, len(b.lanes)), byKey: map[gpuKey]*gpu{}, launching: map[string][]*owner{}, alone: map[int]*owner{}}
 	byProcess := map[Process]*owner{}
 	for i, l := range b.lanes {
 		if !l.Used || l.Described || l.continues != nil {
@@ -87,7 +95,7 @@ func (b *Builder) assign() {
 			o.calls = max(o.calls, l.calls)
 		}
 	}
-	a.keepSurestCalls()
+	a.index()
 	var doubtful []*gpu
 	for _, g := range a.gpus {
 		if a.decide(g); g.of == nil {
@@ -108,16 +116,18 @@ func (b *Builder) assign() {
 }
 
 func (a *assignment) addGPU(from *owner, l *Lane) {
-	at := slices.IndexFunc(a.gpus, func(g *gpu) bool { return g.from == from && g.device == l.Device })
-	if at < 0 {
-		at = len(a.gpus)
-		a.gpus = append(a.gpus, &gpu{from: from, device: l.Device})
+	key := gpuKey{from, l.Device}
+	g := a.byKey[key]
+	if g == nil {
+		g = &gpu{gpuKey: key}
+		a.byKey[key] = g
+		a.gpus = append(a.gpus, g)
 	}
-	a.gpus[at].lanes = append(a.gpus[at].lanes, l)
+	g.lanes = append(g.lanes, l)
 }
 
-// keepSurestCalls has only the processes with launches launch work, if there are any.
-func (a *assignment) keepSurestCalls() {
+// index lists the processes that launch work: those with launches, or, if there are none, those with other calls.
+func (a *assignment) index() {
 	surest := noCall
 	for _, o := range a.owners {
 		surest = max(surest, o.calls)
@@ -126,8 +136,31 @@ func (a *assignment) keepSurestCalls() {
 		if o.calls < surest {
 			o.calls = noCall
 		}
+		if o.calls == noCall {
+			continue
+		}
+		a.add(o, o.part())
+		if o.isText() {
+			a.add(o, o.likes())
+			for i := range o.numbers {
+				a.add(o, o.but(i))
+			}
+		}
 	}
 }
+
+func (a *assignment) add(o *owner, key string) { a.launching[key] = append(a.launching[key], o) }
+
+// part, likes and but are keys of processes: of those of its part of the file, of those whose ids have its form, and of those whose ids
+// differ from its own in one number only.
+func (o *owner) part() string  { return strconv.Itoa(o.Part) }
+func (o *owner) likes() string { return o.part() + " " + o.form }
+func (o *owner) but(i int) string {
+	return fmt.Sprint(o.likes(), " ", i, slices.Concat(o.numbers[:i], []string{"#"}, o.numbers[i+1:]))
+}
+
+// isText says whether an id may have been made of a rank and a pid. The most numbers that such ids have bound the index.
+func (o *owner) isText() bool { return len(o.numbers) > 1 && len(o.numbers) <= 8 }
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
@@ -139,27 +172,47 @@ func numbersOf(id string) (form string, numbers []string) {
 // decide finds the process of a GPU by the ids of the file: its own if that has calls, else the only one of its part of the file that has.
 // Programs that merge files write the rank and the pid into one text: then it is the one whose text differs in one number only.
 func (a *assignment) decide(g *gpu) {
-	sameForm := func(o *owner) bool { return o.form == g.from.form && len(o.numbers) > 1 }
-	launching := slices.DeleteFunc(slices.Clone(a.owners), func(o *owner) bool { return o.calls == noCall || o.Part != g.from.Part })
-	if slices.ContainsFunc(launching, sameForm) {
-		launching = slices.DeleteFunc(launching, func(o *owner) bool { return !sameForm(o) || differing(o.numbers, g.from.numbers) > 1 })
+	keys := []string{g.from.part()}
+	if g.near = g.from.isText() && a.launching[g.from.likes()] != nil; g.near {
+		keys = nil
+		for i := range g.from.numbers {
+			keys = append(keys, g.from.but(i))
+		}
 	}
-	g.may = launching
-	pidIsDevice := g.device != "" && g.from.ID == g.device // another process may have the number of the GPU for a pid
-	switch {
-	case len(g.may) == 1:
-		g.of = g.may[0]
-	case slices.Contains(g.may, g.from) && !pidIsDevice:
-		g.of = g.from
-	case len(g.may) == 0:
-		g.of = g.from
-		for _, other := range a.gpus { // without calls, GPUs are taken for those of one process
-			if other.of != nil && other.from.Part == g.from.Part && pidIsDevice && other.device == other.from.ID {
-				g.of = other.of
+	var first *owner
+	several := false
+	for _, key := range keys {
+		for _, o := range a.launching[key] {
+			if first == nil {
+				first = o
+			}
+			if several = o != first; several {
 				break
 			}
 		}
 	}
+	pidIsDevice := g.device != "" && g.from.ID == g.device // another process may have the number of the GPU for a pid
+	switch {
+	case first != nil && !several:
+		g.of = first
+	case g.from.calls != noCall && !pidIsDevice:
+		g.of = g.from
+	case first == nil && pidIsDevice: // without calls, GPUs are taken for those of one process
+		if a.alone[g.from.Part] == nil {
+			a.alone[g.from.Part] = g.from
+		}
+		g.of = a.alone[g.from.Part]
+	case first == nil:
+		g.of = g.from
+	}
+}
+
+// may says whether calls of a process may have launched work of a GPU.
+func (g *gpu) may(o *owner) bool {
+	if o.calls == noCall || o.Part != g.from.Part {
+		return false
+	}
+	return !g.near || o.form == g.from.form && differing(o.numbers, g.from.numbers) <= 1
 }
 
 func differing(a, b []string) (n int) {
@@ -173,17 +226,18 @@ func differing(a, b []string) (n int) {
 
 // nameDevices gives GPUs of one process whose ordinals the file does not have the ids under which it has them.
 func (a *assignment) nameDevices() {
-	unnamed := map[*owner][]*owner{}
+	unnamed, several := map[*owner]*owner{}, map[*owner]bool{}
 	for _, g := range a.gpus {
 		for _, l := range g.lanes {
-			if o := a.of[l.ID]; g.device == "" && !slices.Contains(unnamed[o], g.from) {
-				unnamed[o] = append(unnamed[o], g.from)
+			if o := a.of[l.ID]; g.device == "" {
+				several[o] = several[o] || unnamed[o] != nil && unnamed[o] != g.from
+				unnamed[o] = g.from
 			}
 		}
 	}
 	for _, g := range a.gpus {
 		for _, l := range g.lanes {
-			if g.device == "" && len(unnamed[a.of[l.ID]]) > 1 {
+			if g.device == "" && several[a.of[l.ID]] {
 				l.Device = g.from.ID
 			}
 		}
@@ -200,24 +254,22 @@ func (a *assignment) dropCrossingArrows() {
 		return from != nil && to != nil && from != to && from.calls != noCall && to.work && a.b.lanes[f.To].GPU
 	})
 	if n := before - len(t.Flows); n > 0 {
-		a.b.Profile.Note(fmt.Sprintf("%d arrows are left out: processes use the same ids for them, and they would lead from a call of one process to work of another", n))
+		a.b.Profile.Note(figures.Plural(n, "arrow is", "arrows are") + " left out: several processes use the same ids for them, and they would lead from a call of one process to work of another")
 	}
 }
 
 // label names the processes of the lanes. If one process only uses GPUs, its lanes say none.
 func (a *assignment) label() {
-	var used, main []*owner
+	used, called, main := map[*owner]bool{}, map[string]int{}, []*owner{}
 	for _, o := range a.of {
-		if o != nil && !slices.Contains(used, o) {
-			used = append(used, o)
-			if o.work || o.calls != noCall {
-				main = append(main, o)
-			}
+		if o == nil || used[o] {
+			continue
 		}
-	}
-	called := map[string]int{}
-	for _, o := range used {
+		used[o] = true
 		called[o.called()]++
+		if o.work || o.calls != noCall {
+			main = append(main, o)
+		}
 	}
 	for i, o := range a.of {
 		switch l := a.b.lanes[i]; {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/profile/dialects"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/dialects"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/idle"
 )

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/profile"
 )
 
 // printCSV prints a line per row for spreadsheets and data frames. docs/viewer.md promises its columns.
@@ -19,7 +20,7 @@ func printCSV(out *bufio.Writer, t *Table, _ *Terminal) error {
 	if err := w.Write(line); err != nil {
 		return err
 	}
-	err := walk(t, func(at step) error {
+	err := walk(t, "csv", func(at step) error {
 		line = append(line[:0], strconv.Itoa(at.id), "", strconv.Itoa(at.row.Depth), t.Label(at.row), strings.Join(at.path, ";"))
 		if at.parent >= 0 {
 			line[1] = strconv.Itoa(at.parent)
@@ -57,7 +58,14 @@ type step struct {
 }
 
 // walk visits all shown rows, parents first. The path has the names that name returns.
-func walk(t *Table, visit func(at step) error, name func(r *Row) string) error {
+func walk(t *Table, view string, visit func(at step) error, name func(r *Row) string) error {
+	sizes := profile.PathSizes{What: "the view " + view, Instead: "show fewer levels (-d), or leave frames out (-e)", Frame: 1, Names: true}
+	for r := range t.All() {
+		sizes.Add(r.Name, r.Depth)
+	}
+	if err := sizes.Err(); err != nil {
+		return err
+	}
 	var path []string
 	var ids []int // of the rows on the path
 	id := 0

@@ -34,7 +34,7 @@ func printJSON(out *bufio.Writer, t *Table, _ *Terminal) error {
 		j.raw(`,"total":`).number(t.Total[i]).raw("}")
 	}
 	j.raw("\n],\n\"rows\":[")
-	err := walk(t, func(at step) error {
+	err := walk(t, "json", func(at step) error {
 		j.comma(at.id).raw("\n{\"id\":").whole(at.id).raw(`,"parent":`)
 		if at.parent < 0 {
 			j.raw("null")

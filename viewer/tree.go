@@ -1,10 +1,6 @@
 package viewer
 
-import (
-	"bufio"
-
-	"github.com/goproton/goproton/viewer/internal/grid"
-)
+import "bufio"
 
 // printTree prints call paths from the top down, a line each.
 func printTree(out *bufio.Writer, t *Table, p *Terminal) error {
@@ -35,7 +31,7 @@ func (l *lines) branches(root *Row) {
 			continue
 		}
 		l.row(b.row, b.first)
-		b.follow = l.short(b.follow)
+		b.follow = l.glyphs.Short(b.follow)
 		hidden := b.row.Hidden
 		if l.table.cutAsked {
 			hidden = nil
@@ -53,15 +49,4 @@ func (l *lines) branches(root *Row) {
 			pending = append(pending, next)
 		}
 	}
-}
-
-// deepest is how many columns of branches are drawn; call paths of thousands of frames would be nothing but branches.
-const deepest = 300
-
-// short is an indentation, or its end if it is too long.
-func (l *lines) short(indent string) string {
-	if len(indent) <= deepest || len([]rune(indent)) <= deepest {
-		return indent
-	}
-	return l.glyphs.Dots + grid.LastSteps(indent, deepest-30)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -306,10 +305,7 @@ func (a *answering) note(files int) {
 
 func (f *queryFlags) print(stdout io.Writer, report *fleet.Report) error {
 	if f.json {
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(report)
+		return report.WriteJSON(stdout)
 	}
 	width := f.width
 	if width == 0 {

@@ -37,8 +37,8 @@ type Function struct {
 	LocalStores int    // instructions that write it
 	MaxThreads  int    // per block, as the source declares it; 0 if it does not
 
-	Lines    []Row // by source line, in order of address; nil when compiled without line information
-	PTXLines []Row // by line of File.PTX
+	Lines    Lines // by source line; empty when compiled without line information
+	PTXLines Lines // by line of File.PTX
 
 	section int
 	offset  uint64      // of the first instruction in the section
@@ -100,6 +100,8 @@ type reader struct {
 	elf   *elf.File
 	file  *File
 	names []string // of the symbols, by index
+
+	local [InstructionSize][]localCount // of the instructions that begin at each remainder
 }
 
 // functions finds the functions in the symbol table.
@@ -116,7 +118,7 @@ func (r *reader) functions() error {
 		}
 		f := Function{Name: s.Name, Index: i + 1, Size: s.Size, Entry: s.Other&entryBit != 0, section: int(s.Section), offset: s.Value}
 		f.Code = r.code(s)
-		f.LocalLoads, f.LocalStores = localAccesses(f.Code)
+		f.LocalLoads, f.LocalStores = r.localAccesses(s)
 		r.file.Functions = append(r.file.Functions, f)
 	}
 	r.parts()
@@ -176,17 +178,32 @@ func (r *reader) code(s elf.Symbol) []byte {
 // InstructionSize is that of every instruction since compute capability 7.0.
 const InstructionSize = 16
 
-// localAccesses counts instructions by their opcode, the low twelve bits: LDL is 0x983, STL is 0x387.
-func localAccesses(code []byte) (loads, stores int) {
-	for ; len(code) >= InstructionSize; code = code[InstructionSize:] {
-		switch (uint16(code[0]) | uint16(code[1])<<8) & 0xfff {
-		case 0x983:
-			loads++
-		case 0x387:
-			stores++
-		}
+// localCount is how many instructions of the image up to one access local memory. Functions may share their code, and each would walk all of it.
+type localCount struct{ loads, stores int32 }
+
+// localAccesses counts a function's instructions by their opcode, the low twelve bits: LDL is 0x983, STL is 0x387.
+func (r *reader) localAccesses(s elf.Symbol) (loads, stores int) {
+	if len(r.code(s)) < InstructionSize {
+		return 0, 0
 	}
-	return loads, stores
+	at := r.elf.Sections[s.Section].Offset + s.Value
+	counts := r.local[at%InstructionSize]
+	if counts == nil {
+		code, sum := r.image[at%InstructionSize:], localCount{}
+		counts = make([]localCount, 1, 1+len(code)/InstructionSize)
+		for ; len(code) >= InstructionSize; code = code[InstructionSize:] {
+			switch (uint16(code[0]) | uint16(code[1])<<8) & 0xfff {
+			case 0x983:
+				sum.loads++
+			case 0x387:
+				sum.stores++
+			}
+			counts = append(counts, sum)
+		}
+		r.local[at%InstructionSize] = counts
+	}
+	from, to := counts[at/InstructionSize], counts[at/InstructionSize+s.Size/InstructionSize]
+	return int(to.loads - from.loads), int(to.stores - from.stores)
 }
 
 // Function returns the function with that name, nil if there is none.
@@ -220,10 +237,10 @@ func (r *reader) ptx() error {
 		return nil
 	}
 	r.file.PTX = strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
-	return r.lines(".nv_debug_line_sass", func(f *Function) *[]Row { return &f.PTXLines })
+	return r.lines(".nv_debug_line_sass", func(f *Function) *Lines { return &f.PTXLines })
 }
 
 // source reads the lines of the source.
 func (r *reader) source() error {
-	return r.lines(".debug_line", func(f *Function) *[]Row { return &f.Lines })
+	return r.lines(".debug_line", func(f *Function) *Lines { return &f.Lines })
 }

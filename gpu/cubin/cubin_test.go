@@ -188,7 +188,7 @@ func FuzzLines(f *testing.F) {
 		}
 		fn := Function{Name: "f", Size: 1 << 62}
 		for _, s := range m.sequences {
-			fn.Lines = window(s.rows, 0, 1<<62)
+			fn.Lines = Lines{rows: s.rows}
 			fn.Frames(16)
 		}
 	})

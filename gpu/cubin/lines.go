@@ -15,13 +15,22 @@ import (
 
 // Row says that from an address on, up to the next row's, instructions come from a place in the source.
 type Row struct {
-	PC     uint64 // within the function
+	PC     uint64 // within the section
 	File   string
 	Line   int
 	Callee string // name of the function that was inlined here, if the compiler said it
 	Call   *Row   // the place of the call, if this was inlined
 	End    bool   // nothing follows
 }
+
+// Lines are the rows of a function. Functions of one section share its rows, which count from the section's start.
+type Lines struct {
+	rows   []Row // in order of address
+	offset uint64
+}
+
+// Known reports whether there are any.
+func (l Lines) Known() bool { return len(l.rows) > 0 }
 
 // Frame is one place of a chain of inlined calls.
 type Frame = gpu.Frame
@@ -52,12 +61,12 @@ func (f *Function) PTXLine(pc uint64) int {
 }
 
 // find returns the last row that is not behind an address, nil for one that is not in the function.
-func (f *Function) find(rows []Row, pc uint64) *Row {
-	at := sort.Search(len(rows), func(i int) bool { return rows[i].PC > pc })
-	if pc >= f.Size || at == 0 || rows[at-1].End {
+func (f *Function) find(l Lines, pc uint64) *Row {
+	at := sort.Search(len(l.rows), func(i int) bool { return l.rows[i].PC > l.offset+pc })
+	if pc >= f.Size || at == 0 || l.rows[at-1].End {
 		return nil
 	}
-	return &rows[at-1]
+	return &l.rows[at-1]
 }
 
 const (
@@ -67,7 +76,7 @@ const (
 )
 
 // lines runs the line programs of a section and hands every function its rows.
-func (r *reader) lines(section string, of func(*Function) *[]Row) error {
+func (r *reader) lines(section string, of func(*Function) *Lines) error {
 	program := r.section(section)
 	if len(program) == 0 {
 		return nil
@@ -79,7 +88,11 @@ func (r *reader) lines(section string, of func(*Function) *[]Row) error {
 	}
 	bySection := map[int][]Row{}
 	for _, s := range m.sequences {
-		if f := r.owner(s); f != nil {
+		switch f := r.owner(s); {
+		case f == nil:
+		case bySection[f.section] == nil:
+			bySection[f.section] = s.rows
+		default:
 			bySection[f.section] = append(bySection[f.section], s.rows...)
 		}
 	}
@@ -88,7 +101,7 @@ func (r *reader) lines(section string, of func(*Function) *[]Row) error {
 	}
 	for i := range r.file.Functions {
 		f := &r.file.Functions[i]
-		*of(f) = window(bySection[f.section], f.offset, f.Size)
+		*of(f) = Lines{bySection[f.section], f.offset}
 	}
 	return nil
 }
@@ -101,18 +114,6 @@ func byAddress(a, b Row) int {
 		return -1
 	}
 	return 1
-}
-
-// window cuts a section's rows down to those of a function, and counts their addresses from its start. Functions that
-// only one kernel calls lie within that kernel's section and share its rows.
-func window(rows []Row, offset, size uint64) []Row {
-	from := sort.Search(len(rows), func(i int) bool { return rows[i].PC > offset })
-	to := sort.Search(len(rows), func(i int) bool { return rows[i].PC >= offset+size })
-	own := slices.Clone(rows[max(from-1, 0):max(to, from)])
-	for i := range own {
-		own[i].PC -= min(offset, own[i].PC)
-	}
-	return own
 }
 
 // owner is the function that a sequence is about: by the relocation of its address, or, in a module of one function
@@ -258,7 +259,7 @@ type registers struct {
 func (m *machine) program(u *unit) error {
 	state := registers{file: 1, line: 1}
 	current := sequence{}
-	var calls []*Row // the rows of the sequence
+	calls := map[uint64]*Row{} // those rows of the sequence that calls are in
 	emit := func(end bool) error {
 		if m.rows++; m.rows > mostRows {
 			return errors.New("it has too many rows")
@@ -267,12 +268,13 @@ func (m *machine) program(u *unit) error {
 		if state.file > 0 && state.file <= uint64(len(u.files)) {
 			row.File = u.files[state.file-1]
 		}
-		if state.context > 0 && state.context <= uint64(len(calls)) {
-			row.Call = calls[state.context-1]
+		if state.context > 0 && state.context <= uint64(len(current.rows)) {
+			if row.Call = calls[state.context]; row.Call == nil {
+				call := current.rows[state.context-1]
+				row.Call, calls[state.context] = &call, &call
+			}
 		}
 		current.rows = append(current.rows, row)
-		kept := row
-		calls = append(calls, &kept)
 		return nil
 	}
 	for m.pos < u.end {
@@ -288,7 +290,7 @@ func (m *machine) program(u *unit) error {
 			var ended bool
 			if ended, err = m.extended(u, &state, &current, emit); ended {
 				m.sequences = append(m.sequences, current)
-				current, calls, state = sequence{}, nil, registers{file: 1, line: 1}
+				current, calls, state = sequence{}, map[uint64]*Row{}, registers{file: 1, line: 1}
 			}
 		default:
 			err = m.standard(op, u, &state, emit)

@@ -29,7 +29,7 @@ func Write(w io.Writer, p *profile.Profile) error { return WriteMetric(w, p, "")
 
 // WriteMetric writes one metric, by its name with or without the unit: "time (ns)" or "time".
 func WriteMetric(w io.Writer, p *profile.Profile, metric string) error {
-	p, err := stacks.Writable(p)
+	p, err := stacks.Writable(p, profile.PathSizes{What: "a file of folded stacks", Frame: 1, Names: true})
 	if err != nil {
 		return err
 	}

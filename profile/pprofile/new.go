@@ -3,6 +3,7 @@ package pprofile
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -15,7 +16,33 @@ import (
 // New turns a tree into a pprof profile: a sample for every node that has metrics of its own, and for every leaf.
 // Samples are in the order of the tree, parents first, so that reading them back finds children in their order.
 func New(p *profile.Profile) (*pprof.Profile, error) {
-	p, err := stacks.Writable(p)
+	const held = 24 // bytes of a frame of a stack, in memory
+	w, err := build(p, profile.PathSizes{What: "pprof", Frame: held, Instead: "use proton viewer or proton report, which have each frame once"})
+	if err != nil {
+		return nil, err
+	}
+	var room []*pprof.Location // stacks are cut from large pieces: there are as many as nodes
+	for i, s := range w.stacks {
+		n := 0
+		for range w.locations(s) {
+			n++
+		}
+		if len(room) < n {
+			room = make([]*pprof.Location, max(n, 16<<10))
+		}
+		stack := room[:0:n]
+		room = room[n:]
+		for id := range w.locations(s) {
+			stack = append(stack, w.out.Location[id-1])
+		}
+		w.out.Sample[i].Location = stack
+	}
+	return w.out, nil
+}
+
+// build makes the profile without the stacks of its samples.
+func build(p *profile.Profile, sizes profile.PathSizes) (*writer, error) {
+	p, err := stacks.Writable(p, sizes)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +60,7 @@ func New(p *profile.Profile) (*pprof.Profile, error) {
 		return nil, err
 	}
 	w.out.Comments = []string{comment}
-	return w.out, nil
+	return w, nil
 }
 
 type writer struct {
@@ -52,8 +79,11 @@ type writer struct {
 	origins map[originKey]*labelSet // labels that also have a rank
 	path    []*pprof.Location       // of the node that is visited, outermost first, without the root
 	inlines inlines
-	stacks  []*pprof.Location // room for the stacks to come
-	values  []int64           // room for the values to come
+	values  []int64 // room for the values to come
+
+	callers []caller // of all stacks: they share those that they have in common
+	above   []int32  // the callers of the path, as places in callers
+	stacks  []stack  // of the samples
 }
 
 func newWriter(p *profile.Profile) *writer {
@@ -115,6 +145,8 @@ func (w *writer) times() {
 func (w *writer) node(n *profile.Node, depth int) {
 	if depth > 0 {
 		w.path = append(w.path[:depth-1], w.location(n, depth))
+		w.above = append(w.above[:depth-1], int32(len(w.callers)))
+		w.callers = append(w.callers, caller{w.path[depth-1].ID, w.caller(depth - 1)})
 	}
 	if depth == 0 && !tells(n, w.p.Kinds) || depth > 0 && len(n.Metrics) == 0 && len(n.Children) > 0 {
 		return
@@ -128,9 +160,10 @@ func (w *writer) node(n *profile.Node, depth int) {
 	w.sample(stack, row, labels)
 }
 
-func (w *writer) sample(stack []*pprof.Location, row []int64, labels *labelSet) {
+func (w *writer) sample(stack stack, row []int64, labels *labelSet) {
+	w.stacks = append(w.stacks, stack)
 	w.out.Sample = append(w.out.Sample, &pprof.Sample{
-		Location: stack, Value: row, Label: labels.text, NumLabel: labels.numbers, NumUnit: labels.units,
+		Value: row, Label: labels.text, NumLabel: labels.numbers, NumUnit: labels.units,
 	})
 }
 
@@ -157,22 +190,41 @@ func (w *writer) location(n *profile.Node, depth int) *pprof.Location {
 	return w.frames.location(n.Name, isKernel(n) || w.inlines.isLine(depth))
 }
 
-// stack is the path, innermost first. Stacks are cut from large pieces: there are as many as nodes.
-func (w *writer) stack(depth int) []*pprof.Location {
-	within := w.inlines.within(depth)
-	n := depth - within
-	if len(w.stacks) < n {
-		w.stacks = make([]*pprof.Location, max(n, 16<<10))
+// stack is the path of a sample: the innermost location, and its callers.
+type stack struct {
+	location uint64 // id; 0 of an empty stack
+	caller   int32  // as of caller
+}
+
+type caller struct {
+	location uint64
+	caller   int32 // its own, as a place in writer.callers; -1 for none
+}
+
+// caller is the place of the frame at a depth of the path, counted from 1.
+func (w *writer) caller(depth int) int32 {
+	if depth < 1 {
+		return -1
 	}
-	stack := w.stacks[:n:n]
-	w.stacks = w.stacks[n:]
-	for i := range n {
-		stack[i] = w.path[n-1-i]
+	return w.above[depth-1]
+}
+
+func (w *writer) stack(depth int) stack {
+	if depth == 0 {
+		return stack{caller: -1}
 	}
-	if within > 0 {
-		stack[0] = w.path[depth-1] // it has the lines around it
+	return stack{w.path[depth-1].ID, w.caller(depth - w.inlines.within(depth) - 1)} // it has the lines around it
+}
+
+// locations are the ids of a stack's locations, the innermost first.
+func (w *writer) locations(s stack) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		if s.location == 0 || !yield(s.location) {
+			return
+		}
+		for at := s.caller; at >= 0 && yield(w.callers[at].location); at = w.callers[at].caller {
+		}
 	}
-	return stack
 }
 
 func (w *writer) row() []int64 {

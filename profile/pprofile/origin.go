@@ -11,7 +11,7 @@ import (
 
 // split writes a node of a merged profile as a sample for each rank, and one for what no rank has a part of. It
 // reports whether it did: nodes without parts are left to the caller.
-func (w *writer) split(stack []*pprof.Location, row []int64, labels *labelSet, n *profile.Node) bool {
+func (w *writer) split(stack stack, row []int64, labels *labelSet, n *profile.Node) bool {
 	var order []origin
 	rows := map[origin][]int64{}
 	for i := range n.Metrics {

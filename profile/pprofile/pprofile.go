@@ -21,15 +21,6 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// Write writes p as a profile.proto. Files of pprof are compressed with gzip; that is the caller's business.
-func Write(w io.Writer, p *profile.Profile) error {
-	pp, err := New(p)
-	if err != nil {
-		return err
-	}
-	return pp.WriteUncompressed(w)
-}
-
 // Read reads a profile.proto that is not compressed.
 func Read(r io.Reader) (*profile.Profile, error) {
 	var memory inflate.Memory

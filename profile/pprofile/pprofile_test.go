@@ -628,7 +628,7 @@ func TestWriteRefusesEndlessStacks(t *testing.T) {
 	for i := range 20_000 {
 		n.Children = append(n.Children, &profile.Node{Name: fmt.Sprint(i)})
 	}
-	if err := Write(io.Discard, &profile.Profile{Root: root}); err == nil || !strings.Contains(err.Error(), "frames together") {
+	if err := Write(io.Discard, &profile.Profile{Root: root}); err == nil || !strings.Contains(err.Error(), "repeats the call path of each frame") {
 		t.Errorf("error %v", err)
 	}
 	if err := Write(io.Discard, &profile.Profile{}); err == nil {

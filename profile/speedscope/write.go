@@ -19,7 +19,7 @@ import (
 
 // Write writes p.
 func Write(w io.Writer, p *profile.Profile) error {
-	p, err := stacks.Writable(p)
+	p, err := stacks.Writable(p, profile.PathSizes{What: "a speedscope file", Frame: 5})
 	if err != nil {
 		return err
 	}

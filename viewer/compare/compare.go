@@ -309,6 +309,13 @@ func (r *Row) path(what func(*Row) string) []string {
 	return path
 }
 
+// CheckPaths returns an error if the call paths of a row and of all below it take too much where each is written out.
+func (r *Row) CheckPaths(what string) error {
+	sizes := profile.PathSizes{What: what, Instead: "leave frames out (--exclude)", Frame: 3, Names: true}
+	r.Walk(func(at *Row, depth int) { sizes.Add(at.Name, depth) })
+	return sizes.Err()
+}
+
 // Walk calls visit for a row and all below it, parents first.
 func (r *Row) Walk(visit func(r *Row, depth int)) { r.walk(visit, 0) }
 

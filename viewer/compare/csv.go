@@ -13,6 +13,9 @@ import (
 
 // WriteCSV prints a line per call path for spreadsheets and data frames. docs/compare.md documents its columns, which stay.
 func (d *Diff) WriteCSV(w io.Writer) error {
+	if err := d.Root.CheckPaths("CSV"); err != nil {
+		return err
+	}
 	out := csv.NewWriter(w)
 	line := []string{"path", "name", "depth", "in"}
 	for _, c := range d.Columns {

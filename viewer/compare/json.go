@@ -39,6 +39,9 @@ type JSONRow struct {
 
 // WriteJSON prints the comparison as one document, a row to a line.
 func (d *Diff) WriteJSON(w io.Writer) error {
+	if err := d.Root.CheckPaths("JSON"); err != nil {
+		return err
+	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	head := Document{Schema: "goproton.diff/1", Profiles: d.Names, Notes: d.Notes}
 	for _, c := range d.Columns {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
@@ -24,10 +25,9 @@ type Fleet struct {
 	metric   metric
 	profiles int
 	ranks    map[string]*Rank
-	paths    map[string]float64 // by call path, names joined with pathMark
+	paths    paths
+	sorted   []int32 // the paths that have the metric, once all profiles are there
 }
-
-const pathMark = "\x00"
 
 // Rank is what one rank has of the metric.
 type Rank struct {
@@ -39,14 +39,16 @@ type Rank struct {
 	Score    float64 `json:"score"`             // robust: distance from the median in standard deviations that the median deviation stands for
 	Outlier  bool    `json:"outlier,omitempty"` // Score beyond 3.5, and more than 1 % from the median
 	Where    *Frame  `json:"where,omitempty"`   // of an outlier: the call path that differs most from the mean of all ranks
-	paths    map[string]float64
+	paths    map[int32]float64
 }
 
 // Frame is a call path with its value.
 type Frame struct {
-	Path  []string `json:"path"`
+	Path  []string `json:"path"` // of the frames of a Report only in files: see PathOf
 	Value float64  `json:"value"`
 	Mean  float64  `json:"mean,omitempty"` // of all ranks
+
+	path int32
 }
 
 // Report is the answer. Keys are only added.
@@ -58,12 +60,31 @@ type Report struct {
 	Ranks    []*Rank `json:"ranks"`            // by distance from the median
 	Median   float64 `json:"median"`
 	Frames   []Frame `json:"frames"`
+
+	paths *paths
+}
+
+// PathOf is the call path of one of the report's frames. Deep paths take more than all the rest, so that each is made when it is asked for.
+func (r *Report) PathOf(f Frame) []string { return r.paths.of(f.path) }
+
+// WriteJSON writes the report, one frame after another.
+func (r *Report) WriteJSON(w io.Writer) error {
+	if err := r.paths.check(r.Frames); err != nil {
+		return err
+	}
+	head := *r
+	head.Frames = []Frame{}
+	return jsontext.WriteLists(w, &head, "  ", jsontext.List{Key: "frames", Len: len(r.Frames), At: func(i int) any {
+		f := r.Frames[i]
+		f.Path = r.PathOf(f)
+		return f
+	}})
 }
 
 // New returns an empty Fleet.
 func New(q Query) *Fleet {
 	q.Metric = cmp.Or(q.Metric, profile.TimeMetric)
-	return &Fleet{query: q, metric: metric{recorded: map[string]bool{}}, ranks: map[string]*Rank{}, paths: map[string]float64{}}
+	return &Fleet{query: q, metric: metric{recorded: map[string]bool{}}, ranks: map[string]*Rank{}, paths: newPaths()}
 }
 
 // Add adds a profile of a rank; the profile is not kept.
@@ -79,56 +100,38 @@ func (f *Fleet) Add(p *profile.Profile, rank, host string) {
 		f.ranks[rank] = r
 	}
 	r.Profiles++
-	f.walk(p, func(path []byte, v float64, within bool) {
+	f.walk(p, func(path int32, v float64, within bool) {
 		f.metric.counted = true
 		if !within {
 			r.Total += v
 		}
-		addTo(f.paths, path, v)
+		f.paths.frames[path].sum += v
+		f.paths.frames[path].counted = true
 	})
 }
 
-func addTo(sums map[string]float64, path []byte, v float64) {
-	if _, known := sums[string(path)]; known { // this form does not allocate
-		sums[string(path)] += v
-		return
-	}
-	sums[string(path)] = v
-}
-
 // walk visits the call paths that have the metric. within says that a frame above has the value already, as nested scopes have.
-func (f *Fleet) walk(p *profile.Profile, visit func(path []byte, v float64, within bool)) {
-	var path []byte
-	var ends []int
+func (f *Fleet) walk(p *profile.Profile, visit func(path int32, v float64, within bool)) {
+	path := []int32{0}
 	outermost := math.MaxInt // depth of the frame above that has the value already
 	p.Root.Walk(func(n *profile.Node, depth int) bool {
 		if f.query.leavesOut(n, depth) {
 			return false
 		}
 		if depth > 0 {
-			ends = append(ends[:depth-1], 0)
-			path = path[:startOf(ends, depth)]
-			path = append(append(path, n.Name...), pathMark...)
-			ends[depth-1] = len(path)
+			path = append(path[:depth], f.paths.child(path[depth-1], n.Name))
 		}
 		if depth <= outermost {
 			outermost = math.MaxInt
 		}
 		if v, has := f.metric.value(n, depth); has && f.query.onGPU(n) {
-			visit(path, v, depth > outermost)
+			visit(path[depth], v, depth > outermost)
 			if f.metric.spans {
 				outermost = min(outermost, depth)
 			}
 		}
 		return true
 	})
-}
-
-func startOf(ends []int, depth int) int {
-	if depth < 2 {
-		return 0
-	}
-	return ends[depth-2]
 }
 
 // Outliers finishes the sums of ranks and returns the outliers that the report says more about: their profiles are added with AddAgain.
@@ -159,7 +162,7 @@ func (f *Fleet) Outliers() (ranks map[string]bool, median float64) {
 	ranks = map[string]bool{}
 	for _, r := range found[:min(len(found), f.query.Top)] {
 		ranks[r.Rank] = true
-		r.paths = map[string]float64{}
+		r.paths = map[int32]float64{}
 	}
 	return ranks, median
 }
@@ -190,23 +193,24 @@ func (f *Fleet) Uneven() string {
 // AddAgain adds a profile of a rank that Outliers has returned.
 func (f *Fleet) AddAgain(p *profile.Profile, rank string) {
 	if r := f.ranks[cmp.Or(rank, "?")]; r != nil && r.paths != nil {
-		f.walk(p, func(path []byte, v float64, _ bool) { addTo(r.paths, path, v) })
+		f.walk(p, func(path int32, v float64, _ bool) { r.paths[path] += v })
 	}
 }
 
 // Report returns the answer.
 func (f *Fleet) Report(median float64) *Report {
-	report := &Report{Schema: "goproton.query/1", Metric: cmp.Or(f.metric.name, f.query.Metric), Profiles: f.profiles, Median: median, Ranks: []*Rank{}, Frames: []Frame{}}
+	report := &Report{Schema: "goproton.query/1", Metric: cmp.Or(f.metric.name, f.query.Metric), Profiles: f.profiles, Median: median, Ranks: []*Rank{}, Frames: []Frame{}, paths: &f.paths}
+	f.sorted = f.paths.counted()
 	for _, r := range f.ranks {
 		r.Where = f.where(r)
 		report.Ranks = append(report.Ranks, r)
 	}
 	slices.SortFunc(report.Ranks, f.farther(median))
-	for path, v := range f.paths {
-		report.Frames = append(report.Frames, Frame{Path: split(path), Value: v})
+	largest := slices.Clone(f.sorted)
+	slices.SortStableFunc(largest, func(a, b int32) int { return cmp.Compare(f.paths.frames[b].sum, f.paths.frames[a].sum) })
+	for _, path := range largest[:min(len(largest), f.query.Top)] {
+		report.Frames = append(report.Frames, Frame{path: path, Value: f.paths.frames[path].sum})
 	}
-	slices.SortFunc(report.Frames, func(a, b Frame) int { return cmp.Or(cmp.Compare(b.Value, a.Value), slices.Compare(a.Path, b.Path)) })
-	report.Frames = report.Frames[:min(len(report.Frames), f.query.Top)]
 	return report
 }
 
@@ -215,22 +219,20 @@ func (f *Fleet) where(r *Rank) (most *Frame) {
 	if r.paths == nil {
 		return nil
 	}
-	for path, sum := range f.paths {
-		mean := sum / float64(len(f.ranks))
-		one := Frame{Path: split(path), Value: r.paths[path], Mean: mean}
-		if most == nil || cmp.Or(cmp.Compare(math.Abs(one.Value-mean), math.Abs(most.Value-most.Mean)), slices.Compare(most.Path, one.Path)) > 0 {
-			most = &one
+	far, found := math.Inf(-1), int32(0)
+	for _, path := range f.sorted {
+		if apart := math.Abs(r.paths[path] - f.mean(path)); apart > far {
+			far, found = apart, path
 		}
 	}
-	return most
+	if math.IsInf(far, -1) {
+		return nil
+	}
+	return &Frame{Path: f.paths.of(found), Value: r.paths[found], Mean: f.mean(found)}
 }
 
-func split(path string) []string {
-	if path == "" {
-		return []string{}
-	}
-	return strings.Split(strings.TrimSuffix(path, pathMark), pathMark)
-}
+// mean is that of all ranks.
+func (f *Fleet) mean(path int32) float64 { return f.paths.frames[path].sum / float64(len(f.ranks)) }
 
 // Write prints a report for people: the ranks that are farthest from the median, and the frames with the largest values.
 func (r *Report) Write(w io.Writer, top, width int) error {
@@ -257,7 +259,7 @@ func (r *Report) Write(w io.Writer, top, width int) error {
 	say("")
 	say("%12s  %s", base, "call path")
 	for _, frame := range r.Frames {
-		say("%12s  %s", amount(frame.Value, unit), name(frame.Path, label))
+		say("%12s  %s", amount(frame.Value, unit), name(r.PathOf(frame), label))
 	}
 	for _, line := range lines {
 		if _, err := fmt.Fprintln(w, term.Fit(strings.TrimRight(line, " "), width)); err != nil {
@@ -274,14 +276,18 @@ func amount(v float64, unit string) string {
 	return strings.TrimSpace(figures.Number(v) + " " + unit)
 }
 
-// name is a call path with the innermost frame first, which the width of the terminal cuts last.
+// name is a call path with the innermost frame first, which the width of the terminal cuts last. Of very deep ones it has the innermost frames.
 func name(path []string, label func(string) string) string {
+	const most = 100
 	if len(path) == 0 {
 		return "the whole program"
 	}
 	var inner []string
-	for _, frame := range slices.Backward(path) {
+	for _, frame := range slices.Backward(path[max(len(path)-most, 0):]) {
 		inner = append(inner, label(frame))
+	}
+	if left := len(path) - most; left > 0 {
+		inner = append(inner, "… "+figures.Count(left, "frame"))
 	}
 	return strings.Join(inner, " < ")
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -53,11 +54,11 @@ func TestTheSlowRankAndWhere(t *testing.T) {
 	if where == nil || !slices.Equal(where.Path, []string{"forward", "attention"}) || where.Value < 1500 {
 		t.Errorf("rank 17 differs at %+v", where)
 	}
-	if top := report.Frames[0]; !slices.Equal(top.Path, []string{"backward"}) || top.Value != 41_000 || len(report.Frames) != 3 {
+	if top := report.Frames[0]; !slices.Equal(report.PathOf(top), []string{"backward"}) || top.Value != 41_000 || len(report.Frames) != 3 {
 		t.Errorf("the largest frames are %+v", report.Frames)
 	}
 	for _, frame := range report.Frames {
-		if slices.Equal(frame.Path, []string{"forward", "gemm"}) && frame.Value != 41*800 {
+		if slices.Equal(report.PathOf(frame), []string{"forward", "gemm"}) && frame.Value != 41*800 {
 			t.Errorf("frames of one path add up to %g", frame.Value)
 		}
 	}
@@ -88,8 +89,8 @@ func TestMemoryIsOfThePaths(t *testing.T) {
 	for i := range 1000 {
 		f.Add(run(i%10, int64(900+i)), fmt.Sprint(i%10), "")
 	}
-	if len(f.paths) != 3 || len(f.ranks) != 10 || f.profiles != 1000 {
-		t.Errorf("%d paths, %d ranks of %d profiles", len(f.paths), len(f.ranks), f.profiles)
+	if len(f.paths.ids) != 4 || len(f.ranks) != 10 || f.profiles != 1000 {
+		t.Errorf("%d paths, %d ranks of %d profiles", len(f.paths.ids), len(f.ranks), f.profiles)
 	}
 }
 
@@ -217,6 +218,28 @@ func TestMetricsByName(t *testing.T) {
 		}
 		if want := "there is no amount " + wanted + " in these profiles: recorded are Tokens, cpu_time (ns), time (ns), tokens; "; err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s…", wanted, err, want)
+		}
+	}
+}
+
+// What is written frame by frame is what an encoder writes of the whole, with frames and without.
+func TestJSONIsThatOfTheWhole(t *testing.T) {
+	for _, top := range []int{0, 1, 9} {
+		f := New(Query{Top: top})
+		f.Add(run(0, 900), "0", "<host>")
+		report := f.Report(2700)
+		var got, want strings.Builder
+		if err := report.WriteJSON(&got); err != nil {
+			t.Fatal(err)
+		}
+		for i := range report.Frames {
+			report.Frames[i].Path = report.PathOf(report.Frames[i])
+		}
+		encoder := json.NewEncoder(&want)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(report); err != nil || got.String() != want.String() {
+			t.Errorf("top %d: %v\n%s\nwant\n%s", top, err, got.String(), want.String())
 		}
 	}
 }

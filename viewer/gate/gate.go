@@ -66,6 +66,8 @@ type Report struct {
 	VanishedFail  bool
 	Small         int      // call paths below Options.MinTime
 	Caveats       []string // what the reader should know, a line each
+
+	root *compare.Row // of all call paths
 }
 
 // RuleReport is the result of one rule.
@@ -80,8 +82,7 @@ type RuleReport struct {
 
 // Verdict is the result of one rule for one call path. Amounts are in RuleReport.Unit.
 type Verdict struct {
-	Path          []string // without the root; empty for the whole program
-	Label         string   // the path as reports show it
+	At
 	Before, After Sample
 	Change        float64
 	Relative      float64 // Change as a part of the median before; infinite where that is 0
@@ -116,10 +117,21 @@ const (
 
 // OneSided is a call path that only one side has.
 type OneSided struct {
-	Path  []string
-	Label string  // the path as reports show it
-	Time  float64 // median in ns; NaN for a profile without times
+	At
+	Time float64 // median in ns; NaN for a profile without times
 }
+
+// At is a call path. It is written out when it is asked for: those of deep recursion take more than all the rest.
+type At struct{ row *compare.Row }
+
+// Path are the names of its frames without the root's; none for the whole program.
+func (a At) Path() []string { return a.row.Path()[1:] }
+
+// Whole reports whether it is that of the whole program.
+func (a At) Whole() bool { return a.row.Parent == nil }
+
+// Label is the path as reports show it.
+func (a At) Label() string { return Name(a.row.Labels()[1:]) }
 
 // Run compares the runs before a change with those after it. It returns an error that wraps ErrNotComparable where the runs
 // and rules allow no decision.
@@ -134,7 +146,7 @@ func Run(before, after []compare.Input, o Options) (*Report, error) {
 	if err := g.compare(slices.Concat(before, after)); err != nil {
 		return nil, err
 	}
-	r := &Report{Alpha: o.Alpha, Tested: 1/choices(g.n+g.m, g.n) <= o.Alpha*(1+tiny)}
+	r := &Report{root: g.diff.Root, Alpha: o.Alpha, Tested: 1/choices(g.n+g.m, g.n) <= o.Alpha*(1+tiny)}
 	for i, name := range g.diff.Names {
 		if i < g.n {
 			r.Before = append(r.Before, name)
@@ -229,29 +241,21 @@ func (g *gate) caveats(r *Report) error {
 	return nil
 }
 
-// row is a call path that both sides have.
-type row struct {
-	*compare.Row
-	path   []string // names without the root's
-	labels []string // the names as reports show them
-}
-
 // rows returns the call paths that both sides have, and records those of one side and those that are too short.
-func (g *gate) rows(r *Report) ([]row, error) {
-	var all []row
+func (g *gate) rows(r *Report) ([]*compare.Row, error) {
+	var all []*compare.Row
 	least := max(g.MinTime.Nanos, g.MinTime.Share*g.pooledTime(g.diff.Root))
 	g.diff.Root.Walk(func(at *compare.Row, depth int) {
-		path, labels := at.Path()[1:], at.Labels()[1:]
 		before, after := slices.Contains(at.In[:g.n], true), slices.Contains(at.In[g.n:], true)
 		switch {
 		case at.Parent != nil && g.pooledTime(at) < least:
 			r.Small++
 		case !after:
-			r.Vanished = append(r.Vanished, OneSided{path, Name(labels), g.medianTime(at, 0, g.n)})
+			r.Vanished = append(r.Vanished, OneSided{At{at}, g.medianTime(at, 0, g.n)})
 		case !before:
-			r.New = append(r.New, OneSided{path, Name(labels), g.medianTime(at, g.n, g.n+g.m)})
+			r.New = append(r.New, OneSided{At{at}, g.medianTime(at, g.n, g.n+g.m)})
 		default:
-			all = append(all, row{at, path, labels})
+			all = append(all, at)
 		}
 	})
 	if len(all) <= 1 && len(r.New)+len(r.Vanished) > 0 {
@@ -283,7 +287,7 @@ func (g *gate) values(r *compare.Row, column int) []float64 {
 }
 
 // rule compares all call paths in a rule's scope, without the statistical test.
-func (g *gate) rule(rule *Rule, rows []row) (RuleReport, error) {
+func (g *gate) rule(rule *Rule, rows []*compare.Row) (RuleReport, error) {
 	column := slices.Index(metricsOf(g.Rules), rule.Metric)
 	c := g.diff.Columns[column]
 	report := RuleReport{Rule: *rule, Metric: c.Exact, Unit: c.Unit}
@@ -292,15 +296,15 @@ func (g *gate) rule(rule *Rule, rows []row) (RuleReport, error) {
 		return report, fmt.Errorf("%w: %w", ErrNotComparable, err)
 	}
 	for _, r := range rows {
-		if !rule.In(r.path) && !rule.In(r.labels) {
+		if !rule.In(At{r}) {
 			continue
 		}
-		values := g.values(r.Row, column)
+		values := g.values(r, column)
 		if slices.ContainsFunc(values, func(v float64) bool { return v-v != 0 }) {
 			report.Gaps++
 			continue
 		}
-		v := Verdict{Path: r.path, Label: Name(r.labels), Before: g.sample(values[:g.n]), After: g.sample(values[g.n:]), P: math.NaN(), Adjusted: math.NaN(), Outcome: Pass}
+		v := Verdict{At: At{r}, Before: g.sample(values[:g.n]), After: g.sample(values[g.n:]), P: math.NaN(), Adjusted: math.NaN(), Outcome: Pass}
 		v.Change = v.After.Median - v.Before.Median
 		v.Relative = relative(v.Before.Median, v.After.Median)
 		v.Noise = noise(values[:g.n])
@@ -320,7 +324,7 @@ func (g *gate) rule(rule *Rule, rows []row) (RuleReport, error) {
 }
 
 // whyNothing says why a rule could never fail; "" where it could.
-func (g *gate) whyNothing(rule *Rule, report *RuleReport, rows []row) string {
+func (g *gate) whyNothing(rule *Rule, report *RuleReport, rows []*compare.Row) string {
 	switch {
 	case len(report.Verdicts) > 0 && (len(rows) == 1 || figures.Nanos(report.Unit) > 0) && !slices.ContainsFunc(report.Verdicts, Verdict.measured):
 		return fmt.Sprintf("%s is 0 in every run; check that the program launched GPU work while it was profiled", rule.Metric)
@@ -416,8 +420,12 @@ func ranksAbove(a, b []float64) (n float64) {
 	return n
 }
 
-// Name writes a call path, given as names or labels, in one line.
+// Name writes a call path, given as names or labels, in one line. Of very deep ones it leaves out the middle.
 func Name(path []string) string {
+	const first, last = 20, 80
+	if left := len(path) - first - last; left > 0 {
+		path = slices.Concat(path[:first], []string{"… " + figures.Count(left, "frame") + " …"}, path[len(path)-last:])
+	}
 	if len(path) == 0 {
 		return "the whole program"
 	}

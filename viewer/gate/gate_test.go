@@ -76,7 +76,7 @@ func failing(r *Report) (names []string) {
 	for i := range r.Rules {
 		for _, v := range r.Rules[i].Verdicts {
 			if v.Outcome == Fail {
-				names = append(names, strings.Join(v.Path, "/"))
+				names = append(names, strings.Join(v.Path(), "/"))
 			}
 		}
 	}
@@ -205,13 +205,17 @@ func TestNoiseFloorAndSmallPaths(t *testing.T) {
 	}
 	outcomes := map[string]Outcome{}
 	for _, v := range report.Rules[0].Verdicts {
-		outcomes[Name(v.Path)] = v.Outcome
+		outcomes[Name(v.Path())] = v.Outcome
 	}
 	if fmt.Sprint(outcomes) != "map[a:noise b:fail the whole program:fail]" || report.Small != 1 {
 		t.Errorf("outcomes %v, %d small", outcomes, report.Small)
 	}
-	if fmt.Sprint(report.New, report.Vanished) != "[{[new] new 7000}] [{[old] old 5500}]" {
-		t.Errorf("new %v, vanished %v", report.New, report.Vanished)
+	var oneSided []any
+	for _, at := range append(report.New, report.Vanished...) {
+		oneSided = append(oneSided, at.Path(), at.Label(), at.Time)
+	}
+	if fmt.Sprint(oneSided) != "[[new] new 7000 [old] old 5500]" {
+		t.Errorf("new and vanished: %v", oneSided)
 	}
 	if report.Tested || len(report.Caveats) != 1 || !strings.Contains(report.Caveats[0], "2 + 2 runs are too few for a test at alpha 0.05 (it needs 3 + 3)") {
 		t.Errorf("tested %v, caveats %q", report.Tested, report.Caveats)

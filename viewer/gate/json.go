@@ -1,11 +1,11 @@
 package gate
 
 import (
-	"encoding/json"
 	"io"
 	"strconv"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // Document is the layout of the JSON report. docs/compare.md promises it: fields are added, not renamed.
@@ -60,24 +60,25 @@ type JSONOneSided struct {
 	Time figures.JSON `json:"time_ns"`
 }
 
-// WriteJSON prints a report for programs.
+// WriteJSON prints a report for programs, one call path after another.
 func (r *Report) WriteJSON(w io.Writer) error {
+	if err := r.root.CheckPaths("JSON"); err != nil {
+		return err
+	}
 	d := Document{Schema: "goproton.gate/1", Verdict: word(r.Failed), Tested: r.Tested, Alpha: r.Alpha, Before: r.Before, After: r.After, Rules: []JSONRule{},
-		New: oneSided(r.New), Vanished: oneSided(r.Vanished), Small: r.Small, Caveats: append([]string{}, r.Caveats...)}
+		New: []JSONOneSided{}, Vanished: []JSONOneSided{}, Small: r.Small, Caveats: append([]string{}, r.Caveats...)}
+	var lists []jsontext.List
 	for i := range r.Rules {
 		rule := &r.Rules[i]
-		j := JSONRule{Rule: rule.Rule.Text, Metric: rule.Metric, Unit: rule.Unit, Verdict: word(rule.Failed), Gaps: rule.Gaps}
-		for k := range rule.Verdicts {
-			v := &rule.Verdicts[k]
-			j.Paths = append(j.Paths, JSONPath{Path: append([]string{}, v.Path...), Outcome: v.Outcome, Before: sampleOf(v.Before), After: sampleOf(v.After),
-				Change: digits(v.Change), Percent: digits(100 * v.Relative), Noise: digits(v.Noise), P: digits(v.P), Adjusted: digits(v.Adjusted)})
-		}
-		d.Rules = append(d.Rules, j)
+		d.Rules = append(d.Rules, JSONRule{Rule: rule.Rule.Text, Metric: rule.Metric, Unit: rule.Unit, Verdict: word(rule.Failed), Gaps: rule.Gaps, Paths: []JSONPath{}})
+		lists = append(lists, jsontext.List{Key: "paths", Len: len(rule.Verdicts), At: func(k int) any { return rule.Verdicts[k].json() }})
 	}
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", " ")
-	return out.Encode(d)
+	return jsontext.WriteLists(w, d, " ", append(lists, oneSided("new", r.New), oneSided("vanished", r.Vanished))...)
+}
+
+func (v *Verdict) json() JSONPath {
+	return JSONPath{Path: v.Path(), Outcome: v.Outcome, Before: sampleOf(v.Before), After: sampleOf(v.After),
+		Change: digits(v.Change), Percent: digits(100 * v.Relative), Noise: digits(v.Noise), P: digits(v.P), Adjusted: digits(v.Adjusted)}
 }
 
 func word(failed bool) string {
@@ -91,12 +92,8 @@ func sampleOf(s Sample) JSONSample {
 	return JSONSample{s.Values, digits(s.Median), digits(s.Lo), digits(s.Hi)}
 }
 
-func oneSided(list []OneSided) []JSONOneSided {
-	all := []JSONOneSided{}
-	for _, at := range list {
-		all = append(all, JSONOneSided{append([]string{}, at.Path...), digits(at.Time)})
-	}
-	return all
+func oneSided(key string, list []OneSided) jsontext.List {
+	return jsontext.List{Key: key, Len: len(list), At: func(i int) any { return JSONOneSided{list[i].Path(), digits(list[i].Time)} }}
 }
 
 // digits rounds to twelve significant digits. Further digits differ between processors, since those with a fused multiply-add

@@ -60,8 +60,8 @@ func writeRows(out *bufio.Writer, rule *RuleReport, rows []*Verdict) {
 	icons := map[Outcome]string{Fail: "❌", Pass: "", Noise: "noise", Insignificant: "not significant"}
 	for _, v := range rows {
 		name := "**the whole program**"
-		if len(v.Path) > 0 {
-			name = code(v.Label)
+		if !v.Whole() {
+			name = code(v.Label())
 		}
 		fmt.Fprintf(out, "| %s | %s | %s |\n", icons[v.Outcome], name, strings.Join(v.cells(rule.Unit), " | "))
 	}
@@ -77,7 +77,7 @@ func markdownOneSided(out *bufio.Writer, what string, list []OneSided) {
 		if !math.IsNaN(at.Time) {
 			time = ", " + figures.Amount(at.Time, "ns")
 		}
-		fmt.Fprintf(out, "- %s%s\n", code(at.Label), time)
+		fmt.Fprintf(out, "- %s%s\n", code(at.Label()), time)
 	}
 	if len(list) > manyRows {
 		fmt.Fprintf(out, "- … and %d more\n", len(list)-manyRows)

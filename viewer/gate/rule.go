@@ -211,14 +211,13 @@ func (p *parser) sense(r *Rule) error {
 	return nil
 }
 
-// In reports whether a call path is in the scope of a rule. The path is without the root's name, and empty for the whole
-// program.
-func (r *Rule) In(path []string) bool {
+// In reports whether a call path is in the scope of a rule, by its names or as reports show it.
+func (r *Rule) In(at At) bool {
 	switch {
 	case r.Total:
-		return len(path) == 0
+		return at.Whole()
 	case r.Scope != nil:
-		return len(path) > 0 && r.Scope.MatchString(strings.Join(path, "/"))
+		return !at.Whole() && (r.Scope.MatchString(strings.Join(at.Path(), "/")) || r.Scope.MatchString(strings.Join(at.row.Labels()[1:], "/")))
 	}
 	return true
 }

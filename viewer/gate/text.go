@@ -105,16 +105,23 @@ func (r *RuleReport) summary() string {
 func (r *RuleReport) shown(all bool) []*Verdict {
 	var rows []*Verdict
 	for i := range r.Verdicts {
-		if v := &r.Verdicts[i]; all || v.Outcome == Fail || len(v.Path) == 0 {
+		if v := &r.Verdicts[i]; all || v.Outcome == Fail || v.Whole() {
 			rows = append(rows, v)
 		}
 	}
 	if !all {
 		slices.SortStableFunc(rows, func(a, b *Verdict) int {
-			return cmp.Or(cmp.Compare(min(len(a.Path), 1), min(len(b.Path), 1)), cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)))
+			return cmp.Or(whole(b)-whole(a), cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)))
 		})
 	}
 	return rows
+}
+
+func whole(v *Verdict) int {
+	if v.Whole() {
+		return 1
+	}
+	return 0
 }
 
 func lines(rule *RuleReport, rows []*Verdict, p *viewer.Terminal) []grid.Line {
@@ -127,7 +134,7 @@ func lines(rule *RuleReport, rows []*Verdict, p *viewer.Terminal) []grid.Line {
 		case v.Outcome != Fail && !p.All:
 			cells[0].Text = ""
 		}
-		lines = append(lines, grid.Line{Cells: cells, Name: term.Printable(v.Label)})
+		lines = append(lines, grid.Line{Cells: cells, Name: term.Printable(v.Label())})
 	}
 	return lines
 }
@@ -179,7 +186,7 @@ func oneSidedText(out *bufio.Writer, p *viewer.Terminal, what string, list []One
 		if !math.IsNaN(at.Time) {
 			time = "  " + figures.Amount(at.Time, "ns")
 		}
-		name := term.Printable(at.Label)
+		name := term.Printable(at.Label())
 		if p.Width > 0 {
 			name = grid.Fit(name, max(p.Width-len("  ")-grid.Columns(time), leastName), grid.Lines.Dots)
 		}

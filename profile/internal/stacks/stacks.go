@@ -31,18 +31,23 @@ func Each(root *profile.Node, visit func(path []string, n *profile.Node)) {
 const mostFrames = 1 << 27
 
 // Writable returns a profile whose call paths are not too deep for a file, or an error for one without a tree or whose stacks
-// together are too long to be written one by one.
-func Writable(p *profile.Profile) (*profile.Profile, error) {
+// together are too long to be written one by one. sizes says what a frame of a stack takes in the format.
+func Writable(p *profile.Profile, sizes profile.PathSizes) (*profile.Profile, error) {
 	p, err := fold.Fit(p)
 	if err != nil {
 		return nil, err
 	}
 	p, _ = p.WithOwnSpans()
+	sizes.Instead = cmp.Or(sizes.Instead, "write a format that holds trees, .hatchet for example")
 	frames := 0
-	p.Root.Walk(func(_ *profile.Node, depth int) bool {
+	p.Root.Walk(func(n *profile.Node, depth int) bool {
+		sizes.Add(n.Name, depth)
 		frames += depth
 		return frames <= mostFrames
 	})
+	if err := sizes.Err(); err != nil {
+		return nil, err
+	}
 	if frames > mostFrames {
 		return nil, fmt.Errorf("encode profile: its stacks have more than %d frames together; write a format that holds trees, .hatchet for example", mostFrames)
 	}

@@ -46,10 +46,22 @@ func For(ascii bool) *Glyphs {
 // Of returns the branches before the i-th of n children, and the indent for the lines below that child. indent is the
 // indent for the lines below their parent.
 func (g *Glyphs) Of(indent string, i, n int) (before, below string) {
+	indent = g.Short(indent)
 	if i == n-1 {
 		return indent + g.Last, indent + g.Below
 	}
 	return indent + g.Child, indent + g.Through
+}
+
+// Deepest is how many columns of branches are drawn; call paths of thousands of frames would be nothing but branches.
+const Deepest = 300
+
+// Short is an indentation, or its end if it is too long.
+func (g *Glyphs) Short(indent string) string {
+	if len(indent) <= Deepest || len([]rune(indent)) <= Deepest {
+		return indent
+	}
+	return g.Dots + LastSteps(indent, Deepest-30)
 }
 
 // BarCells is how many columns a whole bar takes.

@@ -22,11 +22,17 @@ type Activity struct {
 // Buffer is one full activity buffer.
 type Buffer struct{ index C.int }
 
-// TakeBuffer returns the oldest full buffer, if there is one. Recycle it after use.
-func TakeBuffer() (Buffer, bool) {
-	i := C.hp_buffer_take()
+// BuffersReturned is how many buffers have come back full so far.
+func BuffersReturned() uint64 { return uint64(C.hp_buffers_returned()) }
+
+// TakeBuffer returns the oldest full buffer of the first so many, if there is one. Recycle it after use.
+func TakeBuffer(of uint64) (Buffer, bool) {
+	i := C.hp_buffer_take(C.uint64_t(of))
 	return Buffer{i}, i >= 0
 }
+
+// Size is how many bytes of the buffer are filled.
+func (b Buffer) Size() int { return int(C.hp_buffer_filled(b.index)) }
 
 // Activities passes the activities in the buffer to f, in batches. The slice is only valid during the call.
 func (b Buffer) Activities(f func([]Activity)) {

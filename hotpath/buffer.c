@@ -19,11 +19,16 @@ static struct buffer {
 } buffers[HP_BUFFERS];
 static _Atomic uint64_t orders, refused;
 static _Atomic int discarding;
+static _Atomic size_t full_bytes; // in buffers that wait for the drainer
+static _Atomic int lent, ended; // buffers with the vendor's library; launching threads that have ended since it was asked for its buffers
 
 static int claim(struct buffer *s, uint32_t from, uint32_t to) {
   return atomic_load_explicit(&s->life, memory_order_relaxed) == from &&
          atomic_compare_exchange_strong_explicit(&s->life, &from, to, memory_order_acq_rel, memory_order_relaxed);
 }
+
+// A buffer that is filled is quicker in one large page. Those beyond the first are for many threads with little to say each.
+enum { LARGE = 32 };
 
 static int make(struct buffer *s, uint32_t next) {
   uint8_t *p = hp_reserve(hp_buffer_size);
@@ -31,33 +36,60 @@ static int make(struct buffer *s, uint32_t next) {
     atomic_store(&s->life, NONE);
     return 0;
   }
-  madvise(p, hp_buffer_size, MADV_HUGEPAGE);
+  madvise(p, hp_buffer_size, s < buffers + LARGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   s->memory = p;
   atomic_store_explicit(&s->life, next, memory_order_release);
   return 1;
 }
 
-uint8_t *hp_buffer_get(size_t *size) {
-  *size = hp_buffer_size;
+// A drainer that is too slow must not take all memory.
+static const size_t most_full_bytes = (size_t)512 << 20;
+
+static uint8_t *find(void) {
+  if (atomic_load_explicit(&full_bytes, memory_order_relaxed) >= most_full_bytes) return NULL;
   for (int i = 0; i < HP_BUFFERS; i++)
     if (claim(&buffers[i], FREE, LENT)) return buffers[i].memory;
   // Go has prepared too few: one mmap here is better than losing records.
   for (int i = 0; i < HP_BUFFERS; i++)
     if (claim(&buffers[i], NONE, MAKING) && make(&buffers[i], LENT)) return buffers[i].memory;
-  atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
-  *size = 0;
   return NULL;
+}
+
+uint8_t *hp_buffer_get(size_t *size) {
+  uint8_t *memory = find();
+  if (memory) atomic_fetch_add_explicit(&lent, 1, memory_order_relaxed);
+  else atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
+  if (hp_buffers_due()) hp_kick();
+  *size = memory ? hp_buffer_size : 0;
+  return memory;
+}
+
+// CUPTI has a buffer for each thread, and returns that of a thread that has ended when it is asked for all.
+enum { ENDED = 16, MANY = 128 };
+
+int hp_buffers_due(void) {
+  int n = atomic_load_explicit(&lent, memory_order_relaxed);
+  return n >= MANY || (n >= ENDED && atomic_load_explicit(&ended, memory_order_relaxed) >= ENDED);
+}
+
+void hp_buffers_asked(void) { atomic_store(&ended, 0); }
+
+void hp_buffer_owner_ended(void) {
+  atomic_fetch_add_explicit(&ended, 1, memory_order_relaxed);
+  if (hp_buffers_due()) hp_kick();
 }
 
 void hp_buffer_done(uint8_t *buffer, size_t valid, hp_activity_reader reader) {
   for (int i = 0; i < HP_BUFFERS; i++) {
     if (buffers[i].memory != buffer || atomic_load(&buffers[i].life) != LENT) continue;
     atomic_store_explicit(&buffers[i].marked, 0, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&lent, 1, memory_order_relaxed);
     buffers[i].valid = valid, buffers[i].reader = reader;
     if (atomic_load(&discarding)) {
       hp_buffer_recycle(i);
       return;
     }
+    atomic_fetch_add_explicit(&full_bytes, valid, memory_order_relaxed);
     buffers[i].order = atomic_fetch_add(&orders, 1);
     atomic_store_explicit(&buffers[i].life, FULL, memory_order_release);
     hp_kick();
@@ -96,14 +128,19 @@ void hp_buffers_trim(int keep) {
   }
 }
 
-int hp_buffer_take(void) {
+uint64_t hp_buffers_returned(void) { return atomic_load(&orders); }
+
+int hp_buffer_take(uint64_t of) {
   int oldest = -1;
   for (int i = 0; i < HP_BUFFERS; i++)
-    if (atomic_load_explicit(&buffers[i].life, memory_order_acquire) == FULL && (oldest < 0 || buffers[i].order < buffers[oldest].order)) oldest = i;
+    if (atomic_load_explicit(&buffers[i].life, memory_order_acquire) == FULL && buffers[i].order < of && (oldest < 0 || buffers[i].order < buffers[oldest].order)) oldest = i;
   if (oldest < 0) return -1;
+  atomic_fetch_sub_explicit(&full_bytes, buffers[oldest].valid, memory_order_relaxed);
   atomic_store(&buffers[oldest].life, DECODING);
   return oldest;
 }
+
+size_t hp_buffer_filled(int index) { return buffers[index].valid; }
 
 static int read_activities(const struct buffer *s, void **cursor, struct hp_activity *out, int max) {
   const struct hp_activity *at = *cursor ? *cursor : (void *)s->memory;
@@ -153,6 +190,7 @@ void hp_buffers_discard(int on) { atomic_store(&discarding, on); }
 void hp_buffers_reclaim(void) {
   for (int i = 0; i < HP_BUFFERS; i++) {
     if (!claim(&buffers[i], LENT, DECODING)) continue;
+    atomic_fetch_sub_explicit(&lent, 1, memory_order_relaxed);
     buffers[i].valid = 0;
     hp_release(buffers[i].memory, hp_buffer_size); // zeroes whatever was begun in it
     hp_buffer_recycle(i);

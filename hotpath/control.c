@@ -44,9 +44,12 @@ void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int pyth
   atomic_store(&hp_g.python, (uint32_t)python);
   if (tracing) atomic_fetch_or(&hp_g.watch, HP_TRACING), atomic_fetch_or(&hp_g.frames, HP_FRAMES_TIMELINE);
   else atomic_fetch_and(&hp_g.watch, ~HP_TRACING), atomic_fetch_and(&hp_g.frames, ~(uint32_t)HP_FRAMES_TIMELINE);
+  if (launch_set) atomic_store(&hp_g.leaving, 0);
   hp_slots_publish(launch_set); // metrics whose thread still sees the former set go to Go as records
   atomic_store(&hp_g.launch_set, launch_set);
 }
+
+void hp_leave(void) { atomic_store(&hp_g.leaving, 1); }
 
 struct hp_thread *hp_first_thread(void) { return atomic_load(&hp_g.threads); }
 

@@ -13,6 +13,8 @@ void hp_session_begins(int fresh);
 void hp_inherit_nothing(void);
 // hp_set_active publishes which sessions are active, as sets, and what they want. Zero sets switch the hot path off.
 void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python, int tracing);
+// hp_leave has what is launched outside of sessions not recorded either, until the next active session.
+void hp_leave(void);
 
 struct hp_thread *hp_first_thread(void);
 // hp_others_live returns whether a thread other than the calling one has launched something or opened a scope, and still runs.

@@ -179,6 +179,9 @@ func SetActive(l Listeners) {
 	C.hp_set_active(C.uint32_t(l.LaunchSet), C.uint32_t(l.ScopeSet), boolint(l.Shadow), boolint(l.Python), boolint(l.Timeline))
 }
 
+// Leave has launches outside of sessions not recorded either, at the end of the process, until a session is active again.
+func Leave() { C.hp_leave() }
+
 // Now is the time on the hot path's clock, in ns since 1970.
 func Now() uint64 { return uint64(C.hp_now()) }
 
@@ -306,6 +309,16 @@ func PrepareBuffers(n int) { C.hp_buffers_prepare(C.int(n)) }
 
 // BuffersInUse is how many activity buffers the vendor's library or the drainer has.
 func BuffersInUse() int { return int(C.hp_buffers_in_use()) }
+
+// BuffersDue reports whether the vendor's library should be asked for its buffers, because it has many, or those of threads that have ended. The
+// caller asks it.
+func BuffersDue() bool {
+	due := C.hp_buffers_due() != 0
+	if due {
+		C.hp_buffers_asked()
+	}
+	return due
+}
 
 // TrimBuffers gives memory of free activity buffers back to the system, so that n of all keep theirs, or those in use if they are more.
 func TrimBuffers(n int) { C.hp_buffers_trim(C.int(n)) }

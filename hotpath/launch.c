@@ -51,6 +51,8 @@ __attribute__((always_inline)) static inline void record_launch(struct hp_thread
     r.node = hp_leaf(t);
     if (hp_load(&hp_g.python)) r.pynode = hp_python_launch_leaf(t);
     if (t->op_open) r.op = t->op_seq, r.flags |= HP_F_OP;
+  } else if (hp_load(&hp_g.leaving)) {
+    return;
   }
   t->last_corr = correlation;
   if (t->op_open && t->op_func == function && function) {
@@ -91,6 +93,8 @@ __attribute__((always_inline)) static inline void record_work(struct hp_thread *
     r.node = hp_leaf(t);
     if (hp_load(&hp_g.python)) r.pynode = hp_python_launch_leaf(t);
     if (t->op_open) r.op = t->op_seq;
+  } else if (hp_load(&hp_g.leaving)) {
+    return;
   }
   t->last_corr = correlation;
   hp_push(t, r);

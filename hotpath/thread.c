@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "thread.h"
+#include "buffer.h"
 #include "control.h"
 #include "gate.h"
 #include "memory.h"
@@ -21,6 +22,7 @@ static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
 void hp_thread_free(struct hp_thread *t) {
+  t->last_corr = 0;
   t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = t->own_work = t->lent.depth = 0;
   t->seen.op = t->seen.op_over = t->meter.depth = t->meter.reading = 0;
   atomic_store(&t->adding, 0); // a thread that was cancelled while it added has left the arena
@@ -36,6 +38,7 @@ static void thread_exits(void *p) {
   struct hp_thread *t = p;
   self = NULL;
   hp_gate_abandon(t);
+  if (t->last_corr) hp_buffer_owner_ended();
   if (atomic_load(&t->head) == atomic_load(&t->tail)) hp_thread_free(t);
   else atomic_store_explicit(&t->life, HP_EXITED, memory_order_release);
 }

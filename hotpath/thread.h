@@ -79,6 +79,7 @@ struct hp_global {
   _Atomic uint32_t epoch, generation;
   _Atomic uint32_t reclaims;     // how often call paths were reclaimed
   _Atomic uint32_t dead;         // this process is a forked child
+  _Atomic uint32_t leaving;      // the process ends: nothing that is launched now is of interest
   _Atomic uint32_t watch;        // number of stream captures in progress, and HP_TRACING. Not 0: ends of calls are recorded
   _Atomic uint32_t op_func_proven; // some op was closed by its launch: hooks pass the handles that launches have
   _Atomic uint32_t metered;        // while some session has a budget the number of the meter's run, else 0; see meter.h

@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/hotpath/scratch"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
 	"github.com/goproton/goproton/profiler/graphvalues"
@@ -57,6 +59,18 @@ type Loss struct {
 	Unattributed uint64 // kernels that were timed but whose launch is unknown
 	Untimed      uint64 // kernels that were counted but not timed
 	Late         uint64 // metrics that came after their phase was written or cleared
+}
+
+// sentences say what is lost, and what to do.
+func (l Loss) sentences() (list []string) {
+	if l.Records > 0 {
+		list = append(list, fmt.Sprintf("the profile lacks %s of launches and scopes, which the program makes faster than they are read: %s below <unattributed>, without a call path; record in windows, or a tree instead of a timeline",
+			figures.Count(l.Records, "record"), figures.Plural(l.Unattributed, "kernel is", "kernels are")))
+	}
+	if l.Buffers > 0 {
+		list = append(list, fmt.Sprintf("the profile lacks %s of GPU work, which the vendor's library dropped or had no buffer for: their kernels and copies are missing", figures.Count(l.Buffers, "record")))
+	}
+	return list
 }
 
 type lossBase struct{ records, refused uint64 }
@@ -119,23 +133,27 @@ func (d *drainer) do(f func(*drainer)) {
 	f(d)
 }
 
-// drain empties rings and full buffers. A buffer is taken before the rings are read: the launches of all
-// its kernels were recorded before it came back full. So are values: their metrics were recorded before they were stored. Buffers that
-// come back meanwhile are left to the next round: a program that launches faster than this reads would keep commands waiting.
+// drain empties rings and the buffers that are full when it begins. The rings are read after that moment: the launches of all kernels in the
+// buffers were recorded before these came back full. So were metrics before their values were stored. Buffers that come back
+// meanwhile are left to the next round: a program that launches faster than this reads would keep commands waiting.
 func (d *drainer) drain() {
-	before, used := d.work, hotpath.BuffersInUse()
-	for range used + 1 {
-		buffer, ok := hotpath.TakeBuffer()
-		d.takeValues()
-		d.work += hotpath.Drain(d.resolver.Add)
-		d.addValues()
+	began, before, used, bytes := time.Now(), d.work, hotpath.BuffersInUse(), 0
+	returned := hotpath.BuffersReturned()
+	d.readRings()
+	for {
+		buffer, ok := hotpath.TakeBuffer(returned)
 		if !ok {
 			break
 		}
+		bytes += buffer.Size()
 		d.decoder.decode(buffer, d.activity)
 		buffer.Recycle()
 		d.resolver.NextCycle()
 		d.work++
+		if bytes >= ringsReadAfter && time.Since(began) < ringsReadFor {
+			d.readRings()
+			bytes = 0
+		}
 	}
 	d.readWaiting(false)
 	d.agg.TakeSlots()
@@ -149,11 +167,24 @@ func (d *drainer) drain() {
 	}
 }
 
+// While buffers are decoded the rings fill: they are read again after so many bytes, which take some ten milliseconds. A command does so for
+// a limited time, for the rings of a program that launches faster than this reads are full each time.
+const (
+	ringsReadAfter = 1 << 20
+	ringsReadFor   = time.Second
+)
+
+func (d *drainer) readRings() {
+	d.takeValues()
+	d.work += hotpath.Drain(d.resolver.Add)
+	d.addValues()
+}
+
 // discard empties rings and buffers of what belongs to no session: its call paths are about to be forgotten, or
 // were, and the strings that records point to may be gone.
 func (d *drainer) discard() {
 	for {
-		buffer, ok := hotpath.TakeBuffer()
+		buffer, ok := hotpath.TakeBuffer(hotpath.BuffersReturned())
 		if !ok {
 			break
 		}

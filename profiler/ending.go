@@ -20,8 +20,10 @@ type ending struct {
 }
 
 // Ending marks the end of the program: from here on, the completion of work that was launched before counts as progress.
-// Launches of threads that go on do not count: they would keep a process alive whose other stream hangs.
+// Launches of threads that go on do not count: they would keep a process alive whose other stream hangs. They are not recorded either: threads that
+// launch faster than the drainer reads would have the end wait for them.
 func (m *Manager) Ending() {
+	m.leave()
 	m.drainer.do(func(d *drainer) {
 		d.countSlot()
 		d.ending.newest = d.resolver.Newest()
@@ -29,6 +31,26 @@ func (m *Manager) Ending() {
 		d.ending.buffers = hotpath.MarkedBuffers()
 		d.ending.begun.Store(true)
 	})
+}
+
+// leave turns the hot path off. A command would drain before: the threads go on all that time. With a mark of the source, launches of theirs
+// are known by their ids, and need no record.
+func (m *Manager) leave() {
+	m.drainer.turn.Lock()
+	hotpath.SetActive(hotpath.Listeners{})
+	attached := m.drainer.attached
+	m.drainer.turn.Unlock()
+	var mark uint64
+	if attached {
+		m.ending.inLibrary(func() { mark = m.mark() })
+	}
+	if mark == 0 {
+		return
+	}
+	hotpath.Leave()
+	m.drainer.turn.Lock()
+	defer m.drainer.turn.Unlock()
+	m.drainer.sets.change(mark, 0, hotpath.Now(), 0)
 }
 
 // Progress returns how many signs of progress were seen since Ending; onGPU says whether a context is being waited for right

@@ -3,6 +3,7 @@ package profiler
 import (
 	"testing"
 
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
 )
 
@@ -67,4 +68,30 @@ func TestProgressInABufferThatIsNotHandedBack(t *testing.T) {
 	hotpathtest.ReturnHeld()
 	step("the buffer came back", 1)
 	step("nothing happened after that", 0)
+}
+
+// Threads that go on while the process ends have no part in the profile, and nothing waits for them.
+func TestLaunchesWhileTheProcessEnds(t *testing.T) {
+	for _, mark := range []uint64{0, 2} { // without a mark they are known by their records
+		m, f := stage(t)
+		id := start(t, m, "p", StartOptions{})
+		hotpathtest.Launch(1, 1)
+		f.mark = mark
+		m.Ending()
+		hotpathtest.Launch(3, 1)
+		if records := hotpath.Drain(func(uintptr, []hotpath.Record) {}); mark > 0 && records > 0 {
+			t.Errorf("%d records of launches outside of sessions", records)
+		}
+		hotpathtest.Launch(4, 1)
+		f.kernel(1, "k", 1)
+		f.kernel(4, "late", 1)
+		same(t, m.outline(t, id, 0), "ROOT\n  k count=1 time (ns)=1\n")
+		f.mark = 0
+		start(t, m, "q", StartOptions{}) // as an exit handler of the program may
+		hotpathtest.Launch(5, 1)
+		f.kernel(5, "k", 1)
+		same(t, m.outline(t, id, 0), "ROOT\n  k count=2 time (ns)=2\n")
+		finalize(t, m, id, "")
+		m.Finalize(nil, "")
+	}
 }

@@ -190,7 +190,8 @@ func (d *drainer) addLoss(p *profile.Profile) {
 func (d *drainer) lossNow() Loss {
 	l := d.loss
 	l.Records = hotpath.Lost() - d.base.records
-	l.Buffers += hotpath.BuffersRefused() - d.base.refused
+	// A record for which there was no buffer is one that the library dropped, and most libraries count it.
+	l.Buffers = max(l.Buffers, hotpath.BuffersRefused()-d.base.refused)
 	l.Unattributed, l.Untimed, l.Late = d.agg.Unattributed, d.agg.Untimed, d.agg.Late
 	return l
 }

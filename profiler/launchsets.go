@@ -28,11 +28,17 @@ const (
 	setExpires = 1 << 30
 )
 
-// change notes that a set is active from the id on; 0: that id is not known, and the newest that is known stands for it.
-func (l *launchSets) change(mark, newest, now uint64, set uint32) {
+// change notes that a set is active from the id on. 0: that id is not known. Then the newest of former sessions stands for it in the first
+// change; an activity of later ones belongs to the newest set that is not empty.
+func (l *launchSets) change(mark, former, now uint64, set uint32) {
 	c := setChange{after: mark, at: now, set: set}
-	if mark == 0 {
-		c = setChange{after: newest, any: newest == 0, set: set}
+	switch {
+	case mark == 0 && set == 0:
+		return
+	case mark == 0 && len(l.changes) == 0:
+		c = setChange{after: former, any: former == 0, set: set}
+	case mark == 0:
+		c = setChange{any: true, set: set}
 	}
 	if l.changes = append(l.changes, c); len(l.changes) > setsKept {
 		l.forget(len(l.changes) - setsKept)

@@ -33,7 +33,10 @@ func TestLaunchSets(t *testing.T) {
 
 	l = launchSets{}
 	l.change(0, 50, 1000, 7) // a source without marks: what is known stands for one
+	l.change(0, 50, 2000, 0) // nothing is known of the end, and no kernel may be missing
 	of(&l, []want{{50, 5000, 0}, {51, 5000, 7}})
+	l.change(0, 50, 3000, 8)
+	of(&l, []want{{50, 5000, 8}, {51, 5000, 8}})
 	l = launchSets{}
 	l.change(0, 0, 1000, 7) // nothing is known, as in a replay
 	of(&l, []want{{1, 5, 7}, {1<<32 - 1, 5, 7}})

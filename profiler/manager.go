@@ -48,7 +48,11 @@ func (m *Manager) publish() error {
 	defer m.publishing.Unlock()
 	var w wanted
 	m.drainer.do(func(d *drainer) {
-		if w = d.wanted(); w.activities != 0 {
+		w = d.wanted()
+		if m.ending.begun.Load() {
+			w = wanted{attached: w.attached}
+		}
+		if w.activities != 0 {
 			hotpath.SetActive(w.Listeners)
 		}
 		d.recordInside(w.inside)
@@ -59,7 +63,7 @@ func (m *Manager) publish() error {
 	}
 	m.drainer.turn.Lock()
 	defer m.drainer.turn.Unlock()
-	m.drainer.sets.change(mark, m.drainer.newestLaunch(), hotpath.Now(), w.LaunchSet)
+	m.drainer.sets.change(mark, m.drainer.newest, hotpath.Now(), w.LaunchSet)
 	return err
 }
 
@@ -76,11 +80,17 @@ func (m *Manager) listen(w wanted) (mark uint64, err error) {
 			err = watcher.Watch(w.marks)
 		}
 		err = errors.Join(err, m.drainer.source.Listen(w.activities, w.calls))
-		if marker, ok := m.drainer.source.(Marker); ok {
-			mark = marker.Mark()
-		}
+		mark = m.mark()
 	})
 	return mark, err
+}
+
+// mark is that of the source, 0 if it has none.
+func (m *Manager) mark() uint64 {
+	if marker, ok := m.drainer.source.(Marker); ok {
+		return marker.Mark()
+	}
+	return 0
 }
 
 // published is publish where a refusal is a problem to report.

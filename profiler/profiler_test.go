@@ -29,6 +29,7 @@ type fakeSource struct {
 	refuse  error
 	log     []string
 	dropped uint64
+	mark    uint64
 	ahead   int64
 
 	busy     bool   // a capture keeps Synchronize from waiting
@@ -75,6 +76,7 @@ func (f *fakeSource) Flush(bool) {
 	}
 }
 func (f *fakeSource) Dropped() uint64 { n := f.dropped; f.dropped = 0; return n }
+func (f *fakeSource) Mark() uint64    { return f.mark }
 func (f *fakeSource) Detach(ending bool) {
 	f.log = append(f.log, map[bool]string{false: "detach", true: "detach at the end"}[ending])
 	if late := f.late; late != nil {
@@ -225,6 +227,23 @@ func TestLostLaunchesKeepTotalsRight(t *testing.T) {
   <unattributed> lost_records=0 dropped_activities=7
     unseen count=1 time (ns)=5
 `)
+}
+
+// A vendor's library counts a record that it drops because no buffer is free, and so does the pool.
+func TestARecordWithoutABufferIsLostOnce(t *testing.T) {
+	m, f := stage(t)
+	start(t, m, "p", StartOptions{})
+	hotpathtest.KeepBuffers(1 << 20) // the last is refused
+	f.dropped = 1
+	m.Flush()
+	if lost := m.Status().Loss.Buffers; lost != 1 {
+		t.Errorf("%d records are lost, want 1", lost)
+	}
+	said := m.Problems()
+	hotpath.ReclaimBuffers()
+	if len(said) != 1 || !strings.HasPrefix(said[0], "the profile lacks 1 record of GPU work") {
+		t.Errorf("it says %q", said)
+	}
 }
 
 func TestDeactivatedSessionsSeeNothing(t *testing.T) {

@@ -117,8 +117,8 @@ func (r *rounds) round() (soon bool) {
 	if worked {
 		r.atFirstWork()
 	}
-	if graphsWait {
-		r.m.collect(false) // their last records, so that the next round can free them
+	if graphsWait || hotpath.BuffersDue() {
+		r.m.Collect() // the last records of graphs, so that the next round can free them; buffers, so that the pool does not run out
 	}
 	r.takeDeltas(deltasDue)
 	r.writePhases()
@@ -141,7 +141,7 @@ func (r *rounds) drain() (worked, reclaiming, graphsWait, deltasDue bool) {
 		d.reclaim()
 		reclaiming, deltasDue = d.paths.waiting, d.deltasDue(time.Now())
 		if time.Since(r.graphs) > graphsEvery {
-			graphsWait = d.resolver.FreeDestroyed() && d.attached
+			graphsWait = d.resolver.FreeDestroyed()
 			d.forgetValues()
 			d.sets.expire(d.newestLaunch())
 			r.graphs = time.Now()

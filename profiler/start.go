@@ -77,6 +77,7 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 	known, first := false, false
 	m.drainer.do(func(d *drainer) {
 		first = len(d.list) == 0
+		d.ending.begun.Store(false) // a program may start a session while it ends
 		if s, known, err = d.sessionFor(&o); !known && err == nil {
 			s.inside = inside
 			err = errors.Join(d.checkBudget(&o, s), m.takeConditions(d, s, o.When), d.prepare(s, o))
@@ -189,9 +190,9 @@ func (d *drainer) add(s *session) {
 	d.list = append(d.list, s)
 }
 
-// Problems returns, as sentences, why sessions may record less than was asked for.
+// Problems returns, as sentences, why sessions may record less than was asked for, and what they have lost.
 func (m *Manager) Problems() (sentences []string) {
-	m.drainer.do(func(d *drainer) { sentences = d.allProblems() })
+	m.drainer.do(func(d *drainer) { sentences = append(d.allProblems(), d.lossNow().sentences()...) })
 	return sentences
 }
 

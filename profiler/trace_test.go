@@ -563,3 +563,28 @@ func TestUnknownFormOfATrace(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// A round may find a phase complete that Finalize has written a moment before.
+func TestAPhaseIsWrittenOnce(t *testing.T) {
+	m, _ := stage(t)
+	id := start(t, m, "p", StartOptions{Data: "trace"})
+	s := hotpathtest.Enter("s")
+	hotpathtest.Leave(s)
+	if _, err := m.AdvancePhase(id); err != nil {
+		t.Fatal(err)
+	}
+	session, err := m.drainer.find(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.write(session, "chrome_trace", true); err != nil {
+		t.Fatal(err)
+	}
+	m.drainer.do(func(d *drainer) {
+		for phase := range 2 {
+			if err := d.writeComplete(session, phase); err != nil {
+				t.Errorf("phase %d: %v", phase, err)
+			}
+		}
+	})
+}

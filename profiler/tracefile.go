@@ -196,8 +196,8 @@ func (d *drainer) newTrace(s *session, now uint64) *aggregate.Timeline {
 // writeTrace brings a phase's trace to where it is to be written; last ends it.
 func (d *drainer) writeTrace(s *session, t *aggregate.Tree, path string, now uint64, last bool) error {
 	f := s.traces[t.Phase]
-	if f.closed && !last {
-		return nil // the program has ended the session since the checkpoint began
+	if f.closed {
+		return nil // written: a checkpoint or a round has begun before the end of the session, or before it had failed to write another phase
 	}
 	if last {
 		t.Timeline.Finish(now)

@@ -46,11 +46,13 @@ int room_record(struct hp_activity a) {
   if (a.kind == HP_KERNEL) graph_resolve(&a);
   pthread_mutex_lock(&lock);
   if (buffer && used + sizeof a > size) hand_over();
-  if (!buffer && (buffer = room_hp->buffer_get(&size))) used = 0, to_realtime = room_to_realtime(); // a pool without buffers counts the record
+  if (!buffer && (buffer = room_hp->buffer_get(&size))) used = 0, to_realtime = room_to_realtime();
   if (buffer) {
     convert_times(&a);
     memcpy(buffer + used, &a, sizeof a);
     used += sizeof a;
+  } else {
+    room_drop(1);
   }
   pthread_mutex_unlock(&lock);
   return a.graph != 0;

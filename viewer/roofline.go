@@ -235,8 +235,8 @@ func (b *builder) noteUtil(names *namer) {
 	}
 	if shown("util") {
 		b.noteExcess(names)
-		b.noteLosses()
 	}
+	b.noteLosses(shown("util"))
 }
 
 // noteExcess names the row with the highest util if that is above 1, which no work can reach.
@@ -258,18 +258,31 @@ func (b *builder) noteExcess(names *namer) {
 		figures.Count(rows, "row"), figures.Places(most, 3), term.Printable(names.label(b.sums.rows[highest].node.Name))))
 }
 
-// noteLosses says that work counts whose time the profiler has lost.
-func (b *builder) noteLosses() {
-	lost := 0.0
-	for i := range b.frames {
-		for _, name := range [...]string{profile.LostRecordsMetric, profile.DroppedActivitiesMetric} {
-			lost = add(lost, number(b.frames[i].node, name))
+// noteLosses says what the profiler has lost, and that util is then too high.
+func (b *builder) noteLosses(util bool) {
+	lost := func(metric string) (sum int64) {
+		for i := range b.frames {
+			if n := number(b.frames[i].node, metric); n > 0 {
+				sum += int64(n)
+			}
 		}
+		return sum
 	}
-	if lost > 0 {
-		b.note(fmt.Sprintf("the profiler lost %s: their flops and bytes may count where their time does not, which makes util too high",
-			figures.Count(int64(lost), "record")+" of launches or of kernels"))
+	var parts []string
+	if n := lost(profile.LostRecordsMetric); n > 0 {
+		parts = append(parts, figures.Count(n, "record")+" of launches and scopes, so that kernels stand below <unattributed>")
 	}
+	if n := lost(profile.DroppedActivitiesMetric); n > 0 {
+		parts = append(parts, figures.Count(n, "record")+" of kernels or copies, which are missing")
+	}
+	if parts == nil {
+		return
+	}
+	text := "the profiler lost " + strings.Join(parts, ", and ")
+	if util {
+		text += "; flops and bytes may count where their time does not, which makes util too high"
+	}
+	b.note(text)
 }
 
 // noteCoverage adds a note on the share of the time that util covers, if that is not all.

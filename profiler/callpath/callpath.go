@@ -335,7 +335,7 @@ func (r *Resolver) drop(corr uint64) {
 
 // Limits on what waits: a launch that stays keeps its entry until its records have long stopped coming, or, if
 // none ever came (an empty graph, a failed launch), until so many newer ones were made. Launches that failed
-// never get a kernel; once very many wait, those from long ago (256 buffers are 2.5 million kernels) go.
+// never get a kernel; once very many wait, those from long ago (256 full buffers are 2.5 million kernels) go.
 const (
 	quietCycles = 256
 	maxStaying  = 1 << 17

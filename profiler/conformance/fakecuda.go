@@ -2,6 +2,7 @@ package conformance
 
 /*
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -41,6 +42,15 @@ static void launch(const char *kernel) {
 	cuda.cuCtxSetCurrent(cuda.context);
 	cuda.cuModuleGetFunction(&f, cuda.module, kernel);
 	cuda.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, cuda.stream, NULL, NULL);
+}
+static void *launch_once(void *kernel) { return launch(kernel), NULL; }
+// Threads that launch once: so many at a time, and as often one after the other.
+static void launch_in_threads(const char *kernel, int times, int at_a_time) {
+	pthread_t threads[64];
+	for (int i = 0; i < times; i++) {
+		for (int t = 0; t < at_a_time; t++) pthread_create(&threads[t], NULL, launch_once, (void *)kernel);
+		for (int t = 0; t < at_a_time; t++) pthread_join(threads[t], NULL);
+	}
 }
 static void copy(size_t bytes) {
 	cuda.cuCtxSetCurrent(cuda.context);
@@ -91,6 +101,11 @@ func OpenFakeCUDA(path string) (gpu FakeCUDA, err error) {
 
 // Launch launches a kernel.
 func (FakeCUDA) Launch(kernel string) { with(kernel, func(c *C.char) { C.launch(c) }) }
+
+// LaunchInThreads launches a kernel once in each of many threads, which end: so many at a time (64 at most), and as often.
+func (FakeCUDA) LaunchInThreads(kernel string, times, atATime int) {
+	with(kernel, func(c *C.char) { C.launch_in_threads(c, C.int(times), C.int(atATime)) })
+}
 
 // Copy copies from the host.
 func (FakeCUDA) Copy(bytes int) { C.copy(C.size_t(bytes)) }

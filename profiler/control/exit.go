@@ -25,10 +25,7 @@ func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 	if s.gaveUp {
 		return nil // a process has two exit handlers, and Python one of its own
 	}
-	ended := s.leave(patience, func() error {
-		if sourceGone {
-			s.Manager.SourceGone()
-		}
+	ended := s.leave(patience, sourceGone, func() error {
 		s.endRun()
 		_, err := s.Manager.Finalize(nil, "")
 		s.writeCounters(true)
@@ -48,8 +45,11 @@ func (s *Service) AtExit(sourceGone bool, patience time.Duration) error {
 func (s *Service) GaveUp() bool { return s.gaveUp }
 
 // leave ends sessions at the end of the process. Where that takes too long, what has been drained is written.
-func (s *Service) leave(patience time.Duration, end func() error) error {
+func (s *Service) leave(patience time.Duration, sourceGone bool, end func() error) error {
 	err := s.patiently(patience, func() error {
+		if sourceGone {
+			s.Manager.SourceGone()
+		}
 		s.Manager.Ending()
 		return end()
 	})

@@ -172,7 +172,7 @@ func TestExitWhileAFileIsWritten(t *testing.T) {
 		}
 		return <-from, true
 	}
-	err := New().leave(time.Second, func() error {
+	err := New().leave(time.Second, false, func() error {
 		defer close(written)
 		return atomicfile.Write(filepath.Join(dir, "p"), func(w io.Writer) error {
 			w.Write([]byte("half"))

@@ -210,7 +210,7 @@ func (s *Service) runEnd(*params) (any, error) {
 		return nil, nil
 	}
 	answer := map[string]any{}
-	if err := s.leave(Patience(), s.endRun); err != nil {
+	if err := s.leave(Patience(), false, s.endRun); err != nil {
 		answer["problem"] = err.Error()
 	}
 	answer["files"] = s.run.written()

@@ -270,15 +270,19 @@ STUB_EXPORT uint32_t cuCtxDestroy_v2(void *context) {
 static _Atomic uint32_t in_progress;
 uint32_t stub_cuda_calls(void) { return atomic_load(&in_progress); }
 
+uint32_t stub_cuda_correlation(void) {
+  static _Atomic uint32_t drawn;
+  return atomic_fetch_add(&drawn, 1) + 1;
+}
+
 void call_enter(struct call *c, uint32_t cbid, const char *name, const void *params, const char *symbol) {
-  static _Atomic uint32_t correlations;
   atomic_fetch_add(&in_progress, 1);
   struct context *context = current_context();
   *c = (struct call){.cbid = cbid};
   c->data = (struct cupti_callback_data){
       .site = SITE_ENTER, .function_name = name, .params = params, .return_value = &c->result, .symbol_name = symbol,
       .context = context, .context_uid = context ? context->id : 0, .correlation_data = &c->cell,
-      .correlation_id = atomic_fetch_add(&correlations, 1) + 1};
+      .correlation_id = stub_cuda_correlation()};
   tracer->call(DOMAIN_DRIVER, cbid, &c->data);
 }
 

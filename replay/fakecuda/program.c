@@ -77,10 +77,10 @@ static void *of_cupti(const char *name) {
 static void scenario(const char *name) {
   if (!strcmp(name, "unknown-graph")) {
     void (*emit)(const struct stub_kernel *);
-    struct stub_kernel k = {.name = "unknown", .start = 5000, .end = 6000, .correlation = 900001, .graph = 4711, .graph_node = 1ull << 40};
+    struct stub_kernel k = {.name = "unknown", .start = 5000, .end = 6000, .correlation = stub_cuda_correlation(), .graph = 4711, .graph_node = 1ull << 40};
     *(void **)&emit = of_cupti("stub_emit");
     emit(&k), k.graph_node++, emit(&k);
-    k.graph_node = 0, k.graph = 0, k.correlation = 900002, k.name = "orphan";
+    k.graph_node = 0, k.graph = 0, k.correlation = stub_cuda_correlation(), k.name = "orphan";
     emit(&k);
   } else if (!strcmp(name, "lost")) {
     void (*lose)(uint64_t);

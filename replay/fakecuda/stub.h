@@ -67,6 +67,7 @@ STUB_EXPORT void stub_cuda_sampling_switches(int begins);
 // Whether the fake libcupti records kernels.
 int stub_kernels_recorded(void);
 STUB_EXPORT uint64_t stub_cuda_now(void);
+STUB_EXPORT uint32_t stub_cuda_correlation(void); // draws the id of a call that is not reported
 STUB_EXPORT uint32_t stub_cuda_calls(void); // driver calls in progress, on all threads
 // Makes a context current on the calling thread. The context may be any pointer.
 STUB_EXPORT void stub_cuda_set_current(void *context);

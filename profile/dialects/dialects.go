@@ -49,5 +49,6 @@ var All = []*Dialect{
 	{Name: "begin-end-list", File: ".json", Unit: 1, Ranks: 1, Write: beginEnd{list: true, nameless: true}.write},
 	{Name: "begin-end-texts", File: ".json", Unit: 1, Ranks: 1, Write: beginEnd{list: true, texts: true, sorted: true}.write},
 	{Name: "perfetto", File: ".pftrace", Unit: 1, Ranks: 1, NoWork: true, Write: perfetto},
+	{Name: "chromium", File: ".pftrace", Unit: 1000, Ranks: 1, NoWork: true, Write: chromium},
 	{Name: "rocprofv3", File: ".pftrace", Unit: 1, Ranks: 1, Apart: true, OneWork: true, Write: rocprofv3},
 }

@@ -25,6 +25,7 @@ const (
 	trackUUID, trackName, trackProcess, trackThread, trackParent                      = 1, 2, 3, 4, 5
 	eventNotes, eventType, eventNameID, eventTrack, eventCategory, eventName          = 4, 9, 10, 11, 22, 23
 	noteText, noteNumber, noteName                                                    = 6, 3, 10
+	eventLegacy, legacyPhase, legacyDuration                                          = 6, 2, 3
 	begin, end                                                                        = 1, 2
 	sequenceCleared, needsState                                                       = 1, 2
 )
@@ -115,6 +116,37 @@ func perfetto(m *Model) []byte {
 					t.begins(track, "app", s.Scopes[i].Name, s.Scopes[i].Start)
 					scope(&s.Scopes[i])
 					t.ends(track, s.Scopes[i].End)
+				}
+			}
+			scope(&thread.Top)
+		}
+	}
+	return t.out
+}
+
+// chromium writes track events as Chrome does: slices have the phases of Chrome's JSON format, X where
+// nothing is within.
+func chromium(m *Model) []byte {
+	t := &tracks{uuids: map[string]uint64{}}
+	for r := range m.Ranks {
+		for i := range m.Ranks[r].Threads {
+			thread := &m.Ranks[r].Threads[i]
+			track := t.thread(m.Ranks[r].PID, thread.ID)
+			event := func(name string, at int64, legacy message) {
+				t.packet(message{}.number(packetTime, uint64(at)).bytes(packetEvent,
+					message{}.text(eventCategory, "toplevel").bytes(eventLegacy, legacy).number(eventTrack, track).text(eventName, name)))
+			}
+			var scope func(*Scope)
+			scope = func(s *Scope) {
+				for i := range s.Scopes {
+					inner := &s.Scopes[i]
+					if len(inner.Scopes) == 0 {
+						event(inner.Name, inner.Start, message{}.number(legacyPhase, 'X').number(legacyDuration, uint64(inner.End-inner.Start)/1000))
+						continue
+					}
+					event(inner.Name, inner.Start, message{}.number(legacyPhase, 'B'))
+					scope(inner)
+					event(inner.Name, inner.End, message{}.number(legacyPhase, 'E'))
 				}
 			}
 			scope(&thread.Top)

@@ -69,6 +69,9 @@ const (
 	eventFlows       = 47
 	eventEnds        = 48
 
+	legacyPhase    = 2
+	legacyDuration = 3
+
 	annotationNameIID   = 1
 	annotationBool      = 2
 	annotationUint      = 3
@@ -113,6 +116,11 @@ const (
 	sliceBegin   = 1
 	sliceEnd     = 2
 	counterValue = 4
+
+	legacyBegin    = 'B'
+	legacyEnd      = 'E'
+	legacyComplete = 'X'
+	legacyAsync    = "benSTpF"
 
 	unitBytes = 3
 

@@ -3,6 +3,7 @@ package perfetto
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/lanes"
@@ -15,7 +16,8 @@ type event struct {
 	track       uint64
 	flows, ends []uint64
 	value       int64 // of a counter
-	legacy      bool  // it has a phase of Chrome's format, of which those of threads have a type, too
+	async       bool  // it has a phase of Chrome's format that lies on no thread
+	duration    int64 // of a slice that one event tells whole
 }
 
 func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault, message []byte) error {
@@ -27,8 +29,6 @@ func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault
 			e.kind = f.v
 		case eventTrack:
 			e.track = f.v
-		case eventLegacy:
-			e.legacy = true
 		case eventCounter:
 			e.value = int64(f.v)
 		case eventNameIID:
@@ -45,6 +45,8 @@ func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault
 			e.ends = append(e.ends, f.v)
 		case eventAnnotations:
 			return d.annotation(state, e, f.b)
+		case eventLegacy:
+			return e.legacy(f.b)
 		}
 		return nil
 	})
@@ -53,11 +55,13 @@ func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault
 	}
 	switch e.kind {
 	case 0:
-		if e.legacy {
+		if e.async {
 			d.b.Async++
 		}
 	case sliceBegin:
-		d.begin(e)
+		d.b.Begin(d.begin(e), &e.Event)
+	case wholeSlice:
+		d.b.Slice(d.begin(e), &e.Event, e.duration)
 	case sliceEnd:
 		d.b.End(d.tracks.at(e.track).Lane, &e.Event)
 	case counterValue:
@@ -68,15 +72,39 @@ func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault
 	return nil
 }
 
-func (d *reader) begin(e *event) {
+// wholeSlice is a kind of event that Perfetto's enumeration lacks: a slice with its duration.
+const wholeSlice = 1 << 32
+
+// legacy reads what Chrome's own macros write in place of a type: the phase of an event of Chrome's JSON format.
+func (e *event) legacy(message []byte) error {
+	return fields(message, func(f field) error {
+		switch {
+		case f.number == legacyDuration:
+			e.duration = max(min(int64(f.v), lanes.FarAway/1000), 0) * 1000
+		case f.number != legacyPhase || e.kind != 0:
+		case f.v == legacyBegin:
+			e.kind = sliceBegin
+		case f.v == legacyEnd:
+			e.kind = sliceEnd
+		case f.v == legacyComplete:
+			e.kind = wholeSlice
+		default:
+			e.async = strings.ContainsRune(legacyAsync, rune(f.v))
+		}
+		return nil
+	})
+}
+
+// begin returns the lane of a slice, after it has noted the arrows that touch its beginning.
+func (d *reader) begin(e *event) *lanes.Lane {
 	l := d.tracks.at(e.track).Lane
-	d.b.Begin(l, &e.Event)
 	for _, id := range e.flows {
 		d.flows = append(d.flows, flowPoint{id: id, lane: l.ID, at: e.Start})
 	}
 	for _, id := range e.ends {
 		d.flows = append(d.flows, flowPoint{id: id, lane: l.ID, at: e.Start, ends: true})
 	}
+	return l
 }
 
 // flowPoint is a slice that an arrow touches.

@@ -142,6 +142,7 @@ class Processor:
             " left join slice p on p.id = s.parent_id left join thread_track t on t.id = s.track_id",
         )
         sums = defaultdict(Counter)
+        self.unended = {row[0] for row in rows if row[3] < 0}
         for name, category, above, dur, thread in rows:
             if category.lower() in GPU:
                 sums["time (ns)"]["", name] += max(dur, 0)

@@ -26,7 +26,8 @@ def text(value):
 
 
 class Slice:
-    def __init__(self, event):
+    def __init__(self, event, order):
+        self.order = order  # in the file
         args = event.get("args")
         self.args = args if isinstance(args, dict) else {}
         self.name, self.cat = text(event.get("name")), text(event.get("cat")).lower()
@@ -34,7 +35,7 @@ class Slice:
         self.start, self.nanos = nanos(event.get("ts")), max(nanos(event.get("dur")), 0)
         self.id = self.args.get("correlation")
         self.kind = self.classify()
-        self.path = self.order = None
+        self.path = None
 
     def classify(self):
         if self.cat in GPU:
@@ -57,8 +58,7 @@ class Trace:
         self.ours = any(isinstance(d, dict) and "goproton_trace" in d.get("otherData", {}) for d in documents)
         for document in documents:
             self.read([e for e in (document["traceEvents"] if isinstance(document, dict) else document) if isinstance(e, dict)])
-        for order, s in enumerate(self.slices):
-            s.order = order
+        for s in self.slices:
             if re.match(r"/device:[GT]PU:", self.process.get(s.lane[0], "")):
                 s.kind = "gpu" if self.thread.get(s.lane, "").startswith("Stream #") else "unseen"
             elif self.ours and s.kind == "host" and int(s.lane[1]) >= 100_000:
@@ -68,13 +68,13 @@ class Trace:
 
     def read(self, events):
         ends, pairs = defaultdict(list), defaultdict(list)
-        for e in events:
+        for order, e in enumerate(events):
             phase, name = text(e.get("ph"))[:1], (e.get("args") or {}) if isinstance(e.get("args"), dict) else {}
             lane = text(e.get("pid")), text(e.get("tid"))
             if phase == "X":
-                self.slices.append(Slice(e))
+                self.slices.append(Slice(e, order))
             elif phase in ("B", "E"):
-                pairs[lane].append(e)
+                pairs[lane].append((order, e))
             elif phase in ("s", "f"):
                 ends[text(e.get("cat")), text(e.get("id")), phase].append((lane, nanos(e.get("ts"))))
             elif phase == "M" and e.get("name") == "process_name":
@@ -82,7 +82,7 @@ class Trace:
             elif phase == "M" and e.get("name") == "thread_name":
                 self.thread[lane] = text(name.get("name"))
         for lane, list_ in pairs.items():
-            self.pair(sorted(list_, key=lambda e: nanos(e.get("ts"))), max((s.end for s in self.slices if s.lane == lane), default=0))
+            self.pair(sorted(list_, key=lambda o: nanos(o[1].get("ts"))), max((s.end for s in self.slices if s.lane == lane), default=0))
         for (cat, id_, phase), starts in ends.items():
             if phase == "s":
                 self.arrows += zip(starts, ends.get((cat, id_, "f"), []))
@@ -91,10 +91,10 @@ class Trace:
         """An E ends the innermost B of its name, or without a name the innermost one, and what is open within. What is open at
         the end lasts until the last event of the lane."""
         begun, last = [], 0
-        for e in events:
+        for order, e in events:
             last = nanos(e.get("ts"))
             if text(e.get("ph"))[:1] == "B":
-                begun.append(Slice(e))
+                begun.append(Slice(e, order))
                 self.slices.append(begun[-1])
                 continue
             for at in range(len(begun) - 1, -1, -1):

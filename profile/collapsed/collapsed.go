@@ -166,7 +166,7 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if text := strings.TrimRight(line, "\r\n"); text != "" {
+		if text := strings.TrimRight(line, "\r\n"); text != "" && !comment(text) {
 			if reason := add(t, names, text); reason != "" {
 				return nil, &profile.FormatError{Offset: offset, Reason: reason}
 			}
@@ -183,6 +183,11 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		return nil, &profile.FormatError{Offset: 0, Reason: "the file holds no stacks; it is cut off or empty"}
 	}
 	return t.Profile(false), nil
+}
+
+// comment says whether a line is a comment, as austin and people write them, and not a stack.
+func comment(line string) bool {
+	return (strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "// ")) && !strings.Contains(line, ";")
 }
 
 // add takes one line in; what is wrong with it comes back.
@@ -226,7 +231,7 @@ func parseSize(text string) (profile.Value, bool) {
 	return profile.FloatValue(f), err == nil
 }
 
-// Sniff says by its first bytes whether a file holds folded stacks: text, every line of it ends in a number, and
+// Sniff says by its first bytes whether a file holds folded stacks: text, every line of it ends in a number unless it is a comment, and
 // there is a ';' somewhere. So a file of nothing but single frames is not known, nor is a log taken for one.
 func Sniff(head []byte) bool {
 	for _, c := range head {
@@ -243,7 +248,10 @@ func Sniff(head []byte) bool {
 		if !ended && len(head) >= 4096 {
 			return true // the last line goes on behind the head
 		}
-		line = bytes.TrimRight(line, "\r")
+		if line = bytes.TrimRight(line, "\r"); comment(string(line)) {
+			text = rest
+			continue
+		}
 		at := bytes.LastIndexByte(line, ' ')
 		if _, ok := parseSize(string(line[at+1:])); len(line) > 0 && (at < 0 || !ok) {
 			return false

@@ -106,6 +106,24 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// Comments are no stacks, also if they end in a number; a frame may begin with their sign.
+func TestComments(t *testing.T) {
+	p, err := Read(strings.NewReader("# austin: 3.3.0\n// by hand\na;b 1\n#<Class:0x1>#f;b 2\n# of a;b 4\n# duration: 8\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0.0
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		v, _ := n.Metric(Metric)
+		f, _ := v.Float()
+		total += f
+		return true
+	})
+	if total != 7 || len(p.Root.Children) != 3 {
+		t.Errorf("%v samples below %d frames, want 7 below 3", total, len(p.Root.Children))
+	}
+}
+
 func TestWhichMetric(t *testing.T) {
 	n := &profile.Node{Name: "k"}
 	n.Set("bytes", profile.IntValue(5))
@@ -136,12 +154,12 @@ func TestWhichMetric(t *testing.T) {
 }
 
 func TestSniff(t *testing.T) {
-	for _, head := range []string{"a 1\na;b 2", "[unknown];main 3\n", "\n\na b;c 4\n\n", strings.Repeat("a;", 3000), "{anonymous}::f;g 1\n"} {
+	for _, head := range []string{"a 1\na;b 2", "[unknown];main 3\n", "\n\na b;c 4\n\n", strings.Repeat("a;", 3000), "# austin: 3.3.0\n# mode: wall\na;b 1\n# duration: 7\n", "// by hand\na;b 1", "# x;y 1", "{anonymous}::f;g 1\n"} {
 		if !Sniff([]byte(head)[:min(len(head), 4096)]) {
 			t.Errorf("%.40q is not known", head)
 		}
 	}
-	for _, head := range []string{"", "a;b", "a 1", "a;b 1\nmore", "12:00; x 1\n12:01; y\n", "[1", "[{'frame': 12", `{"a": 12`, "\n[\n    {\n", "\n\x0b\x08\x01 1\n", "\x92\x83 1", "a 1x", strings.Repeat("a", 5000)} {
+	for _, head := range []string{"", "a;b", "a 1", "a;b 1\nmore", "#a;b\n", "# a;b\nc 1", "# a;b", "12:00; x 1\n12:01; y\n", "[1", "[{'frame': 12", `{"a": 12`, "\n[\n    {\n", "\n\x0b\x08\x01 1\n", "\x92\x83 1", "a 1x", strings.Repeat("a", 5000)} {
 		if Sniff([]byte(head)[:min(len(head), 4096)]) {
 			t.Errorf("%.40q is taken for folded stacks", head)
 		}

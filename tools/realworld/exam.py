@@ -138,6 +138,7 @@ class Exam:
             return
         self.column["totals"] = "ok"
         mine = {m: c for m, c in self.mine.items() if not m.startswith("device_") and not m.startswith("sync_count")}
+        theirs = {m: c for m, c in theirs.items() if not m.endswith("(inc)")}  # of hatchet: sums over what is below, too
         if self.kind == "pprof":  # go tool pprof says the sums of sample types
             mine = {m.split(" (")[0]: Counter({("", "total"): sum(c.values())}) for m, c in mine.items()}
             mine = {m: mine.get(m, Counter()) for m in theirs}  # others are labels

@@ -10,6 +10,7 @@ GPU = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "graph"}
 COPIES = {"gpu_memcpy", "gpu_memset", "memcpy", "memset"}
 CALLS = re.compile(r"(.*_)?(runtime|driver)$|launch$")
 UNSEEN = {"cuda_sync", "overhead", "trace", "gpu_user_annotation", "inside", "other", "cuda_profiler_range"}
+YEAR = 365 * 24 * 3600 * 10**9
 ROUNDING = 1000  # ns by which a slice may end after the one that it is in
 
 
@@ -58,6 +59,7 @@ class Trace:
         self.ours = any(isinstance(d, dict) and "goproton_trace" in d.get("otherData", {}) for d in documents)
         for document in documents:
             self.read([e for e in (document["traceEvents"] if isinstance(document, dict) else document) if isinstance(e, dict)])
+        self.leave_out()
         for s in self.slices:
             if re.match(r"/device:[GT]PU:", self.process.get(s.lane[0], "")):
                 s.kind = "gpu" if self.thread.get(s.lane, "").startswith("Stream #") else "unseen"
@@ -86,6 +88,16 @@ class Trace:
         for (cat, id_, phase), starts in ends.items():
             if phase == "s":
                 self.arrows += zip(starts, ends.get((cat, id_, "f"), []))
+
+    def leave_out(self):
+        """Times that cannot be: more than a year from the middle one, and 0 of a device whose records others time later. A
+        duration beyond a year is 0, and work without one is left out."""
+        starts = sorted(s.start for s in self.slices)
+        middle = starts[len(starts) // 2] if starts else 0
+        void = lambda s: s.kind == "gpu" and (s.nanos > YEAR or s.start == s.nanos == 0 and middle > YEAR / 8760)
+        self.slices = [s for s in self.slices if abs(s.start - middle) <= YEAR and not void(s)]
+        for s in self.slices:
+            s.nanos = s.nanos if s.nanos <= YEAR else 0
 
     def pair(self, events, until):
         """An E ends the innermost B of its name, or without a name the innermost one, and what is open within. What is open at
@@ -141,7 +153,8 @@ class Trace:
             ):
                 if len(found) > 1:
                     found = [c for c in found if same(c)] or found
-            yield s, found[-1] if found else None
+            found = [c for c in found if c.start <= s.start] or found
+            yield s, max(found, key=lambda c: c.start) if found else None
 
     def sums(self):
         """metric -> (frame above, frame) -> sum"""

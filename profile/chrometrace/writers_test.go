@@ -100,7 +100,7 @@ func TestWorkOfOtherWriters(t *testing.T) {
 		"rocprof":  {traceOf("process 2 CPU_HIP_API", "process 1 COPY", "process 6 GPU0", "X 6 1 100 30 - gemm", "X 1 0 90 5 - CopyHostToDevice"), "CopyHostToDevice 5, gemm 30; cpu: ", "0/0 Thread 1, /0 Thread 0"},
 		"unitrace": {traceOf("X 1 2 90 50 cpu_op zeCommandListAppendLaunchKernel", "X 3 4 100 30 gpu_op gemm", "X 3 4 140 5 gpu_op zeCommandListAppendMemoryCopy(M2D)"), "gemm 30, zeCommandListAppendMemoryCopy(M2D) 5; cpu: zeCommandListAppendLaunchKernel 50", "/4 GPU Stream 4"},
 		"Kineto for others": {traceOf("X 1 2 90 50 cpu_op mm", "X 1 2 92 5 xpu_runtime urEnqueueKernelLaunch {\"correlation\":1}", "X 0 7 100 30 kernel gemm {\"correlation\":1,\"device\":0,\"stream\":7}",
-			"X 1 2 100 5 mtia_runtime runtimeLaunch {\"correlation\":2}", "X 0 7 140 3 mtia_ccp_events k {\"correlation\":2}", "X 1 2 110 2 privateuse1_driver dLaunch {\"correlation\":3}", "X 0 7 150 1 hpu_op h {\"correlation\":3}"),
+			"X 1 2 100 5 mtia_runtime runtimeLaunch {\"correlation\":2}", "X 0 7 140 3 mtia_ccp_events k {\"correlation\":2}", "X 0 7 120 9 mtia_ccp_events event~wait", "X 0 0 90 50 cuda_profiler_range gemm", "X 1 2 110 2 privateuse1_driver dLaunch {\"correlation\":3}", "X 0 7 150 1 hpu_op h {\"correlation\":3}"),
 			"mm>gemm 30, mm>k 3, mm>h 1; cpu: mm 50", "0/7 GPU Stream 7"},
 		"Paddle": {traceOf("X 1 2 90 50 Operator mm", "X 1 2 92 5 CudaRuntime cudaLaunchKernel {\"correlation_id\":1}", "X 0 7 100 30 Kernel gemm {\"correlation_id\":1}"), "mm>gemm 30; cpu: mm 50", "/7 GPU Stream 7"},
 	} {

@@ -74,12 +74,12 @@ func newCategory(name string) category {
 	return c
 }
 
-// kindOf says what a slice of a category is. Intel's device queues have copies and fills among their kernels.
+// kindOf says what a slice of a category is. Intel's device queues have copies and fills among their kernels, MTIA's have waits.
 func (c *category) kindOf(name string, id uint64) profile.SliceKind {
 	switch {
 	case c.calls, c.kind == profile.ScopeSlice && id != 0 && (c.unknown || c.name == "") && isCall(name):
 		return kindOfCall(name)
-	case c.kind == profile.KernelSlice && strings.HasPrefix(name, "zeCommandListAppend"):
+	case c.kind == profile.KernelSlice && (strings.HasPrefix(name, "zeCommandListAppend") || c.name == "mtia_ccp_events"):
 		return kindOfWork(name)
 	}
 	return c.kind

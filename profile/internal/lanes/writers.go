@@ -21,7 +21,7 @@ var kindsByCategory = func() map[string]profile.SliceKind {
 		profile.CopySlice:   {"gpu_memcpy", "memory_copy", "rocm_memory_copy", "cuda_memcpy"},
 		profile.FillSlice:   {"gpu_memset", "cuda_memset"},
 		// What the GPU saw of a wait that the call shows, and what is not part of the program.
-		profile.OtherSlice: {"cuda_sync", "xpu_sync", "cuda_event", "overhead", "trace"},
+		profile.OtherSlice: {"cuda_sync", "xpu_sync", "cuda_event", "cuda_profiler_range", "overhead", "trace"},
 	} {
 		for _, cat := range categories {
 			kinds[cat] = kind
@@ -77,7 +77,7 @@ func kindOfWork(name string) profile.SliceKind {
 		return profile.CopySlice
 	case has("memset", "memoryfill"):
 		return profile.FillSlice
-	case has("event_wait", "event_record", "notify_wait", "notify_record"): // of Ascend's streams
+	case has("event_wait", "event_record", "notify_wait", "notify_record"): // of Ascend's and MTIA's streams
 		return profile.OtherSlice
 	}
 	return profile.KernelSlice

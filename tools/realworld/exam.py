@@ -137,7 +137,7 @@ class Exam:
         if theirs is None:
             return
         self.column["totals"] = "ok"
-        mine = {m: c for m, c in self.mine.items() if not m.startswith("device_") and not m.startswith("sync_count")}
+        mine = {m: c for m, c in self.mine.items() if not m.startswith(("device_", "sync_count")) and (m != "bytes" or self.kind != "perfetto")}
         theirs = {m: c for m, c in theirs.items() if not m.endswith("(inc)")}  # of hatchet: sums over what is below, too
         if self.kind == "pprof":  # go tool pprof says the sums of sample types
             mine = {m.split(" (")[0]: Counter({("", "total"): sum(c.values())}) for m, c in mine.items()}

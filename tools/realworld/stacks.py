@@ -9,7 +9,7 @@ import subprocess
 from collections import Counter, defaultdict
 from decimal import Decimal
 
-from timeline import GPU
+from timeline import kind_of
 
 
 def tree(documents):
@@ -144,10 +144,13 @@ class Processor:
         sums = defaultdict(Counter)
         self.unended = {row[0] for row in rows if row[3] < 0}
         for name, category, above, dur, thread in rows:
-            if category.lower() in GPU:
+            kind = kind_of(category.lower(), name)
+            if kind == "gpu":
                 sums["time (ns)"]["", name] += max(dur, 0)
                 sums["count"]["", name] += 1
-            elif category not in ("launch", "sync", "inside", "other") and (thread is not None or not ours):
+            elif kind == "wait":
+                sums["sync_time (ns)"][above, name] += max(dur, 0)
+            elif kind == "host" and (thread is not None or not ours):
                 sums["cpu_time (ns)"][above, name] += max(dur, 0)
         return sums
 

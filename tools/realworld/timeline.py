@@ -6,9 +6,10 @@ import re
 from collections import Counter, defaultdict
 from decimal import ROUND_HALF_UP, Decimal
 
-GPU = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "graph"}
+GPU = {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "graph", "concurrent_kernel", "kernel_dispatch", "memory_copy", "gpu_op", "mtia_ccp_events"}
 COPIES = {"gpu_memcpy", "gpu_memset", "memcpy", "memset"}
-CALLS = re.compile(r"(.*_)?(runtime|driver)$|launch$")
+CALLS = re.compile(r"(.*_)?(runtime|driver)$|launch$|(rocm_)?(cuda|hip|hsa)_api$")
+FUNCTIONS = re.compile(r"(cuda|cu|hip|hsa)[A-Z_]")  # of a vendor's library, where no category says so
 UNSEEN = {"cuda_sync", "overhead", "trace", "gpu_user_annotation", "inside", "other", "cuda_profiler_range"}
 YEAR = 365 * 24 * 3600 * 10**9
 ROUNDING = 1000  # ns by which a slice may end after the one that it is in
@@ -26,6 +27,17 @@ def text(value):
     return "" if value is None else re.sub("[\ud800-\udfff]", "\ufffd", str(value))
 
 
+def kind_of(category, name, id_=None):
+    """What a slice is: "gpu", "host" for a scope, "call" or "wait" of the driver, or "unseen"."""
+    if category in GPU:
+        return "unseen" if name in ("event_wait", "event_record") else "gpu"
+    if category in UNSEEN:
+        return "unseen"
+    if CALLS.match(category) or not category and id_ is not None and FUNCTIONS.match(name):
+        return "wait" if "Synchronize" in name or "QueueFinish" in name else "call"
+    return "wait" if category == "sync" else "host"
+
+
 class Slice:
     def __init__(self, event, order):
         self.order = order  # in the file
@@ -34,18 +46,9 @@ class Slice:
         self.name, self.cat = text(event.get("name")), text(event.get("cat")).lower()
         self.lane = text(event.get("pid")), text(event.get("tid"))
         self.start, self.nanos = nanos(event.get("ts")), max(nanos(event.get("dur")), 0)
-        self.id = self.args.get("correlation")
-        self.kind = self.classify()
+        self.id = next((self.args[k] for k in ("correlation", "correlation_id", "correlationId") if k in self.args), None)
+        self.kind = kind_of(self.cat, self.name, self.id)
         self.path = None
-
-    def classify(self):
-        if self.cat in GPU:
-            return "gpu"
-        if self.cat in UNSEEN:
-            return "unseen"
-        if CALLS.match(self.cat):
-            return "wait" if "Synchronize" in self.name else "call"
-        return "wait" if self.cat == "sync" else "host"
 
     end = property(lambda self: self.start + self.nanos)
 
@@ -63,6 +66,8 @@ class Trace:
         for s in self.slices:
             if re.match(r"/device:[GT]PU:", self.process.get(s.lane[0], "")):
                 s.kind = "gpu" if self.thread.get(s.lane, "").startswith("Stream #") else "unseen"
+            elif s.lane[0] == "CUDA functions":
+                s.kind = "gpu"
             elif self.ours and s.kind == "host" and int(s.lane[1]) >= 100_000:
                 s.kind = "unseen"  # an annotation on the lane of a GPU
         self.host = [s for s in self.slices if s.kind != "gpu"]
@@ -135,11 +140,11 @@ class Trace:
 
     def launches(self):
         """The call that launched each slice of a GPU, or None: by arrow, by process, by rank, and if there is just one."""
-        calls, by_lane = defaultdict(list), defaultdict(list)
+        calls, lanes = defaultdict(list), defaultdict(list)
         for s in self.host:
+            lanes[s.lane].append(s)
             if s.id is not None and s.kind in ("call", "wait"):
                 calls[s.id].append(s)
-                by_lane[s.lane].append(s)
         arrows = defaultdict(list)
         for (lane, at), to in self.arrows:
             arrows[to].append((lane, at))
@@ -153,8 +158,11 @@ class Trace:
             ):
                 if len(found) > 1:
                     found = [c for c in found if same(c)] or found
+            if not found:
+                around = lambda lane, at: [h for h in lanes[lane] if h.start <= at <= h.end and h.kind != "unseen"]
+                found = [h for lane, at in arrows.get((s.lane, s.start), []) for h in around(lane, at)]
             found = [c for c in found if c.start <= s.start] or found
-            yield s, max(found, key=lambda c: c.start) if found else None
+            yield s, max(found, key=lambda c: (c.start, -c.nanos)) if found else None
 
     def sums(self):
         """metric -> (frame above, frame) -> sum"""

@@ -106,7 +106,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// Comments are no stacks, also if they end in a number; a frame may begin with their sign.
+// A comment is not a stack, also if it ends in a number; a frame may begin with its sign.
 func TestComments(t *testing.T) {
 	p, err := Read(strings.NewReader("# austin: 3.3.0\n// by hand\na;b 1\n#<Class:0x1>#f;b 2\n# of a;b 4\n# duration: 8\n"))
 	if err != nil {

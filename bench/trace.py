@@ -7,8 +7,8 @@
 The trace is the complex sample of tritonparse's own tests, repeated COPIES times, each copy with its own hashes, times and
 script name; 25 copies, the default, are 191 MB, 125 compilations and 38,925 launches. --vary also gives every launch
 different addresses, like a program that allocates. --integers gives 30 % of the launches' integers a random value, and
---sites one line of each launch's stack one of 9,999 numbers, like a program with very many call sites; most of these are
-sessions of the autotuner.
+--sites one line of each launch's stack one of 9,999 numbers, in one script, like a program with very many call sites; most
+of these are sites of the autotuner.
 
 With --kernels the trace is that of a program with this many compilations, which launches all of them in turn COPIES times,
 5 by default, as training steps do. Each has its own hash, name, function handle, script and addresses. --compiled limits
@@ -64,7 +64,9 @@ def write(path, copies, vary, integers, sites):
             copy = text
             for h in HASHES:
                 copy = copy.replace(h, b"%04x" % i + h[4:])
-            copy = copy.replace(b"T01:15:", b"T%02d:%02d:" % (i // 60 % 24, i % 60)).replace(SCRIPT, b"test_complex_%04d.py" % i)
+            copy = copy.replace(b"T01:15:", b"T%02d:%02d:" % (i // 60 % 24, i % 60))
+            if not sites:
+                copy = copy.replace(SCRIPT, b"test_complex_%04d.py" % i)
             for line in copy.splitlines(keepends=True):
                 launch += 1
                 for wanted, pattern, other in (vary, ADDRESS, move), (integers, INTEGER, integer), (sites, SITE, site):

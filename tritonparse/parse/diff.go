@@ -31,6 +31,12 @@ type leafRuns struct {
 	values  *leafValues
 }
 
+// reset empties it and keeps its memory.
+func (d *launchDiff) reset() {
+	clear(d.leaves)
+	*d = launchDiff{leaves: d.leaves[:0], places: d.places[:0], dirty: d.dirty[:0]}
+}
+
 func (d *launchDiff) add(l *launchtext.Launch) {
 	if l.Shape != d.shape {
 		d.reshape(l.Shape)
@@ -91,6 +97,15 @@ func (d *launchDiff) set(i int32, text []byte, stays bool) {
 
 // reshape prepares for launches with other members than the last one.
 func (d *launchDiff) reshape(s *launchtext.Shape) {
+	if len(d.leaves) == 0 && s.Distinct {
+		d.places = d.places[:0]
+		for i, p := range s.Places {
+			d.leaves = append(d.leaves, leafRuns{place: p, from: -1})
+			d.places = append(d.places, int32(i))
+		}
+		d.shape, d.base, d.dirty = s, nil, d.dirty[:0]
+		return
+	}
 	known := map[string]int32{}
 	for i := range d.leaves {
 		known[d.leaves[i].place.Id] = int32(i)

@@ -71,7 +71,7 @@ func (r *leafRuns) only() []byte {
 	if r.values == nil {
 		return r.current
 	}
-	return []byte(r.values.list[0].text)
+	return []byte(r.values.first)
 }
 
 // parts writes what differs in an argument or another object, and what is the same in it, as one difference. tritonparse does so for

@@ -206,8 +206,8 @@ func (p *parser) resident(k *kernel, id int) *residentState {
 
 // clear empties the state and keeps its memory, except for that of the launches.
 func (h *residentState) clear() {
-	clear(h.diff.leaves)
-	*h = residentState{diff: launchDiff{leaves: h.diff.leaves[:0], places: h.diff.places[:0], dirty: h.diff.dirty[:0]}}
+	h.diff.reset()
+	*h = residentState{diff: h.diff}
 }
 
 // evictLargest evicts the kernels with the largest state, until half of the room is free.

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,10 +19,12 @@ type leafValues struct {
 	counted bool     // only the number of distinct values is kept
 	seen    distinct // with counted
 	bytes   int      // of list without the launches, about
+	first   string   // of the values
+	room    []byte   // memory for code
 }
 
 type leafValue struct {
-	text     string
+	text     string // see code
 	count    int
 	launches store.Runs // empty with counted
 }
@@ -41,16 +44,47 @@ func (v *leafValues) add(text []byte, from, until int) int {
 		return hashBytes
 	}
 	n := len(v.list)
-	u := v.find(text)
+	u := v.find(v.code(text))
 	u.count += until - from
 	if !v.counted {
 		u.launches.Add(from, until)
 	}
 	if len(v.list) > n {
-		v.bytes += launchtext.ValueBytes + len(text)
-		return launchtext.ValueBytes + len(text)
+		v.bytes += launchtext.ValueBytes + len(u.text)
+		return launchtext.ValueBytes + len(u.text)
 	}
 	return rangeBytes
+}
+
+// code is a long text as it is kept: what is between its beginning and its end, which are those of the first value, and how long these are.
+// Of stacks that differ in a line, a few bytes are kept. A short text, and the first value, stay as they are; no text begins with a zero.
+func (v *leafValues) code(text []byte) []byte {
+	if len(text) < launchtext.InternFrom || len(v.list) == 0 || v.first == string(text) {
+		if len(v.list) == 0 {
+			v.first = string(text)
+		}
+		return text
+	}
+	begin := store.SamePrefix(text, []byte(v.first))
+	end, most := 0, min(len(text), len(v.first))-begin
+	for end < most && text[len(text)-1-end] == v.first[len(v.first)-1-end] {
+		end++
+	}
+	v.room = binary.AppendUvarint(append(v.room[:0], 0), uint64(begin))
+	v.room = binary.AppendUvarint(v.room, uint64(end))
+	v.room = append(v.room, text[begin:len(text)-end]...)
+	return v.room
+}
+
+// append writes a value.
+func (v *leafValues) append(out []byte, u *leafValue) []byte {
+	if u.text[0] != 0 {
+		return append(out, u.text...)
+	}
+	c := store.Cursor{In: []byte(u.text[1:])}
+	begin, end := c.Uvarint(), c.Uvarint()
+	out = append(append(out, v.first[:begin]...), c.In...)
+	return append(out, v.first[len(v.first)-end:]...)
 }
 
 // find finds or makes a value. Most leaves have one or two.
@@ -113,7 +147,8 @@ func (v *leafValues) countOnly() {
 		return
 	}
 	for _, u := range v.list {
-		v.seen.add(store.Hash64(u.text))
+		v.room = v.append(v.room[:0], u)
+		v.seen.add(store.Hash64(v.room))
 	}
 	first := v.list[0]
 	v.counted, v.byText = true, nil
@@ -144,7 +179,7 @@ func (v *leafValues) writeJSON(s *store.Spill, w store.Writer) error {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, `{"value":`...), u.text...), `,"count":`...)
+		out = append(v.append(append(out, `{"value":`...), u), `,"count":`...)
 		out = append(strconv.AppendInt(out, int64(u.count), 10), `,"launches":`...)
 		w(out)
 		if err := u.launches.WriteJSON(s, w); err != nil {

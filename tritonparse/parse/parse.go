@@ -341,7 +341,7 @@ func (p *parser) read(in *feed, progress *meter) error {
 		return err
 	}
 	p.sorter = extsort.New(p.folder, p.options.room.sorter)
-	p.sites.spill, p.sites.sorter = p.spill, extsort.New(p.folder, p.options.room.sorter)
+	p.sites.spill, p.sites.sorter = p.spill, extsort.New(p.folder, (p.options.room.sorter+1)/2)
 	p.sites.room, p.sites.quirks = p.options.room.waiting, p.options.quirks
 	for range p.bucket.Files {
 		f := in.next()

@@ -30,7 +30,7 @@ func (s *sites) showKernels(p *parser) {
 // writeAnalyses adds an autotune_analysis for each session that chose a configuration, to the output of its kernels, and to each of
 // these outputs a summary of how often each kernel was chosen.
 func (p *parser) writeAnalyses(o *outputs) error {
-	events := extsort.New(p.folder, p.options.room.sorter)
+	events := extsort.New(p.folder, (p.options.room.sorter+1)/2)
 	defer events.Close()
 	files, err := p.analyses(events)
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *parser) writeAnalyses(o *outputs) error {
 			continue
 		}
 		to := o.part(name, tunedPart)
-		if err := r.Each(i, func(event []byte) error { to.Text(event); return nil }); err != nil {
+		if err := r.Each(i, func(event []byte) error { to.LaunchLines(event); return nil }); err != nil {
 			return err
 		}
 		add(name, nil, ids[i])
@@ -138,6 +138,7 @@ type analysts struct {
 
 func (a *analysts) analyse() {
 	p := a.p
+	var memory analysisMemory
 	for u := range a.work {
 		if n := u.groups.total.count(); n > 0 {
 			note := fmt.Sprintf("the autotuner's session %s has %d distinct launches: its analysis covers the last %d of them; with --compat tritonparse it covers all", u.id, n, len(u.groups.all))
@@ -146,7 +147,7 @@ func (a *analysts) analyse() {
 		if name, ok := p.sessionOutput(u.session); ok {
 			a.files[u.at] = name
 			event := store.Pieces{Put: func(text []byte) { a.locked(func() { a.events.Add(u.at, text) }) }}
-			err := p.analysis(u.session, event.Write)
+			err := p.analysis(u.session, &memory, event.Write)
 			event.Flush()
 			a.locked(func() { a.err = errors.Join(a.err, err) })
 		}
@@ -200,8 +201,16 @@ func (p *parser) sessionOutput(u *session) (string, bool) {
 	return "", false
 }
 
+// analysisMemory is what an analysis needs while it is made, for the next one to use again.
+type analysisMemory struct {
+	diff      launchDiff
+	arguments configsArguments
+	commons   map[*store.Chunk][]byte // what compilationAnalysis shows of kernels
+	out       []byte
+}
+
 // analysis writes the event of a session, up to its occurrence id.
-func (p *parser) analysis(u *session, w store.Writer) error {
+func (p *parser) analysis(u *session, m *analysisMemory, w store.Writer) error {
 	q := p.options.quirks
 	hashes := u.configurations(q)
 	name := ""
@@ -212,31 +221,31 @@ func (p *parser) analysis(u *session, w store.Writer) error {
 	} else {
 		name = first
 	}
-	out := field.AppendMember(nil, "event_type", []byte(`"autotune_analysis"`))
+	out := field.AppendMember(m.out[:0], "event_type", []byte(`"autotune_analysis"`))
 	out = field.AppendMember(out, "session_id", jsontext.Quote(u.id))
 	out = field.AppendMember(out, "session_stack", u.site.stack)
 	out = field.AppendMember(out, "name", field.TextOrNull(name))
 	out = field.AppendMember(out, "selected_hash", field.TextOrNull(u.selected.group.String()))
 	out = field.AppendMember(out, "winner_compilation_hash", field.TextOrNull(u.selected.hash))
 	out = field.AppendMember(out, "possible_groups", p.possibleGroups(u))
-	out = field.AppendMember(out, "compilation_analysis", p.compilationAnalysis(u, hashes))
+	out = field.AppendMember(out, "compilation_analysis", p.compilationAnalysis(u, hashes, m))
 	w(out)
-	var diff launchDiff
-	arguments := newConfigsArguments()
+	m.diff.reset()
+	m.arguments.reset()
 	err := u.groups.each(p.spill, func(l *launchtext.Launch) {
-		diff.add(l)
-		arguments.add(l)
+		m.diff.add(l)
+		m.arguments.add(l)
 	})
 	if err != nil {
 		return err
 	}
-	diffs, sames := diff.result(q)
+	diffs, sames := m.diff.result(q)
 	if err := u.writeLaunches(p.spill, w, diffs, sames); err != nil {
 		return err
 	}
 	if len(u.groups.all) > 0 {
-		w([]byte(`,"autotune_args_summary":`))
-		w(p.argumentsSummary(arguments, hashes, sames))
+		m.out = m.arguments.appendSummary(append(out[:0], `,"autotune_args_summary":`...), p, hashes, sames)
+		w(m.out)
 	}
 	if r := u.result; r != nil {
 		result := field.AppendMember(nil, "best_config", r.best)
@@ -306,7 +315,7 @@ func (s *sites) findSets() {
 }
 
 // compilationAnalysis is null if the session compiled nothing.
-func (p *parser) compilationAnalysis(u *session, hashes []string) []byte {
+func (p *parser) compilationAnalysis(u *session, hashes []string, m *analysisMemory) []byte {
 	if len(hashes) == 0 {
 		return field.Null
 	}
@@ -324,7 +333,14 @@ func (p *parser) compilationAnalysis(u *session, hashes []string) []byte {
 	}
 	common := commonInfo(nil, nil)
 	if from != nil {
-		common = p.spill.Text(from)
+		const most = 64
+		if common = m.commons[from]; common == nil {
+			if m.commons == nil || len(m.commons) >= most {
+				m.commons = map[*store.Chunk][]byte{}
+			}
+			common = p.spill.Text(from)
+			m.commons[from] = common
+		}
 	}
 	out := field.AppendMember(nil, "configs", append(configs, ']'))
 	out = field.AppendMember(out, "compilation_hashes", field.AppendTexts(nil, hashes))

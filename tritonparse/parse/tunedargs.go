@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse/internal/field"
@@ -27,36 +28,37 @@ type argumentValue struct {
 // text is equal for values that differ only in the order of members.
 func (v *argumentValue) text() string { return string(jsontext.Form{}.Append(nil, v.shown)) }
 
-func (v *argumentValues) add(shown []byte, tensor bool, count int) *argumentValue {
-	u := v.byText[string(shown)]
-	if u == nil {
-		if v.byText == nil {
-			v.byText = map[string]*argumentValue{}
-		}
-		u = &argumentValue{shown: bytes.Clone(shown)}
-		v.byText[string(shown)] = u
-		v.values = append(v.values, u)
-		v.tensor = v.tensor || tensor
+func (v *argumentValues) find(shown []byte) *argumentValue {
+	const few = 4
+	if v.byText != nil {
+		return v.byText[string(shown)]
 	}
-	u.count += count
-	return u
+	for _, u := range v.values {
+		if bytes.Equal(u.shown, shown) {
+			return u
+		}
+	}
+	if len(v.values) > few {
+		v.byText = map[string]*argumentValue{}
+		for _, u := range v.values {
+			v.byText[string(u.shown)] = u
+		}
+	}
+	return nil
 }
 
-// merge joins values that differ only in the order of members, and sorts all.
-func (v *argumentValues) merge(ordered bool) {
-	if !ordered {
-		texts := map[string]*argumentValue{}
-		v.values = slices.DeleteFunc(v.values, func(u *argumentValue) bool {
-			first := texts[u.text()]
-			if first == nil {
-				texts[u.text()] = u
-				return false
-			}
-			first.count += u.count
-			return true
-		})
-	}
-	slices.SortStableFunc(v.values, func(a, b *argumentValue) int { return b.count - a.count })
+// merge joins values that differ only in the order of members.
+func (v *argumentValues) merge() {
+	texts := map[string]*argumentValue{}
+	v.values = slices.DeleteFunc(v.values, func(u *argumentValue) bool {
+		first := texts[u.text()]
+		if first == nil {
+			texts[u.text()] = u
+			return false
+		}
+		first.count += u.count
+		return true
+	})
 }
 
 func (v *argumentValues) appendJSON(out []byte) []byte {
@@ -77,13 +79,13 @@ func (v *argumentValues) appendJSON(out []byte) []byte {
 // configArguments are the arguments that one configuration was launched with.
 type configArguments struct {
 	hash       string
-	names      []string
-	byName     map[string]*argumentValues
-	parameters []byte // nil if not known
+	names      []int            // of the arguments that it has, in the order of first use
+	values     []argumentValues // by name
+	parameters []byte           // nil if not known
 
 	template *launchtext.Template // of the last launch
 	shape    *shapeArguments      // of the template
-	values   []*argumentValues    // of each argument of the shape
+	at       []int                // the name of each argument of the shape
 	base     []*argumentValue     // the template's; nil before the first use
 }
 
@@ -142,18 +144,26 @@ func (g *shapeArgument) append(out []byte, l *launchtext.Launch) []byte {
 	return o.AppendJSON(out)
 }
 
-// configsArguments collects the arguments of distinct launches by their configurations.
+// configsArguments collects the arguments of a session's distinct launches by their configurations. Names of arguments are numbers.
 type configsArguments struct {
 	byHash  map[string]*configArguments
 	configs []*configArguments
-	order   names // of all arguments, in the order of first use
+	order   []string // the names, in the order of first use
+	mixed   bool     // not all launches have the same members
+	last    *shapeArguments
 	shapes  map[*launchtext.Shape]*shapeArguments
 	changed []bool
 	text    []byte
+	values  []argumentValue // memory for more
 }
 
-func newConfigsArguments() *configsArguments {
-	return &configsArguments{byHash: map[string]*configArguments{}, shapes: map[*launchtext.Shape]*shapeArguments{}}
+// reset prepares for another session.
+func (a *configsArguments) reset() {
+	const most = 256
+	if a.shapes == nil || len(a.shapes) > most {
+		a.shapes = map[*launchtext.Shape]*shapeArguments{}
+	}
+	*a = configsArguments{byHash: map[string]*configArguments{}, configs: a.configs[:0], shapes: a.shapes, changed: a.changed, text: a.text, values: a.values}
 }
 
 func (a *configsArguments) add(l *launchtext.Launch) {
@@ -162,31 +172,51 @@ func (a *configsArguments) add(l *launchtext.Launch) {
 	}
 	c := a.byHash[l.Hash]
 	if c == nil {
-		c = &configArguments{hash: l.Hash, byName: map[string]*argumentValues{}}
+		c = &configArguments{hash: l.Hash}
 		a.byHash[l.Hash] = c
 		a.configs = append(a.configs, c)
 	}
 	if c.template != l.Template {
 		a.begin(c, l)
 	}
-	a.changed = append(a.changed[:0], make([]bool, len(c.values))...)
+	a.changed = append(a.changed[:0], make([]bool, len(c.at))...)
 	for i := range l.Changes {
 		if n := c.shape.of[l.Changes[i].Leaf]; n >= 0 {
 			a.changed[n] = true
 		}
 	}
-	for i := range c.values {
+	for i, name := range c.at {
 		if !a.changed[i] && c.base[i] != nil {
 			c.base[i].count++
 			continue
 		}
-		g := &c.shape.arguments[i]
+		g, v := &c.shape.arguments[i], &c.values[name]
 		a.text = g.append(a.text[:0], l)
-		u := c.values[i].add(a.text, g.kind >= 0 && string(l.At(g.kind)) == `"tensor"`, 1)
+		u := v.find(a.text)
+		if u == nil {
+			u = a.value()
+			v.values = append(v.values, u)
+			if v.byText != nil {
+				v.byText[string(u.shown)] = u
+			}
+			v.tensor = v.tensor || g.kind >= 0 && string(l.At(g.kind)) == `"tensor"`
+		}
+		u.count++
 		if !a.changed[i] {
 			c.base[i] = u
 		}
 	}
+}
+
+// value is a new value of the text.
+func (a *configsArguments) value() *argumentValue {
+	if len(a.values) == 0 {
+		a.values = make([]argumentValue, 64)
+	}
+	u := &a.values[0]
+	a.values = a.values[1:]
+	u.shown = bytes.Clone(a.text)
+	return u
 }
 
 // begin prepares for launches with another template.
@@ -196,68 +226,94 @@ func (a *configsArguments) begin(c *configArguments, l *launchtext.Launch) {
 		shape = newShapeArguments(l.Shape)
 		a.shapes[l.Shape] = shape
 	}
+	a.mixed = a.mixed || a.last != nil && a.last != shape
+	a.last = shape
 	c.template, c.shape = l.Template, shape
 	c.base = append(c.base[:0], make([]*argumentValue, len(shape.arguments))...)
-	c.values = c.values[:0]
-	for _, g := range shape.arguments {
-		a.order.add(g.name)
-		v := c.byName[g.name]
-		if v == nil {
-			v = &argumentValues{}
-			c.byName[g.name] = v
-			c.names = append(c.names, g.name)
+	c.at = c.at[:0]
+	for i, g := range shape.arguments {
+		name := i
+		if i >= len(a.order) || a.order[i] != g.name {
+			name = slices.Index(a.order, g.name)
 		}
-		c.values = append(c.values, v)
+		if name < 0 {
+			name = len(a.order)
+			a.order = append(a.order, g.name)
+		}
+		if n := name + 1 - len(c.values); n > 0 {
+			c.values = append(c.values, make([]argumentValues, n)...)
+		}
+		if len(c.values[name].values) == 0 && !slices.Contains(c.names, name) {
+			c.names = append(c.names, name)
+		}
+		c.at = append(c.at, name)
 	}
 }
 
-// argumentsSummary says which values each argument, and each option of the compiler, had in which configurations.
-func (p *parser) argumentsSummary(a *configsArguments, hashes []string, sames *store.Object) []byte {
-	configs, order := a.configs, a.order.list
-	for _, c := range configs {
-		for _, v := range c.byName {
-			v.merge(len(a.shapes) == 1)
+// has says whether a configuration has an argument.
+func (c *configArguments) has(name int) bool {
+	return name < len(c.values) && len(c.values[name].values) > 0
+}
+
+// appendSummary writes which values each argument, and each option of the compiler, had in which configurations.
+func (a *configsArguments) appendSummary(out []byte, p *parser, hashes []string, sames *store.Object) []byte {
+	for _, c := range a.configs {
+		for i := range c.values {
+			v := &c.values[i]
+			if a.mixed {
+				v.merge()
+			}
+			slices.SortStableFunc(v.values, func(a, b *argumentValue) int { return b.count - a.count })
 		}
-	}
-	chosenFrom := map[string]bool{}
-	for _, h := range hashes {
-		chosenFrom[h] = true
-	}
-	for _, c := range configs {
 		k := p.kernels[c.hash]
 		switch {
 		case len(hashes) == 0 && k != nil:
 			if c.parameters = k.parameters; string(c.parameters) == "{}" {
 				c.parameters = nil
 			}
-		case chosenFrom[c.hash]:
+		case slices.Contains(hashes, c.hash):
 			c.parameters = k.parameters
 		}
 	}
-	each := &store.Object{}
-	for _, c := range configs {
-		o := each.At(c.hash)
-		for _, name := range c.names {
-			o.At(name).Text = c.byName[name].appendJSON(nil)
-		}
-		if c.parameters != nil {
-			o.At("compilation_config_params").Text = c.parameters
-		}
-	}
-	same, varies := &store.Object{}, &store.Object{}
-	compareParameters(configs, same, varies)
-	compareArguments(configs, same, varies)
 	unchanged := sames.Get("extracted_args")
 	if unchanged == nil {
 		unchanged = &store.Object{}
 	}
-	out := field.AppendMember(nil, "summary_version", []byte("1"))
-	out = field.AppendMember(out, "unchanged_args", unchanged.AppendJSON(nil))
-	out = field.AppendMember(out, "per_config_args", each.AppendJSON(nil))
-	out = field.AppendMember(out, "arg_order", field.AppendTexts(nil, order))
-	both := field.AppendMember(nil, "sames", same.AppendJSON(nil))
-	both = append(field.AppendMember(both, "varies", varies.AppendJSON(nil)), '}')
-	return append(field.AppendMember(out, "autotune_configs", both), '}')
+	out = unchanged.AppendJSON(append(out, `{"summary_version":1,"unchanged_args":`...))
+	out = append(out, `,"per_config_args":`...)
+	start := len(out)
+	for _, c := range a.configs {
+		out = field.AppendName(out, start, c.hash)
+		start := len(out)
+		for _, name := range c.names {
+			if a.order[name] != parametersName || c.parameters == nil {
+				out = c.values[name].appendJSON(field.AppendName(out, start, a.order[name]))
+			}
+		}
+		if c.parameters != nil {
+			out = append(field.AppendName(out, start, parametersName), c.parameters...)
+		}
+		out = closeObject(out, start)
+	}
+	out = closeObject(out, start)
+	out = field.AppendTexts(append(out, `,"arg_order":`...), a.order)
+	same, varies := &store.Object{}, &store.Object{}
+	compareParameters(a.configs, same, varies)
+	a.compareArguments(same, varies)
+	out = same.AppendJSON(append(out, `,"autotune_configs":{"sames":`...))
+	out = varies.AppendJSON(append(out, `,"varies":`...))
+	return append(out, "}}"...)
+}
+
+// parametersName is the member with the compiler's options, among those of the arguments.
+const parametersName = "compilation_config_params"
+
+// closeObject ends an object that begins at start with its first member, if it has one.
+func closeObject(out []byte, start int) []byte {
+	if len(out) == start {
+		out = append(out, '{')
+	}
+	return append(out, '}')
 }
 
 // compareParameters separates the compiler's options that are the same in all configurations from the others.
@@ -297,42 +353,46 @@ func compareParameters(configs []*configArguments, same, varies *store.Object) {
 }
 
 // compareArguments does the same with arguments, except for tensors.
-func compareArguments(configs []*configArguments, same, varies *store.Object) {
-	names := map[string]bool{}
-	for _, c := range configs {
-		for _, name := range c.names {
-			names[name] = name != "compilation_config_params"
-		}
+func (a *configsArguments) compareArguments(same, varies *store.Object) {
+	names := make([]int, len(a.order))
+	for i := range names {
+		names[i] = i
 	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		isTensor := func(c *configArguments) bool { v := c.byName[name]; return v != nil && v.tensor }
-		if !names[name] || slices.ContainsFunc(configs, isTensor) {
+	slices.SortFunc(names, func(i, j int) int { return strings.Compare(a.order[i], a.order[j]) })
+	for _, name := range names {
+		isTensor := func(c *configArguments) bool { return c.has(name) && c.values[name].tensor }
+		if a.order[name] == parametersName || slices.ContainsFunc(a.configs, isTensor) {
 			continue
 		}
 		var baseline *argumentValue
 		equal := true
-		o := &store.Object{}
-		for _, c := range configs {
-			v := c.byName[name]
-			switch {
-			case v == nil:
-				o.At(c.hash).Text = field.Null
+		for _, c := range a.configs {
+			if !c.has(name) || len(c.values[name].values) != 1 {
 				equal = false
-			case len(v.values) != 1:
-				o.At(c.hash).Text = v.appendJSON(nil)
-				equal = false
-			default:
-				o.At(c.hash).Text = v.values[0].shown
-				if baseline == nil {
-					baseline = v.values[0]
-				}
-				equal = equal && (v.values[0] == baseline || v.values[0].text() == baseline.text())
+				continue
 			}
+			u := c.values[name].values[0]
+			if baseline == nil {
+				baseline = u
+			}
+			equal = equal && (bytes.Equal(u.shown, baseline.shown) || a.mixed && u.text() == baseline.text())
 		}
 		if equal && baseline != nil {
-			same.At(name).Text = baseline.shown
-		} else {
-			varies.At(name).Text = o.AppendJSON(nil)
+			same.At(a.order[name]).Text = baseline.shown
+			continue
 		}
+		var out []byte
+		for _, c := range a.configs {
+			out = field.AppendName(out, 0, c.hash)
+			switch {
+			case !c.has(name):
+				out = append(out, field.Null...)
+			case len(c.values[name].values) != 1:
+				out = c.values[name].appendJSON(out)
+			default:
+				out = append(out, c.values[name].values[0].shown...)
+			}
+		}
+		varies.At(a.order[name]).Text = closeObject(out, 0)
 	}
 }

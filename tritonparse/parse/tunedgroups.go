@@ -147,7 +147,7 @@ func (t *tunedGroups) end(u *session, most int, r *extsort.Reader, sp *store.Spi
 	}
 	t.log.Buffer = t.flush(t.log.Buffer)
 	found := lastGroups{most: most, last: map[launchtext.Group]int{}}
-	if err := t.replay(sp, func(l *launchtext.Launch, id int) { found.add(l.Group, id) }); err != nil {
+	if err := t.replay(sp, true, func(l *launchtext.Launch, id int) { found.add(l.Group, id) }); err != nil {
 		return err
 	}
 	found.keep(most)
@@ -218,7 +218,7 @@ func (t *tunedGroups) first(sp *store.Spill) (hash, name string, err error) {
 // each calls f with the last launch of each group, in the order of ids, which is the log's.
 func (t *tunedGroups) each(sp *store.Spill, f func(*launchtext.Launch)) error {
 	next := 0
-	return t.replay(sp, func(l *launchtext.Launch, id int) {
+	return t.replay(sp, false, func(l *launchtext.Launch, id int) {
 		if next < len(t.all) && t.all[next].last == id {
 			f(l)
 			next++
@@ -226,9 +226,9 @@ func (t *tunedGroups) each(sp *store.Spill, f func(*launchtext.Launch)) error {
 	})
 }
 
-// replay reads the log. A launch is valid during the call.
-func (t *tunedGroups) replay(sp *store.Spill, f func(l *launchtext.Launch, id int)) error {
-	r := logReader{shapes: t.shapes}
+// replay reads the log, with groupsOnly nothing but groups and ids. A launch is valid during the call.
+func (t *tunedGroups) replay(sp *store.Spill, groupsOnly bool, f func(l *launchtext.Launch, id int)) error {
+	r := logReader{shapes: t.shapes, groupsOnly: groupsOnly}
 	return t.log.Each(sp, func(in []byte) error {
 		r.In = in
 		for len(r.In) > 0 {
@@ -245,10 +245,11 @@ func (t *tunedGroups) replay(sp *store.Spill, f func(l *launchtext.Launch, id in
 // logReader reads launches as append writes them.
 type logReader struct {
 	store.Cursor
-	shapes []*launchtext.Shape
-	head   []byte // the last template's shape and texts
-	l      launchtext.Launch
-	id     int
+	shapes     []*launchtext.Shape
+	groupsOnly bool
+	head       []byte // the last template's shape and texts
+	l          launchtext.Launch
+	id         int
 }
 
 func (r *logReader) launch() (*launchtext.Launch, error) {
@@ -275,10 +276,19 @@ func (r *logReader) launch() (*launchtext.Launch, error) {
 	return &r.l, nil
 }
 
+var noTemplate = &launchtext.Template{}
+
 // template reads a template, or keeps the last one if the text is the same: kernels share templates.
 func (r *logReader) template(from []byte, shape int) {
 	if n := len(r.head); n > 0 && bytes.HasPrefix(from, r.head) {
 		r.In = from[n:]
+		return
+	}
+	if r.groupsOnly {
+		for range r.shapes[shape].Places {
+			r.Text()
+		}
+		r.l.Template = noTemplate
 		return
 	}
 	t := &launchtext.Template{Shape: r.shapes[shape]}

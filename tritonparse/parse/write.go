@@ -93,6 +93,7 @@ func (p *parser) writeAll() ([]string, error) {
 	if err := p.writeKernels(o); err != nil {
 		return nil, err
 	}
+	p.sorter.Close()
 	p.spill.Wg.Wait()
 	if err := p.writeAnalyses(o); err != nil {
 		return nil, err

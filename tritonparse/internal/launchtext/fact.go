@@ -40,16 +40,17 @@ func (l *Launch) ArgumentHash() uint64 {
 	return h
 }
 
-// Facts are those of the launch, by their places.
+// Facts are those of the launch, by their places; nil if it has none.
 func (l *Launch) Facts() []Fact {
-	var all []Fact
+	var room [128]Fact
+	all := room[:0]
 	l.Each(func(p *Place, text []byte) {
 		if f := p.fact(text); f.Place != 0 {
 			all = append(all, f)
 		}
 	})
 	slices.SortFunc(all, func(a, b Fact) int { return int(int64(a.Place) - int64(b.Place)) })
-	return slices.Clip(all)
+	return append([]Fact(nil), all...)
 }
 
 // FactsHash is ArgumentHash of facts without those at some places.

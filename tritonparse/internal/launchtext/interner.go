@@ -174,7 +174,12 @@ func (in *Interner) shape(places []*Place) *Shape {
 	if in.shapes == nil {
 		in.shapes = map[string]*Shape{}
 	}
-	s := &Shape{places, slices.ContainsFunc(places, func(p *Place) bool { return p.IsArg && p.Argument == "_note" })}
+	s := &Shape{Places: places, Captured: slices.ContainsFunc(places, func(p *Place) bool { return p.IsArg && p.Argument == "_note" })}
+	once := map[*Place]bool{}
+	for _, p := range places {
+		once[p] = true
+	}
+	s.Distinct = len(once) == len(places)
 	in.size.shapes += len(id) + 8*len(places)
 	in.shapes[string(id)] = s
 	return s

@@ -40,6 +40,7 @@ type Value struct {
 type Shape struct {
 	Places   []*Place
 	Captured bool // a note says that the launch was captured, in the place of its arguments
+	Distinct bool // no place comes twice
 }
 
 // find returns the index of a leaf, -1 if there is none. Below extracted_args the path begins with the argument's name.

@@ -1,6 +1,9 @@
 package launchtext
 
 import (
+	"bytes"
+	"encoding/binary"
+	"strings"
 	"sync"
 
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
@@ -19,6 +22,7 @@ type templateWork struct {
 type templateArgument struct {
 	name   string
 	leaves []int32
+	scalar bool // type and value are its leaves
 	facts  work.Facts
 }
 
@@ -46,7 +50,10 @@ func (t *Template) work() *templateWork {
 		}
 		l := Launch{Template: t}
 		for i := range w.arguments {
-			w.arguments[i].facts = l.facts(i)
+			a := &w.arguments[i]
+			name := func(i int) string { return strings.Join(t.Shape.Places[a.leaves[i]].Path, ".") }
+			a.scalar = len(a.leaves) == 2 && name(0) == "type" && name(1) == "value"
+			a.facts = l.facts(i)
 		}
 	})
 	return w
@@ -54,23 +61,36 @@ func (t *Template) work() *templateWork {
 
 // facts are those of the i-th argument.
 func (l *Launch) facts(i int) work.Facts {
+	a := &l.works.arguments[i]
+	if a.scalar {
+		return work.ScalarFacts(l.At(int(a.leaves[0])), l.At(int(a.leaves[1])))
+	}
 	description := &store.Object{}
-	for _, leaf := range l.works.arguments[i].leaves {
+	for _, leaf := range a.leaves {
 		description.At(l.Shape.Places[leaf].Path...).Text = l.At(int(leaf))
 	}
 	return work.ReadFacts(description.AppendJSON(nil))
 }
 
-// KindReader makes the work.Kind of launches, on one goroutine.
+// KindReader makes the work.Kind of launches, on one goroutine. It remembers what the last launch changed in each argument of its template:
+// the next one often changes the same.
 type KindReader struct {
-	kind    work.Kind
-	changed []bool // by argument: it differs from the template's
+	kind     work.Kind
+	template *Template
+	changed  []changedArgument
+}
+
+type changedArgument struct {
+	now, before []byte // leaves and texts
+	facts       work.Facts
 }
 
 // Read returns the kind of a launch, which is valid until the next call.
 func (r *KindReader) Read(l *Launch, q quirks.Set) *work.Kind {
 	w := l.Template.work()
-	r.changed = append(r.changed[:0], make([]bool, len(w.arguments))...)
+	if r.template != l.Template {
+		r.template, r.changed = l.Template, make([]changedArgument, len(w.arguments))
+	}
 	k := &r.kind
 	*k = work.Kind{Arguments: k.Arguments[:0]}
 	if w.grid >= 0 {
@@ -79,18 +99,21 @@ func (r *KindReader) Read(l *Launch, q quirks.Set) *work.Kind {
 		}
 	}
 	for i := range l.Changes {
-		if a := w.of[l.Changes[i].Leaf]; a >= 0 {
-			r.changed[a] = true
+		c := &l.Changes[i]
+		if a := w.of[c.Leaf]; a >= 0 {
+			r.changed[a].now = store.AppendCounted(binary.AppendUvarint(r.changed[a].now, uint64(c.Leaf)), c.Text)
 		}
 	}
 	for i := range w.arguments {
-		a := &w.arguments[i]
-		if r.changed[i] {
-			f := l.facts(i)
-			k.Add(a.name, &f, q)
-		} else {
-			k.Add(a.name, &a.facts, q)
+		c, facts := &r.changed[i], &w.arguments[i].facts
+		if len(c.now) > 0 {
+			if facts = &c.facts; !bytes.Equal(c.now, c.before) {
+				c.facts = l.facts(i)
+				c.before, c.now = c.now, c.before
+			}
+			c.now = c.now[:0]
 		}
+		k.Add(w.arguments[i].name, facts, q)
 	}
 	return k
 }

@@ -30,15 +30,11 @@ func ReadFacts(raw []byte) Facts {
 		f.Distinct = n
 		return f
 	}
-	switch jsontext.Text(jsontext.Get(raw, "type")) {
-	case "int":
-		f.Number, f.IsNumber = field.WholeNumber(jsontext.Get(raw, "value"))
-	case "bool":
-		f.IsNumber = true
-		if string(jsontext.Get(raw, "value")) == "true" {
-			f.Number = 1
-		}
-	case "TensorDescriptor":
+	switch kind := jsontext.Get(raw, "type"); string(kind) {
+	case `"int"`, `"bool"`:
+		n := ScalarFacts(kind, jsontext.Get(raw, "value"))
+		f.IsNumber, f.Number = n.IsNumber, n.Number
+	case `"TensorDescriptor"`:
 		f.Shape, f.Strides = field.WholeNumbers(jsontext.Get(raw, "shape")), field.WholeNumbers(jsontext.Get(raw, "strides"))
 		if n, ok := tensorBytes(jsontext.Get(raw, "base"), true); ok {
 			f.Distinct = n
@@ -46,6 +42,21 @@ func ReadFacts(raw []byte) Facts {
 	default: // triton_kernels' tensors keep theirs in a storage
 		if n, ok := tensorBytes(jsontext.Get(raw, "storage", "data"), true); ok {
 			f.Distinct = n
+		}
+	}
+	return f
+}
+
+// ScalarFacts are those of an argument that has nothing but a type and a value.
+func ScalarFacts(kind, value []byte) Facts {
+	f := Facts{Distinct: -1}
+	switch string(kind) {
+	case `"int"`:
+		f.Number, f.IsNumber = field.WholeNumber(value)
+	case `"bool"`:
+		f.IsNumber = true
+		if string(value) == "true" {
+			f.Number = 1
 		}
 	}
 	return f

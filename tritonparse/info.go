@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse/internal/field"
 )
@@ -130,16 +131,26 @@ func suggestion(name string, kernels []Kernel) string {
 	best, distance := "", 1+len(name)/2
 	for _, k := range kernels {
 		if len(name) > 2 && strings.Contains(strings.ToLower(k.Name), strings.ToLower(name)) {
-			return fmt.Sprintf("; did you mean %s?", k.Name)
+			return fmt.Sprintf("; did you mean %s?", foreign.Printable(k.Name))
 		}
 		if d := editDistance(name, k.Name, distance); d < distance {
 			best, distance = k.Name, d
 		}
 	}
-	if best == "" {
-		return "; proton trace info without --kernel lists them"
+	const most = 8
+	names := make([]string, 0, most)
+	for _, k := range kernels[:min(most, len(kernels))] {
+		names = append(names, foreign.Printable(k.Name))
 	}
-	return fmt.Sprintf("; did you mean %s?", best)
+	switch more := len(kernels) - len(names); {
+	case best != "":
+		return fmt.Sprintf("; did you mean %s?", foreign.Printable(best))
+	case more > 0:
+		return fmt.Sprintf("; it has %s and %d more, which proton trace info lists", strings.Join(names, ", "), more)
+	case len(names) == 0:
+		return "; it has none"
+	}
+	return "; it has " + strings.Join(names, ", ")
 }
 
 // editDistance of two names, or limit if it is not below.

@@ -16,6 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse/record"
 )
 
@@ -120,6 +121,30 @@ func reportTrace(w io.Writer, folder, shown, status string) {
 		fmt.Fprintf(w, "proton: warning: trace: %s\n", problem)
 	}
 	fmt.Fprintf(w, "proton: %s\n", line)
+	listFiles(w, folder, sum.Files)
+}
+
+// listFiles prints the files of a folder with their sizes, the first of many.
+func listFiles(w io.Writer, folder string, names []string) {
+	const most = 8
+	slices.SortFunc(names, figures.Natural)
+	t := term.NewTable(w)
+	var rest int64
+	for i, name := range names {
+		size := int64(0)
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil {
+			size = info.Size()
+		}
+		if i < most {
+			t.Row("proton:", name, figures.Bytes.Text(float64(size)))
+		} else {
+			rest += size
+		}
+	}
+	if more := len(names) - most; more > 0 {
+		t.Row("proton:", fmt.Sprintf("and %d more", more), figures.Bytes.Text(float64(rest)))
+	}
+	_ = t.Flush()
 }
 
 // completeTraces completes the traces of killed processes in a folder before it is read.

@@ -246,10 +246,16 @@ func mayReplace(source, out string) error {
 }
 
 func (f *traceParseFlags) print(w io.Writer, result *parse.Result) error {
+	t := term.NewTable(w)
 	for _, name := range result.Files {
-		if _, err := fmt.Fprintln(w, term.Printable(filepath.Join(f.out, name))); err != nil {
+		info, err := os.Stat(filepath.Join(f.out, name))
+		if err != nil {
 			return err
 		}
+		t.Row(filepath.Join(f.out, name), figures.Bytes.Text(float64(info.Size())))
+	}
+	if err := t.Flush(); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(w, "%s, %s\n", figures.Count(result.Compilations, "compilation"), figures.Count(result.Launches, "launch"))
 	return err

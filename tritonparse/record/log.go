@@ -262,7 +262,7 @@ func (l *Log) End(patience time.Duration) Counts {
 		l.definitions = nil // a thread may be defining something yet
 	}
 	l.ring.close(left == 0)
-	status{Counts: e.counts, Problems: e.problems}.write(l.header.Options.Status, l.header.PID)
+	status{Counts: e.counts, Problems: e.problems, Files: e.out.names}.write(l.header.Options.Status, l.header.PID)
 	return e.counts
 }
 

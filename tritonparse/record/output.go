@@ -21,8 +21,9 @@ type output struct {
 	rank   int64
 
 	file      *ownfile.File
-	removed   bool  // by another process, at least once
-	size      int64 // of the file
+	names     []string // of the files, in the folder
+	removed   bool     // by another process, at least once
+	size      int64    // of the file
 	encoder   *zstd.Encoder
 	frameOpen bool
 	pending   []byte // expanded and not compressed yet
@@ -92,6 +93,7 @@ func (o *output) open() error {
 		return err
 	}
 	o.file, o.size = file, size
+	o.names = withAll(o.names, []string{filepath.Base(o.path())})
 	return nil
 }
 

@@ -93,7 +93,7 @@ func recoverOne(path string) (counts Counts, problems []string, err error) {
 	if err := os.Remove(definitionsPath); err != nil {
 		return counts, nil, err
 	}
-	status{Counts: x.counts, Problems: x.problems}.write(d.header.Options.Status, d.header.PID)
+	status{Counts: x.counts, Problems: x.problems, Files: x.out.names}.write(d.header.Options.Status, d.header.PID)
 	counts = x.counts
 	counts.Launches -= int64(before.Launches)
 	counts.Compilations -= int64(before.Others >> 32)

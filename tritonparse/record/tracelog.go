@@ -107,15 +107,17 @@ type Summary struct {
 	Counts
 	Processes int
 	Problems  []string
+	Files     []string // in the trace folder
 }
 
 // status is one process's part of a Summary.
 type status struct {
 	Counts
 	Problems []string `json:"problems"`
+	Files    []string `json:"files"`
 }
 
-// write replaces the earlier status of the process and keeps its problems.
+// write replaces the earlier status of the process and keeps its problems and files.
 func (s status) write(folder string, pid int) {
 	if folder == "" {
 		return
@@ -123,7 +125,7 @@ func (s status) write(folder string, pid int) {
 	path := filepath.Join(folder, fmt.Sprintf("%d.trace", pid))
 	var before status
 	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &before) == nil {
-		s.Problems = withAll(before.Problems, s.Problems)
+		s.Problems, s.Files = withAll(before.Problems, s.Problems), withAll(before.Files, s.Files)
 	}
 	text, _ := json.Marshal(s)
 	if os.WriteFile(path+".part", text, 0o666) == nil {
@@ -153,18 +155,19 @@ func ReadSummary(folder string) (Summary, error) {
 		sum.Processes = len(pids)
 		sum.add(one.Counts)
 		sum.Problems = withAll(sum.Problems, one.Problems) // ranks of one job share theirs
+		sum.Files = withAll(sum.Files, one.Files)
 	}
 	return sum, nil
 }
 
 // withAll adds what is not among them yet.
-func withAll(problems, more []string) []string {
-	for _, problem := range more {
-		if !slices.Contains(problems, problem) {
-			problems = append(problems, problem)
+func withAll(texts, more []string) []string {
+	for _, text := range more {
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
 		}
 	}
-	return problems
+	return texts
 }
 
 // errDamaged is anything in a spool that a crash cannot have made.

@@ -407,6 +407,10 @@ def test_proton_run(traced, library):
     done, found = proton_run(traced, library, "launch(compiled(), None, None, 1, 128)\n")
     assert done.returncode == 0, done.stderr
     assert "proton: traced 1 compilation, 1 launch; wrote out; view: proton trace info out" in done.stderr
+    (file,) = (traced.folder / "out").glob("*.ndjson")
+    (said,) = (line for line in done.stderr.splitlines() if file.name in line)
+    amount, unit = said.split()[-2:]
+    assert round(file.stat().st_size / {"B": 1, "kB": 1000}[unit]) == round(float(amount)), said
     assert sorted(r["event_type"] for r in found) == ["compilation", "launch"]
     assert not list((traced.folder / "out").glob(".*")), "the spool is gone"
 

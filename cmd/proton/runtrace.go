@@ -24,10 +24,12 @@ import (
 type traceFlags struct {
 	runinfo.Trace
 	limit, quota string
+	flags        *pflag.FlagSet
 	others       []*pflag.Flag // that mean nothing without --trace
 }
 
 func (t *traceFlags) add(flags *pflag.FlagSet) {
+	t.flags = flags
 	flags.StringVar(&t.Folder, "trace", "", "write a TritonParse trace of what Triton compiles and launches into the folder `DIR`, next to the profile")
 	flags.StringVar(&t.Launches, "trace-launches", "all", "trace `WHICH` launches: all, profiled (while torch.profiler or a session records), none")
 	flags.StringVar(&t.Compression, "trace-compression", "zstd", "`FORMAT` of trace files: zstd, gzip, none")
@@ -60,6 +62,9 @@ func (t *traceFlags) apply(options *run.Options) error {
 	if options.Backend == "replay" {
 		return errors.New("--trace needs a program: a replay runs no Triton; leave out --trace, or give the program that was recorded")
 	}
+	if err := t.readVariables(); err != nil {
+		return err
+	}
 	for _, choice := range []struct {
 		flag, value string
 		known       []string
@@ -91,6 +96,30 @@ func (t *traceFlags) apply(options *run.Options) error {
 	t.Name = shown
 	options.Trace = &t.Trace
 	options.AfterTarget = func(status string) { reportTrace(toUser(), t.Folder, shown, status) }
+	return nil
+}
+
+// variableFlags are the flags of arguments that a variable may give, where their name is another.
+var variableFlags = map[string]string{"full_source": "source"}
+
+// readVariables sets the flags that are not given to what TritonParse's variables say.
+func (t *traceFlags) readVariables() error {
+	given, remarks := record.FromVariables(os.Getenv)
+	for _, remark := range remarks {
+		tell(toUser(), "warning: trace: %s", remark)
+	}
+	for name, value := range given {
+		if other, ok := variableFlags[name]; ok {
+			name = other
+		}
+		flag := t.flags.Lookup("trace-" + strings.ReplaceAll(name, "_", "-"))
+		if flag.Changed {
+			continue
+		}
+		if err := flag.Value.Set(fmt.Sprint(value)); err != nil {
+			return fmt.Errorf("--%s: %w", flag.Name, err)
+		}
+	}
 	return nil
 }
 

@@ -37,13 +37,35 @@ var (
 	PushLabels      = &Setting{"PROTON_PUSH_LABELS", "text", "", "Go Python", "More labels of windows, `NAME=VALUE` separated by commas. Those of `--push-label` and `goproton.Push` replace labels of the same name."}
 	PushMetrics     = &Setting{"PROTON_PUSH_METRICS", "switch", "0", "Go Python", "`1` has counters sent to the collector too, where neither `--push-metrics` nor `goproton.Push` says it."}
 	PushSpool       = &Setting{"PROTON_PUSH_SPOOL", "folder", "`~/.local/state/goproton/spool`", "Go", "Where windows wait until they are sent."}
-	Root            = &Setting{"PROTON_ROOT", "folder", "/", "C Go", "For tests: a folder that stands for `/`."}
+
+	// TritonParse's, for recording.
+	TraceLaunch      = &Setting{"TRITON_TRACE_LAUNCH", "switch", "1", "Go", "`0` leaves launches out of traces: `launches=False`, `--trace-launches none`. This variable and the next ones are TritonParse's; for traces of `goproton.trace.init` and `proton run --trace` they stand for arguments and flags that are not given."}
+	TraceProfiled    = &Setting{"TRITON_TRACE_LAUNCH_WITHIN_PROFILING", "switch", "0", "Go", "`1`, without `TRITON_TRACE_LAUNCH=1`: `launches=\"profiled\"`, `--trace-launches profiled`."}
+	TraceCompression = &Setting{"TRITON_TRACE_COMPRESSION", "`zstd`, `gzip` or `none`", "zstd", "Go", "`compression`, `--trace-compression`. There is no `clp`."}
+	TraceKernels     = &Setting{"TRITONPARSE_KERNEL_ALLOWLIST", "shell patterns", "", "Go", "`kernels`, `--trace-kernels`."}
+	TraceSASS        = &Setting{"TRITONPARSE_DUMP_SASS", "switch", "0", "Go", "`sass`, `--trace-sass`."}
+	TraceArtifacts   = &Setting{"TRITONPARSE_DERIVED_ARTIFACTS", "`all`, `sass` or `none`", "none", "Go", "The same."}
+	TraceFullSource  = &Setting{"TRITON_FULL_PYTHON_SOURCE", "switch", "0", "Go", "`full_source`, `--trace-source`."}
+	TraceStatistics  = &Setting{"TRITONPARSE_MORE_TENSOR_INFORMATION", "switch", "0", "Go", "`statistics`, `--trace-statistics`."}
+	TraceTensors     = &Setting{"TRITONPARSE_SAVE_TENSOR_BLOBS", "switch", "0", "Go", "`tensors`, `--trace-tensors`."}
+	TraceTensorLimit = &Setting{"TRITONPARSE_TENSOR_SIZE_LIMIT", "bytes", "10 GiB", "Go", "`tensor_limit`, `--trace-tensor-limit`."}
+	TraceTensorQuota = &Setting{"TRITONPARSE_TENSOR_STORAGE_QUOTA", "bytes", "100 GiB", "Go", "`tensor_quota`, `--trace-tensor-quota`."}
+	TraceTensorSkip  = &Setting{"TRITONPARSE_TENSOR_SAVE_SKIP_RUNS", "launches", "", "Go", "`tensor_skip`, `--trace-tensor-skip`."}
+	TraceTensorMax   = &Setting{"TRITONPARSE_TENSOR_SAVE_MAX_RUNS", "launches", "", "Go", "`tensor_max`, `--trace-tensor-max`."}
+	TraceSourceSize  = &Setting{"TRITON_MAX_SOURCE_SIZE", "bytes", "", "Go", "No effect, which a message says: sources are recorded whatever their size."}
+	TraceManifold    = &Setting{"TRITONPARSE_TRACE_MANIFOLD", "switch", "0", "Go", "No effect, which a message says: traces are not uploaded."}
+	TraceDebug       = &Setting{"TRITONPARSE_DEBUG", "switch", "0", "Go", "No effect, which a message says: there are no messages for debugging."}
+
+	Root = &Setting{"PROTON_ROOT", "folder", "/", "C Go", "For tests: a folder that stands for `/`."}
 )
 
 // All are the variables in the order of docs/environment.md.
 var All = []*Setting{
 	CUPTIPath, TritonCUPTI, TritonROCtracer, TritonROCSDK, Home, Library, Python, Graph, GraphLate, Stats, ExitPatience, InsideMemory,
 	{"PROTON_TRACE", "folder", "", "Python", "The folder of TritonParse traces where `goproton.trace.init` is given none."},
+	{"TRITON_TRACE", "folder", "", "Python", "The same, if `PROTON_TRACE` is not set."},
+	TraceLaunch, TraceProfiled, TraceCompression, TraceKernels, TraceSASS, TraceArtifacts, TraceFullSource, TraceStatistics, TraceTensors,
+	TraceTensorLimit, TraceTensorQuota, TraceTensorSkip, TraceTensorMax, TraceSourceSize, TraceManifold, TraceDebug,
 	{"PROTON_PYTHON_WALKER", "`public`", "chosen by an examination", "C", "`public` reads Python's frames through its public API only: slower, and under the GIL."},
 	Disassembler, Objdump, TritonDisasm, TritonCache, Analysis, FileCheck, Record,
 	{"PROTON_RECORD_CUBINS", "switch", "small ones while sampling", "C", "`1` puts the kernels' machine code into that recording."},

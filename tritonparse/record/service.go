@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -24,6 +25,7 @@ type Kind struct {
 // Service is the trace of a process as Python controls it: method names and texts in, texts out.
 type Service struct {
 	Complain func(string)      // one line for the program's standard error
+	Env      settings.Env      // the program's environment
 	Register func(Kind) uint32 // gives a kind its number in the profile; nil = there is no profile
 
 	life  sync.Mutex // held while a trace begins or ends: the next one must not find the files of the last
@@ -40,8 +42,12 @@ var errNotBegun = errors.New("no trace was begun in this process: call goproton.
 // Call does one control call. Arguments and answers are JSON, but for trace.define and trace.kind, which C calls while a
 // kernel waits: bytes in, a decimal number out.
 func (s *Service) Call(method string, request []byte) ([]byte, error) {
-	if method == "trace.begin" {
+	switch method {
+	case "trace.begin":
 		return s.begin(request)
+	case "trace.variables":
+		given, remarks := FromVariables(s.Env)
+		return json.Marshal(map[string]any{"given": given, "remarks": remarks})
 	}
 	s.mu.Lock()
 	log := s.log

@@ -39,33 +39,35 @@ _current: Trace | None = None
 def init(
     folder: str | None = None,
     *,
-    launches: bool | str = True,
-    compression: str = "zstd",
+    launches: bool | str | None = None,
+    compression: str | None = None,
     kernels: str | None = None,
-    sass: bool = False,
-    full_source: bool = False,
-    statistics: bool = False,
-    tensors: bool = False,
-    tensor_limit: int = 10 << 30,
-    tensor_quota: int = 100 << 30,
-    tensor_skip: int = 0,
-    tensor_max: int = 0,
+    sass: bool | None = None,
+    full_source: bool | None = None,
+    statistics: bool | None = None,
+    tensors: bool | None = None,
+    tensor_limit: int | None = None,
+    tensor_quota: int | None = None,
+    tensor_skip: int | None = None,
+    tensor_max: int | None = None,
 ) -> Trace:
-    """Begins the trace of this process.
+    """Begins the trace of this process. An argument that is None is what TritonParse's variable says, such as
+    TRITONPARSE_SAVE_TENSOR_BLOBS=1 (docs/environment.md has all), and otherwise its default.
 
     Args:
-        folder: the folder for traces, one file per process; created if needed. None means the variable PROTON_TRACE.
-        launches: True or ``"all"``, ``"profiled"`` (while a session of this package or torch.profiler records), or False
-            for compilations alone.
-        compression: ``"zstd"``, ``"gzip"`` or ``"none"``.
+        folder: the folder for traces, one file per process; created if needed. None means the variable PROTON_TRACE, or
+            TRITON_TRACE.
+        launches: True or ``"all"``, the default, ``"profiled"`` (while a session of this package or torch.profiler
+            records), or False for compilations alone.
+        compression: ``"zstd"``, the default, ``"gzip"`` or ``"none"``.
         kernels: names of the kernels to trace: shell patterns, separated by commas.
         sass: disassemble compiled kernels with nvdisasm, in a separate process while the program runs.
         full_source: store the whole source file of a kernel, not the function alone.
         statistics: record minimum, maximum, mean and deviation of each tensor at each launch. Waits for the GPU, except at
             launches that the autotuner times.
         tensors: store the data of tensors. Waits for the GPU, copies and writes.
-        tensor_limit: bytes of the largest tensor to store.
-        tensor_quota: compressed bytes of all stored tensors of this process.
+        tensor_limit: bytes of the largest tensor to store; 10 GiB.
+        tensor_quota: compressed bytes of all stored tensors of this process; 100 GiB.
         tensor_skip: number of first launches of each compilation whose tensors are not stored.
         tensor_max: number of launches of each compilation whose tensors are stored; 0 for all.
 
@@ -78,12 +80,12 @@ def init(
         RuntimeError: libproton.so is missing, another trace is being written, or this Triton has no listeners (before 3.4).
         OSError: the folder cannot be written.
     """
-    folder = folder or os.environ.get("PROTON_TRACE")
+    folder = folder or os.environ.get("PROTON_TRACE") or os.environ.get("TRITON_TRACE")
     if not folder:
         raise ValueError("no folder for the trace: pass one, or set PROTON_TRACE")
-    if launches not in _LAUNCHES:
+    if launches not in (None, *_LAUNCHES):
         raise ValueError(f"launches={launches!r} is not known: use True, 'profiled' or False")
-    if compression not in ("zstd", "gzip", "none"):
+    if compression not in (None, "zstd", "gzip", "none"):
         raise ValueError(f"compression={compression!r} is not known: use 'zstd', 'gzip' or 'none'")
     if flags.command_line_trace:
         return _Ignored(folder)
@@ -91,13 +93,30 @@ def init(
         raise RuntimeError(f"{_library.IN_CHILD}, or begin the trace in it alone")
     if _current is not None:
         raise RuntimeError(f"a trace is being written into {_current.folder} already: call goproton.trace.finalize() first")
-    options = dict(launches=launches, kernels=kernels, full_source=full_source, statistics=statistics, tensors=tensors,
-                   tensor_limit=tensor_limit, tensor_quota=tensor_quota, tensor_skip=tensor_skip, tensor_max=tensor_max)
-    trace = _begin(os.path.abspath(folder), options, compression, sass)
+    options = _completed(launches=launches, compression=compression, kernels=kernels, sass=sass, full_source=full_source,
+                         statistics=statistics, tensors=tensors, tensor_limit=tensor_limit, tensor_quota=tensor_quota,
+                         tensor_skip=tensor_skip, tensor_max=tensor_max)
+    trace = _begin(os.path.abspath(folder), options, options.pop("compression"), options.pop("sass"))
     import atexit
     atexit.register(trace.finalize)
     _library.call("trace_folder", name=folder)
     return trace
+
+
+_DEFAULTS = {"launches": True, "compression": "zstd", "tensor_limit": 10 << 30, "tensor_quota": 100 << 30, "tensor_skip": 0, "tensor_max": 0,
+             "kernels": None}  # of all others: False
+
+
+def _completed(**options: Any) -> dict[str, Any]:
+    """Options, with those that are None as variables say, or as by default."""
+    given: dict[str, Any] = {}
+    if _library.load() is not None:
+        found = _library.call("trace.variables")
+        given = found["given"]
+        for remark in found["remarks"]:
+            from ._trace_values import say
+            say(remark)
+    return {name: given.get(name, _DEFAULTS.get(name, False)) if value is None else value for name, value in options.items()}
 
 
 def _begin(folder: str, options: dict[str, Any], compression: str, sass: bool, status: str = "") -> Trace:

@@ -390,6 +390,31 @@ except RuntimeError as error:
     ]
 
 
+VARIABLES = {"TRITON_TRACE_COMPRESSION": "none", "TRITON_FULL_PYTHON_SOURCE": "1", "TRITONPARSE_KERNEL_ALLOWLIST": "add*", "TRITON_MAX_SOURCE_SIZE": "5"}
+
+
+def test_variables_of_tritonparse(traced):
+    """They stand for arguments that are not given."""
+    found, done = traced("from goproton import trace\nwith trace.init(): launch(compiled(), None, None, 1, 128)\n", **VARIABLES, TRITON_TRACE="out",
+                         TRITON_TRACE_LAUNCH="0")
+    (record,) = found
+    assert "import sys" in record["payload"]["python_source"]["code"], "the whole file"
+    assert done.stderr.count("TRITON_MAX_SOURCE_SIZE=5 has no effect: ") == 1
+    found, _ = traced("from goproton import trace\nwith trace.init(kernels='none', launches=True, full_source=False): compiled()\n", **VARIABLES, TRITON_TRACE="out")
+    assert len(found) == 1, "arguments win"
+
+
+def test_variables_of_tritonparse_and_proton_run(traced, library, monkeypatch):
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("TRITON_TRACE_LAUNCH", "0")
+    done, found = proton_run(traced, library, "launch(compiled(), None, None, 1, 128)\n", "--trace-kernels", "add_kernel")
+    assert [r["event_type"] for r in found] == ["compilation"] and "import sys" in found[0]["payload"]["python_source"]["code"]
+    assert done.stderr.count("proton: warning: trace: TRITON_MAX_SOURCE_SIZE=5 has no effect: ") == 1
+    done, found = proton_run(traced, library, "launch(compiled(), None, None, 1, 128)\n", "--trace-launches", "all")
+    assert "traced 1 compilation, 1 launch" in done.stderr, "flags win"
+
+
 def proton_run(traced, library, code, *flags):
     """`proton run --trace out` of a script; returns how it ended and the records."""
     command = REPOSITORY / "build" / "proton"

@@ -131,6 +131,22 @@ gpu 0    |  ####          ####`), 10)
 	}
 }
 
+// TestCallsCountForTheirScope: where the path of a call ends with the call, as in our timelines, idle time is at the scope around it.
+func TestCallsCountForTheirScope(t *testing.T) {
+	timeline := drawn(`
+thread 1 |aaaaaaaaaaaaaaaaaaaa
+         |ll  ssssssssss  ll
+gpu 0    |  ######          ##`)
+	for i := range timeline.Slices {
+		if s := &timeline.Slices[i]; s.Kind == profile.SyncSlice || s.Kind == profile.LaunchSlice {
+			s.Path = append(slices.Clone(s.Path), s.Name)
+		}
+	}
+	if got, want := causes(Find(timeline, 10)), "6 wait a gaps=1 longest=6\n2 code a gaps=1 longest=2\n2 launch a gaps=1 longest=2\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 func TestAnUnknownLaunchIsSaid(t *testing.T) {
 	timeline := drawn("thread 1 |ll        \ngpu 0    |  ##  ##")
 	r := Find(timeline, 10)
@@ -307,7 +323,7 @@ func TestTraceOfTorch(t *testing.T) {
 	for _, c := range r.Causes {
 		got[c.Doing.String()+" "+strings.Join(r.Frames(c.Path), ">")] = true
 	}
-	for _, want := range []string{"code step", "code step>aten::relu>aten::clamp_min", "copy step>aten::to>aten::_to_copy>aten::copy_"} {
+	for _, want := range []string{"code step", "code step>aten::to>aten::_to_copy>aten::copy_>cudaStreamIsCapturing", "code step>aten::relu>aten::clamp_min", "copy step>aten::to>aten::_to_copy>aten::copy_"} {
 		if !got[want] {
 			t.Errorf("no idle time is %q, only %v", want, got)
 		}

@@ -1,6 +1,11 @@
 package tritonparse
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // Extension is the member goproton of a compilation record: what GoProton's own traces say beyond TritonParse's.
 type Extension struct {
@@ -16,8 +21,10 @@ type Extension struct {
 	Params       []Parameter  `json:"params"`
 	Dependencies []Dependency `json:"dependencies"`
 	Globals      []Global     `json:"globals"`
-	Tuning       *Tuning      `json:"tuning"` // in one of the function's compilations
-	Device       int          `json:"device"` // ordinal that it was compiled for
+	Tuning       *Tuning      `json:"tuning"`  // in one of the function's compilations
+	Failure      *Failure     `json:"failure"` // of a compilation that failed
+	Inputs       *Inputs      `json:"inputs"`  // of a compilation that failed
+	Device       int          `json:"device"`  // ordinal that it was compiled for
 }
 
 // Options are those of triton.jit that a function has, by name, as JSON.
@@ -35,6 +42,42 @@ type Parameter struct {
 	Constexpr bool            `json:"constexpr"`
 	Default   json.RawMessage `json:"default"` // nil without one
 }
+
+// Failure is the error that ended a compilation.
+type Failure struct {
+	Type    string   `json:"type"` // of the Python exception
+	Message string   `json:"message"`
+	Stage   string   `json:"stage"`  // that the compiler was making: ttgir, cubin; ir for the first one, "" before it
+	Causes  []string `json:"causes"` // innermost first, each with its type
+}
+
+// Inputs are what Triton's compiler was called with.
+type Inputs struct {
+	Signature json.RawMessage `json:"signature"` // pairs of a parameter and its type, which is a list for a tuple
+	Constants json.RawMessage `json:"constants"` // pairs of a path, as in [3, 0], and a description as of arguments
+	Attrs     json.RawMessage `json:"attrs"`     // pairs of a path and a list
+	Options   json.RawMessage `json:"options"`   // those that are not the compiler's own choice
+}
+
+// Brief says in a line what happened, as far as the error tells.
+func (f *Failure) Brief() string {
+	text := f.Type + ": " + f.Message
+	if len(f.Causes) > 0 && !strings.HasPrefix(f.Causes[0], "CalledProcessError") {
+		text = f.Causes[0]
+	}
+	kind, message, _ := strings.Cut(text, ": ")
+	lines := slices.DeleteFunc(strings.Split(message, "\n"), func(l string) bool { return strings.Trim(l, " \t^=") == "" })
+	if len(lines) == 0 {
+		return kind
+	}
+	line := lines[len(lines)-1]
+	if i := slices.IndexFunc(lines, assemblerError.MatchString); i >= 0 { // its command line comes after it
+		line = lines[i]
+	}
+	return kind + ": " + strings.TrimSpace(line)
+}
+
+var assemblerError = regexp.MustCompile(`(; error|\bfatal)\s*:`)
 
 // Dependency is a function or class that a kernel uses, itself or through others.
 type Dependency struct {

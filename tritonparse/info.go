@@ -20,6 +20,16 @@ type Kernel struct {
 	Name         string `json:"name"`
 	Launches     int    `json:"launches"`
 	Compilations int    `json:"compilations"`
+	Failures     int    `json:"failures,omitempty"` // compilations that failed, which are not among the others
+}
+
+// FailedCompilation is a compilation that failed.
+type FailedCompilation struct {
+	Kernel string `json:"kernel"`
+	File   string `json:"file,omitempty"` // if the trace has several
+	Line   int    `json:"line"`           // of the record in the file, from 0
+	Stage  string `json:"stage,omitempty"`
+	Error  string `json:"error"` // in a line
 }
 
 // Launch is one launch of a kernel.
@@ -34,13 +44,14 @@ type Launch struct {
 
 // Info is what a trace holds.
 type Info struct {
-	Records  map[string]int `json:"records"` // by type
-	Kernels  []Kernel       `json:"kernels"`
-	Launches []Launch       `json:"launches,omitzero"` // those that were asked for; nil if none were
-	Total    int            `json:"-"`                 // launches of the kernel that was asked for
-	Files    int            `json:"-"`
-	Damaged  int            `json:"damaged"`
-	Damages  []Damage       `json:"damages,omitempty"`
+	Records  map[string]int      `json:"records"` // by type
+	Kernels  []Kernel            `json:"kernels"`
+	Launches []Launch            `json:"launches,omitzero"`  // those that were asked for; nil if none were
+	Failures []FailedCompilation `json:"failures,omitempty"` // those of the kernel that was asked for, otherwise all
+	Total    int                 `json:"-"`                  // launches of the kernel that was asked for
+	Files    int                 `json:"-"`
+	Damaged  int                 `json:"damaged"`
+	Damages  []Damage            `json:"damages,omitempty"`
 
 	misnamed Misnamed
 }
@@ -87,7 +98,7 @@ func ReadInfo(path string, o InfoOptions) (*Info, error) {
 // add counts a record, and keeps a launch that was asked for.
 func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, h Header, r *Record, o InfoOptions) error {
 	info.Records[h.Type]++
-	if h.Type != "compilation" && h.Type != "launch" {
+	if h.Type != "compilation" && h.Type != "launch" && h.Type != "compilation_failure" {
 		return nil
 	}
 	k := kernels[h.Name]
@@ -95,8 +106,13 @@ func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, h Header, 
 		k = &Kernel{Name: h.Name}
 		kernels[h.Name] = k
 	}
-	if h.Type == "compilation" {
+	switch h.Type {
+	case "compilation":
 		k.Compilations++
+		return nil
+	case "compilation_failure":
+		k.Failures++
+		info.addFailure(h, r, o)
 		return nil
 	}
 	k.Launches++
@@ -124,6 +140,18 @@ func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, h Header, 
 	}
 	info.Launches = append(info.Launches, l)
 	return nil
+}
+
+func (info *Info) addFailure(h Header, r *Record, o InfoOptions) {
+	c := ReadCompilation(r)
+	if o.Kernel != "" && o.Kernel != h.Name || c.Extra == nil || c.Extra.Failure == nil {
+		return
+	}
+	f := FailedCompilation{Kernel: h.Name, Line: r.Line, Stage: c.Extra.Failure.Stage, Error: c.Extra.Failure.Brief()}
+	if info.Files > 1 {
+		f.File = filepath.Base(r.File)
+	}
+	info.Failures = append(info.Failures, f)
 }
 
 // suggestion names the kernel that was perhaps meant: one whose name has the text in it, else one that is nearly the same.

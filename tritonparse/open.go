@@ -24,6 +24,7 @@ type Trace struct {
 	Records map[string]int // by type
 
 	compilations []*Compilation
+	failures     []*Compilation
 	byHash       map[string]*Compilation
 	known        *patterns
 	damages      []Damage
@@ -85,6 +86,10 @@ func NoTrace(source string, damages []Damage) error {
 // Compilations are the first real one of each hash, and for hashes without one what is inferred from a launch, in the order
 // of their first record.
 func (t *Trace) Compilations() []*Compilation { return t.compilations }
+
+// Failures are the compilations that failed, in the order of their records: Extra.Failure says why. They have the texts of the
+// stages before the failure, and are not among Compilations.
+func (t *Trace) Failures() []*Compilation { return t.failures }
 
 // Compilation is the one of a hash, nil if there is none.
 func (t *Trace) Compilation(hash string) *Compilation { return t.byHash[hash] }
@@ -365,7 +370,7 @@ func (x *indexer) another(rec ndjson.Record) (e entry, ok bool, err error) {
 func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Member) entry {
 	e := entry{kind: field.TextOf(members, "event_type")}
 	switch e.kind {
-	case "compilation":
+	case "compilation", "compilation_failure":
 		if h := field.ReadHeader(members); x.keeps(h.Hash, h.Name) {
 			e.compilation = newCompilation(file, rec, members, !x.options.NoTexts)
 		}
@@ -397,7 +402,11 @@ func inferred(file string, rec ndjson.Record, members []jsontext.Member, metadat
 func (x *indexer) take(e *entry) error {
 	t := x.trace
 	t.Records[e.kind]++
-	if e.compilation != nil {
+	switch {
+	case e.compilation == nil:
+	case e.kind == "compilation_failure":
+		t.failures = append(t.failures, e.compilation)
+	default:
 		t.keep(e.compilation)
 	}
 	if e.traits != nil {

@@ -54,6 +54,7 @@ The launch is selected by --line, --kernel with --launch-id, --hash, or --slowes
 otherwise it is the first. The script contains the source of the kernel and of everything that it uses, if the trace
 or the original files have it. Otherwise it imports the original file or compiles the recorded TTIR. Tensors have
 their recorded contents if the trace has them, else random values with the recorded statistics, else random values.
+The script of a compilation that failed, which proton trace info lists, compiles it again and needs no GPU.
 
 --benchmark writes a script that checks the result of the launch and times it. With --run it runs now, and once more
 under proton run for the kernel's own time and the hot lines. --compare runs two traces or scripts in alternation and
@@ -95,7 +96,7 @@ reports whether one is slower.`,
 func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.line, "line", "", "the launch in record `N` of the trace, as proton trace info shows it; FILE:N in a folder of several files")
+	flags.StringVar(&f.line, "line", "", "the launch, or the compilation that failed, in record `N` of the trace, as proton trace info shows it; FILE:N in a folder of several files")
 	flags.StringVar(&f.kernel, "kernel", "", "a launch of the kernel `NAME`")
 	flags.IntVar(&f.launch, "launch-id", 0, "launch number `N`, counted from 0, among those of --kernel or --hash if given")
 	flags.StringVar(&f.hash, "hash", "", "a launch of the compilation whose hash begins with `H`")
@@ -215,11 +216,19 @@ func (f *reproduceFlags) places(trace *tritonparse.Trace, selection reproduce.Se
 // reproduce writes the script of a launch, runs it if requested, and prints the result, or returns it for --json.
 func (f *reproduceFlags) reproduce(trace *tritonparse.Trace, s reproduce.Selection, why string, stdout, stderr io.Writer) (document any, err error) {
 	launch, err := reproduce.Pick(trace, s)
+	var failed *tritonparse.Compilation
 	if err != nil {
-		return nil, err
+		if failed = reproduce.PickFailed(trace, s); failed == nil {
+			return nil, err
+		}
 	}
 	written := fillsFolder()
-	result, err := reproduce.Generate(trace, launch, f.options)
+	var result *reproduce.Result
+	if failed != nil {
+		result, err = reproduce.GenerateFailed(trace, failed, f.options)
+	} else {
+		result, err = reproduce.Generate(trace, launch, f.options)
+	}
 	written()
 	if err != nil {
 		return nil, err
@@ -338,7 +347,12 @@ func printReproduced(w io.Writer, r *reproduce.Result) error {
 	if r.Chosen != "" {
 		row("chosen", "%s", r.Chosen)
 	}
-	row("kernel", "%s, launch %d, record %d of %s", r.Kernel, r.Launch.ID, r.Launch.Line, r.Launch.File)
+	if r.Error != "" {
+		row("kernel", "%s, whose compilation failed, record %d of %s", r.Kernel, r.Launch.Line, r.Launch.File)
+		row("error", "%s", r.Error)
+	} else {
+		row("kernel", "%s, launch %d, record %d of %s", r.Kernel, r.Launch.ID, r.Launch.Line, r.Launch.File)
+	}
 	row("from", "%s: %s", r.Import, r.Why)
 	row("script", "%s", r.Script)
 	if r.Context != "" {

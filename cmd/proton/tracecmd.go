@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
@@ -68,6 +70,7 @@ func newTraceInfoCommand() *cobra.Command {
 		Long: `info lists the kernels of a trace, which is a file or a folder, raw or parsed, with the number of compilations and
 launches of each. With --kernel it lists the launches of one kernel. A launch has an id, its position among the
 launches of its kernel in its file, and a line, the position of its record in its file, both counted from 0.
+Compilations that failed are listed below, with their errors.
 
 --compilations lists the compilations with their registers, shared memory and occupancy; registers are known if the
 cubin is next to the trace or still where it was compiled. --kinds counts launches with the same compilation, grid and
@@ -117,9 +120,35 @@ func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
 	case f.json:
 		return printJSON(stdout, info)
 	case f.kernel != "":
-		return f.printLaunches(stdout, info)
+		return errors.Join(f.printLaunches(stdout, info), printFailures(stdout, path, info))
 	}
-	return printKernels(stdout, info)
+	return errors.Join(printKernels(stdout, info), printFailures(stdout, path, info))
+}
+
+// printFailures lists compilations that failed, the first ones of many.
+func printFailures(w io.Writer, path string, info *tritonparse.Info) error {
+	const most = 20
+	if len(info.Failures) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	t := term.NewTable(w, "FAILED", "LINE", "STAGE", "ERROR")
+	for _, f := range info.Failures[:min(most, len(info.Failures))] {
+		line := fmt.Sprint(f.Line)
+		if f.File != "" {
+			line = f.File + ":" + line
+		}
+		t.Row(f.Kernel, line, cmp.Or(f.Stage, "-"), foreign.Plain(f.Error, 160))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	more := ""
+	if n := len(info.Failures); n > most {
+		more = fmt.Sprintf("; %s more failed", figures.Grouped(n-most))
+	}
+	_, err := fmt.Fprintf(w, "proton reproduce %s --line LINE writes a script that compiles one of them again%s\n", term.Printable(path), more)
+	return err
 }
 
 // warnOfTrace reports on standard error what is wrong with a trace: damages, and that a newer version wrote it.

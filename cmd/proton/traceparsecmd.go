@@ -200,6 +200,9 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 	if result.Dropped > 0 {
 		tell(stderr, "%s left out", figures.Plural(result.Dropped, "launch does not name its compilation and is", "launches do not name their compilation and are"))
 	}
+	if result.Failed > 0 {
+		tell(stderr, "%s left out: proton trace info lists those of the raw trace", figures.Plural(result.Failed, "compilation that failed is", "compilations that failed are"))
+	}
 	if len(options.Launches) > 0 && result.Launches == 0 {
 		warnNoLaunch(stderr, f.launches)
 	}

@@ -94,6 +94,8 @@ func (f *feed) newParse() ndjson.Parse[parsed] {
 		case "autotune":
 			t := readTuneResult(members, f.options.quirks)
 			into.tuned = &t
+		case "compilation_failure":
+			into.failed = true
 		}
 		return members, nil
 	}

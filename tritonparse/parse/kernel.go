@@ -94,6 +94,8 @@ func (p *parser) take(r *parsed) error {
 		p.takeLaunch(&r.launch)
 	case r.tuned != nil:
 		p.sites.result(r.tuned)
+	case r.failed:
+		p.result.Failed++
 	}
 	return nil
 }

@@ -57,6 +57,7 @@ type Result struct {
 	Compilations int
 	Launches     int
 	Dropped      int // launches that do not say what they launched
+	Failed       int // compilations that failed, which TritonParse's form has no place for
 	Damaged      int
 	Damages      []tritonparse.Damage
 }
@@ -279,6 +280,7 @@ type parsed struct {
 	launch      launchtext.Launch
 	compilation *compilation
 	tuned       *tuneResult
+	failed      bool // a compilation that failed
 }
 
 // parseAll numbers the records of all ranks in their order on this goroutine. Other goroutines read and parse them. While a rank is

@@ -80,11 +80,11 @@ func (h header) complete(text []byte, sources *sourceLines) (c completed) {
 	}
 	out = append(out, `],"timestamp":"`...)
 	out = append(time.Unix(0, e.Nanos).UTC().AppendFormat(out, timestampForm), '"')
-	if e.Type == "compilation" {
+	if e.Type == "autotune" {
+		c.counts.Autotunes = 1
+	} else { // a compilation, or one that failed
 		c.counts.Compilations = 1
 		out, c.missing = h.appendPayload(out, e)
-	} else {
-		c.counts.Autotunes = 1
 	}
 	c.line = append(out, "}\n"...)
 	return c

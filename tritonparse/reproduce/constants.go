@@ -30,7 +30,7 @@ func (c *recordedCode) addConstant(g tritonparse.Global) {
 
 // constant is Python for a constant.
 func (c *recordedCode) constant(g tritonparse.Global) (value string, ok bool) {
-	wrapped := g.Constexpr || !c.isPython(g.Owner)
+	wrapped := g.Constexpr || !c.isPython(g.Owner) && !c.exact
 	switch {
 	case g.Described != nil:
 		value, ok = c.expression(g.Described)

@@ -380,6 +380,56 @@ func TestHostileScripts(t *testing.T) {
 	t.Logf("%d scripts", written)
 }
 
+// TestHostileFailures does the same with the record of a compilation that failed.
+func TestHostileFailures(t *testing.T) {
+	p := newParser(t)
+	places := []string{"TYPE", "MESSAGE", "STAGE", "CAUSE", "NAME", "KIND", "ATTR", "OPTION", "VALUE", "CLASS", "BACKEND", "ARCH", "KERNEL"}
+	script := func(place, text string) ([]byte, error) {
+		record := `{"event_type":"compilation_failure","pid":1,"payload":{"metadata":{"name":"KERNEL","hash":"ab","target":{"backend":"BACKEND","arch":"ARCH","warp_size":32}},
+"python_source":{"file_path":"/gone.py","start_line":1,"code":"@triton.jit\ndef k(x): pass\n"}},"goproton":{"version":1,"function":"k","module":"m","qualname":"k","kind":"jit","options":{},
+"globals":[],"dependencies":[],"failure":{"type":"TYPE","message":"MESSAGE","stage":"STAGE","causes":["CAUSE"]},"inputs":{"signature":[["NAME",["KIND","i32"]]],
+"constants":[[[1],{"type":"str","value":"VALUE"}],[[2,0],{"type":"C","class":"torch:CLASS","fields":{"NAME":{"type":"int","value":1}}}]],"attrs":[[[0],[["ATTR",16]]]],"options":{"OPTION":["VALUE"]}}}}`
+		for _, other := range places {
+			with := other
+			if other == place {
+				with = text
+			}
+			record = strings.ReplaceAll(record, `"`+other+`"`, jsonText(with))
+			record = strings.ReplaceAll(record, `"torch:`+other+`"`, jsonText("torch:"+with))
+		}
+		folder := t.TempDir()
+		file := filepath.Join(folder, "trace.ndjson")
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(record, "\n", "")+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		trace, err := tritonparse.Open(file, tritonparse.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := GenerateFailed(trace, PickFailed(trace, Selection{Line: -1}), Options{OutDir: filepath.Join(folder, "out")})
+		if err != nil {
+			return nil, err
+		}
+		return os.ReadFile(result.Script)
+	}
+	written := 0
+	usual, err := script("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, place := range places {
+		for j, text := range attacks {
+			if made, err := script(place, text); err == nil && (i+j)%2 == 0 {
+				written++
+				checkShape(t, place, text, p.parse(t, usual), p.parse(t, made))
+			}
+		}
+	}
+	if written < 100 {
+		t.Errorf("only %d scripts were written", written)
+	}
+}
+
 // FuzzScript is TestHostileScripts with texts that the fuzzer finds.
 func FuzzScript(f *testing.F) {
 	for i := range hostileTexts {

@@ -12,6 +12,8 @@ type kernelCode struct {
 	sysPath string // for the modules that the kernel's one imports
 	code    string
 	options []option // of the launch, in addition to the kernel's arguments
+
+	compilation string // Python that compiles the kernel, of one whose compilation failed
 }
 
 // option is one of the compiler's, by its name for a launch.
@@ -81,7 +83,7 @@ func (w *work) findWhateverWorks() error {
 	if imported == nil {
 		return w.importKernel()
 	}
-	if !w.PreserveAutotune {
+	if !w.PreserveAutotune && !w.failed {
 		w.result.Import, w.result.Why = ImportOverride, fmt.Sprintf("%v; %v", copied, imported)
 		overridden := w.overrideKernel()
 		if overridden == nil {

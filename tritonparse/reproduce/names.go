@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/internal/foreign"
@@ -74,7 +73,7 @@ func (w *work) scriptCode() string {
 	for _, name := range []string{"arguments", "autotune", "blobs", "descriptors", "original", "tritonkernels"} {
 		parts = append(parts, embedded("python/"+name+".py"))
 	}
-	if slices.Contains(Templates, w.Template) {
+	if w.hasOwnTemplate() {
 		parts = append(parts, embedded("templates/"+w.Template+".py"))
 	}
 	if w.Template == "benchmark" {

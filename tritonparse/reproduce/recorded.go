@@ -14,7 +14,7 @@ import (
 
 // recordedSurroundings reads the functions, classes and constants that a kernel uses from a trace that GoProton wrote.
 func (w *work) recordedSurroundings() (*surroundings, error) {
-	c := &recordedCode{dependencies: w.built.Extra.Dependencies, globals: w.built.Extra.Globals, kernel: w.source.name,
+	c := &recordedCode{dependencies: w.built.Extra.Dependencies, globals: w.built.Extra.Globals, kernel: w.source.name, exact: w.failed,
 		meanings: map[string]string{w.source.name: w.built.Extra.Module}, surroundings: &surroundings{Aliases: map[string][]string{}}}
 	if t := w.tuning(); t != nil && w.PreserveAutotune {
 		c.dependencies = append(slices.Clone(c.dependencies), t.Dependencies...)
@@ -64,6 +64,7 @@ type recordedCode struct {
 	dependencies []tritonparse.Dependency
 	globals      []tritonparse.Global
 	kernel       string
+	exact        bool              // constants are not wrapped so that kernels can read them
 	code         string            // of the kernel and its helpers
 	modules      []string          // of the program, as the kernel calls them
 	meanings     map[string]string // what each name stands for

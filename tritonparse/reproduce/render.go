@@ -31,8 +31,12 @@ func embedded(name string) string {
 	return string(text)
 }
 
+func (w *work) hasOwnTemplate() bool {
+	return slices.Contains(Templates, w.Template) || w.failed && w.Template == "compile"
+}
+
 func (w *work) template() (string, error) {
-	if slices.Contains(Templates, w.Template) {
+	if w.hasOwnTemplate() {
 		return embedded("templates/" + w.Template + ".py"), nil
 	}
 	text, err := os.ReadFile(w.Template)
@@ -196,6 +200,7 @@ func (w *work) texts() (map[string]string, error) {
 		"LAUNCH_KERNEL_BODY_PLACEHOLDER":  "grid, args_dict = create_args_from_json(load_context())",
 		"VERBOSE_ARGS_PRINT_PLACEHOLDER":  verbose,
 		"KERNEL_INVOCATION_PLACEHOLDER":   w.invocation(),
+		"KERNEL_COMPILATION_PLACEHOLDER":  w.kernel.compilation,
 		"SYNC_CALL_PLACEHOLDER":           w.synchronize(),
 	}
 	if w.Embed {
@@ -244,6 +249,15 @@ func (w *work) metadata() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, launch %d: record %d of %s.\n", w.launch.Name, w.launch.ID, w.launch.Line, filepath.Base(w.launch.File))
 	fmt.Fprintf(&b, "\n%s\n\nKernel from: %s (%s)\n", w.runs(), w.result.Import, w.result.Why)
+	if w.failed {
+		b.Reset()
+		f := w.built.Extra.Failure
+		fmt.Fprintf(&b, "The compilation of %s that is record %d of %s. It failed", w.launch.Name, w.launch.Line, filepath.Base(w.launch.File))
+		if f.Stage != "" {
+			fmt.Fprintf(&b, " while the compiler made its %s", f.Stage)
+		}
+		fmt.Fprintf(&b, ".\n\n%s: %s\n\n%s\n\nKernel from: %s (%s)\n", f.Type, f.Message, w.runs(), w.result.Import, w.result.Why)
+	}
 	for _, a := range w.result.Arguments {
 		if a.From != "recorded" || a.Notes != "" {
 			fmt.Fprintf(&b, "Argument %s: %s\n", a.Name, strings.TrimSuffix(a.From+", "+a.Notes, ", "))
@@ -285,7 +299,7 @@ func docText(s string) string {
 // utilityFiles returns the Python files with the functions that this launch needs.
 func (w *work) utilityFiles() []string {
 	list := []string{embedded("python/arguments.py")}
-	if len(w.blobs) > 0 || !slices.Contains(Templates, w.Template) || w.Template == "benchmark" {
+	if len(w.blobs) > 0 || !w.hasOwnTemplate() || w.Template == "benchmark" {
 		list = append(list, embedded("python/blobs.py"))
 	}
 	descriptor, wrapped := false, false

@@ -63,6 +63,7 @@ type Result struct {
 	Why       string            `json:"why"` // the kernel is got in that way
 	Arguments []Rebuilt         `json:"arguments"`
 	Expected  []Expected        `json:"expected,omitempty"`
+	Error     string            `json:"error,omitempty"` // that ended the compilation
 	Notes     []string          `json:"notes,omitempty"`
 }
 
@@ -80,6 +81,7 @@ type work struct {
 	blobs   []blob
 	kernel  kernelCode
 	plan    plan
+	failed  bool            // its compilation failed: it is compiled again, and not launched
 	own     map[string]bool // see scriptNames
 }
 
@@ -186,7 +188,7 @@ func (w *work) write() error {
 	}
 	kind := strings.TrimSuffix(filepath.Base(w.Template), ".py")
 	script := stem
-	if kind != "example" {
+	if kind != "example" && kind != "compile" {
 		script += "_" + foreign.FileName(kind)
 	}
 	stamp := ""
@@ -194,13 +196,15 @@ func (w *work) write() error {
 		stamp = "_" + foreign.FileName(w.Stamp)
 	}
 	w.result.Script = filepath.Join(w.folder, script+stamp+".py")
-	if !w.Embed {
+	if !w.Embed && !w.failed {
 		w.result.Context = filepath.Join(w.folder, stem+"_context"+stamp+".json")
 	}
 	if _, err := os.Lstat(w.result.Script); err == nil && !w.Force {
 		return fmt.Errorf("%s exists; give --force to replace it, or another --out-dir", w.result.Script)
 	}
-	w.makeContext()
+	if !w.failed {
+		w.makeContext()
+	}
 	text, err := w.render()
 	if err != nil {
 		return err

@@ -9,7 +9,8 @@ import time
 from fnmatch import fnmatchcase
 from weakref import ref
 
-from . import _library, _trace_source
+from . import _library, _trace_failures, _trace_source
+from ._trace_arguments import path
 from ._trace_values import compact, plain, say
 
 TYPE_CHECKING = False
@@ -72,6 +73,7 @@ class Events:
         self._carrying: dict[int, ref] = {}
         self._uses: dict[int, tuple[ref, dict[str, Any]]] = {}
         self.seen: set[str] = set()  # hashes of compilations that have a record
+        self._failed: set[tuple] = set()  # compilations that have a record of their failure
 
     # ---- Triton calls these. Neither an error here nor the arguments of another release may break a compilation ----
 
@@ -87,6 +89,16 @@ class Events:
             self._compilation(src, fn, metadata, metadata_group, times, cache_hit)
         except Exception as error:
             complain(f"a compilation is missing: {error!r}")
+
+    def compile_failed(self, local: dict[str, Any], error: BaseException) -> None:
+        """triton.compile raises an error."""
+        try:
+            src = local.get("src")
+            fn = getattr(src, "fn", None)
+            if fn is not None and not self.over and not _library.forked() and self._allowed(_name(fn)):
+                self._failure(src, fn, local, error)
+        except Exception as problem:
+            complain(f"a compilation that failed is missing: {problem!r}")
 
     def post_compile(self, *, fn: Any = None, inductor_args: Any = None, **_: Any) -> None:
         """knobs.runtime.jit_post_compile_hook, which Inductor calls for kernels that it compiled."""
@@ -135,6 +147,7 @@ class Events:
 
     def put_back(self) -> None:
         """Restores the functions."""
+        _trace_failures.leave()
         for one in list(self._carrying.values()):
             fn = one()
             if fn is not None and isinstance(fn.launch_metadata, Carrier):
@@ -145,7 +158,9 @@ class Events:
         """Traces functions and compiled kernels from before the trace."""
         import gc
         functions, kernels = _classes()
-        for one in gc.get_objects():
+        objects = gc.get_objects()
+        _trace_failures.attach(self.compile_failed, functions, objects)
+        for one in objects:
             if functions and type(one) in functions:
                 if self._launches and self._allowed(_name(one)):
                     self.carry(one)
@@ -191,6 +206,24 @@ class Events:
             "event_type": "compilation", "ns": time.time_ns(), "stack": _trace_source.stack(3), "metadata": described,
             "pt_info": _pt_info(), "files": files, "binary": next((name for name in group if name.endswith(_BINARIES)), ""),
             "python_source": self._source(src), "goproton": self._extension(src, fn),
+        })
+
+    def _failure(self, src: Any, fn: Any, local: dict[str, Any], error: BaseException) -> None:
+        stage = str(local.get("ext", "")) or ("ir" if "codegen_fns" in local else "")
+        target, options, group = local.get("target"), local.get("options"), local.get("metadata_group") or {}
+        metadata = {"name": fn.__name__, "hash": str(local.get("hash", "")), "target": target, **getattr(options, "__dict__", {}), **(local.get("metadata") or {})}
+        key = path(fn), metadata["hash"] or str(src.constants), type(error).__name__
+        if key in self._failed:
+            return  # a program may try again and again
+        self._failed.add(key)
+        extension = {**self._extension(src, fn), "failure": _trace_failures.described(error, stage)}
+        if hasattr(options, "__dict__"):
+            extension["inputs"] = _trace_failures.inputs(src, options, local["backend"])
+        described = {**plain(metadata), "env": _environment(), "src_attrs": plain(src.attrs), "src_constants": plain(src.constants)}
+        _send({
+            "event_type": "compilation_failure", "ns": time.time_ns(), "stack": _trace_source.stack(4), "metadata": described, "pt_info": _pt_info(),
+            "files": [{"name": name, "path": str(path), "text": name.endswith(_TEXTS)} for name, path in group.items()], "binary": "",
+            "python_source": self._source(src), "goproton": extension,
         })
 
     def _source(self, src: Any) -> Any:

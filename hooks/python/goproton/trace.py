@@ -153,7 +153,7 @@ def finalize(patience: float = _PATIENCE) -> dict[str, int]:
             or the end of ``proton run``, completes the others.
 
     Returns:
-        The numbers of compilations, launches and autotunes, and of lost launches.
+        The numbers of compilations, those that failed included, launches and autotunes, and of lost launches.
     """
     trace = _current
     return trace.finalize(patience) if trace is not None and not flags.command_line_trace else {}

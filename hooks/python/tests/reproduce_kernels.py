@@ -202,6 +202,62 @@ n = 100
 """
 
 
+# Kernels that do not compile, each for another reason, and one that does.
+FAILING = """
+def plainly(x):
+    return x
+
+OUTSIDE = 5
+
+@triton.jit
+def calls(x):
+    return not_there(x)
+
+@triton.jit
+def unknown_name(x, E: tl.constexpr, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), calls(1.0))
+
+@triton.jit
+def other_shapes(x, n, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), tl.load(x + tl.arange(0, 2 * B)) * n)
+
+@triton.jit
+def asserted(x, C: tl.constexpr, B: tl.constexpr):
+    tl.static_assert(B > C.offset * 100, "too small")
+
+@triton.jit
+def no_instruction(x, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(x + i, tl.inline_asm_elementwise("no.such.instruction $0, $1;", "=r,r", [tl.load(x + i)], dtype=tl.float32, is_pure=True, pack=1))
+
+@triton.jit
+def reads_number(x, B: tl.constexpr):
+    tl.store(x, OUTSIDE)
+
+@triton.jit
+def calls_python(x, B: tl.constexpr):
+    tl.store(x, plainly(1))
+
+@triton.jit
+def too_large(x, t, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), t[0][1])
+
+@triton.jit
+def right(x, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), 1.0)
+
+def launches():
+    yield "unknown_name", lambda: unknown_name[(1,)](x, Act.RELU, 64)
+    yield "other_shapes", lambda: other_shapes[(1,)](x, n, 32)
+    yield "asserted", lambda: asserted[(1,)](x, Config(3), 64)
+    yield "no_instruction", lambda: no_instruction[(1,)](x, 64, num_warps=2, maxnreg=32)
+    yield "reads_number", lambda: reads_number[(1,)](x, 64)
+    yield "calls_python", lambda: calls_python[(1,)](x, 64)
+    yield "too_large", lambda: too_large[(1,)](x, (((1, 2.5), 3), x), 2**21)
+    yield "right", lambda: right[(1,)](x, 64)
+"""
+
+
 class Feature:
     """What a kernel has in addition to loading, adding and storing.
 

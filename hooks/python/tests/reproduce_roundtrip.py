@@ -1,7 +1,8 @@
 """Records launches of generated kernels, compiles reproducers of them for real, and runs them in Triton's interpreter. No GPU is
 needed: the driver launches nothing.
 
-    python reproduce_roundtrip.py record FOLDER SEED NUMBER    writes and launches kernels; a trace is in FOLDER/trace
+    python reproduce_roundtrip.py record FOLDER SEED NUMBER    writes and launches kernels; a trace is in FOLDER/trace. NUMBER 0
+                                                               stands for those that do not compile
     python reproduce_roundtrip.py compile SCRIPT…              prints for each script what the compiler makes of it
     python reproduce_roundtrip.py interpret FOLDER SCRIPT…     prints whether each script computes what its kernel does
 
@@ -70,9 +71,10 @@ def use_driver():
 
 
 def the_reason(error):
+    """The innermost error, without what differs from run to run."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return "".join(traceback.format_exception_only(type(error), error)).strip()
+    return re.sub(r"0x[0-9a-f]+|/tmp/\S+", "...", "".join(traceback.format_exception_only(type(error), error)).strip())
 
 
 def loaded(path):
@@ -101,7 +103,7 @@ def write_kernels(folder, seed, number):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    text, facts = reproduce_kernels.kernels(seed, number)
+    text, facts = reproduce_kernels.kernels(seed, number) if number else (reproduce_kernels.HEAD + reproduce_kernels.FAILING, [])
     (folder / "kernels.py").write_text(text)
     (folder / "facts.json").write_text(json.dumps(facts))
 
@@ -122,6 +124,8 @@ def recording(folder):
 def record(folder, seed, number):
     write_kernels(folder, seed, number)
     sys.path.insert(0, str(folder))
+    import triton
+    compile = triton.compile
     with recording(str(folder / "trace")):
         import kernels
         for name, launch in kernels.launches():
@@ -129,6 +133,7 @@ def record(folder, seed, number):
                 launch()
             except Exception as error:
                 print(json.dumps({"kernel": name, "error": the_reason(error)}))
+    assert triton.compile is triton.compiler.compile is triton.compiler.compiler.compile is compile
 
 
 def compile_scripts(scripts):
@@ -139,7 +144,8 @@ def compile_scripts(scripts):
         made.clear()
         said = {"kernel": kernel, "script": path}
         try:
-            loaded(path).launch_kernel()
+            script = loaded(path)
+            getattr(script, "launch_kernel", getattr(script, "compile_kernel", None))()
             said["ptx"] = [fingerprint(pathlib.Path(file).read_text()) for group in made for name, file in group.items() if name.endswith(".ptx")]
         except Exception as error:
             said["error"] = the_reason(error)

@@ -42,21 +42,21 @@ class RoundTrip:
         command = [sys.executable, str(TESTS / "reproduce_roundtrip.py"), *map(str, arguments)]
         done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
-        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"kernel": ')]
 
     def record(self, seed, number):
         """Launches kernels. Older releases of Triton cannot compile some."""
         self.failed = {one["kernel"]: one["error"] for one in self.step("record", self.folder, seed, number, *self.flags)}
         self.facts = {one["kernel"]: one for one in json.loads((self.folder / "facts.json").read_text())}
         (file,) = (self.folder / "trace").glob("*.ndjson")
-        records = list(enumerate(map(json.loads, file.read_text().splitlines())))
+        self.records = records = list(enumerate(map(json.loads, file.read_text().splitlines())))
         compilations = [record for _, record in records if record["event_type"] == "compilation"]
         names = {record["payload"]["metadata"]["hash"]: _function(record["payload"]) for record in compilations}
         self.ptx = {record["payload"]["metadata"]["hash"]: fingerprint(text) for record in compilations
                     for name, text in record["payload"]["file_content"].items() if name.endswith(".ptx")}
         launches = [(line, record["compilation_metadata"]["hash"]) for line, record in records if record["event_type"] == "launch"]
         self.launches = {names[hash]: (line, hash) for line, hash in launches}  # the last of each: autotuners try before
-        assert set(self.launches) == set(self.facts) - set(self.failed)
+        assert set(self.launches) == set(self.facts) - set(self.failed) or not number
 
     def reproduce(self, ways):
         """Scripts as (kernel, way, file). A way that does not fit a kernel must be refused, and no other."""
@@ -65,15 +65,16 @@ class RoundTrip:
             return [one for one in pool.map(lambda each: self.script(*each), asked) if one]
 
     def script(self, kernel, way):
-        line, _ = self.launches[kernel]
+        return kernel, way, self.reproduced(self.launches[kernel][0], kernel, way)["repro_script"]
+
+    def reproduced(self, line, kernel, way):
         command = [self.proton, "reproduce", str(self.folder / "trace"), "--line", str(line), "--json", "--stamp", "", "--files-from", str(self.folder),
                    "--out-dir", str(self.folder / "out" / way), *WAYS[way]]
         done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=PATIENCE)
-        assert done.returncode == 0, f"{kernel} {way}: {done.stderr}\n{self.facts[kernel]}"
+        assert done.returncode == 0, f"{kernel} {way}: {done.stderr}\n{self.facts.get(kernel)}"
         result = json.loads(done.stdout)
-        if way == "auto":
-            assert result["kernel_import"] == "copy", f"{kernel}: {result['why']}\n{self.facts[kernel]}"
-        return kernel, way, result["repro_script"]
+        assert way != "auto" or result["kernel_import"] == "copy", f"{kernel}: {result['why']}\n{self.facts.get(kernel)}"
+        return result
 
     def compiled(self, scripts):
         """How the compiled scripts differ from the recorded kernels."""
@@ -83,6 +84,15 @@ class RoundTrip:
             if want not in said.get("ptx", []):
                 wrong.append(f"{way} {path}: {said.get('error', 'other PTX')}\n    {self.facts[kernel]}")
         return wrong
+
+    def failing(self, ways):
+        """How scripts of the compilations that failed differ from these: they must fail in the same way."""
+        records = [(line, record) for line, record in self.records if record["event_type"] == "compilation_failure"]
+        assert len(records) == len(self.failed), self.failed
+        scripts = [(record["goproton"]["function"], way, self.reproduced(line, record["goproton"]["function"], way)) for line, record in records for way in ways]
+        said = self.step("compile", *(f"{kernel}={result['repro_script']}" for kernel, _, result in scripts))
+        return [f"{way} {result['repro_script']}: {one.get('error')}\n    and not {self.failed[kernel]}" for (kernel, way, result), one
+                in zip(scripts, said, strict=True) if one.get("error") != self.failed[kernel]]
 
     def interpreted(self, scripts):
         """How the scripts' results differ from those of the kernels."""
@@ -102,11 +112,26 @@ def test_some_kernels(round_trip):
     triton = ORACLES / "triton-3.9.0"
     if not triton.exists():
         pytest.skip(f"{triton} is not there; make oracles")
-    trip = round_trip(triton, REPOSITORY / "internal" / "tracetools" / "reproduce" / "testdata" / "stub")
+    trip = round_trip(triton, REPOSITORY / "tritonparse" / "reproduce" / "testdata" / "stub")
     trip.record(1, 14)
     assert not trip.failed
     wrong = trip.compiled(trip.reproduce(WAYS))
     assert not wrong, "\n".join(wrong)
+
+
+def test_compilations_that_fail(round_trip, triton):
+    trip = round_trip(triton, REPOSITORY / "tritonparse" / "reproduce" / "testdata" / "stub")
+    trip.record(0, 0)
+    assert set(trip.launches) == {"right"} and len(trip.failed) == 7
+    wrong = trip.failing(["auto", "default"])
+    assert not wrong, "\n".join(wrong)
+    failures = {record["goproton"]["function"]: record for _, record in trip.records if record["event_type"] == "compilation_failure"}
+    late, early = failures["no_instruction"], failures["unknown_name"]
+    assert late["goproton"]["failure"]["stage"] == "cubin" and late["goproton"]["failure"]["type"] == "PTXASError"
+    assert "no_instruction.ptx" in late["payload"]["file_content"] and late["goproton"]["inputs"]["options"] == {"num_warps": 2, "maxnreg": 32}
+    assert early["payload"]["file_content"] == {} and early["goproton"]["failure"]["causes"][0] == "NameError: not_there is not defined"
+    info = subprocess.run([trip.proton, "trace", "info", str(trip.folder / "trace")], capture_output=True, text=True)
+    assert info.returncode == 0 and "NameError: not_there is not defined" in info.stdout and "PTXASError" in info.stdout and "Unknown modifier" in info.stdout, info
 
 
 @pytest.mark.parametrize("release", ["3.6.0", "3.9.0"])
@@ -119,5 +144,5 @@ def test_many_kernels(round_trip, release):
     trip.record(release == "3.9.0", 60)
     assert len(trip.failed) <= (0 if release == "3.9.0" else 30), trip.failed
     scripts = trip.reproduce(WAYS)
-    wrong = trip.compiled(scripts) + trip.interpreted(scripts)
+    wrong = trip.compiled(scripts) + trip.interpreted(scripts) + trip.failing(["auto", "default"])
     assert not wrong, "\n".join(wrong)

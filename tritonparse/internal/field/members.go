@@ -178,7 +178,7 @@ type Header struct {
 func ReadHeader(members []jsontext.Member) Header {
 	h := Header{Type: TextOf(members, "event_type"), PID: IntegerOf(members, "pid")}
 	switch h.Type {
-	case "compilation":
+	case "compilation", "compilation_failure":
 		h.Hash, h.Name = HashAndName(jsontext.Get(Get(members, "payload"), "metadata"))
 	case "launch":
 		h.Hash, h.Name = jsontext.Text(jsontext.Get(Get(members, "compilation_metadata"), "hash")), TextOf(members, "name")

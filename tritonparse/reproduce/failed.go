@@ -1,0 +1,157 @@
+package reproduce
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goproton/goproton/internal/foreign"
+	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/field"
+)
+
+// PickFailed returns the compilation that failed and that a selection means, nil if it means none.
+func PickFailed(t *tritonparse.Trace, s Selection) *tritonparse.Compilation {
+	for _, c := range t.Failures() {
+		switch {
+		case s.Line >= 0 && (c.Line != s.Line || !strings.HasSuffix(c.File, s.File)):
+		case s.Kernel != "" && c.Name != s.Kernel, !strings.HasPrefix(c.Hash, s.Hash):
+		default:
+			return c
+		}
+	}
+	return nil
+}
+
+// GenerateFailed writes a script that compiles a kernel again whose compilation failed. It launches nothing and needs no GPU.
+func GenerateFailed(t *tritonparse.Trace, c *tritonparse.Compilation, o Options) (*Result, error) {
+	if c.Extra == nil || c.Extra.Failure == nil || c.Extra.Inputs == nil {
+		return nil, fmt.Errorf("record %d of %s does not say what the compiler was called with: the error came before it", c.Line, c.File)
+	}
+	if o.Import == ImportOverride || o.PreserveAutotune || o.Template == "benchmark" {
+		return nil, errors.New("the compilation failed: its source is compiled, without an autotuner, and nothing can be timed; leave out --kernel-import override-ttir, --preserve-autotune, --benchmark and --compare")
+	}
+	if o.Template == "" {
+		o.Template = "compile"
+	}
+	l := &tritonparse.LaunchRecord{Name: c.Name, Hash: c.Hash, File: c.File, Line: c.Line, PID: c.PID, Args: constantArguments(c)}
+	w := &work{Options: o, trace: t, launch: l, built: c, failed: true,
+		result: &Result{Kernel: c.Name, Launch: l.Place(), Hash: c.Hash, Template: o.Template, Error: c.Extra.Failure.Brief()}}
+	for _, step := range []func() error{w.readSource, w.checkNames, w.compileAgain, w.write} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return w.result, nil
+}
+
+// constantArguments are the constants of the compilation, as a launch has its arguments.
+func constantArguments(c *tritonparse.Compilation) []tritonparse.Argument {
+	var args []byte
+	for i, pair := range jsontext.Elements(c.Extra.Inputs.Constants) {
+		if both := jsontext.Elements(pair); len(both) == 2 {
+			args = field.AppendMember(args, fmt.Sprintf("constant%d", i), both[1])
+		}
+	}
+	if args == nil {
+		return nil
+	}
+	return tritonparse.ReadArguments(append(args, '}'))
+}
+
+// compileAgain finds the kernel, and makes the call of the compiler.
+func (w *work) compileAgain() error {
+	c := &recordedCode{dependencies: w.built.Extra.Dependencies, meanings: map[string]string{}, surroundings: &surroundings{Aliases: map[string][]string{}}}
+	call, err := w.compilerCall(c)
+	if err != nil {
+		return err
+	}
+	if err := w.getKernel(); err != nil {
+		return err
+	}
+	source := "from triton.compiler import ASTSource\n"
+	if w.isGluon() {
+		source = "from triton.experimental.gluon._runtime import GluonASTSource as ASTSource\n"
+	}
+	w.kernel.code = "import triton\nfrom triton.backends.compiler import GPUTarget\n" + source + strings.Join(unique(c.Imports), "") + "\n" +
+		strings.Join(unique(c.Constants), "\n") + "\n" + w.kernel.code
+	w.kernel.compilation = call
+	return nil
+}
+
+// compilerCall is Python that compiles imported_kernel_function as it was compiled.
+func (w *work) compilerCall(c *recordedCode) (string, error) {
+	in := w.built.Extra.Inputs
+	signature, ok := pairs(in.Signature, func(name, kind []byte) (string, bool) {
+		text, ok := nestedTuple(kind)
+		return foreign.Quote(jsontext.Text(name)) + ": " + text, ok
+	})
+	constants, ok2 := pairs(in.Constants, func(at, value []byte) (string, bool) {
+		place, ok := nestedTuple(at)
+		text, made := c.expression(value)
+		if !made {
+			a := readArgument("", value)
+			w.note("a constant is None in place of %s, of which the trace has only the text", a.Brief())
+			text = "None"
+		}
+		return place + ": " + text, ok
+	})
+	attrs, ok3 := pairs(in.Attrs, func(at, value []byte) (string, bool) {
+		place, ok := nestedTuple(at)
+		text, valid := foreign.Literal(value)
+		return place + ": " + text, ok && valid
+	})
+	options, ok4 := foreign.Literal(in.Options)
+	target := jsontext.Get(w.built.Metadata, "target")
+	backend, ok5 := foreign.Literal(jsontext.Get(target, "backend"))
+	arch, ok6 := foreign.Literal(jsontext.Get(target, "arch"))
+	width, ok7 := foreign.Literal(jsontext.Get(target, "warp_size"))
+	if !(ok && ok2 && ok3 && ok4 && ok5 && ok6 && ok7) {
+		return "", fmt.Errorf("record %d of %s: what the compiler was called with cannot be written as Python", w.built.Line, w.built.File)
+	}
+	return fmt.Sprintf(`source = ASTSource(
+    fn=imported_kernel_function,
+    signature={%s},
+    constexprs={%s},
+    attrs={%s},
+)
+compiled = triton.compile(source, target=GPUTarget(%s, %s, %s), options=%s)
+`, signature, constants, attrs, backend, arch, width, options), nil
+}
+
+// pairs writes pairs as the entries of a Python dict.
+func pairs(raw []byte, entry func(key, value []byte) (string, bool)) (string, bool) {
+	var entries []string
+	for _, pair := range jsontext.Elements(raw) {
+		both := jsontext.Elements(pair)
+		if len(both) != 2 {
+			return "", false
+		}
+		text, ok := entry(both[0], both[1])
+		if !ok {
+			return "", false
+		}
+		entries = append(entries, text)
+	}
+	return strings.Join(entries, ", "), true
+}
+
+// nestedTuple is a literal with tuples in place of lists.
+func nestedTuple(raw []byte) (string, bool) {
+	if len(raw) == 0 || raw[0] != '[' {
+		return foreign.Literal(raw)
+	}
+	if _, ok := foreign.Literal(raw); !ok { // too deep
+		return "", false
+	}
+	var parts []string
+	for _, each := range jsontext.Elements(raw) {
+		part, ok := nestedTuple(each)
+		if !ok {
+			return "", false
+		}
+		parts = append(parts, part+",")
+	}
+	return "(" + strings.TrimSuffix(strings.Join(parts, " "), ",") + map[bool]string{true: ",)", false: ")"}[len(parts) == 1], true
+}

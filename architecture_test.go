@@ -2,6 +2,7 @@ package goproton
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,39 +10,41 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 )
 
-// place is a function as docs/architecture.md names it: `profiler/drain.go:collect`, `cupti/callback.c:cupti_on_callback`.
+// place is a function as a page of docs/lives names it: `profiler/drain.go:collect`, `cupti/callback.c:cupti_on_callback`.
 var place = regexp.MustCompile("`([a-z][a-z0-9_/]*\\.(?:go|c|h|py|js)):([A-Za-z_][A-Za-z0-9_.]*)`")
 
-// lives are the headings below which architecture.md follows something through the code, function by function.
-var lives = []string{"The life of one launch with scopes inside", "The life of one launch", "The life of one phase", "The life of one file", "The life of one traced launch", "The life of one sample", "The life of a number on the screen"}
-
-// TestArchitectureNamesWhatIsThere finds every function that docs/architecture.md names in the file that it names, so that
-// "go to definition" leads through each life.
-func TestArchitectureNamesWhatIsThere(t *testing.T) {
-	text, err := os.ReadFile("docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
+// TestLivesNameWhatIsThere finds every function that docs/lives names in the file that it names, so that "go to definition" leads
+// through each life, and docs/architecture.md's link to each page.
+func TestLivesNameWhatIsThere(t *testing.T) {
+	pages, err := filepath.Glob("docs/lives/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
 	}
-	for _, m := range place.FindAllStringSubmatch(string(text), -1) {
-		if err := defines(m[1], m[2]); err != "" {
-			t.Errorf("docs/architecture.md names %s:%s: %s; say where it is now", m[1], m[2], err)
+	overview := testkit.Read(t, "docs/architecture.md")
+	if n := strings.Count(overview, "\n"); n > 150 {
+		t.Errorf("docs/architecture.md has %d lines: 150 are what a newcomer reads; move what follows one thing through the code to docs/lives", n)
+	}
+	for _, page := range pages {
+		if !strings.Contains(overview, "("+strings.TrimPrefix(page, "docs/")+")") {
+			t.Errorf("docs/architecture.md does not link to %s", page)
 		}
-	}
-	for _, life := range lives {
-		_, section, found := strings.Cut(string(text), "\n## "+life+"\n")
-		section, _, _ = strings.Cut(section, "\n## ")
-		if !found {
-			t.Errorf("docs/architecture.md has no section %q", life)
-		} else if n := len(place.FindAllString(section, -1)); n < 5 {
-			t.Errorf("%s names %d functions in the form `file:function`; a reader cannot follow it", life, n)
+		text := testkit.Read(t, page)
+		places := place.FindAllStringSubmatch(text, -1)
+		for _, m := range places {
+			if err := defines(m[1], m[2]); err != "" {
+				t.Errorf("%s names %s:%s: %s; say where it is now", page, m[1], m[2], err)
+			}
+		}
+		if strings.HasPrefix(text, "# The life of ") && len(places) < 5 {
+			t.Errorf("%s names %d functions in the form `file:function`; a reader cannot follow it", page, len(places))
 		}
 	}
 }
 
-// TestArchitectureListsControlMethods compares the table of control methods with those that profiler/control and tritonparse/record
+// TestSeamsListControlMethods compares the table of control methods with those that profiler/control and tritonparse/record
 // have.
-func TestArchitectureListsControlMethods(t *testing.T) {
-	page := testkit.Read(t, "docs/architecture.md")
+func TestSeamsListControlMethods(t *testing.T) {
+	page := testkit.Read(t, "docs/lives/seams.md")
 	_, table, _ := strings.Cut(page, "\nControl methods, each")
 	table, _, _ = strings.Cut(table, "\n\nAn error is")
 	listed := map[string]bool{}
@@ -51,14 +54,14 @@ func TestArchitectureListsControlMethods(t *testing.T) {
 	for file, method := range map[string]string{"profiler/control/control.go": `(?m)^\t"([a-z_.]+)":`, "tritonparse/record/service.go": `"(trace\.[a-z]+)"`} {
 		for _, m := range regexp.MustCompile(method).FindAllStringSubmatch(testkit.Read(t, file), -1) {
 			if _, found := listed[m[1]]; !found {
-				t.Errorf("%s has the control method %s, which docs/architecture.md does not list: add a row", file, m[1])
+				t.Errorf("%s has the control method %s, which docs/lives/seams.md does not list: add a row", file, m[1])
 			}
 			listed[m[1]] = true
 		}
 	}
 	for name, found := range listed {
 		if !found {
-			t.Errorf("docs/architecture.md lists the control method %s, which nothing has", name)
+			t.Errorf("docs/lives/seams.md lists the control method %s, which nothing has", name)
 		}
 	}
 }

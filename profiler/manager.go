@@ -5,7 +5,7 @@
 // Three parts share the work. A Manager carries out control calls, on the threads of their callers. A drainer owns sessions,
 // trees and what fills them, and carries out one command at a time. Rounds are a goroutine that, while there are sessions, has
 // the drainer drain every few milliseconds and does what is due more rarely: checkpoints, complete phases. Which of them calls
-// the vendor's library, and under which lock, is in docs/architecture.md (Threads of a profiled process).
+// the vendor's library, and under which lock, is in docs/lives/threads.md.
 //
 // Go programs use Start, Scope and Session; libproton drives a Manager for Python and everything else.
 package profiler

@@ -5,7 +5,7 @@
 
 // The program initialises its GPU. The entry points of the vendors' drivers call this, see entry_cuda.c.
 void gpu_starts(void);
-// proton_call makes a control call (see docs/architecture.md) and returns malloc'ed JSON, which the caller
+// proton_call makes a control call (see docs/lives/seams.md) and returns malloc'ed JSON, which the caller
 // frees. proton_start is proton_call("start", json) and returns the session's id, or -1.
 char *proton_call(const char *method, const char *json);
 int proton_start(const char *json);

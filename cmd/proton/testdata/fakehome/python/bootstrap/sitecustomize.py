@@ -1,6 +1,6 @@
 """Stands in for the runtime in stories about "proton run": reports what it is told to instead of what a GPU did.
 
-It keeps to what docs/architecture.md says of PROTON_RUN_CONFIG and of status files. FAKE_KERNELS is the number of
+It keeps to what docs/lives/seams.md says of PROTON_RUN_CONFIG and of status files. FAKE_KERNELS is the number of
 kernels of this process, FAKE_PROBLEM a problem, FAKE_USED_GPU a process that initialised CUDA, FAKE_UNFINISHED one that never gets to its end.
 """
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -28,6 +29,7 @@ import (
 
 func main() {
 	collectLess()
+	log.SetOutput(io.Discard) // net/http repeats there what a server sends
 	os.Exit(execute(os.Args, os.Stderr))
 }
 

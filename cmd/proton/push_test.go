@@ -1,7 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"math"
+	"net"
+	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -159,6 +165,50 @@ func TestPushedCountersOfReplays(t *testing.T) {
 	for name, v := range want {
 		if math.Abs(got[name]-v) > 1e-9*v {
 			t.Errorf("%s: %g arrived, the profile has %g", name, got[name], v)
+		}
+	}
+}
+
+// A server that repeats the token, in its answer and after it, gets it neither printed nor stored, and only lines of ours are printed.
+func TestServerThatRepeatsTheToken(t *testing.T) {
+	const token = "an0ther-s3cr3t"
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			r, err := http.ReadRequest(bufio.NewReader(conn))
+			if err == nil {
+				_, _ = io.Copy(io.Discard, r.Body)
+				said := "you sent " + r.Header.Get("Authorization")
+				fmt.Fprintf(conn, "HTTP/1.1 503 No\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%sand then %s", len(said), said, said)
+			}
+		}
+	}()
+	folder := t.TempDir()
+	cmd := replaying(t, append(testkit.Built(t), "PROTON_PUSH_TOKEN="+token), folder, "vecadd.capture.gz", "--push", "http://"+listener.Addr().String(), "--push-wait", "2")
+	said := succeeds(t, cmd)
+	for line := range strings.Lines(said) {
+		if !strings.HasPrefix(line, "proton: ") {
+			t.Errorf("the line %q", line)
+		}
+	}
+	if !strings.Contains(said, "it answered 503 Service Unavailable: (what it said is left out") || strings.Contains(said, token) {
+		t.Error(said)
+	}
+	files, err := filepath.Glob(folder + "/spool/*/*")
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), token) {
+			t.Errorf("%s has the token (%v)", file, err)
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"strconv"
@@ -73,7 +71,7 @@ func Listen(address string, local int, c *Collector) (*Server, error) {
 	where := listener.Addr().(*net.TCPAddr)
 	s := &Server{collector: c, Elsewhere: !where.IP.IsLoopback(), ended: make(chan struct{}), taken: make(chan struct{})}
 	s.URL = "http://" + net.JoinHostPort(host, strconv.Itoa(where.Port)) + "/metrics"
-	s.http = http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0), // standard error is the program's
+	s.http = http.Server{Handler: s,
 		ReadHeaderTimeout: patience, ReadTimeout: patience, WriteTimeout: 3 * patience, MaxHeaderBytes: 16 << 10}
 	go func() {
 		defer close(s.ended)

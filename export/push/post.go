@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/goproton/goproton/internal/foreign"
 )
 
 // outcome is what a server did with a series.
@@ -64,12 +62,12 @@ func (t *Target) postTo(ctx context.Context, url string, body []byte) (answer, i
 	}
 	response, err := t.client.Do(r)
 	if err != nil {
-		return answer{outcome: later, why: unreachable(err)}, 0
+		return answer{outcome: later, why: t.unreachable(err)}, 0
 	}
 	defer response.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
 	if err != nil {
-		return answer{outcome: later, why: unreachable(err)}, 0
+		return answer{outcome: later, why: t.unreachable(err)}, 0
 	}
 	return t.judge(response, said, time.Now()), len(body)
 }
@@ -79,20 +77,20 @@ func (t *Target) judge(r *http.Response, said []byte, now time.Time) answer {
 	wait := retryAfter(r.Header.Get("Retry-After"), now)
 	status := fmt.Sprintf("it answered %s", strings.TrimSpace(fmt.Sprint(r.StatusCode, " ", http.StatusText(r.StatusCode))))
 	if text := reasonOf(said, r.Header); text != "" {
-		status += ": " + text
+		status += ": " + t.secrets.said(text)
 	}
 	switch code := r.StatusCode; {
 	case code == http.StatusOK && !t.protocol.speaks(r.Header):
-		return answer{outcome: later, why: fmt.Sprintf("it answered 200 with %s, which no %s server does: check the URL", strconv.Quote(r.Header.Get("Content-Type")), t.protocol.name), wait: wait, wrong: true}
+		return answer{outcome: later, why: fmt.Sprintf("it answered 200 with %s, which no %s server does: check the URL", strconv.Quote(t.secrets.said(r.Header.Get("Content-Type"))), t.protocol.name), wait: wait, wrong: true}
 	case code == http.StatusOK && t.protocol.refused != nil:
 		if why := t.protocol.refused(said); why != "" {
-			return answer{outcome: refused, why: "it took a part only: " + foreign.Plain(why, mostReason)}
+			return answer{outcome: refused, why: "it took a part only: " + t.secrets.said(why)}
 		}
 		return answer{}
 	case code >= 200 && code < 300:
 		return answer{}
 	case code >= 300 && code < 400:
-		return answer{outcome: later, why: fmt.Sprintf("it redirects (%d) to %s: give that URL if it is yours", code, shownLocation(r)), wait: wait, wrong: true}
+		return answer{outcome: later, why: fmt.Sprintf("it redirects (%d) to %s: give that URL if it is yours", code, t.secrets.said(location(r))), wait: wait, wrong: true}
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return answer{outcome: later, why: status + "; check the token", wait: wait, wrong: true}
 	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented:
@@ -106,29 +104,29 @@ func (t *Target) judge(r *http.Response, said []byte, now time.Time) answer {
 // mostReason is how much of what a server says is repeated.
 const mostReason = 200
 
-// reasonOf is what a server says of an error: the message of a Connect or gRPC error in JSON, or the first line of a text.
+// reasonOf is what a server says of an error: the message of a Connect or gRPC error in JSON, or the first line of a text. It may have anything.
 func reasonOf(said []byte, h http.Header) string {
 	var of struct{ Message, Error string }
 	if json.Unmarshal(said, &of) == nil {
 		if of.Message == "" {
 			of.Message = of.Error
 		}
-		return foreign.Plain(of.Message, mostReason)
+		return of.Message
 	}
 	if kind := h.Get("Content-Type"); !strings.HasPrefix(kind, "text/plain") {
 		return ""
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
-	return foreign.Plain(line, mostReason)
+	return line
 }
 
-func shownLocation(r *http.Response) string {
+func location(r *http.Response) string {
 	to, err := r.Location()
 	if err != nil {
 		return "nowhere"
 	}
 	to.User, to.RawQuery, to.Fragment = nil, "", ""
-	return foreign.Plain(to.String(), mostReason)
+	return to.String()
 }
 
 // mostWait is how long a server can ask us to wait.
@@ -146,7 +144,7 @@ func retryAfter(text string, now time.Time) time.Duration {
 }
 
 // unreachable says why there is no answer, without the URL, which the message around it has.
-func unreachable(err error) string {
+func (t *Target) unreachable(err error) string {
 	var of *url.Error
 	if errors.As(err, &of) {
 		err = of.Err
@@ -161,5 +159,5 @@ func unreachable(err error) string {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Sprintf("it did not answer within %v", requestPatience)
 	}
-	return foreign.Plain(err.Error(), mostReason)
+	return t.secrets.said(err.Error())
 }

@@ -33,6 +33,7 @@ type Target struct {
 	file     string // of the token, read again for each request, because tokens are renewed
 	headers  http.Header
 	client   *http.Client
+	secrets  secrets
 	folder   *folder // instead of a server; nil for one
 }
 
@@ -174,9 +175,11 @@ func (t *Target) authorize(r *http.Request) error {
 		r.Header.Set("X-Scope-OrgID", t.tenant)
 	}
 	token, err := t.secret()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	t.secrets.add(token, t.headers)
+	switch {
 	case t.user != "":
 		r.SetBasicAuth(t.user, token)
 	case token != "":

@@ -2,6 +2,7 @@
 #include "native.h"
 #include "control.h"
 #include "refusal.h"
+#include "tasks.h"
 #include "torchabi.h"
 #include "torchmemory.h"
 #include "trace.h"
@@ -34,6 +35,9 @@ static struct py_method methods[] = {
     {"exit_scope", (void *)native_exit_scope, PY_NOARGS, "exit_scope()\n--\n\nLeaves this thread's innermost scope."},
     {"enter_state", (void *)native_enter_state, PY_O, "enter_state(name, /)\n--\n\nEnters a state: one frame below all scopes."},
     {"exit_state", (void *)native_exit_state, PY_NOARGS, "exit_state()\n--\n\nLeaves the innermost state; the state around it is current again."},
+    {"follow", (void *)native_follow, PY_FASTCALL, "follow(scopes, states, /)\n--\n\nA step of a task begins on this thread, and what the task holds is open; returns what was."},
+    {"unfollow", (void *)native_unfollow, PY_O, "unfollow(before, /)\n--\n\nThe step has ended, and what follow returned is open again."},
+    {"following", (void *)native_following, PY_NOARGS, "following()\n--\n\nWhether this thread runs a step of a task."},
     {"enter_op", (void *)native_enter_op, PY_FASTCALL, "enter_op(name, function=0, /)\n--\n\nThis thread's kernels land on a leaf of this name until exit_op or the launch of the function."},
     {"exit_op", (void *)native_exit_op, PY_NOARGS, "exit_op()\n--\n\nCloses the op of this thread."},
     {"last_op", (void *)native_last_op, PY_NOARGS, "last_op()\n--\n\n(number, name) of this thread's latest op, (0, None) before the first."},
@@ -91,7 +95,7 @@ __attribute__((visibility("default"))) PyObject *PyInit__native(void) {
     return py.PyErr_SetString(py.PyExc_ImportError, "load goproton._native: the library's hot path is not set up; rebuild libproton.so from one source tree"), NULL;
   if (!hooks_names_init()) return NULL;
   PyObject *module = py.PyModule_Create2(&definition, 1013 /* PYTHON_API_VERSION of CPython 3 */);
-  if (module && !hooks_scope_types(module)) return py.Py_DecRef(module), NULL;
+  if (module && !(hooks_scope_types(module) && tasks_init(module))) return py.Py_DecRef(module), NULL;
   return module;
 }
 

@@ -92,6 +92,9 @@ struct py_module {
   X(int, PySet_Contains, (PyObject *, PyObject *))                                             \
   X(int, PySet_Add, (PyObject *, PyObject *))                                                  \
   X(PyObject *, PySequence_Tuple, (PyObject *))                                                \
+  X(PyObject *, PyContextVar_New, (const char *, PyObject *))                                  \
+  X(int, PyContextVar_Get, (PyObject *, PyObject *, PyObject **))                              \
+  X(PyObject *, PyContextVar_Set, (PyObject *, PyObject *))                                    \
   X(py_ssize, PyObject_Size, (PyObject *))                                                     \
   X(PyObject *, PyObject_GetAttr, (PyObject *, PyObject *))                                    \
   X(PyObject *, PyObject_GetAttrString, (PyObject *, const char *))                            \

@@ -1,13 +1,14 @@
 // The context managers `scope` and `cpu_timed_scope`, and the function forms of scopes and states.
 #include "native.h"
 #include "quickcall.h"
+#include "tasks.h"
 #include "torchscopes.h"
 #include <stdlib.h>
 #include <time.h>
 
 // A scope object may be entered again inside itself and, as a decorator, on several threads at once. So each entry stores what
 // its exit needs, and the thread that entered. The GIL guards it.
-struct entry { struct hp_token token; const void *thread; int64_t start; };
+struct entry { struct hp_token token; const void *thread; int64_t start; PyObject *list; }; // list: of the task, see tasks.h
 
 struct scope {
   PyObject head;
@@ -46,11 +47,20 @@ static struct entry *push_entry(struct scope *s) {
   return e;
 }
 
-// pop_entry removes this thread's latest entry, and returns 0 if it has none.
+// tasks_hold_one says whether some entry is of the task whose step this thread runs.
+static int tasks_hold_one(struct scope *s) {
+  for (uint32_t i = 0; i < s->open; i++)
+    if (tasks_token(entry_at(s, i)->list).node) return 1;
+  return 0;
+}
+
+// pop_entry removes this thread's latest entry, and returns 0 if it has none. In a step of a task, an entry of this task comes before those
+// of others.
 static int pop_entry(struct scope *s, struct entry *out) {
+  int of_task = __builtin_expect(tasks_here != NULL, 0) && tasks_hold_one(s);
   for (uint32_t i = s->open; i-- > 0;) {
     struct entry *e = entry_at(s, i);
-    if (e->thread != &this_thread) continue;
+    if (e->thread != &this_thread || (of_task && !tasks_token(e->list).node)) continue;
     *out = *e;
     for (; i + 1 < s->open; i++) *entry_at(s, i) = *entry_at(s, i + 1);
     s->open--;
@@ -133,6 +143,7 @@ static PyObject *scope_vectorcall(PyObject *type, PyObject *const *args, size_t 
 static void scope_dealloc(PyObject *self) {
   struct scope *s = (struct scope *)self;
   PyObject *type = py_type(self);
+  for (uint32_t i = 0; i < s->open; i++) py.Py_DecRef(entry_at(s, i)->list);
   if (s->name) py.Py_DecRef(s->name);
   if (s->metrics) py.Py_DecRef(s->metrics);
   free(s->more);
@@ -144,15 +155,15 @@ static void scope_dealloc(PyObject *self) {
 
 // ---- entering and leaving ----
 
-static int enter_with_metrics(struct scope *s, struct entry *e) {
+static int enter_with_metrics(struct scope *s, struct hp_token token) {
   PyObject *metrics = py_new_ref(s->metrics);
-  struct hp_token token = e->token;
   int failed = hooks_add_metrics(metrics, NULL); // may run Python code that moves the entries: e is invalid afterwards
   py.Py_DecRef(metrics);
   if (!failed) return 0;
   struct entry gone;
-  pop_entry(s, &gone);
-  hooks_hp->scope_exit(token);
+  if (!pop_entry(s, &gone) || !gone.list) hooks_hp->scope_exit(token);
+  else tasks_leave(TASKS_SCOPES, gone.list);
+  py.Py_DecRef(gone.list);
   return -1;
 }
 
@@ -160,6 +171,19 @@ static uint32_t name_of(struct scope *s) {
   if (!s->name) return 0;
   s->cell = hooks_frame_name_cell(s->name);
   return hooks_frame_name(s->name);
+}
+
+// in_task makes sure that the scope is entered inside of those of the task. The name may have got another id meanwhile.
+static uint32_t in_task(struct scope *s, uint32_t name) {
+  tasks_innermost(TASKS_SCOPES);
+  return name ? name_of(s) : 0;
+}
+
+// note_task stores the list of the latest entry. Making it may run the garbage collector, and so code that moves the entries.
+static void note_task(struct scope *s, struct hp_token token) {
+  uint32_t at = s->open - 1;
+  PyObject *list = tasks_entered(TASKS_SCOPES, s->name, token);
+  entry_at(s, at)->list = list;
 }
 
 static PyObject *enter_object(PyObject *self) {
@@ -173,9 +197,11 @@ static PyObject *enter_object(PyObject *self) {
       return py.PyErr_Format(py.PyExc_TypeError, "enter scope %R: the name must be a str", s->name ? s->name : py._Py_NoneStruct);
     }
     s->id = hooks_next_id();
-    e->token = hooks_hp->scope_enter(name);
+    if (__builtin_expect(tasks_here != NULL, 0)) name = in_task(s, name);
+    struct hp_token token = e->token = hooks_hp->scope_enter(name);
     if (py_type(self) != scope_type && py_is(self, timed_type)) e->start = nanos();
-    if (s->metrics && e->token.node && hooks_hp->active() && enter_with_metrics(s, e)) return NULL;
+    if (__builtin_expect(tasks_here != NULL, 0) && token.node) note_task(s, token);
+    if (s->metrics && token.node && hooks_hp->active() && enter_with_metrics(s, token)) return NULL;
   }
   return py_new_ref(self);
 }
@@ -204,7 +230,7 @@ static int unwind(struct hp_token token) {
 
 static PyObject *unbalanced(struct scope *s, struct hp_token token, int exception) {
   int inside = unwind(token);
-  if (exception) return py_none(); // it left the inner scope open, and must not be replaced by another
+  if (exception || tasks_here) return py_none(); // it left the inner scope open, and must not be replaced by another
   return py.PyErr_Format(py.PyExc_RuntimeError,
                          inside ? "leave scope %R: a scope inside it was still open on this thread; leave scopes in reverse order"
                                 : "leave scope %R: it is no longer open on this thread; leave each scope once, in reverse order",
@@ -241,10 +267,22 @@ static int leave_around(struct scope *s, const struct entry *e, int status) {
   return status;
 }
 
+// leave_in_task leaves the scope of a task, with those that are open inside of it. In another task, nothing of it is open.
+static PyObject *leave_in_task(struct entry *e) {
+  if (tasks_here) {
+    struct hp_token token = tasks_token(e->list);
+    if (e->start && token.node && hooks_hp->scope_node() == token.node) add_cpu_time(nanos() - e->start);
+    tasks_leave(TASKS_SCOPES, e->list);
+  }
+  py.Py_DecRef(e->list);
+  return py_none();
+}
+
 static PyObject *exit_object(PyObject *self, PyObject *const *args, py_ssize n) {
   struct scope *s = (struct scope *)self;
   struct entry e;
   if (!pop_entry(s, &e) || !e.token.node) return py_none();
+  if (__builtin_expect(e.list != NULL, 0)) return leave_in_task(&e);
   if (e.start && hooks_hp->scope_node() == e.token.node) add_cpu_time(nanos() - e.start);
   int status = hooks_hp->scope_exit(e.token);
   if (status == HP_MISMATCH || status == HP_EMPTY) status = leave_around(s, &e, status);
@@ -264,11 +302,14 @@ static PyObject *scope_exit(PyObject *self, PyObject *const *args, py_ssize n) {
 static const char decorator_source[] =
     "def decorate(scope, function):\n"
     "    from functools import wraps\n"
-    "    @wraps(function)\n"
     "    def inside(*args, **kwargs):\n"
     "        with scope:\n"
     "            return function(*args, **kwargs)\n"
-    "    return inside\n";
+    "    async def inside_task(*args, **kwargs):\n"
+    "        with scope:\n"
+    "            return await function(*args, **kwargs)\n"
+    "    coroutine = getattr(getattr(function, '__code__', None), 'co_flags', 0) & 0x80\n" // as in _tasks.py
+    "    return wraps(function)(inside_task if coroutine else inside)\n";
 
 static PyObject *decorator(void) {
   static PyObject *globals;
@@ -394,13 +435,16 @@ PyObject *native_enter_scope(PyObject *self, PyObject *name) {
   uint32_t text = name_or_error(name, "enter scope");
   if (!text && py.PyErr_Occurred()) return NULL;
   uint64_t began = hooks_meter_begin();
-  uint32_t node = hooks_hp->scope_enter(text).node;
+  if (__builtin_expect(tasks_here != NULL, 0) && tasks_innermost(TASKS_SCOPES)) text = hooks_frame_name(name);
+  struct hp_token token = hooks_hp->scope_enter(text);
+  if (__builtin_expect(tasks_here != NULL, 0) && token.node) py.Py_DecRef(tasks_entered(TASKS_SCOPES, name, token));
   hooks_meter_end(began);
-  return py.PyLong_FromUnsignedLong(node);
+  return py.PyLong_FromUnsignedLong(token.node);
 }
 
 PyObject *native_exit_scope(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
+  if (__builtin_expect(tasks_here != NULL, 0) && tasks_leave(TASKS_SCOPES, NULL)) return py_none();
   uint64_t began = hooks_meter_begin();
   struct torch_scopes *torch = torch_scopes_here();
   struct torch_aside aside;
@@ -417,13 +461,16 @@ PyObject *native_enter_state(PyObject *self, PyObject *name) {
   (void)self;
   uint32_t text = name == py._Py_NoneStruct ? 0 : name_or_error(name, "enter state");
   if (!text && py.PyErr_Occurred()) return NULL;
-  if (hooks_hp->state_enter(text) == HP_FULL)
+  if (__builtin_expect(tasks_here != NULL, 0) && tasks_innermost(TASKS_STATES)) text = text ? hooks_frame_name(name) : 0;
+  int status = hooks_hp->state_enter(text);
+  if (__builtin_expect(tasks_here != NULL, 0) && status == HP_OK) py.Py_DecRef(tasks_entered(TASKS_STATES, name, (struct hp_token){0, 0}));
+  if (status == HP_FULL)
     return py.PyErr_SetString(py.PyExc_RuntimeError, "enter state: too many states are open on this thread; leave each state that was entered"), NULL;
   return py_none();
 }
 
 PyObject *native_exit_state(PyObject *self, PyObject *unused) {
   (void)self, (void)unused;
-  hooks_hp->state_exit();
+  if (__builtin_expect(tasks_here == NULL, 1) || !tasks_leave(TASKS_STATES, NULL)) hooks_hp->state_exit();
   return py_none();
 }

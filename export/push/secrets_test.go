@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/internal/push/pushtest"
+	"github.com/goproton/goproton/export/push/pushtest"
 )
 
 // aToken makes a token as they are given out.

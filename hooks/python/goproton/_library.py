@@ -23,7 +23,7 @@ REQUIRED = ("scope", "cpu_timed_scope", "enter_scope", "exit_scope", "enter_stat
             "record_scope", "active", "leaf", "add_metrics", "add_metrics_at", "launch_enter", "launch_exit", "last_op",
             "set_tensor_handler", "set_launch_filter", "call", "trace_open", "trace_close", "trace_launch", "trace_rank",
             "trace_watch", "inside_take", "inside_launched", "inside_launched_in", "inside_keep", "inside_last",
-            "tensor_metric", "companion")
+            "tensor_metric", "companion", "follow", "unfollow", "following", "scopes_of_task", "states_of_task", "names_of_task")
 
 native: Any = None  # the module; None until it is loaded
 problem: str | None = None
@@ -131,6 +131,8 @@ def _adopt(module: ModuleType) -> None:
     for callback in _waiting:
         callback(module)
     _waiting.clear()
+    from . import _tasks
+    _tasks.install(module)
 
 
 def _take_tensor(name: str, tensor: Any, leaf: tuple) -> None:

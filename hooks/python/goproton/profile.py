@@ -189,6 +189,7 @@ def activate(session: int | None = None) -> None:
     if _library.native is None:
         return
     _library.call("activate", session=session)
+    _library.native.following()  # has open what the task holds in whose step this is
     manager = _hook_manager()
     if manager:
         manager.activate(session)

@@ -64,7 +64,7 @@ class scope(metaclass=_ScopeType):
     _made_by = "scope"
     _native: Any = ()
     id: int | None = None
-    _open: Any = ()  # a list while entered under a session; one object may be entered again inside itself
+    _inner: Any = None  # the native scope, which knows the entries of each thread and task
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -77,32 +77,35 @@ class scope(metaclass=_ScopeType):
 
     def __enter__(self):
         if flags.profiling_on:
-            inner = _made[self._made_by](self.name, self.metrics)
+            if self._inner is None:
+                self._inner = _made[self._made_by](self.name, self.metrics)
+            inner = self._inner
+            inner.name, inner.metrics = self.name, self.metrics
             inner.__enter__()
             self.id = inner.id
-            self._open = [*self._open, inner]
-        elif self._open:
-            self._open.append(None)
         return self
 
     def __exit__(self, exc_type, exc_value, traceback) -> None:
-        if self._open:
-            inner = self._open.pop()
-            if inner is not None:
-                inner.__exit__(exc_type, exc_value, traceback)
+        if self._inner is not None:
+            self._inner.__exit__(exc_type, exc_value, traceback)
 
     def __call__(self, func: Callable) -> Callable:
         # A fresh scope per call: the decorated function may recurse and may run on several threads.
         from functools import wraps
 
-        @wraps(func)
+        from ._tasks import is_asynchronous
+
         def inside(*args: Any, **kwargs: Any) -> Any:
             if not flags.profiling_on:
                 return func(*args, **kwargs)
             with type(self)(self.name, self.metrics):
                 return func(*args, **kwargs)
 
-        return inside
+        async def inside_task(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self.name, self.metrics):
+                return await func(*args, **kwargs)
+
+        return wraps(func)(inside_task if is_asynchronous(func) else inside)
 
 
 class cpu_timed_scope(scope, metaclass=_TimedScopeType):
@@ -125,22 +128,31 @@ class cpu_timed_scope(scope, metaclass=_TimedScopeType):
         self.metrics = metrics
 
 
-class _Names(list):
-    """(number, name, opened) of the scopes that enter_scope entered, innermost last. opened is 0 if the call path did not get the scope, as
-    while every session is deactivated: its exit must not close the scope around it."""
+# What enter_scope entered, innermost first: (_run, number, name, opened, what is around it), or None. opened is 0 if the call path did not get
+# the scope, as while every session is deactivated: its exit must not close the scope around it.
+class _OnThread(_local):
+    innermost: Any = None
 
-    run = 0  # the value of _run they were opened under
+    def get(self) -> Any:
+        return self.innermost
 
-
-class _OpenScopes(_local):
-    """The scopes that enter_scope entered on this thread."""
-
-    def __init__(self) -> None:
-        self.names = _Names()
+    def set(self, entry: Any) -> None:
+        self.innermost = entry
 
 
-_open_scopes = _OpenScopes()
+_on_thread = _OnThread()
 _run = 0  # counts finalize() calls: scopes left open by an earlier run are forgotten
+
+
+def _open_scopes() -> Any:
+    """Has what is open on this thread, or in the task whose step it runs."""
+    native = _library.native
+    return native.names_of_task if native.following() else _on_thread
+
+
+def _innermost(open_scopes: Any) -> Any:
+    entry = open_scopes.get()
+    return entry if entry and entry[0] == _run else None
 
 
 def forget_open_scopes() -> None:
@@ -161,14 +173,11 @@ def enter_scope(name: str, *, metrics: Mapping[str, Any] | None = None) -> int |
     """
     if not flags.profiling_on:
         return None
-    open_scopes = _open_scopes.names
-    if open_scopes.run != _run:
-        open_scopes.clear()
-        open_scopes.run = _run
     native = _library.native
     number = native.record_scope()
     opened = native.enter_scope(name)
-    open_scopes.append((number, name, opened))
+    open_scopes = _open_scopes()
+    open_scopes.set((_run, number, name, opened, _innermost(open_scopes)))
     if metrics and opened:
         native.add_metrics(metrics)
     return number
@@ -190,16 +199,17 @@ def exit_scope(name: str | None = None, *, metrics: Mapping[str, Any] | None = N
     """
     if not flags.profiling_on:
         return None
-    open_scopes = _open_scopes.names
-    if open_scopes.run != _run or not open_scopes:
+    open_scopes = _open_scopes()
+    entry = _innermost(open_scopes)
+    if not entry:
         raise IndexError("exit_scope: no scope is open on this thread; each exit_scope needs an enter_scope before it")
-    number, innermost, opened = open_scopes[-1]
+    _, number, innermost, opened, outer = entry
     if name and name != innermost:
         raise ValueError(f"Scope name mismatch: {name} != {innermost}")
     native = _library.native
     if metrics and opened:
         native.add_metrics(metrics)
-    open_scopes.pop()
+    open_scopes.set(outer)
     if opened:
         native.exit_scope()
     return number

@@ -49,12 +49,17 @@ class state:
     def __call__(self, func: Callable) -> Callable:
         from functools import wraps
 
-        @wraps(func)
+        from ._tasks import is_asynchronous
+
         def inside(*args: Any, **kwargs: Any) -> Any:
             with state(self.name):
                 return func(*args, **kwargs)
 
-        return inside
+        async def inside_task(*args: Any, **kwargs: Any) -> Any:
+            with state(self.name):
+                return await func(*args, **kwargs)
+
+        return wraps(func)(inside_task if is_asynchronous(func) else inside)
 
 
 class metadata_state(state):

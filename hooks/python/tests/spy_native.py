@@ -73,7 +73,8 @@ def make():
     module.leaf = lambda: (1, 0, 1)
     for name in ("enter_scope", "exit_scope", "enter_state", "exit_state", "enter_op", "exit_op", "add_metrics",
                  "add_metrics_at", "set_tensor_handler", "set_launch_filter", "trace_open", "trace_close", "trace_launch", "trace_rank",
-                 "trace_watch", "inside_take", "inside_launched", "inside_launched_in", "inside_keep", "inside_last", "tensor_metric", "companion"):
+                 "trace_watch", "inside_take", "inside_launched", "inside_launched_in", "inside_keep", "inside_last", "tensor_metric", "companion", "follow", "unfollow",
+                 "following", "scopes_of_task", "states_of_task", "names_of_task"):
         setattr(module, name, _said(name, int(name in ("enter_scope", "enter_op"))))  # 1: they opened something
     return module
 

@@ -86,8 +86,8 @@ static void enter(struct chain *c, enum tasks_kind kind, PyObject *list) {
   if (!push(c, list, token)) kind == TASKS_STATES ? hooks_hp->state_exit() : hooks_hp->scope_exit(token);
 }
 
-// become leaves and enters until what a list has is open, and nothing else of tasks.
-static void become(struct tasks *t, enum tasks_kind kind, PyObject *list) {
+// have_open leaves and enters until what a list has is open, and nothing else of tasks.
+static void have_open(struct tasks *t, enum tasks_kind kind, PyObject *list) {
   struct chain *c = &t->chains[kind];
   if (t->generation != hooks_hp->generation()) {
     for (int k = 0; k < TASKS_KINDS; k++)
@@ -107,7 +107,7 @@ static void become(struct tasks *t, enum tasks_kind kind, PyObject *list) {
 static struct chain *up_to_date(enum tasks_kind kind) {
   struct chain *c = &tasks_here->chains[kind];
   PyObject *list = in_context(kind);
-  if (list != (c->n ? c->open[c->n - 1].list : py._Py_NoneStruct)) become(tasks_here, kind, list);
+  if (list != (c->n ? c->open[c->n - 1].list : py._Py_NoneStruct)) have_open(tasks_here, kind, list);
   return c;
 }
 
@@ -170,7 +170,7 @@ PyObject *native_follow(PyObject *self, PyObject *const *args, py_ssize n) {
   for (int k = 0; k < TASKS_KINDS; k++) {
     struct chain *c = &t->chains[k];
     py.PyTuple_SetItem(before, k, py_new_ref(c->n ? c->open[c->n - 1].list : py._Py_NoneStruct));
-    become(t, k, args[k]);
+    have_open(t, k, args[k]);
   }
   return before;
 }
@@ -180,7 +180,7 @@ PyObject *native_unfollow(PyObject *self, PyObject *before) {
   (void)self;
   struct tasks *t = tasks_here;
   if (!t) return py_none();
-  for (int k = 0; k < TASKS_KINDS; k++) become(t, k, py.PyTuple_GetItem(before, k));
+  for (int k = 0; k < TASKS_KINDS; k++) have_open(t, k, py.PyTuple_GetItem(before, k));
   if (!--t->depth) end(t);
   return py_none();
 }

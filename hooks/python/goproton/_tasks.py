@@ -28,6 +28,10 @@ def is_asynchronous(function: Any) -> bool:
     return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & coroutine)
 
 
+def _scopes_can_be_of_tasks() -> None:
+    sys.modules[f"{__package__}.scope"]._loops = True  # type: ignore[attr-defined]
+
+
 def _follow_handles(native: ModuleType) -> None:
     from functools import wraps
     handle: Any = sys.modules["asyncio.events"].Handle
@@ -45,6 +49,7 @@ def _follow_handles(native: ModuleType) -> None:
             native.unfollow(before)
 
     handle._run = _run
+    _scopes_can_be_of_tasks()
 
 
 def _follow_uvloop(native: ModuleType) -> None:
@@ -67,3 +72,4 @@ def _follow_uvloop(native: ModuleType) -> None:
         return call_soon(self, step, callback, *args, context=context)
 
     loop.call_soon = wrapped
+    _scopes_can_be_of_tasks()

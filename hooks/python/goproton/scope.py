@@ -128,31 +128,17 @@ class cpu_timed_scope(scope, metaclass=_TimedScopeType):
         self.metrics = metrics
 
 
-# What enter_scope entered, innermost first: (_run, number, name, opened, what is around it), or None. opened is 0 if the call path did not get
-# the scope, as while every session is deactivated: its exit must not close the scope around it.
 class _OnThread(_local):
+    """What enter_scope entered on this thread, innermost first: (_run, number, name, opened, what is around it), or None. opened is 0 if the call
+    path did not get the scope, as while every session is deactivated: its exit must not close the scope around it. Of a task, native.names_of_task
+    has the same."""
+
     innermost: Any = None
-
-    def get(self) -> Any:
-        return self.innermost
-
-    def set(self, entry: Any) -> None:
-        self.innermost = entry
 
 
 _on_thread = _OnThread()
+_loops = False  # whether a module with an event loop has been imported, see _tasks.py
 _run = 0  # counts finalize() calls: scopes left open by an earlier run are forgotten
-
-
-def _open_scopes() -> Any:
-    """Has what is open on this thread, or in the task whose step it runs."""
-    native = _library.native
-    return native.names_of_task if native.following() else _on_thread
-
-
-def _innermost(open_scopes: Any) -> Any:
-    entry = open_scopes.get()
-    return entry if entry and entry[0] == _run else None
 
 
 def forget_open_scopes() -> None:
@@ -176,8 +162,12 @@ def enter_scope(name: str, *, metrics: Mapping[str, Any] | None = None) -> int |
     native = _library.native
     number = native.record_scope()
     opened = native.enter_scope(name)
-    open_scopes = _open_scopes()
-    open_scopes.set((_run, number, name, opened, _innermost(open_scopes)))
+    in_task = _loops and native.following()
+    entry = (_run, number, name, opened, native.names_of_task.get() if in_task else _on_thread.innermost)
+    if in_task:
+        native.names_of_task.set(entry)
+    else:
+        _on_thread.innermost = entry
     if metrics and opened:
         native.add_metrics(metrics)
     return number
@@ -199,17 +189,20 @@ def exit_scope(name: str | None = None, *, metrics: Mapping[str, Any] | None = N
     """
     if not flags.profiling_on:
         return None
-    open_scopes = _open_scopes()
-    entry = _innermost(open_scopes)
-    if not entry:
+    native = _library.native
+    in_task = _loops and native.following()
+    entry = native.names_of_task.get() if in_task else _on_thread.innermost
+    if not entry or entry[0] != _run:
         raise IndexError("exit_scope: no scope is open on this thread; each exit_scope needs an enter_scope before it")
     _, number, innermost, opened, outer = entry
     if name and name != innermost:
         raise ValueError(f"Scope name mismatch: {name} != {innermost}")
-    native = _library.native
     if metrics and opened:
         native.add_metrics(metrics)
-    open_scopes.set(outer)
+    if in_task:
+        native.names_of_task.set(outer)
+    else:
+        _on_thread.innermost = outer
     if opened:
         native.exit_scope()
     return number

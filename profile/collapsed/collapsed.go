@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/number"
 	"github.com/goproton/goproton/profile/internal/stacks"
@@ -155,20 +156,21 @@ func unescape(frame string) string {
 	return b.String()
 }
 
-// Read reads folded stacks of any tool. Their numbers are read as the metric "samples". What it cannot understand is a
-// *profile.FormatError.
+// Read reads folded stacks of any tool. Their numbers are read as the metric "samples". As flamegraph.pl, it leaves out what is not a stack;
+// a note counts such lines. A file without stacks is a *profile.FormatError.
 func Read(r io.Reader) (*profile.Profile, error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	t, names := stacks.NewTree(), map[string]string{}
 	var offset int64
-	for {
+	var left leftOut
+	for number := 1; ; number++ {
 		line, err := lines.ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
 		if text := strings.TrimRight(line, "\r\n"); text != "" && !comment(text) {
 			if reason := add(t, names, text); reason != "" {
-				return nil, &profile.FormatError{Offset: offset, Reason: reason}
+				left.line(number, offset, reason)
 			}
 			if err := t.Check(offset + int64(len(line))); err != nil {
 				return nil, &profile.FormatError{Offset: offset, Reason: err.Error()}
@@ -179,15 +181,35 @@ func Read(r io.Reader) (*profile.Profile, error) {
 			break
 		}
 	}
+	if len(t.Root.Children) == 0 && left.lines > 0 {
+		return nil, &profile.FormatError{Offset: left.offset, Reason: left.reason}
+	}
 	if len(t.Root.Children) == 0 {
 		return nil, &profile.FormatError{Offset: 0, Reason: "the file holds no stacks; it is cut off or empty"}
 	}
-	return t.Profile(false), nil
+	p := t.Profile(false)
+	if left.lines > 0 {
+		p.Note(fmt.Sprintf("%s left out: line %d: %s", figures.Plural(left.lines, "line is not a stack and is", "lines are not stacks and are"), left.first, left.reason))
+	}
+	return p, nil
 }
 
 // comment says whether a line is a comment, as austin and people write them, and not a stack.
 func comment(line string) bool {
 	return (strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "// ")) && !strings.Contains(line, ";")
+}
+
+// leftOut counts lines that are not stacks.
+type leftOut struct {
+	lines, first int
+	offset       int64  // of the first
+	reason       string // why it is none
+}
+
+func (l *leftOut) line(number int, offset int64, reason string) {
+	if l.lines++; l.lines == 1 {
+		l.first, l.offset, l.reason = number, offset, reason
+	}
 }
 
 // add takes one line in; what is wrong with it comes back.
@@ -231,7 +253,7 @@ func parseSize(text string) (profile.Value, bool) {
 	return profile.FloatValue(f), err == nil
 }
 
-// Sniff says by its first bytes whether a file holds folded stacks: text, every line of it ends in a number unless it is a comment, and
+// Sniff says by its first bytes whether a file holds folded stacks: text, nearly every line of it but comments ends in a number, and
 // there is a ';' somewhere. So a file of nothing but single frames is not known, nor is a log taken for one.
 func Sniff(head []byte) bool {
 	for _, c := range head {
@@ -243,23 +265,27 @@ func Sniff(head []byte) bool {
 	if len(text) == 0 || looksLikeJSON(text) || bytes.IndexByte(text, ';') < 0 {
 		return false
 	}
+	stacks, others := 0, 0
 	for len(text) > 0 {
 		line, rest, ended := bytes.Cut(text, []byte("\n"))
 		if !ended && len(head) >= 4096 {
-			return true // the last line goes on behind the head
+			break // the last line goes on behind the head
 		}
-		if line = bytes.TrimRight(line, "\r"); comment(string(line)) {
-			text = rest
-			continue
-		}
-		at := bytes.LastIndexByte(line, ' ')
-		if _, ok := parseSize(string(line[at+1:])); len(line) > 0 && (at < 0 || !ok) {
-			return false
+		if line = bytes.TrimRight(line, "\r"); len(line) > 0 && !comment(string(line)) {
+			at := bytes.LastIndexByte(line, ' ')
+			if _, ok := parseSize(string(line[at+1:])); at >= 0 && ok {
+				stacks++
+			} else if others++; stacks == 0 {
+				return false
+			}
 		}
 		text = rest
 	}
-	return true
+	return others*mostOthers <= stacks
 }
+
+// mostOthers is how many stacks there must be for each line that is none.
+const mostOthers = 4
 
 // looksLikeJSON tells "[{", "{\"" and the like from a frame called "[unknown]".
 func looksLikeJSON(text []byte) bool {

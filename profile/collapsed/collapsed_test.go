@@ -84,11 +84,35 @@ kind "samples" 1
 	}
 }
 
+// TestOtherLines: comments are skipped, and what is neither a stack nor a comment is counted.
+func TestOtherLines(t *testing.T) {
+	for in, want := range map[string]string{
+		"# stacks of 1\na;b 1\n#0 main;c 2\n": "",
+		"a;b 1\n\nb;c x\na;b 2\nb\n":          `2 lines are not stacks and are left out: line 3: expected a number at the end of the line, found "x"`,
+		"a;b 1\na;b -1\n":                     `1 line is not a stack and is left out: line 2: expected a number at the end of the line, found "-1"`,
+	} {
+		p, err := Read(strings.NewReader(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := int64(0)
+		p.Root.Walk(func(n *profile.Node, _ int) bool {
+			v, _ := n.Metric(Metric)
+			total += v.Int()
+			return true
+		})
+		if got := p.Info[profile.InfoNote]; got != want || total != map[bool]int64{true: 3, false: 1}[strings.Contains(in, " 2")] {
+			t.Errorf("%q: a sum of %d, note %q, want %q", in, total, got, want)
+		}
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for in, want := range map[string]string{
 		"":             "byte 0: the file holds no stacks",
 		"a;b":          "byte 0: expected frames, a space and a number",
-		"a 1\nb;c x\n": `byte 4: expected a number at the end of the line, found "x"`,
+		"# x\nb;c x\n": `byte 4: expected a number at the end of the line, found "x"`,
+		"# x 1\n":      "byte 0: the file holds no stacks",
 		"a -1":         `found "-1"`,
 		"a NaN":        `found "NaN"`,
 		"a 1e3":        `found "1e3"`,
@@ -154,7 +178,8 @@ func TestWhichMetric(t *testing.T) {
 }
 
 func TestSniff(t *testing.T) {
-	for _, head := range []string{"a 1\na;b 2", "[unknown];main 3\n", "\n\na b;c 4\n\n", strings.Repeat("a;", 3000), "# austin: 3.3.0\n# mode: wall\na;b 1\n# duration: 7\n", "// by hand\na;b 1", "# x;y 1", "{anonymous}::f;g 1\n"} {
+	for _, head := range []string{"a 1\na;b 2", "[unknown];main 3\n", "\n\na b;c 4\n\n", strings.Repeat("a;", 3000), "# austin: 3.3.0\n# mode: wall\na;b 1\n# duration: 7\n", "// by hand\na;b 1", "# x;y 1", "{anonymous}::f;g 1\n",
+		"a;b 1\na;c 1\na;d 1\na 2\nmore\n"} {
 		if !Sniff([]byte(head)[:min(len(head), 4096)]) {
 			t.Errorf("%.40q is not known", head)
 		}

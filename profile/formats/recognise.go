@@ -101,6 +101,12 @@ func (d *document) memberOfDocument(key string) {
 	switch key {
 	case "traceEvents":
 		d.name = "chrome_trace"
+	case "graph", "dataframe_indices":
+		d.likely = "hatchet"
+	case "dataframe":
+		if d.likely == "hatchet" {
+			d.name = "hatchet"
+		}
 	case "baseTimeNanoseconds", "deviceProperties", "displayTimeUnit", "otherData":
 		d.likely = "chrome_trace"
 	case "shared":

@@ -178,7 +178,7 @@ func (d *decoder) deviceTableAhead() bool {
 	}
 	text := bytes.TrimLeft(d.Ahead(512)[1:], " \r\n\t")
 	switch key, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte{'"'}), []byte{'"'}); string(key) {
-	case "children", "frame", "metrics", "times", "samples", "info", "kinds", "sampling", "launches", "launch_kinds":
+	case "children", "frame", "metrics", "name", "attributes", "duplicate", "times", "samples", "info", "kinds", "sampling", "launches", "launch_kinds":
 		return false
 	}
 	return true
@@ -190,7 +190,7 @@ func join(pieces []piece) (*profile.Profile, error) {
 	all := pieces[0].from
 	for i := range pieces {
 		p, last := &pieces[i], i == len(pieces)-1
-		if last != p.whole || !last && p.from.Err != errLimit || len(open)+p.from.deepest > profile.MaxDepth {
+		if p.from.foreign || last != p.whole || !last && p.from.Err != errLimit || len(open)+p.from.deepest > profile.MaxDepth {
 			return nil, errPieces
 		}
 		for j := range p.outer {

@@ -12,16 +12,23 @@ import (
 func Read(r io.Reader) (*profile.Profile, error) {
 	d := newDecoder(r)
 	p := &profile.Profile{}
-	elements := 0
+	if d.Peek() == '{' {
+		return d.graph()
+	}
+	var roots []*profile.Node // llnl-hatchet's trees may have several
+	devices := false
 	for c := d.List("a .hatchet file"); c.More; c = d.Next(c) {
-		switch elements++; elements {
-		case 1:
-			p.Root = d.node(0)
-		case 2:
-			p.Devices = tree.ReadDevices(d)
+		switch {
+		case roots == nil || d.Peek() == '{' && !d.deviceTableAhead():
+			roots = append(roots, d.node(0))
+		case !devices:
+			p.Devices, devices = tree.ReadDevices(d), true
 		default:
-			d.Fail(d.Offset(), "a third element; a .hatchet file has a tree and a device table")
+			d.Fail(d.Offset(), "a second device table; a .hatchet file has trees and one table")
 		}
+	}
+	if len(roots) > 0 {
+		p.Root = tree.JoinRoots(roots)
 	}
 	if !d.atEnd() {
 		d.Unexpected("the end of the file")
@@ -41,7 +48,19 @@ func Read(r io.Reader) (*profile.Profile, error) {
 // finish fills in what is known when everything has been read.
 func (d *decoder) finish(p *profile.Profile) error {
 	p.Rounded = d.Rounded
-	return d.tree.Finish(p, d.Offset())
+	if err := d.tree.Finish(p, d.Offset()); err != nil || d.tree.Root.Kinds != nil || !d.foreign && !d.tree.IsTangled(p.Root) {
+		return err
+	}
+	d.untangle(p)
+	return nil
+}
+
+// untangle makes of a tree of llnl-hatchet what others have.
+func (d *decoder) untangle(p *profile.Profile) {
+	d.repeated += tree.DropRepeated(p.Root)
+	tree.Untangle(p.Root, false)
+	p.Kinds = tree.KindsOf(p.Root)
+	tree.NoteRepeated(p, d.repeated)
 }
 
 // decoder turns text into nodes. Nodes, their metrics and their lists of children are cut from slabs.
@@ -52,6 +71,9 @@ type decoder struct {
 	limit   int64      // where the next piece of the file begins, see pieces.go; 0 when there is none
 	open    []openNode // at the limit, the innermost first
 	deepest int        // depth so far
+
+	foreign  bool // some node has a key of llnl-hatchet's
+	repeated int  // nodes that stand in the tree before
 }
 
 func newDecoder(r io.Reader) *decoder { return &decoder{syntax: syntax{jsonscan.New(r)}} }
@@ -82,20 +104,35 @@ func (d *decoder) node(depth int) *profile.Node {
 
 // members reads the keys of a node and says whether its name was among them.
 func (d *decoder) members(n *profile.Node, depth int, more bool) (named bool) {
+	framed, repeated := false, false
 	for ; more; more = d.More('}') {
 		switch key := d.Key(); string(key) {
 		case "children":
 			d.Expect('[', "at the start of children")
 			d.siblings(n, depth, d.Begin(']'))
 		case "frame":
-			named = d.frame(n) || named
+			framed = d.frame(n) || framed
+			named = framed || named || n.Name != ""
 		case "metrics":
 			d.metrics(n)
+		case "name":
+			if d.foreign = true; framed || !d.AtText() {
+				d.Scanner.Skip(depth)
+				continue
+			}
+			n.Name, named = d.Intern(d.Str("a name")), true
+		case "duplicate":
+			d.foreign, repeated = true, d.Peek() == 't'
+			d.Scanner.Skip(depth)
 		default:
 			if !d.tree.NodeKey(d, n, key) && (depth > 0 || !d.tree.RootKey(d, key)) {
 				d.Scanner.Skip(depth)
 			}
 		}
+	}
+	if repeated {
+		n.Metrics = nil
+		d.repeated++
 	}
 	return named
 }
@@ -111,15 +148,25 @@ func (d *decoder) siblings(n *profile.Node, depth int, more bool) {
 	d.tree.Adopt(n, first)
 }
 
+// frame reads a frame and says whether it has a name. A statement has a file and a line instead.
 func (d *decoder) frame(n *profile.Node) (named bool) {
 	d.Expect('{', "at the start of a frame")
+	file, line := "", profile.Value{}
 	for more := d.Begin('}'); more; more = d.More('}') {
-		if string(d.Key()) != "name" {
+		switch key := d.Key(); {
+		case string(key) == "name":
+			n.Name = d.Intern(d.Str("a name in quotes"))
+			named = d.Err == nil
+		case string(key) == "file" && d.Peek() == '"':
+			file = d.Intern(d.Str("a file"))
+		case string(key) == "line" && d.Peek() != '"':
+			line = d.Scalar()
+		default:
 			d.Scanner.Skip(0)
-			continue
 		}
-		n.Name = d.Intern(d.Str("a name in quotes"))
-		named = d.Err == nil
+	}
+	if !named && n.Name == "" {
+		n.Name = tree.Statement(file, line)
 	}
 	return named
 }

@@ -119,7 +119,7 @@ func TestReadRefuses(t *testing.T) {
 		"missing comma":      {`[{"frame":{"name":"r"} "metrics":{}}]`, 23, "',' or '}'"},
 		"missing value":      {`[{"frame":}]`, 10, "expected '{'"},
 		"control character":  {"[{\"frame\":{\"name\":\"a\nb\"}}]", 20, "control character"},
-		"three elements":     {`[` + root + `,{},{}]`, 30, "third element"},
+		"three elements":     {`[` + root + `,{},{}]`, 30, "a second device table"},
 		"trailing text":      {`[` + root + `]x`, 27, "the end of the file"},
 		"device is a list":   {`[` + root + `,{"CUDA":[]}]`, 35, "expected '{'"},
 		"device fact text":   {`[` + root + `,{"CUDA":{"0":{"num_sms":"x"}}}]`, 51, "num_sms"},
@@ -270,6 +270,8 @@ func FuzzRead(f *testing.F) {
 		f.Add(b)
 	}
 	f.Add([]byte(`[{"frame":{"name":"\ud83d\ude00"},"metrics":{"a":[1,2.5e-3],"b":null,"c":NaN}},{"HIP":{"0":{"arch":"gfx942"}}}]`))
+	f.Add([]byte(`{"graph":[{"0":{"data":{"name":"a"},"children":[1,1]},"1":{"data":{"file":"b.c","line":3}}}],"dataframe":[{"node":0,"time (inc)":5,"x":[1]}],"inclusive_metrics":["time (inc)"]}`))
+	f.Add([]byte(`[{"name":"a","frame":{},"metrics":{"_hatchet_nid":0}},{"frame":{"name":"b"},"duplicate":true,"metrics":{"_hatchet_nid":0}},{"HIP":{}}]`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		p, err := Read(bytes.NewReader(in))
 		slow, slowErr := Read(iotest.OneByteReader(bytes.NewReader(in)))

@@ -9,6 +9,3 @@ package literal
 // pythonDepth is how many frames Python can read below each other: its parser takes 200 open brackets, and a frame
 // needs two ("too many nested parentheses", CPython 3.11 and 3.13).
 const pythonDepth = 98
-
-// inclusiveMark ends the names of metrics that hatchet has summed over the subtree already.
-const inclusiveMark = " (inc)"

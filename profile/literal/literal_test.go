@@ -16,6 +16,7 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/internal/profiletest"
+	"github.com/goproton/goproton/profile/internal/tree"
 )
 
 func source(t testing.TB, p *profile.Profile) string {
@@ -77,7 +78,12 @@ func TestReadAccepts(t *testing.T) {
 		"sums and times":   {`[{'frame':{'name':'a'},'metrics':{'t':1,'t (inc)':3},'children':[{'frame':{'name':'b'},'metrics':{'t':2,'t (inc)':2}}]}]`, "\"a\" \"t\"=1\n  \"b\" \"t\"=2\nkind \"t\" 1"},
 		"sums alone":       {`[{'frame':{'name':'a'},'metrics':{'t (inc)':30.5},'children':[{'frame':{'name':'b'},'metrics':{'t (inc)':11}},{'frame':{'name':'c'},'metrics':{'t (inc)':None}}]}]`, "\"a\" \"t\"=19.5.\n  \"b\" \"t\"=11\n  \"c\" \"t\"=NaN.\nkind \"t\" 1"},
 		"sum at the root":  {`[{'frame':{'name':'a'},'metrics':{'t (inc)':2},'children':[{'frame':{'name':'b'},'metrics':{'t':2}}]}]`, "\"a\"\n  \"b\" \"t\"=2\nkind \"t\" 1"},
-		"kinds are said":   {`[{'kinds':{'t (inc)':'inclusive'},'frame':{'name':'a'},'metrics':{'t (inc)':3,'t':1}}]`, "\"a\" \"t\"=1 \"t (inc)\"=3\nkind"},
+		"said twice": {`[{'frame':{'name':'a'},'metrics':{'t':1},'children':[{'frame':{'name':'b'},'metrics':{'t':5}},{'frame':{'name':'b'},'duplicate':True,'metrics':{'t':5}},{'frame':{'name':'c'},'duplicate':False,'metrics':{'t':2}}]}]`,
+			"\"a\" \"t\"=1\n  \"b\" \"t\"=5\n  \"b\"\n  \"c\" \"t\"=2\nkind \"t\" 1\n[]\ninfo \"note\"=\"1 frame stands again below a further caller, without values: these count below the first\""},
+		"numbered twice": {`[{'frame':{'name':'a'},'metrics':{'t':1,'_hatchet_nid':-1},'children':[{'frame':{'name':'b'},'metrics':{'t':5,'_hatchet_nid':3}},{'frame':{'name':'b'},'metrics':{'t':5,'_hatchet_nid':3}},{'frame':{'name':'c'},'metrics':{'t':2,'_hatchet_nid':-1}}]}]`,
+			"\"a\" \"t\"=1\n  \"b\" \"t\"=5\n  \"b\"\n  \"c\" \"t\"=2\nkind \"t\" 1\n[]\ninfo \"note\"=\"1 frame stands again below a further caller, without values: these count below the first\""},
+		"statements":     {`[{'frame':{'file':'/src/a.c','line':12,'type':'statement'},'metrics':{'t':1},'children':[{'name':'x','frame':{'line':12,'file':'b.c'},'metrics':{}},{'frame':{'file':'c.c','line':None},'metrics':{}}]}]`, "\"/src/a.c:12\" \"t\"=1\n  \"x\"\n  \"c.c\"\nkind \"t\" 1"},
+		"kinds are said": {`[{'kinds':{'t (inc)':'inclusive'},'frame':{'name':'a'},'metrics':{'t (inc)':3,'t':1}}]`, "\"a\" \"t\"=1 \"t (inc)\"=3\nkind"},
 	}
 	for name, test := range tests {
 		p, err := Read(strings.NewReader(test.in))
@@ -190,7 +196,7 @@ func TestHatchetReadsIt(t *testing.T) {
 			if v.Type() == profile.Int {
 				v = profile.IntValue(v.Int() % 1_000_000)
 			}
-			return v, number && !strings.HasSuffix(name, inclusiveMark)
+			return v, number && !strings.HasSuffix(name, tree.InclusiveMark)
 		})
 		unlike(p.Root)
 		if len(p.Root.Metrics) == 0 {

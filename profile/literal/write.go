@@ -24,7 +24,7 @@ func Write(w io.Writer, p *profile.Profile) error {
 	e.extra = tree.NewEncoder(e, p)
 	e.extra.NoteAll(p.Root)
 	// A reader would take these metrics for sums that hatchet has added.
-	e.extra.Always = func(metric string) bool { return strings.HasSuffix(metric, inclusiveMark) }
+	e.extra.Always = func(metric string) bool { return strings.HasSuffix(metric, tree.InclusiveMark) }
 	e.raw("[")
 	e.node(p, p.Root, 0)
 	e.raw("]\n")

@@ -27,12 +27,12 @@ func insideKernel(w Writer, k *profile.InsideKernel) {
 	}
 	w.EndList()
 	shares(w, "by_sm", k.BySM)
-	figures(w, all)
+	writeFigures(w, all)
 	w.Key("losses")
 	before := w.Wrap(false)
 	lost := seen(k.Losses.Figures())
 	w.Object(len(lost))
-	figures(w, lost)
+	writeFigures(w, lost)
 	w.EndObject()
 	w.Wrap(before)
 	if hasTimes(k.Times) {
@@ -60,7 +60,7 @@ func insideScope(w Writer, s *profile.InsideScope) {
 	w.Object(len(all) + 3 + b2i(hasTimes(s.Each)) + b2i(hasTimes(s.Sums)))
 	shares(w, "by_sm", s.BySM)
 	shares(w, "by_warp", s.ByWarp)
-	figures(w, all)
+	writeFigures(w, all)
 	if hasTimes(s.Each) {
 		times(w, "each", s.Each)
 	}
@@ -101,7 +101,7 @@ func shares(w Writer, key string, list []profile.InsideShare) {
 	w.Wrap(before)
 }
 
-func figures(w Writer, list []profile.Figure) {
+func writeFigures(w Writer, list []profile.Figure) {
 	for _, f := range list {
 		number(w, f.Name, *f.Value)
 	}

@@ -18,7 +18,7 @@ func (d *Decoder) Node(r Reader, depth int, other Other) *profile.Node {
 	for c := r.Object("a node"); c.More; c = r.Next(c) {
 		switch key := r.Key(); {
 		case string(key) == "frame":
-			named = readFrame(r, n) || named
+			named = readFrame(r, n) || named || n.Name != ""
 		case string(key) == "metrics":
 			d.readMetrics(r, n)
 		case string(key) == "children":
@@ -36,13 +36,23 @@ func (d *Decoder) Node(r Reader, depth int, other Other) *profile.Node {
 	return n
 }
 
+// readFrame reads a frame and says whether it has a name. A statement has a file and a line instead.
 func readFrame(r Reader, n *profile.Node) (named bool) {
+	file, line := "", profile.Value{}
 	for c := r.Object("a frame"); c.More; c = r.Next(c) {
-		if string(r.Key()) != "name" {
+		switch key := r.Key(); {
+		case string(key) == "name":
+			n.Name, named = r.Intern(r.Text("a name in quotes")), true
+		case string(key) == "file" && r.AtText():
+			file = r.Intern(r.Text("a file"))
+		case string(key) == "line" && !r.AtText():
+			line = r.Value()
+		default:
 			r.Skip()
-			continue
 		}
-		n.Name, named = r.Intern(r.Text("a name in quotes")), true
+	}
+	if !named && n.Name == "" {
+		n.Name = Statement(file, line)
 	}
 	return named
 }

@@ -63,7 +63,7 @@ func TestHumanIsForPeople(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"csv", Options{}, "the csv view does not take it"}, {"json", Options{}, "the json view does not take it"}, {"flame", Options{}, "the flame view does not take it"},
+		{"csv", Options{}, "the csv view does not take it"}, {"json", Options{}, "the json view does not take it"},
 		{"tree", Options{Threshold: 3}, "name one, for example -m time/ms"}, {"tree", Options{Threshold: 3, Metrics: []string{"time/us"}}, ""}, {"tree", Options{Threshold: 3, Metrics: []string{"count"}}, ""},
 	} {
 		var out bytes.Buffer

@@ -26,7 +26,6 @@ var views = []View{
 	{"top", "the frames with most of their own", wantTop, printFlat},
 	{"bottom-up", "frames by name, their callers below them", wantBottomUp, printTree},
 	{"table", "the tree as a table with borders", nil, printTable},
-	{"flame", "the same as a flame graph: a line per level, as wide as the share of the first metric", nil, printFlame},
 	{"csv", "a line per row, for spreadsheets and data frames", baseUnits, printCSV},
 	{"json", "rows and columns as a document of a promised layout, for programs", baseUnits, printJSON},
 }
@@ -83,7 +82,7 @@ func (p *Terminal) suits(v *View, t *Table, o *Options) error {
 	if !p.Human {
 		return nil
 	}
-	if v.Name == "csv" || v.Name == "json" || v.Name == "flame" {
+	if v.forPrograms() {
 		return badOption("--human chooses units for people; the %s view does not take it", v.Name)
 	}
 	if c := &t.Columns[0]; o.Threshold > 0 && c.quantity != nil {
@@ -103,8 +102,11 @@ func viewByName(name string) (*View, error) {
 		}
 		names = append(names, views[i].Name)
 	}
-	if name == "source" {
+	switch name {
+	case "source":
 		return nil, badOption("the source of a kernel is shown by proton viewer --source; views are of call paths")
+	case "flame":
+		return nil, badOption("flame graphs are drawn by proton report, and by speedscope from what proton convert -o NAME.speedscope.json writes")
 	}
 	return nil, badOption("there is no view %q; there are %s", name, strings.Join(names, ", "))
 }

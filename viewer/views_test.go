@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -24,12 +23,6 @@ var goldens = []struct {
 	o                   Options
 	terminal            Terminal
 }{
-	{"flame", "matmul36.80", "matmul_triton36", Options{}, Terminal{Width: 80}},
-	{"flame", "matmul36.ascii.120", "matmul_triton36", Options{}, Terminal{Width: 120, ASCII: true}},
-	{"flame", "matmul36.depth1", "matmul_triton36", Options{Depth: 2}, Terminal{}},
-	{"flame", "python.color", "python", Options{}, Terminal{Width: 60, Color: true}},
-	{"flame", "cpu_only", "cpu_only", Options{}, Terminal{Width: 40}},
-	{"flame", "names.count", "names", Options{Metrics: []string{"count"}}, Terminal{Width: 80}},
 	{"csv", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Terminal{}},
 	{"json", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Terminal{}},
 	{"json", "roofline.top", "roofline", Options{Metrics: []string{"util", "bound", "time"}, Top: 3}, Terminal{}},
@@ -50,15 +43,6 @@ func TestGoldenViews(t *testing.T) {
 			testkit.Golden(t, "testdata/"+g.view+"."+g.name+".txt", out.String())
 		})
 	}
-}
-
-// TestDocumentedFlame keeps the picture in docs/viewer.md.
-func TestDocumentedFlame(t *testing.T) {
-	picture, err := os.ReadFile("testdata/flame.matmul36.80.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	testkit.Between(t, "../docs/viewer.md", "<!-- flame: written by go test ./viewer -update -->\n```\n", "```\n<!-- end of flame -->", string(picture))
 }
 
 // rudeNames are frames that a terminal, a spreadsheet or a parser might take for something else.
@@ -189,48 +173,6 @@ func TestNoteOnNumbersThatAreTooWide(t *testing.T) {
 	}
 }
 
-func TestFlameNeedsWidthsThatAddUp(t *testing.T) {
-	for metrics, want := range map[string]string{"avg_time": "must add up", "device_id": "must add up", "tokens": ""} {
-		_, err := Render(&bytes.Buffer{}, load(t, "scope"), "flame", Options{Metrics: []string{metrics}}, Terminal{})
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("flame of %s: %v, want …%s…", metrics, err, want)
-		}
-	}
-}
-
-// TestFlameOfExtremes draws widths whose sums or quotients leave the range of numbers.
-func TestFlameOfExtremes(t *testing.T) {
-	for _, values := range [][]float64{{math.MaxFloat64, math.MaxFloat64}, {5e-324, 5e-324}, {-1, math.Inf(1)}, {math.NaN()}} {
-		p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{"time (ns)": profile.Inclusive}}
-		for _, v := range values {
-			n := &profile.Node{Name: fmt.Sprint("k", len(p.Root.Children))}
-			n.Set("time (ns)", profile.FloatValue(v))
-			p.Root.Children = append(p.Root.Children, n)
-		}
-		var out bytes.Buffer
-		_, err := Render(&out, p, "flame", Options{Metrics: []string{"time/s"}}, Terminal{Width: 40})
-		if err == nil && strings.Count(out.String(), "\n") != 2 || err != nil && !strings.Contains(err.Error(), "add up to") {
-			t.Errorf("%g: %v\n%s", values, err, out.String())
-		}
-	}
-}
-
-// TestFlameLinesAreAsWideAsTheWidth, whatever the names and the shares: a line that wraps ruins the picture.
-func TestFlameLinesAreAsWideAsTheWidth(t *testing.T) {
-	p := load(t, "names")
-	for width := 20; width < 200; width += 7 {
-		var out bytes.Buffer
-		if _, err := Render(&out, p, "flame", Options{}, Terminal{Width: width}); err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(out.String()) {
-			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > width {
-				t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
-			}
-		}
-	}
-}
-
 // A profile of a rank says so to people; output for programs is as it was.
 func TestRankIsNamed(t *testing.T) {
 	p := &profile.Profile{
@@ -271,41 +213,6 @@ func TestNoteOnTheWidthMeasuresLines(t *testing.T) {
 					t.Fatalf("%s --width %d: the widest line has %d columns; said %q\n%s", view, width, widest, said, out.String())
 				}
 			}
-		}
-	}
-}
-
-// What the rows of a flame graph have adds up to the whole program, also by name, where what frames have with all below them overlaps, and
-// where children have more than their parent, as with values below 0.
-func TestFlameHasTheWholeProgram(t *testing.T) {
-	for _, c := range []struct {
-		profile string
-		group   Grouping
-		root    string
-		level   string
-	}{
-		{"step time=2000\n  forward time=1000\n    gemm time=5000\n  gemm time=2000", ByName, "|ROOT 10.00 us 100.0% ", "|step 20.0%     |forward|gemm 7.000 us 70.0% "},
-		{"step\n  forward\n    gemm time=5000\n    back time=-1000", ByPath, "|ROOT 4.000 us 100.0% ", "|step 4.000 us 100.0% "},
-		{"step cpu_time=10\n  a cpu_time=30\n  b cpu_time=30\n", ByPath, "|ROOT 10 100.0% ", "|step 10 100.0% "},
-	} {
-		var out strings.Builder
-		p := tree(c.profile)
-		o := Options{Group: c.group, Metrics: []string{"time/us"}}
-		if strings.Contains(c.profile, "cpu_time") {
-			o.Metrics = []string{"cpu_time"}
-			p.Root.Walk(func(n *profile.Node, _ int) bool {
-				for i := range n.Metrics {
-					n.Metrics[i].Name = "cpu_time"
-				}
-				return true
-			})
-		}
-		if _, err := Render(&out, p, "flame", o, Terminal{Width: 80, ASCII: true}); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.SplitN(out.String(), "\n", 3)
-		if !strings.HasPrefix(lines[0], c.root) || !strings.HasPrefix(lines[1], c.level) {
-			t.Errorf("got\n%s\nwant %s\n%s", out.String(), c.root, c.level)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,134 +17,43 @@ import (
 	"github.com/goproton/goproton/internal/settings"
 )
 
-// check is one directive of a list of checks.
-type check struct {
-	kind    string // "", NOT, NEXT, SAME
-	text    string // as it was given
-	pattern *regexp.Regexp
-}
-
-type checks []check
-
-var checkDirective = regexp.MustCompile(`^CHECK(-NOT|-NEXT|-SAME|-COUNT-(\d+))?:(.*)$`)
-
-// ReadChecks reads the part of FileCheck's language that needs no variables. It returns an error for checks beyond that, which
-// only FileCheck itself can make.
-func ReadChecks(lines []string) (checks, error) {
-	var all checks
-	for _, l := range lines {
-		m := checkDirective.FindStringSubmatch(l)
-		if m == nil {
-			return nil, fmt.Errorf("%q is supported by FileCheck only", l)
-		}
-		p, err := checkPattern(strings.TrimSpace(m[3]))
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", l, err)
-		}
-		times := 1
-		if m[2] != "" {
-			m[1] = ""
-			if times, err = strconv.Atoi(m[2]); err != nil || times < 1 || times > 1000 {
-				return nil, fmt.Errorf("%q: not a number of times", l)
-			}
-		}
-		for range times {
-			all = append(all, check{strings.TrimPrefix(m[1], "-"), l, p})
-		}
-	}
-	if len(all) == 0 {
-		return nil, errors.New("no CHECK in it")
-	}
-	return all, nil
-}
-
 var blanks = regexp.MustCompile(`[ \t]+`)
 
-// checkPattern turns text with {{regular expressions}} into one expression. A run of blanks matches any run of blanks.
-func checkPattern(text string) (*regexp.Regexp, error) {
-	if text == "" {
-		return nil, errors.New("an empty check")
-	}
-	if strings.Contains(text, "[[") {
-		return nil, errors.New("variables are supported by FileCheck only")
-	}
-	var b strings.Builder
-	for {
-		literal, rest, found := strings.Cut(text, "{{")
-		words := blanks.Split(literal, -1)
-		for i := range words {
-			words[i] = regexp.QuoteMeta(words[i])
+// inOrder checks a text if all directives are CHECK and CHECK-NOT with plain words, as AMD's schedules are: the words of each CHECK
+// follow those of the one before it, and none of a CHECK-NOT is between the matches around it. plain is false for other directives,
+// which FileCheck checks. why is the directive that does not hold.
+func inOrder(directives []string, text string) (plain, holds bool, why string) {
+	words := make([]string, len(directives))
+	for i, d := range directives {
+		kind, after, _ := strings.Cut(d, ":")
+		words[i] = blanks.ReplaceAllString(strings.TrimSpace(after), " ")
+		if kind != "CHECK" && kind != "CHECK-NOT" || words[i] == "" || strings.Contains(d, "{{") || strings.Contains(d, "[[") {
+			return false, false, ""
 		}
-		b.WriteString(strings.Join(words, `[ \t]+`))
-		if !found {
-			break
-		}
-		inside, after, closed := strings.Cut(rest, "}}")
-		if !closed {
-			return nil, errors.New("{{ has no }}")
-		}
-		b.WriteString("(?:" + inside + ")")
-		text = after
 	}
-	return regexp.Compile("(?m)" + b.String()) // a line is what ^ and $ are about
-}
-
-// Match reports whether the text has all matches, in order, and otherwise which check fails and at which line.
-func (c checks) Match(text string) (bool, string) {
-	at := 0
-	from := -1 // the first CHECK-NOT that waits for the next match
-	absent := func(until int) (bool, string, int) {
-		for i := from; i >= 0 && i < len(c) && c[i].kind == "NOT"; i++ {
-			if m := c[i].pattern.FindStringIndex(text[at:until]); m != nil {
-				return false, c[i].text, at + m[0]
+	text = blanks.ReplaceAllString(text, " ")
+	at, first := 0, 0 // what is matched ends at at, and the CHECK-NOT lines that wait begin at first
+	line := func(at int) int { return 1 + strings.Count(text[:at], "\n") }
+	for i := 0; i <= len(directives); i++ {
+		between, next := len(text)-at, len(text)
+		if i < len(directives) {
+			if strings.HasPrefix(directives[i], "CHECK-NOT") {
+				continue
+			}
+			if between = strings.Index(text[at:], words[i]); between < 0 {
+				return true, false, fmt.Sprintf("%s: no match from line %d", directives[i], line(at))
+			}
+			next = at + between + len(words[i])
+		}
+		for k := first; k < i; k++ {
+			if n := strings.Index(text[at:at+between], words[k]); n >= 0 {
+				return true, false, fmt.Sprintf("%s: matches line %d", directives[k], line(at+n))
 			}
 		}
-		return true, "", 0
+		at, first = next, i+1
 	}
-	for i := range c {
-		if c[i].kind == "NOT" {
-			if from < 0 {
-				from = i
-			}
-			continue
-		}
-		m := c[i].find(text, at)
-		if m == nil {
-			return false, fmt.Sprintf("%s: no match from line %d", c[i].text, lineAt(text, at))
-		}
-		if ok, which, where := absent(at + m[0]); !ok {
-			return false, fmt.Sprintf("%s: matches line %d", which, lineAt(text, where))
-		}
-		at, from = at+m[1], -1
-	}
-	if ok, which, where := absent(len(text)); !ok {
-		return false, fmt.Sprintf("%s: matches line %d", which, lineAt(text, where))
-	}
-	return true, ""
+	return len(directives) > 0, true, ""
 }
-
-// find returns the first match after at: of CHECK-SAME in the rest of the line, of CHECK-NEXT in the next line.
-func (c *check) find(text string, at int) []int {
-	rest := text[at:]
-	switch c.kind {
-	case "SAME":
-		rest, _, _ = strings.Cut(rest, "\n")
-	case "NEXT":
-		line := strings.IndexByte(rest, '\n')
-		if line < 0 {
-			return nil
-		}
-		next, _, _ := strings.Cut(rest[line+1:], "\n")
-		m := c.pattern.FindStringIndex(next)
-		if m == nil {
-			return nil
-		}
-		return []int{m[0] + line + 1, m[1] + line + 1}
-	}
-	return c.pattern.FindStringIndex(rest)
-}
-
-func lineAt(text string, at int) int { return strings.Count(text[:at], "\n") + 1 }
 
 // fileCheckTime is how long FileCheck may take.
 const fileCheckTime = 30 * time.Second

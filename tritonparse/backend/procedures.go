@@ -165,14 +165,13 @@ func (p *Procedure) check(ttgir string, o *Settings) procedureResult {
 	r.pattern = "; " + strings.Join(directives, "\n; ")
 	r.module, r.attributes = p.attributes(ttgir)
 	if !o.Quirks.Has(quirks.FileCheckOnly) {
-		checks, err := ReadChecks(directives)
-		if err == nil {
-			r.method = "proton"
-			r.detected, r.err = checks.Match(ttgir)
+		plain, holds, why := inOrder(directives, ttgir)
+		if plain {
+			r.method, r.detected, r.err = "proton", holds, why
 			return r
 		}
 		if program == "" {
-			r.err = err.Error() + "; install LLVM's FileCheck, or set FILECHECK_PATH to it"
+			r.err = "only LLVM's FileCheck can check more than CHECK and CHECK-NOT with plain words: install Triton, which has it, or set FILECHECK_PATH to it"
 			return r
 		}
 	}

@@ -97,34 +97,6 @@ func TestOneAnalysis(t *testing.T) {
 	}
 }
 
-// TestChecksAsFileCheck compares our reading of FileCheck's language with FileCheck.
-func TestChecksAsFileCheck(t *testing.T) {
-	o := needOracle(t)
-	text := "module {\n  a.b  c\n  tt.load %1\n  tt.dot %2\n  tt.load %3 {x = 1}\n  end\n}\n"
-	for _, patterns := range []string{
-		"CHECK: tt.load", "CHECK: tt.dot\nCHECK: tt.load\nCHECK: end", "CHECK: tt.dot\nCHECK: tt.dot", "CHECK: a.b c", "CHECK: aXb",
-		"CHECK-NOT: tt.dot\nCHECK: tt.load", "CHECK-NOT: tt.load\nCHECK: tt.dot", "CHECK: tt.dot\nCHECK-NOT: tt.store", "CHECK: tt.dot\nCHECK-NOT: tt.load\nCHECK: end",
-		"CHECK: tt.load\nCHECK-NEXT: tt.dot", "CHECK: tt.load\nCHECK-NEXT: end", "CHECK: tt.load\nCHECK-SAME: %1", "CHECK: tt.load\nCHECK-SAME: %3",
-		"CHECK-COUNT-2: tt.load", "CHECK-COUNT-3: tt.load", "CHECK: tt.{{(load|store)}} %3", "CHECK: {{^ *}}tt.dot %{{[0-9]+}}", "CHECK: end\nCHECK: module",
-	} {
-		lines := (&backend.Procedure{Patterns: patterns}).Directives()
-		c, err := backend.ReadChecks(lines)
-		if err != nil {
-			t.Errorf("%q: %v", patterns, err)
-			continue
-		}
-		want, _ := backend.RunFileCheck(o.fileCheck, "; "+strings.Join(lines, "\n; "), text)
-		if got, why := c.Match(text); got != want {
-			t.Errorf("%q: got %v (%s), FileCheck says %v", patterns, got, why, want)
-		}
-	}
-	for _, patterns := range []string{"CHECK-DAG: x", "CHECK: [[X:a]]", "CHECK-LABEL: x", "CHECK: {{x", "CHECK:"} {
-		if _, err := backend.ReadChecks((&backend.Procedure{Patterns: patterns}).Directives()); err == nil {
-			t.Errorf("%q is read", patterns)
-		}
-	}
-}
-
 // TestOwnProcedures looks for a procedure that the user defines, also in NVIDIA's kernels.
 func TestOwnProcedures(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "checks.json")

@@ -67,7 +67,7 @@ var Table = []Section{
 		{StaticWork, "bytes counted from arguments", "Tensors passed as arguments count.", "Tensors of descriptors and of triton_kernels count too. Repeated elements (stride 0) count once."},
 		{FirstLoop, "`loop_schedules`", "The first loop of TTIR is compared with the first of TTGIR, for four operations.", "Each innermost loop is followed to the place of its operations in TTGIR; TMA, tensor memory and buffer loads are included."},
 		{LinesAsInstructions, "AMD's counts", "Each line that contains the name of an instruction counts: 26 for a kernel called `global_load_kernel`.", "Instructions count: 9."},
-		{FileCheckOnly, "`procedure_checks`", "FileCheck runs as a process for each of AMD's three schedules and for each kernel, including NVIDIA's.", "The check runs in GoProton's process for AMD's kernels, or for all with `--procedure-checks FILE`. FileCheck runs only for directives that need it (variables, `DAG`, `LABEL`)."},
+		{FileCheckOnly, "`procedure_checks`", "FileCheck runs as a process for each of AMD's three schedules and for each kernel, including NVIDIA's.", "AMD's kernels are checked, or all with `--procedure-checks FILE`. `CHECK` and `CHECK-NOT` with plain words, as in AMD's schedules, need no FileCheck; it runs for all other directives and for regular expressions."},
 		{TritonsTunerOnly, "torch.compile's tuner", "Its launches are ordinary launches.", "Its launches form a session."},
 		{CompiledOnly, "configurations that another process compiled", "They are missing from the session.", "They are part of the session that timed them."},
 		{LaunchedOnly, "an `autotune` record without launches", "It is dropped.", "It has an `autotune_analysis`."},

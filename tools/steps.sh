@@ -12,7 +12,7 @@ trap 'exit 130' INT # without this, an interrupt is the failure of one step, and
 
 # begin FOLDER: stores the output of this run's steps in FOLDER, next to that of the run before if this one goes on from $FROM.
 begin() {
-  logs=$1 failed=() steps=0
+  logs=$1 failed=() steps=0 took=
   if [ -z "$FROM" ]; then rm -rf "$logs"; fi
   mkdir -p "$logs" || exit
 }
@@ -36,6 +36,7 @@ step() {
   (set -e; log="$logs/$name"; "$@") 2>&1 | tee "$logs/$name.txt"
   if [ "${PIPESTATUS[0]}" != 0 ]; then failed+=("$name"); fi
   printf '== %s took %d s\n' "$name" $((SECONDS - began))
+  took+=$(printf '%5d  %s' $((SECONDS - began)) "$name")$'\n'
 }
 skip() { printf 'skipped: %s\n' "$*"; }
 
@@ -65,7 +66,7 @@ pytests() {
     return
   fi
   PYTHONPATH="$root/build/python" PROTON_LIB="$root/build/libproton.so" .venv/bin/python -m pytest -q -p no:cacheprovider -rfEs -o tmp_path_retention_policy=failed \
-    -n $((2 * $(nproc))) --dist worksteal --durations=10 --durations-min=0.5 "$@" hooks/python/tests
+    -n $((2 * $(nproc))) --dist worksteal --durations=10 --durations-min=0.5 --junitxml="$log.xml" "$@" hooks/python/tests
 }
 
 # end: the closing lines, and the exit code of the run.
@@ -74,6 +75,9 @@ end() {
     printf '\nno step is named %s\n' "$FROM"
     exit 2
   fi
+  printf '\nskipped tests:\n'
+  tools/skipped.py "$logs"
+  printf '\nseconds of each step:\n%s' "$took"
   if [ ${#failed[@]} = 0 ]; then
     printf '\nall %d steps passed in %d s\n' "$steps" "$SECONDS"
     exit

@@ -52,7 +52,7 @@ type Terminal struct {
 
 // Render prints a view of a profile and returns notes for the reader, a line each.
 func Render(w io.Writer, p *profile.Profile, view string, o Options, terminal Terminal) (notes []string, err error) {
-	v, err := viewByName(view)
+	v, err := ViewByName(view)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,8 @@ func (p *Terminal) suits(v *View, t *Table, o *Options) error {
 	return nil
 }
 
-func viewByName(name string) (*View, error) {
+// ViewByName finds a view; "" is the default.
+func ViewByName(name string) (*View, error) {
 	if name == "" {
 		return &views[0], nil
 	}

@@ -256,8 +256,8 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 		}
 		f.format = string(s.form)
 	}
-	if f.view != "" && !slices.ContainsFunc(viewer.Views(), func(v viewer.View) bool { return v.Name == f.view }) && f.view != "source" {
-		return fmt.Errorf("there is no view %q; there are %s", f.view, strings.Join(viewNames(), ", "))
+	if _, err := viewer.ViewByName(f.view); err != nil {
+		return err
 	}
 	return checkFrames(f.o.Include, f.o.Exclude, f.format)
 }

@@ -108,10 +108,10 @@ func TestReadmeShowsWhatDemoPrints(t *testing.T) {
 	}
 }
 
-// TestLinksLeadSomewhere follows every link between files of the repository.
+// TestLinksLeadSomewhere follows every link between files of the repository, to the heading that it names.
 func TestLinksLeadSomewhere(t *testing.T) {
 	code := regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
-	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)\s]*)?\)`)
+	link := regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 	for _, path := range sources(t, ".md") {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -121,11 +121,35 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+			to := path
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(path), m[1])
+			}
+			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s links to %s, which is not there", path, m[1])
+			} else if m[2] != "" && strings.HasSuffix(to, ".md") && !slices.Contains(anchors(testkit.Read(t, to)), m[2]) {
+				t.Errorf("%s links to %s, which has no heading #%s", path, to, m[2])
 			}
 		}
 	}
+}
+
+// anchors are the names by which links reach the headings of a page, as GitHub makes them.
+func anchors(page string) []string {
+	var names []string
+	seen := map[string]int{}
+	for _, m := range regexp.MustCompile("(?m)^#+ +(.*)$").FindAllStringSubmatch(regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(page, ""), -1) {
+		kept := regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		name := strings.ReplaceAll(kept, " ", "-")
+		if seen[name]++; seen[name] > 1 {
+			name += "-" + strconv.Itoa(seen[name]-1)
+		}
+		names = append(names, name)
+	}
+	for _, m := range regexp.MustCompile(`<a id="([^"]+)">`).FindAllStringSubmatch(page, -1) {
+		names = append(names, m[1])
+	}
+	return names
 }
 
 // TestReadmeComparesAsMeasured holds README.md's table of ratios against docs/performance.md, which says how they were measured.

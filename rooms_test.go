@@ -22,7 +22,7 @@ type room struct {
 
 // floors are the titles of the floors, and of which verb each is: collect, attribute, aggregate, store, view.
 var floors = []struct{ name, holds string }{
-	1: {"texts, files, processes, tests", "nothing of the product's verbs"},
+	1: {"texts, files, processes, tests", "nothing of the product's verbs; Triton's representations as text"},
 	2: {"the noun", "one profile, its formats and its sums: store"},
 	3: {"parts", "of collecting, of storing elsewhere, and the facts about GPUs"},
 	4: {"engines", "sessions and trees (attribute, aggregate), TritonParse traces, the program's Python"},
@@ -96,6 +96,7 @@ var rooms = []room{
 	{24, "profile/collapsed profile/pprofile profile/speedscope", "a format each"},
 	{25, "profile/formats", "reads and writes all of them"},
 
+	{10, "triton/mlir", "the text of MLIR: operations, regions and locations, of any dialect"},
 	{10, "internal/awake internal/environ internal/garbage internal/ownfile internal/procstat", "waiting; C's environment; free memory; descriptors that the program may close; parents and beginnings of processes"},
 	{10, "internal/figures internal/foreign internal/jsontext internal/version internal/inflate", "numbers for people; names of others; JSON as text; this release; unpacking within bounds"},
 	{10, "internal/pythonpath internal/settings internal/testkit", "folders of Python; environment variables; goldens and waiting, for tests"},

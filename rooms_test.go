@@ -92,7 +92,7 @@ var rooms = []room{
 	{21, "profile/internal/lanes profile/internal/launchunion profile/internal/number profile/internal/profiletest profile/internal/sampleunion profile/internal/tracetest profile/internal/tree", "parts of the formats: timelines, numbers, trees; sums of launches and samples; profiles for tests"},
 	{22, "profile/internal/fold profile/internal/jsonscan", "one frame for equal call paths; JSON as a stream"},
 	{22, "profile/merge profile/perfetto", "sums of profiles; Perfetto's timelines"},
-	{23, "profile/chrometrace profile/hatchet profile/literal profile/msgpack profile/internal/stacks", "a format each"},
+	{23, "profile/chrometrace profile/hatchet profile/msgpack profile/internal/stacks", "a format each"},
 	{24, "profile/collapsed profile/pprofile profile/speedscope", "a format each"},
 	{25, "profile/formats", "reads and writes all of them"},
 

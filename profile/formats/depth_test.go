@@ -77,7 +77,7 @@ func TestDeepTreesAreFolded(t *testing.T) {
 
 // TestTreesGrowLinearly: a file of a tree twice as deep is about twice as large.
 func TestTreesGrowLinearly(t *testing.T) {
-	for _, name := range []string{"hatchet", "hatchet_msgpack", "literal"} {
+	for _, name := range []string{"hatchet", "hatchet_msgpack"} {
 		f, err := ByName(name)
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestManyMetricsAreCut(t *testing.T) {
 		wide.Metrics = append(wide.Metrics, profile.Metric{Name: name, Value: profile.IntValue(1)})
 		spread.Children = append(spread.Children, &profile.Node{Name: name, Metrics: []profile.Metric{{Name: name, Value: profile.IntValue(1)}}})
 	}
-	for _, f := range []string{"hatchet", "hatchet_msgpack", "literal"} {
+	for _, f := range []string{"hatchet", "hatchet_msgpack"} {
 		for _, n := range []*profile.Node{wide, spread} {
 			t.Run(f+"/"+n.Name, func(t *testing.T) {
 				p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{n}}, Kinds: profile.Kinds{}}

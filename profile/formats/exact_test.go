@@ -181,10 +181,6 @@ func TestIntegersBeyondAValue(t *testing.T) {
 				t.Errorf("%s to %s: said %v, want %v", digits, f.Name, said, rounded)
 			}
 		}
-		q, err := Read(strings.NewReader(`[{'frame': {'name': 'ROOT'}, 'metrics': {'x': ` + digits + `}, 'children': []}]`))
-		if err != nil || q.Rounded > 0 != rounded {
-			t.Errorf("%s as a literal: %v, rounded %v, want %v", digits, err, q.Rounded, rounded)
-		}
 	}
 	pack := []byte("\x91\x82\xa5frame\x81\xa4name\xa1k\xa7metrics\x81\xa1x\xcf\xff\xff\xff\xff\xff\xff\xff\xff")
 	if p, err := Read(bytes.NewReader(pack)); err != nil || p.Rounded != 1 {

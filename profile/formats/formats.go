@@ -27,7 +27,6 @@ import (
 	"github.com/goproton/goproton/profile/collapsed"
 	"github.com/goproton/goproton/profile/hatchet"
 	"github.com/goproton/goproton/profile/internal/lanes"
-	"github.com/goproton/goproton/profile/literal"
 	"github.com/goproton/goproton/profile/msgpack"
 	"github.com/goproton/goproton/profile/perfetto"
 	"github.com/goproton/goproton/profile/pprofile"
@@ -71,11 +70,6 @@ var all = []*Format{
 		Name: "hatchet_msgpack", Suffixes: []string{".hatchet_msgpack"}, About: "the same tree in MessagePack",
 		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times | Samples | Launches | Inside,
 		Sniff: msgpack.Sniff, Read: msgpack.Read, Write: msgpack.Write,
-	},
-	{
-		Name: "literal", Suffixes: []string{".literal", ".hatchet_literal"}, About: "Python literal for hatchet.GraphFrame.from_literal",
-		Holds: Tree | Floats | Text | Vectors | Kinds | Devices | Info | Times,
-		Sniff: literal.Sniff, Read: literal.Read, Write: literal.Write, Loses: literal.Loses,
 	},
 	{
 		Name: "pprof", Suffixes: []string{".pprof", ".pb"}, About: "profile.proto of pprof and most continuous profilers",

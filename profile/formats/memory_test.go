@@ -121,11 +121,6 @@ func dense(size int) map[string]map[string]string {
 			"devices":      `[{"frame":{"name":"ROOT"}},{"t":{` + counting(`"%d":{}`, size) + "}}]",
 			"facts":        open + `"info":{` + counting(`"%d":""`, size) + "}" + shut,
 		},
-		"literal": {
-			"numbers": `[{'frame':{'name':'k'},'metrics':{'x':[0` + strings.Repeat(",1", size/2) + `]}}]`,
-			"nodes":   `[{'frame':{'name':'k'},'children':[` + counting(`{'frame':{'name':'%d'}}`, size) + `]}]`,
-			"devices": `[{'frame':{'name':'k'},'devices':{'t':{` + counting(`'%d':{}`, size) + `}}}]`,
-		},
 		"collapsed": {"stacks": stacks.String()},
 		"speedscope": {
 			"stacks": `{"exporter":"goproton","shared":{"frames":[` + counting(`{"name":"%d"}`, 20_000) + `]},"profiles":[{"type":"sampled","name":"x","unit":"none","samples":[[0]` +

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -64,11 +65,16 @@ func notProfile(head []byte) string {
 	switch {
 	case len(head) > 262 && string(head[257:262]) == "ustar":
 		return "a tar archive; unpack it, and give the profile that is inside: tar xf FILE"
+	case pythonTree.Match(text):
+		return "a tree in Python's syntax; write it as JSON: python3 -c 'import ast, json; print(json.dumps(ast.literal_eval(open(\"FILE\").read())))' > FILE.hatchet"
 	case isXSpace(head):
 		return "an XSpace of JAX or TensorFlow (.xplane.pb); give its trace instead, which JAX writes with create_perfetto_trace=True"
 	}
 	return ""
 }
+
+// pythonTree matches the beginning of a hatchet literal, a tree that Python's ast.literal_eval reads and JSON's readers do not.
+var pythonTree = regexp.MustCompile(`^\[\s*\{\s*'(frame|metrics|children)'`)
 
 // isXSpace says whether a file is a protobuf whose first field is a plane of a profile of XLA: with an id or without, and a name that begins
 // with a slash.

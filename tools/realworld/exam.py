@@ -1,7 +1,6 @@
 """Runs every command of proton that reads profiles over every file of folders, and compares what it says with sums that are
 made without it. Prints one line for each file, then what differs. The exit code is 1 if anything does."""
 import argparse
-import ast
 import concurrent.futures
 import json
 import os
@@ -21,9 +20,9 @@ from timeline import Trace
 
 WIDTH = 100
 ROOT = Path(__file__).resolve().parents[2]
-FORMATS = ["hatchet_msgpack", "literal", "pprof", "collapsed", "speedscope.json", "chrome_trace", "perfetto"]
+FORMATS = ["hatchet_msgpack", "pprof", "collapsed", "speedscope.json", "chrome_trace", "perfetto"]
 COLUMNS = ("read", "totals", "parents", "trips", "idle", "others")
-READS = {"chrome", "perfetto", "hatchet", "msgpack", "literal", "pprof", "speedscope", "folded", "tritonparse"}
+READS = {"chrome", "perfetto", "hatchet", "msgpack", "pprof", "speedscope", "folded", "tritonparse"}
 
 
 RUNNER = """
@@ -110,8 +109,8 @@ class Exam:
         if self.kind == "chrome":
             self.trace = Trace(self.content)
             return self.trace.sums()
-        if self.kind in ("hatchet", "literal"):
-            return stacks.tree([self.content[0][0]] if self.kind == "hatchet" else self.content)
+        if self.kind == "hatchet":
+            return stacks.tree([self.content[0][0]])
         if self.kind == "speedscope":
             return stacks.speedscope(self.content[0])
         if self.kind == "folded":
@@ -227,12 +226,6 @@ class Exam:
             written = sum(int(l.rsplit(" ", 1)[1]) for l in lines if l)
             if time_ and written != time_ and all(v >= 0 and v == int(v) for v in self.mine["time (ns)"].values()):
                 self.say("trips", f"our folded stacks add up to {written}, not {time_}")
-        elif name == "literal":
-            try:
-                read = stacks.tree([ast.literal_eval(Path(path).read_text("utf-8"))])
-            except (MemoryError, RecursionError, SyntaxError):
-                return  # deeper than CPython's parser goes
-            self.same("trips", "time (ns) of the literal", total(read.get("time (ns)", {})), total(self.mine.get("time (ns)", {})))
         elif name in ("chrome_trace", "perfetto"):
             _, lost = self.processor.slices(path)
             gpu = Trace(files.documents(Path(path).read_text("utf-8"))).sums() if name == "chrome_trace" else self.processor.sums(path, ours=True)

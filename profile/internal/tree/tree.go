@@ -1,5 +1,5 @@
-// Package tree describes once what a file holds that is a tree of frames: .hatchet (JSON), .hatchet_msgpack (MessagePack)
-// and hatchet literals (Python). Each of these formats brings a Reader and a Writer of its syntax.
+// Package tree describes once what a file holds that is a tree of frames: .hatchet (JSON) and .hatchet_msgpack
+// (MessagePack). Both formats bring a Reader and a Writer of its syntax.
 //
 // A node has upstream's keys frame, metrics and children, and these of ours, each only where there is something to say.
 // Upstream's readers skip them.

@@ -64,7 +64,9 @@ class Installation:
         self.prefix = None if way in ("--target", "--user") else str(self.place)
 
     def _pip(self, *arguments):
-        self.run([self.python, "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments, "--no-index", "--no-compile"], PATH="/usr/bin:/bin")
+        # The interpreter may have no pip of its own. That of this environment runs in it.
+        pip = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check", "--no-input"]
+        self.run([*pip, *arguments, "--no-index", "--no-compile"], PATH="/usr/bin:/bin")
 
     def run(self, command, code=0, **variables):
         """Runs a command with these variables and hardly any other; PATH is empty unless it is given."""

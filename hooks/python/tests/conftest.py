@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,13 @@ def run_python(code, *argv, path=(), env=None, check=True, python=sys.executable
     if check:
         assert done.returncode == 0, done.stderr
     return done
+
+
+def wait_for(what, happened):
+    end = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < end, f"{what} does not happen"
+        time.sleep(0.02)
 
 
 def companions(pid):

@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import LIBRARY, ORACLES, PATIENCE, REPOSITORY, TESTS
+from conftest import LIBRARY, ORACLES, PATIENCE, REPOSITORY, TESTS, wait_for
 from test_notebook import Cell, NOTEBOOK, execute
 
 CAPTURES = REPOSITORY / "testdata" / "captures"
@@ -68,10 +68,18 @@ class Installation:
         pip = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check", "--no-input"]
         self.run([*pip, *arguments, "--no-index", "--no-compile"], PATH="/usr/bin:/bin")
 
+    def fake_driver(self):
+        """Variables with which programs in the working folder find fake_gpu, on the driver of replays, which is a part of the wheel."""
+        stub = next(self.place.glob("**/goproton/stub"))
+        shutil.copy(TESTS / "fake_gpu.py", self.work)
+        return {"LD_LIBRARY_PATH": str(stub), "PROTON_CUPTI_PATH": str(stub / "libcupti.so")}
+
+    def environment(self, **variables):
+        """These variables and hardly any other; PATH is empty unless it is given."""
+        return {"PATH": "", "HOME": str(self.home), "TMPDIR": os.environ.get("TMPDIR", "/tmp"), "PYTHONDONTWRITEBYTECODE": "1", **self.own, **variables}
+
     def run(self, command, code=0, **variables):
-        """Runs a command with these variables and hardly any other; PATH is empty unless it is given."""
-        clean = {"PATH": "", "HOME": str(self.home), "TMPDIR": os.environ.get("TMPDIR", "/tmp"), "PYTHONDONTWRITEBYTECODE": "1", **self.own}
-        done = subprocess.run(list(map(str, command)), cwd=self.work, env={**clean, **variables}, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(list(map(str, command)), cwd=self.work, env=self.environment(**variables), capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == code, done.stdout + done.stderr
         return done
 
@@ -128,10 +136,7 @@ def test_python(way, install):
     here = install(way)
     said = here.run([here.python, "-m", "goproton", "run", "--backend", "replay", "--name", "replayed", CAPTURES / "vecadd.capture.gz"]).stderr
     assert "wrote replayed.hatchet" in said
-    # The fake driver is that of replays, and a part of the wheel.
-    stub = next(here.place.glob("**/goproton/stub"))
-    shutil.copy(TESTS / "fake_gpu.py", here.work)
-    fake = {"LD_LIBRARY_PATH": str(stub), "PROTON_CUPTI_PATH": str(stub / "libcupti.so")}
+    fake = here.fake_driver()
     here.run([here.python, "-c", USES, here.place], **fake)
     assert "add_kernel" in here.run([here.python, "-m", "goproton", "viewer", "replayed.hatchet"]).stdout
     if way.startswith("Triton's"):  # a PATH that leads to Triton's first is as good
@@ -180,12 +185,134 @@ def test_python_m(install):
     (here.work / "which.py").write_text("import sys; print(sys.executable)")
     for words in (["run", "--allow-empty", "which.py"], ["--allow-empty", "which.py"]):
         assert here.run([here.python, "-m", "goproton", *words], PATH="/usr/bin:/bin").stdout == f"{here.python}\n"
+    # Other programs are run as they are, and what stands for the interpreter is this one.
+    for words in (["-m", "which"], [here.python, "which.py"], [here.python, "-m", "which"], ["sh", "-c", f"{here.python} which.py"]):
+        assert here.run([here.python, "-m", "goproton", "run", "--allow-empty", "--", *words], PATH="/usr/bin:/bin").stdout == f"{here.python}\n"
+    here.run([here.python, "-m", "goproton", "--allow-empty", "--", here.python, "-c", "raise SystemExit(7)"], code=7)
+    said = here.run([here.python, "-m", "goproton", "python", "which.py"], code=2).stderr
+    assert said.startswith('proton: there is no command or file "python"')
     said = here.run([here.python, "-m", "goproton", "viewer", "gone.hatchet"], code=1).stderr
     assert "Traceback" not in said and said.startswith("proton: ")
     said = here.run([here.python, "-m", "goproton.proton", "viewer", "gone.hatchet"], code=2).stderr
     assert "Traceback" not in said and "there is no script viewer" in said
     for words in (["version"], ["-V"], ["--version"]):
         assert here.run([here.python, "-m", "goproton", *words]).stdout.startswith("proton version ")
+
+
+PAUSED = """
+import fake_gpu, os, time
+def wait_for(name):
+    while not os.path.exists(name):
+        time.sleep(0.005)
+fake_gpu.init()
+kernel = fake_gpu.function("kernel")
+for step, launches in enumerate((3, 5, 7)):  # before, while and after it is recorded
+    wait_for(f"step{step}")
+    for _ in range(launches):
+        fake_gpu.launch(kernel)
+    fake_gpu.synchronize()
+    open(f"done{step}", "w").close()
+wait_for("end")
+"""
+
+
+def test_ctl(install):
+    """python -m goproton ctl, of a run that python -m goproton began."""
+    here = install()
+    (here.work / "paused.py").write_text(PAUSED)
+    variables = {**here.fake_driver(), "XDG_RUNTIME_DIR": str(here.home)}
+    ctl = lambda *words, code=0: here.run([here.python, "-m", "goproton", "ctl", *words], code, **variables)
+    assert "no process can be controlled" in ctl("--json", code=1).stderr
+    program = subprocess.Popen([here.python, "-m", "goproton", "run", "--paused", "-b", "cupti", "-n", "ctl", "paused.py"], cwd=here.work,
+                               env=here.environment(**variables), stderr=subprocess.PIPE, text=True)
+
+    def step(number):
+        (here.work / f"step{number}").touch()
+        wait_for(f"the launches of step {number}", lambda: (here.work / f"done{number}").exists() or program.poll() is not None)
+
+    try:
+        step(0)
+        assert " recording, 1 window" in ctl(str(program.pid), "start").stdout
+        step(1)
+        assert " paused, 1 window" in ctl("stop").stdout
+        step(2)
+        (here.work / "end").touch()
+        said = program.communicate(timeout=PATIENCE)[1]
+    finally:
+        program.kill()
+    assert program.returncode == 0 and "5 kernels" in said, said
+    assert launches(here, "ctl.hatchet") == 5
+
+
+def launches(here, path):
+    return json.loads(here.run([here.python, "-m", "goproton", "viewer", "--view", "json", "-m", "count", path]).stdout)["rows"][0]["values"][0]
+
+
+PUSHED = """
+import fake_gpu, goproton as proton, sys
+fake_gpu.init()
+proton.start("pushed", push=proton.Push(sys.argv[1], wait=0.1))
+for _ in range(4):
+    fake_gpu.launch(fake_gpu.function("kernel"))
+fake_gpu.synchronize()
+proton.finalize()
+"""
+
+
+def test_push_to_a_folder_that_is_away(install):
+    """Windows wait, the folder is not made, and python -m goproton push delivers them once it is there."""
+    here = install()
+    (here.work / "pushed.py").write_text(PUSHED)
+    mount = here.home / "mount" / "windows"
+    url = f"file://{mount}"
+    said = here.run([here.python, "pushed.py", url], **here.fake_driver()).stderr
+    first, last = said.splitlines()
+    assert first.startswith(f"proton: warning: {url}: ") and "until then windows wait in " in first, said
+    assert last.startswith("proton: warning: 1 windows are not sent to ") and "for proton push" in last, said
+    assert not mount.parent.exists()
+    push = [here.python, "-m", "goproton", "push"]
+    assert json.loads(here.run([*push, "--status", url]).stdout)["waiting"] == 1
+    assert "1 window" in here.run([*push, "--wait", "0.1", url], code=1).stderr
+    mount.mkdir(parents=True)
+    here.run([*push, url])
+    assert json.loads(here.run([*push, "--status", url]).stdout)["waiting"] == 0
+    (window,) = mount.glob("**/*.hatchet_msgpack.zst")
+    assert launches(here, window) == 4
+    assert here.run([here.python, "-m", "goproton", "query", mount]).stdout.startswith("1 profile of 1 rank")
+
+
+def test_python_of_the_readme(install):
+    """The program under From Python, with the names of Triton's profiler as well."""
+    here = install("Triton's before it")
+    code = re.search(r"## From Python\n\n```python\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.S)[1]
+    kernels = """
+import fake_gpu
+fake_gpu.init()
+m = n = k = 64
+a = b = None
+matmul, step = (lambda *_, name=name: fake_gpu.launch(fake_gpu.function(name)) for name in ("matmul", "step"))
+"""
+    assert "import goproton as proton" in code
+    of_triton = "import goproton; goproton.install()\n" + code.replace("import goproton as proton", "import triton.profiler as proton")
+    fake = here.fake_driver()
+    (here.work / "plain.py").write_text(kernels + code)
+    (here.work / "names.py").write_text(kernels + of_triton)
+    for command in (["plain.py"], ["names.py"], ["-m", "goproton.proton", "-n", "train", "plain.py"], ["-m", "goproton", "run", "-b", "cupti", "-n", "train", "plain.py"]):
+        said = here.run([here.python, *command], **fake)
+        assert "Traceback" not in said.stderr and launches(here, "train.hatchet") == 2, said.stderr
+        tree = here.run([here.python, "-m", "goproton", "viewer", "-m", "count,flops16", "train.hatchet"]).stdout
+        assert all(name in tree for name in ("forward", "warm", "step", "matmul", "524")), tree
+        (here.work / "train.hatchet").unlink()
+
+
+def test_viewer_functions(install):
+    """python -m goproton.viewer, which needs pandas and llnl-hatchet, says so where they are missing."""
+    here = install()
+    here.run([here.python, "-m", "goproton", "run", "--backend", "replay", "--name", "replayed", CAPTURES / "vecadd.capture.gz"])
+    said = here.run([here.python, "-m", "goproton.viewer", "-m", "time/ms", "replayed.hatchet"], code=1).stderr
+    assert "pip install llnl-hatchet" in said.splitlines()[-1] and "proton viewer" in said
+    printed = here.run([here.python, "-m", "goproton.viewer", "-m", "time/ms", "replayed.hatchet"], PYTHONPATH=sysconfig.get_path("purelib")).stdout
+    assert "add_kernel" in printed
 
 
 def test_notebook(install, tmp_path):

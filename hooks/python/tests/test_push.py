@@ -9,10 +9,9 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
-from conftest import LIBRARY, PATIENCE, REPOSITORY, TESTS, companions
+from conftest import LIBRARY, PATIENCE, REPOSITORY, TESTS, companions, wait_for
 from trees import load
 
 BUILD = REPOSITORY / "build"
@@ -146,13 +145,6 @@ def started(command):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "begun\n", process.communicate()[1]
     return process
-
-
-def wait_for(what, happened):
-    end = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < end, f"{what} does not happen"
-        time.sleep(0.02)
 
 
 def senders(url):

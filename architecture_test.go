@@ -53,6 +53,46 @@ func TestLengthsOfPages(t *testing.T) {
 	}
 }
 
+// TestPromisedPackages compares CONTRIBUTING.md's list of the Go packages whose API is promised with the comments of all packages, and
+// wants an example in each that has more than a registration.
+func TestPromisedPackages(t *testing.T) {
+	_, table, _ := strings.Cut(testkit.Read(t, "CONTRIBUTING.md"), "\n## What is promised\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	listed := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*`) \\|").FindAllStringSubmatch(table, -1) {
+		for name := range strings.SplitSeq(row[1], ", ") {
+			listed[strings.Trim(name, "`")] = true
+		}
+	}
+	if len(listed) < 5 {
+		t.Fatalf("CONTRIBUTING.md lists %v as promised", listed)
+	}
+	comment := regexp.MustCompile(`(?s)// Package .*promised, see CONTRIBUTING\.md.*\npackage `)
+	for _, p := range list(t, nil, "./...") {
+		says, example := false, false
+		files, err := filepath.Glob(filepath.Join(p.Dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text := testkit.Read(t, file)
+			says = says || comment.MatchString(text)
+			example = example || strings.HasSuffix(file, "_test.go") && strings.Contains(text, "\nfunc Example")
+		}
+		name := inModule(p.ImportPath)
+		if says != listed[name] {
+			t.Errorf("%s: its comment says that it is promised: %v; CONTRIBUTING.md lists it: %v", name, says, listed[name])
+		}
+		if listed[name] && !example && name != "cupti" && name != "roctracer" {
+			t.Errorf("%s is promised and has no Example: show how a program uses it", name)
+		}
+		delete(listed, name)
+	}
+	for name := range listed {
+		t.Errorf("CONTRIBUTING.md lists %s, and no package has this path", name)
+	}
+}
+
 // TestSeamsListControlMethods compares the table of control methods with those that profiler/control and tritonparse/record
 // have.
 func TestSeamsListControlMethods(t *testing.T) {

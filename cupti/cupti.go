@@ -1,6 +1,7 @@
 // Package cupti collects on NVIDIA GPUs. It opens libcupti at run time, subscribes to callbacks of the driver's launches and
 // graphs (C on the program's threads, see callback.c), has CUPTI fill pooled buffers with records, and turns these into
-// activities when they are drained (decode.c). CUPTI's identifiers do not leave this package. A program that imports it has the backend.
+// activities when they are drained (decode.c). CUPTI's identifiers do not leave this package. A program that imports it has the
+// backend; this import is promised, see CONTRIBUTING.md.
 package cupti
 
 /*

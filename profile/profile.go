@@ -15,7 +15,7 @@
 //		return true
 //	})
 //
-// This package imports none of GoProton's others and knows no format and no vendor.
+// This package imports none of GoProton's others and knows no format and no vendor. Its API is promised, see CONTRIBUTING.md.
 package profile
 
 // Limits that all formats share. Readers refuse what is beyond them. Writers add up frames that are deeper than MaxDepth in the

@@ -7,7 +7,8 @@
 // the drainer drain every few milliseconds and does what is due more rarely: checkpoints, complete phases. Which of them calls
 // the vendor's library, and under which lock, is in docs/lives/threads.md.
 //
-// Go programs use Start, Scope and Session; libproton drives a Manager for Python and everything else.
+// Go programs use Start, Session, Scope, Add and Step (goapi.go), which are promised, see CONTRIBUTING.md; libproton drives a Manager
+// for Python and everything else.
 package profiler
 
 import (

@@ -1,7 +1,7 @@
 // Package roctracer collects on AMD GPUs, through one of two libraries that it opens at run time: librocprofiler-sdk or
 // libroctracer64. Each has a provider, which translates the library's callbacks and records for the part that both share: calls of
 // HIP (calls.c, on the program's threads), graphs, names, records and the driver. The identifiers of the libraries do not leave
-// this package. A program that imports it has both backends.
+// this package. A program that imports it has both backends; this import is promised, see CONTRIBUTING.md.
 package roctracer
 
 /*

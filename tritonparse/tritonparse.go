@@ -12,7 +12,7 @@
 //
 // A record that is damaged is skipped and counted, see Trace.Damages. Files may be packed by gzip or zstd, whatever their names.
 // Memory does not grow with the number of launches. Records come from many versions of several writers: what a record does not
-// say, or says in another way, is a zero value.
+// say, or says in another way, is a zero value. The API of this package is promised, see CONTRIBUTING.md.
 package tritonparse
 
 import (

@@ -15,7 +15,7 @@
 // Ratios are always computed from sums, never summed, and a sum is taken over what the filters left. Shares are
 // parts of the whole program, whatever the filters left of it.
 //
-// The text of Triton's proton-viewer is package compat, below this one.
+// The text of Triton's proton-viewer is package compat, below this one. The API of this package is promised, see CONTRIBUTING.md.
 package viewer
 
 import "fmt"

@@ -13,7 +13,7 @@
 //	err = target.WriteFile("run.pb.gz", p)
 //
 // The packages next to this one, such as hatchet and perfetto, have one format each. They read a stream and write one, and know
-// nothing of compression, files and parts.
+// nothing of compression, files and parts. The API of this package is promised, see CONTRIBUTING.md.
 package formats
 
 import (

@@ -13,7 +13,7 @@
 //
 // Merging is associative: profiles that were merged in groups merge again to the bytes of merging all at once in the same order.
 // With Options.Sorted it is commutative too: the bytes are the same for any order of the inputs. Both hold apart from timelines and
-// the rounding of metrics that are floats.
+// the rounding of metrics that are floats. The API of this package is promised, see CONTRIBUTING.md.
 package merge
 
 import (

@@ -7,9 +7,13 @@ import (
 	"slices"
 )
 
-// repeats compresses launches into a stretch of a deflate stream (RFC 1951). Each is nearly the text of the one before, so it
-// looks for long repetitions at the distance of the last one, and elsewhere only at every 32nd byte of what is repeated: a
-// fifth of the time that a general compressor takes, for a few percent more bytes.
+// repeats compresses launches into a stretch of a deflate stream (RFC 1951). Each launch is nearly the text of the launch before, so
+// repeats looks for long repetitions at the distance of the last repetition, and elsewhere only at every 32nd byte of repeated text.
+//
+// Measured against klauspost/compress in its place, by `proton trace parse` on three shapes of bench/trace.py (addresses that differ;
+// integers and call sites that differ, too; numbers), processor time of the command and size of its output, medians of 3 to 7 runs:
+// level 1 takes 2 to 10 % more time and writes 31 to 36 % more bytes; level 3 takes 4 to 20 % more time and writes 1 to 8 % less;
+// level 5 takes 10 to 37 % more time and writes 6 to 13 % less.
 type repeats struct {
 	table    [1 << repeatBits]int32 // by hash: 1 + the place where such bytes were seen
 	tokens   []uint32               // literals, or lengths and distances

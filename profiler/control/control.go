@@ -12,7 +12,6 @@ import (
 	"github.com/goproton/goproton/hotpath/scratch"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profiler"
 	"github.com/goproton/goproton/profiler/launchkinds"
 )
@@ -35,90 +34,53 @@ func New() *Service {
 	return &Service{Manager: profiler.NewManager(), Say: func(string) {}, Listens: func(int) {}}
 }
 
-type params struct {
-	runinfo.Session
-	insideParams
-	Name         string      `json:"name"`
-	ID           *int        `json:"session"`
-	Flushing     bool        `json:"flushing"`
-	OutputFormat string      `json:"output_format"`
-	Node         uint32      `json:"node"`
-	PyNode       uint32      `json:"pynode"`
-	Set          uint32      `json:"set"`
-	Phase        int         `json:"phase"`
-	Kind         string      `json:"id"`
-	Kernel       string      `json:"kernel"`
-	Hash         string      `json:"hash"`
-	Function     uint64      `json:"function"`
-	UpToPhase    bool        `json:"clear_up_to_phase"`
-	Ints         []float64   `json:"ints"`
-	Floats       []*float64  `json:"floats"` // null is what JSON has for NaN and infinity
-	Text         *string     `json:"text"`
-	Handle       uint64      `json:"handle"`
-	Image        []byte      `json:"image"` // base64
-	Optimizer    bool        `json:"optimizer"`
-	Rank         int         `json:"rank"`
-	World        int         `json:"world"`
-	Action       when.Action `json:"action"`
-}
-
-func (p *params) id() int {
-	if p.ID == nil {
-		return 0
-	}
-	return *p.ID
-}
-
-// methods maps each control call to what does it.
-var methods = map[string]func(*Service, *params) (any, error){
-	"start":            (*Service).start,
-	"check":            (*Service).check,
-	"activate":         func(s *Service, p *params) (any, error) { return nil, s.Manager.Activate(p.ID) },
-	"deactivate":       func(s *Service, p *params) (any, error) { return nil, s.Manager.Deactivate(p.ID, p.Flushing) },
-	"finalize":         (*Service).finalize,
-	"status":           func(s *Service, _ *params) (any, error) { return s.status(), nil },
-	"metric_vector":    (*Service).metricVector,
-	"data.get":         func(s *Service, p *params) (any, error) { return s.Manager.Data(p.id(), p.Phase) },
-	"data.get_msgpack": (*Service).dataGetMsgpack,
-	"depth": func(s *Service, p *params) (any, error) {
+// methods maps each control call to what does it. docs/lives/seams.md lists them with their parameters.
+var methods = map[string]method{
+	"start":            with((*Service).start),
+	"check":            with((*Service).check),
+	"activate":         with(func(s *Service, p ofSession) (any, error) { return nil, s.Manager.Activate(p.ID) }),
+	"deactivate":       with(func(s *Service, p deactivation) (any, error) { return nil, s.Manager.Deactivate(p.ID, p.Flushing) }),
+	"finalize":         with((*Service).finalize),
+	"status":           with(func(s *Service, _ struct{}) (any, error) { return s.status(), nil }),
+	"metric_vector":    with((*Service).metricVector),
+	"data.get":         with(func(s *Service, p ofPhase) (any, error) { return s.Manager.Data(p.id(), p.Phase) }),
+	"data.get_msgpack": with((*Service).dataGetMsgpack),
+	"depth": with(func(s *Service, p depthAt) (any, error) {
 		n, err := s.Manager.Depth(p.id(), p.Node, p.PyNode)
 		return map[string]int{"depth": n}, err
-	},
-	"data.advance_phase": func(s *Service, p *params) (any, error) {
+	}),
+	"data.advance_phase": with(func(s *Service, p ofSession) (any, error) {
 		n, err := s.Manager.AdvancePhase(p.id())
 		return map[string]int{"phase": n}, err
-	},
-	"data.is_phase_complete": func(s *Service, p *params) (any, error) {
+	}),
+	"data.is_phase_complete": with(func(s *Service, p ofPhase) (any, error) {
 		done, err := s.Manager.PhaseComplete(p.id(), p.Phase)
 		return map[string]bool{"complete": done}, err
-	},
-	"data.clear": func(s *Service, p *params) (any, error) {
+	}),
+	"data.clear": with(func(s *Service, p clearing) (any, error) {
 		return nil, s.Manager.ClearPhase(p.id(), p.Phase, p.UpToPhase)
-	},
-	"code.loaded": func(s *Service, p *params) (any, error) {
+	}),
+	"code.loaded": with(func(s *Service, p loadedCode) (any, error) {
 		s.Manager.CodeLoaded(p.Handle, p.Name, p.Image)
 		return nil, nil
-	},
-	"inside.kernel": (*Service).insideKernel,
-	"inside.launch": (*Service).insideLaunch,
-	"inside.copied": func(*Service, *params) (any, error) {
+	}),
+	"inside.kernel": with((*Service).insideKernel),
+	"inside.launch": with((*Service).insideLaunch),
+	"inside.copied": with(func(*Service, struct{}) (any, error) {
 		return map[string]uint64{"bytes": scratch.CopiedBytes()}, nil
-	},
-	"inside.forget": func(_ *Service, p *params) (any, error) {
-		scratch.Forget(p.Function)
-		return nil, nil
-	},
-	"launch_kind":  func(_ *Service, p *params) (any, error) { return launchKind(p), nil },
-	"trace_folder": func(s *Service, p *params) (any, error) { s.Manager.TraceFolder(p.Name); return nil, nil },
-	"exit.patience": func(_ *Service, _ *params) (any, error) {
+	}),
+	"inside.forget": with(func(_ *Service, p unloaded) (any, error) { scratch.Forget(p.Function); return nil, nil }),
+	"launch_kind":   with((*Service).launchKind),
+	"trace_folder":  with(func(s *Service, p named) (any, error) { s.Manager.TraceFolder(p.Name); return nil, nil }),
+	"exit.patience": with(func(*Service, struct{}) (any, error) {
 		return map[string]float64{"seconds": Patience().Seconds()}, nil
-	},
-	"step":           func(s *Service, p *params) (any, error) { s.Manager.Step(p.Optimizer); return nil, nil },
-	"set_action":     func(s *Service, p *params) (any, error) { return nil, s.Manager.SetAction(p.id(), p.Action) },
-	"rank":           (*Service).rank,
-	"run.begin":      (*Service).runBegin,
-	"run.end":        (*Service).runEnd,
-	"run.checkpoint": func(s *Service, _ *params) (any, error) { s.checkpointNow(); return nil, nil },
+	}),
+	"step":           with(func(s *Service, p stepped) (any, error) { s.Manager.Step(p.Optimizer); return nil, nil }),
+	"set_action":     with(func(s *Service, p action) (any, error) { return nil, s.Manager.SetAction(p.id(), p.Action) }),
+	"rank":           with((*Service).rank),
+	"run.begin":      with((*Service).runBegin),
+	"run.end":        with((*Service).runEnd),
+	"run.checkpoint": with(func(s *Service, _ struct{}) (any, error) { s.checkpointNow(); return nil, nil }),
 }
 
 // Call does one control call. It never panics and never fails without saying so in its answer.
@@ -132,13 +94,10 @@ func (s *Service) Call(method string, request []byte) (answer []byte) {
 	if !ok {
 		return errorJSON("ValueError", "unknown control call "+method)
 	}
-	var p params
-	if len(request) > 0 {
-		if err := json.Unmarshal(request, &p); err != nil {
-			return errorJSON("ValueError", fmt.Sprintf("read the arguments of %s: %v", method, err))
-		}
+	result, err := do.call(s, request)
+	if bad := (unreadable{}); errors.As(err, &bad) {
+		return errorJSON("ValueError", fmt.Sprintf("read the arguments of %s: %v", method, bad.error))
 	}
-	result, err := do(s, &p)
 	if err != nil {
 		return errorJSON(pythonKind(err), err.Error())
 	}
@@ -176,13 +135,13 @@ func pythonKind(err error) string {
 	return "RuntimeError"
 }
 
-func (s *Service) start(p *params) (any, error) {
+func (s *Service) start(p asked) (any, error) {
 	id, err := s.startSession(p.Name, p.Session)
 	return map[string]any{"session": id, "problems": s.Manager.Problems()}, err
 }
 
 // check refuses what start would refuse, before anything is begun for the session: the spool and the folders are not known yet.
-func (s *Service) check(p *params) (any, error) {
+func (s *Service) check(p asked) (any, error) {
 	if _, err := s.keepsReaders(p.Name, p.Session); err != nil {
 		return nil, err
 	}
@@ -283,7 +242,7 @@ func wholeGraphs(graph string) (bool, error) {
 	return false, &profiler.ArgumentError{Text: fmt.Sprintf("Unknown graph level: %s (node and graph are known)", graph)}
 }
 
-func (s *Service) finalize(p *params) (any, error) {
+func (s *Service) finalize(p finalization) (any, error) {
 	before := s.Manager.Status()
 	files, err := s.Manager.Finalize(p.ID, p.OutputFormat)
 	s.writeCounters(false)
@@ -298,13 +257,13 @@ func (s *Service) finalize(p *params) (any, error) {
 }
 
 // launchKind answers with the number that launches of a kind are tagged with.
-func launchKind(p *params) map[string]uint32 {
+func (*Service) launchKind(p kindOfLaunch) (any, error) {
 	n := launchkinds.Register(launchkinds.Kind{ID: p.Kind, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})
-	return map[string]uint32{"tag": n &^ launchkinds.Rest}
+	return map[string]uint32{"tag": n &^ launchkinds.Rest}, nil
 }
 
 // metricVector adds what does not fit a slot of the hot path: a vector or a text.
-func (s *Service) metricVector(p *params) (any, error) {
+func (s *Service) metricVector(p metricVector) (any, error) {
 	if p.Text != nil {
 		return nil, s.Manager.AddText(p.Node, p.PyNode, p.Set, p.Name, *p.Text)
 	}
@@ -322,7 +281,7 @@ func (s *Service) metricVector(p *params) (any, error) {
 }
 
 // dataGetMsgpack answers with bytes, which JSON has in base64.
-func (s *Service) dataGetMsgpack(p *params) (any, error) {
+func (s *Service) dataGetMsgpack(p ofPhase) (any, error) {
 	raw, err := s.Manager.DataMsgpack(p.id(), p.Phase)
 	return map[string][]byte{"msgpack": raw}, err
 }

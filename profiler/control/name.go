@@ -32,7 +32,7 @@ func thisProcess() outname.Process {
 
 // rank is called when the program says its rank, by torch.distributed: processes that it has started by itself have no launcher's
 // variables when they begin.
-func (s *Service) rank(p *params) (any, error) {
+func (s *Service) rank(p position) (any, error) {
 	if s.run == nil || s.run.done {
 		return nil, nil
 	}

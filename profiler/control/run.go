@@ -81,7 +81,7 @@ func (r *run) written() []string {
 // RunConfigured reports whether this process was started by `proton run`.
 func RunConfigured() bool { return settings.RunConfig.Get(os.Getenv) != "" }
 
-func (s *Service) runBegin(p *params) (any, error) {
+func (s *Service) runBegin(p begun) (any, error) {
 	if s.run != nil {
 		return map[string]int{"session": s.run.session}, nil
 	}
@@ -205,7 +205,7 @@ func (s *Service) checkpointNow() {
 }
 
 // runEnd is endRun at the end of the process; "problem" is what has not been reported to `proton run`.
-func (s *Service) runEnd(*params) (any, error) {
+func (s *Service) runEnd(struct{}) (any, error) {
 	if s.run == nil {
 		return nil, nil
 	}

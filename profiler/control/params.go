@@ -1,0 +1,127 @@
+package control
+
+import (
+	"encoding/json"
+
+	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/when"
+)
+
+// method does a control call.
+type method struct {
+	call  func(s *Service, request []byte) (any, error)
+	takes any // its parameters, empty
+}
+
+// with is a method whose JSON parameters are a P.
+func with[P any](do func(*Service, P) (any, error)) method {
+	var empty P
+	return method{func(s *Service, request []byte) (any, error) {
+		var p P
+		if len(request) > 0 {
+			if err := json.Unmarshal(request, &p); err != nil {
+				return nil, unreadable{err}
+			}
+		}
+		return do(s, p)
+	}, empty}
+}
+
+// unreadable is why the parameters of a method cannot be read.
+type unreadable struct{ error }
+
+type named struct {
+	Name string `json:"name"`
+}
+
+type asked struct {
+	named
+	runinfo.Session
+}
+
+// ofSession names a session, by its number; null is all sessions, or the first where one is meant.
+type ofSession struct {
+	ID *int `json:"session"`
+}
+
+func (p *ofSession) id() int {
+	if p.ID == nil {
+		return 0
+	}
+	return *p.ID
+}
+
+type deactivation struct {
+	ofSession
+	Flushing bool `json:"flushing"`
+}
+
+type finalization struct {
+	ofSession
+	OutputFormat string `json:"output_format"`
+}
+
+type ofPhase struct {
+	ofSession
+	Phase int `json:"phase"`
+}
+
+type clearing struct {
+	ofPhase
+	UpToPhase bool `json:"clear_up_to_phase"`
+}
+
+type action struct {
+	ofSession
+	Action when.Action `json:"action"`
+}
+
+// atNode is a place in the tree of call paths.
+type atNode struct {
+	Node   uint32 `json:"node"`
+	PyNode uint32 `json:"pynode"`
+}
+
+type depthAt struct {
+	ofSession
+	atNode
+}
+
+type metricVector struct {
+	atNode
+	named
+	Set    uint32     `json:"set"`
+	Ints   []float64  `json:"ints"`
+	Floats []*float64 `json:"floats"` // null is what JSON has for NaN and infinity
+	Text   *string    `json:"text"`
+}
+
+type loadedCode struct {
+	named
+	Handle uint64 `json:"handle"`
+	Image  []byte `json:"image"` // base64
+}
+
+type unloaded struct {
+	Function uint64 `json:"function"`
+}
+
+type kindOfLaunch struct {
+	Kind     string `json:"id"`
+	Kernel   string `json:"kernel"`
+	Hash     string `json:"hash"`
+	Function uint64 `json:"function"`
+}
+
+type stepped struct {
+	Optimizer bool `json:"optimizer"`
+}
+
+type position struct {
+	Rank  int `json:"rank"`
+	World int `json:"world"`
+}
+
+type begun struct {
+	SitePackages []string `json:"site_packages"`
+}

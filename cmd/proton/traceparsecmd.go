@@ -34,6 +34,7 @@ type traceParseFlags struct {
 	torchTrace string
 	noSplit    bool
 	strict     bool
+	json       bool
 }
 
 func newTraceParseCommand() *cobra.Command {
@@ -76,6 +77,7 @@ written, because of --strict or because no kernel matches --kernel-allowlist for
 	flags.StringVar(&f.procedures, "procedure-checks", "", "check the procedures in `FILE`, in tritonparse's format, instead of AMD's schedules")
 	flags.StringVar(&f.torchTrace, "torch-trace-dir", "", "also read torch's own traces (TORCH_TRACE) in `DIR` for the origin of kernels that do not name it; those next to SRC are always read")
 	flags.BoolVar(&f.noSplit, "no-split", false, "do not write one file per compilation of torch.compile")
+	flags.BoolVar(&f.json, "json", false, "print a JSON object of the files and counts")
 	flags.BoolVar(&f.strict, "strict", false, "fail if anything was damaged")
 	choices(cmd, "compat", "tritonparse")
 	return cmd
@@ -214,6 +216,9 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 	if err := os.Rename(part, f.out); err != nil {
 		return err
 	}
+	if f.json {
+		return f.printJSON(stdout, result)
+	}
 	return f.print(stdout, result)
 }
 
@@ -248,18 +253,51 @@ func mayReplace(source, out string) error {
 	return nil
 }
 
-func (f *traceParseFlags) print(w io.Writer, result *parse.Result) error {
-	t := term.NewTable(w)
+// writtenFile is a file of a parsed trace.
+type writtenFile struct {
+	Name  string `json:"name"` // below the folder
+	Bytes int64  `json:"bytes"`
+}
+
+func (f *traceParseFlags) written(result *parse.Result) ([]writtenFile, error) {
+	var all []writtenFile
 	for _, name := range result.Files {
 		info, err := os.Stat(filepath.Join(f.out, name))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		t.Row(filepath.Join(f.out, name), figures.Bytes.Text(float64(info.Size())))
+		all = append(all, writtenFile{name, info.Size()})
+	}
+	return all, nil
+}
+
+func (f *traceParseFlags) printJSON(w io.Writer, result *parse.Result) error {
+	files, err := f.written(result)
+	if err != nil {
+		return err
+	}
+	return printJSON(w, struct {
+		Folder       string        `json:"folder"`
+		Files        []writtenFile `json:"files"`
+		Compilations int           `json:"compilations"`
+		Launches     int           `json:"launches"`
+		Dropped      int           `json:"dropped"` // launches that do not name their compilation
+		Damaged      int           `json:"damaged"`
+	}{f.out, files, result.Compilations, result.Launches, result.Dropped, result.Damaged})
+}
+
+func (f *traceParseFlags) print(w io.Writer, result *parse.Result) error {
+	files, err := f.written(result)
+	if err != nil {
+		return err
+	}
+	t := term.NewTable(w)
+	for _, one := range files {
+		t.Row(filepath.Join(f.out, one.Name), figures.Bytes.Text(float64(one.Bytes)))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s, %s\n", figures.Count(result.Compilations, "compilation"), figures.Count(result.Launches, "launch"))
+	_, err = fmt.Fprintf(w, "%s, %s\n", figures.Count(result.Compilations, "compilation"), figures.Count(result.Launches, "launch"))
 	return err
 }

@@ -122,11 +122,20 @@ def _quoted(name: str) -> str:
 
 
 def _run(*arguments: str) -> bytes:
+    return run(*arguments)[0]
+
+
+def run(*arguments: str) -> tuple[bytes, str]:
+    """Runs the ``proton`` command; returns what it printed, and its messages.
+
+    Raises:
+        ValueError: with the message, if the command fails.
+    """
     import subprocess
     done = subprocess.run([_command.path(), *arguments], stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise ValueError(done.stderr.decode(errors="replace").strip().removeprefix("proton: ") or f"proton ended with code {done.returncode}")
-    return done.stdout
+    return done.stdout, done.stderr.decode(errors="replace")
 
 
 def _json(*arguments: str) -> Any:

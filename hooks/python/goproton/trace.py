@@ -5,7 +5,9 @@
     with trace.init("logs"):
         matmul(a, b)
 
-    $ proton trace info logs
+    trace.info("logs")                                     # what the trace has, as `proton trace info logs`
+    trace.reproduce("logs", kernel="matmul_kernel")        # a script that repeats a launch
+    trace.parse("logs", "parsed")                          # files for TritonParse's website
 
 A traced launch costs microseconds: the launching thread writes a few bytes to a ring, and a thread of the library
 formats the record.
@@ -19,6 +21,7 @@ import shutil
 import sys
 
 from . import _imports, _library
+from ._trace_reading import info, parse, reproduce
 from ._trace_slots import Slot
 from .flags import flags
 
@@ -26,7 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Trace", "finalize", "init"]
+__all__ = ["Trace", "finalize", "info", "init", "parse", "reproduce"]
 
 _LAUNCHES = {False: 0, "none": 0, True: 1, "all": 1, "profiled": 2}
 _PATIENCE = 30.0  # seconds to wait for compilations to be completed; `proton trace` completes the others

@@ -19,6 +19,7 @@ from conftest import LIBRARY, ORACLES, PATIENCE, REPOSITORY, TESTS, wait_for
 from test_notebook import Cell, NOTEBOOK, execute
 
 CAPTURES = REPOSITORY / "testdata" / "captures"
+VECTORS = REPOSITORY / "testdata" / "traces" / "vector_add" / "goproton"
 
 pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="needs build/: run make build")
 
@@ -125,6 +126,20 @@ import goproton.ray
 goproton.ray.merge(["replayed.hatchet"] * 3, "merged.hatchet", group=2)
 launches = lambda path: proton.read(path).rows("count")["rows"][0]["values"]
 assert launches("merged.hatchet")[0] == 3 * launches("replayed.hatchet")[0]
+
+from goproton import trace
+found, again = trace.info(sys.argv[2]), trace.parse(sys.argv[2], "parsed", analysis=["roofline"], force=True)
+assert found["records"]["launch"] == again["launches"] == 3 and found["kernels"][0]["name"] == "add_kernel", (found, again)
+assert {file["name"]: file["bytes"] for file in again["files"]} == {name: os.path.getsize("parsed/" + name) for name in os.listdir("parsed")}
+[wide] = trace.info(sys.argv[2], "add_kernel", args_list={"n": 4096})["launches"]
+assert len(trace.info(sys.argv[2], kinds=True)) == 2 and len(trace.info("parsed", compilations=True)) == again["compilations"]
+script = trace.reproduce(sys.argv[2], line=wide["line"], out_dir="repro", stamp="", force=True)
+assert script["launch"]["line"] == wide["line"] and {"name": "n", "value": "4096", "from": "recorded"}.items() <= {a["name"]: a for a in script["arguments"]}["n"].items(), script
+for call, error, said in [(lambda: trace.info("gone"), FileNotFoundError, "no trace gone"), (lambda: trace.info(sys.argv[2], "nope"), ValueError, "add_kernel"),
+                          (lambda: trace.reproduce(sys.argv[2], nonsense=1), ValueError, "unknown flag: --nonsense")]:
+    try: call()
+    except error as e: assert said in str(e) and not str(e).startswith("proton"), e
+    else: assert False, said
 """
 
 WAYS = ["", "Triton's after it", "Triton's before it", "--target", "--user"]
@@ -137,10 +152,10 @@ def test_python(way, install):
     said = here.run([here.python, "-m", "goproton", "run", "--backend", "replay", "--name", "replayed", CAPTURES / "vecadd.capture.gz"]).stderr
     assert "wrote replayed.hatchet" in said
     fake = here.fake_driver()
-    here.run([here.python, "-c", USES, here.place], **fake)
+    here.run([here.python, "-c", USES, here.place, VECTORS], **fake)
     assert "add_kernel" in here.run([here.python, "-m", "goproton", "viewer", "replayed.hatchet"]).stdout
     if way.startswith("Triton's"):  # a PATH that leads to Triton's first is as good
-        here.run([here.python, "-c", USES, here.place], **fake, PATH=f"{ORACLES}/triton-3.9.0/bin:{here.bin}")
+        here.run([here.python, "-c", USES, here.place, VECTORS], **fake, PATH=f"{ORACLES}/triton-3.9.0/bin:{here.bin}")
 
 
 def test_pip_target_into_a_folder_with_commands(install, wheel):

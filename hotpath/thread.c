@@ -140,10 +140,11 @@ void hp_push_record(struct hp_thread *t, const struct hp_record *r) {
   if (place >= HP_AGAIN && head == atomic_load_explicit(&t->tail, memory_order_acquire)) place = first_place(t, head);
   t->ring[place] = *r;
   atomic_store_explicit(&t->head, head + 1, memory_order_release);
-  // Every 2,048 records: wakes the drainer when a quarter of the ring is full.
+  // At the first record and every 2,048: wakes the drainer when a thread begins to work, as the program may be killed soon, and when a
+  // quarter of the ring is full.
   if (__builtin_expect(!(head & 2047), 0)) {
     t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
-    if (head - t->tail_seen > HP_RING / 4) hp_kick();
+    if (!head || head - t->tail_seen > HP_RING / 4) hp_kick();
   }
 }
 

@@ -1,6 +1,10 @@
 package profiler
 
-import "time"
+import (
+	"time"
+
+	"github.com/goproton/goproton/hotpath"
+)
 
 // attach attaches the source unless it is attached already. A source that collects less than was asked for is attached, and its
 // error is a problem to report. early says that the program is initialising its GPU and that the call is made from inside that.
@@ -42,6 +46,7 @@ func (m *Manager) GPUStarts(begin func()) {
 	if waiting {
 		m.attach(true)
 		m.published()
+		hotpath.Kick() // the round reports it
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	phasesEvery = time.Second
 	// firstPause is the time from the first checkpoint, which is at the first work, to the second. Each pause is twice the one before,
 	// until they are as long as was requested: a program that is killed early keeps most of its profile.
-	firstPause = 50 * time.Millisecond
+	firstPause = 10 * time.Millisecond
 )
 
 // rounds is a goroutine that has the drainer drain at intervals while there are sessions. Between commands of the drainer it

@@ -29,6 +29,7 @@ type run struct {
 	socket *ctl.Socket // nil: `proton ctl` does not reach this process
 	naming naming
 
+	usesGPU  bool         // and `proton run` knows
 	looked   time.Time    // for a request of `proton run`
 	answered atomic.Int64 // requests
 
@@ -107,7 +108,7 @@ func (s *Service) runBegin(p begun) (any, error) {
 		s.Manager.Checkpoint(c.Checkpoint, s.runCheckpoint)
 	}
 	if c.Status != "" {
-		s.Manager.OnRound(s.answerRequest)
+		s.Manager.OnRound(s.eachRound)
 	}
 	if c.Ctl {
 		s.listen()
@@ -139,6 +140,26 @@ func (s *Service) GPUStarts() {
 			s.Call("run.begin", nil)
 		}
 	})
+}
+
+// eachRound is called by the drainer's rounds where there is a `proton run` to report to.
+func (s *Service) eachRound() {
+	s.reportGPU()
+	s.answerRequest()
+}
+
+// reportGPU has `proton run` know that the program uses a GPU: if it is killed before its first checkpoint, its kernels are missing.
+func (s *Service) reportGPU() {
+	if s.run.usesGPU {
+		return
+	}
+	status := s.Manager.Status()
+	if status.Waiting || !s.run.writing.TryLock() { // else the program is ending, and reports itself
+		return
+	}
+	defer s.run.writing.Unlock()
+	s.run.usesGPU = true
+	_ = s.writeStatus(status, nil, false)
 }
 
 // runCheckpoint leaves behind what there is, should the program be killed. It does nothing while another goroutine writes the profile:

@@ -180,6 +180,20 @@ def test_a_rank_that_is_killed(folder, number):
     assert profiles(folder) == {"w.rank0.hatchet": 3, "w.rank1.hatchet": 4}, said
 
 
+def test_workers_that_are_killed_before_a_checkpoint_are_named(folder):
+    """The profile says nothing of them: without checkpoints, it is written at the end."""
+    said = proton(*shell(f"{WORKER} 3 never & killed=$!; {WORKER} 4", "sleep 1; kill -9 $killed; wait; true"), flags=["--checkpoint", "0"])
+    assert sum(profiles(folder).values()) == 4, said
+    assert re.search(r"warning: process \d+ \(.*work\.py 3 never\) used the GPU and ended early.*: what it launched is missing", "\n".join(said)), said
+
+
+def test_a_worker_that_is_killed_soon_is_recorded_or_named(folder):
+    """As pools end their workers. The first launch brings a checkpoint."""
+    said = proton(*shell(f"{WORKER} 4", "for n in 1 2 3; do", f"  {WORKER} 1 never & pid=$!", "  sleep 0.4; kill -9 $pid; wait $pid", "done; true"))
+    missing = "\n".join(said).count("work.py 1 never) used the GPU and ended early")
+    assert sum(profiles(folder).values()) == 7 - missing, said
+
+
 def merged(folder, *flags):
     """Merges the run's ranks; returns the kernels of the sum and what merge says."""
     done = subprocess.run([str(BUILD / "proton"), "merge", *flags, "w", "-o", "sum.hatchet", "--force"], capture_output=True, text=True)

@@ -44,6 +44,9 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 		fmt.Fprintf(w, "proton: nothing was recorded: %s\n", s.whyEmpty(root, status, options.isReplay(), signal))
 		return true
 	}
+	if missing := s.missing(); missing != "" {
+		fmt.Fprintf(w, "proton: warning: %s\n", missing)
+	}
 	for _, note := range s.Notes {
 		fmt.Fprintf(w, "proton: %s\n", note)
 	}
@@ -251,6 +254,26 @@ func (s summary) withoutWindow() string {
 		return "no recording window opened: " + w.Why
 	}
 	return fmt.Sprintf("no kernel was launched in %s of %s", figures.Plural(w.Opened, "recording window", "recording windows"), figures.Time(w.Nanos))
+}
+
+// missing names the processes that used the GPU and ended before a checkpoint had a kernel of theirs, as workers do that are killed; "" if
+// there is none. A process whose recording windows have not opened misses nothing.
+func (s summary) missing() string {
+	var names []string
+	for _, p := range s.silent() {
+		outside := p.Windows != nil && p.Windows.Opened == 0
+		if p.UsedGPU && !p.Replaced && !outside && len(p.Files) == 0 && !lives(p.PID) {
+			names = append(names, fmt.Sprintf("%d (%s)", p.PID, shorten(p.Command, 60)))
+		}
+	}
+	who, what := "processes", "they"
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		who, what = "process", "it"
+	}
+	return fmt.Sprintf("%s %s used the GPU and ended early, without exit handlers: what %s launched is missing; let workers end by themselves (close and join a pool instead of terminating it)", who, someNames(names), what)
 }
 
 // silent are the processes that did not report their end.

@@ -172,3 +172,35 @@ func TestPatternsWithoutAKernel(t *testing.T) {
 		t.Errorf("got %s", out.String())
 	}
 }
+
+// Processes that used the GPU and of which nothing was recorded are named, whatever others have recorded.
+func TestKilledBeforeTheFirstCheckpoint(t *testing.T) {
+	const gone = 1 << 22 // above the largest number of a process
+	recorded := runinfo.Status{PID: 7, Kernels: 3, Files: []string{"a.hatchet"}, Finished: true}
+	killed := func(n int) runinfo.Status {
+		return runinfo.Status{PID: gone + n, Command: "python w.py", UsedGPU: true}
+	}
+	idle, replaced, file, lives, outside, inside := killed(1), killed(2), killed(3), killed(4), killed(8), killed(9)
+	idle.UsedGPU, replaced.Replaced, file.Files, lives.PID = false, true, []string{"b.hatchet"}, os.Getpid()
+	outside.Windows, inside.Windows = &runinfo.Windows{}, &runinfo.Windows{Opened: 1, Open: true}
+	for _, c := range []struct {
+		of   []runinfo.Status
+		want string
+	}{
+		{[]runinfo.Status{recorded, idle, replaced, file, lives, outside}, ""},
+		{[]runinfo.Status{recorded, killed(5)}, "warning: process 4194309 (python w.py) used the GPU and ended early, without exit handlers: what it launched is missing"},
+		{[]runinfo.Status{recorded, inside}, "warning: process 4194313 (python w.py) used"},
+		{[]runinfo.Status{killed(5), recorded, killed(6)}, "warning: processes 4194309 (python w.py), 4194310 (python w.py) used the GPU and ended early, without exit handlers: what they launched is missing"},
+	} {
+		var s summary
+		for _, p := range c.of {
+			s.Processes = append(s.Processes, p)
+			s.add(p)
+		}
+		var out strings.Builder
+		s.report(&out, Options{}, "", t.TempDir(), 0)
+		if said := out.String(); strings.Contains(said, "ended early") != (c.want != "") || !strings.Contains(said, c.want) {
+			t.Errorf("%+v: it says %q, want %q", c.of, said, c.want)
+		}
+	}
+}

@@ -71,7 +71,7 @@ func (f *fakeSource) Flush(bool) {
 			Device: uint16(a.Device), Context: a.Context, Stream: a.Stream, Graph: a.GraphID, GraphNode: a.GraphNode, Bytes: a.Bytes,
 		})
 	}
-	if hotpathtest.Deliver(list) {
+	if len(list) == 0 || hotpathtest.Deliver(list) { // a vendor's library wants a buffer when it has a record
 		f.queue = nil
 	}
 }
@@ -496,7 +496,7 @@ func TestPausesBetweenCheckpointsGrow(t *testing.T) {
 	hotpathtest.Launch(1, 1)
 	f.kernel(1, "k", 5)
 	var last time.Time
-	for i, pause := range []time.Duration{0, 50, 100, 200, 300, 300} {
+	for i, pause := range []time.Duration{0, 10, 20, 40, 80, 160, 300, 300} {
 		select {
 		case at := <-left:
 			if gap := at.Sub(last); gap < pause*time.Millisecond {

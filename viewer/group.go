@@ -11,14 +11,15 @@ const (
 	ByCaller                 // a frame's name, if it has values of its own, and below it its callers
 )
 
-// group joins rows of one name to one row, or turns call paths around.
-func (s *sums) group(by Grouping) {
+// group joins rows of one name to one row, or turns call paths around. It returns how many callers of a frame have rows of their own.
+func (s *sums) group(by Grouping) (callers int) {
 	switch by {
 	case ByName:
 		s.byName()
 	case ByCaller:
-		s.byCaller()
+		return s.byCaller()
 	}
+	return maxCallers
 }
 
 // byName makes one row of all rows of a name. What a frame has with all below it counts once where it calls itself.
@@ -67,23 +68,23 @@ func (s *sums) outermost(groupOf []int32, groups int) []bool {
 	return answer
 }
 
-// maxCallers bounds the callers below a frame. It keeps a hostile profile's rows times depth within memory; deeper
-// callers count for the last one.
-const maxCallers = 256
+// maxCallers bounds the callers below a frame, and byCallerRows and byCallerOf the rows of all frames, as a multiple of those that were
+// turned around: a hostile profile's rows times depth fit no memory. Deeper callers count for the last one.
+const (
+	maxCallers   = 256
+	byCallerRows = 1 << 17
+	byCallerOf   = 16
+)
 
-// byCaller turns call paths around. Sums of the new rows are of those that share the weight only, so the root keeps its own.
-func (s *sums) byCaller() {
-	g := s.regroup()
-	ends := make([]int32, len(s.rows)) // the row of the outermost caller; 0 where there is nothing
-	for i := 1; i < len(s.rows); i++ {
-		if !s.hasOwn(i) {
-			continue
+// byCaller turns call paths around, with as many callers as there is room for. Sums of the new rows are of those that share the weight only,
+// so the root keeps its own.
+func (s *sums) byCaller() (callers int) {
+	var g *regrouping
+	var ends []int32
+	for callers = maxCallers; ; callers /= 2 {
+		if g, ends = s.turned(callers); g != nil {
+			break
 		}
-		at := int32(0)
-		for up, n := int32(i), 0; up > 0 && n <= maxCallers; up, n = s.rows[up].parent, n+1 {
-			at = g.child(at, s.rows[up].node)
-		}
-		ends[i] = at
 	}
 	g.allocate()
 	for i := 1; i < len(s.rows); i++ {
@@ -98,6 +99,26 @@ func (s *sums) byCaller() {
 	if s.wantTimes {
 		s.sumTimes[0] = rootTimes[0]
 	}
+	return callers
+}
+
+// turned are the rows of frames with callers below them, and the row of the outermost caller of each frame, 0 where there is nothing; nil if
+// they are too many.
+func (s *sums) turned(callers int) (g *regrouping, ends []int32) {
+	g, ends = s.regroup(), make([]int32, len(s.rows))
+	for i := 1; i < len(s.rows); i++ {
+		if !s.hasOwn(i) {
+			continue
+		}
+		at := int32(0)
+		for up, n := int32(i), 0; up > 0 && n <= callers; up, n = s.rows[up].parent, n+1 {
+			at = g.child(at, s.rows[up].node)
+		}
+		if ends[i] = at; len(g.rows) > byCallerRows+byCallerOf*len(s.rows) && callers > 1 {
+			return nil, nil
+		}
+	}
+	return g, ends
 }
 
 // hasOwn reports whether a row has a part of the metric that shares are of, or without shares any value.

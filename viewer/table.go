@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -90,7 +91,9 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	b.sums.total()
 	b.noteUtil(names)
 	b.noteEstimates()
-	b.sums.group(o.Group)
+	if callers := b.sums.group(o.Group); callers < maxCallers {
+		b.note(fmt.Sprintf("only %d callers of each frame are shown, since all of them would be too many rows: those above count for the last", callers))
+	}
 	t := &Table{Profile: p, sums: &b.sums, group: o.Group, names: names, roofs: b.roofs()}
 	b.derive(t, o.BaseUnits)
 	t.link()

@@ -200,7 +200,7 @@ func TestNoteOnTheWidthMeasuresLines(t *testing.T) {
 		for width := 20; width < 120; width++ {
 			for _, of := range []*profile.Profile{p, short} {
 				var out strings.Builder
-				notes, err := Render(&out, of, view, Options{Metrics: metrics}, Terminal{Width: width, All: true})
+				notes, err := Render(&out, of, view, Options{Metrics: metrics}, Terminal{Width: width})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -214,5 +214,32 @@ func TestNoteOnTheWidthMeasuresLines(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A path whose frames all call each other has rows for half of the square of its depth from the bottom up: as many callers are shown as there is
+// room for, which a note says, and nothing is lost of the sums.
+func TestBottomUpOfADeepPath(t *testing.T) {
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}}
+	n := p.Root
+	const depth = 9000
+	for i := range depth {
+		n.Children = []*profile.Node{{Name: fmt.Sprint("f", i)}}
+		n = n.Children[0]
+		n.Set("count", profile.IntValue(1))
+	}
+	table, err := NewTable(p, Options{Metrics: []string{"count"}, Group: ByCaller})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, sum := 0, 0.0
+	for r := range table.All() {
+		rows++
+		if r.Depth == 1 {
+			sum += r.Values[0]
+		}
+	}
+	if rows > byCallerRows+byCallerOf*(depth+1) || sum != depth || len(table.Notes) != 1 || !strings.Contains(table.Notes[0], "only 16 callers of each frame are shown") {
+		t.Errorf("%d rows, in sum %v; %q", rows, sum, table.Notes)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -140,12 +139,12 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 	if err := mayWrite(f.output, f.force); err != nil {
 		return err
 	}
-	files, err = filesOf(files, f.timeline)
+	files, err = merge.Files(files, f.timeline)
 	if err != nil {
 		return &exitError{code: 2, err: err}
 	}
 	note := func(text string) { tell(stderr, "%s", text) }
-	noteRepeated(files, note)
+	merge.NoteRepeated(files, note)
 	p, table, broken := f.merge(files, stdin, note)
 	if p == nil {
 		return fmt.Errorf("none of the %d files could be read; see above", len(files))
@@ -266,10 +265,13 @@ func (f *mergeFlags) merge(files []string, stdin io.Reader, note func(string)) (
 	})
 	var said []string
 	if last {
-		said = m.leaveEarlier(note)
+		m.waiting, said = merge.Last(m.waiting, apart)
+		for _, text := range said {
+			note(text)
+		}
 	}
 	if f.timeline && !f.ownClocks {
-		table = oneClock(m.waiting, note)
+		table = collectives.OneClock(m.waiting, note)
 	}
 	m.addWaiting(failed)
 	for _, text := range m.ranks.Notes() {
@@ -286,13 +288,7 @@ type merging struct {
 	sum     *merge.Merger
 	who     merge.Identifier
 	ranks   merge.Ranks
-	waiting []sourced // read and not added yet
-}
-
-// sourced is a profile and where it comes from.
-type sourced struct {
-	profile *profile.Profile
-	source  merge.Source
+	waiting []merge.Member // read and not added yet
 }
 
 func (m *merging) add(p *profile.Profile, s merge.Source) error {
@@ -304,77 +300,27 @@ func (m *merging) add(p *profile.Profile, s merge.Source) error {
 }
 
 func (m *merging) wait(p *profile.Profile, s merge.Source) {
-	m.waiting = append(m.waiting, sourced{p, s})
-}
-
-// leaveEarlier drops what waits of an earlier attempt of its rank, and returns the sentences that it has noted.
-func (m *merging) leaveEarlier(note func(string)) []string {
-	ranks := merge.Ranks{Apart: m.ranks.Apart}
-	for _, w := range m.waiting {
-		ranks.Add(w.source, w.profile)
-	}
-	earlier, notes := ranks.Earlier()
-	for _, text := range notes {
-		note(text)
-	}
-	var kept []sourced
-	for i, w := range m.waiting {
-		if !earlier[i] {
-			kept = append(kept, w)
-		}
-	}
-	m.waiting = kept
-	return notes
+	m.waiting = append(m.waiting, merge.Member{Profile: p, Source: s})
 }
 
 // addWaiting adds the profiles that were read before, and reads those again of which only the facts were kept.
 func (m *merging) addWaiting(failed func(error)) {
 	files := make([]string, len(m.waiting))
 	for i, w := range m.waiting {
-		files[i] = w.source.File
+		files[i] = w.Source.File
 	}
 	read := func(i int) (*profile.Profile, error) {
-		if p := m.waiting[i].profile; p.Root != nil {
+		if p := m.waiting[i].Profile; p.Root != nil {
 			return p, nil
 		}
 		return readSilently(files[i], nil, m.from)
 	}
 	readInOrder(files, read, func(i int, p *profile.Profile, err error) {
 		if err == nil {
-			err = m.add(p, m.waiting[i].source)
+			err = m.add(p, m.waiting[i].Source)
 		}
 		failed(err)
 	})
-}
-
-// noteRepeated reports files that are given more than once, under any name: each counts every time.
-func noteRepeated(files []string, note func(string)) {
-	type sizeAndTime struct {
-		size  int64
-		nanos int64
-	}
-	type named struct {
-		info os.FileInfo
-		name string
-	}
-	seen, unpacked := map[sizeAndTime][]named{}, map[string]string{}
-	for _, file := range files {
-		bare := inflate.Unpacked(file)
-		if other := unpacked[bare]; other != "" && other != file {
-			note(fmt.Sprintf("%s is %s in another compression: if they are the same, its values count twice", file, other))
-		}
-		unpacked[bare] = file
-		info, err := os.Stat(file)
-		if err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		key := sizeAndTime{info.Size(), info.ModTime().UnixNano()}
-		if at := slices.IndexFunc(seen[key], func(other named) bool { return os.SameFile(other.info, info) }); at >= 0 {
-			note(fmt.Sprintf("%s is the same file as %s: its values count twice", file, seen[key][at].name))
-			continue
-		}
-		seen[key] = append(seen[key], named{info, file})
-	}
 }
 
 // missing reports the metrics of --columns that no file has.

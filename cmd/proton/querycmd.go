@@ -7,7 +7,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -124,17 +123,17 @@ func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	a := answering{from: f.from, query: query, all: fleet.New(query), stderr: stderr, ranks: map[string]string{}, there: merge.Ranks{OneRun: oneRun}}
-	files := queried{query: &query, failed: a.fail}
+	files := fleet.Files{Query: &query, Failed: a.fail}
 	for _, path := range paths {
-		if err := files.find(path); err != nil {
+		if err := files.Find(path); err != nil {
 			return err
 		}
 	}
-	list := files.list()
+	list := files.List()
 	if f.attempt == "last" {
 		list = a.lastAttempts(list)
 	}
-	if err := f.read(&a, list, files.skipped, stdout); err != nil {
+	if err := f.read(&a, list, files.Skipped, stdout); err != nil {
 		return err
 	}
 	a.note(len(list))
@@ -327,13 +326,13 @@ func (f *queryFlags) query(now time.Time) (q fleet.Query, err error) {
 			return q, fmt.Errorf("read --exclude: %w", err)
 		}
 	}
-	if q.Since, err = readMoment(f.since, now); err != nil {
+	if q.Since, err = fleet.ReadMoment(f.since, now); err != nil {
 		return q, fmt.Errorf("read --since: %w", err)
 	}
-	if q.Until, err = readMoment(f.until, now); err != nil {
+	if q.Until, err = fleet.ReadMoment(f.until, now); err != nil {
 		return q, fmt.Errorf("read --until: %w", err)
 	}
-	if q.Ranks, err = readRanks(f.ranks); err != nil {
+	if q.Ranks, err = fleet.ReadRanks(f.ranks); err != nil {
 		return q, fmt.Errorf("read --rank: %w", err)
 	}
 	for _, label := range f.labels {
@@ -348,28 +347,4 @@ func (f *queryFlags) query(now time.Time) (q fleet.Query, err error) {
 		}
 	}
 	return q, nil
-}
-
-// readRanks reads "0-7,64"; nil of "".
-func readRanks(text string) (map[int]bool, error) {
-	if text == "" {
-		return nil, nil
-	}
-	const most = 1 << 20
-	ranks := map[int]bool{}
-	for _, part := range strings.Split(text, ",") {
-		low, high, span := strings.Cut(part, "-")
-		if !span {
-			high = low
-		}
-		first, err := strconv.ParseUint(low, 10, 31)
-		last, other := strconv.ParseUint(high, 10, 31)
-		if err != nil || other != nil || last < first || last-first > most {
-			return nil, fmt.Errorf("%q is not a list of ranks; write 0-7,64", text)
-		}
-		for rank := first; rank <= last; rank++ {
-			ranks[int(rank)] = true
-		}
-	}
-	return ranks, nil
 }

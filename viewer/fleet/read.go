@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// readMoment reads a time: "" is none, 30m is that long before now, and a day begins at midnight of the machine's time zone.
-func readMoment(text string, now time.Time) (time.Time, error) {
+// ReadMoment reads a time: "" is none, 30m is that long before now, and a day begins at midnight of the machine's time zone.
+func ReadMoment(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -43,4 +43,28 @@ func readAge(text string) (age time.Duration, ok bool) {
 	}
 	more, err := time.ParseDuration(text)
 	return age + more, err == nil && more >= 0
+}
+
+// ReadRanks reads "0-7,64"; nil of "".
+func ReadRanks(text string) (map[int]bool, error) {
+	if text == "" {
+		return nil, nil
+	}
+	const most = 1 << 20
+	ranks := map[int]bool{}
+	for _, part := range strings.Split(text, ",") {
+		low, high, span := strings.Cut(part, "-")
+		if !span {
+			high = low
+		}
+		first, err := strconv.ParseUint(low, 10, 31)
+		last, other := strconv.ParseUint(high, 10, 31)
+		if err != nil || other != nil || last < first || last-first > most {
+			return nil, fmt.Errorf("%q is not a list of ranks; write 0-7,64", text)
+		}
+		for rank := first; rank <= last; rank++ {
+			ranks[int(rank)] = true
+		}
+	}
+	return ranks, nil
 }

@@ -1,4 +1,4 @@
-package main
+package merge
 
 import (
 	"cmp"
@@ -14,11 +14,11 @@ import (
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
-// filesOf finds the files of one run: an argument is a file, a pattern, or the name of the run without suffix, as given to
+// Files finds the files of one run: an argument is a file, a pattern, or the name of the run without suffix, as given to
 // proton run --name. Of a name, the timelines are taken if they are asked for, else the trees, and what there is if there is one kind.
-func filesOf(arguments []string, timeline bool) (files []string, err error) {
+func Files(arguments []string, timeline bool) (files []string, err error) {
 	for _, argument := range arguments {
-		if argument == "-" || exists(argument) {
+		if argument == "-" || there(argument) {
 			files = append(files, argument)
 			continue
 		}
@@ -90,4 +90,39 @@ func ofProcess(rest string, formats []string) bool {
 func numbered(text, word string) bool {
 	after, is := strings.CutPrefix(text, word)
 	return is && after != "" && after[0] >= '0' && after[0] <= '9'
+}
+
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// NoteRepeated reports files that are given more than once, under any name: each counts every time.
+func NoteRepeated(files []string, note func(string)) {
+	type sizeAndTime struct {
+		size  int64
+		nanos int64
+	}
+	type named struct {
+		info os.FileInfo
+		name string
+	}
+	seen, unpacked := map[sizeAndTime][]named{}, map[string]string{}
+	for _, file := range files {
+		bare := inflate.Unpacked(file)
+		if other := unpacked[bare]; other != "" && other != file {
+			note(fmt.Sprintf("%s is %s in another compression: if they are the same, its values count twice", file, other))
+		}
+		unpacked[bare] = file
+		info, err := os.Stat(file)
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		key := sizeAndTime{info.Size(), info.ModTime().UnixNano()}
+		if at := slices.IndexFunc(seen[key], func(other named) bool { return os.SameFile(other.info, info) }); at >= 0 {
+			note(fmt.Sprintf("%s is the same file as %s: its values count twice", file, seen[key][at].name))
+			continue
+		}
+		seen[key] = append(seen[key], named{info, file})
+	}
 }

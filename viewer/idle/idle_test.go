@@ -235,11 +235,20 @@ func TestStreamsThatOverlap(t *testing.T) {
 	if want := (Overlap{Lane: "Stream 13", Work: 41, Early: 21, Nanos: 4_100 + 20*9_000}); len(r.Overlaps) != 1 || r.Overlaps[0] != want {
 		t.Errorf("%+v overlap, want %+v", r.Overlaps, want)
 	}
+	golden(t, "overlap", &profile.Profile{Timeline: timeline})
+}
+
+// golden compares both forms of a report, for people and for programs.
+func golden(t *testing.T, name string, p *profile.Profile) {
+	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, &profile.Profile{Timeline: timeline}, Options{Width: 80}); err != nil {
+	if err := Write(&b, p, Options{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Golden(t, "testdata/overlap.txt", b.String())
+	if err := WriteJSON(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Golden(t, "testdata/"+name+".txt", b.String())
 }
 
 func TestWrite(t *testing.T) {
@@ -248,13 +257,9 @@ thread 1 |aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
          |ll  ssssssssss  ll  cc
 gpu 0    |  ######          ##
 gpu 1    |                       ####`)}
-	var b bytes.Buffer
-	if err := Write(&b, p, Options{Width: 80}); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Golden(t, "testdata/idle.txt", b.String())
+	golden(t, "idle", p)
 
-	b.Reset()
+	var b bytes.Buffer
 	if err := WriteJSON(&b, p); err != nil {
 		t.Fatal(err)
 	}
@@ -293,11 +298,7 @@ func TestTree(t *testing.T) {
 		return n
 	}
 	p := &profile.Profile{Root: at("ROOT", 0, 0, 0, at("step", 0, 0, 0, at("forward", 300, 500, 2), at("backward", 1000, 200, 1)), at("never", 0, 100, 0))}
-	var b bytes.Buffer
-	if err := Write(&b, p, Options{Width: 80}); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Golden(t, "testdata/tree.txt", b.String())
+	golden(t, "tree", p)
 }
 
 func TestErrors(t *testing.T) {

@@ -2,20 +2,18 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/spf13/cobra"
 )
 
 func newTraceCommand() *cobra.Command {
@@ -221,12 +219,7 @@ func (f *traceInfoFlags) printLaunches(w io.Writer, info *tritonparse.Info) erro
 }
 
 // printJSON prints a value for programs: fields are added, not renamed.
-func printJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
-}
+func printJSON(w io.Writer, v any) error { return jsontext.Write(w, v, "  ") }
 
 // briefArguments shows arguments in a line: x_ptr=float16[64,64] M=64.
 func briefArguments(args []tritonparse.Argument) string {

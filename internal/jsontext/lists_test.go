@@ -35,18 +35,20 @@ func TestWriteLists(t *testing.T) {
 			whole.Rows = append(whole.Rows, map[string]any{"n": i, "of": []int{n}})
 		}
 		lists = append(lists, List{"rows", n, func(i int) any { return whole.Rows[i] }})
-		var got, want strings.Builder
-		if err := WriteLists(&got, holed, "  ", lists...); err != nil {
-			t.Fatal(err)
-		}
-		encoder := json.NewEncoder(&want)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		if encoder.Encode(whole); got.String() != want.String() {
-			t.Errorf("got\n%s\nwant\n%s", got.String(), want.String())
-		}
-		if err := WriteLists(&got, holed, "  ", append(lists, List{Key: "rows"})...); err == nil {
-			t.Error("a list without a place was lost")
+		for _, indent := range []string{"  ", ""} {
+			var got, want strings.Builder
+			if err := WriteLists(&got, holed, indent, lists...); err != nil {
+				t.Fatal(err)
+			}
+			encoder := json.NewEncoder(&want)
+			encoder.SetEscapeHTML(false)
+			encoder.SetIndent("", indent)
+			if encoder.Encode(whole); got.String() != want.String() {
+				t.Errorf("got\n%s\nwant\n%s", got.String(), want.String())
+			}
+			if err := WriteLists(&got, holed, indent, append(lists, List{Key: "rows"})...); err == nil {
+				t.Error("a list without a place was lost")
+			}
 		}
 	}
 }

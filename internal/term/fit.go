@@ -1,9 +1,10 @@
 package term
 
 import (
-	"slices"
+	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
 )
 
 // Fit breaks a text again where its lines are longer than a terminal of width columns (0: any number). Lines that begin with
@@ -15,7 +16,7 @@ func Fit(text string, width int) string {
 	var out, paragraph []string
 	flush := func() {
 		for _, line := range paragraph {
-			if utf8.RuneCountInString(line) > width {
+			if runewidth.StringWidth(line) > width {
 				paragraph = Break(strings.Join(paragraph, " "), 0, width)
 				break
 			}
@@ -44,7 +45,7 @@ func lastColumn(line string) (begin int, text string) {
 	if at := strings.LastIndex(line[indent:], "  "); at >= 0 {
 		indent += at + 2
 	}
-	return utf8.RuneCountInString(line[:indent]), line[indent:]
+	return runewidth.StringWidth(line[:indent]), line[indent:]
 }
 
 // Break divides a line between words, so that its parts have at most width columns (0: any number). All parts but the first
@@ -55,20 +56,42 @@ func Break(line string, indent, width int) (lines []string) {
 	}
 	width = max(width, indent+1) // each part has at least a word behind its indent
 	blanks := strings.Repeat(" ", indent)
-	for runes := []rune(line); len(runes) > width; runes = []rune(line) {
-		at := width
-		for at > indent && runes[at] != ' ' {
-			at--
+	for runewidth.StringWidth(line) > width {
+		at := lastBlank(line, indent, width)
+		if at < 0 {
+			break
 		}
-		if at <= indent {
-			long := slices.Index(runes[width:], ' ')
-			if long < 0 {
-				break
-			}
-			at = width + long
-		}
-		lines = append(lines, strings.TrimRight(string(runes[:at]), " "))
-		line = blanks + strings.TrimLeft(string(runes[at:]), " ")
+		lines = append(lines, strings.TrimRight(line[:at], " "))
+		line = blanks + strings.TrimLeft(line[at:], " ")
 	}
 	return append(lines, line)
+}
+
+// lastBlank is where the last blank is that has at most width columns before it, or else the first one; -1 for none behind the indent.
+func lastBlank(line string, indent, width int) (at int) {
+	at = -1
+	columns := 0
+	for i, r := range line {
+		if r == ' ' && columns > indent {
+			at = i
+		}
+		if columns += runewidth.RuneWidth(r); columns > width && at >= 0 {
+			break
+		}
+	}
+	return at
+}
+
+// Broken is the lines of Break as one text.
+func Broken(line string, indent, width int) string {
+	return strings.Join(Break(line, indent, width), "\n") + "\n"
+}
+
+// Legend is lines that explain words: each word, and from a column on what it means.
+func Legend(column, width int, words ...[2]string) string {
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString(Broken(fmt.Sprintf("%-*s%s", column, w[0], w[1]), column, width))
+	}
+	return b.String()
 }

@@ -28,6 +28,16 @@ func TestMessagesFit(t *testing.T) {
 	}
 }
 
+// A Chinese or Japanese character takes two columns.
+func TestBreakMeasuresColumns(t *testing.T) {
+	if got := Broken("内核 内核 kernel", 2, 9); got != "内核 内核\n  kernel\n" {
+		t.Errorf("%q", got)
+	}
+	if got := Legend(4, 8, [2]string{"a", "内核 b c"}, [2]string{"no", "d"}); got != "a   内核\n    b c\nno  d\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestBreakEndsWhereTheIndentIsWiderThanTheText(t *testing.T) {
 	for width := 1; width < 6; width++ {
 		if got := Break("  a few words", 4, width); len(got) > 4 {

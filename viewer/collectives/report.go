@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -24,36 +25,44 @@ type Report struct {
 
 // Times is what one rank did. All are ns.
 type Times struct {
-	Label      string
-	Calls      int     // collectives
-	NCCL       int64   // with a collective's kernel running
-	Overlapped int64   // of it, with another kernel running too
-	Exposed    int64   // of it, with no other
-	Waiting    int64   // of it, before the last rank arrived
-	Offset     int64   // of its clock to that of the first rank, in the middle of its collectives
-	Drift      float64 // ns per ns
-	Apart      int64   // median distance of its ends from those of the others
+	Label      string `json:"rank"`
+	Offset     int64  `json:"offset_ns"` // of its clock to that of the first rank, in the middle of its collectives
+	Drift      Drift  `json:"drift_ppm"`
+	Apart      int64  `json:"apart_ns"`      // median distance of its ends from those of the others
+	Calls      int    `json:"collectives"`   // that it ran
+	NCCL       int64  `json:"nccl_ns"`       // with a collective's kernel running
+	Overlapped int64  `json:"overlapped_ns"` // of it, with another kernel running too
+	Exposed    int64  `json:"exposed_ns"`    // of it, with no other
+	Waiting    int64  `json:"waiting_ns"`    // of it, before the last rank arrived
+}
+
+// Drift is how fast a clock moves away from that of the first rank, in ns per ns.
+type Drift float64
+
+// MarshalJSON writes parts per million.
+func (d Drift) MarshalJSON() ([]byte, error) {
+	return jsontext.Encode(math.Round(float64(d)*1e9) / 1e3)
 }
 
 // Kind is the collectives of one operation and type.
 type Kind struct {
-	Name     string
-	Count    int
-	Time     int64  // mean over the ranks of the time in them
-	Waiting  int64  // the part of it before the last rank arrived
-	Transfer int64  // from the arrival of the last rank to the last end
-	Last     string // the rank that arrived last most often
-	LastIn   int    // how often
+	Name     string `json:"operation"`
+	Count    int    `json:"count"`
+	Time     int64  `json:"time_ns"`     // mean over the ranks of the time in them
+	Waiting  int64  `json:"waiting_ns"`  // the part of it before the last rank arrived
+	Transfer int64  `json:"transfer_ns"` // from the arrival of the last rank to the last end
+	Last     string `json:"last"`        // the rank that arrived last most often
+	LastIn   int    `json:"last_in"`     // how often
 }
 
 // Wait is a collective for which a rank waited.
 type Wait struct {
-	Name   string
-	Start  int64 // arrival of the first rank, on the common clock
-	Nanos  int64
-	First  string
-	Last   string
-	Number int // of the communicator, counted from 0
+	Name   string `json:"operation"`
+	Number int    `json:"number"`   // of the communicator, counted from 0
+	Start  int64  `json:"start_ns"` // arrival of the first rank, on the common clock
+	Nanos  int64  `json:"waiting_ns"`
+	First  string `json:"first"`
+	Last   string `json:"last"`
 }
 
 // longest is how many of the longest waits are kept.
@@ -168,7 +177,7 @@ func (r *Report) measure(all []*group, lanes [][]*lane) {
 		busy := union(own)
 		t.NCCL, t.Overlapped = length(busy), common(busy, r.compute[i])
 		t.Exposed, t.Waiting = t.NCCL-t.Overlapped, length(union(waits[i]))
-		t.Drift = r.clocks[i].drift
+		t.Drift = Drift(r.clocks[i].drift)
 		t.Offset = int64(math.Round(r.clocks[i].offset))
 		if apart[i] != nil {
 			t.Apart = int64(viewer.Median(apart[i]))
@@ -245,7 +254,7 @@ func (r *Report) together(g *group, n int, waits [][]interval, apart [][]float64
 			apart[p.rank] = append(apart[p.rank], apartOf[i])
 		}
 	}
-	r.keep(Wait{name, first.start, min(last.start-first.start, first.end-first.start), r.Ranks[first.rank].Label, r.Ranks[last.rank].Label, n})
+	r.keep(Wait{name, n, first.start, min(last.start-first.start, first.end-first.start), r.Ranks[first.rank].Label, r.Ranks[last.rank].Label})
 }
 
 // fromOthers returns how far each value is from the median of the others.

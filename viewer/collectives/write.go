@@ -2,25 +2,24 @@ package collectives
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
-const legend = `
-nccl     a kernel of a collective ran
-overlap  another kernel of the rank ran at the same time
-exposed  no other kernel of the rank ran
-waiting  the part of nccl before the last rank arrived
-moving   from the arrival of the last rank to the last end
-`
+var legend = [][2]string{
+	{"nccl", "a kernel of a collective ran"},
+	{"overlap", "another kernel of the rank ran at the same time"},
+	{"exposed", "no other kernel of the rank ran"},
+	{"waiting", "the part of nccl before the last rank arrived"},
+	{"moving", "from the arrival of the last rank to the last end"},
+}
 
 // mostRows is how many ranks the table has; of more, those that waited least and most.
 const mostRows = 24
@@ -29,10 +28,10 @@ const mostRows = 24
 func (r *Report) Write(w io.Writer, width int, ascii bool) error {
 	var b strings.Builder
 	if r.Collectives == 0 {
-		b.WriteString(term.Fit(fmt.Sprintf("no collective of NCCL was found that two of %s ran together, so every clock is its own\n", figures.Count(len(r.Ranks), "rank")), width))
+		b.WriteString(term.Broken(fmt.Sprintf("no collective of NCCL was found that two of %s ran together, so every clock is its own", figures.Count(len(r.Ranks), "rank")), 0, width))
 	} else {
-		fmt.Fprintf(&b, "%s on one clock: ends differ by %s (median), %s (99%%)\n",
-			figures.Count(len(r.Ranks)-len(r.Unaligned), "rank"), figures.Time(r.Median), figures.Time(r.P99))
+		b.WriteString(term.Broken(fmt.Sprintf("%s on one clock: ends differ by %s (median), %s (99%%)",
+			figures.Count(len(r.Ranks)-len(r.Unaligned), "rank"), figures.Time(r.Median), figures.Time(r.P99)), 0, width))
 	}
 	layout := grid.Layout{Width: width, Dots: grid.For(ascii).Dots}
 	r.ranks(&b, layout)
@@ -40,7 +39,7 @@ func (r *Report) Write(w io.Writer, width int, ascii bool) error {
 		r.kinds(&b, layout)
 		r.waits(&b, layout)
 	}
-	b.WriteString(legend)
+	b.WriteString("\n" + term.Legend(9, width, legend...))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -51,7 +50,7 @@ func (r *Report) ranks(b *strings.Builder, layout grid.Layout) {
 	rows, more := r.rows()
 	for _, i := range rows {
 		t := &r.Ranks[i]
-		clock, drift := offset(t.Offset), fmt.Sprintf("%s ppm", figures.Signed(figures.Brief(t.Drift*1e6)))
+		clock, drift := offset(t.Offset), fmt.Sprintf("%s ppm", figures.Signed(figures.Brief(float64(t.Drift)*1e6)))
 		if slices.Contains(r.Unaligned, t.Label) {
 			clock, drift = "own", ""
 		}
@@ -125,58 +124,18 @@ const Schema = "goproton.collectives/1"
 
 // WriteJSON prints the whole report; docs/launchers.md describes its keys.
 func (r *Report) WriteJSON(w io.Writer) error {
-	type clockOf struct {
+	type clock struct {
 		Collectives int      `json:"collectives"`
 		Median      int64    `json:"median_ns"`
 		Error       int64    `json:"error_ns"`
 		Unaligned   []string `json:"unaligned"`
 	}
-	type rank struct {
-		Rank       string  `json:"rank"`
-		Offset     int64   `json:"offset_ns"`
-		Drift      float64 `json:"drift_ppm"`
-		Apart      int64   `json:"apart_ns"`
-		Calls      int     `json:"collectives"`
-		NCCL       int64   `json:"nccl_ns"`
-		Overlapped int64   `json:"overlapped_ns"`
-		Exposed    int64   `json:"exposed_ns"`
-		Waiting    int64   `json:"waiting_ns"`
-	}
-	type kind struct {
-		Name     string `json:"operation"`
-		Count    int    `json:"count"`
-		Time     int64  `json:"time_ns"`
-		Waiting  int64  `json:"waiting_ns"`
-		Transfer int64  `json:"transfer_ns"`
-		Last     string `json:"last"`
-		LastIn   int    `json:"last_in"`
-	}
-	type wait struct {
-		Name   string `json:"operation"`
-		Number int    `json:"number"`
-		Start  int64  `json:"start_ns"`
-		Nanos  int64  `json:"waiting_ns"`
-		First  string `json:"first"`
-		Last   string `json:"last"`
-	}
-	doc := struct {
+	return jsontext.Write(w, struct {
 		Schema string  `json:"schema"`
-		Clock  clockOf `json:"clock"`
-		Ranks  []rank  `json:"ranks"`
-		Kinds  []kind  `json:"operations"`
-		Waits  []wait  `json:"longest_waits"`
-	}{Schema, clockOf{r.Collectives, r.Median, r.P99, append([]string{}, r.Unaligned...)}, []rank{}, []kind{}, []wait{}}
-	for _, t := range r.Ranks {
-		ppm := math.Round(t.Drift*1e9) / 1e3
-		doc.Ranks = append(doc.Ranks, rank{t.Label, t.Offset, ppm, t.Apart, t.Calls, t.NCCL, t.Overlapped, t.Exposed, t.Waiting})
-	}
-	for _, k := range r.Kinds {
-		doc.Kinds = append(doc.Kinds, kind(k))
-	}
-	for _, w := range r.Longest {
-		doc.Waits = append(doc.Waits, wait{w.Name, w.Number, w.Start, w.Nanos, w.First, w.Last})
-	}
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	return out.Encode(doc)
+		Clock  clock   `json:"clock"`
+		Ranks  []Times `json:"ranks"`
+		Kinds  []Kind  `json:"operations"`
+		Waits  []Wait  `json:"longest_waits"`
+	}{Schema, clock{r.Collectives, r.Median, r.P99, append([]string{}, r.Unaligned...)},
+		append([]Times{}, r.Ranks...), append([]Kind{}, r.Kinds...), append([]Wait{}, r.Longest...)}, "")
 }

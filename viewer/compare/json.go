@@ -2,11 +2,10 @@ package compare
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"io"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/jsontext"
 )
 
 // Document is the layout of the JSON output. docs/compare.md promises it: fields are added, not renamed. It streams
@@ -47,7 +46,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 	for _, c := range d.Columns {
 		head.Columns = append(head.Columns, JSONColumn{c.Exact, c.Unit, c.Inclusive, c.Additive, map[Direction]string{Lower: "lower", Higher: "higher"}[c.Better]})
 	}
-	text, err := marshal(head)
+	text, err := jsontext.Encode(head)
 	if err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 		if err != nil {
 			return
 		}
-		if text, err = marshal(d.jsonRow(r)); err != nil {
+		if text, err = jsontext.Encode(d.jsonRow(r)); err != nil {
 			return
 		}
 		if !first {
@@ -73,15 +72,6 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 	}
 	out.WriteString("\n]}\n")
 	return out.Flush()
-}
-
-// marshal writes JSON without escaping the < and > of C++ names.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 func (d *Diff) jsonRow(r *Row) JSONRow {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
@@ -40,7 +39,7 @@ func (r *Report) WriteText(w io.Writer, p viewer.Terminal) error {
 		fmt.Fprintf(out, "not compared: %s below --min-time\n", paths(r.Small))
 	}
 	for _, c := range r.Caveats {
-		fmt.Fprintln(out, strings.Join(term.Break("note: "+c, 2, p.Width), "\n"))
+		io.WriteString(out, term.Broken("note: "+c, 2, p.Width))
 	}
 	return out.Flush()
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -29,6 +30,9 @@ var words = [...]string{"code", "wait", "launch", "copy", "queued", "unknown", "
 // String is the word of the table.
 func (d Doing) String() string { return words[d] }
 
+// MarshalText has programs read the same word.
+func (d Doing) MarshalText() ([]byte, error) { return []byte(words[d]), nil }
+
 // Means explains the words, for a legend.
 var Means = [...]string{
 	"the launching thread ran the program's code; outside of scopes it counts for the call path of the next launch",
@@ -47,52 +51,74 @@ type Report struct {
 	Causes   []Cause // the most idle time first
 	Longest  []Gap   // the longest first
 	Overlaps []Overlap
+}
 
+// Path is a call path. The zero Path is that of code outside of scopes.
+type Path struct {
 	paths *profile.Paths
+	last  int32
+}
+
+// Frames are those below the root; nil for code outside of scopes.
+func (p Path) Frames() []string {
+	if p.last == 0 {
+		return nil
+	}
+	return p.paths.Frames(p.last)
+}
+
+// MarshalJSON writes the frames, with the root as profiles have it.
+func (p Path) MarshalJSON() ([]byte, error) {
+	if p.last == 0 {
+		return []byte("[]"), nil
+	}
+	return jsontext.Encode(append([]string{p.paths.Name(0)}, p.Frames()...))
 }
 
 // Device is the time of one GPU from its first work to its last, or of all GPUs of a tree, together. Busy and Idle add up to Wall.
 type Device struct {
-	Process, ID      string
-	Wall, Busy, Idle int64 // ns
-	Gaps             int
-	Before, After    int64 // ns of the timeline before the first work and after the last, in which the file has none of this GPU
+	Process string `json:"process,omitempty"`
+	ID      string `json:"id"`
+	Wall    int64  `json:"wall_ns"`
+	Busy    int64  `json:"busy_ns"`
+	Idle    int64  `json:"idle_ns"`
+	Gaps    int    `json:"gaps"`
+	Before  int64  `json:"before_ns"` // of the timeline before the first work, in which the file has none of this GPU
+	After   int64  `json:"after_ns"`  // the same after the last work
 }
 
 // Cause is the idle time of a GPU during which one thing was done at one call path.
 type Cause struct {
-	Device  int // position in Devices
-	Doing   Doing
-	Path    int32 // for Frames
-	Nanos   int64
-	Gaps    int   // gaps that it has a part of
-	Longest int64 // its longest part of one gap
+	Device  int   `json:"device"` // position in Devices
+	Doing   Doing `json:"doing"`
+	Path    Path  `json:"path"`
+	Nanos   int64 `json:"idle_ns"`
+	Gaps    int   `json:"gaps"`       // gaps that it has a part of
+	Longest int64 `json:"longest_ns"` // its longest part of one gap
 }
 
 // Gap is a time at which a GPU had nothing to do.
 type Gap struct {
-	Device     int
-	Start, End int64  // ns since 1970
-	Then       string // the name of the work that ended it
-	Path       int32  // for Frames
-	Doing      Doing  // the longest part of it, which Path belongs to
-	Part       int64  // how long that part is
+	Device int    `json:"device"`
+	Start  int64  `json:"start_ns"` // since 1970
+	Nanos  int64  `json:"idle_ns"`
+	Then   string `json:"then"`    // the name of the work that ended it
+	Doing  Doing  `json:"doing"`   // the longest part of it, which Path belongs to
+	Part   int64  `json:"part_ns"` // how long that part is
+	Path   Path   `json:"path"`
 }
 
-// Nanos is how long a gap is.
-func (g *Gap) Nanos() int64 { return g.End - g.Start }
+// End is when the gap ended.
+func (g *Gap) End() int64 { return g.Start + g.Nanos }
 
 // Overlap is a stream whose work overlaps itself, although a stream does one thing after the other.
 type Overlap struct {
-	Device int
-	Lane   string
-	Work   int   // how much work the stream has
-	Early  int   // how much of it begins before what began before it has ended
-	Nanos  int64 // for how long it runs at once with that
+	Device int    `json:"device"`
+	Lane   string `json:"lane"`
+	Work   int    `json:"work"`       // how much work the stream has
+	Early  int    `json:"early"`      // how much of it begins before what began before it has ended
+	Nanos  int64  `json:"overlap_ns"` // for how long it runs at once with that
 }
-
-// Frames writes the call path of a cause or gap out, from the frame below the root; nil for code outside of scopes.
-func (r *Report) Frames(path int32) []string { return r.paths.Frames(path) }
 
 // Find looks for gaps and keeps the longest ones. A timeline without work of a GPU has no devices.
 func Find(t *profile.Timeline, longest int) *Report {
@@ -102,7 +128,7 @@ func Find(t *profile.Timeline, longest int) *Report {
 	}
 	r := &f.report
 	slices.SortStableFunc(r.Causes, func(a, b Cause) int { return cmp.Compare(b.Nanos, a.Nanos) })
-	slices.SortStableFunc(r.Longest, func(a, b Gap) int { return cmp.Compare(b.Nanos(), a.Nanos()) })
+	slices.SortStableFunc(r.Longest, func(a, b Gap) int { return cmp.Compare(b.Nanos, a.Nanos) })
 	r.Longest = r.Longest[:min(longest, len(r.Longest))]
 	return r
 }
@@ -140,7 +166,6 @@ type part struct {
 
 func newFinder(t *profile.Timeline) *finder {
 	f := &finder{t: t, paths: t.CallPaths(), lanes: map[int]*profile.Lane{}, work: map[gpu][]int32{}, threads: map[int]*thread{}, causes: map[causeKey]int{}, last: math.MinInt64}
-	f.report.paths = &f.paths.Paths
 	for i := range t.Lanes {
 		f.lanes[t.Lanes[i].ID] = &t.Lanes[i]
 	}
@@ -186,7 +211,7 @@ func (f *finder) device(g gpu) {
 	for _, i := range work {
 		s := &f.t.Slices[i]
 		if s.Start > until {
-			f.gap(at, Gap{Device: at, Start: until, End: s.Start, Then: s.Name}, i)
+			f.gap(at, Gap{Device: at, Start: until, Nanos: s.Start - until, Then: s.Name}, i)
 			d.Idle += s.Start - until
 			d.Gaps++
 		}
@@ -227,8 +252,9 @@ func (st *stream) add(s *profile.Slice) {
 // gap divides a gap among what was done in it: before the launch what the launching thread did, then the launch, then nothing.
 func (f *finder) gap(device int, g Gap, work int32) {
 	f.parts = f.parts[:0]
+	ends := g.End()
 	add := func(doing Doing, path int32, from, to int64) {
-		if from, to = max(from, g.Start), min(to, g.End); from < to {
+		if from, to = max(from, g.Start), min(to, ends); from < to {
 			f.part(f.cause(device, doing, path), to-from)
 		}
 	}
@@ -237,14 +263,14 @@ func (f *finder) gap(device int, g Gap, work int32) {
 		known = false
 	}
 	if !known {
-		add(Unknown, 0, g.Start, g.End)
+		add(Unknown, 0, g.Start, ends)
 	} else {
 		launch := &f.t.Slices[i]
 		th := f.threads[launch.Lane]
-		th.during(g.Start, min(launch.Start, g.End), add)
-		if launch.Start < g.End {
+		th.during(g.Start, min(launch.Start, ends), add)
+		if launch.Start < ends {
 			add(doingIn(launch), f.path(i), launch.Start, end(launch))
-			add(Queued, f.path(i), end(launch), g.End)
+			add(Queued, f.path(i), end(launch), ends)
 		}
 	}
 	for _, p := range f.parts {
@@ -276,7 +302,7 @@ func (f *finder) cause(device int, doing Doing, path int32) int {
 		at = len(f.report.Causes)
 		f.causes[key] = at
 		f.latest = append(f.latest, 0)
-		f.report.Causes = append(f.report.Causes, Cause{Device: device, Doing: doing, Path: path})
+		f.report.Causes = append(f.report.Causes, Cause{Device: device, Doing: doing, Path: Path{&f.paths.Paths, path}})
 	}
 	return at
 }

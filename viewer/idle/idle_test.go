@@ -87,7 +87,7 @@ func scopesAround(t *profile.Timeline, s *profile.Slice) []string {
 func causes(r *Report) string {
 	var b strings.Builder
 	for _, c := range r.Causes {
-		fmt.Fprintf(&b, "%d %s %s gaps=%d longest=%d\n", c.Nanos, c.Doing, strings.Join(r.Frames(c.Path), ">"), c.Gaps, c.Longest)
+		fmt.Fprintf(&b, "%d %s %s gaps=%d longest=%d\n", c.Nanos, c.Doing, strings.Join(c.Path.Frames(), ">"), c.Gaps, c.Longest)
 	}
 	return b.String()
 }
@@ -123,10 +123,10 @@ thread 1 |aaaaaaaaaaaaaaaaaaaa
 thread 2 |bbbbbbbbbbbbbbbbbbbb
          |            ll
 gpu 0    |  ####          ####`), 10)
-	if c := r.Causes[0]; r.Frames(c.Path)[0] != "b" || c.Doing != Code || c.Nanos != 6 {
+	if c := r.Causes[0]; c.Path.Frames()[0] != "b" || c.Doing != Code || c.Nanos != 6 {
 		t.Errorf("the second thread's launch ended the gap, and the cause is %+v", c)
 	}
-	if g := r.Longest[0]; g.Nanos() != 10 || g.Then != "kernel" || g.Doing != Code || g.Part != 6 {
+	if g := r.Longest[0]; g.Nanos != 10 || g.Then != "kernel" || g.Doing != Code || g.Part != 6 {
 		t.Errorf("the longest gap is %+v", g)
 	}
 }
@@ -187,7 +187,7 @@ func TestBusyAndIdleAreTheWall(t *testing.T) {
 			}
 			for _, g := range r.Longest {
 				if g.Device == at {
-					gapped += g.Nanos()
+					gapped += g.Nanos
 				}
 			}
 			if d.Wall != to-from || d.Before != from-first || d.After != last-to || d.Busy != busy || d.Busy+d.Idle != d.Wall || caused != d.Idle || gapped != d.Idle {
@@ -322,7 +322,7 @@ func TestTraceOfTorch(t *testing.T) {
 	}
 	got := map[string]bool{}
 	for _, c := range r.Causes {
-		got[c.Doing.String()+" "+strings.Join(r.Frames(c.Path), ">")] = true
+		got[c.Doing.String()+" "+strings.Join(c.Path.Frames(), ">")] = true
 	}
 	for _, want := range []string{"code step", "code step>aten::to>aten::_to_copy>aten::copy_>cudaStreamIsCapturing", "code step>aten::relu>aten::clamp_min", "copy step>aten::to>aten::_to_copy>aten::copy_"} {
 		if !got[want] {

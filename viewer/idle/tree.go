@@ -9,12 +9,12 @@ import (
 
 // ofTree is the report of a tree that was recorded with idle times.
 func ofTree(p *profile.Profile) (*Report, error) {
-	r := &Report{Devices: []Device{{}}, paths: &profile.Paths{}}
+	r, paths := &Report{Devices: []Device{{}}}, &profile.Paths{}
 	d, found := &r.Devices[0], false
 	path := []int32{0} // of the node and those above it
 	p.Root.Walk(func(n *profile.Node, depth int) bool {
 		if depth > 0 {
-			path = append(path[:depth], r.paths.Below(path[depth-1], n.Name))
+			path = append(path[:depth], paths.Below(path[depth-1], n.Name))
 		}
 		idle, ok := number(n, profile.IdleMetric)
 		if !ok {
@@ -25,7 +25,7 @@ func ofTree(p *profile.Profile) (*Report, error) {
 		gaps, _ := number(n, profile.IdleGapsMetric)
 		d.Idle, d.Busy, d.Gaps = d.Idle+idle, d.Busy+busy, d.Gaps+int(gaps)
 		if idle > 0 {
-			r.Causes = append(r.Causes, Cause{Doing: Before, Path: path[depth], Nanos: idle, Gaps: int(gaps)})
+			r.Causes = append(r.Causes, Cause{Doing: Before, Path: Path{paths, path[depth]}, Nanos: idle, Gaps: int(gaps)})
 		}
 		return true
 	})

@@ -1,16 +1,14 @@
 package idle
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
@@ -97,9 +95,7 @@ func (t *texts) uncounted(b *strings.Builder) {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		for _, part := range term.Break(line, 0, t.layout.Width) {
-			b.WriteString(part + "\n")
-		}
+		b.WriteString(term.Broken(line, 0, t.layout.Width))
 	}
 }
 
@@ -187,7 +183,7 @@ func (t *texts) gaps(b *strings.Builder) {
 	for i := range t.report.Longest {
 		g := &t.report.Longest[i]
 		then := t.glyphs.Arrow + " " + term.Printable(t.label(g.Then))
-		lines = append(lines, grid.Line{Cells: grid.Plain("+"+figures.Time(g.Start-t.report.First), figures.Time(g.Nanos()), g.Doing.String(), share(g.Part, g.Nanos())),
+		lines = append(lines, grid.Line{Cells: grid.Plain("+"+figures.Time(g.Start-t.report.First), figures.Time(g.Nanos), g.Doing.String(), share(g.Part, g.Nanos)),
 			Name: t.on(g.Device) + t.path(g.Path) + " " + then})
 	}
 	t.layout.Write(b, lines, 2) //nolint:errcheck // a strings.Builder
@@ -201,8 +197,8 @@ func (t *texts) on(device int) string {
 	return t.device(device) + ": "
 }
 
-func (t *texts) path(path int32) string {
-	frames := t.report.Frames(path)
+func (t *texts) path(path Path) string {
+	frames := path.Frames()
 	if len(frames) == 0 {
 		return "(outside of scopes)"
 	}
@@ -234,9 +230,7 @@ func (t *texts) legend(b *strings.Builder) {
 	}
 	for doing, means := range Means {
 		if used[doing] {
-			for _, line := range term.Break(fmt.Sprintf("%-8s %s", Doing(doing), means), 9, t.layout.Width) {
-				b.WriteString(line + "\n")
-			}
+			b.WriteString(term.Legend(9, t.layout.Width, [2]string{words[doing], means}))
 		}
 	}
 }
@@ -251,89 +245,14 @@ func WriteJSON(w io.Writer, p *profile.Profile) error {
 	if err != nil {
 		return err
 	}
-	out := &list{Writer: bufio.NewWriter(w)}
-	fmt.Fprintf(out, `{"schema":%q`, Schema)
-	out.begin("devices")
-	for _, d := range r.Devices {
-		out.item(struct {
-			Process string `json:"process,omitempty"`
-			ID      string `json:"id"`
-			Wall    int64  `json:"wall_ns"`
-			Busy    int64  `json:"busy_ns"`
-			Idle    int64  `json:"idle_ns"`
-			Gaps    int    `json:"gaps"`
-			Before  int64  `json:"before_ns"`
-			After   int64  `json:"after_ns"`
-		}(d))
-	}
-	out.begin("causes")
-	for _, c := range r.Causes {
-		out.item(struct {
-			Device  int      `json:"device"`
-			Doing   string   `json:"doing"`
-			Path    []string `json:"path"`
-			Nanos   int64    `json:"idle_ns"`
-			Gaps    int      `json:"gaps"`
-			Longest int64    `json:"longest_ns"`
-		}{c.Device, c.Doing.String(), r.fromRoot(c.Path), c.Nanos, c.Gaps, c.Longest})
-	}
-	out.begin("gaps")
-	for _, g := range r.Longest {
-		out.item(struct {
-			Device int      `json:"device"`
-			Start  int64    `json:"start_ns"`
-			Nanos  int64    `json:"idle_ns"`
-			Then   string   `json:"then"`
-			Doing  string   `json:"doing"`
-			Part   int64    `json:"part_ns"`
-			Path   []string `json:"path"`
-		}{g.Device, g.Start, g.Nanos(), g.Then, g.Doing.String(), g.Part, r.fromRoot(g.Path)})
-	}
-	out.begin("overlaps")
-	for _, o := range r.Overlaps {
-		out.item(struct {
-			Device int    `json:"device"`
-			Lane   string `json:"lane"`
-			Work   int    `json:"work"`
-			Early  int    `json:"early"`
-			Nanos  int64  `json:"overlap_ns"`
-		}(o))
-	}
-	out.WriteString("]}\n")
-	return out.Flush() // has the first error of any write
-}
-
-// list writes the lists of a document, one item after the other.
-type list struct {
-	*bufio.Writer
-	text  bytes.Buffer // of one item
-	items int          // of the list that is open
-	some  bool
-}
-
-func (l *list) begin(name string) {
-	if l.some {
-		l.WriteByte(']')
-	}
-	fmt.Fprintf(l, `,%q:[`, name)
-	l.items, l.some = 0, true
-}
-
-func (l *list) item(item any) {
-	if l.items++; l.items > 1 {
-		l.WriteByte(',')
-	}
-	l.text.Reset()
-	encoder := json.NewEncoder(&l.text)
-	encoder.SetEscapeHTML(false)
-	encoder.Encode(item) //nolint:errcheck // texts and numbers only
-	l.Write(bytes.TrimSuffix(l.text.Bytes(), []byte("\n")))
-}
-
-// fromRoot is a call path with the root, as profiles have it; empty for code outside of scopes.
-func (r *Report) fromRoot(path int32) []string {
-	if path == 0 {
-		return []string{}
-	}
-	return append([]string{r.paths.Name(0)}, r.Frames(path)...)
+	doc := struct {
+		Schema   string    `json:"schema"`
+		Devices  []Device  `json:"devices"`
+		Causes   []Cause   `json:"causes"`
+		Gaps     []Gap     `json:"gaps"`
+		Overlaps []Overlap `json:"overlaps"`
+	}{Schema, r.Devices, []Cause{}, []Gap{}, append([]Overlap{}, r.Overlaps...)}
+	return jsontext.WriteLists(w, doc, "",
+		jsontext.List{Key: "causes", Len: len(r.Causes), At: func(i int) any { return r.Causes[i] }},
+		jsontext.List{Key: "gaps", Len: len(r.Longest), At: func(i int) any { return r.Longest[i] }})
 }

@@ -1,10 +1,10 @@
 package inside
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/kernels"
 )
@@ -122,9 +122,7 @@ func WriteJSON(w io.Writer, p *profile.Profile, pattern string, o Options) error
 		}
 		doc.Kernels = append(doc.Kernels, j)
 	}
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	return out.Encode(doc)
+	return jsontext.Write(w, doc, "")
 }
 
 func (s *Samples) json() *jsonSamples {

@@ -35,7 +35,7 @@ func (t *texts) samples(k *Kernel, s *Samples) {
 	grid.Layout{Width: t.Width, Dots: t.glyphs.Dots}.Write(&t.b, lines, 2) //nolint:errcheck // a strings.Builder
 	if widest > 0 {
 		line := fmt.Sprintf("check: the shares of cycles and of samples are at most %s points apart, in %s", figures.Places(100*widest, 1), at)
-		t.b.WriteString(strings.Join(term.Break(line, 2, t.Width), "\n") + "\n")
+		t.b.WriteString(term.Broken(line, 2, t.Width))
 	}
 }
 

@@ -111,7 +111,7 @@ func (t *texts) kernel(k *Kernel) (notes []string, err error) {
 }
 
 func (t *texts) wrapped(text string) {
-	t.b.WriteString(strings.Join(term.Break("  "+text, 4, t.Width), "\n") + "\n")
+	t.b.WriteString(term.Broken("  "+text, 4, t.Width))
 }
 
 // table is the tree of a kernel's scopes with their figures.
@@ -313,8 +313,7 @@ func (t *texts) legendOfSource() {
 }
 
 func (t *texts) means(column, text string) {
-	line := fmt.Sprintf("%-7s %s", column, text)
-	t.b.WriteString(strings.Join(term.Break(line, 8, t.Width), "\n") + "\n")
+	t.b.WriteString(term.Legend(8, t.Width, [2]string{column, text}))
 }
 
 // notShown names the other kernels with scopes.

@@ -1,13 +1,13 @@
 package listing
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/kernels"
 )
@@ -104,10 +104,7 @@ func PrintJSON(w io.Writer, r *kernels.Run, o Options) error {
 	} else {
 		doc = v.document()
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	if err := e.Encode(doc); err != nil {
+	if err := jsontext.Write(w, doc, " "); err != nil {
 		return fmt.Errorf("write kernels as JSON: %w", err)
 	}
 	return nil

@@ -212,18 +212,7 @@ func (p *printer) wrapped(text, indent string) {
 	if p.Width > 0 {
 		width = max(p.Width, 40)
 	}
-	current := indent
-	for _, word := range strings.Fields(text) {
-		if current != indent && grid.Columns(current)+1+grid.Columns(word) > width {
-			p.line(current)
-			current = indent
-		}
-		if current != indent {
-			current += " "
-		}
-		current += word
-	}
-	p.line(current)
+	p.out.WriteString(term.Broken(indent+text, len(indent), width))
 }
 
 // heat is the colour of a line by its share of the kernel.

@@ -68,10 +68,10 @@ func (b *builder) idleOf(t *profile.Timeline) *idleTab {
 			tab.MoreFor += c.Nanos
 			continue
 		}
-		tab.Causes = append(tab.Causes, idleCause{c.Device, int(c.Doing), b.numbers(r.Frames(c.Path)), c.Nanos, c.Gaps, c.Longest})
+		tab.Causes = append(tab.Causes, idleCause{c.Device, int(c.Doing), b.numbers(c.Path.Frames()), c.Nanos, c.Gaps, c.Longest})
 	}
 	for _, g := range r.Longest {
-		tab.Gaps = append(tab.Gaps, idleGap{g.Device, g.Start - r.First, g.End - r.First, int(g.Doing), b.numbers(r.Frames(g.Path)), g.Part, b.names.of(g.Then)})
+		tab.Gaps = append(tab.Gaps, idleGap{g.Device, g.Start - r.First, g.End() - r.First, int(g.Doing), b.numbers(g.Path.Frames()), g.Part, b.names.of(g.Then)})
 	}
 	for doing, means := range idle.Means {
 		tab.Means = append(tab.Means, idle.Doing(doing).String()+": "+means)

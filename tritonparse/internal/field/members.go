@@ -3,8 +3,6 @@
 package field
 
 import (
-	"bytes"
-	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -125,13 +123,11 @@ func AppendTexts(out []byte, texts []string) []byte {
 
 // Encode writes JSON that is not meant for HTML.
 func Encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := jsontext.Encode(v)
+	if err != nil {
 		return Encode("<" + err.Error() + ">")
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return text
 }
 
 // Artifacts are the texts of a compilation's artifacts (file_content, file_path) by stage. Placeholders are left out.

@@ -31,9 +31,7 @@ func (r Report) WriteText(w io.Writer, width int) error {
 	}
 	var fitting strings.Builder
 	for line := range strings.Lines(text.String()) {
-		for _, part := range term.Break(strings.TrimSuffix(line, "\n"), textColumn, width) {
-			fitting.WriteString(part + "\n")
-		}
+		fitting.WriteString(term.Broken(strings.TrimSuffix(line, "\n"), textColumn, width))
 	}
 	_, err := io.WriteString(w, fitting.String())
 	return err

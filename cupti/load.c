@@ -79,7 +79,7 @@ static int64_t realtime(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-// Of these readings the one that took the least time is the most exact.
+// The reading that took the least time is the most exact one.
 int64_t cupti_clock_ahead(void) {
   int64_t narrowest = INT64_MAX, ahead = 0;
   for (int i = 0; i < 32; i++) {

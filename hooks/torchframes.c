@@ -5,7 +5,8 @@
 // number; its kernels stand below the forward operator's call path and a frame `<backward>`.
 //
 // With a budget, torch reports a part of the operators only, unless their frames are wanted: its own cost of a report is
-// larger than ours. Nodes are reported all the same. Those of other operators stand below the frame for paths that were not taken.
+// larger than ours. Every node is reported. A
+// node whose forward operator was not reported stands below the frame for paths that were not taken.
 #include "pyframes.h"
 #include "torchabi.h"
 #include "torchscopes.h"

@@ -27,7 +27,7 @@ static int claim(struct buffer *s, uint32_t from, uint32_t to) {
          atomic_compare_exchange_strong_explicit(&s->life, &from, to, memory_order_acq_rel, memory_order_relaxed);
 }
 
-// A buffer that is filled is quicker in one large page. Those beyond the first are for many threads with little to say each.
+// A buffer that is filled is quicker in one large page. The buffers beyond the first LARGE are for many threads with few records each.
 enum { LARGE = 32 };
 
 static int make(struct buffer *s, uint32_t next) {

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 static _Atomic(void *) known[HP_CONTEXTS];
-static _Atomic unsigned destroyed; // or forgotten, so far: another context may have the same address
+static _Atomic unsigned destroyed; // contexts that were destroyed or forgotten so far; a later context may have the same address
 // A thread almost always launches in the same context.
 static __thread struct { void *ctx; unsigned destroyed; } last __attribute__((tls_model("initial-exec")));
 

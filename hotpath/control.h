@@ -21,7 +21,7 @@ struct hp_thread *hp_first_thread(void);
 int hp_others_live(void);
 // hp_thread_due returns the first state, beginning with t, that has records to drain or whose thread has exited.
 struct hp_thread *hp_thread_due(struct hp_thread *t);
-// hp_thread_turn is smaller for threads that came earlier.
+// hp_thread_turn returns how many threads were attached before this one.
 uint32_t hp_thread_turn(struct hp_thread *t);
 // hp_ring_ready returns how many records can be read in one piece, and the first. hp_ring_taken removes n of them.
 uint32_t hp_ring_ready(struct hp_thread *t, struct hp_record **first);

@@ -42,7 +42,7 @@ void hp_gate_enter(struct hp_thread *t, const char *name, size_t length) {
   if (!atomic_fetch_add(&depth, 1)) tell();
 }
 
-// Of a scope that was open before the gate was set, t->gates knows nothing.
+// t->gates does not count a scope that was open before the gate was set.
 void hp_gate_leave(struct hp_thread *t, const char *name, size_t length) {
   if (!t->gates || !is_gate(name, length)) return;
   t->gates--;

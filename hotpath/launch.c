@@ -38,11 +38,11 @@ __attribute__((cold, noinline)) static void remember_call(struct hp_thread *t, s
   t->launching.tag = r.tag;
 }
 
-// more is what hp_call knows of a call in addition to the others.
+// more is what only hp_call knows of a call, and the other entry points do not.
 struct more { uint8_t flags; uint32_t stream; };
 static const struct more nothing;
 
-// record_launch is inlined where the tag is known to be 0, which spares launches that are not traced its handling.
+// record_launch is inlined where the tag is known to be 0, so that launches without a trace do not handle tags.
 __attribute__((always_inline)) static inline void record_launch(struct hp_thread *t, uint8_t type, uint64_t correlation, uint64_t function, uint16_t tag, struct more more) {
   if (__builtin_expect(foreign(t, function), 0)) hp_op_abandon(t);
   struct hp_record r = {.correlation = correlation, .set = hp_load(&hp_g.launch_set), .function = function, .type = type, .tag = tag, .flags = more.flags, .stream = more.stream};
@@ -158,7 +158,7 @@ void hp_node_created(uint64_t graph, uint64_t node) {
   hp_push(t, r);
 }
 
-// ---- what the last launch was, for those who come after it ----
+// ---- the record of the last launch, for code that runs after it ----
 
 // A launch may be followed by the records of its graph node, its end and the end of its op.
 enum { LOOK_BACK = 8 };

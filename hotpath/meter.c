@@ -4,7 +4,7 @@
 #include "reclaim.h"
 #include "thread.h"
 
-static _Atomic uint64_t longest; // reading that counts, in ticks
+static _Atomic uint64_t longest; // longest reading that counts, in ticks
 
 // What hp_meter_begin returns if it is not a time. A time has at least these bits.
 enum { OFF, NESTED, UNREAD, EARLIEST };
@@ -78,7 +78,7 @@ uint32_t hp_meter_walk(struct hp_thread *t, uint32_t (*walk)(void)) {
   struct hp_meter *m = &t->meter;
   uint32_t run = hp_load(&hp_g.metered);
   add(&m->site[HP_METER_PATH].calls, 1);
-  // Within a section that is read the walk is read too, because its time is taken off there.
+  // Within a section that is read, the walk is read, too, because the time of the walk is subtracted from the section's.
   if (!(m->depth ? first(&m->site[HP_METER_PATH], run) | (int)m->reading : chosen(m, HP_METER_PATH, run))) return walk();
   uint64_t began = hp_ticks();
   uint32_t node = walk();
@@ -104,7 +104,7 @@ int hp_launch_left_out(struct hp_thread *t) {
 }
 
 uint32_t hp_path_in_place(struct hp_thread *t) {
-  enum { DEEPEST = 128 }; // of more scopes the outermost are left out
+  enum { DEEPEST = 128 }; // the most scopes that are kept; the outermost ones are left out
   struct { uint32_t name, set; } scopes[DEEPEST];
   int n = 0;
   for (uint32_t at = hp_load(&t->scope); at && n < DEEPEST; n++) {

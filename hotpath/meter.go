@@ -12,8 +12,8 @@ import (
 type Reading struct {
 	Calls    uint64
 	Readings uint64 // calls that were read
-	Ticks    uint64 // that those took
-	Cut      uint64 // calls that were read and whose thread was interrupted: they are in neither
+	Ticks    uint64 // the time of these readings
+	Cut      uint64 // calls whose reading was interrupted: they are part of neither
 }
 
 // Metered is what the meter has counted since the process began.
@@ -21,7 +21,7 @@ type Metered struct {
 	Callbacks Reading // of the vendor's library
 	Hooks     Reading // in the program's language
 	Paths     Reading // walks of Python's stack, which the two others do not include
-	Observers Reading // hooks that come as rarely as call paths are taken
+	Observers Reading // hooks that are thinned out like call paths
 	Taken     uint64  // launches whose Python call path was taken
 	LeftOut   uint64  // launches whose Python call path was not taken
 }
@@ -34,7 +34,7 @@ type Meter struct {
 }
 
 const (
-	interrupted = 100 * time.Microsecond // a longer reading is one of a thread that was interrupted
+	interrupted = 100 * time.Microsecond // a longer reading means that the thread was interrupted
 	firstLook   = 2 * time.Millisecond
 )
 
@@ -56,8 +56,8 @@ func (m *Meter) tick() float64 {
 	return float64(now.Sub(m.began)) / float64(max(ticks-m.ticks, 1))
 }
 
-// bothClocks reads the cycle counter and the clock at one moment. A thread can be interrupted between the two, on a busy machine for
-// milliseconds: of some readings the one counts that took the fewest cycles.
+// bothClocks reads the cycle counter and the clock at one moment. On a busy machine a thread can be interrupted between the two for
+// milliseconds, so the pair is read several times, and the pair that took the fewest cycles counts.
 func bothClocks() (ticks uint64, now time.Time) {
 	fewest := uint64(math.MaxUint64)
 	for range 5 {
@@ -70,8 +70,8 @@ func bothClocks() (ticks uint64, now time.Time) {
 	return ticks, now
 }
 
-// Estimate is how long the calls of one kind took. The mean of those that were read stands for all: of those between two looks, or of
-// the last ones if these are few, as where a call comes once in a second.
+// Estimate is how long the calls of one kind took. The mean of the readings stands for all calls: the readings between two looks at
+// the meter, or the last readings if few came between the looks, as for a call that comes once in a second.
 type Estimate struct {
 	readings, ticks float64 // the last ones
 	waiting         uint64  // calls before the first reading

@@ -1,10 +1,11 @@
 // The meter measures how long the profiler's own code takes on the program's threads, for sessions with a budget. Of all calls a
 // random part is read with the processor's cycle counter, one of 16 on average: a reading costs about as much as a quarter of a launch's
 // callback. The intervals are random because the calls of a loop are not: with every 16th call, a loop of 16 launches would
-// have the same one read each time. The first section of each kind in a thread is read, so that there is a reading of what is rare.
+// have the same one read each time. The first section of each kind in a thread is read, so that rare sections have a reading, too.
 //
-// A section is what is measured: a callback, a call of a hook, a walk of Python's stack. A section inside of a callback or hook is
-// a part of it and not counted again; the walk alone has an account of its own, and what encloses it has the rest.
+// A section is a piece of work that is measured: a callback, a call of a hook, or a walk of Python's stack. A section inside of a
+// callback or hook is part of that and is not counted again. Only a walk has an account of its own: its time is subtracted from the
+// section around it.
 #ifndef GOPROTON_METER_H
 #define GOPROTON_METER_H
 
@@ -12,14 +13,14 @@
 #include <stdint.h>
 #include <time.h>
 
-// An observer is a hook that comes as rarely as call paths are taken: see set_thinner of struct hp_api.
+// An observer is a hook that is thinned out like call paths: see set_thinner of struct hp_api.
 enum hp_meter_site { HP_METER_CALLBACK, HP_METER_HOOK, HP_METER_PATH, HP_METER_OBSERVER, HP_METER_SITES };
 
 #define HP_PATH_LEFT_OUT "(path not taken)" // the frame in place of a Python call path
 
 enum { HP_METER_EVERY = 16 }; // a power of two; the mean interval is half a call more
 
-// Counters only grow. A thread writes its own; Go adds up those of all threads.
+// Counters only grow. Each thread writes its own counters; Go adds up the counters of all threads.
 struct hp_meter {
   uint32_t depth;   // of callbacks and hooks that are open
   uint32_t reading; // the open section is read
@@ -68,7 +69,7 @@ uint32_t hp_path_in_place(struct hp_thread *t);
 // hp_meter_run begins or ends to measure. A reading of more than limit ticks, of a hook ten times as many, is one of a thread that was
 // interrupted: it is counted and left out.
 void hp_meter_run(int on, uint64_t limit);
-// hp_paths_thin has the Python call path of one launch in so many taken, a power of two; 1 is of all. It tells the thinner.
+// hp_paths_thin has the Python call path of one launch in `every` taken, a power of two; 1 means every launch. It tells the thinner.
 void hp_paths_thin(uint32_t every);
 void hp_set_thinner(void (*thin)(uint32_t every));
 struct hp_meter_sums hp_meter_sums(void);

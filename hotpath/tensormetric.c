@@ -10,7 +10,7 @@
 // The numbers of tensor metrics are never reused: an old graph may be replayed at any time.
 static _Atomic uint32_t numbers;
 
-// read_aside has the node captured as if no op were open: its launch is none of the op's.
+// read_aside has the node captured as if no op were open, because the launch that makes the node is not a launch of the op.
 static int read_aside(struct hp_thread *t, const struct hp_vendor *vendor, const struct hp_tensor *tensor, uint32_t number) {
   uint32_t op_open = t->op_open, held = t->held_count;
   uint64_t function = t->op_func;

@@ -18,8 +18,9 @@ enum {
   HP_MEMO = 512,
 };
 
-// Life of a struct hp_thread: LIVE while its thread runs; then EXITED until Go has drained its ring, unless that is empty; then
-// FREE for another thread.
+// The life of a struct hp_thread. It is LIVE until its thread exits. It is then EXITED until the
+// drainer has emptied its ring (hp_thread_retire), or at once FREE if the ring is empty. A new thread takes over a FREE one. The
+// memory is never freed, so the drainer may look at any state at any time.
 enum hp_thread_life { HP_LIVE, HP_EXITED, HP_FREE };
 
 struct hp_memo { uint32_t parent, name, set, node; };
@@ -28,8 +29,8 @@ struct hp_thread {
   // Written by the owning thread.
   _Alignas(64) _Atomic uint32_t head;
   uint32_t tail_seen;
-  _Atomic uint32_t start;      // the record with this number lies at the ring's first place
-  uint32_t start_before;       // what start was, for records that are looked back at
+  _Atomic uint32_t start;      // number of the record that lies at the ring's first place
+  uint32_t start_before;       // start before it changed last: older records are looked up with it
   uint32_t epoch, generation;
   _Atomic uint32_t scope;      // innermost open scope; other threads inherit from the main thread's
   uint32_t own;                // scopes this thread opened itself
@@ -37,12 +38,12 @@ struct hp_thread {
   uint32_t state_depth, state[HP_STATES];
   uint32_t op_name, op_seq, op_open;
   uint64_t op_func;
-  uint32_t tag;                // of the next launch of tag_func; 0 = none
+  uint32_t tag;                // for the next launch of tag_func; 0 = none
   uint64_t tag_func;
   uint32_t held_count;         // metrics of the open op that wait for its launch
   struct { uint32_t name, type; uint64_t bits; } held[HP_OP_METRICS];
   uint64_t last_corr;
-  uint32_t own_work;           // what the thread does is the profiler's own, see own_work
+  uint32_t own_work;           // not 0: the thread works for the profiler, see own_work
   struct { uint64_t corr; uint32_t node, pynode, op, flags, inside, tag; } launching; // the launch in progress, during captures
   uint32_t captures;           // how many streams this thread is capturing
   uint32_t gates;              // open scopes of this thread that have the name of the gate, see gate.h
@@ -75,7 +76,7 @@ struct hp_global {
   _Atomic uint32_t scope_set;    // which sessions see a scope entered now; not 0 also between the windows of a session
   _Atomic uint32_t gated;        // not 0: what opens the gate, see gate.h
   _Atomic uint32_t frames;       // HP_FRAMES_...: who wants to know that scopes open and close; 0 = no session
-  _Atomic uint32_t shadow, python; // whether some active session wants call paths of scopes, of Python frames
+  _Atomic uint32_t shadow, python; // some active session wants call paths of scopes; of Python frames
   _Atomic uint32_t epoch, generation;
   _Atomic uint32_t reclaims;     // how often call paths were reclaimed
   _Atomic uint32_t dead;         // this process is a forked child
@@ -83,8 +84,8 @@ struct hp_global {
   _Atomic uint32_t watch;        // number of stream captures in progress, and HP_TRACING. Not 0: ends of calls are recorded
   _Atomic uint32_t op_func_proven; // some op was closed by its launch: hooks pass the handles that launches have
   _Atomic uint32_t metered;        // while some session has a budget the number of the meter's run, else 0; see meter.h
-  _Atomic uint32_t paths_every;    // the Python call path of one launch in so many is taken; 0 = of all
-  _Atomic uint32_t left_out_name;  // of the frame in place of the others; 0 before it is needed
+  _Atomic uint32_t paths_every;    // the Python call path of one launch in so many is taken; 0 = of each
+  _Atomic uint32_t left_out_name;  // name of the frame that replaces a path that is not taken; 0 before it is needed
   _Atomic(uint32_t (*)(void)) walker;
   _Atomic(void (*)(uint32_t every)) thinner;
   _Atomic(struct hp_thread *) threads, main;

@@ -144,7 +144,7 @@ func (l *InsideLosses) Add(o *InsideLosses) {
 	l.Need = need
 }
 
-// Any reports whether there is a loss that a reader of the numbers has to know: repaired clocks are none.
+// Any reports whether something was lost that a reader of the numbers has to know. Clocks that were repaired do not count.
 func (l *InsideLosses) Any() bool {
 	rest := *l
 	rest.Torn = 0

@@ -22,7 +22,7 @@ type intervals struct {
 	every time.Duration
 	begin time.Time // of the current interval, with the monotonic clock
 	taken map[*aggregate.Tree]*delta.Taken
-	fresh delta.Sum // of the current interval, all phases together: of those there may be hundreds
+	fresh delta.Sum // sum of the current interval over all phases, of which there may be hundreds
 }
 
 func newIntervals(o *Deltas, name string) *intervals {
@@ -78,7 +78,7 @@ func (s *session) handOverIntervals(now time.Time, over []*intervals) {
 	}
 }
 
-// takeDelta takes what a phase has that was not taken before.
+// takeDelta takes the part of a phase that was not taken before.
 func (d *drainer) takeDelta(s *session, t *aggregate.Tree, to []*intervals) {
 	if len(to) == 0 {
 		return
@@ -130,7 +130,7 @@ func (r *rounds) takeDeltas(due bool) {
 	r.m.drainer.do(func(d *drainer) { d.takeDeltas(time.Now(), false) })
 }
 
-// checkDeltas refuses what deltas cannot be taken of.
+// checkDeltas refuses sessions of which no deltas can be taken.
 func (o *StartOptions) checkDeltas(trace bool) error {
 	for _, one := range o.Deltas {
 		switch {

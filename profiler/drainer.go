@@ -25,30 +25,30 @@ type drainer struct {
 	sessions
 	source        Source
 	attached      bool
-	waiting       bool // for the program to initialise its GPU: the source is attached then
+	waiting       bool // until the program initialises its GPU, and the source is attached
 	gpuStarting   bool // the program is initialising its GPU right now
 	resolver      *callpath.Resolver
 	decoder       decoder
 	buffers       buffersNeeded
 	agg           *aggregate.Aggregator
-	tensors       tensors // that nodes of graphs read
+	tensors       tensors // tensors that nodes of graphs read as metrics
 	sampler       Sampler // while instructions are sampled
-	images        *images // of what it sampled
+	images        *images // modules in which samples fell
 	paths         reclaimer
 	inside        insideRecording
 	traceFolder   string // where the run is traced to; "" while it is not
 	sets          launchSets
 	newest        uint64 // correlation id of the last launch of former sessions
 	recording     record.Kinds
-	ahead         int64 // of the source's clock, where a timeline needs it
-	measured      bool  // ahead
+	ahead         int64 // ns by which the source's clock is ahead; only for timelines
+	measured      bool  // ahead has been measured
 	work          int   // records and buffers since the last round
 	loss          Loss
 	base          lossBase
 	problems      []string
-	intervalsLost int // windows of sessions that are over that their sinks did not take
+	intervalsLost int // windows that sinks did not take, of sessions that have ended
 	ending        *ending
-	heard         func(*inside.Launch) // scopes inside of launches, for a recording; nil: nowhere
+	heard         func(*inside.Launch) // gets the scopes inside of each launch, for a recording; may be nil
 	spending      *spending            // nil: no session has a budget
 }
 
@@ -84,15 +84,16 @@ func newDrainer(e *ending) *drainer {
 // buffersNeeded watches how many activity buffers are in use, so that those of a drainer that was late, or of a burst, are not kept for ever.
 type buffersNeeded struct {
 	since      time.Time
-	most, last int // in use at once since then, and in the time before
+	most, last int // the most that were in use at once since then, and in the time before
 }
 
-// buffersKept is the time after which buffers that were not needed lose their memory. Each that comes and goes is 2 MiB of zeroes to write,
-// less than a millisecond. With ten minutes, the latest drainer of the last twenty decided, and memory rose by a buffer once it was late in
-// all of them.
+// buffersKept is the length of a time after which buffers that were not needed in it lose their memory. A buffer that is given
+// back and taken again costs 2 MiB of zeroes to write, less than a millisecond. With ten minutes instead of 30 s, one late
+// drain in each ten minutes was enough to keep all of its buffers for ever, so memory rose step by step.
 const buffersKept = 30 * time.Second
 
-// needed takes how many are in use now. At the end of each such time it returns how many have to keep their memory, else 0.
+// needed is called with the number of buffers that are in use now. After each time of buffersKept it returns how many buffers have to
+// keep their memory, otherwise 0.
 func (b *buffersNeeded) needed(now time.Time, used int) int {
 	b.most = max(b.most, used)
 	if now.Sub(b.since) < buffersKept {
@@ -134,8 +135,8 @@ func (d *drainer) do(f func(*drainer)) {
 }
 
 // drain empties rings and the buffers that are full when it begins. The rings are read after that moment: the launches of all kernels in the
-// buffers were recorded before these came back full. So were metrics before their values were stored. Buffers that come back
-// meanwhile are left to the next round: a program that launches faster than this reads would keep commands waiting.
+// buffers were recorded before these came back full, and a metric is recorded before a graph stores a value of it. Buffers that
+// come back meanwhile are left to the next round: a program that launches faster than this reads would keep commands waiting.
 func (d *drainer) drain() {
 	began, before, used, bytes := time.Now(), d.work, hotpath.BuffersInUse(), 0
 	returned := hotpath.BuffersReturned()

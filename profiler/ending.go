@@ -12,8 +12,8 @@ import (
 // be read while a call hangs.
 type ending struct {
 	begun   atomic.Bool
-	newest  uint64        // correlation id of the program's last launch; the drainer's
-	buffers uint64        // checksum of the marked buffers, as last seen; the drainer's
+	newest  uint64        // correlation id of the program's last launch; used by the drainer only
+	buffers uint64        // checksum of the marked buffers, as last seen; used by the drainer only
 	moves   atomic.Uint64 // signs of progress: an activity ended, a record was completed, a context was synchronised
 	onGPU   atomic.Bool   // a context is being waited for
 	library atomic.Int32  // calls of the vendor library that have not returned
@@ -33,8 +33,8 @@ func (m *Manager) Ending() {
 	})
 }
 
-// leave turns the hot path off. A command would drain before: the threads go on all that time. With a mark of the source, launches of theirs
-// are known by their ids, and need no record.
+// leave turns the hot path off. It is not a command of the drainer, because a command drains first, and the threads launch all
+// that time. If the source gives a mark, launches after it are recognised by their ids and need no record.
 func (m *Manager) leave() {
 	m.drainer.turn.Lock()
 	hotpath.SetActive(hotpath.Listeners{})
@@ -75,9 +75,9 @@ func (e *ending) ended(k *record.Activity) {
 	}
 }
 
-// completed looks for records that the vendor library has completed in buffers that it still holds. CUPTI returns a buffer
-// only when every record in it is complete: while kernels are queued, the first ones to end show nowhere else.
-// It is for after the library was asked for its buffers: that is when CUPTI completes records.
+// completed looks for records that the vendor library has completed in buffers that it still holds. CUPTI returns a buffer only
+// when every record in it is complete: while kernels are queued, those that end first are seen nowhere else. It is called after
+// the library was asked for its buffers, because CUPTI completes records only then.
 func (e *ending) completed() {
 	if !e.begun.Load() {
 		return

@@ -27,7 +27,7 @@ func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 	var failed error
 	for i, s := range sessions {
 		written, err := m.write(s, formats[i], true)
-		err = errors.Join(s.deliver(), err) // after that: until then a round may hand over a phase, instead of write
+		err = errors.Join(s.deliver(), err) // only now: a round may hand over a phase until write has run
 		files = append(files, s.there(written)...)
 		failed = errors.Join(failed, err)
 		if err == nil || s.trace {
@@ -115,7 +115,7 @@ func (m *Manager) writePhase(s *session, phase int, format string, last bool) (p
 	return w.path, nil
 }
 
-// frozen is the part of writePhase that is the drainer's: it copies a tree into a profile, or writes the end of a trace.
+// frozen is the part of writePhase that only the drainer may do: it copies a tree into a profile, or writes the end of a trace.
 func (m *Manager) frozen(s *session, phase int, format string, last bool) (w Window, p *profile.Profile, err error) {
 	m.drainer.do(func(d *drainer) {
 		t := s.trees[phase]
@@ -154,7 +154,7 @@ func (d *drainer) freeze(s *session, t *aggregate.Tree) *profile.Profile {
 	return d.complete(s, p, devices)
 }
 
-// complete adds to a copied tree what is not the aggregator's.
+// complete adds to a copied tree what the aggregator does not know.
 func (d *drainer) complete(s *session, p *profile.Profile, devices []uint32) *profile.Profile {
 	if d.sampler != nil {
 		d.addFacts(p.Sampling)

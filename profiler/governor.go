@@ -30,10 +30,10 @@ type governor struct {
 // spending is what the drainer keeps of a budget. Its methods do nothing on nil.
 type spending struct {
 	*budget.Controller
-	waited     time.Duration // of the program's threads for the sampler
-	rounds     time.Duration // CPU time of that goroutine
+	waited     time.Duration // time that the program's threads waited for the sampler
+	rounds     time.Duration // CPU time of the rounds' goroutine
 	governor   time.Duration
-	thread     time.Duration // of the sampler
+	thread     time.Duration // CPU time of the sampler's thread
 	switchable bool
 	samples    bool
 	measure    func(*drainer) budget.Slot
@@ -110,7 +110,8 @@ func (g *governor) run() {
 	}
 }
 
-// slot ends a slot and begins the next.
+// slot ends a slot: the drainer measures it and has the controller decide, then the decision is carried out, outside of the
+// command, because switching the sampler may take long.
 func (g *governor) slot() {
 	if g.now.Collect {
 		g.m.Collect()
@@ -128,14 +129,14 @@ func (g *governor) slot() {
 	}
 }
 
-// countSlot takes in what the current slot has had so far: a profile is about to be written.
+// countSlot adds the current slot, so far, to the totals, because a profile is about to be written.
 func (d *drainer) countSlot() {
 	if s := d.spending; s != nil {
 		s.Count(s.measure(d))
 	}
 }
 
-// measure is what was measured since the last time.
+// measure returns what was measured since its last call.
 func (g *governor) measure(d *drainer) (s budget.Slot) {
 	now, at := hotpath.ReadMeter(), time.Now()
 	before := g.last
@@ -161,7 +162,7 @@ func (g *governor) measure(d *drainer) (s budget.Slot) {
 	return s
 }
 
-// switchTo stops sampling, or has it go on.
+// switchTo begins or stops sampling.
 func (g *governor) switchTo(on bool) {
 	g.m.publishing.Lock()
 	defer g.m.publishing.Unlock()
@@ -176,7 +177,7 @@ func (g *governor) switchTo(on bool) {
 	g.m.drainer.do(func(d *drainer) { d.spending.Compared.Switched(hotpath.Now(), on) })
 }
 
-// pinned is the CPU time of a goroutine, which stays on its thread from the first question on.
+// pinned is the CPU time of a goroutine, which is tied to its thread from the first call of time.
 type pinned struct {
 	some   bool
 	before time.Duration

@@ -12,7 +12,8 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// images are the modules that samples fell in. Reading one takes milliseconds, so the drainer does not.
+// images are the modules in which samples fell. Reading a module takes milliseconds, so it is not done in a command of the
+// drainer.
 type images struct {
 	sampler Sampler
 

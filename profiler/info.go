@@ -66,7 +66,7 @@ func (m *Manager) TraceFolder(folder string) {
 	m.drainer.do(func(d *drainer) { d.traceFolder = folder })
 }
 
-// infoFor returns the facts that a session's profile holds which is made now.
+// infoFor returns the facts for a profile that a session makes now.
 func (d *drainer) infoFor(s *session) profile.Info {
 	info := maps.Clone(s.info)
 	end := time.Now()

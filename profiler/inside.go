@@ -22,13 +22,13 @@ const InsideBackend = "instrumentation"
 // insideRecording is what all sessions that record scopes inside kernels share.
 type insideRecording struct {
 	mode     *string // nil while there is none
-	recorded bool    // one of the sessions since the first did, or does: records may be on their way
+	recorded bool    // some session since the first has recorded scopes, so records may be on their way
 	base     scratch.Losses
 	launched map[uint64]callpath.Place // where launches were made, in a replay
 }
 
-// takeInside returns the mode of the records inside kernels, nil if the session has none. What is left of the options is that of a
-// session for kernels.
+// takeInside removes the mode of the records inside kernels from the options and returns it; nil if the session has none. The
+// options that remain are those of a session that times kernels.
 func (o *StartOptions) takeInside() *string {
 	if !strings.EqualFold(o.Backend, InsideBackend) {
 		return nil
@@ -50,7 +50,7 @@ func (d *drainer) prepareInside(s *session) error {
 	return nil
 }
 
-// endInside lets the next session choose the mode, if no session is left that records scopes inside kernels.
+// endInside lets the next session choose another mode once no session records scopes inside kernels.
 func (d *drainer) endInside() {
 	if !slices.ContainsFunc(d.list, func(s *session) bool { return s.inside != nil }) {
 		d.inside.mode = nil

@@ -5,12 +5,13 @@ import (
 	"github.com/goproton/goproton/profiler/callpath"
 )
 
-// launchSets remembers from which correlation id on which launch set was active. An activity whose launch is not known goes to the sessions
-// of the moment of that launch: to none if that was before the first session, or while none was active. The vendor's library may report such
-// an activity much later, as of kernels that were queued when the former session ended.
+// launchSets remembers which launch set was active from which correlation id on. An activity without a known launch belongs to
+// the sessions that were active when it was launched: to none if it was launched before the first session, or while no session
+// was active. The vendor's library may report such an activity much later, for example that of a kernel that was queued when
+// the former session ended.
 type launchSets struct {
 	changes []setChange // oldest first
-	before  uint32      // the set of ids from before the first change
+	before  uint32      // the set that was active before the first change
 	newest  uint32      // the last set that was not empty
 }
 
@@ -28,8 +29,8 @@ const (
 	setExpires = 1 << 30
 )
 
-// change notes that a set is active from the id on. 0: that id is not known. Then the newest of former sessions stands for it in the first
-// change; an activity of later ones belongs to the newest set that is not empty.
+// change notes that a set is active for launches after the id mark. mark 0: the id is not known. The first change then takes
+// the newest id of former sessions for it; after later changes, every activity belongs to the newest set that is not empty.
 func (l *launchSets) change(mark, former, now uint64, set uint32) {
 	c := setChange{after: mark, at: now, set: set}
 	switch {

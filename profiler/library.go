@@ -27,9 +27,9 @@ func (m *Manager) attach(early bool) {
 	})
 }
 
-// GPUStarts is called on the thread that initialises the GPU, before the program can launch anything. begin may
-// start a session. While the source is being attached there is nothing to do, and nothing to wait for either:
-// attaching may be what initialises the GPU, or be waiting for the thread that does.
+// GPUStarts is called on the thread that initialises the GPU, before the program can launch anything. begin may start a
+// session. If the source is being attached already, GPUStarts returns at once: attaching may be what initialises the GPU, or
+// may wait for the thread that does.
 func (m *Manager) GPUStarts(begin func()) {
 	for !m.drainer.turn.TryLock() {
 		if m.attaching.Load() {

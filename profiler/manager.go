@@ -24,13 +24,13 @@ import (
 type Manager struct {
 	control    sync.Mutex  // held by every public method that changes sessions: they come and go one at a time
 	publishing sync.Mutex  // held by publish
-	attaching  atomic.Bool // the source is being attached: that is the command of the drainer's that runs
+	attaching  atomic.Bool // the drainer's command that runs attaches the source
 	ending     ending
 	drainer    *drainer
 	rounds     *rounds   // nil while there is no session; guarded by control
 	governor   *governor // nil while no session has a budget; guarded by control
 
-	withConditions atomic.Pointer[[]*session] // those that have a recording
+	withConditions atomic.Pointer[[]*session] // the sessions that have a recording
 
 	EachRound func() // called in each round, for the process that it runs in; set before the first session
 }
@@ -86,7 +86,7 @@ func (m *Manager) listen(w wanted) (mark uint64, err error) {
 	return mark, err
 }
 
-// mark is that of the source, 0 if it has none.
+// mark returns the mark of the source, 0 if the source gives none.
 func (m *Manager) mark() uint64 {
 	if marker, ok := m.drainer.source.(Marker); ok {
 		return marker.Mark()
@@ -94,7 +94,7 @@ func (m *Manager) mark() uint64 {
 	return 0
 }
 
-// published is publish where a refusal is a problem to report.
+// published calls publish and reports a refusal as a problem.
 func (m *Manager) published() {
 	if err := m.publish(); err != nil {
 		m.problem(err)

@@ -12,9 +12,9 @@ import (
 // phasePatience is how long a phase is waited for whose launches do not all bring a kernel: some fail.
 const phasePatience = 30 * time.Second
 
-// writePhases writes the phases of sessions with periodic flushing whose activities have all arrived, and clears them;
-// and has traces on disk up to now. A trace, which is on disk anyway, keeps no complete phase open either: each has a
-// file and a buffer of 256 KiB.
+// writePhases writes and clears the phases of sessions with periodic flushing whose activities have all arrived, and has traces
+// on disk up to now. The complete phases of a trace are cleared, too, because each open one holds a file and a buffer of 256
+// KiB.
 func (r *rounds) writePhases() {
 	if time.Since(r.phases) < phasesEvery {
 		return
@@ -40,12 +40,13 @@ func (r *rounds) writePhases() {
 }
 
 const (
-	roomEvery  = 100 * time.Millisecond // until it is looked again whether more files can be handed over
-	phasesKept = 1000                   // phases of a session that wait in memory for that
+	roomEvery  = 100 * time.Millisecond // pause between two looks whether more files can be handed over
+	phasesKept = 1000                   // phases of a session that may wait in memory for it
 )
 
-// mustWait reports whether a complete phase stays in memory because more files wait to be written than their queue takes: a program may
-// end hundreds of phases in a second. A recording window stays in any case. Of other phases, a disk that takes none must not fill the memory.
+// mustWait reports whether a complete phase stays in memory, because more files wait to be written than their queue takes: a
+// program may end hundreds of phases in a second. Phases that are recording windows wait without limit. Of other phases, at
+// most phasesKept wait, so that a disk that takes no files does not fill the memory.
 func (s *session) mustWait() bool {
 	return s.files != nil && s.files.full() && (s.split || len(s.trees) <= phasesKept)
 }
@@ -69,7 +70,7 @@ func (d *drainer) phasesToWrite() (list []phaseOf) {
 		}
 	}
 	if list != nil {
-		d.resolver.Mark() // graph launches that brought nothing between two marks are done
+		d.resolver.Mark() // a graph launch that brought no activity between two marks is over
 	}
 	return list
 }

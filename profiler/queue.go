@@ -40,7 +40,7 @@ type queue struct {
 	waiting []*delivery     // oldest first
 	flushes []chan struct{} // closed after the next attempt of everything that waits
 	dropped int
-	failure error // why the newest one was dropped; nil where there was no time for it
+	failure error // why the newest window was dropped; nil if there was no time to write it
 }
 
 // delivery is a window on its way to a sink.

@@ -9,12 +9,16 @@ const (
 	reclaimTextAt  = 4 << 20
 )
 
-// reclaimer frees call paths and names, in one round if all threads allow it. hotpath/reclaim.h says how
-// and why.
+// reclaimer frees call paths and names that nothing uses. hotpath/reclaim.h says how and why. The drainer calls reclaim in each
+// round:
+//
+//   - idle: nothing happens until due finds too many call paths, names or bytes of text;
+//   - waiting: the indexes were replaced, and each round asks again whether all threads have left what they were doing;
+//   - freed: everything old that is not in use is given out again, left holds the rest, and the state is idle.
 type reclaimer struct {
 	old     spaces // in use when the indexes were last replaced
-	left    spaces // of old, after the last time; what threads make while they are waited for is not part of it
-	waiting bool   // for threads to leave what they were doing when the indexes were replaced
+	left    spaces // the part of old that the last reclaiming could not free
+	waiting bool   // until all threads have left the section that they were in when the indexes were replaced
 }
 
 // spaces are numbers of call paths, of names, and of bytes of text.
@@ -25,7 +29,8 @@ func inUse() spaces {
 	return spaces{hotpath.NodesUsed(), names.Names, names.Text}
 }
 
-// due reports whether there is more of something than twice what was left, or half of the room that was free is gone.
+// due reports whether more than twice as much of something is in use as was left, or half of the room that was free then is
+// gone.
 func (r *reclaimer) due() bool {
 	room := hotpath.NamesRoom()
 	used, least, all := inUse(), spaces{reclaimAt, reclaimNamesAt, reclaimTextAt}, spaces{hotpath.NodesRoom, room.Names, room.Text}

@@ -10,19 +10,21 @@ import (
 	"github.com/goproton/goproton/internal/when"
 )
 
-// recording decides when a session with conditions records: in recording windows. Between two of them the session is deactivated,
-// except that scopes are kept.
+// recording decides when a session with conditions records: in recording windows. Between two windows the session is
+// deactivated, except that its scopes are kept. Steps and the requests of a user reach the state through Manager.note, a gate
+// through gateChanged, and times through an alarm; each of them then has reconsider open or close windows, one caller at a
+// time.
 type recording struct {
 	mu    sync.Mutex // guards state, which the program's steps change without the drainer
 	state *when.State
 
 	open   bool     // what follows is the drainer's
-	breaks int      // of the state, when it was last looked at
+	breaks int      // state.Breaks when the state was last looked at
 	log    when.Log // windows so far
 	timer  *time.Timer
 }
 
-// records reports whether launches of now belong to the session.
+// records reports whether a launch that is made now belongs to the session.
 func (s *session) records() bool { return s.active && (s.recording == nil || s.recording.open) }
 
 // takeConditions makes the session's recording, if it has conditions, and sets up the gate.
@@ -86,8 +88,9 @@ func (m *Manager) gateChanged() {
 	m.reconsiderNow(why)
 }
 
-// Step says that a step of the program is over, of training or of a server. Sessions with a schedule of steps begin or end their
-// windows with it. optimizer says that one of torch's optimizers made it, which counts until the program counts for itself.
+// Step says that a step of the program is over, of training or of a server. It begins or ends the windows of sessions with a
+// schedule of steps. optimizer says that the step was that of one of torch's optimizers, which counts until the program counts
+// its steps itself.
 func (m *Manager) Step(optimizer bool) {
 	m.note(func(r *recording) bool { return r.state.Step(optimizer) })
 }
@@ -188,7 +191,7 @@ func (d *drainer) look(s *session, why func(*recording) string) bool {
 	return true
 }
 
-// alarm has the conditions looked at again when time changes them.
+// alarm has the conditions looked at again at the time at which they change by themselves.
 func (m *Manager) alarm(r *recording) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,7 +229,7 @@ func (m *Manager) lookAtGate() {
 	}
 }
 
-// marks are what the program does that a session's conditions depend on.
+// marks are the events of the program on which a session's conditions depend.
 func (s *session) marks() record.Marks {
 	if s.recording == nil {
 		return record.Marks{}

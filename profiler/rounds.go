@@ -21,13 +21,20 @@ const (
 	firstPause = 10 * time.Millisecond
 )
 
-// rounds is a goroutine that has the drainer drain at intervals while there are sessions. Between commands of the drainer it
-// has the vendor library hand over its buffers, which may hang, and writes checkpoints, which take long.
+// rounds is a goroutine that lives while there are sessions. Manager.Start starts it with the first session and
+// Manager.Finalize stops it after the last, both with control held. Each round
+//
+//   - drains, as a command of the drainer, which also frees destroyed graphs and call paths (drain);
+//   - asks the vendor library for its buffers if they are due (Collect). This call may hang, so it is made outside of
+//     commands, which go on meanwhile;
+//   - hands over intervals, writes complete phases and checkpoints, which take long.
+//
+// The next round comes after drainEvery if this one found work, else after idleEvery, or when the hot path wakes it.
 type rounds struct {
 	m             *Manager
 	stop, stopped chan struct{}
 
-	graphs, phases, checkpointed time.Time // when each was last done
+	graphs, phases, checkpointed time.Time // when each was done last
 	worked                       bool      // a round has found work: a record in a ring, or a full buffer
 	pinned                       pinned
 
@@ -101,8 +108,8 @@ func (r *rounds) run() {
 	}
 }
 
-// round does everything that is due and reports whether the next round is to come soon: there was work, or call paths wait to be
-// freed. A bug of ours in it must not end the program, whose goroutine this is not.
+// round does everything that is due. It reports whether the next round is to come soon, because there was work or because call
+// paths wait to be freed. It recovers from a panic, because a bug of ours must not end the program.
 func (r *rounds) round() (soon bool) {
 	defer func() {
 		if bug := recover(); bug != nil {

@@ -67,7 +67,8 @@ func (d *drainer) drainSamples() {
 
 func (d *drainer) takeSample(s *record.Sample) { d.agg.AddSample(s, d.sets.newest, d.launched) }
 
-// launched finds the launch of a sample that names it. It was recorded before it, but maybe after the rings were drained.
+// launched finds the launch of a sample that names its launch. The launch was recorded before the sample, but may have come
+// after the rings were drained last.
 func (d *drainer) launched(correlation uint64) (callpath.Attribution, bool) {
 	if at, ok := d.resolver.Launched(correlation); ok {
 		return at, true
@@ -114,10 +115,10 @@ type SamplingStatus struct {
 	Unlaunched  uint64 // of functions that were not seen launching
 	Dropped     uint64 // lost by the hardware
 	NonUser     uint64 // in functions of the driver's own
-	BufferFull  bool   // an unknown number is missing
+	BufferFull  bool   // an unknown number of samples is missing
 }
 
-// samplingStatus returns it and why there is less than asked for.
+// samplingStatus returns the status, and the sentence that says why there are fewer samples than were asked for.
 func (d *drainer) samplingStatus() (s SamplingStatus, problems []string) {
 	if d.sampler == nil {
 		return s, nil

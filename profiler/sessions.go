@@ -18,19 +18,19 @@ type sessions struct {
 	mode    string
 }
 
-// session is one session. What a session is asked for does not change and may be read anywhere; the rest is the drainer's,
-// except for the queues, which have locks of their own.
+// session is one session. What it was asked for does not change and may be read anywhere. Everything else belongs to the
+// drainer, except for the queues, which have locks of their own.
 type session struct {
 	backend  *Backend
 	python   bool
-	trace    bool         // it keeps a timeline
+	trace    bool         // the session keeps a timeline
 	upstream bool         // the timeline is written in upstream's form
 	idle     bool         // it sums how long GPUs had nothing to do
 	times    bool         // it keeps distributions of kernel times
 	also     record.Kinds // what it asked for in addition to kernels
 	periodic string       // format in which complete phases are written at once; "" = at the end
-	format   string       // to write in unless another is asked for
-	folder   string       // that a relative name is in, if files are written meanwhile: the program may go to another
+	format   string       // of files, unless finalize asks for another
+	folder   string       // in which the session began, if files with a relative name are written while it goes on
 	sampling record.SamplingRequest
 	inside   *string  // the mode in which it records scopes inside kernels; nil: it does not
 	files    *queue   // to the files of phases, with periodic flushing of trees; else nil
@@ -51,7 +51,7 @@ type session struct {
 	flushed int                // phases below this are complete
 	over    map[int]time.Time  // when each of the phases before the current one ended
 	written parts              // files of phases that are no longer kept: written, or on their way to files
-	last    []*delivery        // phases that Finalize wrote, for the sinks; Finalize's
+	last    []*delivery        // phases that Finalize wrote and that the sinks get at the end
 }
 
 func (t *sessions) find(id int) (*session, error) {

@@ -11,7 +11,7 @@ import (
 type Source interface {
 	Attach(early bool) error // take the vendor library; early: the program has not used its GPU yet
 	Attached() bool
-	Listen(activities, calls record.Kinds) error   // record these, and calls that ask for those; no activities: stop
+	Listen(activities, calls record.Kinds) error   // record these activities, and calls that make work of these kinds; no activities: stop
 	Synchronize(done func()) bool                  // wait for everything that was launched, and report each part of it; false where waiting would do harm
 	Flush(forced bool)                             // have the vendor library hand over its buffers; forced: unfinished ones too
 	Dropped() uint64                               // records that the vendor library itself lost since the last call
@@ -29,10 +29,10 @@ type Watcher interface {
 	Watch(record.Marks) error
 }
 
-// Marker is a Source that can say where a moment lies among the correlation ids of its calls.
+// Marker is a Source that can divide the correlation ids of its calls into those before a moment and those after it.
 type Marker interface {
-	// Mark returns an id: calls of the program that began before Mark have lower ids than it, and those that begin when it has returned have
-	// greater ones. 0: it is not known.
+	// Mark returns an id. Calls of the program that began before Mark was called have lower ids, and calls that begin after Mark
+	// has returned have greater ones. 0: not known.
 	Mark() uint64
 }
 
@@ -51,7 +51,7 @@ type Sampler interface {
 	Samples(func(*record.Sample))
 	// Function returns the function behind the handle of a launch; false if it is not known for sure.
 	Function(handle uint64) (record.Function, bool)
-	// Loaded reports a function that was loaded before the source could see it, and of the binary that it is in.
+	// Loaded reports a function that was loaded before the source could see it, with the binary that contains it.
 	Loaded(handle uint64, name string, image []byte)
 	// Image is the binary that a module was loaded from, nil if it was not seen or not kept; ImageSuffix is what files of
 	// such binaries end in, without a dot.

@@ -13,15 +13,15 @@ import (
 type Spending struct {
 	budget.Totals
 	Budget   float64       // the share of the time that was asked for
-	Waited   time.Duration // of the program for the sampler: it is set up once, and waits while code is unloaded. Not part of Lost
-	Drainer  time.Duration // CPU time of the threads that drain, aggregate and write: another core's
-	Sampler  time.Duration // and of the thread that reads samples
+	Waited   time.Duration // time that the program waited for the sampler, to be set up and while code was unloaded; not part of Lost
+	Drainer  time.Duration // CPU time of the threads that drain, aggregate and write, which run on another core
+	Sampler  time.Duration // CPU time of the thread that reads samples
 	Samples  bool          // instructions are sampled
-	Switched bool          // and sampling can rest
+	Switched bool          // sampling can rest
 	Python   bool          // some session has Python call paths
 
 	KernelsSampled uint64 // kernels that ran while instructions were sampled
-	KernelsOther   uint64 // and while they were not
+	KernelsOther   uint64 // kernels that ran while they were not
 }
 
 func (d *drainer) spent() *Spending {

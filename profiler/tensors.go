@@ -16,7 +16,7 @@ type tensors struct {
 	taken        []takenValues // until the rings are read
 	unread       []unread      // activities that wait for their values
 	lost         uint64        // activities without values
-	graphUnknown bool          // a problem names a graph that was captured while no session was active
+	graphUnknown bool          // a problem has been noted that names a graph captured while no session was active
 }
 
 // takenValues are values of a device in the order in which they were stored.

@@ -19,19 +19,20 @@ import (
 	"github.com/goproton/goproton/profiler/aggregate"
 )
 
-// traceFile is where the timeline of one phase streams to. It has a name of its own until the phase is written, or
-// a checkpoint asks for it, and is a whole trace after every flush: a program may be killed at any time.
+// traceFile is the file to which the timeline of one phase streams. It has a name of its own until the phase is written, or
+// until a checkpoint gives it the final name, and holds a complete document after every flush, because a program may be killed
+// at any time.
 type traceFile struct {
 	file   *ownfile.File // nil until something is written
 	writer *chrometrace.Writer
-	target func() string // where it will be: asked when the file is made
+	target func() string // returns the final path; called when the file is made
 	placed string        // where it has been put, and is to stay
 	closed bool
 
-	inside       *inside.Trace // what upstream's form has instead of the phase: scopes inside of kernels; nil: the phase
-	instrumented bool          // it has them instead even if there are none
+	inside       *inside.Trace // scopes inside of kernels, which upstream's form has instead of the phase; nil: it has the phase
+	instrumented bool          // upstream's form has no phase even if there are no such scopes
 	upstream     bool          // the phase is written in upstream's form at the end; until then it is in ours
-	inOurs       error         // why it stayed in ours
+	inOurs       error         // why the file stayed in our form
 }
 
 // newTraceFile makes a trace that begins now. Its file comes with its first flush: most processes below `proton run`

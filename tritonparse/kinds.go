@@ -99,7 +99,7 @@ func (k *kinds) add(known *patterns, tr *traits, rec ndjson.Record, place Place,
 	return nil
 }
 
-// copied is a text: another text, and what differs from it.
+// copied is a text that is kept as its differences from a base text.
 type copied struct {
 	base    []byte
 	changes []changed

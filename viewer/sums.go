@@ -16,7 +16,7 @@ type sums struct {
 	own, sum []float64 // by row and amount: of the row itself, and with all below it; NaN where there is none
 	whole    []float64 // by amount: of all frames, before filters
 	weight   weight
-	alone    bool // see leaveAlone: own is without the rows below also for amounts that span them
+	alone    bool // leaveAlone was called: own excludes the rows below, for every amount
 
 	// How long kernels took, by row; nil unless a column asks. A sketch may be the profile's own: never changed.
 	wantTimes          bool
@@ -80,7 +80,7 @@ func (b *builder) belongs(a *amount, f *frame) bool {
 	switch {
 	case !a.inclusive:
 		return f.itself
-	case a.spans && !f.itself: // of a hidden frame it is part of its caller's, if that has any
+	case a.spans && !f.itself: // the value of a hidden frame is part of the value of its caller, if the caller has one
 		return f.counts && math.IsNaN(a.of(&b.frames[f.parent]))
 	}
 	return f.counts
@@ -112,7 +112,7 @@ func (s *sums) total() {
 		for a := range s.amounts {
 			switch {
 			case !s.amounts[a].inclusive:
-			case s.amounts[a].spans && !s.alone && !math.IsNaN(s.of(s.own, at)[a]): // the caller's has it already
+			case s.amounts[a].spans && !s.alone && !math.IsNaN(s.of(s.own, at)[a]): // the value of the caller includes it already
 			default:
 				parent[a] = add(parent[a], child[a])
 			}
@@ -130,8 +130,8 @@ func (s *sums) total() {
 	s.sumTimes = all.sketches
 }
 
-// leaveAlone subtracts the rows below from a row's own value of amounts that span them. After that these amounts add up like all
-// others.
+// leaveAlone makes the own values of spanning amounts exclusive: it subtracts the values of the rows below from the value of
+// each row. Then the spanning amounts of a subtree can be added up like all other amounts.
 func (s *sums) leaveAlone() {
 	spans := slices.ContainsFunc(s.amounts, func(a amount) bool { return a.spans })
 	if s.alone || !spans {
@@ -142,7 +142,7 @@ func (s *sums) leaveAlone() {
 		own, below := s.of(s.own, int(s.rows[i].parent)), s.of(s.sum, i)
 		for a := range s.amounts {
 			if s.amounts[a].spans && !math.IsNaN(below[a]) {
-				own[a] = max(own[a]-below[a], 0) // threads of a scope may take longer than it
+				own[a] = max(own[a]-below[a], 0) // the threads below a scope may together take longer than the scope
 			}
 		}
 	}

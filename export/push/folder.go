@@ -26,7 +26,7 @@ import (
 // file of its own, at the path of FileName, so that a window that is written twice counts once.
 type folder struct {
 	path string
-	busy chan struct{} // of capacity 1: a write that a mount does not answer ends at some time or never, and only one waits for it
+	busy chan struct{} // of capacity 1: a write to a mount that does not answer may never end, so only one write waits at a time
 }
 
 // newFolder reads a URL like file:///mnt/windows; nil for any other.
@@ -70,7 +70,8 @@ func (f *folder) write(ctx context.Context, name string, window []byte) (answer,
 	}
 }
 
-// Away says why nothing can be written to the folder now, "" if nothing is known. Of a server nothing is known before the first window.
+// Away says why nothing can be written to the folder now; "" if no reason is known. Nothing is known of a server before the
+// first window.
 func (t *Target) Away() string {
 	if t.folder == nil {
 		return ""

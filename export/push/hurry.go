@@ -9,8 +9,9 @@ import (
 	"github.com/goproton/goproton/export/spool"
 )
 
-// heed has this sender hurry while other processes ask for it in the spool. It has the lock. The file of each counts for pace.asker; then
-// it is removed, because the process may have been killed. One that still waits leaves it again.
+// heed has this sender, which has the lock, hurry while other processes ask for it by files in the spool. Such a file counts
+// for pace.asker; then it is removed, because its process may have been killed. A process that still waits leaves the file
+// again.
 func (s *Sender) heed() {
 	now, asks, begins := time.Now(), false, false
 	paths := spool.Hurries(s.Folder)
@@ -36,7 +37,8 @@ func (s *Sender) heed() {
 	}
 }
 
-// askHolder asks the sender that has the lock to hurry while windows wait and this one is to hurry, which it cannot without the lock.
+// askHolder leaves a file that asks the holder of the lock to hurry, if windows wait and this sender is in a hurry but has no
+// lock; otherwise it removes the file.
 func (s *Sender) askHolder(wait bool) {
 	s.mu.Lock()
 	hurries := s.hurries()

@@ -27,8 +27,8 @@ type Counters struct {
 	Sets   func() []*CounterSet
 	Every  time.Duration
 
-	// Waiting is a file that is there while a program waits until the counters are sent. It gets the reason why they are not; Refused
-	// is its new name if they never will be.
+	// Waiting is a file that exists while a program waits until the counters are sent. The reason why they are not sent is written
+	// into it. If they never will be, the file is renamed: Refused is appended to its name.
 	Waiting string
 
 	begin time.Time
@@ -215,8 +215,8 @@ func metric(f *prometheus.Family, points []byte) []byte {
 	return message(out, 7, number(number(points, 2, 2), 3, 1))
 }
 
-// point is a NumberDataPoint, and whose it is. What is not of a process is left out: the proton run of each rank has it, and with the
-// same attributes.
+// point is a NumberDataPoint, and the source that it belongs to. Points that do not belong to one process are left out: the
+// proton run of each rank has them, and would send them with the same attributes.
 func (c *Counters) point(s *prometheus.Series, now time.Time) (of source, out []byte, ok bool) {
 	out = fixed(fixed(fixed(nil, 2, uint64(c.begin.UnixNano())), 3, uint64(now.UnixNano())), 4, math.Float64bits(s.Value))
 	for _, l := range s.Labels {

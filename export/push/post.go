@@ -30,7 +30,7 @@ type answer struct {
 	why  string        // a reason for people; "" when it was taken
 	wait time.Duration // that the server asked for, 0 if it did not
 
-	wrong bool // later means after a user has corrected something: no program waits for that
+	wrong bool // with later: a user has to correct something first, and no program waits for that
 }
 
 // mostAnswer is how much of an answer is read.

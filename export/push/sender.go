@@ -13,8 +13,18 @@ import (
 	"github.com/goproton/goproton/profile/msgpack"
 )
 
-// Sender sends the windows of a spool, one after another, from a goroutine of its own. Of several senders with one spool the
-// one with the lock sends, and another takes over when it ends.
+// Sender sends the windows of a spool, one after another, from a goroutine of its own, which Start begins and Finish ends. Each
+// round of the goroutine is one of these:
+//
+//   - without the lock: another sender has the spool. This one takes the lock if it is free; until then it only asks the
+//     holder to hurry if it is in a hurry itself (askHolder);
+//   - sending: it has the lock, trims the spool and sends each window that is due. A request is taken or refused, and the
+//     window leaves the spool after its last request;
+//   - pausing: a request is to be repeated later. Nothing is sent until notUntil, and until busyUntil, which the server asked
+//     for. The pause to notUntil is random, up to twice as long after each failure in a row, and Hurry ends it.
+//
+// A sender is in a hurry after Finish, after Hurry until the spool was empty once, and while other processes ask for it
+// (heeds): windows are then not spread, and pauses are short.
 type Sender struct {
 	Target *Target
 	Folder string // the spool
@@ -26,11 +36,11 @@ type Sender struct {
 	status    Status
 	finishing bool
 	asked     int           // calls of Hurry
-	met       int           // so many of them found the spool empty in the end
+	met       int           // calls of Hurry after which the spool was empty once
 	heeds     bool          // other processes ask for a hurry
-	failures  int           // in a row
-	notUntil  time.Time     // our own pause
-	busyUntil time.Time     // the server's, which nothing shortens
+	failures  int           // failed requests in a row
+	notUntil  time.Time     // end of our own pause after a failure
+	busyUntil time.Time     // end of the pause that the server asked for; nothing shortens it
 	wake      chan struct{} // of capacity 1
 	stop      context.CancelFunc
 	ended     chan struct{}
@@ -64,8 +74,8 @@ func (s *Sender) Start() {
 	go s.run(ctx)
 }
 
-// Finish has everything sent that waits, without spreading it, and ends the sender when that is done, when no more can be done or when ctx ends. What is
-// left waits for the next sender. If another sender has the lock, that one is asked to send it.
+// Finish has everything that waits sent, without spreading it. It ends the sender when everything is sent, when no more can be
+// sent, or when ctx ends. What is left waits for the next sender. If another sender has the lock, that one is asked to send it.
 func (s *Sender) Finish(ctx context.Context) Status {
 	s.mu.Lock()
 	s.finishing = true
@@ -80,7 +90,8 @@ func (s *Sender) Finish(ctx context.Context) Status {
 	return s.Status()
 }
 
-// Hurry has the sender send what waits now, without spreading it and with short pauses, or the one that has the lock.
+// Hurry has what waits sent now, without spreading it and with short pauses. If another sender has the lock, that one is asked
+// to hurry.
 func (s *Sender) Hurry() {
 	s.mu.Lock()
 	s.asked++
@@ -102,12 +113,13 @@ func (s *Sender) requests() (asked int, finishes bool) {
 	return s.asked, s.finishing
 }
 
-// meet ends the hurry of the first so many calls, and returns the pause until the next look at the spool.
+// meet notes that the first asked calls of Hurry are met if the spool was found empty. It returns the pause until the next look
+// at the spool.
 func (s *Sender) meet(asked int, empty bool) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if empty {
-		s.met, s.heeds = asked, false // those who ask for a hurry find the spool empty, too
+		s.met, s.heeds = asked, false // other processes that ask for a hurry find the spool empty, too
 	}
 	if s.hurries() {
 		return s.pace.hurried / 10

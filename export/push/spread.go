@@ -16,8 +16,8 @@ import (
 // longestSpread is enough for the ranks of any job, and no window of a day waits for hours: servers refuse windows that are old.
 const longestSpread = 5 * time.Minute
 
-// SpreadOf is within which time the windows of all processes are sent that have some length and end at the same moment. It is at most half
-// of the length, so that each is sent before the next one ends.
+// SpreadOf is the time over which the windows of all processes are spread that have this length and end at the same moment. It
+// is at most half of the length, so that each window is sent before the next one ends.
 func SpreadOf(length time.Duration) time.Duration { return min(max(length, 0)/2, longestSpread) }
 
 // delays are how long windows wait, by name. The length of a window stands in its file, which is read once: the sender of a spool sends
@@ -29,7 +29,8 @@ type delay struct {
 	of  time.Duration
 }
 
-// recent reports whether a window that ended then may have to wait. After a clock that was set back, none has to.
+// recent reports whether a window that ended at that time may have to wait. If the clock was set back meanwhile, no window has
+// to.
 func recent(end time.Time) bool {
 	waited := time.Since(end)
 	return waited >= 0 && waited < longestSpread

@@ -14,19 +14,19 @@ import (
 
 // Status is what a sender has done so far. The spool has it as status.json, for other programs.
 type Status struct {
-	Sender        string `json:"sender"` // which it is: no other has the same, as process ids of containers may be
+	Sender        string `json:"sender"` // a name of the sender that no other has: processes in containers may have the same id
 	Target        string `json:"target"`
 	PID           int    `json:"pid"`
 	Sending       bool   `json:"sending"`       // it has the lock
 	Sent          int64  `json:"sent"`          // windows that the server took
-	Bytes         int64  `json:"bytes"`         // of their requests
+	Bytes         int64  `json:"bytes"`         // bytes of their requests
 	Retries       int64  `json:"retries"`       // requests that were or will be repeated
 	Refused       int64  `json:"refused"`       // windows, or GPUs of them, that the server will never take
 	Unreadable    int64  `json:"unreadable"`    // windows whose files are damaged
 	Evicted       int64  `json:"evicted"`       // windows deleted to make room in the spool, by this sender
 	Folded        int64  `json:"folded"`        // call paths that were sent as (other)
 	Waiting       int64  `json:"waiting"`       // windows in the spool
-	WaitingBytes  int64  `json:"waiting_bytes"` // of them
+	WaitingBytes  int64  `json:"waiting_bytes"` // bytes of these windows
 	LastError     string `json:"last_error,omitempty"`
 	WhyRefused    string `json:"why_refused,omitempty"`
 	WhyUnreadable string `json:"why_unreadable,omitempty"`

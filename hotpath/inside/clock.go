@@ -11,9 +11,9 @@ import "math"
 // the largest that one block shows: that is too low by the part of its time that lies before its first and behind its last entry.
 type Clock struct {
 	lines   map[uint32]*line // by multiprocessor
-	slope   float64          // of the lines together; 0 if that is not known
-	inBlock float64          // the largest of one block, of the last launches
-	newest  float64          // the same, of those that make the next inBlock
+	slope   float64          // common slope of the lines; 0 if it is not known
+	inBlock float64          // the largest rate that a block of the last launches showed
+	newest  float64          // the same of the launches since then, for the next inBlock
 	ended   int              // launches
 	blocks  Measure          // of the launch that is being added
 	launch  launchClock

@@ -12,7 +12,7 @@ import (
 
 // Decoder turns buffers into pairs. Its scratch memory is that of one block. One drainer owns it.
 type Decoder struct {
-	kernel *Kernel // that the fields below are of
+	kernel *Kernel // the kernel to which the fields below belong
 	layout
 
 	entries []entry // of one unit, the oldest first
@@ -46,7 +46,7 @@ type event struct {
 	end   bool
 }
 
-// opened is the last start of a scope, if it is of the unit that opening says.
+// opened is the last start of a scope. It counts only if its unit is the one in Decoder.opening.
 type opened struct {
 	start   uint64
 	opening uint32

@@ -42,7 +42,7 @@ type Launch struct {
 	CTAsPerCluster uint32    // num_ctas; 0 counts as 1
 	Device         int       // ordinal within the process
 	Stream         uint64
-	Op             uint64 // the correlation id of the launch, by which the record of its kernel is found; 0 if there is none
+	Op             uint64 // correlation id of the launch, which finds the record of its kernel; 0 if there is none
 	Set            uint32 // the launch set: the sessions that were active at the launch, each in its phase
 	Node           uint32 // call path of the launch, below which the kernel's frame stands
 	PyNode         uint32 // the same for sessions in python context; 0 while there is none

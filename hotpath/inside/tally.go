@@ -181,7 +181,8 @@ type ScopeSum struct {
 	*profile.InsideScope
 }
 
-// Take returns the sums of a launch and begins with the next one. The kernel's cycles are left to who knows the clock.
+// Take returns the sums of a launch and begins with the next launch. It leaves the kernel's cycles at 0: the caller, which knows the
+// clock, sets them.
 func (t *Tally) Take(k *Kernel, losses *profile.InsideLosses) (sum Sum) {
 	own := t.kernel
 	t.kernel = profile.InsideKernel{}

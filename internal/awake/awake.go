@@ -1,5 +1,5 @@
-// Package awake waits with a limit that means what it says: that something was slow while this process was running. A
-// process that was stopped, or whose machine slept, has not been waiting.
+// Package awake waits with a time limit that counts only time in which this process was running. A process that was stopped, or
+// whose machine slept, has not been waiting meanwhile, so a limit that has passed means that what was waited for is slow.
 package awake
 
 import (
@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A limit has fifty parts, or more where they would be longer than a second. A pause of any length costs one.
+// A limit is divided into fifty parts, or into more if a part would be longer than a second. A pause of the process counts as one part,
+// however long it was.
 const (
 	ticks   = 50
 	longest = time.Second
@@ -19,8 +20,8 @@ func Receive[T any](from <-chan T, limit time.Duration) (value T, ok bool) {
 	return ReceiveWhile(from, limit, func() bool { return false })
 }
 
-// ReceiveWhile is Receive with a limit that begins anew whenever something has moved: that is asked fifty times in it, and
-// each second.
+// ReceiveWhile is Receive with a limit that begins anew whenever moved reports progress. It asks fifty times within the limit,
+// and at least once in a second.
 func ReceiveWhile[T any](from <-chan T, limit time.Duration, moved func() bool) (value T, ok bool) {
 	part := min(limit/ticks+1, longest)
 	tick := time.NewTicker(part)

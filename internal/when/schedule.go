@@ -43,7 +43,8 @@ func (s *Schedule) check() error {
 	return nil
 }
 
-// parts are the lengths of a cycle's parts. One that is meant to last for ever is cut, so that sums of them do not overflow.
+// parts are the lengths of the parts of a cycle. A length that stands for "for ever" is cut, so that sums of lengths do not
+// overflow.
 func (s *Schedule) parts() (wait, warmup, active int) {
 	const forever = math.MaxInt / 4
 	return min(s.Wait, forever), min(s.Warmup, forever), min(s.Active, forever)

@@ -15,7 +15,7 @@ type Conditions struct {
 	Schedule *Schedule `json:"schedule,omitempty"`  // by the program's steps
 	Gate     string    `json:"gate,omitempty"`      // name of a scope, or ProfilerAPI
 	Paused   bool      `json:"paused,omitempty"`    // begins closed, until Resume
-	ByCaller bool      `json:"by_caller,omitempty"` // as State.SetAction says; begins closed
+	ByCaller bool      `json:"by_caller,omitempty"` // the caller decides with State.SetAction; begins closed
 	Split    bool      `json:"split,omitempty"`     // each window is a phase, with a file of its own
 }
 
@@ -48,7 +48,16 @@ func (c *Conditions) Check() error {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// State is what has happened to the conditions of one session. It is not safe for concurrent use.
+// State is what has happened to the conditions of one session. A window is open (Open) while none of these is the case:
+//
+//   - the delay since the start of the session is not over, or the duration since the first window opened is over (ended);
+//   - a user has paused the session (Pause, until Resume, which also begins an ended duration anew);
+//   - the action for the current step is less than Record; Step and SetAction change it;
+//   - there is a gate, and it is closed (SetGate).
+//
+// The caller, profiler's recording, passes events on and then asks Open, and asks again at the time that Next returns. Where
+// the last step of one window is followed by the first of another, Open stays true and Breaks changes. State is not safe for
+// concurrent use.
 type State struct {
 	Conditions
 	began  time.Time
@@ -56,12 +65,12 @@ type State struct {
 	ended  bool      // the duration is over
 	step   int
 	byHand bool   // the program counts its steps itself, so an optimizer's do not count
-	given  Action // by SetAction
+	given  Action // what SetAction has set
 	paused bool
 	gate   bool
-	breaks int // how often a window ended where the next one began
+	breaks int // windows that ended with a step behind which the next window began
 
-	unpaused, gated, scheduled bool // ever
+	unpaused, gated, scheduled bool // whether each has ever been the case: for WhyClosed
 }
 
 // New returns the state of a session that begins now.
@@ -119,7 +128,7 @@ func (s *State) action() Action {
 // Steps is how many steps are over.
 func (s *State) Steps() int { return s.step }
 
-// Breaks changes when a window ends where the next one begins.
+// Breaks is the number of windows that ended and were followed by the next window at once, so that Open did not change.
 func (s *State) Breaks() int { return s.breaks }
 
 // SetGate says whether the gate is open.
@@ -157,7 +166,7 @@ func (s *State) Open(now time.Time) bool {
 	return true
 }
 
-// Next is when Open changes without anything else that happens; false for never.
+// Next returns the time at which Open changes if no event comes before; false if it does not.
 func (s *State) Next(now time.Time) (time.Time, bool) {
 	if first := s.began.Add(seconds(s.Delay)); now.Before(first) {
 		return first, true

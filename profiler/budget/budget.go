@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// Length is that of a slot. Slots are aligned to the clock, so that a window of whole seconds has whole slots. Those before it is known what
-// a launch costs are Short: a Python call path may take more time than what it is the path of.
+// Length is the length of a slot. Slots are aligned to the clock, so that a window of whole seconds consists of whole slots. Until the
+// program launches something the slots are Short, because taking the Python call path of a launch may cost more than the launch.
 const (
 	Length = 250 * time.Millisecond
 	Short  = 50 * time.Millisecond
 )
 
 const (
-	// MostThinned is the least that is taken: the Python call path of one launch in so many.
+	// MostThinned is the largest Decision.Every: the Python call path of at least one launch in so many is taken.
 	MostThinned = 1024
 
 	leastDuty   = 1.0 / 240   // one slot in a minute, which costs at most 0.42 % of the time, whatever sampling costs
-	mostDuty    = 0.9         // the rest is what sampled slots are compared with
-	longestRun  = 8           // slots for which sampling goes on, or rests, where switching it is dear
-	learning    = 12          // sampled slots at the start, between which sampling rests
-	longestDebt = time.Minute // in which what was lost beyond the budget is saved again, at most
-	margin      = 0.9         // of the budget is planned for
-	rising      = 1.25        // by which the duty grows at most from slot to slot
-	thinnedHold = 8           // slots between two steps to thinner paths less
+	mostDuty    = 0.9         // the slots that are not sampled are what sampled slots are compared with
+	longestRun  = 8           // the most slots for which sampling goes on, or rests, without a switch
+	learning    = 12          // sampled slots from which the controller first learns what sampling costs
+	longestDebt = time.Minute // the debt is at most the budget of this time, so it is saved again within it
+	margin      = 0.9         // the share of the budget that is given to paths and sampling
+	rising      = 1.25        // the duty of a slot is at most so many times the duty of the slot before
+	thinnedHold = 8           // slots after a change of Every before Every is halved
 	slow, fast  = 0.025, 0.25
 )
 
@@ -37,11 +37,11 @@ type Slot struct {
 	Calls      uint64  // callbacks of the vendor's library
 	Callbacks  float64 // time in them, without the paths
 	Hooks      float64 // the same of hooks
-	Observers  float64 // of hooks that come as rarely as call paths are taken, with the paths that they take
+	Observers  float64 // time in hooks that are thinned out like call paths, with the paths that they take
 	Paths      float64 // time in which Python call paths were taken
-	Walks      uint64  // how often, at launches and for metrics
-	PathsTaken uint64  // launches at which one was
-	PathsLeft  uint64  // launches at which none was taken
+	Walks      uint64  // how many paths were taken, for launches and for metrics
+	PathsTaken uint64  // launches whose path was taken
+	PathsLeft  uint64  // launches whose path was not taken
 	Switching  float64 // time of the calls that begin and end sampling, as if the program had waited for them
 }
 
@@ -50,7 +50,7 @@ type Decision struct {
 	Sample bool
 	Every  int // the Python call path of one launch in so many is taken: a power of two
 	Length time.Duration
-	// Collect: at its end, the source is asked for its buffers, so that kernels are compared soon.
+	// Collect: at the end of the slot the source is asked for its buffers, so that the durations of the kernels are known soon.
 	Collect bool
 }
 
@@ -80,7 +80,19 @@ func (t *Totals) Share() float64 {
 	return t.Lost() / float64(t.Wall)
 }
 
-// Controller keeps the account and decides. One goroutine at a time uses it.
+// Controller keeps the account of a budget and decides what each slot has. One goroutine at a time uses it; package profiler's
+// governor
+// calls Step at the end of each slot. A controller is in one of these states:
+//
+//   - before the first launch (busy == 0): slots are Short, and everything is recorded;
+//   - learning (learns): every other slot is sampled at most, and sampling rests in between, until the cost of sampling is
+//     known;
+//   - keeping the budget: the share of sampled slots is the duty, which dutyFor derives from the cost, and Every doubles as
+//     soon as paths take too much and is halved step by step;
+//   - in debt (debt > 0): more was lost than the budget allows; one slot in a minute is sampled until the debt is saved.
+//
+// No transition is final: a program that changes is measured again, because slots with and without sampling go on to be
+// compared.
 type Controller struct {
 	Share    float64 // the budget
 	Samples  bool    // sampling can be switched
@@ -90,29 +102,29 @@ type Controller struct {
 	now    Decision
 	slots  int
 	busy   int // slots with launches
-	taught int // those of them that were sampled
+	taught int // slots with launches that were sampled
 	held   int // slots since Every was last made smaller
 
 	// Averages of slots, as shares of the time unless they say otherwise.
 	fixed     mean // what is not reduced: callbacks, hooks, call paths of metrics
 	switching mean
 	path      mean // ns of one path
-	observers mean // if they came always
+	observers mean // as if the path of every launch were taken
 	launches  mean // per ns, with or without their path
-	recent    mean // all cost but sampling
+	recent    mean // all costs except sampling
 
 	// What sampling takes, and took.
 	cost     float64       // share of the time of sampling, as estimated now
-	final    bool          // the estimate
-	costed   float64       // ns that it took, without the time that is uncosted
-	uncosted time.Duration // of sampling, since the estimate was not final
-	assumed  float64       // ns of that in the debt
-	debt     float64       // ns that all took beyond the budget, and that are saved by sampling less
+	final    bool          // cost is final, see Estimate
+	costed   float64       // ns that sampling took, except in the time that is uncosted
+	uncosted time.Duration // time of sampling whose cost is not final yet
+	assumed  float64       // ns of the debt that stand for the uncosted time
+	debt     float64       // ns that the profiler took beyond the budget; below 0: ns that are left of the budget
 
 	// When sampling goes on.
 	duty   float64
 	credit float64 // slots of sampling that are due
-	run    float64 // slots for which it goes on
+	run    float64 // slots for which sampling goes on, or rests, before it is switched
 }
 
 // New returns a controller for a share of the program's time, such as 0.01.
@@ -165,7 +177,8 @@ func (c *Controller) Step(s Slot) Decision {
 	return c.now
 }
 
-// Count adds the part of a slot that there is when a profile is written, to the totals. It decides nothing.
+// Count adds a slot to the totals without deciding anything: when a profile is written, the current slot is counted up to that
+// moment.
 func (c *Controller) Count(s Slot) {
 	if s.Wall <= 0 {
 		return
@@ -188,14 +201,15 @@ func (c *Controller) Count(s Slot) {
 		c.uncosted += s.Wall
 	}
 	t.Compared = t.Compared || e.Known
-	t.Sampling = c.costed + e.Sure*float64(c.uncosted) // also for the time before it was known
+	t.Sampling = c.costed + e.Sure*float64(c.uncosted) // the time before the cost was known is counted with the cost that is known now
 	c.owe(s)
 	if c.final {
 		c.costed, c.uncosted, c.assumed = t.Sampling, 0, 0
 	}
 }
 
-// owe brings the debt up to date. What sampling took so far is part of it as it is estimated now.
+// owe brings the debt up to date. The part of the debt that stands for uncosted sampling is replaced by what that sampling
+// costs as estimated now.
 func (c *Controller) owe(s Slot) {
 	if c.busy == 0 {
 		return
@@ -207,7 +221,8 @@ func (c *Controller) owe(s Slot) {
 	c.debt = min(max(c.debt, -most/10), most)
 }
 
-// learns reports whether it is still to be learnt what sampling costs. A program that nothing of can be compared teaches nothing.
+// learns reports whether the cost of sampling is still to be learned. If nothing in a program can be compared, it stops after
+// the first sampled slots.
 func (c *Controller) learns() bool {
 	return c.taught < learning || !c.final && len(c.Compared.losses) > 0
 }
@@ -226,8 +241,8 @@ func (c *Controller) measure(s Slot) {
 	c.recent.add((s.Callbacks+s.Hooks+s.Observers+s.Paths)/wall, slow)
 }
 
-// divide returns what share of the time paths and sampling may take: each gets what the other does not need if there is enough for both,
-// else at least half of what there is.
+// divide returns which share of the time Python paths and sampling may take. If there is enough for both, each may take what
+// the other leaves; otherwise each gets what it needs, or at least half.
 func (c *Controller) divide() (paths, sampling float64) {
 	room := c.Share*margin - c.fixed.value - c.switching.value
 	if over := c.recent.value / c.Share; over > 1 {
@@ -248,7 +263,7 @@ func (c *Controller) divide() (paths, sampling float64) {
 // needPaths is the share of the time that the paths of all launches would take, and the observers.
 func (c *Controller) needPaths() float64 { return c.path.value*c.launches.value + c.observers.value }
 
-// thin chooses of how many launches the path is taken. More is left out at once, and less step by step.
+// thin chooses Every. It grows at once to what the room allows, and falls by half at a time.
 func (c *Controller) thin(room float64) {
 	need := c.needPaths()
 	c.held++
@@ -264,7 +279,7 @@ func (c *Controller) thin(room float64) {
 	}
 }
 
-// dutyFor is the share of slots that may be sampled. Nothing is while there is a debt.
+// dutyFor returns the share of slots that may be sampled: 0 while there is a debt.
 func (c *Controller) dutyFor(room float64) float64 {
 	duty := mostDuty
 	if c.cost > 0 {
@@ -279,9 +294,9 @@ func (c *Controller) dutyFor(room float64) float64 {
 	return duty
 }
 
-// sample decides whether the next slot is sampled, so that the sampled ones are the duty's share of all. Where switching takes a tenth
-// of the budget, sampling goes on and rests for longer, but not before the controller has learned what sampling costs: each rest is one
-// comparison.
+// sample decides whether the next slot is sampled, so that the share of sampled slots is the duty. If switching takes a tenth
+// of the budget, sampling goes on and rests for longer, but not while the controller learns what sampling costs, because each
+// rest is one comparison.
 func (c *Controller) sample(room float64) {
 	if !c.Samples || c.busy == 0 { // before the first launch there is nothing to learn
 		return
@@ -294,7 +309,7 @@ func (c *Controller) sample(room float64) {
 	case c.switching.value < 0.02*c.Share:
 		c.run = max(c.run/2, 1)
 	}
-	run := max(1, min(c.run, c.duty/leastDuty)) // one slot in a minute is left
+	run := max(1, min(c.run, c.duty/leastDuty)) // so that one slot in a minute can be sampled at the least duty
 	c.credit = math.Min(c.credit+c.duty, 2*longestRun)
 	if c.now.Sample {
 		c.credit = math.Max(c.credit-1, -2*longestRun)

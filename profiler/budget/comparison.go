@@ -12,11 +12,11 @@ import (
 // driver's work at each launch.
 type Comparison struct {
 	kernels map[Kernel]*pair
-	wall    float64 // ns of sampling that kernels is about
+	wall    float64 // ns of sampling in which the kernels ran
 	age     time.Duration
 	spans   []span
 	Sampled uint64 // kernels that ran while instructions were sampled
-	Others  uint64 // and while they were not
+	Others  uint64 // kernels that ran while they were not
 
 	before, during pace // slots without and with sampling, the last ones in a row
 	losses         []float64
@@ -33,8 +33,8 @@ const (
 	mostKernels = 4096
 	mostSpans   = 512
 	halfLife    = 15 * time.Second
-	losses      = 32 // that the median is of
-	fewest      = 8  // of them, and of durations of a kernel on both sides
+	losses      = 32 // comparisons of which the median is taken
+	fewest      = 8  // the fewest comparisons, and durations of a kernel on each side, that count
 )
 
 // pair has the durations of one kernel, without and with sampling.
@@ -46,7 +46,7 @@ type span struct {
 	on         bool
 }
 
-// pace is how often the program called in some slots.
+// pace is how often the program called the vendor's library in some slots.
 type pace struct {
 	calls uint64
 	wall  time.Duration
@@ -54,7 +54,8 @@ type pace struct {
 
 func (p pace) rate() float64 { return float64(p.calls) / float64(max(p.wall, 1)) }
 
-// Switching reports that sampling is about to be switched, and Switched that it was. What runs in between is compared with nothing.
+// Switching reports that sampling is about to be switched, and Switched that it was. Kernels that run between the two calls are
+// compared with nothing.
 func (c *Comparison) Switching(now uint64) {
 	if n := len(c.spans); n > 0 && c.spans[n-1].end == 0 {
 		c.spans[n-1].end = now
@@ -69,7 +70,7 @@ func (c *Comparison) Switched(now uint64, on bool) {
 	c.spans = append(c.spans, span{begin: now, on: on})
 }
 
-// Add adds a kernel. Records come late: it may have run some spans ago.
+// Add adds a kernel. Its record comes late, so the kernel may belong to a span some switches ago.
 func (c *Comparison) Add(k Kernel, begin, end uint64) {
 	i, found := slices.BinarySearchFunc(c.spans, begin, func(s span, t uint64) int {
 		if s.begin <= t {
@@ -108,7 +109,7 @@ func (c *Comparison) Add(k Kernel, begin, end uint64) {
 	p[side].squares += took * took
 }
 
-// slot takes in how often the program called.
+// slot adds a slot to the comparison of how often the program calls.
 func (c *Comparison) slot(s Slot) {
 	now := pace{s.Calls, s.Wall}
 	if s.Sampled {
@@ -136,7 +137,7 @@ func (c *Comparison) lose(share float64) {
 	c.next++
 }
 
-// fade halves the weight of what was before, so that the estimate follows the program.
+// fade halves the weight of earlier kernels, so that the estimate follows the program.
 func (c *Comparison) fade() {
 	c.age = 0
 	c.wall /= 2
@@ -154,9 +155,9 @@ func (c *Comparison) fade() {
 // Estimate is the share of the time that the program loses while instructions are sampled.
 type Estimate struct {
 	Known  bool    // there is enough to compare
-	Final  bool    // by each measure that the program allows
+	Final  bool    // both measures that the program allows are known
 	Likely float64 // the estimate itself, by which the next slots are decided
-	Sure   float64 // the same if it is at least twice its uncertainty, else 0: what is reported
+	Sure   float64 // Likely if that is at least twice its uncertainty, else 0; this is what is reported
 }
 
 func estimate(share, uncertainty float64) Estimate {
@@ -177,7 +178,7 @@ func (c *Comparison) Cost() Estimate {
 	}
 }
 
-// durations is the time by which kernels took longer, as a share of the time of sampling.
+// durations estimates the cost as the time by which kernels took longer, as a share of the time of sampling.
 func (c *Comparison) durations() (none Estimate) {
 	var longer, variance float64
 	known := false
@@ -197,7 +198,8 @@ func (c *Comparison) durations() (none Estimate) {
 	return estimate(longer/c.wall, math.Sqrt(variance)/c.wall)
 }
 
-// calls is by how much rarer the program called, the median of the last comparisons. The first ones make a guess.
+// calls estimates the cost by how much more rarely the program called, as the median of the last comparisons. The first
+// comparisons only make a guess.
 func (c *Comparison) calls() Estimate {
 	if len(c.losses) < fewest {
 		return Estimate{Likely: c.guess()}
@@ -211,7 +213,7 @@ func (c *Comparison) calls() Estimate {
 	return estimate(middle, 1.48*1.25*median(far)/math.Sqrt(float64(len(far))))
 }
 
-// guess is what the first comparisons agree on.
+// guess is the cost on which the first comparisons agree.
 func (c *Comparison) guess() float64 {
 	switch len(c.losses) {
 	case 0:

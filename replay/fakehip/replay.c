@@ -230,7 +230,7 @@ static int64_t clock_now(clockid_t clock) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-// Of a few readings the one that took the least time is the most exact.
+// The reading that took the least time is the most exact one of a few.
 static int64_t boot_to_realtime(void) {
   int64_t narrowest = INT64_MAX, distance = 0;
   for (int i = 0; i < 4; i++) {

@@ -152,7 +152,7 @@ func Stage(artifact string) (stage string, ok bool) {
 	return artifact[i+1:], i >= 0
 }
 
-// IsPlaceholder says whether a text is the message that a writer puts in the place of a text which a tool could not make.
+// IsPlaceholder reports whether a text is the message that a writer stores instead of a text which a tool could not make.
 func IsPlaceholder(text string) bool {
 	return strings.HasPrefix(text, "<") && placeholder.MatchString(text)
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
 
-// Fact says that a value which a program passed has a certain text: the hash of the value's place, and that of the text. The addresses,
-// contents and devices of tensors do not count.
+// Fact is a value that a program passed: the hash of the value's place and the hash of its text. There are no facts of the
+// addresses, contents and devices of tensors.
 type Fact struct{ Place, Value uint32 }
 
-// fact is zero for a value that is none.
+// fact returns zero for a value that the program did not pass.
 func (p *Place) fact(text []byte) Fact {
 	if p.identity == 0 {
 		return Fact{}
@@ -21,7 +21,7 @@ func (p *Place) fact(text []byte) Fact {
 // FactValue is the hash of a text, as it is in a Fact.
 func FactValue[T string | []byte](text T) uint32 { return uint32(store.Hash64(text)) }
 
-// sum makes a number of a fact, so that facts can be added in any order.
+// sum turns a fact into a number, so that facts can be added up in any order.
 func (f Fact) sum() uint64 {
 	h := uint64(f.Place)<<32 | uint64(f.Value)
 	h = (h ^ h>>31) * 0x7fb5d329728ea185
@@ -64,7 +64,7 @@ func FactsHash(facts []Fact, without map[uint32]bool) uint64 {
 	return h
 }
 
-// CompareFacts calls f with every place that two launches have a fact of, and says whether the facts are equal.
+// CompareFacts calls f with every place of which both launches have a fact, and reports whether all facts are equal.
 func CompareFacts(a, b []Fact, f func(place uint32, equal bool)) {
 	for len(a) > 0 && len(b) > 0 {
 		switch {

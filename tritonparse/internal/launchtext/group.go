@@ -32,7 +32,8 @@ func (g Group) String() string {
 	return string(g[:])
 }
 
-// notHashed says whether launch_group_hash leaves out members of this name, at any depth: they differ between the launches of a group.
+// notHashed reports whether launch_group_hash leaves out members of this name, at any depth, because they differ between the
+// launches of a group.
 func notHashed(name string) bool {
 	switch name {
 	case "timestamp", "pid", "launch_group_hash", "occurrence_id", "function":

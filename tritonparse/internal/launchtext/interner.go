@@ -12,7 +12,8 @@ import (
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
 
-// Lasts says whether the text of a value is valid longer than its record: long texts are shared and not part of the record.
+// Lasts reports whether the text of a value stays valid after its record is gone: long texts are shared and are not part of the
+// record.
 func Lasts(text []byte) bool { return len(text) > InternFrom }
 
 // Interner shares templates, values and shapes between the workers.
@@ -35,8 +36,8 @@ type Interner struct {
 // process.
 type program struct {
 	template *Template
-	own      bool         // the template is one of these launches; otherwise it only has their skeleton
-	last     atomic.Int64 // number of the last of these launches, among all that were compared with templates of other programs
+	own      bool         // the template is one of these launches; otherwise it is a launch of another program with the same skeleton
+	last     atomic.Int64 // number of the last of these launches; launches that are compared with templates of other programs are counted
 	near     atomic.Int32 // how often a launch came less than nearby after the one before
 }
 

@@ -16,7 +16,7 @@ type Launch struct {
 	Changes    []Change // in the order of the places
 	text       []byte   // the record
 	Group      Group
-	rewritten  []byte // as it is written, without its end, if that is another text
+	rewritten  []byte // the record as it is written, without its end; nil if it is written as it is
 }
 
 // LaunchReader takes launches apart, on one goroutine.
@@ -70,7 +70,7 @@ func (r *LaunchReader) likeness(text []byte, changes []Change) (*Template, []Cha
 	return nil, changes
 }
 
-// differs is the launch that differs from a template by these changes.
+// differs returns the launch that differs from a template by these changes.
 func (r *LaunchReader) differs(t *Template, text []byte, changes []Change) (Launch, bool) {
 	l := t.launch(text)
 	l.Changes = changes
@@ -197,7 +197,7 @@ func (l *Launch) At(i int) []byte {
 	return l.Leaves[i].Text
 }
 
-// Keep makes l a copy of another launch. The copy stays valid; it uses l's memory again.
+// Keep makes l a copy of another launch. The copy stays valid when the other record is gone, and uses the memory that l had.
 func (l *Launch) Keep(of *Launch) {
 	changes := l.Changes[:cap(l.Changes)]
 	l.Template, l.Hash, l.Name, l.Group = of.Template, of.Hash, of.Name, of.Group

@@ -40,7 +40,7 @@ func (r *LineReader) line(line []byte, f func(l *Launch, id int) bool) (more boo
 	if !ok {
 		return false, errLine
 	}
-	line[at] = '}' // the record ends here for now
+	line[at] = '}' // so that the record ends before what parsing added
 	defer func() { line[at] = ',' }()
 	record := line[:at+1]
 	l, ok := r.Reread(record, r.changes)

@@ -30,7 +30,8 @@ func (p *Place) onlyCounted(q quirks.Set) bool {
 	return !p.IsArg && slices.Contains(ofEachLaunch, p.Member) || slices.ContainsFunc(p.Path, func(name string) bool { return slices.Contains(ofEachLaunch, name) })
 }
 
-// identifies says whether a value is one of those that the program passed: not the address and contents of a tensor, nor where it is.
+// identifies reports whether the value at a place is one that the program passed. Addresses, contents and devices of tensors
+// are not.
 func (p *Place) identifies() bool {
 	if !p.IsArg || p.Member != "extracted_args" || len(p.Path) == 0 {
 		return false
@@ -44,7 +45,7 @@ func (p *Place) Together(q *Place) bool {
 	return p.Member == q.Member && p.Argument == q.Argument && p.IsArg == q.IsArg
 }
 
-// DecidesKind says whether LaunchKind may depend on a value; that of a list is not looked into.
+// DecidesKind reports whether LaunchKind may depend on the value at a place. Values inside a list are not looked at.
 func (p *Place) DecidesKind() bool {
 	switch p.Member {
 	case "grid":
@@ -70,8 +71,8 @@ func (p *Place) matters() bool {
 
 func (p *Place) isGrid() bool { return !p.IsArg && p.Member == "grid" && len(p.Path) == 0 }
 
-// OfOneLaunch are members of an argument that belong to one launch, the address and contents of a tensor. LaunchKind leaves
-// them out.
+// OfOneLaunch are members of an argument that differ between launches of one kind: the address and contents of a tensor.
+// LaunchKind leaves them out.
 var OfOneLaunch = map[string]bool{
 	"data_ptr": true, "min": true, "max": true, "mean": true, "std": true, "tensor_capture_error": true,
 	"tensor_hash": true, "blob_path": true, "blob_size": true, "blob_size_uncompressed": true, "compression": true,

@@ -46,7 +46,7 @@ type Place struct {
 	Route    []string // all names
 	Counted  bool     // only the number of its values is shown, see onlyCounted
 	Work     bool     // the work of a launch may depend on it
-	identity uint32   // of what Fact says; 0 for other places
+	identity uint32   // Fact.Place of this place; 0 if the program passes no value here
 	Id       string
 }
 
@@ -132,9 +132,9 @@ func (w *walker) value(n *node, p Place) {
 	w.leaf(p, n.raw)
 }
 
-// Match compares a record with the skeleton. Where they differ it calls read, which says where the i-th leaf, which begins at at,
-// ends in the record, and whether it is valid. Match returns false if the record has another skeleton. Text that is equal is valid
-// as it was in the skeleton.
+// Match compares a record with the skeleton and returns false if the record has another skeleton. Where the two differ, it
+// calls read for the i-th leaf, which begins at at; read returns where the leaf ends in the record, and whether the leaf is
+// valid. Text that equals the skeleton's is valid, because that was.
 func (s *Skeleton) Match(text []byte, read func(i, at int) (end int, ok bool)) bool {
 	at, from, next := 0, 0, 0
 	for {
@@ -187,8 +187,8 @@ func (s *Skeleton) sameSkeleton(u *Skeleton) bool {
 	return bytes.Equal(s.Raw[at:], u.Raw[from:])
 }
 
-// ListEnd guesses where the list that begins at at, in place of the i-th leaf, ends: before the text that stands behind the leaf in
-// the skeleton. It is 0 if there is no such text. The caller checks that the text up to there is a list.
+// ListEnd guesses where a list ends that begins at at in place of the i-th leaf: before the text that follows the leaf in the
+// skeleton. It returns 0 if that text is not found. The caller checks that the text between is a list.
 func (s *Skeleton) ListEnd(text []byte, at, i int) int {
 	const enough = 16 // bytes behind a list to know it by: ],"timestamp":
 	from := s.Spans[i].End - 1
@@ -214,7 +214,8 @@ func TemplateKey(text []byte) []byte {
 	return head[:min(len(head), 128)]
 }
 
-// InternFrom is the length in bytes from which values are shared, stacks above all. Shorter lists, such as shapes, are shared too.
+// Values that are longer than InternFrom bytes are shared; most of them are stacks. Shorter lists, such as shapes, are shared,
+// too.
 const InternFrom = 64
 
 // ValueBytes is what a value takes in memory in addition to its texts.

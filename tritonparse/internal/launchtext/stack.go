@@ -54,7 +54,7 @@ func (in *Interner) frame(raw []byte) *Frame {
 	var room [8]jsontext.Member
 	members, err := jsontext.AppendMembers(room[:0], raw)
 	if err != nil {
-		members = nil // it is not an object
+		members = nil // a frame that is not an object
 	}
 	f = readFrame(raw, members)
 	f.write(raw, members)

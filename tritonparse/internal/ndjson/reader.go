@@ -197,7 +197,7 @@ func isDisk(err error) bool {
 	return errors.As(err, &path)
 }
 
-// keep adds to the line that is being put together, as far as there is place.
+// keep adds a part to the line that is being put together, as far as the line may grow.
 func (r *Reader) keep(part []byte, offset int64) {
 	if r.skip {
 		return
@@ -213,7 +213,7 @@ func (r *Reader) keep(part []byte, offset int64) {
 	r.line = append(r.line, part...)
 }
 
-// tooLong says why a line of this size is not read; "" if it is.
+// tooLong says why a line of this size is not read; "" if the line is read.
 func (r *Reader) tooLong(size int64) string {
 	switch {
 	case size > MaxRecord:

@@ -52,8 +52,8 @@ func Hash(path string, r Recorded) (string, error) {
 	return unpack(io.Discard, f, r)
 }
 
-// contents is what torch.save wrote: the file itself, or a file without a name with what the packed file unpacks to. If it fails,
-// no file stays open.
+// contents returns the file that torch.save wrote: file itself, or an unnamed file with the unpacked contents of file. If it
+// fails, no file stays open.
 func contents(file *os.File, r Recorded) (*os.File, error) {
 	packed, err := isPacked(file)
 	if err != nil || !packed && r.Hash == "" {

@@ -150,7 +150,7 @@ func (t *Model) bind(k *Kind) map[string]bound {
 	return values
 }
 
-// Idle says of each of the kind's arguments whether the work does not depend on it, whatever number it is.
+// Idle reports, for each argument of a kind, whether the work of the kernel is the same for every value of the argument.
 func (t *Model) Idle(k *Kind) []bool {
 	idle := make([]bool, len(k.Arguments))
 	for i := range idle {

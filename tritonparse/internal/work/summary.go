@@ -15,7 +15,7 @@ type Summary struct {
 	Bytes, load, store, Flops int64 // of one program; negative if not known
 	notes                     []string
 
-	differ bool // the programs of some launches do other work
+	differ bool // programs of different launches do different work
 }
 
 // maxNotes is how many notes there are to a kernel.

@@ -67,8 +67,8 @@ func (k *Kind) programs() (int64, bool) {
 	return n, true
 }
 
-// AppendKind writes a kind for a log. Kinds with the same work have the same bytes: idle says which arguments' numbers do not count,
-// nil that all count.
+// AppendKind writes a kind for a log. Kinds with the same work have the same bytes. idle has, for each argument, whether its
+// number is left out; nil: none is.
 func AppendKind(out []byte, k *Kind, idle []bool) []byte {
 	numbers := func(list []int64) {
 		out = binary.AppendUvarint(out, uint64(len(list)))

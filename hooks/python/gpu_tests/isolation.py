@@ -55,7 +55,7 @@ class Outside:
         with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder, open(LOCK, "w") as lock, open(f"{folder}/output", "w+") as output:
             given = f"--inside={lock.fileno()}:{folder}/reports"
             options = [f"--{name}={value}" for name in ("backend", "soak", "tritonparse") if (value := self.config.getoption(name))]
-            command = [sys.executable, "-u", "-m", "pytest", "-s", "-p", "no:terminal", given, *options, item.nodeid]
+            command = [sys.executable, "-u", "-m", "pytest", "-s", "-p", "no:terminal", f"--basetemp={folder}/tmp", given, *options, item.nodeid]
             process = subprocess.Popen(command, cwd=self.config.rootpath, env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
                                        stdout=output, stderr=subprocess.STDOUT, pass_fds=[lock.fileno()], start_new_session=True)
             try:

@@ -97,6 +97,7 @@ var rooms = []room{
 	{25, "profile/formats", "reads and writes all of them"},
 
 	{10, "triton/mlir", "the text of MLIR: operations, regions and locations, of any dialect"},
+	{11, "triton/ttir", "the operations of Triton's first representation: typed, verified, printed"},
 	{10, "internal/awake internal/environ internal/garbage internal/ownfile internal/procstat", "waiting; C's environment; free memory; descriptors that the program may close; parents and beginnings of processes"},
 	{10, "internal/figures internal/foreign internal/jsontext internal/version internal/inflate", "numbers for people; names of others; JSON as text; this release; unpacking within bounds"},
 	{10, "internal/pythonpath internal/settings internal/testkit", "folders of Python; environment variables; goldens and waiting, for tests"},

@@ -40,6 +40,9 @@ func (l *Lexer) Offset() int { return l.at }
 // Seek goes to an offset.
 func (l *Lexer) Seek(at int) { l.at = at }
 
+// Rest is the text that is left.
+func (l *Lexer) Rest() string { return l.text[l.at:] }
+
 // Text is the text from one offset to another.
 func (l *Lexer) Text(from, to int) string { return strings.TrimSpace(l.text[from:to]) }
 

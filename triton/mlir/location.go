@@ -1,6 +1,7 @@
 package mlir
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -308,4 +309,78 @@ func Unescape(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// Location returns the location that a text gives, with or without its brackets: (#loc3). It is for the arguments of functions and blocks,
+// whose locations are in their text.
+func (f *File) Location(text string) LocationID {
+	s := scanner{text: strings.TrimSuffix(strings.TrimPrefix(text, "("), ")"), line: 1, file: f}
+	id := s.location(0)
+	f.frames = nil
+	return id
+}
+
+// LocationText is a location as it is written between the brackets of loc(…).
+func (f *File) LocationText(id LocationID) string {
+	var b strings.Builder
+	f.writeLocation(&b, id, 0)
+	return b.String()
+}
+
+func (f *File) writeLocation(b *strings.Builder, id LocationID, depth int) {
+	l := f.At(id)
+	switch {
+	case depth > MaxFrames || l.Kind == Unknown:
+		b.WriteString("unknown")
+	case l.Kind == Reference:
+		b.WriteString(l.Text)
+	case l.Kind == FilePlace:
+		fmt.Fprintf(b, "%s:%d:%d", Quote(l.Text), l.Line, l.Column)
+		if l.EndLine > 0 {
+			fmt.Fprintf(b, " to %d:%d", l.EndLine, l.EndColumn)
+		}
+	case l.Kind == Named:
+		b.WriteString(Quote(l.Text))
+		if l.First != 0 {
+			b.WriteByte('(')
+			f.writeLocation(b, l.First, depth+1)
+			b.WriteByte(')')
+		}
+	case l.Kind == CallSite:
+		b.WriteString("callsite(")
+		f.writeLocation(b, l.First, depth+1)
+		b.WriteString(" at ")
+		f.writeLocation(b, l.Second, depth+1)
+		b.WriteByte(')')
+	case l.Kind == Fused:
+		b.WriteString("fused")
+		if l.Text != "" {
+			b.WriteString("<" + l.Text + ">")
+		}
+		b.WriteByte('[')
+		for next := id; next != 0; next = f.At(next).Second {
+			if next != id {
+				b.WriteString(", ")
+			}
+			f.writeLocation(b, f.At(next).First, depth+1)
+		}
+		b.WriteByte(']')
+	}
+}
+
+// Quote writes a string as MLIR does.
+func Quote(s string) string {
+	const digits = "0123456789ABCDEF"
+	b := []byte{'"'}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			b = append(b, `\\`...)
+		case c < ' ' || c >= 0x7F || c == '"':
+			b = append(b, '\\', digits[c>>4], digits[c&15])
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(append(b, '"'))
 }

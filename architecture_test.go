@@ -13,14 +13,32 @@ import (
 // place is a function as a page of docs/lives names it: `profiler/drain.go:collect`, `cupti/callback.c:cupti_on_callback`.
 var place = regexp.MustCompile("`([a-z][a-z0-9_/]*\\.(?:go|c|h|py|js)):([A-Za-z_][A-Za-z0-9_.]*)`")
 
+// named is a name as a page of docs/lives has it, such as `Tree.addInside` or `pywalk.c`; folder a path, such as `gpu/peaks`.
+var (
+	named  = regexp.MustCompile("`([A-Za-z_][A-Za-z0-9_]*(?:\\.[A-Za-z_][A-Za-z0-9_]*)*)(?:\\(\\))?`")
+	folder = regexp.MustCompile("`((?:cmd|cupti|docs|export|gpu|hooks|hotpath|internal|profile|profiler|replay|roctracer|tools|tritonparse|viewer)/[A-Za-z0-9_./-]+)`")
+)
+
+// sourceWords are all words of the sources, and the names of files.
+func sourceWords(t *testing.T) map[string]bool {
+	word, known := regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`), map[string]bool{}
+	for _, file := range sources(t, ".go", ".c", ".h", ".py", ".js", ".sh") {
+		known[filepath.Base(file)] = true
+		for _, w := range word.FindAllString(testkit.Read(t, file), -1) {
+			known[w] = true
+		}
+	}
+	return known
+}
+
 // TestLivesNameWhatIsThere finds every function that docs/lives names in the file that it names, so that "go to definition" leads
-// through each life, and docs/architecture.md's link to each page.
+// through each life, every other name in some source, every path, and docs/architecture.md's link to each page.
 func TestLivesNameWhatIsThere(t *testing.T) {
 	pages, err := filepath.Glob("docs/lives/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
-	overview := testkit.Read(t, "docs/architecture.md")
+	overview, known := testkit.Read(t, "docs/architecture.md"), sourceWords(t)
 	for _, page := range pages {
 		if !strings.Contains(overview, "("+strings.TrimPrefix(page, "docs/")+")") {
 			t.Errorf("docs/architecture.md does not link to %s", page)
@@ -30,6 +48,16 @@ func TestLivesNameWhatIsThere(t *testing.T) {
 		for _, m := range places {
 			if err := defines(m[1], m[2]); err != "" {
 				t.Errorf("%s names %s:%s: %s; say where it is now", page, m[1], m[2], err)
+			}
+		}
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			if name := m[1][strings.LastIndex(m[1], ".")+1:]; !known[name] && !known[m[1]] {
+				t.Errorf("%s names %s, which is in no source: say what it is called now", page, m[1])
+			}
+		}
+		for _, m := range folder.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(m[1]); err != nil {
+				t.Errorf("%s names a path that is not there: %v", page, err)
 			}
 		}
 		if strings.HasPrefix(text, "# The life of ") && len(places) < 5 {

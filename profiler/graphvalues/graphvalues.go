@@ -17,7 +17,7 @@ import (
 type Values struct {
 	queues map[uint32]*queue // by number of the tensor metric
 	clocks map[uint32]*clock // by device
-	held   int               // readings in all queues
+	held   int               // bytes of the readings in all queues
 	limit  int               // of held
 }
 
@@ -35,8 +35,18 @@ type reading struct {
 	more  []uint64 // elements of a vector but the first
 }
 
-// maxHeld bounds the readings that wait for activities, 40 bytes each.
-const maxHeld = 1 << 20
+// bytes is what a reading takes, with up to twice as much for its elements while it grows.
+func (r *reading) bytes() int { return 40 + 8*len(r.more) }
+
+func bytesOf(list []reading) (n int) {
+	for i := range list {
+		n += list[i].bytes()
+	}
+	return n
+}
+
+// maxHeld bounds the readings that wait for activities.
+const maxHeld = 64 << 20
 
 // New returns an empty Values.
 func New() *Values {
@@ -55,7 +65,7 @@ func (v *Values) Add(device uint32, values []record.Value) {
 		}
 		v.add(device, &values[i])
 	}
-	if v.held > v.limit {
+	for v.held > v.limit {
 		v.thinOut()
 	}
 }
@@ -73,7 +83,7 @@ func (v *Values) clock(device uint32) *clock {
 // values when it is replayed.
 func (v *Values) Expect(number uint32) {
 	if q := v.queues[number]; q != nil {
-		v.held -= len(q.readings)
+		v.held -= bytesOf(q.readings)
 	}
 	v.queues[number] = &queue{}
 }
@@ -82,7 +92,7 @@ func (v *Values) Expect(number uint32) {
 func (v *Values) Keep(live map[uint32]bool) {
 	for number, q := range v.queues {
 		if !live[number] {
-			v.held -= len(q.readings)
+			v.held -= bytesOf(q.readings)
 			delete(v.queues, number)
 		}
 	}
@@ -100,11 +110,12 @@ func (v *Values) add(device uint32, value *record.Value) {
 	q.device = device
 	if value.Index == 0 {
 		q.readings = append(q.readings, reading{stamp: value.Stamp, first: value.Bits})
-		v.held++
+		v.held += q.readings[len(q.readings)-1].bytes()
 		return
 	}
 	if n := len(q.readings); n > 0 && int(value.Index) == 1+len(q.readings[n-1].more) {
 		q.readings[n-1].more = append(q.readings[n-1].more, value.Bits)
+		v.held += 8
 	}
 }
 
@@ -112,9 +123,9 @@ func (v *Values) add(device uint32, value *record.Value) {
 func (v *Values) thinOut() {
 	for _, q := range v.queues {
 		n := (len(q.readings) + 1) / 2
+		v.held -= bytesOf(q.readings[:n])
 		q.readings = slices.Delete(q.readings, 0, n)
 		q.next = max(q.next-n, 0)
-		v.held -= n
 	}
 }
 
@@ -155,7 +166,7 @@ func (v *Values) Take(k *record.Activity, number uint32, elements int) (bits []u
 		c.correct(k, q.readings[at].stamp)
 	}
 	r := q.remove(at)
-	v.held--
+	v.held -= r.bytes()
 	if 1+len(r.more) != elements {
 		return nil, Missing
 	}

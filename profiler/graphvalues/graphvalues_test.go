@@ -100,18 +100,25 @@ func TestAnActivityWithoutTimesHasTheOldestValues(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	v := known()
-	v.limit = 100
+	v.limit = 4000
 	for i := range uint64(1000) {
 		stored(v, 1+uint32(i%3), 10_000*(i+1), i)
 		stored(v, 9, 10_000*(i+1), i) // of a graph of an earlier session
 	}
 	if v.held > v.limit || len(v.queues) != 3 {
-		t.Errorf("%d readings of %d metrics, at most %d and 3", v.held, len(v.queues), v.limit)
+		t.Errorf("%d bytes of %d metrics, at most %d and 3", v.held, len(v.queues), v.limit)
 	}
 	take(t, v, 1, 10_000*1000, 999)
 	v.Keep(map[uint32]bool{2: true})
-	if len(v.queues) != 1 || v.held != len(v.queues[2].readings) {
-		t.Errorf("after the graphs of two are gone: %d metrics, %d readings", len(v.queues), v.held)
+	if len(v.queues) != 1 || v.held != bytesOf(v.queues[2].readings) {
+		t.Errorf("after the graphs of two are gone: %d metrics, %d bytes", len(v.queues), v.held)
+	}
+	vector := make([]uint64, 200)
+	for i := range uint64(100) {
+		stored(v, 2, 10_000*(2000+i), vector...)
+	}
+	if v.held > v.limit || len(v.queues[2].readings) > 2 {
+		t.Errorf("%d vectors of 200 elements are held as %d bytes", len(v.queues[2].readings), v.held)
 	}
 }
 

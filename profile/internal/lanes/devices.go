@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -28,6 +30,9 @@ const (
 
 // deviceOf finds what the names of a lane say. Most traces have categories that say what is work of a GPU; then names only add its number.
 func deviceOf(process, thread string, processes func(*regexp.Regexp) bool) (name *deviceName, device string) {
+	if !hasLetter(process) {
+		return nil, ""
+	}
 	for i := range deviceNames {
 		n := &deviceNames[i]
 		p := n.process.FindStringSubmatch(process)
@@ -49,6 +54,9 @@ func deviceOf(process, thread string, processes func(*regexp.Regexp) bool) (name
 	}
 	return nil, ""
 }
+
+// hasLetter reports whether a name may say something: most files have processes that are called by their numbers, up to millions.
+func hasLetter(name string) bool { return strings.ContainsFunc(name, unicode.IsLetter) }
 
 // findDevices finds lanes of GPUs by their names, and makes work of what is on them.
 func (b *Builder) findDevices() {
@@ -124,13 +132,16 @@ func (b *Builder) processOf(l *Lane) string { return cmp.Or(b.processes[l.In.ID]
 
 // likeDevice names a process or thread that is called like a GPU in a file in which nothing is known as work of one; "" if there is none.
 func (b *Builder) likeDevice() string {
-	like := ""
+	like, seen := "", map[string]bool{}
 	for _, l := range b.lanes {
 		if l.GPU || l.Described || l.Kind != profile.ThreadLane {
 			return ""
 		}
 		for _, name := range []string{b.processOf(l), l.Name} {
-			if l.Used && like == "" && likeDevice.MatchString(name) {
+			if !l.Used || like != "" || seen[name] || !hasLetter(name) {
+				continue
+			}
+			if seen[name] = true; likeDevice.MatchString(name) {
 				like = name
 			}
 		}

@@ -3,9 +3,9 @@ package lanes
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
@@ -162,11 +162,24 @@ func (o *owner) but(i int) string {
 // isText says whether an id may have been made of a rank and a pid. The most numbers that such ids have bound the index.
 func (o *owner) isText() bool { return len(o.numbers) > 1 && len(o.numbers) <= 8 }
 
-var digits = regexp.MustCompile(`[0-9]+`)
-
 // numbersOf takes the numbers out of an id: "[TP01] 7" is "[TP#] #" with 01 and 7.
 func numbersOf(id string) (form string, numbers []string) {
-	return digits.ReplaceAllLiteralString(id, "#"), digits.FindAllString(id, -1)
+	var b strings.Builder
+	for id != "" {
+		n := len(id) - len(strings.TrimLeft(id, "0123456789"))
+		if n > 0 {
+			numbers = append(numbers, id[:n])
+			b.WriteByte('#')
+			id = id[n:]
+		}
+		n = strings.IndexAny(id, "0123456789")
+		if n < 0 {
+			n = len(id)
+		}
+		b.WriteString(id[:n])
+		id = id[n:]
+	}
+	return b.String(), numbers
 }
 
 // decide finds the process of a GPU by the ids of the file: its own if that has calls, else the only one of its part of the file that has.

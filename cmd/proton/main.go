@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/garbage"
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/internal/term"
@@ -28,6 +29,9 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == run.ContinuerArg {
+		os.Exit(run.Continue(os.Args[2]))
+	}
 	collectLess()
 	log.SetOutput(io.Discard) // net/http repeats there what a server sends
 	os.Exit(execute(os.Args, os.Stderr))

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -157,6 +158,39 @@ func TestStopKeyStopsAndContinues(t *testing.T) {
 		if !strings.Contains(screen.String(), want) {
 			t.Errorf("no %q on the screen:\n%s", want, screen)
 		}
+	}
+}
+
+// A program that stops, as one that waits for a debugger, may be continued by its number alone. It learns so once.
+func TestContinuedByItsNumber(t *testing.T) {
+	cmd := supervised(t, "proton", "run", "--allow-empty", "bash", "-c", `trap 'echo learned' CONT; echo ready $$; kill -STOP $$; while :; do read -t 0.2 x <> <(:); [ -e go ] && exit 7; done`)
+	var out watched
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill() // of use only when the test has failed by then
+	out.wait(t, "\n")
+	var pid int
+	if _, err := fmt.Sscanf(out.String(), "ready %d", &pid); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	for range 2 {
+		for _, p := range []int{pid, cmd.Process.Pid} {
+			testkit.Await(t, "both are stopped", func() bool { return procstat.Stopped(p) })
+		}
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+		testkit.Await(t, "both go on", func() bool { return !procstat.Stopped(pid) && !procstat.Stopped(cmd.Process.Pid) })
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	_ = syscall.Kill(pid, syscall.SIGCONT)
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_ = waitFor(t, cmd)
+	if code := cmd.ProcessState.ExitCode(); code != 7 || strings.Count(out.String(), "learned") != 3 {
+		t.Errorf("exit code %d, want the target's 7; output:\n%s", code, &out)
 	}
 }
 

@@ -36,6 +36,12 @@ func Parent(pid int) int {
 	return above
 }
 
+// Stopped reports whether a process is stopped by a signal.
+func Stopped(pid int) bool {
+	f := fields(pid)
+	return len(f) > state && string(f[state]) == "T"
+}
+
 // Below reports whether a process was started by another, directly or not.
 func Below(pid, above int) bool {
 	for range 1000 { // numbers that are used again meanwhile could make a circle

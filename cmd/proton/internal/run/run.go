@@ -26,6 +26,9 @@ const (
 	ExitNotFound      = 127
 )
 
+// ContinuerArg is the first argument of the process that continues another one. The number of the target follows.
+const ContinuerArg = "__continue"
+
 // Options is a command line, parsed.
 type Options struct {
 	runinfo.Config      // what the command line sets; Name "" = named after the target

@@ -55,8 +55,9 @@ func supervise(command Command, environment []string, status string) (Result, er
 	}
 	done := make(chan struct{})
 	defer close(done)
-	go forward(process.Pid, status, signals, done)
-	return wait(process.Pid)
+	job := &job{pid: process.Pid}
+	go forward(job, status, signals, done)
+	return job.wait()
 }
 
 func startError(command Command, err error) error {
@@ -68,22 +69,22 @@ func startError(command Command, err error) error {
 }
 
 // forward passes signals on until done is closed.
-func forward(pid int, status string, signals <-chan os.Signal, done <-chan struct{}) {
+func forward(job *job, status string, signals <-chan os.Signal, done <-chan struct{}) {
 	for {
 		select {
 		case <-done:
 			return
 		case s := <-signals:
-			if hasAlready(s) {
+			if hasAlready(s) || s == syscall.SIGCONT && job.goesOn() {
 				continue
 			}
 			var next os.Signal
 			if slices.Contains(ending, s) {
-				next = askForCheckpoints(status, signals, done, func(s os.Signal) { _ = syscall.Kill(pid, s.(syscall.Signal)) })
+				next = askForCheckpoints(status, signals, done, func(s os.Signal) { _ = syscall.Kill(job.pid, s.(syscall.Signal)) })
 			}
 			for _, s := range []os.Signal{s, next} {
 				if s != nil {
-					_ = syscall.Kill(pid, s.(syscall.Signal)) // fails only when the target is gone
+					_ = syscall.Kill(job.pid, s.(syscall.Signal)) // fails only when the target is gone
 				}
 			}
 		}
@@ -171,26 +172,6 @@ func inForeground() bool {
 	defer terminal.Close()
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
-}
-
-// wait waits for the end of the target. When it is stopped we stop too, so that the shell that waits for us
-// sees a stopped job; when we are continued, forward hands the SIGCONT on.
-func wait(pid int) (Result, error) {
-	for {
-		var status syscall.WaitStatus
-		_, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-		case err != nil:
-			return Result{}, fmt.Errorf("wait for process %d: %w", pid, err)
-		case status.Stopped():
-			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-		case status.Signaled():
-			return Result{Signal: int(status.Signal())}, nil
-		case status.Exited():
-			return Result{Code: status.ExitStatus()}, nil
-		}
-	}
 }
 
 // DieBy ends this process by a signal, so that the process that waits for us sees how the target ended. It

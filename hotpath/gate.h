@@ -6,6 +6,7 @@
 #include "thread.h"
 
 // hp_gate_set names the scope; with an empty name there is no gate, and a NULL one stands for hp_profiler_api. The gate is closed afterwards.
+// It is not called while a thread may be inside of a gate that was set before, which would be counted as having left it twice.
 // changed is called whenever the gate opens or closes, on the thread that does it, outside of all sections of reclaim.h.
 void hp_gate_set(const char *name, size_t length, void (*changed)(void));
 int hp_gate_is_open(void);

@@ -140,7 +140,7 @@ const longestColor = 32
 
 // color is the length of the sequence for a colour that a text begins with, 0 if it is something else; whole is false if the
 // text ends within it. Colours, bold, faint and underlined pass. Others could hide what is written: blinking, reversed,
-// concealed.
+// concealed, backgrounds, and black.
 func color(p []byte) (length int, whole bool) {
 	number, skip, digits := 0, 0, 0
 	for i, b := range p[:min(len(p), longestColor)] {
@@ -155,11 +155,13 @@ func color(p []byte) (length int, whole bool) {
 			digits++
 		case b == ';' || b == 'm':
 			switch {
-			case skip > 0: // the parts of 38;5;196
+			case skip == 2 && number != 5, skip == 1 && (number == 0 || number == 16 || number >= 232): // the parts of 38;5;196
+				return 0, false
+			case skip > 0:
 				skip--
-			case number == 38 || number == 48:
+			case number == 38:
 				skip = 2
-			case number > 4 && number < 30:
+			case number > 4 && number < 31, number > 39 && (number < 91 || number > 97):
 				return 0, false
 			}
 			if b == 'm' {

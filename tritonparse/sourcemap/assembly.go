@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/triton/mlir"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
@@ -43,9 +44,9 @@ func assembly(text, comment string, files *Files, q quirks.Set) []Entry {
 	r := &assemblyReader{comment: comment, files: files, quirky: q.Has(quirks.MapAssembly), table: map[string]string{}, chain: map[[3]string][3]string{}}
 	for _, l := range lines {
 		if m := match(asmFile, ".file", l); m != nil {
-			name := unescape(m[2])
+			name := mlir.Unescape(m[2])
 			if m[3] != "" {
-				name = joinPath(name, unescape(m[3]))
+				name = joinPath(name, mlir.Unescape(m[3]))
 			}
 			r.table[m[1]] = name
 		}
@@ -220,12 +221,12 @@ func (r *assemblyReader) frames(line string, m []string) []Frame {
 			break
 		}
 		f, ok := frameOf(r.files.Resolve(p[1]), p[2], p[3])
-		if !ok || len(noted) > maxFrames {
+		if !ok || len(noted) > mlir.MaxFrames {
 			break
 		}
 		noted = append(noted, f)
 	}
-	own := Frame{r.table[m[1]], l, c}
+	own := Frame{File: r.table[m[1]], Line: l, Column: c}
 	if own.File == "" {
 		if len(noted) == 0 {
 			return nil
@@ -250,7 +251,7 @@ func (r *assemblyReader) attributes(at [3]string) []Frame {
 			frames = append(frames, f)
 		}
 		next, ok := r.chain[at]
-		if !ok || len(frames) > maxFrames {
+		if !ok || len(frames) > mlir.MaxFrames {
 			break
 		}
 		at = next
@@ -288,7 +289,7 @@ func readSASS(text string, _ *Files, q quirks.Set) []Entry {
 				continue
 			}
 			stack = appendNew(stack, f)
-			if at, ok := frameOf(m[3], m[4], "0"); ok && len(stack) < maxFrames {
+			if at, ok := frameOf(m[3], m[4], "0"); ok && len(stack) < mlir.MaxFrames {
 				stack = appendNew(stack, at)
 			}
 			continue

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/triton/mlir"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
@@ -95,7 +96,7 @@ func llvmFields(text string, q quirks.Set) map[string]string {
 		if strings.HasPrefix(v, `"`) {
 			v = v[1 : len(v)-1]
 			if !q.Has(quirks.MapLLVM) {
-				v = unescape(v)
+				v = mlir.Unescape(v)
 			}
 		}
 		if _, ok := fields[m[1]]; !ok {
@@ -114,7 +115,7 @@ func joinPath(directory, name string) string {
 
 // file returns the file of a scope, which is that of the nearest scope around it that names one.
 func (n llvmNodes) file(scope string) string {
-	for range maxFrames {
+	for range mlir.MaxFrames {
 		s, ok := n.scopes[scope]
 		if !ok {
 			return ""
@@ -133,7 +134,7 @@ const compatClimb = 32
 func (n llvmNodes) entry(id string, define bool, q quirks.Set) (Entry, bool) {
 	if s, ok := n.scopes[id]; ok && (define || q.Has(quirks.MapLLVM)) && s.function {
 		f := n.file(id)
-		return Entry{Frame: Frame{f, s.line, 0}, Kind: "subprogram"}, f != ""
+		return Entry{Frame: Frame{File: f, Line: s.line, Column: 0}, Kind: "subprogram"}, f != ""
 	}
 	l, ok := n.locations[id]
 	if !ok {
@@ -143,7 +144,7 @@ func (n llvmNodes) entry(id string, define bool, q quirks.Set) (Entry, bool) {
 	if file == "" || !q.Has(quirks.MapLLVM) && l.line == 0 {
 		return Entry{}, false
 	}
-	e := Entry{Frame: Frame{file, l.line, l.column}}
+	e := Entry{Frame: Frame{File: file, Line: l.line, Column: l.column}}
 	if l.at != "" {
 		e.Inlined, e.HasIDs, e.Callee, e.Caller = true, true, id, l.at
 		if q.Has(quirks.MapLLVM) {
@@ -159,14 +160,14 @@ func (n llvmNodes) entry(id string, define bool, q quirks.Set) (Entry, bool) {
 // file of the outermost, is missing.
 func (n llvmNodes) callers(l llvmPlace) []Frame {
 	var frames []Frame
-	for l.at != "" && len(frames) < maxFrames {
+	for l.at != "" && len(frames) < mlir.MaxFrames {
 		next, ok := n.locations[l.at]
 		if !ok {
 			return nil
 		}
 		l = next
 		if f := n.file(l.scope); f != "" {
-			frames = append(frames, Frame{f, l.line, l.column})
+			frames = append(frames, Frame{File: f, Line: l.line, Column: l.column})
 		} else if l.at == "" {
 			return nil
 		}
@@ -187,5 +188,5 @@ func (n llvmNodes) outer(l llvmPlace) Frame {
 	if f == "" {
 		return Frame{}
 	}
-	return Frame{f, l.line, l.column}
+	return Frame{File: f, Line: l.line, Column: l.column}
 }

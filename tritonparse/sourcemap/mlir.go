@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/triton/mlir"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
@@ -15,7 +16,7 @@ func readMLIR(text string, _ *Files, q quirks.Set) []Entry {
 	if q.Has(quirks.MapMLIR) {
 		return mlirCompat(strings.Split(text, "\n"))
 	}
-	return mlirCorrect(strings.Split(text, "\n"))
+	return mlirCorrect(text)
 }
 
 // The forms of locations that tritonparse knows.
@@ -42,7 +43,7 @@ type mlirLoc struct {
 func frameOf(file, line, column string) (Frame, bool) {
 	l, errLine := strconv.Atoi(line)
 	c, errColumn := strconv.Atoi(column)
-	return Frame{file, l, c}, errLine == nil && errColumn == nil
+	return Frame{File: file, Line: l, Column: c}, errLine == nil && errColumn == nil
 }
 
 // mlirCompat reads definitions in three rounds: files with lines, then aliases, then call sites. An alias of a call site
@@ -174,54 +175,17 @@ func compatOuter(l *mlirLoc, locs map[string]*mlirLoc) Frame {
 	return l.Frame
 }
 
-// maxFrames bounds how deep code may be inlined, and how deep locations may be nested.
-const maxFrames = 256
-
-// mlirTable has all numbered locations as text, and resolves them on demand.
-type mlirTable struct {
-	text map[string]string
-	done map[string][]Frame
-	busy map[string]bool
-}
-
-var mlirDef = regexp.MustCompile(`^\s*(#[A-Za-z_][\w.$-]*) = loc\((.*)\)\s*$`)
-
 // mlirCorrect maps the lines of operations. A region's location follows its closing brace and belongs to the line that opened
 // the region.
-func mlirCorrect(lines []string) []Entry {
-	t := &mlirTable{map[string]string{}, map[string][]Frame{}, map[string]bool{}}
-	for _, l := range lines {
-		if !strings.HasPrefix(strings.TrimSpace(l), "#") {
-			continue
-		}
-		if m := mlirDef.FindStringSubmatch(l); m != nil {
-			t.text[m[1]] = m[2]
-		}
-	}
+func mlirCorrect(text string) []Entry {
+	file := mlir.Parse(text)
 	var entries []Entry
-	var open []int // index of the line of each region that is open
-	for i, l := range lines {
-		trimmed := strings.TrimSpace(l)
-		if strings.HasPrefix(trimmed, "#") || strings.HasPrefix(trimmed, "//") {
-			continue
-		}
-		own := i + 1
-		if closes := strings.HasPrefix(trimmed, "}"); closes && len(open) > 0 {
-			own = open[len(open)-1]
-			open = open[:len(open)-1]
-		} else if closes {
-			continue
-		}
-		if opens := strings.HasSuffix(trimmed, "{"); opens {
-			open = append(open, own) // } else { goes on with the line of the if
-			continue
-		}
-		frames := t.trailing(trimmed)
-		if e, ok := inlined(frames); ok {
-			e.Own = own
+	file.Walk(func(op *mlir.Op) {
+		if e, ok := inlined(file.Frames(op.Location)); ok {
+			e.Own = int(op.Line)
 			entries = append(entries, e)
 		}
-	}
+	})
 	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Own, b.Own) })
 	return entries
 }
@@ -236,199 +200,4 @@ func inlined(frames []Frame) (Entry, bool) {
 		e.Inlined, e.Outer, e.Callers = true, frames[len(frames)-1], frames[1:]
 	}
 	return e, true
-}
-
-// trailing is the location that ends a line.
-func (t *mlirTable) trailing(line string) []Frame {
-	if !strings.HasSuffix(line, ")") {
-		return nil
-	}
-	at := strings.LastIndex(line, " loc(")
-	if at < 0 {
-		if !strings.HasPrefix(line, "loc(") {
-			return nil
-		}
-		at = -1
-	}
-	p := locParser{table: t, text: line[at+len(" loc(") : len(line)-1]}
-	return p.location(0)
-}
-
-// resolve returns the frames of a numbered location; one that refers to itself has none.
-func (t *mlirTable) resolve(id string, depth int) []Frame {
-	if frames, ok := t.done[id]; ok {
-		return frames
-	}
-	text, ok := t.text[id]
-	if !ok || t.busy[id] || depth > maxFrames {
-		return nil
-	}
-	t.busy[id] = true
-	p := locParser{table: t, text: text}
-	frames := p.location(depth + 1)
-	delete(t.busy, id)
-	t.done[id] = frames
-	return frames
-}
-
-// locParser reads MLIR's grammar of locations: "file":1:2, "file":1:2 to :3:4, "name"(loc), callsite(loc at loc),
-// fused<…>[loc, …], unknown, #id.
-type locParser struct {
-	table *mlirTable
-	text  string
-}
-
-func (p *locParser) space() { p.text = strings.TrimLeft(p.text, " \t") }
-
-func (p *locParser) take(token string) bool {
-	p.space()
-	if !strings.HasPrefix(p.text, token) {
-		return false
-	}
-	p.text = p.text[len(token):]
-	return true
-}
-
-// location returns the frames of a location, innermost first; none for what is unknown.
-func (p *locParser) location(depth int) []Frame {
-	if depth > maxFrames {
-		return nil
-	}
-	p.space()
-	switch {
-	case strings.HasPrefix(p.text, `"`):
-		return p.named(depth)
-	case strings.HasPrefix(p.text, "#"):
-		end := strings.IndexAny(p.text, " ,)]>")
-		if end < 0 {
-			end = len(p.text)
-		}
-		id := p.text[:end]
-		p.text = p.text[end:]
-		return p.table.resolve(id, depth)
-	case p.take("loc("):
-		frames := p.location(depth + 1)
-		p.take(")")
-		return frames
-	case p.take("callsite("):
-		callee := p.location(depth + 1)
-		if !p.take("at") {
-			return callee
-		}
-		caller := p.location(depth + 1)
-		p.take(")")
-		// An unknown callee, as of code that Triton itself adds, has no frame, and the location is the caller's.
-		if len(callee)+len(caller) > maxFrames {
-			return callee
-		}
-		return append(callee[:len(callee):len(callee)], caller...)
-	case p.take("fused"):
-		return p.fused(depth)
-	}
-	return nil
-}
-
-// fused returns the frames of the first location that has any.
-func (p *locParser) fused(depth int) []Frame {
-	if p.take("<") {
-		for open := 1; open > 0 && p.text != ""; p.text = p.text[1:] {
-			switch p.text[0] {
-			case '<':
-				open++
-			case '>':
-				open--
-			}
-		}
-	}
-	if !p.take("[") {
-		return nil
-	}
-	var found []Frame
-	for p.text != "" {
-		if f := p.location(depth + 1); found == nil {
-			found = f
-		}
-		if !p.take(",") {
-			break
-		}
-	}
-	p.take("]")
-	return found
-}
-
-// named is a file with line and column, or a name around another location.
-func (p *locParser) named(depth int) []Frame {
-	end := 1
-	for end < len(p.text) && p.text[end] != '"' {
-		if p.text[end] == '\\' {
-			end++
-		}
-		end++
-	}
-	if end >= len(p.text) {
-		p.text = ""
-		return nil
-	}
-	name := unescape(p.text[1:end])
-	p.text = p.text[end+1:]
-	if p.take("(") {
-		frames := p.location(depth + 1)
-		p.take(")")
-		return frames
-	}
-	line, ok := p.number()
-	if !ok {
-		return nil
-	}
-	column, _ := p.number()
-	if p.take("to") {
-		p.number()
-		p.number()
-	}
-	return []Frame{{name, line, column}}
-}
-
-// number reads :12.
-func (p *locParser) number() (int, bool) {
-	if !p.take(":") {
-		return 0, false
-	}
-	end := 0
-	for end < len(p.text) && p.text[end] >= '0' && p.text[end] <= '9' {
-		end++
-	}
-	n, err := strconv.Atoi(p.text[:end])
-	p.text = p.text[end:]
-	return n, err == nil
-}
-
-// unescape decodes \" \\ \n \t and two hexadecimal digits, as MLIR and LLVM print strings.
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			b.WriteByte(s[i])
-			continue
-		}
-		if i+2 < len(s) {
-			if v, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(v))
-				i += 2
-				continue
-			}
-		}
-		i++
-		switch s[i] {
-		case 'n':
-			b.WriteByte('\n')
-		case 't':
-			b.WriteByte('\t')
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String()
 }

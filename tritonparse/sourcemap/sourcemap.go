@@ -12,14 +12,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/triton/mlir"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
 // Frame is a place in a source file.
-type Frame struct {
-	File         string
-	Line, Column int
-}
+type Frame = mlir.Frame
 
 // Entry says where one line of a representation came from.
 type Entry struct {

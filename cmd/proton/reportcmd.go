@@ -42,16 +42,17 @@ type reportFlags struct {
 func newReportCommand() *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
-		Use:   "report [flags] FILE [OTHER]",
-		Short: "write a profile as a page for the browser",
+		Use:   "report [flags] [FILE [OTHER]]",
+		Short: "write a profile or a trace as a page for the browser",
 		Long: `report writes a profile as one HTML file for the browser: summary, flame graph, table, roofline and, if the profile
 has them, timeline and the source of kernels with their instruction samples. With the trace of the run, the page also
-has its launches by specialisation and arguments, and below each source line the lines that it was compiled to. The
-file is complete and needs no network, so it can be mailed, attached to an issue, or kept next to the code. Press ?
-on the page for its keys. --svg writes a static picture for documents instead.
+has its launches by specialisation and arguments, and next to the source of each kernel what the compiler made of each
+line, stage by stage, or two compilations side by side. The file is complete and needs no network, so it can be mailed,
+attached to an issue, or kept next to the code. Press ? on the page for its keys. --svg writes a static picture for
+documents instead.
 
 With two files the page compares them: FILE is before (A), OTHER is after (B). Give --trace twice, for A's trace and
-for B's, to compare launches with equal arguments.
+for B's, to compare launches with equal arguments. A page of one trace or two needs no profile.
 
 Without -o the page is written to the current folder under the name of the profile with .html appended. An existing
 file is replaced if it is a report; otherwise --force is needed. FILE may be - for standard input, and -o - is
@@ -61,10 +62,11 @@ standard output.`,
   proton report before.hatchet after.hatchet -o change.html
   proton report --trace traces train.hatchet
   proton report --trace traces.before --trace traces.after before.hatchet after.hatchet
+  proton report --trace traces
   proton report --svg roofline matmul.hatchet -o roofline.svg`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return &exitError{code: 2, err: fmt.Errorf("must specify one profile, or two to compare; got %d: proton report FILE [OTHER] [-o PAGE]", len(args))}
+			if len(args) < 1 && len(f.traces) == 0 || len(args) > 2 {
+				return &exitError{code: 2, err: fmt.Errorf("must specify one profile, or two to compare; got %d: proton report FILE [OTHER] [-o PAGE], or proton report --trace TRACE", len(args))}
 			}
 			return nil
 		},
@@ -100,6 +102,12 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 			return err
 		}
 		sources = append(sources, report.Source{Name: reportName(file), Profile: p})
+	}
+	if len(files) == 0 {
+		files = f.traces
+		for _, trace := range f.traces {
+			sources = append(sources, report.Source{Name: reportName(trace)})
+		}
 	}
 	output := f.output
 	if output == "" {
@@ -162,7 +170,9 @@ func (f *reportFlags) check(files []string) (renames []compare.Rename, err error
 	switch n := len(f.traces); {
 	case n > 0 && f.svg != "":
 		return nil, errors.New("--trace has no effect on a picture (--svg); leave it out")
-	case n > 0 && n != len(files):
+	case len(files) == 0 && (n > 2 || len(f.peaks)+len(f.rename)+len(f.paths) > 0 || f.from.Format != nil):
+		return nil, errors.New("without a profile a page shows one trace, or compares two: give --trace once or twice, and no --peak, --rename, --source-path or --from")
+	case n > 0 && len(files) > 0 && n != len(files):
 		return nil, fmt.Errorf("%s, but --trace is given %s: give one trace per profile, in the same order", figures.Count(len(files), "profile"), times(n))
 	}
 	if f.svg != "" && len(files) > 1 {

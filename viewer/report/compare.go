@@ -13,6 +13,10 @@ import (
 // compare fills a page with the comparison of two profiles: A is old, B is new.
 func (b *builder) compare(a, z Source, o Options) error {
 	b.Diff, b.Title = true, fmt.Sprintf("%s → %s", a.Name, z.Name)
+	if a.Profile == nil {
+		b.withoutProfile(a, z)
+		return b.compareSources([2]Source{a, z}, o)
+	}
 	metrics := b.inProportion(common(a.Profile, z.Profile), a.Profile, z.Profile)
 	tree, err := diffOf(a, z, metrics, viewer.ByPath, o)
 	if err != nil {

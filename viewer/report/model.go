@@ -31,6 +31,7 @@ type head struct {
 	Idle     *idleTab       `json:"idle,omitempty"`
 	Inside   []insideKernel `json:"inside,omitempty"`
 	Launches *launchTab     `json:"launches,omitempty"`
+	IR       *irTab         `json:"ir,omitempty"`
 	Source   *listing.Page  `json:"source,omitempty"`
 }
 

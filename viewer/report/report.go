@@ -22,7 +22,8 @@ import (
 	"github.com/goproton/goproton/viewer/compare"
 )
 
-// Source is a profile and its name on the page, such as its file name.
+// Source is a profile and its name on the page, such as its file name. Without a profile the page shows the trace of Options.Texts, and
+// compares it with that of Options.Old if there are two sources.
 type Source struct {
 	Name    string
 	Profile *profile.Profile
@@ -82,6 +83,10 @@ func build(sources []Source, o Options) (*builder, error) {
 // single fills a page with one profile.
 func (b *builder) single(s Source, o Options) error {
 	b.Title = s.Name
+	if s.Profile == nil {
+		b.withoutProfile(s)
+		return b.addSource(s, o.Texts)
+	}
 	metrics := b.inProportion(wanted(s.Profile), s.Profile)
 	tree, err := tableOf(s.Profile, metrics, viewer.ByPath, o.Peaks)
 	if err != nil {

@@ -30,14 +30,14 @@ func (s *Source) collect(t *Texts) (*kernels.Run, error) {
 	return r, err
 }
 
-// addSource fills the Source tab of a profile with instruction samples, and the Launches tab of one with a trace.
+// addSource fills the Source tab of a profile with instruction samples, and the Launches and IR tabs of one with a trace.
 func (b *builder) addSource(s Source, t *Texts) error {
 	r, err := s.collect(t)
 	if err != nil || r == nil {
 		return err
 	}
 	if r.Traced() {
-		b.Launches = launchesOf(r)
+		b.Launches, b.IR = launchesOf(r), irOf(r, t.Trace)
 		b.note(r.Notes...)
 	}
 	if r.Samples != nil {
@@ -46,7 +46,8 @@ func (b *builder) addSource(s Source, t *Texts) error {
 	return nil
 }
 
-// compareSources fills the same tabs of two profiles: the Source tab if both have samples, the Launches tab if both have a trace.
+// compareSources fills the same tabs of two profiles: the Source tab if both have samples, the Launches and IR tabs if both have
+// a trace.
 func (b *builder) compareSources(sources [2]Source, o Options) error {
 	var runs [2]*kernels.Run
 	for side, t := range [2]*Texts{o.Old, o.Texts} {
@@ -67,6 +68,10 @@ func (b *builder) compareSources(sources [2]Source, o Options) error {
 			}
 		}
 		b.Launches = comparedTab(kernels.CompareLaunches(runs, rename))
+		var err error
+		if b.IR, err = comparedIR(runs, [2]*tritonparse.Trace{o.Old.Trace, o.Texts.Trace}); err != nil {
+			return err
+		}
 	}
 	sampled, one := has(func(r *kernels.Run) bool { return r.Samples != nil })
 	if !sampled && one {

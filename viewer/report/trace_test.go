@@ -182,7 +182,7 @@ func TestTabsOfTracedRuns(t *testing.T) {
 		tabs  string
 		shown string
 	}{
-		{texts, "#launches", "Summary,Flame graph,Table,Launches", "launches"},
+		{texts, "#launches", "Summary,Flame graph,Table,Launches,IR", "launches"},
 		{nil, "#launches", "Summary,Flame graph,Table", "summary"},
 	} {
 		page := browser(t).open(t, tracedPage(t, p, c.texts)+c.link, desk)

@@ -8,6 +8,7 @@ const help = [
   ["Flame graph", [["click, Enter", "zoom to a frame; again to zoom out"], ["Esc, Backspace", "zoom out one level"], ["↑ ↓", "caller, largest callee"], ["← →", "frames next to it"], ["Home", "the root"], ["Show: bottom up", "frames that take time themselves, and below each its callers"], ["Show: callers and callees", "all frames of one name, what calls them above and what they call below; click, ↑ and ↓ go on from there, Esc to the call tree"]]],
   ["Table", [["↑ ↓ PgUp PgDn Home End", "move between rows"], ["→ ←", "expand, collapse, go to the caller"], ["Enter", "show in the flame graph"], ["click on a heading", "sort down, up, and as it ran"]]],
   ["Timeline", [["drag, a d, Shift-wheel", "move"], ["Ctrl-wheel, pinch, w s, + −", "zoom"], ["← →", "slice before, slice after"], ["↑ ↓", "row above, row below"], ["Enter, double click", "zoom to the slice"], ["Esc", "show all"]]],
+  ["IR", [["click, ↑ ↓", "mark what came from the same line of the source, on both sides"], ["Left, Right", "another compilation there: what differs is marked"]]],
   ["Source", [["↑ ↓", "line before, line after, with its reasons"], ["Enter", "show what was inlined there"]]],
   ["Roofline", [["Tab", "from kernel to kernel, the largest first"], ["Enter, click", "show in the flame graph"]]],
 ];

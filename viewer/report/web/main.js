@@ -9,6 +9,7 @@ import {counted, percent} from "./format.js";
 import {openHelp} from "./help.js";
 import {Idle} from "./idle.js";
 import {Inside} from "./inside.js";
+import {IR} from "./ir.js";
 import {Launches} from "./launches.js";
 import {Roofline} from "./roofline.js";
 import {countMatches, find} from "./search.js";
@@ -20,16 +21,25 @@ import {applyTheme, nextTheme, storedTheme} from "./theme.js";
 import {Timeline} from "./timeline.js";
 import {hideTip} from "./tip.js";
 
+/**
+ * profiled says whether there is a profile; a page may be of a trace alone.
+ * @param {PageData} report
+ */
+function profiled(report) {
+  return report.metrics.length > 0;
+}
+
 /** @type {{id: string, name: string, make: (panel: HTMLElement) => View, there: (report: PageData) => boolean}[]} */
 const views = [
-  {id: "summary", name: "Summary", make: (panel) => new Summary(panel), there: () => true},
-  {id: "flame", name: "Flame graph", make: (panel) => new Flame(panel), there: () => true},
-  {id: "table", name: "Table", make: (panel) => new Table(panel), there: () => true},
+  {id: "summary", name: "Summary", make: (panel) => new Summary(panel), there: profiled},
+  {id: "flame", name: "Flame graph", make: (panel) => new Flame(panel), there: profiled},
+  {id: "table", name: "Table", make: (panel) => new Table(panel), there: profiled},
   {id: "roofline", name: "Roofline", make: (panel) => new Roofline(panel), there: (report) => Boolean(report.roofline)},
   {id: "timeline", name: "Timeline", make: (panel) => new Timeline(panel), there: (report) => Boolean(report.timeline)},
   {id: "idle", name: "Idle", make: (panel) => new Idle(panel), there: (report) => Boolean(report.idle)},
   {id: "inside", name: "Inside", make: (panel) => new Inside(panel), there: (report) => Boolean(report.inside)},
   {id: "launches", name: "Launches", make: (panel) => new Launches(panel), there: (report) => report.launches?.kernels.length > 0},
+  {id: "ir", name: "IR", make: (panel) => new IR(panel), there: (report) => report.ir?.kernels.length > 0},
   {id: "source", name: "Source", make: (panel) => new Source(panel), there: (report) => report.source?.kernels.length > 0},
 ];
 
@@ -40,7 +50,8 @@ async function main() {
   const data = byID("data");
   state.report = await readReport(data);
   data.remove();
-  state.metric = state.report.metrics[0];
+  state.metric = state.report.metrics[0]; // undefined on a page of a trace alone
+  if (!state.metric) /** @type {HTMLInputElement} */ (byID("search")).placeholder = "Search lines";
   applyTheme(storedTheme());
   for (const c of state.report.columns) prepareColumn(c, state.report);
   byID("subtitle").textContent = subtitle(state.report);
@@ -98,7 +109,7 @@ function buildTabs() {
  * @param {string} id
  */
 function showTab(id) {
-  const view = views.find((v) => v.id === id && v.there(state.report)) ?? views[0];
+  const there = views.filter((v) => v.there(state.report)), view = there.find((v) => v.id === id) ?? there[0];
   for (const tab of within(byID("tabs"), "button")) {
     const chosen = tab.id === "tab-" + view.id;
     tab.setAttribute("aria-selected", String(chosen));
@@ -152,7 +163,7 @@ function search(query) {
 function showFound() {
   const {report, matches, metric} = state;
   const box = byID("found");
-  if (!matches) return (box.textContent = "");
+  if (!matches || !metric) return (box.textContent = "");
   const {count, share} = countMatches(report.tree, matches.frames, report.tree.values[metric.column]);
   box.textContent = count ? `${counted(count, "frame")}, ${percent(share)}` : "nothing found";
 }

@@ -268,7 +268,29 @@ interface Facts {
   launches: {kernels: LaunchKernel[]; more: number};
   idle: {devices: IdleDevice[]; causes: IdleCause[]; gaps: IdleGap[]; more: number; moreTime: number; means: string[]};
   inside: InsideKernel[];
+  ir: {kernels: IRKernel[]; more: number};
   source: SourceData;
+}
+
+interface IRKernel {
+  name: string;
+  compilations: {name: string; about: string; texts: IRText[]}[];
+  pairs: IRPair[];
+}
+
+interface IRText {
+  stage: string; // python for the source
+  first: number; // number of the first line
+  lines: string[];
+  from?: number[]; // for each line the line of the source, 0 for none; undefined for the source itself
+}
+
+/** IRPair is how two compilations of a kernel differ. */
+interface IRPair {
+  a: number; // places in the kernel's compilations, the lower first
+  b: number;
+  changes: string[];
+  stages: Record<string, {a: number[]; b: number[]; places: [a: number, b: number][]}>; // lines that only one has; undefined for a stage without any
 }
 
 interface InsideKernel {

@@ -98,3 +98,20 @@ export function leadsToMatch(tree, frames) {
   for (let i = tree.count - 1; i > 0; i--) if (leads[i] || frames[i]) leads[tree.parent[i]] = 1;
   return leads;
 }
+
+/**
+ * nextLine marks the next line of a listing whose text has all words of a query, after the one that is marked, and shows it.
+ * @param {HTMLElement[]} all
+ * @param {string} query
+ */
+export function nextLine(all, query) {
+  const wanted = wordsOf(query), from = all.findIndex((l) => l.classList.contains("found"));
+  all[from]?.classList.remove("found");
+  for (let step = 1; step <= all.length; step++) {
+    const line = all[(from + step + all.length) % all.length], text = line.querySelector(".text")?.textContent?.toLowerCase() ?? "";
+    if (!wanted.every((w) => text.includes(w))) continue;
+    line.classList.add("found");
+    line.scrollIntoView({block: "center"});
+    return;
+  }
+}

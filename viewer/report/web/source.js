@@ -3,7 +3,7 @@
 
 import {choice, icon, make, segments, within} from "./elements.js";
 import {counted, grouped, percent} from "./format.js";
-import {wordsOf} from "./search.js";
+import {nextLine} from "./search.js";
 import {state} from "./state.js";
 import {hideTip, showTip} from "./tip.js";
 
@@ -316,15 +316,6 @@ export class Source {
 
   /** nextMatch goes to the next line whose text has what is searched for. */
   nextMatch() {
-    const wanted = wordsOf(state.query);
-    const all = this.all(), from = all.findIndex((l) => l.classList.contains("found"));
-    all[from]?.classList.remove("found");
-    for (let step = 1; step <= all.length; step++) {
-      const line = all[(from + step + all.length) % all.length];
-      if (!wanted.every((w) => line.row.text.toLowerCase().includes(w))) continue;
-      line.classList.add("found");
-      line.scrollIntoView({block: "center"});
-      return;
-    }
+    nextLine(this.all(), state.query);
   }
 }

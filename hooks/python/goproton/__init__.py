@@ -86,11 +86,11 @@ def install(*, upstream: bool = True) -> None:
             no other kernels. False keeps our defaults: calls, copies and waits on timelines, numbers as numbers, sampling
             while kernels run concurrently, and the time of every kernel.
     """
-    from . import _dropin
-    _dropin.install(upstream=upstream)
+    from ._triton import dropin
+    dropin.install(upstream=upstream)
 
 
 def uninstall() -> None:
     """Reverts :func:`install`: ``import triton.profiler`` returns Triton's own profiler again."""
-    from . import _dropin
-    _dropin.uninstall()
+    from ._triton import dropin
+    dropin.uninstall()

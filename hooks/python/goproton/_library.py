@@ -127,19 +127,11 @@ def _adopt(module: ModuleType) -> None:
     sys.modules[NAME] = module
     native = module
     os.register_at_fork(after_in_child=_in_child)
-    module.set_tensor_handler(_take_tensor)
     for callback in _waiting:
         callback(module)
     _waiting.clear()
     from . import _tasks
     _tasks.install(module)
-
-
-def _take_tensor(name: str, tensor: Any, leaf: tuple) -> None:
-    # The first tensor replaces this with the real handler: most programs have no tensor metrics.
-    from . import _tensors
-    native.set_tensor_handler(_tensors.take)
-    _tensors.take(name, tensor, leaf)
 
 
 def _in_child() -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
-from . import _dropin, _imports, _library
+from . import _imports, _library
+from ._triton import dropin
 from .flags import flags
 from .profile import disabled, flush_tensors, of_amd, site_packages
 
@@ -35,7 +36,7 @@ def begin(config: dict[str, Any]) -> None:
     command = _command()
     if any(_RESOURCE_TRACKER in word for word in command):
         return
-    _dropin.install(upstream=False)
+    dropin.install(upstream=False)
     flags.command_line = True
     if disabled():
         _report(config, command, "profiling Python code is off: TRITON_PROTON_DISABLE is set: unset it")
@@ -81,8 +82,8 @@ def _begin_session(config: dict[str, Any], command: list[str]) -> None:
     flags.profiling_on = True
     _observe_torch(config)
     if config.get("memory"):
-        from . import _torch_memory
-        _torch_memory.record()
+        from ._torch import memory
+        memory.record()
     _imports.when_imported("torch.distributed.distributed_c10d", _learn_rank)
     if (config.get("when") or {}).get("schedule"):
         _imports.when_imported("torch", lambda: _count_steps(config, command))
@@ -223,7 +224,7 @@ def _end(config: dict[str, Any], command: list[str], pid: int) -> None:
     torch = sys.modules.get(f"{__package__}.torch")
     if config.get("torch") and torch and torch.problem():
         _report(config, command, f"frames of PyTorch are missing: {torch.problem()}")
-    memory = sys.modules.get(f"{__package__}._torch_memory")
+    memory = sys.modules.get(f"{__package__}._torch.memory")
     if memory:
         memory.add_peak()
         if memory.problem:

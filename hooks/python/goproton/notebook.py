@@ -12,7 +12,6 @@ network, and stays in the saved notebook.
 
 from __future__ import annotations
 
-import html
 import os
 import sys
 
@@ -23,10 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_HEIGHT = 640  # pixels: a summary and a flame graph of ten levels
 
-
-def show(profile: reading.Profile | str | os.PathLike[str], height: int = _HEIGHT) -> None:
+def show(profile: reading.Profile | str | os.PathLike[str], height: int = reading.HEIGHT) -> None:
     """Shows a profile below the notebook's cell, as the page of ``proton report``. Outside a notebook it prints the tree.
 
     Args:
@@ -43,14 +40,7 @@ def show(profile: reading.Profile | str | os.PathLike[str], height: int = _HEIGH
         print(profile.tree(), end="")
         return
     from IPython.display import display
-    display({"text/html": inline(profile, height), "text/plain": repr(profile)}, raw=True)  # HTML() warns of every iframe
-
-
-def inline(profile: reading.Profile, height: int = _HEIGHT) -> str:
-    """An element with the page of a profile. The page cannot reach the notebook around it: names in a profile are not to be trusted."""
-    page = html.escape(profile.html(), quote=True)
-    return (f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads allow-popups" title="{html.escape(profile.path, quote=True)}" '
-            f'style="width: 100%; height: {int(height)}px; box-sizing: border-box; border: 1px solid #8884"></iframe>')
+    display({"text/html": reading.inline(profile, height), "text/plain": repr(profile)}, raw=True)  # HTML() warns of every iframe
 
 
 def _in_notebook() -> bool:
@@ -74,7 +64,7 @@ def load(shell: Any) -> None:
     @argument("-k", "--hook", default="triton", help="triton (default), or none")
     @argument("-m", "--metrics", help="print the tree with these metrics instead of the page")
     @argument("-o", "--output", help="assign the profile to this variable")
-    @argument("--height", type=int, default=_HEIGHT, help="height of the page in pixels")
+    @argument("--height", type=int, default=reading.HEIGHT, help="height of the page in pixels")
     @argument("--quiet", action="store_true", help="show nothing")
     def proton(line: str, cell: str) -> None:
         """Profiles a cell and shows its profile."""

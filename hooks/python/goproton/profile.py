@@ -106,7 +106,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     if context == "python":
         from . import torch
         torch.attribute_backward(True)
-    memory = sys.modules.get(f"{__package__}._torch_memory")
+    memory = sys.modules.get(f"{__package__}._torch.memory")
     if memory and not flags.profiling_on:
         memory.session_begins()
     flags.profiling_on = True
@@ -239,7 +239,7 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
     if _library.native is None:
         return
     flush_tensors()
-    memory = sys.modules.get(f"{__package__}._torch_memory")
+    memory = sys.modules.get(f"{__package__}._torch.memory")
     if memory:
         memory.add_peak()
     # The hooks are removed last, because a refused format must leave the session as it was.
@@ -300,7 +300,7 @@ def profile(func: Callable | None = None, *, name: str | None = None, context: s
 
 def _drop_in():
     """The module that puts this package under Triton's names, if it has been imported."""
-    return sys.modules.get(f"{__package__}._dropin")
+    return sys.modules.get(f"{__package__}._triton.dropin")
 
 
 def trace_form() -> str:
@@ -410,7 +410,7 @@ def flush_tensors(at_exit: bool = False) -> None:
     Args:
         at_exit: the process is ending, which a hanging GPU must not prevent.
     """
-    tensors = sys.modules.get(f"{__package__}._tensors")
+    tensors = sys.modules.get(f"{__package__}._torch.tensors")
     if tensors:
         (tensors.flush_at_exit if at_exit else tensors.flush)()
 
@@ -421,9 +421,9 @@ def site_packages() -> list[str]:
 
 
 def _report_loaded() -> None:
-    from . import _loaded
+    from ._triton import loaded
     try:
-        _loaded.report()
+        loaded.report()
     except Exception as error:
         _say(f"kernels that were loaded before the session are sampled without their lines: {error}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import _dropin
+from ._triton import dropin
 from .flags import flags
 from .profile import DEFAULT_PROFILE_NAME, finalize, start
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs the command line and exits with the script's exit code."""
     options = _parse(argv)
-    if not _dropin.installed():
-        _dropin.install(upstream=False)
+    if not dropin.installed():
+        dropin.install(upstream=False)
     try:
         # Under `proton run` the session already exists, and start returns None.
         start(options.name, context=options.context, data=options.data, backend=options.backend, mode=options.mode,

@@ -103,13 +103,23 @@ class Profile:
         return _run("report", "-o", "-", self.path).decode()
 
     def _repr_html_(self) -> str:
-        from . import notebook
-        return notebook.inline(self)
+        return inline(self)
 
     def _names(self, metrics: str | Sequence[str] | None) -> str:
         if metrics:
             return _comma_separated(metrics)
         return ",".join(_quoted(metric["name"]) for metric in self.metrics() if not metric["derived"])
+
+
+HEIGHT = 640  # pixels: a summary and a flame graph of ten levels
+
+
+def inline(profile: Profile, height: int = HEIGHT) -> str:
+    """An element with the page of a profile. The page cannot reach the notebook around it: names in a profile are not to be trusted."""
+    import html
+    page = html.escape(profile.html(), quote=True)
+    return (f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads allow-popups" title="{html.escape(profile.path, quote=True)}" '
+            f'style="width: 100%; height: {int(height)}px; box-sizing: border-box; border: 1px solid #8884"></iframe>')
 
 
 def _comma_separated(metrics: str | Sequence[str]) -> str:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import IntEnum
 
 from . import _library
@@ -111,10 +112,9 @@ def end(session: int | None) -> None:
 
 
 def _switch_hooks(session: int, on: bool) -> None:
-    from .profile import _hook_manager
-    manager = _hook_manager()
-    if manager:
-        manager.activate(session) if on else manager.deactivate(session)
+    hooks = sys.modules.get(f"{__package__}.hooks.hook")
+    if hooks:
+        hooks.HookManager.activate(session) if on else hooks.HookManager.deactivate(session)
 
 
 def step() -> None:

@@ -217,6 +217,14 @@ def _use_native(native: ModuleType) -> None:
         _made[ours._made_by] = theirs
         ours._native = theirs
         metaclass.__call__ = theirs  # type: ignore[method-assign]
+    native.set_tensor_handler(_take_tensor)
+
+
+def _take_tensor(name: str, tensor: Any, leaf: tuple) -> None:
+    # The first tensor replaces this with the real handler: most programs have no tensor metrics.
+    from ._torch import tensors
+    _library.native.set_tensor_handler(tensors.take)
+    tensors.take(name, tensor, leaf)
 
 
 _library.when_loaded(_use_native)

@@ -15,12 +15,11 @@ from __future__ import annotations
 import sys
 
 from . import _imports, _library
+from ._torch import BACKWARD, MODULES, OPERATORS, WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-BACKWARD, OPERATORS, MODULES, WORK = 1, 2, 4, 8  # the TORCH_... of hooks/torchabi.h
 
 # Versions of torch whose observers were seen to work; see docs/python.md.
 OLDEST, NEWEST = (2, 4), (2, 15)
@@ -47,8 +46,8 @@ def record_memory(on: bool = True) -> None:
     """Records the memory of torch's allocator for GPUs by call path, as ``proton run --memory`` does: ``alloc_bytes`` and ``allocs`` sum
     up what was allocated, and ``peak_bytes`` is what of it was allocated at the peak, when most was.
     """
-    from . import _torch_memory
-    _torch_memory.record(on)
+    from ._torch import memory
+    memory.record(on)
 
 
 def uninstall() -> None:
@@ -58,7 +57,7 @@ def uninstall() -> None:
 
 def problem() -> str | None:
     """What is missing of PyTorch's frames in this process, and why; None: nothing that is wanted, or torch is not imported."""
-    parts = [sys.modules.get(f"{__package__}.{name}") for name in ("_torch_modules", "_torch_inductor", "_torch_memory")]
+    parts = [sys.modules.get(f"{__package__}._torch.{name}") for name in ("modules", "inductor", "memory")]
     return _problem or _without_work or next((part.problem for part in parts if part and part.problem), None)
 
 
@@ -81,20 +80,20 @@ def _apply() -> None:
     native = _library.native
     if native is None:
         return  # no session has started: start applies it
-    from . import _torch_inductor, _torch_modules
-    _torch_modules.watch(native if _wanted & MODULES else None)
-    _torch_inductor.watch(native if _wanted & OPERATORS else None)
+    from ._torch import inductor, modules
+    modules.watch(native if _wanted & MODULES else None)
+    inductor.watch(native if _wanted & OPERATORS else None)
     if not _wanted:
         native.torch_end()
         return
-    from . import _torch_values
-    _problem = _unknown_version() or native.torch_begin(_wanted, _sample, _torch_values.facts)
+    from ._torch import values
+    _problem = _unknown_version() or native.torch_begin(_wanted, _sample, values.facts)
     _without_work = None
     if _problem and _wanted & WORK:
         _without_work, _problem = f"flops and bytes: {_problem}", _unknown_version() or native.torch_begin(_wanted & ~WORK, _sample, None)
     if _problem:
-        _torch_modules.watch(None)
-        _torch_inductor.watch(None)
+        modules.watch(None)
+        inductor.watch(None)
 
 
 def _unknown_version() -> str | None:

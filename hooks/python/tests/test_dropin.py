@@ -23,7 +23,7 @@ import goproton
 assert proton is goproton and start is goproton.start and proton.scope is goproton.scope is scope
 assert isinstance(proton.scope, type) and proton.profile is goproton.profile and callable(proton.state)
 assert proton_launch is goproton.hooks.launch and viewer is goproton.viewer
-assert libproton is libproton_too is sys.modules["goproton._libproton"]
+assert libproton is libproton_too is sys.modules["goproton._triton.libproton"]
 assert proton.__name__ == "goproton" and proton.__spec__.name == "goproton"
 assert _select_backend() == "cupti"
 """
@@ -63,7 +63,7 @@ goproton.uninstall(); goproton.uninstall()
 import triton.profiler as again, triton.profiler.hooks.launch as launch_again
 assert again is original and triton.profiler is original and launch_again is original_launch
 from triton._C.libproton import proton as libproton
-assert libproton is not sys.modules.get("goproton._libproton")
+assert libproton is not sys.modules.get("goproton._triton.libproton")
 """
     run_python(code, path=[triton])
 
@@ -136,7 +136,7 @@ import sys, spy_native
 sys.modules["goproton._native"] = native = spy_native.make()
 import goproton
 from goproton.mode import PCSampling
-from goproton import _libproton
+from goproton._triton import libproton
 
 def asked(mode=None, backend="cupti", through=None):
     (through or goproton.start)("p", backend=backend, mode=mode)
@@ -157,7 +157,7 @@ assert asked(PCSampling(kernels="a:interval=2"))[0] == serialized + ":kernels=a:
 assert asked(PCSampling(collection="continuous"))[0] == "pcsampling:collection=continuous"
 assert asked("pcsampling", backend="roctracer")[0] == "pcsampling"
 assert asked("periodic_flushing") == ("periodic_flushing", "triton")
-_libproton.start("p", "shadow", "trace", "cupti", "pcsampling")
+libproton.start("p", "shadow", "trace", "cupti", "pcsampling")
 assert native.calls[-1][1]["mode"] == serialized and native.calls[-1][1]["trace_form"] == "triton"
 goproton.install(upstream=False)
 assert asked("pcsampling") == ("pcsampling", "")

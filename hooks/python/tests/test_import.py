@@ -32,7 +32,7 @@ def test_import_is_cheap_and_without_side_effects():
 def test_everything_imports_without_torch_and_triton():
     code = """
 import sys
-import goproton, goproton._libproton, goproton._tensors, goproton._run, goproton._dropin, goproton.proton
+import goproton, goproton._triton.libproton, goproton._torch.tensors, goproton._run, goproton._triton.dropin, goproton.proton
 for name in ("context", "data", "hooks", "metric", "mode", "specs", "viewer"):
     getattr(goproton, name)
 from goproton.hooks.launch import id, op_name

@@ -194,10 +194,10 @@ proton.finalize()
 def test_a_kernel_of_an_earlier_mode(on_gpu):
     """It is loaded when it is launched first; its records are read as it was compiled."""
     on_gpu("""
-from goproton import _inside_kernels
+from goproton._inside import kernels
 described = []
-real = _inside_kernels.described
-_inside_kernels.described = lambda *a: described.append(real(*a)) or described[-1]
+real = kernels.described
+kernels.described = lambda *a: described.append(real(*a)) or described[-1]
 start("default:optimizations=clock32:sampling_strategy=selective:sampling_options=1", name="one")
 compiled = loop.warmup(x, 3, B=128, grid=(4,))
 proton.finalize()
@@ -254,7 +254,7 @@ proton.finalize()
 def test_only_what_was_written_is_copied(on_gpu, blocks, mode):
     """A buffer that several launches share is copied whole, a large launch by rows. What arrives is what the kernels left."""
     on_gpu(f"""
-from goproton import _inside_kernels
+from goproton._inside import kernels
 kept = []
 def leave(address, size, metadata):
     fake_kernels.leave(address, size, metadata)
@@ -341,7 +341,7 @@ proton.finalize()
 
 def test_what_is_known_of_a_kernel(on_gpu):
     done = on_gpu(r"""
-from goproton import _inside_kernels
+from goproton._inside import kernels
 @triton.jit
 def helper(x):
     with pl.scope("in helper"):
@@ -357,8 +357,8 @@ def odd(x, B: tl.constexpr):
     with pl.scope("again"):
         tl.store(x + i + B, v)
 described = []
-real = _inside_kernels.described
-_inside_kernels.described = lambda *a: described.append(real(*a)) or described[-1]
+real = kernels.described
+kernels.described = lambda *a: described.append(real(*a)) or described[-1]
 start("default:sampling_strategy=selective:sampling_options=3,1,9")
 odd[(2,)](x, B=128)
 kernel = described[-1]

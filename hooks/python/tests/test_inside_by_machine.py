@@ -213,10 +213,10 @@ assert frames()["loop_kernel",]["metrics"]["count"] == 1
 
 def test_a_compiler_that_fails_behind_the_scopes_runs_without(on_gpu):
     done = on_gpu("""
-from goproton import _inside_passes
+from goproton._inside.passes import _Passes, without_records
 def fails(self, passes):
-    if not _inside_passes.without_records(): raise RuntimeError("no such pass")
-_inside_passes._Passes.before_llvm = fails
+    if not without_records(): raise RuntimeError("no such pass")
+_Passes.before_llvm = fails
 proton.start("profile", inside="loop_kernel")
 assert not loop().metadata.profile_scratch_size
 proton.finalize()

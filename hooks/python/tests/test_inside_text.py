@@ -217,10 +217,10 @@ COPY = """module {
 @pytest.mark.parametrize("block, ends", [("tensor<64x64x", True), ("tensor<128x64x", False), ("128x64x", False), ("1x64x64x", True)])
 def test_kernels_that_wait_forever(tmp_path, block, ends):
     """Triton 3.6 makes a kernel whose warps wait for 64 rows that are copied, and copies 128: seen on an H200, without a session too."""
-    from goproton import _inside_kernels
+    from goproton._inside import kernels
     path = tmp_path / "kernel.ttgir"
     path.write_text(COPY.replace("BLOCK", block))
-    said = _inside_kernels.doubts({"kernel.ttgir": str(path)}, False)
+    said = kernels.doubts({"kernel.ttgir": str(path)}, False)
     assert said == [] if ends else len(said) == 1 and said[0].startswith("will never end, with scopes or without"), said
     path.write_text(path.read_text().replace("ttg.warp_specialize(", "scf.for("))
-    assert _inside_kernels.doubts({"kernel.ttgir": str(path)}, False) == []
+    assert kernels.doubts({"kernel.ttgir": str(path)}, False) == []

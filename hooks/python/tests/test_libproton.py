@@ -10,9 +10,9 @@ from trees import at, load
 
 @pytest.fixture
 def libproton(proton):
-    from goproton import _libproton
-    yield _libproton
-    _libproton.finalize_all("")
+    from goproton._triton import libproton
+    yield libproton
+    libproton.finalize_all("")
 
 
 def test_record(libproton):

@@ -46,7 +46,7 @@ assert (metrics("a"), metrics("b"), metrics("c")) == ({"x": 1.0}, {}, {"x": 100.
 
 def test_a_long_run_reads_without_waiting_and_reuses_its_memory(library, tmp_path):
     run("""
-from goproton import _tensors
+from goproton._torch import tensors
 for i in range(5000):
     with proton.scope("s", {"x": Tensor(1.0)}):
         pass
@@ -54,8 +54,8 @@ for i in range(5000):
     if i % 100 == 0:
         fake_torch.streams.clear()
 assert not fake_torch.synchronized
-assert metrics("s")["x"] >= 5000 - 2 * _tensors._SLOTS
-chunks = sum(map(len, _tensors._free.values())) + len(_tensors._open) + len(_tensors._full)
+assert metrics("s")["x"] >= 5000 - 2 * tensors._SLOTS
+chunks = sum(map(len, tensors._free.values())) + len(tensors._open) + len(tensors._full)
 assert chunks <= 3, chunks
 proton.deactivate(session, flushing=True)
 assert metrics("s") == {"x": 5000.0}
@@ -64,21 +64,21 @@ assert metrics("s") == {"x": 5000.0}
 
 def test_a_blocked_stream_cannot_fill_memory(library, tmp_path):
     run("""
-from goproton import _tensors
-_tensors._WAITING = 2
-for i in range(5 * _tensors._SLOTS):
+from goproton._torch import tensors
+tensors._WAITING = 2
+for i in range(5 * tensors._SLOTS):
     with proton.scope("s", {"x": Tensor(1.0), "v": Tensor(1, 2)}):
         pass
-assert fake_torch.synchronized and len(_tensors._full) <= 2 and len(_tensors._vectors) <= 2
+assert fake_torch.synchronized and len(tensors._full) <= 2 and len(tensors._vectors) <= 2
 proton.deactivate(session, flushing=True)
-assert metrics("s") == {"x": 5.0 * _tensors._SLOTS, "v": [5 * _tensors._SLOTS, 10 * _tensors._SLOTS]}
+assert metrics("s") == {"x": 5.0 * tensors._SLOTS, "v": [5 * tensors._SLOTS, 10 * tensors._SLOTS]}
 """, library, tmp_path)
 
 
 def test_streams_do_not_wait_for_each_other(library, tmp_path):
     run("""
-from goproton import _tensors
-for i in range(2 * _tensors._SLOTS):
+from goproton._torch import tensors
+for i in range(2 * tensors._SLOTS):
     fake_torch.current[0] = i % 2 + 1
     with proton.scope(f"stream {i % 2}", {"x": Tensor(1.0)}):
         pass
@@ -115,13 +115,13 @@ assert got == {"flops16": 3.0, "bytes": 4} and isinstance(got["flops16"], float)
 def test_a_forked_child_leaves_them_alone(library, tmp_path):
     run("""
 import os
-from goproton import _tensors
+from goproton._torch import tensors
 with proton.scope("s", {"x": Tensor(1.0)}):
     pass
 pid = os.fork()
 if pid == 0:
-    _tensors.flush()
-    os._exit(1 if fake_torch.synchronized or _tensors._open else 0)
+    tensors.flush()
+    os._exit(1 if fake_torch.synchronized or tensors._open else 0)
 assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 proton.deactivate(session, flushing=True)
 assert metrics("s") == {"x": 1.0}

@@ -72,10 +72,11 @@ torch.nn = types.SimpleNamespace(Module=Module)
 torch.compiler = types.SimpleNamespace(is_compiling=lambda: False)
 operators = fake_libtorch.Operators()
 session = proton.start("p")
-from goproton import _torch_modules, torch as words
+from goproton import torch as words
+from goproton._torch import modules
 problem = _library.native.torch_begin(words.MODULES, operators.sample, None)
 assert problem is None, problem
-_torch_modules.watch(_library.native)
+modules.watch(_library.native)
 
 def here(metric): _library.native.add_metrics({{metric: 1}})
 

@@ -12,7 +12,7 @@ import weakref
 import pytest
 
 from conftest import ORACLES, run_python
-from goproton import _torch_inductor
+from goproton._torch import inductor
 from test_torch import paths, torch_python  # noqa: F401
 from test_torch_work import nodes
 
@@ -50,14 +50,14 @@ def call(args):
 def read(text, folder):
     path = folder / f"wrapper{random.random()}.py"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return _torch_inductor.origins(str(path))
+    return inductor.origins(str(path))
 
 
 def test_operators_of_kernels(tmp_path):
     assert read(WRITTEN, tmp_path) == {
         "triton_poi_fused_relu_0": "aten::relu+aten::sigmoid+aten::mul+aten::add+aten::threshold_backward", "triton_poi_fused_tanh_1": "aten::tanh",
         "mine_2": "", "only_launched_3": ""}
-    assert _torch_inductor.origins(str(tmp_path / "gone.py")) == {}
+    assert inductor.origins(str(tmp_path / "gone.py")) == {}
 
 
 def test_more_operators_than_a_name_has(tmp_path):
@@ -91,7 +91,7 @@ def test_kernels_that_are_dropped_are_freed():
     exec(compile("def call(see): return see()", "wrapper.py", "exec"), module.__dict__)
     module.kernel = Kernel()
     wrappers = weakref.WeakKeyDictionary()
-    wrapper = wrappers[module.kernel] = module.call(lambda: _torch_inductor._Wrapper(module.kernel, sys._getframe(1)))
+    wrapper = wrappers[module.kernel] = module.call(lambda: inductor._Wrapper(module.kernel, sys._getframe(1)))
     assert wrapper.path == "wrapper.py"
     assert module.call(lambda: wrapper.frames(sys._getframe(1))) == () and len(wrapper.known) == 1
     assert wrapper.frames(sys._getframe()) == () and len(wrapper.known) == 1  # not a launch of that file
@@ -105,18 +105,18 @@ LINES = """
 import sys
 import torch
 from torch._inductor.codecache import PyCodeCache
-from goproton import _torch_inductor
+from goproton._torch import inductor
 PyCodeCache.linemaps["wrapper.py"] = [(3, 9, 12), ('  File "/home/me/train.py", line 5, in step\\n    y = model(x)\\n'
     f'  File "{torch.__file__}", line 7, in call\\n    f()\\n  File "/home/me/a model.py", line 12, in forward\\n    return x + 1\\n', None, "nonsense")]
 PyCodeCache.linemaps["empty.py"] = []
-lines = _torch_inductor.lines
+lines = inductor.lines
 both = "/home/me/train.py:5@step", "/home/me/a model.py:12@forward"
 assert [lines("wrapper.py", line) for line in (2, 3, 8, 9, 12)] == [(), both, both, (), ()]
 assert lines("empty.py", 3) == lines("other.py", 3) == ()
-assert _torch_inductor.problem is None
+assert inductor.problem is None
 PyCodeCache.linemaps["wrapper.py"] = 7
 PyCodeCache.stack_frames_for_code.cache_clear() if hasattr(PyCodeCache.stack_frames_for_code, "cache_clear") else None
-assert lines("wrapper.py", 4) == () and "lines of the program" in _torch_inductor.problem
+assert lines("wrapper.py", 4) == () and "lines of the program" in inductor.problem
 """
 
 

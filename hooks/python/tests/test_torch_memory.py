@@ -11,9 +11,9 @@ PROGRAM = """
 import json, sys, threading
 import goproton as proton
 import torch
-from goproton import _torch_memory
+from goproton._torch import memory
 
-_torch_memory._everywhere = 1  # the CPU's allocator too
+memory._everywhere = 1  # the CPU's allocator too
 {body}
 if proton.torch.problem():
     sys.exit(proton.torch.problem())
@@ -178,8 +178,8 @@ print(theirs)
 
 def test_a_torch_without_a_gpu_says_so(library, torch_python, tmp_path):  # noqa: F811
     """A build for the CPU has no allocator for GPUs; the program runs on."""
-    body = "import ctypes\n_torch_memory._everywhere = 0\nproton.start('profile')\nproton.torch.record_memory()\nx = torch.empty(1000)\nproton.finalize()\n" \
-           "if not torch.version.cuda: assert 'allocator' in proton.torch.problem()\n_torch_memory.problem = None\n"
+    body = "import ctypes\nmemory._everywhere = 0\nproton.start('profile')\nproton.torch.record_memory()\nx = torch.empty(1000)\nproton.finalize()\n" \
+           "if not torch.version.cuda: assert 'allocator' in proton.torch.problem()\nmemory.problem = None\n"
     run(torch_python, tmp_path, body)
 
 

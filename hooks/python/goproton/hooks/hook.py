@@ -6,7 +6,8 @@ import sys
 from collections import defaultdict
 from threading import RLock
 
-from .. import _imports, _library, _triton
+from .. import _imports, _library
+from .._triton import slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class HookManager:
     session_hooks: dict[int, dict[Hook, bool]] = defaultdict(lambda: defaultdict(bool))
 
     _lock = RLock()  # guards the two above and _attached; a hook's activate may call back into the manager
-    _attached: dict[str, _triton.Attachment] = {}
+    _attached: dict[str, slots.Attachment] = {}
 
     @staticmethod
     def register(hook: Hook, session: int) -> None:
@@ -152,7 +153,7 @@ class HookManager:
         HookManager.active_hooks.sort(key=lambda hook: hook.priority, reverse=True)
         if HookManager.active_hooks and "triton" not in sys.modules:
             _imports.when_imported("triton", HookManager.refresh)
-        HookManager._attach(_heads(HookManager.active_hooks) if _triton.imported() else {})
+        HookManager._attach(_heads(HookManager.active_hooks) if slots.imported() else {})
 
     @staticmethod
     def _attach(heads: dict[str, Callable]) -> None:
@@ -161,7 +162,7 @@ class HookManager:
             if heads.get(slot) != present.ours or not present.alive():
                 attached.pop(slot).detach()
         for slot, head in heads.items():
-            added = None if slot in attached else _triton.attach(slot, head)
+            added = None if slot in attached else slots.attach(slot, head)
             if added is not None:
                 attached[slot] = added
 
@@ -174,10 +175,10 @@ def _heads(hooks: list[Hook]) -> dict[str, Callable]:
     if all(native):
         return _together(native)
     return {
-        _triton.ENTER: HookManager.enter,
-        _triton.EXIT: HookManager.exit,
-        _triton.LOADED: HookManager.init_handle,
-        _triton.UNLOAD: HookManager.destroy_handle,
+        slots.ENTER: HookManager.enter,
+        slots.EXIT: HookManager.exit,
+        slots.LOADED: HookManager.init_handle,
+        slots.UNLOAD: HookManager.destroy_handle,
     }
 
 
@@ -188,7 +189,7 @@ def _together(heads: list[dict[str, Callable]]) -> dict[str, Callable]:
         for slot, function in one.items():
             functions = joined.setdefault(slot, [])
             if function not in functions:
-                functions.insert(len(functions) if slot == _triton.ENTER else 0, function)
+                functions.insert(len(functions) if slot == slots.ENTER else 0, function)
     return {slot: _Joined.of(functions) for slot, functions in joined.items()}
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from .. import _inside_kernels, _inside_passes, _library, _triton
-from .._inside import Inside
+from .. import _library
+from .._inside import Inside, kernels, passes
+from .._triton.slots import EXIT, LOADED, UNLOAD
 from ..flags import flags
 from ..mode import instrumentation_mode
 from .hook import Hook, HookManager
@@ -69,8 +70,8 @@ class InstrumentationHook(Hook, metaclass=_Switches):
         if _library.load() is None:
             raise RuntimeError(_library.problem)
         _need_triton()
-        self._undo = [_inside_passes.install(self.mode)]
-        self._undo += [_replace_mode(_inside_passes.key(self.mode) + self.inside.key()), _replace_allocator()]
+        self._undo = [passes.install(self.mode)]
+        self._undo += [_replace_mode(passes.key(self.mode) + self.inside.key()), _replace_allocator()]
         self.inside.attach()
         if self.inside.chosen and self not in _attached:
             _attached.append(self)
@@ -96,9 +97,9 @@ class InstrumentationHook(Hook, metaclass=_Switches):
         if not function:
             return
         try:
-            for doubt in _inside_kernels.doubts(metadata_group, self.inside.chooses(name)):
+            for doubt in kernels.doubts(metadata_group, self.inside.chooses(name)):
                 _say(f"kernel {name} {doubt}")
-            kernel = _inside_kernels.described(name, metadata_group, self.mode)
+            kernel = kernels.described(name, metadata_group, self.mode)
             if kernel is None:
                 return
             self._check(kernel)
@@ -130,7 +131,7 @@ class InstrumentationHook(Hook, metaclass=_Switches):
     def native_heads(self) -> dict[str, Callable] | None:
         if type(self) is not InstrumentationHook or InstrumentationHook.enable_host_buffer:
             return None
-        return {_triton.EXIT: _library.native.inside_launched, _triton.LOADED: HookManager.init_handle, _triton.UNLOAD: HookManager.destroy_handle}
+        return {EXIT: _library.native.inside_launched, LOADED: HookManager.init_handle, UNLOAD: HookManager.destroy_handle}
 
     # ---- inside ----
 

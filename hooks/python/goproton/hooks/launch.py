@@ -9,7 +9,8 @@ from __future__ import annotations
 from _thread import _local
 from itertools import count
 
-from .. import _library, _triton
+from .. import _library
+from .._triton import slots
 from ..state import COMPUTE_METADATA_SCOPE_NAME as COMPUTE_METADATA_SCOPE_NAME  # Triton 3.6 has it here
 from .hook import Hook
 
@@ -72,7 +73,7 @@ class LaunchHook(Hook):
             return None
         # An op ends with the launch of its function, which Triton names from 3.6 on. The exit hook (50 ns) is for older
         # releases and for empty grids: Triton calls both hooks around those and launches nothing.
-        return {_triton.ENTER: _library.native.launch_enter, _triton.EXIT: _library.native.launch_exit}
+        return {slots.ENTER: _library.native.launch_enter, slots.EXIT: _library.native.launch_exit}
 
 
 def _name_filter(include: str | None, exclude: str | None) -> Callable[[str], bool] | None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import sys
 
-from ._inside.compiler import own_mode, without_records
-from .mode import InstrumentationMode, Optimize, instrumentation_mode
+from .compiler import own_mode, without_records
+from ..mode import InstrumentationMode, Optimize, instrumentation_mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

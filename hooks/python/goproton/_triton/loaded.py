@@ -6,8 +6,8 @@ the session, the code comes from Triton, which keeps it. Samples can then be att
 
 from __future__ import annotations
 
-from . import _library
-from ._triton import compiled_kernel
+from .. import _library
+from .slots import compiled_kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

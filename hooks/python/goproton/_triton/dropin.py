@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-_OURS = __package__
+_OURS = __package__.rpartition(".")[0]
 _PROFILER = "triton.profiler"
 _LIBPROTON = "triton._C.libproton"
 
@@ -107,7 +107,7 @@ class _Finder:
 def _ours(name: str) -> str | None:
     """The module of this package for one of the covered names, None if there is no such module."""
     if name == _LIBPROTON or name == _LIBPROTON + ".proton":
-        return f"{_OURS}._libproton"
+        return f"{_OURS}._triton.libproton"
     if name.startswith(_LIBPROTON):
         return None
     ours = _OURS + name[len(_PROFILER):]

@@ -17,7 +17,7 @@ import os
 import re
 import sys
 
-from . import _imports
+from .. import _imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _wrap() -> None:
         return
     import weakref
 
-    from .torch import OPERATORS
+    from . import OPERATORS
     wrappers: Any = weakref.WeakKeyDictionary()
 
     @functools.wraps(original)
@@ -129,7 +129,7 @@ def lines(path: str, line: int) -> tuple[str, ...]:
 
 def _is_programs(path: str) -> bool:
     """Whether a file is neither torch's nor ours: what opens the frames of modules calls them."""
-    packages = (sys.modules["torch"].__file__ or "", __file__)
+    packages = (sys.modules["torch"].__file__ or "", _imports.__file__)
     return not path.startswith(tuple(os.path.dirname(package) + os.sep for package in packages))
 
 

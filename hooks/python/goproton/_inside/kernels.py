@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from ._inside.compiler import METADATA
+from .compiler import METADATA
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .mode import InstrumentationMode
+    from ..mode import InstrumentationMode
 
 
 def described(name: str, files: dict[str, str], mode: InstrumentationMode) -> dict[str, Any] | None:
@@ -27,7 +27,7 @@ def described(name: str, files: dict[str, str], mode: InstrumentationMode) -> di
         return None
     import triton
 
-    from .mode import SAMPLING_STRATEGY, Optimize, instrumentation_mode
+    from ..mode import SAMPLING_STRATEGY, Optimize, instrumentation_mode
     warps = metadata["num_warps"]
     target = metadata.get("target") or {}
     own = metadata.get(METADATA, {}).get("mode")
@@ -74,7 +74,7 @@ def _size(shape: str) -> int:
 
 def _compiled_with(metadata: dict[str, Any], otherwise: InstrumentationMode) -> InstrumentationMode:
     """A kernel may have been compiled in an earlier session, with another mode."""
-    from .mode import instrumentation_mode
+    from ..mode import instrumentation_mode
     try:
         return instrumentation_mode(metadata["instrumentation_mode"])
     except (KeyError, ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import _imports, _library
+from .. import _imports, _library
 
 problem: str | None = None  # why it is not counted
 _on = False

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 
-from . import _library
-from .metric import DOUBLE, INT64, VECTOR_DOUBLE, VECTOR_INT64, TensorMetric
-from .profile import say_forked, select_profiler, site_packages, trace_form, upstream_mode
-from .state import COMPUTE_METADATA_SCOPE_NAME, COMPUTE_METADATA_SCOPE_PREFIX
+from .. import _library
+from ..metric import DOUBLE, INT64, VECTOR_DOUBLE, VECTOR_INT64, TensorMetric
+from ..profile import say_forked, select_profiler, site_packages, trace_form, upstream_mode
+from ..state import COMPUTE_METADATA_SCOPE_NAME, COMPUTE_METADATA_SCOPE_PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

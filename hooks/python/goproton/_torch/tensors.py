@@ -22,8 +22,8 @@ import sys
 import time
 from threading import RLock
 
-from . import _library
-from .metric import plain
+from .. import _library
+from ..metric import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

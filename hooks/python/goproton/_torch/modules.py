@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from . import _imports
+from .. import _imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _keep_out_of_compilation() -> None:
 def _call(native: ModuleType, original: Any, is_compiling: Any) -> Any:
     import weakref
 
-    from .torch import MODULES
+    from . import MODULES
     enter, leave, wanted = native.torch_enter, native.torch_exit, MODULES
     names: dict[int, tuple[Any, str]] = {}  # by the module's id, which another may have later
 

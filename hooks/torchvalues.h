@@ -24,7 +24,7 @@ int torch_integer(const struct torch_value *v, int64_t *out);      // 1: it is a
 int torch_list(const struct torch_value *v, struct torch_values *out);
 int torch_dtype_bytes(int64_t dtype);                              // of torch's number of a dtype; 0: not known
 
-// torch_values_measure finds the places. It returns NULL, or what differs. `facts` is what _torch_values.py describes.
+// torch_values_measure finds the places. It returns NULL, or what differs. `facts` is what _torch/values.py describes.
 const char *torch_values_measure(PyObject *facts);
 
 #endif

@@ -17,13 +17,14 @@ import sys
 
 from . import reading
 from .profile import finalize, start
+from .reading import HEIGHT, inline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-def show(profile: reading.Profile | str | os.PathLike[str], height: int = reading.HEIGHT) -> None:
+def show(profile: reading.Profile | str | os.PathLike[str], height: int = HEIGHT) -> None:
     """Shows a profile below the notebook's cell, as the page of ``proton report``. Outside a notebook it prints the tree.
 
     Args:
@@ -40,7 +41,7 @@ def show(profile: reading.Profile | str | os.PathLike[str], height: int = readin
         print(profile.tree(), end="")
         return
     from IPython.display import display
-    display({"text/html": reading.inline(profile, height), "text/plain": repr(profile)}, raw=True)  # HTML() warns of every iframe
+    display({"text/html": inline(profile, height), "text/plain": repr(profile)}, raw=True)  # HTML() warns of every iframe
 
 
 def _in_notebook() -> bool:
@@ -64,7 +65,7 @@ def load(shell: Any) -> None:
     @argument("-k", "--hook", default="triton", help="triton (default), or none")
     @argument("-m", "--metrics", help="print the tree with these metrics instead of the page")
     @argument("-o", "--output", help="assign the profile to this variable")
-    @argument("--height", type=int, default=reading.HEIGHT, help="height of the page in pixels")
+    @argument("--height", type=int, default=HEIGHT, help="height of the page in pixels")
     @argument("--quiet", action="store_true", help="show nothing")
     def proton(line: str, cell: str) -> None:
         """Profiles a cell and shows its profile."""

@@ -21,8 +21,8 @@ import shutil
 import sys
 
 from . import _imports, _library
-from ._trace_reading import info, parse, reproduce
-from ._trace_slots import Slot
+from ._trace.reading import info, parse, reproduce
+from ._trace.slots import Slot
 from .flags import flags
 
 TYPE_CHECKING = False
@@ -117,7 +117,7 @@ def _completed(**options: Any) -> dict[str, Any]:
         found = _library.call("trace.variables")
         given = found["given"]
         for remark in found["remarks"]:
-            from ._trace_values import say
+            from ._trace.values import say
             say(remark)
     return {name: given.get(name, _DEFAULTS.get(name, False)) if value is None else value for name, value in options.items()}
 
@@ -170,15 +170,15 @@ class Trace:
     """
 
     def __init__(self, folder: str, options: dict[str, Any]) -> None:
-        from . import _trace_events
+        from ._trace import events
         self.folder = folder
         self._options = options
         self._slots: list[Slot] = []
         self._pid = os.getpid()
         self._over = False
         self._launches = _LAUNCHES[options["launches"]]
-        self._allowed = _trace_events.Allowed(options["kernels"])
-        self._events = _trace_events.Events(self._allowed, options["full_source"], self._launches != 0)
+        self._allowed = events.Allowed(options["kernels"])
+        self._events = events.Events(self._allowed, options["full_source"], self._launches != 0)
         self._rank = -1
         self._inductor: Any = None  # its configuration, and the earlier values of the option and the variable
 
@@ -200,7 +200,7 @@ class Trace:
             self._say_what_was_replaced()
             self._leave()
         except Exception as error:
-            from ._trace_events import complain
+            from ._trace.events import complain
             complain(f"Triton was not left as it was found: {error!r}")
         finally:
             _library.native.trace_close()
@@ -209,7 +209,7 @@ class Trace:
         counts = _library.call("trace.end", patience=patience)
         why = None if any(counts.values()) else self._allowed.why_nothing()
         if why is not None:
-            from ._trace_values import say
+            from ._trace.values import say
             say(why)
         return counts
 
@@ -247,10 +247,10 @@ class Trace:
         _imports.when_imported("tritonparse.structured_logging", _share_with_tritonparse)
 
     def _open(self, ring: int) -> None:
-        from ._trace_events import Carrier
-        from ._trace_tensors import Blobs, Tensors
-        from ._trace_arguments import Describer, classify
-        from ._trace_values import text
+        from ._trace.events import Carrier
+        from ._trace.tensors import Blobs, Tensors
+        from ._trace.arguments import Describer, classify
+        from ._trace.values import text
         o = self._options
         tensors = None
         if o["statistics"] or o["tensors"]:
@@ -269,12 +269,12 @@ class Trace:
             return self._describe_kernel(metadata, name, arguments, carrier)
         except Exception as error:
             if not self._over:  # another thread may have ended the trace
-                from ._trace_events import complain
+                from ._trace.events import complain
                 complain(f"launches of {name} are missing: {error!r}")
             return 0
 
     def _describe_kernel(self, metadata: Any, name: str, arguments: dict[str, Any], carrier: Any) -> int:
-        from ._trace_values import compact, plain
+        from ._trace.values import compact, plain
         shared: dict[str, Any] = {"name": name}
         if metadata is not None:
             shared.update(hash=str(getattr(metadata, "hash", "")), metadata=plain(metadata), args=list(arguments))
@@ -289,7 +289,7 @@ class Trace:
         try:
             self._take_slots()
         except Exception as error:
-            from ._trace_events import complain
+            from ._trace.events import complain
             complain(f"Triton is not listened to: {error!r}")
 
     def _take_slots(self) -> None:
@@ -312,7 +312,7 @@ class Trace:
             self._slots.append(Slot(holder, name, ours))
 
     def _say_what_was_replaced(self) -> None:
-        from ._trace_values import say
+        from ._trace.values import say
         for slot in self._slots:
             if not slot.alive():
                 say(f"the program set triton.knobs' {slot.name} while it was traced: what came after is missing, unless its hook "

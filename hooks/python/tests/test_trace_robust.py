@@ -7,7 +7,7 @@ from test_tritonparse import FAKE_TORCH, of, records
 HOOK = """
 import sys, threading, types
 from goproton import trace, _library
-from goproton._trace_events import Carrier
+from goproton._trace.events import Carrier
 
 class Lazy:
     def __init__(self, data, extras): self.data, self.extras = data, extras
@@ -373,7 +373,7 @@ assert counts["launches"] == 0 and 10 < counts["lost"] < 60, counts
 
 def test_a_slot_that_the_program_sets_is_said(hooked):
     _, done = hooked("""
-from goproton._trace_slots import Slot
+from goproton._trace.slots import Slot
 class Chain:
     def __init__(self): self.calls = []
     def remove(self, one): self.calls.remove(one)
@@ -388,7 +388,7 @@ assert knobs.listener is None
 
 
 def test_patterns_of_kernels():
-    from goproton._trace_events import Allowed
+    from goproton._trace.events import Allowed
     for patterns, name, want in (
         (None, "k", True), ("", "k", True), (" , ", None, True), ("mat*", "matmul", True), ("mat*", "Matmul", False),
         ("a, b*", "bc", True), ("[", "[", True), ("[", "k", False), ("[!a]*", "b", True), ("***", "k", True), ("k", None, False),

@@ -5,7 +5,7 @@ from test_trace_robust import hooked  # noqa: F401, the fixture
 
 BLOBS = """
 import os
-from goproton import _trace_tensors as tensors
+from goproton._trace import tensors
 tensors._saved = lambda tensor: tensor.data
 class Tensor:
     def __init__(self, data): self.data = data
@@ -42,7 +42,7 @@ assert len(files()) == 2
 
 def test_the_autotuners_benchmarks_are_left_alone(hooked):  # noqa: F811
     found, _ = hooked("""
-from goproton import _trace_tensors as tensors
+from goproton._trace import tensors
 tensors._statistics = lambda tensor: {"mean": 1.5}
 tensors._saved = lambda tensor: b"data"
 trace.init("out", compression="none", statistics=True, tensors=True)

@@ -153,7 +153,7 @@ def plainly(x): return x
 plainly.__module__ = "triton.language.standard"
 for function in helper, inner, sigmoid:
     build(function)
-from goproton._trace_source import Uses
+from goproton._trace.source import Uses
 print(Uses(apply_kernel, [plainly]).globals[-1]["value"])
 trace.finalize()
 """)

@@ -1,4 +1,6 @@
-"""Scopes in kernels without editing them: for sessions with ``inside``, see :func:`goproton.start`."""
+"""Scopes inside kernels. ``passes`` and ``kernels`` serve those that users write in their kernels too; the rest is for sessions with ``inside``, whose
+scopes are put into kernels without editing them, see :func:`goproton.start`.
+"""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ import textwrap
 from enum import EnumMeta
 from types import ModuleType
 
-from ._trace_arguments import Describer, is_function, parts, path
-from ._trace_outline import holds_tensors
-from ._trace_values import is_constexpr, is_dtype, plain
+from .arguments import Describer, is_function, parts, path
+from .outline import holds_tensors
+from .values import is_constexpr, is_dtype, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def _resolve(value: Any, names: list[str]) -> Any:
 
 def stack(skip: int) -> list[tuple[str, int, str]]:
     """The calling thread's frames, outermost first, without this package's own."""
-    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     frames = []
     frame = sys._getframe(skip)
     while frame is not None:

@@ -7,8 +7,8 @@ import functools
 import inspect
 import sys
 
-from ._trace_arguments import Describer
-from ._trace_values import plain
+from .arguments import Describer
+from .values import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import json
 import os
 from enum import Enum
 
-from ._trace_outline import holds_tensors, is_tensor, outline
-from ._trace_values import compact, has_base, is_constexpr, is_dtype, plain
+from .outline import holds_tensors, is_tensor, outline
+from .values import compact, has_base, is_constexpr, is_dtype, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

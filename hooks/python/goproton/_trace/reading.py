@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from . import reading
+from .. import reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ import time
 from fnmatch import fnmatchcase
 from weakref import ref
 
-from . import _library, _trace_failures, _trace_source
-from ._trace_arguments import path
-from ._trace_values import compact, plain, say
+from .. import _library
+from . import failures, source
+from .arguments import path
+from .values import compact, plain, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Events:
                 "configs_timings": {str(config): plain(timing) for config, timing in configs_timings.items()},
                 "duration": plain(duration), "cache_hit": plain(cache_hit), "autotune_key": str(key),
             }
-            _send({"event_type": "autotune", "ns": time.time_ns(), "stack": _trace_source.stack(2), "members": members})
+            _send({"event_type": "autotune", "ns": time.time_ns(), "stack": source.stack(2), "members": members})
         except Exception as error:
             complain(f"an autotune result is missing: {error!r}")
 
@@ -133,7 +134,7 @@ class Events:
             return
         present = fn.launch_metadata
         if inductor_args:
-            from ._trace_arguments import Describer
+            from .arguments import Describer
             describe = Describer().description
             carrier = Carrier(json.dumps({name: describe(value) for name, value in inductor_args.items()}, ensure_ascii=False))
         elif present is None:
@@ -147,7 +148,7 @@ class Events:
 
     def put_back(self) -> None:
         """Restores the functions."""
-        _trace_failures.leave()
+        failures.leave()
         for one in list(self._carrying.values()):
             fn = one()
             if fn is not None and isinstance(fn.launch_metadata, Carrier):
@@ -159,7 +160,7 @@ class Events:
         import gc
         functions, kernels = _classes()
         objects = gc.get_objects()
-        _trace_failures.attach(self.compile_failed, functions, objects)
+        failures.attach(self.compile_failed, functions, objects)
         for one in objects:
             if functions and type(one) in functions:
                 if self._launches and self._allowed(_name(one)):
@@ -203,7 +204,7 @@ class Events:
             described["times"] = plain(times)
         files = [{"name": name, "path": str(path), "text": name.endswith(_TEXTS)} for name, path in group.items()]
         _send({
-            "event_type": "compilation", "ns": time.time_ns(), "stack": _trace_source.stack(3), "metadata": described,
+            "event_type": "compilation", "ns": time.time_ns(), "stack": source.stack(3), "metadata": described,
             "pt_info": _pt_info(), "files": files, "binary": next((name for name in group if name.endswith(_BINARIES)), ""),
             "python_source": self._source(src), "goproton": self._extension(src, fn),
         })
@@ -216,19 +217,19 @@ class Events:
         if key in self._failed:
             return  # a program may try again and again
         self._failed.add(key)
-        extension = {**self._extension(src, fn), "failure": _trace_failures.described(error, stage)}
+        extension = {**self._extension(src, fn), "failure": failures.described(error, stage)}
         if hasattr(options, "__dict__"):
-            extension["inputs"] = _trace_failures.inputs(src, options, local["backend"])
+            extension["inputs"] = failures.inputs(src, options, local["backend"])
         described = {**plain(metadata), "env": _environment(), "src_attrs": plain(src.attrs), "src_constants": plain(src.constants)}
         _send({
-            "event_type": "compilation_failure", "ns": time.time_ns(), "stack": _trace_source.stack(4), "metadata": described, "pt_info": _pt_info(),
+            "event_type": "compilation_failure", "ns": time.time_ns(), "stack": source.stack(4), "metadata": described, "pt_info": _pt_info(),
             "files": [{"name": name, "path": str(path), "text": name.endswith(_TEXTS)} for name, path in group.items()], "binary": "",
             "python_source": self._source(src), "goproton": extension,
         })
 
     def _source(self, src: Any) -> Any:
         try:
-            return _trace_source.python_source(src, self._whole_file)
+            return source.python_source(src, self._whole_file)
         except (OSError, TypeError):
             return None  # made by exec: it has no source
 
@@ -236,7 +237,7 @@ class Events:
         if fn is None:
             return {}
         constants = getattr(src, "constants", {})
-        given = [one for one in constants.values() if any(True for _ in _trace_source.needed_by(one))]
+        given = [one for one in constants.values() if any(True for _ in source.needed_by(one))]
         known = self._uses.get(id(fn))
         about: dict[str, Any] = {}
         if known is None or known[0]() is not fn:
@@ -254,7 +255,7 @@ def _until_gone(fn: Any, among: dict[int, Any]) -> ref:
 def _described(fn: Any, constants: Iterable[Any] = ()) -> dict[str, Any]:
     function = getattr(fn, "fn", fn)
     about: dict[str, Any] = {"function": function.__name__, "module": str(function.__module__), "qualname": function.__qualname__,
-                             "params": _trace_source.params(fn), "kind": _trace_source.kind(fn), "options": _trace_source.options(fn)}
+                             "params": source.params(fn), "kind": source.kind(fn), "options": source.options(fn)}
     uses = _uses_of(fn, constants)
     if uses is not None:
         about["dependencies"], about["globals"] = uses.dependencies, uses.globals
@@ -272,7 +273,7 @@ def _described_tuning(fn: Any, about: dict[str, Any]) -> dict[str, Any]:
 
 def _uses_of(fn: Any, constants: Iterable[Any], tuning: bool = False) -> Any:
     try:
-        return _trace_source.Uses(fn, constants, tuning)
+        return source.Uses(fn, constants, tuning)
     except (OSError, TypeError, ValueError, SyntaxError, RecursionError):
         return None  # no source (see _source), or too much of it
 

@@ -12,7 +12,7 @@ import zlib
 from _thread import _local, get_ident
 from contextlib import ExitStack
 
-from ._trace_values import compact, plain, say
+from .values import compact, plain, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -173,7 +173,7 @@ func TestVendorNamesStayInTheirRooms(t *testing.T) {
 
 // sharedRooms serve every vendor. vendorSpelling is what a vendor's product, library or file format is called.
 var (
-	sharedRooms = []string{"hotpath", "replay", "gpu/gpu.go", "gpu/tool.go", "gpu/record", "gpu/specs", "internal/runinfo", "tritonparse/record", "tritonparse/resources",
+	sharedRooms = []string{"hotpath", "replay", "gpu/gpu.go", "gpu/tool.go", "gpu/record", "gpu/peaks/specs.go", "gpu/peaks/dtype.go", "gpu/peaks/roof.go", "internal/runinfo", "tritonparse/record", "tritonparse/resources",
 		"profiler", "hooks", "profile", "viewer", "cmd/proton/internal"}
 	vendorSpelling = regexp.MustCompile(`CUpti|cupti|cuda|CUDA|nvidia|NVIDIA|nvdisasm|cubin|\bsm_|hsaco|amdgcn|\bgfx|\bhip|HIP|AMD|\bamd|roctracer|rocprofiler|ROC[mM]|rocm|Radeon|Instinct`)
 )
@@ -202,9 +202,7 @@ var vendorSpellingAllowed = []spellingException{
 	{"profile/internal/lanes/writers.go", "categories and names of lanes in the traces of other programs, of every vendor", nil},
 	{"profile/formats/recognise.go", "a file of one vendor's tool that users take for a trace", []string{`"rocprofiler-sdk-tool"`}},
 	{"profile/chrometrace/makers.go", "it says how PyTorch's traces name the devices of each vendor", nil},
-	{"profile/dialects", "it writes timelines as the programs of every vendor do, for tests", nil},
 	{"profile/internal/profiletest", "samples of recorded devices, for tests", nil},
-	{"profile/internal/tracetest", "samples of recorded devices, for tests", nil},
 	{"viewer/kernels", "torch calls the graphs of every vendor CUDA graphs, and so does TritonParse's note", []string{`"CUDA graph"`,
 		`"launches that a CUDA graph replays are distinguished by specialisation and grid alone: their arguments are not known while a graph is captured"`}},
 	{"viewer/listing/listing.go", "the folder of a trace is called cubins, which readers look for",
@@ -219,7 +217,7 @@ var vendorSpellingAllowed = []spellingException{
 	{"replay/nvidia.go", "it is the vendor's stub", nil},
 	{"replay/amd.go", "it is the vendor's stub", nil},
 	{"replay/vendors.go", "it lists the vendors", []string{"NVIDIA", "AMD", "nvidia", "amd"}},
-	{"replay/capture/capture.go", "captures that name no backend are from before there was a second one", []string{`"cupti"`}},
+	{"replay/capture.go", "captures that name no backend are from before there was a second one", []string{`"cupti"`}},
 }
 
 // TestSharedRoomsNameNoVendor looks at identifiers, string literals and file names of what is not a test.

@@ -27,7 +27,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/goproton/goproton/gpu/cuptipath"
+	"github.com/goproton/goproton/gpu/libpath"
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/environ"
@@ -48,7 +48,7 @@ type Options struct {
 // records what Listen asks for.
 type Collector struct {
 	opts         Options
-	library      cuptipath.Candidate
+	library      libpath.Candidate
 	version      uint32
 	attached     bool
 	kinds, calls record.Kinds // as passed to Listen

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goproton/goproton/internal/awake"
+	"github.com/goproton/goproton/internal/procstat"
 )
 
 // Find looks for a disassembler: in the variable of a setting, where an empty value means none, then in PATH, then at other paths; an empty
@@ -72,7 +72,7 @@ func (d Disassembler) Output(tool, file string, index int, options ...string) ([
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := awake.Context(context.Background(), patience)
+	ctx, cancel := procstat.Context(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, tool, append(options, absolute)...)
 	cmd.WaitDelay = patience // a child of the disassembler may keep its output open after it has ended

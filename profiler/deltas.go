@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goproton/goproton/export/delta"
+	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/profiler/aggregate"
 )
 
 // Deltas has a session hand to a sink what it recorded in each interval, in addition to its files, which hold everything. The
 // windows are aligned to the clock, and those of all ranks of a job lie side by side. Together they have exactly what the
-// files have: see export/delta for the metrics. Work counts for the window in which its record arrives.
+// files have: see export/counters for the metrics. Work counts for the window in which its record arrives.
 type Deltas struct {
 	Sink  Sink
 	Every time.Duration
@@ -21,14 +21,14 @@ type intervals struct {
 	*queue
 	every time.Duration
 	begin time.Time // of the current interval, with the monotonic clock
-	taken map[*aggregate.Tree]*delta.Taken
-	fresh delta.Sum // sum of the current interval over all phases, of which there may be hundreds
+	taken map[*aggregate.Tree]*counters.Taken
+	fresh counters.Sum // sum of the current interval over all phases, of which there may be hundreds
 }
 
 func newIntervals(o *Deltas, name string) *intervals {
 	q := newQueue(o.Sink, "the windows of "+name, attempts)
 	q.noun = "window"
-	return &intervals{queue: q, every: o.Every, begin: time.Now(), taken: map[*aggregate.Tree]*delta.Taken{}}
+	return &intervals{queue: q, every: o.Every, begin: time.Now(), taken: map[*aggregate.Tree]*counters.Taken{}}
 }
 
 // due reports whether an interval is over: the clock has passed a multiple of its length or, which comes first if the clock
@@ -88,7 +88,7 @@ func (d *drainer) takeDelta(s *session, t *aggregate.Tree, to []*intervals) {
 	for _, i := range to {
 		taken := i.taken[t]
 		if taken == nil {
-			taken = &delta.Taken{}
+			taken = &counters.Taken{}
 			i.taken[t] = taken
 		}
 		if fresh := taken.Take(p); fresh != nil {

@@ -9,23 +9,22 @@ import (
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/hotpath/inside"
-	"github.com/goproton/goproton/hotpath/inside/insidetest"
 	"github.com/goproton/goproton/hotpath/scratch"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 )
 
 var looping = &inside.Kernel{
-	Name: "loop", Triton: "3.6.0", Arch: "90", Warps: 1, BufferSize: 32, SlotSize: insidetest.SlotSize(1, 32),
+	Name: "loop", Triton: "3.6.0", Arch: "90", Warps: 1, BufferSize: 32, SlotSize: hotpathtest.SlotSize(1, 32),
 	Scopes: []inside.Scope{{ID: 0, Name: "all", Parent: -1, File: "loop.py", Line: 3}, {ID: 1, Name: "load", Parent: 0, File: "loop.py", Line: 5}},
 }
 
 // looped is what a launch of two blocks leaves; the ring holds four of six entries.
 func looped(op uint64) *inside.Launch {
-	block := insidetest.Block{SM: 7, Init: 5000, PreFinal: 5400, PostFinal: 5500, Warps: map[int][]insidetest.Record{0: {
-		insidetest.In(0, 10), insidetest.In(1, 20), insidetest.Out(1, 120), insidetest.In(1, 200), insidetest.Out(1, 260), insidetest.Out(0, 700),
+	block := hotpathtest.InsideBlock{SM: 7, Init: 5000, PreFinal: 5400, PostFinal: 5500, Warps: map[int][]hotpathtest.InsideRecord{0: {
+		hotpathtest.InsideIn(0, 10), hotpathtest.InsideIn(1, 20), hotpathtest.InsideOut(1, 120), hotpathtest.InsideIn(1, 200), hotpathtest.InsideOut(1, 260), hotpathtest.InsideOut(0, 700),
 	}}}
-	return &inside.Launch{Kernel: looping, Grid: [3]uint32{2, 1, 1}, Op: op, Buffer: insidetest.Buffer(looping, 0, []insidetest.Block{block, block})}
+	return &inside.Launch{Kernel: looping, Grid: [3]uint32{2, 1, 1}, Op: op, Buffer: hotpathtest.InsideBuffer(looping, 0, []hotpathtest.InsideBlock{block, block})}
 }
 
 // insideSession runs two launches in a scope and returns the file of the session, and what was said.

@@ -8,17 +8,17 @@ import (
 	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
-	"github.com/goproton/goproton/profiler/launchkinds"
+	"github.com/goproton/goproton/profiler/aggregate"
 )
 
 // Launches of a traced run are distinguished in the file, and the file names the trace.
 func TestTracedLaunchesReachTheFile(t *testing.T) {
-	t.Cleanup(launchkinds.Forget)
+	t.Cleanup(aggregate.ForgetLaunchKinds)
 	m, f := stage(t)
 	m.TraceFolder("traces")
 	start(t, m, "traced", StartOptions{NoStats: true})
-	small := launchkinds.Register(launchkinds.Kind{ID: "small", Kernel: "add", Hash: "ab", Function: 9})
-	large := launchkinds.Register(launchkinds.Kind{ID: "large", Kernel: "add", Hash: "ab", Function: 9})
+	small := aggregate.RegisterLaunchKind(aggregate.LaunchKind{ID: "small", Kernel: "add", Hash: "ab", Function: 9})
+	large := aggregate.RegisterLaunchKind(aggregate.LaunchKind{ID: "large", Kernel: "add", Hash: "ab", Function: 9})
 	for corr, tag := range []uint32{small, large, large, 0} {
 		hotpathtest.Tag(tag, 9)
 		hotpathtest.Launch(uint64(corr+1), 9)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/replay/capture"
 )
 
 var amd = stub{environment: environmentOfAMD, versions: versionsOfAMD}
@@ -17,7 +16,7 @@ const layoutB = 700
 
 // environmentOfAMD has the profiler find the fake HIP, the fake library of the capture's version and layout, and the topology of the
 // machine.
-func environmentOfAMD(m capture.Machine, stubs, own string) ([]string, error) {
+func environmentOfAMD(m Machine, stubs, own string) ([]string, error) {
 	hip, root := filepath.Join(stubs, "hip"), filepath.Join(own, "root")
 	if err := writeTopology(root, m.Nodes); err != nil {
 		return nil, fmt.Errorf("write the topology of the recorded machine: %w; free some space in TMPDIR", err)
@@ -35,7 +34,7 @@ func environmentOfAMD(m capture.Machine, stubs, own string) ([]string, error) {
 	}, nil
 }
 
-func versionsOfAMD(m capture.Machine) string {
+func versionsOfAMD(m Machine) string {
 	tracer := fmt.Sprintf("roctracer %d.%d", m.Tracer/100, m.Tracer%100)
 	if m.Backend == vendors.AMD.Backends[0].Names[0] {
 		tracer = fmt.Sprintf("rocprofiler-sdk %d.%d.%d", m.Tracer/10000, m.Tracer/100%100, m.Tracer%100)
@@ -44,7 +43,7 @@ func versionsOfAMD(m capture.Machine) string {
 }
 
 // writeTopology writes what the kernel's driver shows in /sys about nodes.
-func writeTopology(root string, nodes []capture.Node) error {
+func writeTopology(root string, nodes []Node) error {
 	if err := os.MkdirAll(root, 0o777); err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile/formats"
-	"github.com/goproton/goproton/replay/capture"
 )
 
 // amdProviders are the two libraries of AMD, and both layouts of the newer one.
@@ -184,7 +183,7 @@ func TestAMDGPUsAreThoseOfTheRecording(t *testing.T) {
 			os.WriteFile(dir+"/properties", fmt.Appendf(nil, "simd_count %d\nlocation_id %d\ndomain 0\n", at&1216, at), 0o666)
 		}
 		file, _ := recordHIP(t, c.backend, c.folder, "tree", "fake-program", "PROTON_STUB_DEVICES=2", "PROTON_ROOT="+root, "ROCR_VISIBLE_DEVICES=1,0")
-		read, err := capture.Open(file)
+		read, err := Open(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +225,7 @@ func TestDamagedAMDCaptures(t *testing.T) {
 
 func TestUnknownBackend(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new.capture")
-	text := events("PROTNCAP\x01").add(capture.String, 1, []byte("teracl")).add(capture.MachineOf, 1, numbers(1, 1, 0, 0, 0, 1))
+	text := events("PROTNCAP\x01").add(String, 1, []byte("teracl")).add(MachineOf, 1, numbers(1, 1, 0, 0, 0, 1))
 	if err := os.WriteFile(file, text, 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
-	"github.com/goproton/goproton/replay/capture"
 )
 
 // outline is a profile as a person would sketch it: indentation, a count, nanoseconds, the program's metrics.
@@ -97,7 +96,7 @@ func problemsIn(t *testing.T, dir string) (problems []string) {
 func TestSyntheticCapturesSaySo(t *testing.T) {
 	files, _ := filepath.Glob("../testdata/captures/*.capture.gz")
 	for _, file := range files {
-		c, err := capture.Open(file)
+		c, err := Open(file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/goproton/goproton/replay/capture"
 )
 
 // launchTimes are those of a trace: when what a launch started began on the GPU, and how long after the launch, in µs.
@@ -83,7 +81,7 @@ func TestReplaysKeepRecordedTimes(t *testing.T) {
 	at := first - 500_000_000
 	var step uint64
 	launched := map[uint32]uint64{}
-	timed := withTimes(t, plain, func(e capture.Event) uint64 {
+	timed := withTimes(t, plain, func(e Event) uint64 {
 		step += 3
 		at += step
 		if id, ok := launchOf(e); ok {
@@ -121,12 +119,12 @@ func TestRecordingsSayWhenEventsHappened(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	end := uint64(time.Now().UnixNano())
-	c, err := capture.Open(dir + "/a.capture.gz")
+	c, err := Open(dir + "/a.capture.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, e := range c.Events {
-		if e.Type == capture.End {
+		if e.Type == End {
 			continue
 		}
 		if e.Time < last || e.Time > end {
@@ -146,7 +144,7 @@ func unpacked(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	plain, err := capture.Unpack(f)
+	plain, err := Unpack(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +166,8 @@ func firstNumbers(payload []byte, n int) []uint64 {
 }
 
 // launchOf is the correlation id of a callback at the entry of a call.
-func launchOf(e capture.Event) (uint32, bool) {
-	if e.Type != capture.Callback {
+func launchOf(e Event) (uint32, bool) {
+	if e.Type != Callback {
 		return 0, false
 	}
 	n := firstNumbers(e.Payload, 4) // domain, function, site, correlation
@@ -177,21 +175,21 @@ func launchOf(e capture.Event) (uint32, bool) {
 }
 
 // withTimes inserts an event of type 28 before every other but strings, as the recorder writes them.
-func withTimes(t *testing.T, plain []byte, when func(capture.Event) uint64) []byte {
+func withTimes(t *testing.T, plain []byte, when func(Event) uint64) []byte {
 	t.Helper()
 	const magic = 9
 	out := bytes.NewBuffer(slices.Clone(plain[:magic]))
 	var last uint64
 	for rest := plain[magic:]; len(rest) > 0; {
-		e := capture.Event{Type: capture.Type(rest[0])}
+		e := Event{Type: Type(rest[0])}
 		thread, n := binary.Uvarint(rest[1:])
 		length, m := binary.Uvarint(rest[1+n:])
 		size := 1 + n + m + int(length)
 		e.Thread, e.Payload = int(thread), rest[1+n+m:size]
-		if e.Type != capture.String {
+		if e.Type != String {
 			at := when(e)
 			since := binary.AppendUvarint(nil, at-last)
-			out.Write([]byte{byte(capture.TimeOf), byte(thread), byte(len(since))})
+			out.Write([]byte{byte(TimeOf), byte(thread), byte(len(since))})
 			out.Write(since)
 			last = at
 		}
@@ -204,13 +202,13 @@ func withTimes(t *testing.T, plain []byte, when func(capture.Event) uint64) []by
 // kernelStarts reads the records of all kernels, by correlation id.
 func kernelStarts(t *testing.T, plain []byte) map[uint32]uint64 {
 	t.Helper()
-	c, err := capture.Read(bytes.NewReader(plain))
+	c, err := Read(bytes.NewReader(plain))
 	if err != nil {
 		t.Fatal(err)
 	}
 	starts := map[uint32]uint64{}
 	for _, e := range c.Events {
-		if e.Type != capture.Buffer {
+		if e.Type != Buffer {
 			continue
 		}
 		rest, sizes := e.Payload, map[uint32]int{}

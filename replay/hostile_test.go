@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/goproton/goproton/replay/capture"
 )
 
 // A capture may come from an attacker. These tests play captures that no recorder writes: proton-replay may refuse one with
@@ -29,7 +27,7 @@ func numbers(values ...uint64) (b []byte) {
 	return b
 }
 
-func (e events) add(t capture.Type, thread uint64, payload []byte) events {
+func (e events) add(t Type, thread uint64, payload []byte) events {
 	e = append(e, byte(t))
 	e = append(e, numbers(thread, uint64(len(payload)))...)
 	return append(e, payload...)
@@ -54,15 +52,15 @@ func kernelWith(name uint64) []byte {
 }
 
 // program is a capture of one launch, with one more event before its end.
-func program(t capture.Type, payload []byte) events {
+func program(t Type, payload []byte) events {
 	launch := append(numbers(driverDomain, launchKernel, 0, 41, 0x7f00, 1, 1, 0, 0, 64), append(make([]byte, 64), 0)...)
-	e := events("PROTNCAP\x01").add(capture.String, 1, []byte("add"))
-	e = e.add(capture.MachineOf, 1, numbers(130000, 13000, 1, 1763700000, 1))
-	e = e.add(capture.Device, 1, numbers(0, 1, 9, 0, 132, 1980000, 3201000, 6144))
-	e = e.add(capture.Callback, 1, launch)
-	e = e.add(capture.Callback, 1, numbers(driverDomain, launchKernel, 1, 41, 0x7f00, 1, 1, 0, 0, 0, 0))
+	e := events("PROTNCAP\x01").add(String, 1, []byte("add"))
+	e = e.add(MachineOf, 1, numbers(130000, 13000, 1, 1763700000, 1))
+	e = e.add(Device, 1, numbers(0, 1, 9, 0, 132, 1980000, 3201000, 6144))
+	e = e.add(Callback, 1, launch)
+	e = e.add(Callback, 1, numbers(driverDomain, launchKernel, 1, 41, 0x7f00, 1, 1, 0, 0, 0, 0))
 	e = e.add(t, 2, payload)
-	return e.add(capture.End, 1, numbers(6))
+	return e.add(End, 1, numbers(6))
 }
 
 // buffer is a payload of records of one kind.
@@ -136,20 +134,20 @@ func TestHostileCaptures(t *testing.T) {
 		with events
 		says string // "" for a capture that plays
 	}{
-		{"a whole one", program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(1))), ""},
-		{"a name that no string has", program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(somewhere))), "named by string 7 of 1"},
-		{"no name where kernels have one", program(capture.Buffer, buffer(kernelKind, kernelSize, 0, kernelWith(somewhere))), "a name at byte 0"},
-		{"a name elsewhere", program(capture.Buffer, buffer(kernelKind, kernelSize, 8, kernelWith(somewhere))), "a name at byte 8"},
-		{"kernels that are too short", program(capture.Buffer, buffer(kernelKind, 40, kernelName, short)), "with 40 bytes"},
-		{"kernels that are too long", program(capture.Buffer, buffer(kernelKind, 1<<20, kernelName, make([]byte, 1<<20))), "with 1048576 bytes"},
-		{"an unknown kind", program(capture.Buffer, buffer(900, kernelSize, 0, kernelWith(1))), "records of kind 900"},
-		{"records behind the last", program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, append(kernelWith(1), 1, 2, 3))), "in the last 3 bytes"},
-		{"two sizes of a kind", program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(1))).
-			add(capture.Buffer, 2, buffer(kernelKind, 224, kernelName, append(kernelWith(1), make([]byte, 8)...))), "with 216 and with 224 bytes"},
-		{"a graph where a module is loaded", program(capture.Resource, numbers(moduleLoaded, 1, 2, 2, 3, 4, somewhere, 6, 7, 8, 9)), "resource callback 6 with data of shape 2"},
-		{"a module where a graph node is made", program(capture.Resource, numbers(nodeCreated, 1, 2, 1, 3, 4, somewhere)), "resource callback 13 with data of shape 1"},
-		{"nothing where a graph node is made", program(capture.Resource, numbers(nodeCreated, 1, 2, 0)), "resource callback 13 with data of shape 0"},
-		{"a callback whose arguments are pointers", program(capture.Callback,
+		{"a whole one", program(Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(1))), ""},
+		{"a name that no string has", program(Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(somewhere))), "named by string 7 of 1"},
+		{"no name where kernels have one", program(Buffer, buffer(kernelKind, kernelSize, 0, kernelWith(somewhere))), "a name at byte 0"},
+		{"a name elsewhere", program(Buffer, buffer(kernelKind, kernelSize, 8, kernelWith(somewhere))), "a name at byte 8"},
+		{"kernels that are too short", program(Buffer, buffer(kernelKind, 40, kernelName, short)), "with 40 bytes"},
+		{"kernels that are too long", program(Buffer, buffer(kernelKind, 1<<20, kernelName, make([]byte, 1<<20))), "with 1048576 bytes"},
+		{"an unknown kind", program(Buffer, buffer(900, kernelSize, 0, kernelWith(1))), "records of kind 900"},
+		{"records behind the last", program(Buffer, buffer(kernelKind, kernelSize, kernelName, append(kernelWith(1), 1, 2, 3))), "in the last 3 bytes"},
+		{"two sizes of a kind", program(Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(1))).
+			add(Buffer, 2, buffer(kernelKind, 224, kernelName, append(kernelWith(1), make([]byte, 8)...))), "with 216 and with 224 bytes"},
+		{"a graph where a module is loaded", program(Resource, numbers(moduleLoaded, 1, 2, 2, 3, 4, somewhere, 6, 7, 8, 9)), "resource callback 6 with data of shape 2"},
+		{"a module where a graph node is made", program(Resource, numbers(nodeCreated, 1, 2, 1, 3, 4, somewhere)), "resource callback 13 with data of shape 1"},
+		{"nothing where a graph node is made", program(Resource, numbers(nodeCreated, 1, 2, 0)), "resource callback 13 with data of shape 0"},
+		{"a callback whose arguments are pointers", program(Callback,
 			append(numbers(driverDomain, 23, 1, 42, 0x7f00, 1, 0, 0, somewhere, 24), append([]byte(strings.Repeat("\x07", 24)), 0)...)), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,7 +167,7 @@ func TestHostileSamples(t *testing.T) {
 	built(t)
 	const many = 100_000
 	payload := append(numbers(0x7f00, 0, 1, 0, 0, 0, 1, 1, 1, 16, 1, 0, many), []byte(strings.Repeat("\x01\x01", many))...)
-	playBytes(t, program(capture.Samples, payload), "pcsampling").check(t)
+	playBytes(t, program(Samples, payload), "pcsampling").check(t)
 }
 
 // mutated returns a capture with some bytes changed behind the magic.
@@ -189,7 +187,7 @@ func plainCapture(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	r, err := capture.Unpack(f)
+	r, err := Unpack(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,10 +211,10 @@ func TestMutatedCaptures(t *testing.T) {
 
 // FuzzReplay plays what the fuzzer makes of a few captures of each backend: go test ./internal/replay -run '^$' -fuzz FuzzReplay.
 func FuzzReplay(f *testing.F) {
-	f.Add([]byte(program(capture.Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(1)))))
-	f.Add([]byte(program(capture.Samples, numbers(0x7f00, 0, 1, 0, 0, 0, 1, 1, 1, 16, 1, 0, 1, 1, 1))))
-	f.Add([]byte(programOfAMD(f, "rocprofiler", capture.Samples, numbers(7001, 0, 1, 2, 2, 88, 16, 0x700, 1, 5, 0, 0, 2))))
-	f.Add([]byte(programOfAMD(f, "roctracer", capture.Answer, numbers(2, 0x66, 1+4*3))))
+	f.Add([]byte(program(Buffer, buffer(kernelKind, kernelSize, kernelName, kernelWith(1)))))
+	f.Add([]byte(program(Samples, numbers(0x7f00, 0, 1, 0, 0, 0, 1, 1, 1, 16, 1, 0, 1, 1, 1))))
+	f.Add([]byte(programOfAMD(f, "rocprofiler", Samples, numbers(7001, 0, 1, 2, 2, 88, 16, 0x700, 1, 5, 0, 0, 2))))
+	f.Add([]byte(programOfAMD(f, "roctracer", Answer, numbers(2, 0x66, 1+4*3))))
 	f.Add([]byte(scopesOf(true)))
 	f.Fuzz(func(t *testing.T, plain []byte) {
 		built(t, "stub/hip/libamdhip64.so.6")

@@ -7,28 +7,27 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/hotpath/inside"
-	"github.com/goproton/goproton/hotpath/inside/insidetest"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
-	"github.com/goproton/goproton/replay/capture"
 )
 
 // scopesOf is a capture of one launch of a kernel with a scope, whose record comes before or after what the scope left.
 func scopesOf(recordFirst bool) events {
-	k := &inside.Kernel{Name: "add", Warps: 1, BufferSize: 64, SlotSize: insidetest.SlotSize(1, 64), Scopes: []inside.Scope{{ID: 0, Name: "load", Parent: -1}}}
-	block := insidetest.Block{SM: 5, Init: 1000, PreFinal: 1500, Warps: map[int][]insidetest.Record{0: {insidetest.In(0, 10), insidetest.Out(0, 460)}}}
+	k := &inside.Kernel{Name: "add", Warps: 1, BufferSize: 64, SlotSize: hotpathtest.SlotSize(1, 64), Scopes: []inside.Scope{{ID: 0, Name: "load", Parent: -1}}}
+	block := hotpathtest.InsideBlock{SM: 5, Init: 1000, PreFinal: 1500, Warps: map[int][]hotpathtest.InsideRecord{0: {hotpathtest.InsideIn(0, 10), hotpathtest.InsideOut(0, 460)}}}
 	table, _ := json.Marshal(k)
-	slots := insidetest.Buffer(k, 0, []insidetest.Block{block, block})
+	slots := hotpathtest.InsideBuffer(k, 0, []hotpathtest.InsideBlock{block, block})
 	left := append(numbers(2, 2, 1, 1, 1, 0, 7, 41), slots...)
 	record := buffer(kernelKind, kernelSize, kernelName, kernelWith(1))
-	e := program(capture.String, table)
+	e := program(String, table)
 	if recordFirst {
-		return e.add(capture.Buffer, 2, record).add(capture.Inside, 3, left)
+		return e.add(Buffer, 2, record).add(Inside, 3, left)
 	}
-	return e.add(capture.Inside, 3, left).add(capture.Buffer, 2, record)
+	return e.add(Inside, 3, left).add(Buffer, 2, record)
 }
 
 // A replay puts the scopes inside of a launch below its kernel, whatever comes first.
@@ -54,7 +53,7 @@ func TestScopesInsideOfAReplay(t *testing.T) {
 func TestHostileScopes(t *testing.T) {
 	built(t)
 	for _, payload := range [][]byte{nil, numbers(1, 1), numbers(1, 1<<40, 1<<40, 1, 1, 1<<63, 0, 41), append(numbers(1, 2, 1, 1, 1, 0, 0, 41), make([]byte, 900)...)} {
-		playBytes(t, program(capture.Inside, payload), "").check(t)
+		playBytes(t, program(Inside, payload), "").check(t)
 	}
 	plain := scopesOf(true)
 	for seed := range uint64(12) {

@@ -3,15 +3,13 @@ package replay
 import (
 	"fmt"
 	"path/filepath"
-
-	"github.com/goproton/goproton/replay/capture"
 )
 
 var nvidia = stub{
-	environment: func(_ capture.Machine, stubs, _ string) ([]string, error) {
+	environment: func(_ Machine, stubs, _ string) ([]string, error) {
 		return []string{"PROTON_CUPTI_PATH=" + filepath.Join(stubs, "libcupti.so")}, nil
 	},
-	versions: func(m capture.Machine) string {
+	versions: func(m Machine) string {
 		return fmt.Sprintf("CUPTI %d, CUDA %d.%d", m.Tracer, m.Driver/1000, m.Driver%1000/10)
 	},
 }

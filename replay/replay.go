@@ -16,7 +16,6 @@ import (
 
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/version"
-	"github.com/goproton/goproton/replay/capture"
 )
 
 // Parts are the files of an installation that a replay needs.
@@ -32,7 +31,7 @@ type Replay struct {
 	Args    []string // with argv[0]
 	Env     []string // to be added to the environment, after what is there
 	Name    string   // what a profile of it is named after
-	Machine capture.Machine
+	Machine Machine
 	Sampled bool   // the capture has samples of instructions
 	Newer   string // what to say about a capture of a newer version, else ""
 
@@ -45,7 +44,7 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 	if parts.Host == "" || parts.Stub == "" || parts.Library == "" {
 		return nil, errors.New("find the parts of the replay: proton-replay, libproton.so and the stub folder are not next to the proton command: " + runinfo.Install)
 	}
-	c, err := capture.Open(path)
+	c, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +75,7 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 	return r, nil
 }
 
-func isSamples(e capture.Event) bool { return e.Type == capture.Samples }
+func isSamples(e Event) bool { return e.Type == Samples }
 
 // nameOf is the file's name without its folder and suffixes.
 func nameOf(path string) string {
@@ -93,7 +92,7 @@ func unpack(from, to string) error {
 		return err
 	}
 	defer in.Close()
-	plain, err := capture.Unpack(in)
+	plain, err := Unpack(in)
 	if err != nil {
 		return err
 	}

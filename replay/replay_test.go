@@ -15,7 +15,6 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
-	"github.com/goproton/goproton/replay/capture"
 )
 
 // The tests of the whole pipeline: programs of the fake driver (replay/fakecuda/program.c) under the real
@@ -139,7 +138,7 @@ func TestRecordingOfAChild(t *testing.T) {
 	if err != nil || len(found) != 1 || !strings.HasPrefix(found[0], file+".pid") {
 		t.Fatalf("it wrote %q (%v), want one file %s.pid<P>", found, err, file)
 	}
-	if c, err := capture.Open(found[0]); err != nil || !c.Whole || len(c.Machine.Devices) != 1 {
+	if c, err := Open(found[0]); err != nil || !c.Whole || len(c.Machine.Devices) != 1 {
 		t.Errorf("%s: %+v, %v, want a whole capture of one device", found[0], c, err)
 	}
 }
@@ -178,7 +177,7 @@ func TestPrepareRefuses(t *testing.T) {
 		says  string
 	}{
 		{notes, Parts{}, nil, "run make build"},
-		{notes, all, capture.ErrNotCapture, "PROTON_RECORD=FILE"},
+		{notes, all, ErrNotCapture, "PROTON_RECORD=FILE"},
 		{notes + ".gone", all, fs.ErrNotExist, "no such file"},
 	} {
 		_, err := Prepare(c.path, c.parts)

@@ -4,14 +4,13 @@ import (
 	"fmt"
 
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/replay/capture"
 )
 
 // stub is what a vendor's captures are played with: fake libraries below Parts.Stub.
 type stub struct {
 	// environment returns the variables by which the profiler finds the libraries in folder stubs. It may write into folder own.
-	environment func(m capture.Machine, stubs, own string) ([]string, error)
-	versions    func(capture.Machine) string // of the recorded libraries, as their vendor counts them
+	environment func(m Machine, stubs, own string) ([]string, error)
+	versions    func(Machine) string // of the recorded libraries, as their vendor counts them
 }
 
 // stubOf returns the stub for the captures of a backend.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/internal/tracefile"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Files are the files that a trace consists of, in the order in which they are read: a file itself, whatever its name; the
@@ -84,7 +84,7 @@ func rawFiles(folder string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if IsRaw(e.Name()) && tracefile.IsFile(filepath.Join(folder, e.Name()), e) {
+		if IsRaw(e.Name()) && ndjson.IsFile(filepath.Join(folder, e.Name()), e) {
 			files = append(files, filepath.Join(folder, e.Name()))
 		}
 	}
@@ -101,7 +101,7 @@ func parsedFiles(folder string) ([]string, error) {
 		case d.IsDir() && path != folder && !strings.HasPrefix(d.Name(), "rank_"):
 			return filepath.SkipDir
 		}
-		if _, trace := tracefile.TrimExtension(d.Name()); trace && tracefile.IsFile(path, d) {
+		if _, trace := ndjson.TrimExtension(d.Name()); trace && ndjson.IsFile(path, d) {
 			files = append(files, path)
 		}
 		return nil
@@ -111,7 +111,7 @@ func parsedFiles(folder string) ([]string, error) {
 
 // elsewhere says what else a folder without traces holds: archives, or folders below it that have some.
 func elsewhere(folder string) string {
-	if archives := tracefile.CLPArchives(folder); len(archives) > 0 {
+	if archives := ndjson.CLPArchives(folder); len(archives) > 0 {
 		return "; it has CLP archives, which proton trace parse unpacks"
 	}
 	const maxEntries, maxNamed = 4096, 4
@@ -124,7 +124,7 @@ func elsewhere(folder string) string {
 		if err != nil {
 			return filepath.SkipDir
 		}
-		if in := filepath.Dir(path); IsRaw(d.Name()) && tracefile.IsFile(path, d) && !slices.Contains(found, in) {
+		if in := filepath.Dir(path); IsRaw(d.Name()) && ndjson.IsFile(path, d) && !slices.Contains(found, in) {
 			found = append(found, in)
 		}
 		return nil

@@ -26,7 +26,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/internal/tracefile"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Prefix begins the name of every raw trace.
@@ -50,14 +50,14 @@ var (
 // IsRaw says whether a file of this name is a raw trace. The prefix need not begin the name.
 func IsRaw(name string) bool {
 	name = filepath.Base(name)
-	_, trace := tracefile.TrimExtension(name)
+	_, trace := ndjson.TrimExtension(name)
 	return trace && strings.Contains(name, Prefix) && !strings.Contains(name, "_mapped.ndjson")
 }
 
 // ParseName reads the name of a file.
 func ParseName(path string) FileName {
 	var f FileName
-	name, _ := tracefile.TrimExtension(filepath.Base(path))
+	name, _ := ndjson.TrimExtension(filepath.Base(path))
 	if m := hostPart.FindStringSubmatch(name); m != nil {
 		f.Host, name = m[2], m[1]+"_"
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/gpu/specs"
+	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
@@ -142,7 +142,7 @@ func (r *roofline) bound(a []float64) string {
 	if math.IsNaN(a[r.least]) || a[r.least] == 0 || r.coverage(a) < leastCoverage {
 		return ""
 	}
-	return specs.Bound(add(0, a[r.compute]), add(0, a[r.memory]))
+	return peaks.Bound(add(0, a[r.compute]), add(0, a[r.memory]))
 }
 
 // allFlops is the amount that counts flops of all types. Where a frame has both flops and flops16, they are the same work: flops
@@ -308,8 +308,8 @@ func (b *builder) findWork() {
 }
 
 // work is that of a frame itself, by its metrics. The metric without a type of operands counts only if none with a type does.
-func (r *roofline) work(f *frame) specs.Roof {
-	var work specs.Roof
+func (r *roofline) work(f *frame) peaks.Roof {
+	var work peaks.Roof
 	peaks := &r.devices[f.device]
 	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && number(f.node, of.metric.name) > 0 })
 	for i := range r.flops {
@@ -415,7 +415,7 @@ func (b *builder) device(key deviceKey) *profile.Device {
 	if key.id == "" && len(b.profile.Devices) == 1 {
 		return &b.profile.Devices[0]
 	}
-	return specs.Device(b.profile, key.typ, key.id)
+	return peaks.Device(b.profile, key.typ, key.id)
 }
 
 // peakFlops is the peak for the type that a metric counts: the user's (--peak), or the GPU's.
@@ -440,7 +440,7 @@ func (b *builder) peakFlops(d *profile.Device, key deviceKey, f flopsOf) float64
 		b.noDevice(key)
 		return missing
 	}
-	peak, err := specs.Peak(*d, dtype)
+	peak, err := peaks.Peak(*d, dtype)
 	if err != nil {
 		b.unknownPeak(key, err)
 		return missing
@@ -461,7 +461,7 @@ func (b *builder) peakBytes(d *profile.Device, key deviceKey) float64 {
 		b.noDevice(key)
 		return missing
 	}
-	peak, err := specs.Bandwidth(*d)
+	peak, err := peaks.Bandwidth(*d)
 	if err != nil {
 		b.unknownPeak(key, err)
 		return missing

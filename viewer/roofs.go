@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goproton/goproton/gpu/specs"
+	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -53,11 +53,11 @@ func (b *builder) roofs() []Roof {
 
 // addOthers adds the ceilings of types that the profile counts nothing of, for comparison.
 func (r *Roof) addOthers() {
-	for _, dtype := range specs.DTypes {
+	for _, dtype := range peaks.DTypes {
 		if slices.ContainsFunc(r.Ceilings, func(c Ceiling) bool { return c.DType == dtype }) {
 			continue
 		}
-		if rate, err := specs.Peak(r.Device, dtype); err == nil {
+		if rate, err := peaks.Peak(r.Device, dtype); err == nil {
 			r.Ceilings = append(r.Ceilings, Ceiling{dtype, rate, false})
 		}
 	}

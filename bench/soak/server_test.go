@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/export/push/pushtest"
+	"github.com/goproton/goproton/export/exporttest"
 )
 
 // server is a server like Pyroscope's that adds up what arrives by service, and fails now and then.
 type server struct {
 	address string
-	pushes  *pushtest.Server
+	pushes  *exporttest.Server
 	began   time.Time
 	period  time.Duration // between two failures; one lasts for a sixth of it
 	ended   chan struct{}
@@ -39,7 +39,7 @@ var failures = []string{"down", "slow", "429", "500", "garbage", "stored and cut
 
 func newServer(t *testing.T, period time.Duration) *server {
 	s := &server{began: time.Now(), period: period, sums: map[string]map[string]int64{}, seen: map[string]bool{}, failed: map[string]int{}, ended: make(chan struct{})}
-	s.pushes = &pushtest.Server{Oldest: time.Hour, Take: s.take}
+	s.pushes = &exporttest.Server{Oldest: time.Hour, Take: s.take}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func answer(w http.ResponseWriter, text string) {
 	}
 }
 
-func (s *server) take(all []pushtest.Stored) {
+func (s *server) take(all []exporttest.Stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range all {
@@ -185,7 +185,7 @@ func (s *server) take(all []pushtest.Stored) {
 			s.sums[service] = map[string]int64{}
 		}
 		if service == "steady" { // its call paths are compared
-			pushtest.Add(s.sums[service], "", one.Profile)
+			exporttest.Add(s.sums[service], "", one.Profile)
 		}
 		for i, kind := range one.Profile.SampleType {
 			for _, sample := range one.Profile.Sample {
@@ -211,7 +211,7 @@ func (s *server) refusals() []string {
 	return s.refused
 }
 
-// launched is the number of launches that arrived from a service, and totals is described with pushtest.Add.
+// launched is the number of launches that arrived from a service, and totals is described with exporttest.Add.
 func (s *server) launched(service string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

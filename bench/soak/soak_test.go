@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/export/delta"
+	"github.com/goproton/goproton/export/counters"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/export/push"
-	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -213,14 +213,14 @@ func (r *run) compare(t *testing.T, name string) (wrong []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	var taken delta.Taken
+	var taken counters.Taken
 	list, err := push.NewSeries(name, taken.Take(p))
 	if err != nil {
 		return []string{err.Error()}
 	}
 	want := map[string]int64{}
 	for _, s := range list {
-		pushtest.Add(want, "", s.Profile)
+		exporttest.Add(want, "", s.Profile)
 	}
 	got := r.server.totals(name)
 	for path := range want {

@@ -31,8 +31,8 @@ import (
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/control"
-	"github.com/goproton/goproton/profiler/launchkinds"
 	_ "github.com/goproton/goproton/roctracer"
 	"github.com/goproton/goproton/tritonparse/record"
 )
@@ -114,7 +114,7 @@ func register(k record.Kind) uint32 {
 		text, _ := json.Marshal(map[string]any{"id": k.ID, "kernel": k.Kernel, "hash": k.Hash, "function": k.Function})
 		recording.Control("launch_kind", string(text))
 	}
-	return launchkinds.Register(launchkinds.Kind(k))
+	return aggregate.RegisterLaunchKind(aggregate.LaunchKind(k))
 }
 
 // traceCall answers the control calls of traces. They are not recorded, because some have the data of a launch.

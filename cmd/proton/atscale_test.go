@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/export/push"
-	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/testkit"
 )
@@ -49,7 +49,7 @@ func windowSizes(t *testing.T, environment []string, capture string) (sizes []fl
 		t.Fatal(err)
 	}
 	sizes = append(sizes, float64(len(window)))
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	for _, url := range []string{"file://" + folder, "pyroscope+" + server.URL, "parca+" + server.URL, "otlp+" + server.URL} {
 		to, err := push.NewTarget(url, "", os.Getenv)
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/goproton/goproton/tritonparse/outfolder"
+	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
 // whenInterrupted removes incomplete output when a signal ends the process, until done is called. The process still ends by
@@ -32,5 +32,5 @@ func whenInterrupted(remove func()) (done func()) {
 	}
 }
 
-// fillsFolder is whenInterrupted for commands that write to an outfolder.
-func fillsFolder() (done func()) { return whenInterrupted(func() { outfolder.Abandon() }) }
+// fillsFolder is whenInterrupted for commands that write to a nearby.Folder.
+func fillsFolder() (done func()) { return whenInterrupted(func() { nearby.Abandon() }) }

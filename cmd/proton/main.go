@@ -20,8 +20,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
-	"github.com/goproton/goproton/internal/garbage"
 	"github.com/goproton/goproton/internal/inflate"
+	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile/formats"
@@ -46,7 +46,7 @@ func collectLess() {
 		return
 	}
 	debug.SetGCPercent(400)
-	garbage.AfterCollection(func(live uint64) (again bool) {
+	procstat.AfterCollection(func(live uint64) (again bool) {
 		if live >= largeHeap {
 			debug.SetGCPercent(100)
 		}
@@ -62,8 +62,8 @@ func collectAsUsual() {
 		return
 	}
 	debug.SetGCPercent(100)
-	giveBack := garbage.GiveBack()
-	garbage.AfterCollection(func(uint64) (again bool) {
+	giveBack := procstat.GiveBack()
+	procstat.AfterCollection(func(uint64) (again bool) {
 		giveBack()
 		return true
 	})

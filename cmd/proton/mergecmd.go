@@ -16,7 +16,7 @@ import (
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profile/merge"
 	"github.com/goproton/goproton/viewer/collectives"
-	"github.com/goproton/goproton/viewer/imbalance"
+	"github.com/goproton/goproton/viewer/fleet"
 )
 
 // mergeFlags are the flags of `proton merge` as they were given.
@@ -170,10 +170,10 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 	return nil
 }
 
-func (f *mergeFlags) printTables(stdout io.Writer, p *profile.Profile, table *collectives.Report, view imbalance.Options) error {
+func (f *mergeFlags) printTables(stdout io.Writer, p *profile.Profile, table *collectives.Report, view fleet.ImbalanceOptions) error {
 	switch {
 	case f.imbalance:
-		return imbalance.Write(stdout, p, view)
+		return fleet.WriteImbalance(stdout, p, view)
 	case table == nil || f.output == "-":
 		return nil
 	case f.json:
@@ -183,7 +183,7 @@ func (f *mergeFlags) printTables(stdout io.Writer, p *profile.Profile, table *co
 }
 
 // check checks the flags before anything is read, because reading a thousand files takes long.
-func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Options, err error) {
+func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o fleet.ImbalanceOptions, err error) {
 	if f.output == "" && !f.imbalance && (!f.timeline || f.ownClocks) {
 		return t, o, fmt.Errorf("no output: -o OUT writes the merged profile, --imbalance prints how evenly time is spread, --timeline how long ranks communicate")
 	}
@@ -213,7 +213,7 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o imbalance.Opti
 	if f.metric != "" && len(f.columns) == 0 {
 		f.columns = []string{f.metric}
 	}
-	o = imbalance.Options{Metric: f.metric, Depth: f.depth, ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
+	o = fleet.ImbalanceOptions{Metric: f.metric, Depth: f.depth, ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
 	if o.Width == 0 {
 		o.Width = term.Width(stdout)
 	}

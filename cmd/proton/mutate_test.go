@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/profile/formats"
-	"github.com/goproton/goproton/replay/capture"
+	"github.com/goproton/goproton/replay"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -50,7 +50,7 @@ func readAnyProfile(data []byte) error {
 }
 
 func readAnyCapture(data []byte) error {
-	_, err := capture.Read(bytes.NewReader(data))
+	_, err := replay.Read(bytes.NewReader(data))
 	return err
 }
 

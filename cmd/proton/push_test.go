@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/export/delta"
+	"github.com/goproton/goproton/export/counters"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/export/push"
-	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile/formats"
 )
@@ -36,7 +36,7 @@ func TestPushedReplays(t *testing.T) {
 		{"cuda_graph.capture.gz", []string{"-c", "python"}, "gpu_time launches"},
 	} {
 		t.Run(c.capture, func(t *testing.T) {
-			server := pushtest.New(t)
+			server := exporttest.New(t)
 			folder := t.TempDir()
 			flags := append([]string{"--push", "pyroscope+" + server.URL, "--push-wait", "60", "--push-service", "replayed"}, c.flags...)
 			if said := succeeds(t, replaying(t, environment, folder, c.capture, flags...)); !strings.Contains(said, "proton: pushed 1 window to pyroscope+"+server.URL) {
@@ -46,7 +46,7 @@ func TestPushedReplays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var taken delta.Taken
+			var taken counters.Taken
 			list, err := push.NewSeries("local", taken.Take(p))
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +59,7 @@ func TestPushedReplays(t *testing.T) {
 						gpu = l.Value
 					}
 				}
-				pushtest.Add(want, gpu, s.Profile)
+				exporttest.Add(want, gpu, s.Profile)
 			}
 			got := server.Totals()
 			for path, v := range want {
@@ -122,7 +122,7 @@ func executable(environment []string) string {
 // The options of windows reach a program in C, from flags and from the environment.
 func TestPushOptionsReachAProgramInC(t *testing.T) {
 	environment := testkit.Built(t)
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	cmd := replaying(t, environment, t.TempDir(), "matmul.capture.gz", "--push", "pyroscope+"+server.URL, "--push-label", "stage=test")
 	cmd.Env = append(cmd.Env, "PROTON_PUSH_WAIT=60", "PROTON_PUSH_EVERY=3600", "PROTON_PUSH_SERVICE=trainer", "PROTON_PUSH_LABELS=stage=prod,team=vision")
 	succeeds(t, cmd)
@@ -140,7 +140,7 @@ func TestPushOptionsReachAProgramInC(t *testing.T) {
 // The counters that proton run pushes of a replay of a real GPU are those of the local profile.
 func TestPushedCountersOfReplays(t *testing.T) {
 	environment := testkit.Built(t)
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	folder := t.TempDir()
 	if said := succeeds(t, replaying(t, environment, folder, "matmul.capture.gz", "--push", "otlp+"+server.URL, "--push-metrics", "--push-wait", "60")); strings.Contains(said, "warning") {
 		t.Fatal(said)

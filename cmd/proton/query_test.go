@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/export/parquet/parquettest"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/runinfo"
@@ -206,7 +206,7 @@ func TestQueryExcludes(t *testing.T) {
 	for pattern, want := range map[string]float64{"^kern": 0, "step": 0, "ROOT": 100, "nccl": 100} {
 		rows := filepath.Join(t.TempDir(), "rows.parquet")
 		report, said, err := asked(t, "--exclude", pattern, "--parquet", rows, folder)
-		_, got := parquettest.Read(t, rows)
+		_, got := exporttest.ReadParquet(t, rows)
 		nothing := ""
 		if want == 0 {
 			nothing = "proton: --exclude leaves no frame with time (ns)\n"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/export/parquet/parquettest"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
@@ -45,7 +45,7 @@ func amounts(t *testing.T, file string) map[string]float64 {
 var metricOf = map[string]string{"time_ns": "time (ns)", "launches": "count", "instruction_samples": profile.SamplesMetric, "bytes": "bytes", "flops": "flops"}
 
 // rowAmounts is the same of a row.
-func rowAmounts(t *testing.T, r parquettest.Row, sums map[string]float64) {
+func rowAmounts(t *testing.T, r exporttest.ParquetRow, sums map[string]float64) {
 	t.Helper()
 	path := ""
 	for _, name := range r["path.list.element"] {
@@ -81,7 +81,7 @@ func TestRowsAddUpToTheProfiles(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	file, rows := parquettest.Read(t, out)
+	file, rows := exporttest.ReadParquet(t, out)
 	testkit.Golden(t, "testdata/rows.schema", file.Schema+"\n")
 	if file.Facts["goproton.schema"] != "goproton.rows/1" || file.Rows != len(rows) {
 		t.Errorf("%d rows, %+v", len(rows), file)
@@ -120,7 +120,7 @@ func TestRowsSayWhose(t *testing.T) {
 	if _, said, err := asked(t, "--parquet", out, folder); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	_, rows := parquettest.Read(t, out)
+	_, rows := exporttest.ReadParquet(t, out)
 	if len(rows) != 1 {
 		t.Fatalf("%d rows", len(rows))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/replay/capture"
+	"github.com/goproton/goproton/replay"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -159,7 +159,7 @@ func profileProgram(options run.Options) error {
 			err = asked
 		}
 		return &exitError{code: notStarted.Code, err: err}
-	case errors.Is(err, capture.ErrNotCapture):
+	case errors.Is(err, replay.ErrNotCapture):
 		if asked := isProfile(options.Target[0]); asked != nil {
 			err = fmt.Errorf("%w; a replay takes a capture, which a program leaves that runs with PROTON_RECORD=FILE", asked)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/excerpt"
+	"github.com/goproton/goproton/tritonparse/extract"
 	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
@@ -27,7 +27,7 @@ type traceCatFlags struct {
 	types   []string
 	lines   string
 	filter  string
-	options excerpt.Options
+	options extract.ExcerptOptions
 	output  string
 	blobs   bool
 	force   bool
@@ -81,7 +81,7 @@ func (f *traceCatFlags) check() (err error) {
 	if o.Kernels, err = tritonparse.ParseNames(f.kernels); err != nil {
 		return err
 	}
-	if o.Lines, err = excerpt.ParseLines(f.lines); err != nil {
+	if o.Lines, err = extract.ParseLines(f.lines); err != nil {
 		return err
 	}
 	if o.Filter, err = tritonparse.ParseFilter(f.filter); err != nil {
@@ -122,11 +122,11 @@ func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
 	if err := mayWrite(f.output, f.force); err != nil {
 		return err
 	}
-	var result *excerpt.Result
+	var result *extract.Excerpt
 	write := func(w io.Writer) error {
 		buffered := bufio.NewWriterSize(w, 64<<10)
 		var err error
-		if result, err = excerpt.Write(buffered, files, f.options); err != nil {
+		if result, err = extract.WriteExcerpt(buffered, files, f.options); err != nil {
 			return err
 		}
 		warnDamages(stderr, result.Damages, result.Damaged)

@@ -1,6 +1,7 @@
 // Package counters is what a profiled process counts for Prometheus and OpenTelemetry: GPU time, launches, bytes and so on, by GPU
-// and outermost scope, and what was lost. The process adds up the windows of its session (export/delta) and leaves the sums in a
+// and outermost scope, and what was lost. The process adds up the windows of its session and leaves the sums in a
 // file of its own; export reads the files of all processes of a run, outside of them. Sums only grow while a process runs.
+// Taken takes a window from a profile that grows: what was not taken before.
 package counters
 
 import (

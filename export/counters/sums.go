@@ -1,7 +1,6 @@
 package counters
 
 import (
-	"github.com/goproton/goproton/export/delta"
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/profile"
 )
@@ -31,7 +30,7 @@ func NewSums(scopes int) *Sums {
 
 // Add adds a window.
 func (s *Sums) Add(window *profile.Profile) {
-	gpus := delta.GPUs(window.Root)
+	gpus := GPUs(window.Root)
 	var add func(n *profile.Node, scope string)
 	add = func(n *profile.Node, scope string) {
 		s.addNode(n, gpus[n], scope)
@@ -65,7 +64,7 @@ func (s *Sums) scope(n *profile.Node) string {
 
 func (s *Sums) addNode(n *profile.Node, gpu, scope string) {
 	row := Row{Nanos: value(n, profile.TimeMetric), Launches: value(n, profile.CountMetric), Samples: value(n, profile.SamplesMetric),
-		Bytes: value(n, profile.BytesMetric), Flops: float64(value(n, delta.FlopsMetric))}
+		Bytes: value(n, profile.BytesMetric), Flops: float64(value(n, FlopsMetric))}
 	if row != (Row{}) {
 		s.rows.Add(Row{GPU: gpu, Scope: scope, Work: workOf(n)}, row)
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/export/parquet/parquettest"
+	"github.com/goproton/goproton/export/exporttest"
 )
 
 var all = []Column{
@@ -24,9 +24,9 @@ var all = []Column{
 }
 
 // add writes a row of random values, and returns it as a reader prints it.
-func add(w *Writer, r *rand.Rand, words int) parquettest.Row {
+func add(w *Writer, r *rand.Rand, words int) exporttest.ParquetRow {
 	word := func() string { return fmt.Sprintf("word %d é", r.IntN(words)) }
-	want := parquettest.Row{}
+	want := exporttest.ParquetRow{}
 	one := func(name string, set func() any) {
 		want[name] = []any{nil}
 		if r.IntN(4) > 0 {
@@ -70,13 +70,13 @@ func add(w *Writer, r *rand.Rand, words int) parquettest.Row {
 }
 
 // read reads a file with parquet-go.
-func read(t *testing.T, file []byte) (parquettest.File, []parquettest.Row) {
+func read(t *testing.T, file []byte) (exporttest.ParquetFile, []exporttest.ParquetRow) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file.parquet")
 	if err := os.WriteFile(path, file, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return parquettest.Read(t, path)
+	return exporttest.ReadParquet(t, path)
 }
 
 // Random rows come back as they were, of few words and of many, of no rows and of several row groups.
@@ -86,7 +86,7 @@ func TestRoundTrip(t *testing.T) {
 			var file bytes.Buffer
 			w := NewWriter(&file, all, [2]string{"about", "a test"})
 			r := rand.New(rand.NewPCG(uint64(c.rows), uint64(c.words)))
-			var want []parquettest.Row
+			var want []exporttest.ParquetRow
 			for i := range c.rows {
 				want = append(want, add(w, r, c.words))
 				if c.group > 0 && i%c.group == 0 {

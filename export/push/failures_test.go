@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/export/push/pushtest"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile/msgpack"
@@ -23,7 +23,7 @@ import (
 var quick = pace{first: 2 * time.Millisecond, most: 20 * time.Millisecond, hurried: 5 * time.Millisecond, look: 5 * time.Millisecond, asker: 50 * time.Millisecond}
 
 // pushed puts windows into a spool and starts a sender for a server.
-func pushed(t *testing.T, server *pushtest.Server, windows int) (s *Sender, want map[string]int64) {
+func pushed(t *testing.T, server *exporttest.Server, windows int) (s *Sender, want map[string]int64) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "spool")
 	r := rand.New(rand.NewPCG(3, 4))
@@ -82,7 +82,7 @@ func TestServersThatFailAtFirst(t *testing.T) {
 		"503 with Retry-After": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "0"); w.WriteHeader(503) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := pushtest.New(t)
+			server := exporttest.New(t)
 			server.Before = func(w http.ResponseWriter, r *http.Request, n int) bool {
 				if n > 7 {
 					return false
@@ -113,7 +113,7 @@ func hijacked(w http.ResponseWriter, text string) {
 // What a server refuses for good is dropped, counted and said; what comes after it is sent.
 func TestRefusedWindows(t *testing.T) {
 	for _, code := range []int{400, 413, 422} {
-		server := pushtest.New(t)
+		server := exporttest.New(t)
 		server.Before = func(w http.ResponseWriter, _ *http.Request, n int) bool {
 			if n > 2 {
 				return false
@@ -133,7 +133,7 @@ func TestRefusedWindows(t *testing.T) {
 
 // Of a window with several GPUs the server refuses one for good, and takes the others, one at the second attempt: both are counted.
 func TestARefusalBeforeARetry(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	server.Before = func(w http.ResponseWriter, _ *http.Request, n int) bool {
 		if n <= 2 {
 			w.WriteHeader([]int{400, 503}[n-1])
@@ -181,7 +181,7 @@ func TestHurriesAreMet(t *testing.T) {
 
 // A window that was recorded while the server was away for too long.
 func TestWindowsThatAreTooOld(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	r := rand.New(rand.NewPCG(5, 6))
 	put(t, folder, window(r, 3, time.Now().Add(-2*time.Hour)), window(r, 3, time.Now()))
@@ -193,7 +193,7 @@ func TestWindowsThatAreTooOld(t *testing.T) {
 
 // Of a window with several GPUs the server takes one and is busy for the other, for this sender and the next: each arrives once.
 func TestHalfAWindow(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	server.Before = func(w http.ResponseWriter, _ *http.Request, n int) bool {
 		if n%2 == 1 {
 			return false
@@ -227,7 +227,7 @@ func TestAServerThatIsAway(t *testing.T) {
 	}
 	url := "http://" + closed.Addr().String()
 	closed.Close()
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	want := put(t, folder, window(rand.New(rand.NewPCG(1, 1)), 5, time.Now()))
 	away := &Sender{Target: target(t, "pyroscope+"+url), Folder: folder}
@@ -245,7 +245,7 @@ func TestAServerThatIsAway(t *testing.T) {
 // A server that sends a byte now and then holds up neither the end nor, for longer than one request, the sender. What it has not
 // answered is sent again.
 func TestASlowServer(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	server.Before = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -268,7 +268,7 @@ func TestASlowServer(t *testing.T) {
 	if status := within(s, time.Millisecond); status.Sent != 0 || status.Waiting != 1 {
 		t.Errorf("status %+v", status)
 	}
-	awake := pushtest.New(t) // another one: the first may still read a request that was given up
+	awake := exporttest.New(t) // another one: the first may still read a request that was given up
 	if status := finish(t, "pyroscope+"+awake.URL, folder, testkit.Patience()); status.Sent != 1 {
 		t.Errorf("status %+v", status)
 	}
@@ -292,7 +292,7 @@ func TestANameThatCannotBeResolved(t *testing.T) {
 
 // Retry-After is obeyed: no request comes before.
 func TestRetryAfterIsObeyed(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	var first, second time.Time
 	server.Before = func(w http.ResponseWriter, _ *http.Request, n int) bool {
 		switch n {
@@ -352,7 +352,7 @@ func TestBackoff(t *testing.T) {
 
 // A file that a power cut has damaged is dropped and counted; the others are sent.
 func TestDamagedWindows(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	want := put(t, folder, window(rand.New(rand.NewPCG(1, 1)), 5, time.Now()))
 	whole, err := spool.List(folder)
@@ -378,7 +378,7 @@ func TestDamagedWindows(t *testing.T) {
 
 // Two senders share a spool: each window is sent once, and when one ends the other takes over.
 func TestTwoSenders(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	want := map[string]int64{}
 	add := func(seed uint64) {
@@ -409,7 +409,7 @@ func TestTenThousandWindows(t *testing.T) {
 	if testkit.All() {
 		windows = 10_000
 	}
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	requests := 0
 	server.Before = func(w http.ResponseWriter, _ *http.Request, n int) bool { // keeps nothing
 		requests = n

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/goproton/goproton/export/push/pushtest"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
@@ -50,7 +50,7 @@ func totalsOf(t *testing.T, folder string, files []string) map[string]int64 {
 			if at >= 0 {
 				gpu = s.Labels[at].Value
 			}
-			pushtest.Add(totals, gpu, s.Profile)
+			exporttest.Add(totals, gpu, s.Profile)
 		}
 	}
 	return totals

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/export/counters"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/export/prometheus"
-	"github.com/goproton/goproton/export/push/pushtest"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -111,7 +111,7 @@ func TestSchemaOfCounters(t *testing.T) {
 
 // Counters are sent at each window. A request that fails is counted, the next one makes up for it, and the last one is repeated.
 func TestCountersThatFail(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	server.Before = func(w http.ResponseWriter, r *http.Request, n int) bool {
 		if r.URL.Path != "/v1/metrics" || r.Header.Get("Content-Encoding") != "gzip" || r.Header.Get("Authorization") != "Bearer s3cr3t" {
 			t.Errorf("%s %v", r.URL.Path, r.Header)
@@ -141,7 +141,7 @@ func TestCountersThatFail(t *testing.T) {
 }
 
 // forwardLaunches adds up the launches in one scope, which a server has of so many runs.
-func forwardLaunches(t *testing.T, server *pushtest.Server, runs int) (sum float64) {
+func forwardLaunches(t *testing.T, server *exporttest.Server, runs int) (sum float64) {
 	t.Helper()
 	series := regexp.MustCompile(`^goproton\.launches gpu=1 host\.name=node7 job=j1 rank=3 scope=forward ` +
 		`service\.instance\.id=[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12} service\.name=train team=vision work=kernel$`)
@@ -160,7 +160,7 @@ func forwardLaunches(t *testing.T, server *pushtest.Server, runs int) (sum float
 
 // Two runs of one service on one host have series of their own, and each keeps its own.
 func TestCountersOfTwoRuns(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	for n := range uint64(2) {
 		folder := t.TempDir()
 		c := countersFor(target(t, "otlp+"+server.URL), folder, time.Hour)
@@ -178,7 +178,7 @@ func TestCountersOfTwoRuns(t *testing.T) {
 
 // A program that waits for its counters has them sent at once, and reads why they are not.
 func TestCountersThatAProgramWaitsFor(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	var away atomic.Bool
 	away.Store(true)
 	server.Before = func(w http.ResponseWriter, r *http.Request, n int) bool {
@@ -217,7 +217,7 @@ func TestCountersThatAProgramWaitsFor(t *testing.T) {
 
 // A collector that has no pipeline for metrics answers 404: the reason stays in the status, and the end does not wait beyond its time.
 func TestCountersThatAreNotTaken(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	server.Before = func(w http.ResponseWriter, r *http.Request, n int) bool { http.NotFound(w, r); return true }
 	c := countersFor(target(t, "otlp+"+server.URL), t.TempDir(), time.Hour)
 	c.Start()

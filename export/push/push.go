@@ -1,7 +1,7 @@
 // Package push sends windows from a spool to servers that keep profiles: Grafana Pyroscope, Parca and, over OTLP, an
 // OpenTelemetry collector; or into a folder. To a collector it also sends the counters of a run. It runs in "proton run" or in a process of its own, never in the profiled program.
 //
-// A window is what one process recorded in an interval (export/delta). NewSeries makes of it one pprof profile per GPU that all
+// A window is what one process recorded in an interval (counters.Taken). NewSeries makes of it one pprof profile per GPU that all
 // servers accept, an encoding puts that into the envelope of a protocol, and a Sender sends one after another, retries what may
 // succeed later, and counts what no server takes.
 package push

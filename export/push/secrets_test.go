@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/export/push/pushtest"
+	"github.com/goproton/goproton/export/exporttest"
 )
 
 // aToken makes a token as they are given out.
@@ -123,7 +123,7 @@ func TestServersThatSayWhy(t *testing.T) {
 
 // A token that was renewed is a secret all the same, in the status too.
 func TestNoTokenInTheStatus(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	server.Before = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 		w.Header().Set("Content-Type", "text/plain")
 		w.WriteHeader(500)

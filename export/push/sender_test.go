@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/export/push/pushtest"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/testkit"
@@ -76,7 +76,7 @@ func put(t *testing.T, folder string, windows ...*profile.Profile) map[string]in
 					gpu = l.Value
 				}
 			}
-			pushtest.Add(totals, gpu, s.Profile)
+			exporttest.Add(totals, gpu, s.Profile)
 		}
 	}
 	return totals
@@ -118,7 +118,7 @@ func sameTotals(t *testing.T, got, want map[string]int64) {
 func TestWindowsArrive(t *testing.T) {
 	for _, scheme := range []string{"pyroscope+", "parca+", "otlp+"} {
 		t.Run(scheme, func(t *testing.T) {
-			server := pushtest.New(t)
+			server := exporttest.New(t)
 			folder := filepath.Join(t.TempDir(), "spool")
 			r := rand.New(rand.NewPCG(1, 2))
 			now := time.Now()

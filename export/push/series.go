@@ -8,7 +8,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"github.com/goproton/goproton/export/delta"
+	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/pprofile"
@@ -61,7 +61,7 @@ const (
 // flops at the frame around a kernel, belong to the GPU of all kernels below that frame, if it is one.
 func split(p *profile.Profile) map[string][]sample {
 	out := map[string][]sample{}
-	gpus := delta.GPUs(p.Root)
+	gpus := counters.GPUs(p.Root)
 	var walk func(n *profile.Node, at *frame)
 	walk = func(n *profile.Node, at *frame) {
 		var s sample

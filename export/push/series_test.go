@@ -11,7 +11,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"github.com/goproton/goproton/export/push/pushtest"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 )
@@ -73,7 +73,7 @@ func TestTooManyCallPaths(t *testing.T) {
 		t.Errorf("%d launches, want 50001", got)
 	}
 	sums := map[string]int64{}
-	pushtest.Add(sums, "", s.Profile)
+	exporttest.Add(sums, "", s.Profile)
 	if sums["/scope77/heaviest gpu_time"] != 1e9 || sums["/scope77/(other) gpu_time"] == 0 || s.Folded != 50_001-12_000 {
 		t.Errorf("heaviest %d, others of its scope %d, %d folded", sums["/scope77/heaviest gpu_time"], sums["/scope77/(other) gpu_time"], s.Folded)
 	}
@@ -89,7 +89,7 @@ func TestTooManyParents(t *testing.T) {
 	}
 	s := one(t, &profile.Profile{Root: root, Info: profile.Info{}})
 	sums := map[string]int64{}
-	pushtest.Add(sums, "", s.Profile)
+	exporttest.Add(sums, "", s.Profile)
 	if len(s.Profile.Sample) > 16_000 || total(s.Profile, 1) != 20_000 || sums["/layer/(other) launches"] != 8_000 {
 		t.Errorf("%d samples, %d launches, %d in (other)", len(s.Profile.Sample), total(s.Profile, 1), sums["/layer/(other) launches"])
 	}
@@ -122,7 +122,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	info := profile.Info{profile.InfoHost: "h\x00st\xff", profile.InfoRank: strings.Repeat("9", 5000), profile.InfoStart: now(),
 		runinfo.InfoLabel + "bad-name": "x", runinfo.InfoLabel + "__name__": "x", runinfo.InfoLabel + "empty": "", runinfo.InfoLabel + "1st": "x"}
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	to := target(t, "pyroscope+"+server.URL)
 	p := &profile.Profile{Root: root, Info: info}
 	s := one(t, p)
@@ -135,7 +135,7 @@ func TestHostileNames(t *testing.T) {
 		t.Fatalf("refused: %s", a.why)
 	}
 	sums := map[string]int64{}
-	pushtest.Add(sums, "", server.Stored()[0].Profile)
+	exporttest.Add(sums, "", server.Stored()[0].Profile)
 	for _, path := range []string{"/(no name)/k0", "/a b c/k2", "/foo<int>::bar/k5", "/forward/k6"} {
 		if sums[path+" launches"] != 1 {
 			t.Errorf("%s is missing", path)
@@ -166,7 +166,7 @@ func TestSeriesByGPU(t *testing.T) {
 				gpu = l.Value
 			}
 		}
-		pushtest.Add(got, gpu, s.Profile)
+		exporttest.Add(got, gpu, s.Profile)
 	}
 	sameTotals(t, got, map[string]int64{
 		"0/first flops": 100, "0/first/k gpu_time": 1, "0/first/k launches": 1, "1/second flops": 100, "1/second/k gpu_time": 2, "1/second/k launches": 1,
@@ -181,7 +181,7 @@ func TestLargestWindow(t *testing.T) {
 	for i := range 16_000 {
 		root.Children = append(root.Children, leaf(fmt.Sprint(strings.Repeat("template<", 400), i), 1))
 	}
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	s := one(t, &profile.Profile{Root: root, Info: profile.Info{profile.InfoStart: now()}})
 	if a, _ := target(t, "pyroscope+"+server.URL).post(t.Context(), s); a.outcome != taken {
 		t.Errorf("refused: %s", a.why)
@@ -216,7 +216,7 @@ func FuzzWindow(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, why := pushtest.DecodeOTLP(body); why != "" {
+			if _, why := exporttest.DecodeOTLP(body); why != "" {
 				t.Fatal(why)
 			}
 			for _, fn := range s.Profile.Function {

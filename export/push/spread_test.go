@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/export/push/pushtest"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/export/spool"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
@@ -92,7 +92,7 @@ func TestShares(t *testing.T) {
 
 // A sender with the lock sends the short windows of another program in time, though its own program has windows of half an hour.
 func TestShortWindowsDoNotWaitForLongOnes(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	putLong(t, folder, 1)
 	put(t, folder, lasting(time.Second, 0))
@@ -118,7 +118,7 @@ func TestTheHolderOfTheLockHurriesForOthers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := pushtest.New(t)
+			server := exporttest.New(t)
 			folder := filepath.Join(t.TempDir(), "spool")
 			if err := spool.Make(folder); err != nil {
 				t.Fatal(err)
@@ -146,7 +146,7 @@ func TestTheHolderOfTheLockHurriesForOthers(t *testing.T) {
 
 // What a process has left that was killed while it asked for a hurry has no effect for long.
 func TestAnAskerThatWasKilled(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	putLong(t, folder, 1)
 	if err := spool.AskToHurry(folder); err != nil {

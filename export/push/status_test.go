@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goproton/goproton/export/push/pushtest"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
 // What one sender has done is not mixed up with what others have done, and does not fall when they take over.
 func TestStatusOfOneSender(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	r := rand.New(rand.NewPCG(1, 2))
 	send := func(windows int) *Sender {

@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/goproton/goproton/export/push/pushtest"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -92,7 +92,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 
 // A server is let know who we are only over a connection whose certificate is verified.
 func TestCertificatesAreVerified(t *testing.T) {
-	server := pushtest.NewTLS(t)
+	server := exporttest.NewTLS(t)
 	folder := filepath.Join(t.TempDir(), "spool")
 	want := put(t, folder, window(rand.New(rand.NewPCG(1, 1)), 5, time.Now()))
 	sender := func(env ...string) *Sender {
@@ -150,7 +150,7 @@ func FuzzAnswer(f *testing.F) {
 
 // A redirect is not followed: the token is for one server.
 func TestNoTokenForAnotherServer(t *testing.T) {
-	other, server := pushtest.New(t), pushtest.New(t)
+	other, server := exporttest.New(t), exporttest.New(t)
 	server.Before = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 		http.Redirect(w, r, strings.Replace(other.URL, "http://", "http://user:"+secret+"@", 1)+"/?key="+secret, http.StatusPermanentRedirect)
 		return true
@@ -164,7 +164,7 @@ func TestNoTokenForAnotherServer(t *testing.T) {
 
 // A token is read again for each request, and the headers of a file are sent.
 func TestTokensAreRenewed(t *testing.T) {
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	folder := t.TempDir()
 	file, headers := filepath.Join(folder, "token"), filepath.Join(folder, "headers")
 	if err := os.WriteFile(headers, []byte("# ours\n\nX-Team: vision\n"), 0o600); err != nil {

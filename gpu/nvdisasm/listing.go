@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goproton/goproton/internal/awake"
+	"github.com/goproton/goproton/internal/procstat"
 )
 
 // listingPatience is the time limit for a whole binary: the listing of a large kernel with its lines takes seconds.
@@ -19,7 +19,7 @@ const listingPatience = 2 * time.Minute
 // List makes the listing of SASS that a TritonParse trace has: the code of all functions of a binary. The variables that have the
 // driver load a library into other programs are not for the disassembler.
 func List(tool, file string) string {
-	limit, cancel := awake.Context(context.Background(), listingPatience)
+	limit, cancel := procstat.Context(context.Background(), listingPatience)
 	defer cancel()
 	command := exec.CommandContext(limit, tool, "-c", "-gp", "-g", "-gi", file)
 	command.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool {

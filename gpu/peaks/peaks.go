@@ -1,5 +1,10 @@
-// Package peaks has what datasheets say of each vendor's GPUs: arithmetic rates by type of operands, memory bandwidth, and the facts
-// of boards that a profile may lack. Rates are dense. gpu/specs has the rules that turn them into the peak of a device.
+// Package peaks has the peak rates of GPUs: arithmetic by the width or type of operands, and memory bandwidth. The figures are those of
+// datasheets, with the facts of boards that a profile may lack; Peak and Bandwidth turn them into the peak of a device that a profile
+// describes, by which util divides.
+//
+// All figures are for dense matrices: the doubled rates that vendors print for 2:4 sparse matrices are halved. For a GPU that Triton's
+// Proton supports, ProtonFlops and ProtonBandwidth give exactly Proton's numbers, which --compat divides by: the 32 and 64 bit peaks of
+// those GPUs are fixed fractions of the 8 bit peak.
 package peaks
 
 import (

@@ -10,7 +10,6 @@ import (
 	"github.com/goproton/goproton/gpu"
 	"github.com/goproton/goproton/gpu/cubin"
 	"github.com/goproton/goproton/gpu/nvdisasm"
-	"github.com/goproton/goproton/gpu/occupancy"
 	"github.com/goproton/goproton/gpu/record"
 )
 
@@ -25,7 +24,7 @@ var cubins = gpu.Format{
 		if err != nil {
 			return gpu.Occupancy{}, false
 		}
-		return occupancy.Of(occupancy.Kernel{SM: capability, Threads: threads, Registers: f.Registers, Shared: shared})
+		return occupancyOf(launchNeeds{SM: capability, Threads: threads, Registers: f.Registers, Shared: shared})
 	},
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/gpu"
-	"github.com/goproton/goproton/gpu/occupancy"
 	"github.com/goproton/goproton/gpu/record"
 )
 
@@ -52,7 +51,7 @@ var NVIDIA = &Vendor{
 		Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling}}},
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
 	Injection: "CUDA_INJECTION64_PATH",
-	Target:    "cuda", ArchPrefix: "sm_", Warp: occupancy.WarpSize,
+	Target:    "cuda", ArchPrefix: "sm_", Warp: WarpSize,
 	Code:   &cubins,
 	Stalls: &nvidiaStalls,
 }

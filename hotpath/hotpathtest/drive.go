@@ -1,5 +1,6 @@
 // Package hotpathtest calls the hot path as an application would: through its table of functions, from threads
-// that Go does not own. Tests and benchmarks use it; it is a package because cgo does not work in test files.
+// that Go does not own. It also launches kernels with scopes inside on the fake driver, and writes the buffers
+// that such kernels leave. Tests and benchmarks use it; it is a package because cgo does not work in test files.
 package hotpathtest
 
 /*

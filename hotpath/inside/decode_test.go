@@ -12,13 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/hotpath/inside"
-	"github.com/goproton/goproton/hotpath/inside/insidetest"
 	"github.com/goproton/goproton/profile"
 )
 
 func kernel(warps int, units []int, rings int) *inside.Kernel {
-	k := &inside.Kernel{Name: "k", SlotSize: insidetest.SlotSize(warps, rings), Warps: warps, Units: units, BufferSize: rings}
+	k := &inside.Kernel{Name: "k", SlotSize: hotpathtest.SlotSize(warps, rings), Warps: warps, Units: units, BufferSize: rings}
 	for id := range 8 {
 		k.Scopes = append(k.Scopes, inside.Scope{ID: id, Name: fmt.Sprint("s", id), Parent: -1})
 	}
@@ -67,16 +67,16 @@ func TestSlotOfAGPU(t *testing.T) {
 }
 
 // program makes the records of a warp: nested scopes one after another, n records in all if n is even.
-func program(r *rand.Rand, n int, clock uint64) (list []insidetest.Record) {
+func program(r *rand.Rand, n int, clock uint64) (list []hotpathtest.InsideRecord) {
 	var open []int
 	for len(list) < n {
 		clock += uint64(1 + r.IntN(1000))
 		left := n - len(list)
 		if len(open) > 0 && (len(open) >= left || len(open) == 8 || r.IntN(2) == 0) {
-			list = append(list, insidetest.Out(open[len(open)-1], clock))
+			list = append(list, hotpathtest.InsideOut(open[len(open)-1], clock))
 			open = open[:len(open)-1]
 		} else {
-			list = append(list, insidetest.In(len(open), clock))
+			list = append(list, hotpathtest.InsideIn(len(open), clock))
 			open = append(open, len(open))
 		}
 	}
@@ -84,7 +84,7 @@ func program(r *rand.Rand, n int, clock uint64) (list []insidetest.Record) {
 }
 
 // pairsOf joins records by a stack: a second way, which only nested scopes allow. The oldest are missing.
-func pairsOf(warp int, records []insidetest.Record, missing int) (pairs []inside.Pair) {
+func pairsOf(warp int, records []hotpathtest.InsideRecord, missing int) (pairs []inside.Pair) {
 	var open []int
 	for i, r := range records {
 		if !r.End {
@@ -125,17 +125,17 @@ func check(t *testing.T, r *rand.Rand, units []int, clock32 bool, from uint64, n
 	}
 	k := kernel(4, units, capacity*8*len(writers))
 	k.Clock32 = clock32
-	blocks := make([]insidetest.Block, 3)
+	blocks := make([]hotpathtest.InsideBlock, 3)
 	want := make([][]inside.Pair, len(blocks))
 	for i := range blocks {
-		blocks[i] = insidetest.Block{SM: uint32(i), Init: 1000, PreFinal: 1e6, PostFinal: 1e6 + 1, Warps: map[int][]insidetest.Record{}}
+		blocks[i] = hotpathtest.InsideBlock{SM: uint32(i), Init: 1000, PreFinal: 1e6, PostFinal: 1e6 + 1, Warps: map[int][]hotpathtest.InsideRecord{}}
 		for _, w := range writers {
 			records := program(r, n, from)
 			blocks[i].Warps[w] = records
 			want[i] = append(want[i], pairsOf(w, records, n-capacity)...)
 		}
 	}
-	got, losses := decode(k, insidetest.Buffer(k, 0xaa, blocks), uint32(len(blocks)))
+	got, losses := decode(k, hotpathtest.InsideBuffer(k, 0xaa, blocks), uint32(len(blocks)))
 	if len(got) != len(blocks) {
 		t.Fatalf("%d records in %v: %d blocks, losses %+v", n, units, len(got), losses)
 	}
@@ -160,8 +160,8 @@ func check(t *testing.T, r *rand.Rand, units []int, clock32 bool, from uint64, n
 	}
 	if n > capacity { // and with the size that it names nothing is lost
 		k.BufferSize = int(losses.Need)
-		k.SlotSize = insidetest.SlotSize(4, k.BufferSize)
-		if _, losses = decode(k, insidetest.Buffer(k, 0, blocks), uint32(len(blocks))); losses != (profile.InsideLosses{}) {
+		k.SlotSize = hotpathtest.SlotSize(4, k.BufferSize)
+		if _, losses = decode(k, hotpathtest.InsideBuffer(k, 0, blocks), uint32(len(blocks))); losses != (profile.InsideLosses{}) {
 			t.Fatalf("%d records: with %d bytes %+v are lost", n, k.BufferSize, losses)
 		}
 	}
@@ -170,11 +170,11 @@ func check(t *testing.T, r *rand.Rand, units []int, clock32 bool, from uint64, n
 // A clock whose halves were read on both sides of a carry is 2^32 too late. It is repaired wherever it stands.
 func TestTornClocks(t *testing.T) {
 	k := kernel(1, nil, 128)
-	clean := []insidetest.Record{insidetest.In(0, 1<<40), insidetest.In(1, 1<<40+10), insidetest.Out(1, 1<<40+30), insidetest.Out(0, 1<<40+70)}
+	clean := []hotpathtest.InsideRecord{hotpathtest.InsideIn(0, 1<<40), hotpathtest.InsideIn(1, 1<<40+10), hotpathtest.InsideOut(1, 1<<40+30), hotpathtest.InsideOut(0, 1<<40+70)}
 	for torn := range clean {
 		records := slices.Clone(clean)
 		records[torn].Clock += 1 << 32
-		blocks, losses := decode(k, insidetest.Buffer(k, 0, []insidetest.Block{{Init: 5, PreFinal: 900, Warps: map[int][]insidetest.Record{0: records}}}), 1)
+		blocks, losses := decode(k, hotpathtest.InsideBuffer(k, 0, []hotpathtest.InsideBlock{{Init: 5, PreFinal: 900, Warps: map[int][]hotpathtest.InsideRecord{0: records}}}), 1)
 		if want := (profile.InsideLosses{Torn: 1}); losses != want {
 			t.Errorf("entry %d: losses %+v", torn, losses)
 		}
@@ -189,8 +189,8 @@ func TestMovedStores(t *testing.T) {
 	for _, clock32 := range []bool{false, true} {
 		k := kernel(1, nil, 128)
 		k.Mode, k.Clock32 = "default:optimizations=sched_stores", clock32
-		records := []insidetest.Record{insidetest.In(1, 1<<32-10), insidetest.Out(1, 1<<32+30), insidetest.In(0, 1<<32-50), insidetest.Out(0, 1<<32+90)}
-		blocks, losses := decode(k, insidetest.Buffer(k, 0, []insidetest.Block{{PreFinal: 900, Warps: map[int][]insidetest.Record{0: records}}}), 1)
+		records := []hotpathtest.InsideRecord{hotpathtest.InsideIn(1, 1<<32-10), hotpathtest.InsideOut(1, 1<<32+30), hotpathtest.InsideIn(0, 1<<32-50), hotpathtest.InsideOut(0, 1<<32+90)}
+		blocks, losses := decode(k, hotpathtest.InsideBuffer(k, 0, []hotpathtest.InsideBlock{{PreFinal: 900, Warps: map[int][]hotpathtest.InsideRecord{0: records}}}), 1)
 		if p := blocks[0].Pairs; losses != (profile.InsideLosses{}) || len(p) != 2 || p[0].Cycles() != 40 || p[1].Cycles() != 140 || p[0].Start-p[1].Start != 40 {
 			t.Errorf("clock32 %v: %+v, losses %+v", clock32, p, losses)
 		}
@@ -201,19 +201,19 @@ func TestMovedStores(t *testing.T) {
 // of its clock stay right.
 func TestLongScopesOf32Bits(t *testing.T) {
 	const begin, long, seconds = 5 << 30, 3 << 30, 17 * 1e8 // at 1.9 GHz
-	in, out := insidetest.In, insidetest.Out
+	in, out := hotpathtest.InsideIn, hotpathtest.InsideOut
 	for name, c := range map[string]struct {
-		records []insidetest.Record
+		records []hotpathtest.InsideRecord
 		lengths []uint64 // in order of the ends
 	}{
-		"the only one":                 {[]insidetest.Record{in(0, begin), out(0, begin+long)}, []uint64{long}},
-		"around short ones":            {[]insidetest.Record{in(1, begin+10), out(1, begin+50), in(1, begin+long-60), out(1, begin+long-20), in(0, begin), out(0, begin+long)}, []uint64{40, 40, long}},
-		"around a long one":            {[]insidetest.Record{in(1, begin+10), out(1, begin+long-10), in(0, begin), out(0, begin+long)}, []uint64{long - 20, long}},
-		"around short ones at the end": {[]insidetest.Record{in(1, begin+long-60), out(1, begin+long-20), in(0, begin), out(0, begin+long)}, []uint64{40, long}},
+		"the only one":                 {[]hotpathtest.InsideRecord{in(0, begin), out(0, begin+long)}, []uint64{long}},
+		"around short ones":            {[]hotpathtest.InsideRecord{in(1, begin+10), out(1, begin+50), in(1, begin+long-60), out(1, begin+long-20), in(0, begin), out(0, begin+long)}, []uint64{40, 40, long}},
+		"around a long one":            {[]hotpathtest.InsideRecord{in(1, begin+10), out(1, begin+long-10), in(0, begin), out(0, begin+long)}, []uint64{long - 20, long}},
+		"around short ones at the end": {[]hotpathtest.InsideRecord{in(1, begin+long-60), out(1, begin+long-20), in(0, begin), out(0, begin+long)}, []uint64{40, long}},
 	} {
 		k := kernel(1, nil, 128)
 		k.Mode, k.Clock32 = "default:optimizations=clock32,sched_stores", true
-		blocks, losses := decode(k, insidetest.Buffer(k, 0, []insidetest.Block{{PreFinal: seconds, Warps: map[int][]insidetest.Record{0: c.records}}}), 1)
+		blocks, losses := decode(k, hotpathtest.InsideBuffer(k, 0, []hotpathtest.InsideBlock{{PreFinal: seconds, Warps: map[int][]hotpathtest.InsideRecord{0: c.records}}}), 1)
 		b := blocks[0]
 		var lengths []uint64
 		for _, p := range b.Pairs {
@@ -230,13 +230,13 @@ func TestLongScopesOf32Bits(t *testing.T) {
 
 // An event may be ended by another warp; its own is preferred, then the oldest.
 func TestEvents(t *testing.T) {
-	event := func(r insidetest.Record) insidetest.Record { r.Event = true; return r }
+	event := func(r hotpathtest.InsideRecord) hotpathtest.InsideRecord { r.Event = true; return r }
 	k := kernel(2, nil, 128)
-	block := insidetest.Block{PreFinal: 900, Warps: map[int][]insidetest.Record{
-		0: {event(insidetest.In(0, 100)), event(insidetest.In(1, 105)), event(insidetest.In(0, 110))},
-		1: {event(insidetest.In(1, 120)), event(insidetest.Out(1, 130)), event(insidetest.Out(0, 150)), event(insidetest.Out(0, 160)), event(insidetest.Out(0, 170))},
+	block := hotpathtest.InsideBlock{PreFinal: 900, Warps: map[int][]hotpathtest.InsideRecord{
+		0: {event(hotpathtest.InsideIn(0, 100)), event(hotpathtest.InsideIn(1, 105)), event(hotpathtest.InsideIn(0, 110))},
+		1: {event(hotpathtest.InsideIn(1, 120)), event(hotpathtest.InsideOut(1, 130)), event(hotpathtest.InsideOut(0, 150)), event(hotpathtest.InsideOut(0, 160)), event(hotpathtest.InsideOut(0, 170))},
 	}}
-	blocks, losses := decode(k, insidetest.Buffer(k, 0, []insidetest.Block{block}), 1)
+	blocks, losses := decode(k, hotpathtest.InsideBuffer(k, 0, []hotpathtest.InsideBlock{block}), 1)
 	want := []inside.Pair{
 		{Start: wraps + 120, End: wraps + 130, Warp: 1, EndWarp: 1, Scope: 1, Event: true},
 		{Start: wraps + 100, End: wraps + 150, Warp: 0, EndWarp: 1, Scope: 0, Event: true},
@@ -253,31 +253,31 @@ func TestEvents(t *testing.T) {
 // What a launch lacks is counted, and nothing else of it is.
 func TestLosses(t *testing.T) {
 	k := kernel(1, nil, 128)
-	good := insidetest.Block{PreFinal: 900, Warps: map[int][]insidetest.Record{0: {insidetest.In(0, 1), insidetest.Out(0, 5)}}}
-	with := func(records ...insidetest.Record) insidetest.Block {
+	good := hotpathtest.InsideBlock{PreFinal: 900, Warps: map[int][]hotpathtest.InsideRecord{0: {hotpathtest.InsideIn(0, 1), hotpathtest.InsideOut(0, 5)}}}
+	with := func(records ...hotpathtest.InsideRecord) hotpathtest.InsideBlock {
 		b := good
-		b.Warps = map[int][]insidetest.Record{0: records}
+		b.Warps = map[int][]hotpathtest.InsideRecord{0: records}
 		return b
 	}
 	absent, backwards := good, good
 	absent.Absent = true
 	backwards.Init = 901
 	for name, c := range map[string]struct {
-		block insidetest.Block
+		block hotpathtest.InsideBlock
 		want  profile.InsideLosses
 		pairs int
 	}{
 		"good":              {good, profile.InsideLosses{}, 1},
 		"never started":     {absent, profile.InsideLosses{NotStarted: 1}, 0},
 		"never ended":       {backwards, profile.InsideLosses{Unfinished: 1}, 0},
-		"start without end": {with(insidetest.In(0, 1)), profile.InsideLosses{Starts: 1}, 0},
-		"two starts":        {with(insidetest.In(0, 1), insidetest.In(0, 3), insidetest.Out(0, 9)), profile.InsideLosses{Starts: 1}, 1},
-		"end without start": {with(insidetest.Out(0, 1)), profile.InsideLosses{Ends: 1}, 0},
-		"two ends":          {with(insidetest.In(0, 1), insidetest.Out(0, 2), insidetest.Out(0, 3)), profile.InsideLosses{Ends: 1}, 1},
-		"unknown scope":     {with(insidetest.In(9, 1), insidetest.Out(9, 2)), profile.InsideLosses{Unknown: 1}, 1},
-		"too long":          {with(insidetest.In(0, 1), insidetest.Out(0, 1e6)), profile.InsideLosses{Broken: 1}, 0},
+		"start without end": {with(hotpathtest.InsideIn(0, 1)), profile.InsideLosses{Starts: 1}, 0},
+		"two starts":        {with(hotpathtest.InsideIn(0, 1), hotpathtest.InsideIn(0, 3), hotpathtest.InsideOut(0, 9)), profile.InsideLosses{Starts: 1}, 1},
+		"end without start": {with(hotpathtest.InsideOut(0, 1)), profile.InsideLosses{Ends: 1}, 0},
+		"two ends":          {with(hotpathtest.InsideIn(0, 1), hotpathtest.InsideOut(0, 2), hotpathtest.InsideOut(0, 3)), profile.InsideLosses{Ends: 1}, 1},
+		"unknown scope":     {with(hotpathtest.InsideIn(9, 1), hotpathtest.InsideOut(9, 2)), profile.InsideLosses{Unknown: 1}, 1},
+		"too long":          {with(hotpathtest.InsideIn(0, 1), hotpathtest.InsideOut(0, 1e6)), profile.InsideLosses{Broken: 1}, 0},
 	} {
-		blocks, losses := decode(k, insidetest.Buffer(k, 0, []insidetest.Block{c.block}), 1)
+		blocks, losses := decode(k, hotpathtest.InsideBuffer(k, 0, []hotpathtest.InsideBlock{c.block}), 1)
 		pairs := 0
 		for _, b := range blocks {
 			pairs += len(b.Pairs)
@@ -294,14 +294,14 @@ func TestLosses(t *testing.T) {
 	}
 	wrong := *k
 	wrong.Units = []int{1}
-	if _, losses := decode(&wrong, insidetest.Buffer(k, 0, []insidetest.Block{good}), 1); losses.Invalid != 1 {
+	if _, losses := decode(&wrong, hotpathtest.InsideBuffer(k, 0, []hotpathtest.InsideBlock{good}), 1); losses.Invalid != 1 {
 		t.Errorf("a unit that the kernel does not have: %+v", losses)
 	}
 	slow := *k
 	slow.Clock32 = true
 	long := good
 	long.PreFinal = 3e9
-	if _, losses := decode(&slow, insidetest.Buffer(&slow, 0, []insidetest.Block{long}), 1); losses.Unsure != 1 {
+	if _, losses := decode(&slow, hotpathtest.InsideBuffer(&slow, 0, []hotpathtest.InsideBlock{long}), 1); losses.Unsure != 1 {
 		t.Errorf("a block of 3 s with 32 bits: %+v", losses)
 	}
 }
@@ -309,7 +309,7 @@ func TestLosses(t *testing.T) {
 // Whatever the bytes are, decoding ends and no pair is longer than its block.
 func FuzzDecode(f *testing.F) {
 	k := kernel(2, nil, 128)
-	f.Add(insidetest.Buffer(k, 0, []insidetest.Block{{PreFinal: 900, Warps: map[int][]insidetest.Record{0: {insidetest.In(0, 1), insidetest.Out(0, 5)}}}}), uint8(2), uint8(0), uint32(1), false, "")
+	f.Add(hotpathtest.InsideBuffer(k, 0, []hotpathtest.InsideBlock{{PreFinal: 900, Warps: map[int][]hotpathtest.InsideRecord{0: {hotpathtest.InsideIn(0, 1), hotpathtest.InsideOut(0, 5)}}}}), uint8(2), uint8(0), uint32(1), false, "")
 	f.Add(make([]byte, 500), uint8(4), uint8(5), uint32(2), true, "sched_stores")
 	f.Fuzz(func(t *testing.T, buffer []byte, warps, units uint8, blocks uint32, clock32 bool, mode string) {
 		k := kernel(int(warps%40), nil, 128)
@@ -337,14 +337,14 @@ func FuzzDecode(f *testing.F) {
 func BenchmarkDecode(b *testing.B) {
 	k := kernel(4, nil, 8192)
 	r := rand.New(rand.NewPCG(1, 2))
-	blocks := make([]insidetest.Block, 264)
+	blocks := make([]hotpathtest.InsideBlock, 264)
 	for i := range blocks {
-		blocks[i] = insidetest.Block{SM: uint32(i % 132), Init: 1000, PreFinal: 1e6, Warps: map[int][]insidetest.Record{}}
+		blocks[i] = hotpathtest.InsideBlock{SM: uint32(i % 132), Init: 1000, PreFinal: 1e6, Warps: map[int][]hotpathtest.InsideRecord{}}
 		for w := range 4 {
 			blocks[i].Warps[w] = program(r, 256, 1<<40)
 		}
 	}
-	l := &inside.Launch{Kernel: k, Grid: [3]uint32{264, 1, 1}, Buffer: insidetest.Buffer(k, 0, blocks)}
+	l := &inside.Launch{Kernel: k, Grid: [3]uint32{264, 1, 1}, Buffer: hotpathtest.InsideBuffer(k, 0, blocks)}
 	var d inside.Decoder
 	pairs := 0
 	for b.Loop() {
@@ -417,11 +417,11 @@ kernel>store 256 times, 54 to 70 cycles, median 63
 func TestTrimmed(t *testing.T) {
 	k := kernel(4, []int{1, 3}, 512)
 	r := rand.New(rand.NewPCG(11, 12))
-	var blocks []insidetest.Block
+	var blocks []hotpathtest.InsideBlock
 	for i := range 6 {
-		blocks = append(blocks, insidetest.Block{PreFinal: 1e6, Absent: i == 4, Warps: map[int][]insidetest.Record{1: program(r, 12*i, 100), 3: program(r, 10, 200)}})
+		blocks = append(blocks, hotpathtest.InsideBlock{PreFinal: 1e6, Absent: i == 4, Warps: map[int][]hotpathtest.InsideRecord{1: program(r, 12*i, 100), 3: program(r, 10, 200)}})
 	}
-	full := insidetest.Buffer(k, 0xaa, blocks)
+	full := hotpathtest.InsideBuffer(k, 0xaa, blocks)
 	trimmed := (&inside.Launch{Kernel: k, Grid: [3]uint32{6, 1, 1}, Buffer: full}).Trimmed()
 	want, wantLosses := decode(k, full, 6)
 	got, losses := decode(k, trimmed, 6)

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/hotpath/inside"
-	"github.com/goproton/goproton/hotpath/inside/insidetest"
 	"github.com/goproton/goproton/internal/testkit"
 )
 
@@ -88,16 +88,16 @@ func launches(r *rand.Rand, n int) (list []*inside.Launch) {
 		for id := range k.Scopes {
 			k.Scopes[id].Parent = id - 1
 		}
-		blocks := make([]insidetest.Block, 1+r.IntN(4))
+		blocks := make([]hotpathtest.InsideBlock, 1+r.IntN(4))
 		begin := 1e9 + r.Uint64N(1e6)
 		for b := range blocks {
 			init := begin + r.Uint64N(1e4)
-			blocks[b] = insidetest.Block{SM: uint32(r.IntN(132)), Init: init, PreFinal: init + 1e5, PostFinal: init + 1e5 + r.Uint64N(1e3), Warps: map[int][]insidetest.Record{}}
+			blocks[b] = hotpathtest.InsideBlock{SM: uint32(r.IntN(132)), Init: init, PreFinal: init + 1e5, PostFinal: init + 1e5 + r.Uint64N(1e3), Warps: map[int][]hotpathtest.InsideRecord{}}
 			for w := range warps {
 				blocks[b].Warps[w] = program(r, 2*r.IntN(32), 1<<40+r.Uint64N(1e5))
 			}
 		}
-		list = append(list, &inside.Launch{Kernel: k, Grid: [3]uint32{uint32(len(blocks)), 1, 1}, Buffer: insidetest.Buffer(k, 0, blocks)})
+		list = append(list, &inside.Launch{Kernel: k, Grid: [3]uint32{uint32(len(blocks)), 1, 1}, Buffer: hotpathtest.InsideBuffer(k, 0, blocks)})
 	}
 	return list
 }
@@ -194,23 +194,23 @@ func TestTraceOfUpstream(t *testing.T) {
 func crossing() *inside.Launch {
 	k := kernel(2, nil, 512)
 	k.Name = "crossing"
-	block := insidetest.Block{SM: 3, Init: 1e9, PreFinal: 1e9 + 2e6, PostFinal: 1e9 + 2e6 + 32, Warps: map[int][]insidetest.Record{
-		0: {insidetest.In(0, 100), insidetest.In(1, 150), insidetest.Out(0, 200), insidetest.In(2, 200), insidetest.Out(1, 300), insidetest.Out(2, 304), insidetest.In(3, 304), insidetest.Out(3, 308)},
-		1: {insidetest.In(4, 90), insidetest.Out(4, 92), insidetest.In(4, 92), insidetest.Out(4, 93), insidetest.In(0, 2000000), insidetest.Out(0, 3000123)},
+	block := hotpathtest.InsideBlock{SM: 3, Init: 1e9, PreFinal: 1e9 + 2e6, PostFinal: 1e9 + 2e6 + 32, Warps: map[int][]hotpathtest.InsideRecord{
+		0: {hotpathtest.InsideIn(0, 100), hotpathtest.InsideIn(1, 150), hotpathtest.InsideOut(0, 200), hotpathtest.InsideIn(2, 200), hotpathtest.InsideOut(1, 300), hotpathtest.InsideOut(2, 304), hotpathtest.InsideIn(3, 304), hotpathtest.InsideOut(3, 308)},
+		1: {hotpathtest.InsideIn(4, 90), hotpathtest.InsideOut(4, 92), hotpathtest.InsideIn(4, 92), hotpathtest.InsideOut(4, 93), hotpathtest.InsideIn(0, 2000000), hotpathtest.InsideOut(0, 3000123)},
 	}}
-	return &inside.Launch{Kernel: k, Grid: [3]uint32{1, 1, 1}, Buffer: insidetest.Buffer(k, 0, []insidetest.Block{block})}
+	return &inside.Launch{Kernel: k, Grid: [3]uint32{1, 1, 1}, Buffer: hotpathtest.InsideBuffer(k, 0, []hotpathtest.InsideBlock{block})}
 }
 
 // events is a launch whose events end in their own warp, and in others.
 func events() *inside.Launch {
 	k := kernel(2, nil, 512)
 	k.Name = "events"
-	event := func(r insidetest.Record) insidetest.Record { r.Event = true; return r }
-	block := insidetest.Block{SM: 3, Init: 1e9, PreFinal: 1e9 + 1e5, PostFinal: 1e9 + 1e5 + 32, Warps: map[int][]insidetest.Record{
-		0: {insidetest.In(3, 95), event(insidetest.In(1, 100)), event(insidetest.In(0, 105)), event(insidetest.Out(0, 110)), insidetest.Out(3, 200), event(insidetest.In(0, 205)), event(insidetest.Out(0, 210))},
-		1: {event(insidetest.In(2, 90)), insidetest.In(4, 95), insidetest.Out(4, 99), event(insidetest.Out(1, 150)), event(insidetest.Out(2, 160))},
+	event := func(r hotpathtest.InsideRecord) hotpathtest.InsideRecord { r.Event = true; return r }
+	block := hotpathtest.InsideBlock{SM: 3, Init: 1e9, PreFinal: 1e9 + 1e5, PostFinal: 1e9 + 1e5 + 32, Warps: map[int][]hotpathtest.InsideRecord{
+		0: {hotpathtest.InsideIn(3, 95), event(hotpathtest.InsideIn(1, 100)), event(hotpathtest.InsideIn(0, 105)), event(hotpathtest.InsideOut(0, 110)), hotpathtest.InsideOut(3, 200), event(hotpathtest.InsideIn(0, 205)), event(hotpathtest.InsideOut(0, 210))},
+		1: {event(hotpathtest.InsideIn(2, 90)), hotpathtest.InsideIn(4, 95), hotpathtest.InsideOut(4, 99), event(hotpathtest.InsideOut(1, 150)), event(hotpathtest.InsideOut(2, 160))},
 	}}
-	return &inside.Launch{Kernel: k, Grid: [3]uint32{1, 1, 1}, Buffer: insidetest.Buffer(k, 0, []insidetest.Block{block})}
+	return &inside.Launch{Kernel: k, Grid: [3]uint32{1, 1, 1}, Buffer: hotpathtest.InsideBuffer(k, 0, []hotpathtest.InsideBlock{block})}
 }
 
 // sameText reports the first difference with some text around it.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	paths "github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/hotpath/scratch"
-	"github.com/goproton/goproton/hotpath/scratch/scratchtest"
 )
 
 // arrived checks a launch and returns its number, which each of its slots has.
@@ -61,7 +61,7 @@ var driver = sync.OnceValue(func() string {
 		return err.Error()
 	}
 	scratch.Init(hotpath.API())
-	if !scratchtest.Load(stub, scratch.API()) {
+	if !hotpathtest.LoadScratch(stub, scratch.API()) {
 		return "the fake driver does not start"
 	}
 	return ""
@@ -105,7 +105,7 @@ func launches(t *testing.T, limit uint64) (all int, seen map[uint32]int) {
 	}
 	defer scratch.Stop()
 	const threads, each = 6, 400
-	var jobs []scratchtest.Job
+	var jobs []hotpathtest.ScratchJob
 	for n := range uint32(threads) {
 		warps := 1 << (n % 4)
 		k := &inside.Kernel{Name: "k", Triton: "3.9.0", Warps: warps, BufferSize: 256 * warps}
@@ -114,10 +114,10 @@ func launches(t *testing.T, limit uint64) (all int, seen map[uint32]int) {
 		if err := scratch.Define(function, k); err != nil {
 			t.Fatal(err)
 		}
-		jobs = append(jobs, scratchtest.Job{First: n * each, Launches: each, Slot: uint32(k.SlotSize), Warps: uint32(warps), Rings: uint32(k.BufferSize), Most: 900, Function: function})
+		jobs = append(jobs, hotpathtest.ScratchJob{First: n * each, Launches: each, Slot: uint32(k.SlotSize), Warps: uint32(warps), Rings: uint32(k.BufferSize), Most: 900, Function: function})
 	}
 	launched := make(chan struct{})
-	go func() { scratchtest.Run(jobs); close(launched) }()
+	go func() { hotpathtest.RunScratch(jobs); close(launched) }()
 	seen = map[uint32]int{}
 	for over := false; !over; time.Sleep(time.Millisecond) {
 		select {
@@ -143,9 +143,9 @@ func TestAwaitingWhileAThreadLaunches(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer scratch.Stop()
-	defer scratchtest.Hold(false)
+	defer hotpathtest.HoldScratch(false)
 	launch := func(n uint32) {
-		scratchtest.Run([]scratchtest.Job{{Launches: n, Slot: 384, Warps: 1, Rings: 256, Most: 4, Function: 4242}})
+		hotpathtest.RunScratch([]hotpathtest.ScratchJob{{Launches: n, Slot: 384, Warps: 1, Rings: 256, Most: 4, Function: 4242}})
 	}
 	arrivals, moves := 0, 0
 	take := func() {
@@ -153,17 +153,17 @@ func TestAwaitingWhileAThreadLaunches(t *testing.T) {
 			continue
 		}
 	}
-	scratchtest.Hold(true)
+	hotpathtest.HoldScratch(true)
 	launch(10)
 	missing := scratch.Await(time.Second, func() {
 		if take(); moves > 0 {
 			return
 		}
-		scratchtest.Hold(false)
+		hotpathtest.HoldScratch(false)
 		for scratch.UnderWay() > 0 {
 			time.Sleep(time.Millisecond)
 		}
-		scratchtest.Hold(true)
+		hotpathtest.HoldScratch(true)
 		launch(3)
 	}, func() { moves++ })
 	if take(); missing > 0 || arrivals != 10 || moves != 1 {
@@ -172,7 +172,7 @@ func TestAwaitingWhileAThreadLaunches(t *testing.T) {
 	if missing := scratch.Await(10*time.Millisecond, take, func() {}); missing != 3 {
 		t.Errorf("%d launches are missing while the GPU does not go on", missing)
 	}
-	scratchtest.Hold(false)
+	hotpathtest.HoldScratch(false)
 	launch(2)
 	if missing := scratch.Await(time.Second, take, func() {}); missing > 0 {
 		t.Errorf("%d launches are missing at the end", missing)
@@ -200,7 +200,7 @@ func TestLaunchesInTwoContexts(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	before, arrived := scratch.Lost(), 0
 	for n := range 6 {
-		scratchtest.Lent(99, slot, n%2 == 1)
+		hotpathtest.LentScratch(99, slot, n%2 == 1)
 		if missing := scratch.Await(time.Second, func() {}, func() {}); missing > 0 {
 			t.Fatalf("launch %d does not arrive", n)
 		}
@@ -215,11 +215,11 @@ func TestLaunchesInTwoContexts(t *testing.T) {
 
 // captured captures a launch that finds memory. What earlier tests left idle may be more than the limit, and is freed soon after a
 // launch finds none. They also had launches that failed, on threads that have ended: what those held is idle, too.
-func captured(t *testing.T, function, bytes uint64) scratchtest.Captured {
+func captured(t *testing.T, function, bytes uint64) hotpathtest.ScratchCaptured {
 	t.Helper()
 	for range 500 {
 		before := scratch.Lost().NoRoom
-		graph := scratchtest.Capture(function, bytes)
+		graph := hotpathtest.CaptureScratch(function, bytes)
 		if scratch.Lost().NoRoom == before {
 			return graph
 		}
@@ -227,7 +227,7 @@ func captured(t *testing.T, function, bytes uint64) scratchtest.Captured {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatal("no capture finds memory")
-	return scratchtest.Captured{}
+	return hotpathtest.ScratchCaptured{}
 }
 
 // A graph outlives the sessions in which it was captured. Its call path has no number any more when all call paths were forgotten.
@@ -285,7 +285,7 @@ func TestMemoryOfGraphsComesBack(t *testing.T) {
 	defer scratch.Stop()
 	before, places := scratch.Lost(), map[uint64]bool{}
 	for range 40 {
-		place := scratchtest.Graph(77, slot*blocks)
+		place := hotpathtest.ScratchGraph(77, slot*blocks)
 		if place == 0 {
 			t.Fatal("two launches in one graph do not share memory")
 		}
@@ -308,13 +308,13 @@ func TestLargerMemoryIsUsedBeforeNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer scratch.Stop()
-	scratchtest.Graph(78, large)
+	hotpathtest.ScratchGraph(78, large)
 	time.Sleep(50 * time.Millisecond) // the thread that takes memory back looks every 5 ms
 	if err := scratch.Start(100 << 20); err != nil {
 		t.Fatal(err)
 	}
 	before := scratch.Lost().NoRoom
-	scratchtest.Graph(78, small)
+	hotpathtest.ScratchGraph(78, small)
 	if lost := scratch.Lost().NoRoom - before; lost > 0 {
 		t.Errorf("%d launches of %d MiB found no memory next to %d MiB that is idle", lost, small>>20, large>>20)
 	}

@@ -3,19 +3,20 @@
 // A name is a template, so that ranks and hosts can have files of their own, and a path is claimed before it
 // is written, so that two processes of one run never write the same file. Templates are expanded in the
 // profiled process, not in "proton run": only there are rank and pid known.
+//
+// Launched is what the launcher of a distributed run has put into the environment of a process: its rank, of how many, whether other
+// hosts take part, and how often the launcher has restarted it. Nothing else knows the launchers' variables.
 package outname
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/goproton/goproton/internal/launcher"
 )
 
 // Process is what a name depends on.
 type Process struct {
-	launcher.Process
+	Launched
 	PID  int
 	Host string
 }
@@ -37,7 +38,7 @@ func Of(template string, p Process, env func(string) string) (string, error) {
 		return name + again("requeue", p.Requeue), nil
 	}
 	if p.Hosts && !strings.Contains(fields(template), "%h") {
-		name += "." + flat(launcher.Host(p.Host))
+		name += "." + flat(Host(p.Host))
 	}
 	return name + again("requeue", p.Requeue) + again("restart", p.Restart), nil
 }

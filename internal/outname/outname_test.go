@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-
-	"github.com/goproton/goproton/internal/launcher"
 )
 
 func TestExpand(t *testing.T) {
@@ -38,7 +36,7 @@ func TestExpand(t *testing.T) {
 }
 
 func process(env map[string]string) Process {
-	return Process{launcher.Detect(func(name string) string { return env[name] }), 42, "node1.cluster"}
+	return Process{Detect(func(name string) string { return env[name] }), 42, "node1.cluster"}
 }
 
 // The names of a launcher's processes, and of those that have no rank.

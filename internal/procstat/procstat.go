@@ -1,4 +1,5 @@
-// Package procstat reads what Linux says about a process in /proc/PID/stat. Elsewhere nothing is known of any process.
+// Package procstat is about processes: parents and beginnings of others, which Linux says in /proc/PID/stat and other systems do not; and of
+// this one, how much of its heap is alive, and waiting with a limit that counts only the time in which it was running.
 package procstat
 
 import (

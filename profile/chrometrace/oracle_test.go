@@ -13,12 +13,12 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/lanes"
-	"github.com/goproton/goproton/profile/internal/tracetest"
+	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
 // TestTraceProcessor has the program behind ui.perfetto.dev read our files.
 func TestTraceProcessor(t *testing.T) {
-	expect := tracetest.Expect{Root: "../..", Prefix: "args.", Process: "Trace", Counted: " " + lanes.Counted, Category: func(s *profile.Slice) string {
+	expect := profiletest.Expect{Root: "../..", Prefix: "args.", Process: "Trace", Counted: " " + lanes.Counted, Category: func(s *profile.Slice) string {
 		if s.Kind == profile.ScopeSlice && len(s.Metrics) > 0 {
 			return lanes.ScopeWithMetrics
 		}
@@ -27,23 +27,23 @@ func TestTraceProcessor(t *testing.T) {
 	t.Run("sample", func(t *testing.T) {
 		named := expect
 		named.Process = "train.py"
-		named.Compare(t, []byte(written(t, tracetest.Sample())), tracetest.Sample())
+		named.Compare(t, []byte(written(t, profiletest.SampleTimeline())), profiletest.SampleTimeline())
 	})
 	t.Run("several processes", func(t *testing.T) {
-		named, p := expect, tracetest.Sample()
+		named, p := expect, profiletest.SampleTimeline()
 		named.Process = "train.py"
 		p.Timeline.Lanes[3].Process = "rank 1"
 		p.Timeline.Lanes = append(p.Timeline.Lanes, profile.Lane{ID: 6, Process: "rank 1", Name: "CPU Thread 0", Thread: 4711})
-		p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Lane: 6, Kind: profile.LaunchSlice, Name: "cuMemcpyAsync", Start: tracetest.Start, Duration: 90})
+		p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Lane: 6, Kind: profile.LaunchSlice, Name: "cuMemcpyAsync", Start: profiletest.Start, Duration: 90})
 		for i, process := range []string{"rank 1", "rank 1", "rank 2", "rank 2", "rank 2"} { // at once, so that each needs a thread of its own
 			p.Timeline.Lanes = append(p.Timeline.Lanes, profile.Lane{ID: 7 + i, Process: process, Name: fmt.Sprint("CPU Thread ", i)})
-			p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Lane: 7 + i, Name: fmt.Sprint("scope ", i), Start: tracetest.Start + int64(i), Duration: 50})
+			p.Timeline.Slices = append(p.Timeline.Slices, profile.Slice{Lane: 7 + i, Name: fmt.Sprint("scope ", i), Start: profiletest.Start + int64(i), Duration: 50})
 		}
-		p.Timeline.Flows = append(p.Timeline.Flows, profile.Flow{ID: 9, From: 6, To: 4, Start: tracetest.Start, End: tracetest.Start + 31_000})
+		p.Timeline.Flows = append(p.Timeline.Flows, profile.Flow{ID: 9, From: 6, To: 4, Start: profiletest.Start, End: profiletest.Start + 31_000})
 		named.Compare(t, []byte(written(t, p)), p)
 	})
 	t.Run("counters", func(t *testing.T) {
-		named, p := expect, tracetest.WithCounters(tracetest.Sample())
+		named, p := expect, profiletest.WithCounters(profiletest.SampleTimeline())
 		named.Process = "train.py"
 		named.Compare(t, []byte(written(t, p)), p)
 	})
@@ -52,11 +52,11 @@ func TestTraceProcessor(t *testing.T) {
 		expect.Compare(t, []byte(written(t, p)), p)
 	})
 	t.Run("random", func(t *testing.T) {
-		p := tracetest.Many(rand.New(rand.NewPCG(7, 7)))
+		p := profiletest.Many(rand.New(rand.NewPCG(7, 7)))
 		expect.Compare(t, []byte(written(t, p)), p)
 	})
 	t.Run("streamed", func(t *testing.T) {
-		p := tracetest.Many(rand.New(rand.NewPCG(7, 8)))
+		p := profiletest.Many(rand.New(rand.NewPCG(7, 8)))
 		var out bytes.Buffer
 		w := NewWriter(&out, p.Timeline.First(), nil)
 		for i := range p.Timeline.Lanes {
@@ -70,7 +70,7 @@ func TestTraceProcessor(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect.Compare(t, out.Bytes(), p)
-		if back, want := read(t, out.String()).Timeline, tracetest.Renumber(p.Timeline); !reflect.DeepEqual(back.Slices, want.Slices) || len(back.Lanes) != len(want.Lanes) {
+		if back, want := read(t, out.String()).Timeline, profiletest.Renumber(p.Timeline); !reflect.DeepEqual(back.Slices, want.Slices) || len(back.Lanes) != len(want.Lanes) {
 			t.Errorf("came back as\n%+v\nwant\n%+v", back, want)
 		}
 	})
@@ -87,7 +87,7 @@ func TestOverlapsInTraceProcessor(t *testing.T) {
 	for _, file := range files {
 		p := readFile(t, file)
 		text := written(t, p)
-		answers := tracetest.Query(t, "../..", []byte(text), `select coalesce(name, ''), count(1), sum(dur) from slice group by name`,
+		answers := profiletest.Query(t, "../..", []byte(text), `select coalesce(name, ''), count(1), sum(dur) from slice group by name`,
 			`select name, value from stats where value > 0 and severity != 'info'`)
 		got := map[string][2]float64{}
 		for _, row := range answers[0].Rows {
@@ -101,7 +101,7 @@ func TestOverlapsInTraceProcessor(t *testing.T) {
 		if !maps.Equal(got, want) || len(answers[1].Rows) > 0 {
 			t.Errorf("%s: trace_processor has %v, want %v; errors %v", file, got, want, answers[1].Rows)
 		}
-		back, renumbered := read(t, text).Timeline, tracetest.Renumber(p.Timeline)
+		back, renumbered := read(t, text).Timeline, profiletest.Renumber(p.Timeline)
 		if !reflect.DeepEqual(back.Slices, renumbered.Slices) || !reflect.DeepEqual(back.Lanes, renumbered.Lanes) || len(back.Flows) != len(renumbered.Flows) {
 			t.Errorf("%s came back as\n%+v\nwant\n%+v", file, back, p.Timeline)
 		}
@@ -111,9 +111,9 @@ func TestOverlapsInTraceProcessor(t *testing.T) {
 // Perfetto refuses a document without its end, and so do Chrome and every JSON library; a sealed file has one after every
 // write. This is why.
 func TestTraceProcessorRefusesHalfADocument(t *testing.T) {
-	text := written(t, tracetest.Sample())
+	text := written(t, profiletest.SampleTimeline())
 	half := text[:len(text)*2/3]
-	if loaded, _ := tracetest.TryQuery(t, "../..", []byte(half)); loaded == "" {
+	if loaded, _ := profiletest.TryQuery(t, "../..", []byte(half)); loaded == "" {
 		t.Error("trace_processor takes half a document now: sealing may be unnecessary")
 	}
 	if json.Valid([]byte(half)) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/tracetest"
+	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
 // marks is the text of begins and ends on one thread: "B a 10", "E - 20 x" with a category.
@@ -117,7 +117,7 @@ func TestBeginsAndEndsAsTraceProcessor(t *testing.T) {
 		file.WriteString(marks(tid, list...))
 	}
 	whole := "[" + strings.TrimSuffix(file.String(), ",\n") + "]"
-	answers := tracetest.Query(t, "../..", []byte(whole), "select id, name, ts, dur, parent_id from slice order by id")
+	answers := profiletest.Query(t, "../..", []byte(whole), "select id, name, ts, dur, parent_id from slice order by id")
 	type slice struct {
 		path string
 		end  int64

@@ -16,7 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/lanes"
-	"github.com/goproton/goproton/profile/internal/tracetest"
+	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
 const upstream = "../../testdata/upstream"
@@ -49,9 +49,9 @@ func written(t *testing.T, p *profile.Profile) string {
 }
 
 func TestRoundTrip(t *testing.T) {
-	want := tracetest.Sample()
+	want := profiletest.SampleTimeline()
 	got := read(t, written(t, want))
-	if w := tracetest.Renumber(want.Timeline); !reflect.DeepEqual(got.Timeline, w) {
+	if w := profiletest.Renumber(want.Timeline); !reflect.DeepEqual(got.Timeline, w) {
 		t.Errorf("the timeline came back as\n%+v\nwant\n%+v", got.Timeline, w)
 	}
 	if !reflect.DeepEqual(got.Info, want.Info) || !reflect.DeepEqual(got.Devices, want.Devices) {
@@ -67,13 +67,13 @@ func TestRoundTrip(t *testing.T) {
 // A timeline of any shape comes back as it was, to the nanosecond.
 func TestRandomTimelinesRoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
-		want := tracetest.Random(rand.New(rand.NewPCG(seed, 1)))
+		want := profiletest.RandomTimeline(rand.New(rand.NewPCG(seed, 1)))
 		if seed%10 == 0 {
-			want = tracetest.Many(rand.New(rand.NewPCG(seed, 1))) // overlaps
+			want = profiletest.Many(rand.New(rand.NewPCG(seed, 1))) // overlaps
 		}
 		text := written(t, want)
 		got := read(t, text)
-		if w := tracetest.Renumber(want.Timeline); !reflect.DeepEqual(got.Timeline, w) {
+		if w := profiletest.Renumber(want.Timeline); !reflect.DeepEqual(got.Timeline, w) {
 			t.Fatalf("seed %d came back as\n%+v\nwant\n%+v\nfrom\n%s", seed, got.Timeline, w, text)
 		}
 		second := written(t, got) // has the kinds that the reader made up
@@ -149,7 +149,7 @@ func metricsText(list []profile.Metric) string {
 
 // What is cut off at any byte is read as far as it goes, and says so.
 func TestCutOffAtAnyByte(t *testing.T) {
-	for _, text := range []string{written(t, tracetest.Sample()), upstreamText(t, "triton-3.9.0/trace.chrome_trace"), upstreamText(t, "triton-3.6.0/trace.chrome_trace")} {
+	for _, text := range []string{written(t, profiletest.SampleTimeline()), upstreamText(t, "triton-3.9.0/trace.chrome_trace"), upstreamText(t, "triton-3.6.0/trace.chrome_trace")} {
 		end := len(strings.TrimRight(text, "\n"))
 		most := 0
 		for n := range end {
@@ -252,7 +252,7 @@ func TestBadTraces(t *testing.T) {
 
 // Writers shorten what readers refuse.
 func TestPathsThatAreTooDeepAreShortened(t *testing.T) {
-	s := read(t, written(t, tracetest.Deep())).Timeline.Slices
+	s := read(t, written(t, profiletest.Deep())).Timeline.Slices
 	if len(s) != 1 || len(s[0].Path) != profile.MaxDepth {
 		t.Errorf("%d slices came back", len(s))
 	}
@@ -260,7 +260,7 @@ func TestPathsThatAreTooDeepAreShortened(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	var out bytes.Buffer
-	if err := Write(&out, tracetest.Sample()); err != nil {
+	if err := Write(&out, profiletest.SampleTimeline()); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(out.Bytes())
@@ -299,7 +299,7 @@ func FuzzRead(f *testing.F) {
 // bigTrace is a million events: kernels, launches, and arrows of two events each.
 func bigTrace(b testing.TB, rounds int) []byte {
 	var out bytes.Buffer
-	w := NewWriter(&out, tracetest.Start, nil)
+	w := NewWriter(&out, profiletest.Start, nil)
 	w.Lane(profile.Lane{ID: 1, Kind: profile.ThreadLane})
 	w.Lane(profile.Lane{ID: 2, Kind: profile.StreamLane, Device: "0", Stream: 7})
 	for i := range rounds {

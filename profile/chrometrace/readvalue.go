@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/number"
+	"github.com/goproton/goproton/profile/internal/jsonscan"
 )
 
 // value reads the value of a metric; ok is false for an object, which is not a value. Upstream writes all of them as text: "3",
@@ -29,7 +29,7 @@ func (d *reader) value() (v profile.Value, ok bool) {
 
 // vector reads a list of numbers; with one float among them, all are floats. A list with other values is skipped.
 func (d *reader) vector() (v profile.Value, ok bool) {
-	var list number.Vector
+	var list jsonscan.Vector
 	ok = true
 	d.Array("at the start of a list", func() {
 		if c := d.Peek(); c == '"' || c == '[' || c == '{' {
@@ -53,7 +53,7 @@ func (d *reader) parseValue(text string) profile.Value {
 	if !isList || !closed {
 		return profile.StringValue(text)
 	}
-	var list number.Vector
+	var list jsonscan.Vector
 	for part := range strings.SplitSeq(inner, ",") {
 		v, ok := d.parseNumber(strings.TrimSpace(part))
 		if !ok {
@@ -73,7 +73,7 @@ func (d *reader) parseNumber(text string) (profile.Value, bool) {
 		return profile.Value{}, false // no "inf", "nan", "0x"
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if number.Rounded(text, f) {
+	if jsonscan.Rounded(text, f) {
 		d.Rounded++
 	}
 	return profile.FloatValue(f), err == nil

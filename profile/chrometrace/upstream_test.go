@@ -17,7 +17,7 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/tracetest"
+	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
 func writtenUpstream(t *testing.T, p *profile.Profile) string {
@@ -33,7 +33,7 @@ func writtenUpstream(t *testing.T, p *profile.Profile) string {
 }
 
 func TestUpstreamGolden(t *testing.T) {
-	text := writtenUpstream(t, tracetest.Sample())
+	text := writtenUpstream(t, profiletest.SampleTimeline())
 	testkit.Golden(t, "testdata/step.upstream.chrome_trace", []byte(strings.ReplaceAll(text, `,{"ph"`, ",\n"+`{"ph"`)))
 }
 
@@ -188,7 +188,7 @@ func TestUpstreamWithoutKernels(t *testing.T) {
 // Whatever the timeline, each kernel is shown once, and every arrow leaves from a scope that is shown or from its launch.
 func TestUpstreamOfRandomTimelines(t *testing.T) {
 	for seed := range uint64(200) {
-		p := tracetest.Random(rand.New(rand.NewPCG(seed, 3)))
+		p := profiletest.RandomTimeline(rand.New(rand.NewPCG(seed, 3)))
 		kernels := 0
 		for _, s := range p.Timeline.Slices {
 			if s.Kind == profile.KernelSlice || s.Kind == profile.GraphSlice {
@@ -208,7 +208,7 @@ func TestUpstreamOfRandomTimelines(t *testing.T) {
 }
 
 func TestUpstreamSaysThatADiskIsFull(t *testing.T) {
-	p := tracetest.Sample()
+	p := profiletest.SampleTimeline()
 	full := errors.New("full")
 	if err := WriteUpstream(failing{full}, p); !errors.Is(err, full) {
 		t.Errorf("the error is %v", err)

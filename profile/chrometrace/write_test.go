@@ -18,12 +18,12 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/tracetest"
+	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
 func TestWriteGolden(t *testing.T) {
 	var out bytes.Buffer
-	if err := Write(&out, tracetest.Sample()); err != nil {
+	if err := Write(&out, profiletest.SampleTimeline()); err != nil {
 		t.Fatal(err)
 	}
 	if !json.Valid(out.Bytes()) {
@@ -87,7 +87,7 @@ func TestTimesNeverBeginBeforeTheBase(t *testing.T) {
 	} {
 		start, duration := w.since(test.start, test.duration)
 		if start != uint64(test.wantStart) || duration != uint64(test.wantDuration) {
-			t.Errorf("%d for %d ns became %d for %d", test.start, test.duration, tracetest.Start, duration)
+			t.Errorf("%d for %d ns became %d for %d", test.start, test.duration, profiletest.Start, duration)
 		}
 	}
 	w = NewWriter(io.Discard, math.MinInt64, nil)
@@ -143,7 +143,7 @@ func TestSealedFileIsWholeAfterEveryWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w := NewWriter(f, tracetest.Start, &Options{Sealed: true})
+	w := NewWriter(f, profiletest.Start, &Options{Sealed: true})
 	events := func() int {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -156,9 +156,9 @@ func TestSealedFileIsWholeAfterEveryWrite(t *testing.T) {
 		return len(doc.TraceEvents)
 	}
 	w.Lane(profile.Lane{ID: 1})
-	w.Facts(tracetest.Sample().Devices, tracetest.Sample().Kinds)
+	w.Facts(profiletest.SampleTimeline().Devices, profiletest.SampleTimeline().Kinds)
 	for i := range 3 {
-		if err := w.Slice(&profile.Slice{Lane: 1, Name: "step", Start: tracetest.Start + int64(i)}); err != nil {
+		if err := w.Slice(&profile.Slice{Lane: 1, Name: "step", Start: profiletest.Start + int64(i)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Flush(); err != nil {
@@ -201,12 +201,12 @@ func TestSealedFileIsWholeOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w := NewWriter(smallDisk{f, 1200}, tracetest.Start, &Options{Sealed: true})
+	w := NewWriter(smallDisk{f, 1200}, profiletest.Start, &Options{Sealed: true})
 	w.Lane(profile.Lane{ID: 1})
-	w.Facts(tracetest.Sample().Devices, nil)
+	w.Facts(profiletest.SampleTimeline().Devices, nil)
 	for err == nil {
-		w.Slice(&profile.Slice{Lane: 1, Name: "step", Start: tracetest.Start})
-		w.Slice(&profile.Slice{Lane: 1, Name: "step", Start: tracetest.Start})
+		w.Slice(&profile.Slice{Lane: 1, Name: "step", Start: profiletest.Start})
+		w.Slice(&profile.Slice{Lane: 1, Name: "step", Start: profiletest.Start})
 		err = w.Flush()
 	}
 	text, _ := os.ReadFile(path)
@@ -223,13 +223,13 @@ func TestSealingNeedsAFile(t *testing.T) {
 }
 
 func TestSliceDoesNotAllocate(t *testing.T) {
-	w := NewWriter(io.Discard, tracetest.Start, nil)
+	w := NewWriter(io.Discard, profiletest.Start, nil)
 	w.Lane(profile.Lane{ID: 1})
-	s := &tracetest.Sample().Timeline.Slices[5]
+	s := &profiletest.SampleTimeline().Timeline.Slices[5]
 	s.Lane = 1
 	if n := testing.AllocsPerRun(1000, func() {
 		w.Slice(s)
-		w.Flow(profile.Flow{ID: 1, From: 1, To: 1, Start: tracetest.Start, End: tracetest.Start})
+		w.Flow(profile.Flow{ID: 1, From: 1, To: 1, Start: profiletest.Start, End: profiletest.Start})
 	}); n > 0 {
 		t.Errorf("%v allocations per slice and flow", n)
 	}
@@ -237,7 +237,7 @@ func TestSliceDoesNotAllocate(t *testing.T) {
 
 // benchKernel is a typical kernel event: 243 bytes of JSON.
 func benchKernel(i int) profile.Slice {
-	return profile.Slice{Lane: 2, Kind: profile.KernelSlice, Name: "triton_poi_fused_add_relu_3", Start: tracetest.Start + int64(i)*7321, Duration: 5432, ID: uint64(i), Path: []string{
+	return profile.Slice{Lane: 2, Kind: profile.KernelSlice, Name: "triton_poi_fused_add_relu_3", Start: profiletest.Start + int64(i)*7321, Duration: 5432, ID: uint64(i), Path: []string{
 		"ROOT", "train_step", "forward", "layer_12", "attention", "triton_poi_fused_add_relu_3"}}
 }
 
@@ -271,7 +271,7 @@ func (w *wrapping) Write(p []byte) (int, error) {
 // benchmarkWrite writes a kernel with its launch and arrow per round: four events.
 func benchmarkWrite(b *testing.B, to io.Writer) {
 	count := &counting{w: to}
-	w := NewWriter(count, tracetest.Start, nil)
+	w := NewWriter(count, profiletest.Start, nil)
 	w.Lane(profile.Lane{ID: 1, Kind: profile.ThreadLane})
 	w.Lane(profile.Lane{ID: 2, Kind: profile.StreamLane, Device: "0", Stream: 7})
 	kernel := benchKernel(0)
@@ -280,7 +280,7 @@ func benchmarkWrite(b *testing.B, to io.Writer) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
-		kernel.Start, kernel.ID = tracetest.Start+int64(i)*7321, uint64(i)
+		kernel.Start, kernel.ID = profiletest.Start+int64(i)*7321, uint64(i)
 		launch.Start, launch.ID = kernel.Start-9000, kernel.ID
 		w.Slice(&launch)
 		w.Flow(profile.Flow{ID: kernel.ID, From: 1, To: 2, Start: launch.Start, End: kernel.Start})

@@ -18,7 +18,7 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/number"
+	"github.com/goproton/goproton/profile/internal/jsonscan"
 	"github.com/goproton/goproton/profile/internal/stacks"
 )
 
@@ -219,7 +219,7 @@ func add(t *stacks.Tree, names map[string]string, line string) (reason string) {
 		return fmt.Sprintf("expected frames, a space and a number, found %.60q", line)
 	}
 	size, ok := parseSize(line[at+1:])
-	if f, _ := size.Float(); size.Type() == profile.Float && number.Rounded(line[at+1:], f) {
+	if f, _ := size.Float(); size.Type() == profile.Float && jsonscan.Rounded(line[at+1:], f) {
 		t.Rounded++
 	}
 	if !ok {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/fold"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // Holds says what a format has a place for. A frame's name and its whole, additive numbers every format has,
@@ -80,7 +80,7 @@ func (t Target) Drops(p *profile.Profile) []string {
 	note(Inside, u.inside, "frame's distributions inside of kernels", "frames' distributions inside of kernels")
 	note(Bytes, u.broken, "name that is not valid UTF-8, repaired", "names that are not valid UTF-8, repaired")
 	if f.Holds&Tree != 0 {
-		excess := fold.Of(p.Root)
+		excess := union.ExcessOf(p.Root)
 		depth, metrics := figures.Grouped(profile.MaxDepth), figures.Grouped(profile.MaxMetrics)
 		list = clause(list, excess.Frames, "frame deeper than "+depth+", added up in the one above", "frames deeper than "+depth+", added up in those above")
 		list = clause(list, excess.Metrics, "metric of a frame with more than "+metrics, "metrics of frames with more than "+metrics)

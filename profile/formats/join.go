@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/launchunion"
-	"github.com/goproton/goproton/profile/internal/pile"
-	"github.com/goproton/goproton/profile/internal/sampleunion"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // join adds a later part of a session to the earlier ones: numbers add up, of properties the last value
@@ -47,7 +45,7 @@ func joinInfo(sum, part *profile.Profile) {
 
 // joinSampling has both use the same numbers for functions and reasons: each names them by the place in a table of its own.
 func joinSampling(sum, part *profile.Profile) {
-	var all sampleunion.Union
+	var all union.Samples
 	for _, p := range []*profile.Profile{sum, part} {
 		source, _ := all.Add(p.Sampling)
 		if source.Same() {
@@ -66,7 +64,7 @@ func joinLaunches(sum, part *profile.Profile) {
 	if len(part.Launches) == 0 {
 		return
 	}
-	var all launchunion.Union
+	var all union.Launches
 	all.Add(sum.Launches)
 	source := all.Add(part.Launches)
 	part.Root.Walk(func(n *profile.Node, _ int) bool {
@@ -81,8 +79,8 @@ type joiner struct {
 	kinds    profile.Kinds
 	children map[*profile.Node]map[string]*profile.Node // of nodes of the sum, the first of each name
 	slots    map[*profile.Node]map[string]int           // where a metric is, of nodes with many
-	samples  map[*profile.Node]*pile.Pile[profile.FunctionSamples]
-	launches map[*profile.Node]*pile.Pile[profile.LaunchTimes]
+	samples  map[*profile.Node]*union.Pile[profile.FunctionSamples]
+	launches map[*profile.Node]*union.Pile[profile.LaunchTimes]
 }
 
 // joinNodes adds a tree to another one, without recursion: a tree may be as deep as its file was. A part may have many
@@ -90,7 +88,7 @@ type joiner struct {
 func joinNodes(into, from *profile.Node, kinds profile.Kinds) error {
 	j := joiner{
 		kinds: kinds, children: map[*profile.Node]map[string]*profile.Node{}, slots: map[*profile.Node]map[string]int{},
-		samples: map[*profile.Node]*pile.Pile[profile.FunctionSamples]{}, launches: map[*profile.Node]*pile.Pile[profile.LaunchTimes]{},
+		samples: map[*profile.Node]*union.Pile[profile.FunctionSamples]{}, launches: map[*profile.Node]*union.Pile[profile.LaunchTimes]{},
 	}
 	type pair struct{ into, from *profile.Node }
 	pending := []pair{{into, from}}
@@ -113,10 +111,10 @@ func joinNodes(into, from *profile.Node, kinds profile.Kinds) error {
 		}
 	}
 	for n, samples := range j.samples {
-		n.Samples = samples.All(sampleunion.Join)
+		n.Samples = samples.All(union.JoinSamples)
 	}
 	for n, launches := range j.launches {
-		n.Launches = launches.All(launchunion.Join)
+		n.Launches = launches.All(union.JoinLaunches)
 	}
 	return nil
 }
@@ -162,8 +160,8 @@ func (j *joiner) node(into, from *profile.Node) error {
 		into.Times.Merge(from.Times)
 	}
 	into.Inside = profile.MergeInside(into.Inside, from.Inside)
-	onPile(j.samples, into, into.Samples, from.Samples, sampleunion.Join)
-	onPile(j.launches, into, into.Launches, from.Launches, launchunion.Join)
+	onPile(j.samples, into, into.Samples, from.Samples, union.JoinSamples)
+	onPile(j.launches, into, into.Launches, from.Launches, union.JoinLaunches)
 	return nil
 }
 
@@ -190,13 +188,13 @@ func (j *joiner) slot(n *profile.Node, name string) int {
 }
 
 // onPile adds a list to those of a node, of which its own is the first.
-func onPile[T any](piles map[*profile.Node]*pile.Pile[T], n *profile.Node, own, more []T, join func(a, b []T) []T) {
+func onPile[T any](piles map[*profile.Node]*union.Pile[T], n *profile.Node, own, more []T, join func(a, b []T) []T) {
 	if len(more) == 0 {
 		return
 	}
 	p := piles[n]
 	if p == nil {
-		p = &pile.Pile[T]{}
+		p = &union.Pile[T]{}
 		p.Add(own, join)
 		piles[n] = p
 	}

@@ -3,7 +3,6 @@ package hatchet
 import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
-	"github.com/goproton/goproton/profile/internal/number"
 	"github.com/goproton/goproton/profile/internal/tree"
 )
 
@@ -49,7 +48,7 @@ func (s syntax) Value() profile.Value {
 	default:
 		return s.Scalar()
 	}
-	var list number.Vector
+	var list jsonscan.Vector
 	for c := s.List("a list"); c.More; c = s.Next(c) {
 		if c := s.Peek(); c == '"' || c == '[' || c == '{' {
 			s.Unexpected("a number")

@@ -8,8 +8,8 @@ import (
 	"sort"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/tree"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // Write writes p as upstream writes its files: indented by four, keys in alphabetical order, a newline
@@ -46,7 +46,7 @@ func Loses(p *profile.Profile) []string {
 }
 
 func encode(w io.Writer, p *profile.Profile, indent bool) error {
-	p, err := fold.Fit(p)
+	p, err := union.Fit(p)
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/launchunion"
-	"github.com/goproton/goproton/profile/internal/sampleunion"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // Options say what a merged profile keeps. The zero value keeps sums only.
@@ -59,8 +58,8 @@ type Merger struct {
 	devices  deviceTable
 	info     infoUnion
 	timeline *timelineUnion
-	samples  sampleunion.Union
-	launches launchunion.Union
+	samples  union.Samples
+	launches union.Launches
 	labels   map[string]string // label → first file
 }
 

@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/launchunion"
-	"github.com/goproton/goproton/profile/internal/pile"
-	"github.com/goproton/goproton/profile/internal/sampleunion"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // node is a node of the sum with what its final form has no place for.
@@ -20,8 +18,8 @@ type node struct {
 	columns  []columnValue
 	devices  deviceSet
 	slots    map[string]int // where a metric is in out.Metrics, once there are many
-	samples  pile.Pile[profile.FunctionSamples]
-	launches pile.Pile[profile.LaunchTimes]
+	samples  union.Pile[profile.FunctionSamples]
+	launches union.Pile[profile.LaunchTimes]
 }
 
 // columnValue is an amount of one source. A thousand ranks of ten thousand nodes have ten million of these, so it
@@ -59,8 +57,8 @@ type adder struct {
 	*Merger
 	source   Source
 	devices  *sourceDevices
-	samples  *sampleunion.Source
-	launches launchunion.Source
+	samples  *union.SampleSource
+	launches union.LaunchSource
 }
 
 type pair struct {
@@ -128,8 +126,8 @@ func (a *adder) node(into *node, from *profile.Node) {
 		into.out.Times.MergeExactly(from.Times)
 	}
 	into.out.Inside = profile.MergeInside(into.out.Inside, from.Inside)
-	into.samples.Add(a.samples.Join(nil, from.Samples), sampleunion.Join)
-	into.launches.Add(a.launches.Join(nil, from.Launches), launchunion.Join)
+	into.samples.Add(a.samples.Join(nil, from.Samples), union.JoinSamples)
+	into.launches.Add(a.launches.Join(nil, from.Launches), union.JoinLaunches)
 }
 
 func (a *adder) metric(into *node, from *profile.Node, v *profile.Metric, guess int) {
@@ -245,8 +243,8 @@ func (n *node) finish(names *deviceNames, columns []string) (widest *profile.Nod
 		if n.out.Times != nil {
 			n.out.Times.Finish()
 		}
-		n.out.Samples = n.samples.All(sampleunion.Join)
-		n.out.Launches = n.launches.All(launchunion.Join)
+		n.out.Samples = n.samples.All(union.JoinSamples)
+		n.out.Launches = n.launches.All(union.JoinLaunches)
 		n.finishColumns(columns)
 		if len(n.out.Metrics) > len(widest.Metrics) {
 			widest = n.out

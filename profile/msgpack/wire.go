@@ -8,7 +8,7 @@ import (
 
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/number"
+	"github.com/goproton/goproton/profile/internal/jsonscan"
 	"github.com/goproton/goproton/profile/internal/tree"
 )
 
@@ -194,7 +194,7 @@ func (w *wire) Value() profile.Value {
 	}
 	n := w.array("a vector")
 	w.Keep(2 * tree.NumberSize * n)
-	var list number.Vector
+	var list jsonscan.Vector
 	for range n {
 		v := w.Number("a number of a vector")
 		if w.err != nil {
@@ -230,7 +230,7 @@ func (w *wire) Number(what string) profile.Value {
 	case 0xcc, 0xcd, 0xce:
 		return profile.IntValue(int64(w.uint(1 << (c - 0xcc))))
 	case 0xcf:
-		v, rounded := number.OfUint(w.uint(8))
+		v, rounded := jsonscan.OfUint(w.uint(8))
 		if rounded {
 			w.rounded++
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/fold"
 	"github.com/goproton/goproton/profile/internal/tree"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // Write writes p.
@@ -43,7 +43,7 @@ type encoder struct {
 }
 
 func encode(w io.Writer, p *profile.Profile) (*encoder, error) {
-	p, err := fold.Fit(p)
+	p, err := union.Fit(p)
 	if err != nil {
 		return nil, err
 	}

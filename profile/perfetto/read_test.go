@@ -12,7 +12,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/chrometrace"
-	"github.com/goproton/goproton/profile/internal/tracetest"
+	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
 func read(t *testing.T, data []byte) *profile.Profile {
@@ -35,7 +35,7 @@ func written(t testing.TB, p *profile.Profile) []byte {
 
 // sorted is a timeline in one order: a file has its slices lane by lane.
 func sorted(t *profile.Timeline) *profile.Timeline {
-	r := *tracetest.Renumber(t)
+	r := *profiletest.Renumber(t)
 	text := func(s *profile.Slice) string { return fmt.Sprint(s.Kind, s.Name, s.ID, s.Path, len(s.Metrics)) }
 	slices.SortFunc(r.Slices, func(a, b profile.Slice) int {
 		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Duration, b.Duration), cmp.Compare(text(&a), text(&b)))
@@ -45,7 +45,7 @@ func sorted(t *profile.Timeline) *profile.Timeline {
 }
 
 func TestRoundTrip(t *testing.T) {
-	want := tracetest.Sample()
+	want := profiletest.SampleTimeline()
 	got := read(t, written(t, want))
 	if g, w := sorted(got.Timeline), sorted(want.Timeline); !reflect.DeepEqual(g, w) {
 		t.Errorf("the timeline came back as\n%+v\nwant\n%+v", g, w)
@@ -64,11 +64,11 @@ func TestRoundTrip(t *testing.T) {
 func TestRandomTimelinesRoundTrip(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		want := tracetest.Random(r)
+		want := profiletest.RandomTimeline(r)
 		if seed%2 == 0 { // few moments, so that they meet
 			for i := range want.Timeline.Slices {
 				s := &want.Timeline.Slices[i]
-				s.Start, s.Duration = tracetest.Start+r.Int64N(12), r.Int64N(8)
+				s.Start, s.Duration = profiletest.Start+r.Int64N(12), r.Int64N(8)
 			}
 			want.Timeline.Flows = nil
 		}
@@ -98,7 +98,7 @@ func TestUpstreamTracesSurvive(t *testing.T) {
 }
 
 func TestCutOffAtAnyByte(t *testing.T) {
-	data := written(t, tracetest.Sample())
+	data := written(t, profiletest.SampleTimeline())
 	most := 0
 	for n := range len(data) {
 		p, err := Read(bytes.NewReader(data[:n]))
@@ -134,15 +134,15 @@ func TestBadTraces(t *testing.T) {
 
 // Writers shorten what readers refuse.
 func TestPathsThatAreTooDeepAreShortened(t *testing.T) {
-	s := read(t, written(t, tracetest.Deep())).Timeline.Slices
+	s := read(t, written(t, profiletest.Deep())).Timeline.Slices
 	if len(s) != 1 || len(s[0].Path) != profile.MaxDepth {
 		t.Errorf("%d slices came back", len(s))
 	}
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(written(f, tracetest.Sample()))
-	f.Add(written(f, tracetest.Random(rand.New(rand.NewPCG(1, 2)))))
+	f.Add(written(f, profiletest.SampleTimeline()))
+	f.Add(written(f, profiletest.RandomTimeline(rand.New(rand.NewPCG(1, 2)))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := Read(bytes.NewReader(data))
 		if err != nil {
@@ -186,7 +186,7 @@ func big(kernels int) *profile.Profile {
 	path := []string{"ROOT", "train_step", "forward", "layer_12", "attention", "triton_poi_fused_add_relu_3"}
 	t := &profile.Timeline{Lanes: []profile.Lane{{ID: 0, Kind: profile.ThreadLane, Name: "CPU Thread 0"}, {ID: 1, Kind: profile.StreamLane, Device: "0", Stream: 7, Name: "GPU 0 Stream 7"}}}
 	for i := range kernels {
-		at := tracetest.Start + int64(i)*7321
+		at := profiletest.Start + int64(i)*7321
 		t.Slices = append(t.Slices,
 			profile.Slice{Lane: 0, Kind: profile.LaunchSlice, Name: "cuLaunchKernel", Start: at - 9000, Duration: 3000, Path: path[:5], ID: uint64(i + 1)},
 			profile.Slice{Lane: 1, Kind: profile.KernelSlice, Name: path[5], Start: at, Duration: 5432, Path: path, ID: uint64(i + 1)})

@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/jsonscan"
 	"github.com/goproton/goproton/profile/internal/lanes"
-	"github.com/goproton/goproton/profile/internal/number"
 )
 
 // annotation reads one argument of an event. Arguments that other programs invented are skipped.
@@ -111,9 +111,9 @@ func (d *reader) metrics(state *sequenceState, e *event, message []byte) error {
 
 // value reads the value of an annotation: a number, a text, or a list of numbers. An annotation without a value is an empty list.
 func (d *reader) value(state *sequenceState, message []byte) (v profile.Value, ok bool, err error) {
-	var list number.Vector
+	var list jsonscan.Vector
 	unsigned := func(n uint64) profile.Value {
-		v, rounded := number.OfUint(n)
+		v, rounded := jsonscan.OfUint(n)
 		if rounded {
 			d.b.Profile.Rounded++
 		}

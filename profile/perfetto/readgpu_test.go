@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/tracetest"
+	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
 // message writes fields: numbers, texts and messages.
@@ -66,7 +66,7 @@ func TestRenderStages(t *testing.T) {
 		for _, s := range p.Timeline.Slices {
 			got = append(got, fmt.Sprintf("%s %d+%d", s.Name, s.Start, s.Duration))
 		}
-		answers := tracetest.Query(t, "../..", file, "select name, ts, dur from gpu_slice order by ts, dur desc")
+		answers := profiletest.Query(t, "../..", file, "select name, ts, dur from gpu_slice order by ts, dur desc")
 		var want []string
 		for _, row := range answers[0].Rows {
 			want = append(want, fmt.Sprintf("%s %.0f+%.0f", row[0], row[1], row[2]))

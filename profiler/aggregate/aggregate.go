@@ -1,6 +1,7 @@
 // Package aggregate adds activities to the trees and timelines of sessions. It takes kernels, copies and waits with their
 // attribution (from callpath), and metric slots (from hotpath). For each session and phase it makes one frozen profile.Profile,
-// which sums the activities of a call path, or one timeline, which shows each activity. The drainer owns everything here.
+// which sums the activities of a call path, or one timeline, which shows each activity. The drainer owns everything here, but
+// for the numbers of launch kinds: the recorder of a trace asks for the number of a kind once, and tags launches with it.
 package aggregate
 
 import (

@@ -5,14 +5,14 @@ import (
 	"math"
 	"testing"
 
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/hotpath/inside"
-	"github.com/goproton/goproton/hotpath/inside/insidetest"
 	"github.com/goproton/goproton/profile"
 )
 
 // attention is a kernel of two warps: warp 0 loads and waits, warp 1 multiplies.
 var attention = &inside.Kernel{
-	Name: "attention", Mode: "default", Triton: "3.6.0", Arch: "90", Backend: "cuda", Warps: 2, BufferSize: 256, SlotSize: insidetest.SlotSize(2, 256),
+	Name: "attention", Mode: "default", Triton: "3.6.0", Arch: "90", Backend: "cuda", Warps: 2, BufferSize: 256, SlotSize: hotpathtest.SlotSize(2, 256),
 	Scopes: []inside.Scope{
 		{ID: 0, Name: "produce", Parent: -1, File: "attention.py", Line: 10},
 		{ID: 1, Name: "wait", Parent: 0, File: "attention.py", Line: 12},
@@ -26,14 +26,14 @@ func launchOf(n int, set uint32, op uint64) *inside.Launch { return launchLastin
 
 // launchLasting is launchOf with so many ns for the 900 cycles of a block.
 func launchLasting(nanos uint64, n int, set uint32, op uint64) *inside.Launch {
-	blocks := make([]insidetest.Block, n)
+	blocks := make([]hotpathtest.InsideBlock, n)
 	for i := range blocks {
-		blocks[i] = insidetest.Block{SM: uint32(100 + i%2), Init: 1e6 * op, PreFinal: 1e6*op + nanos, PostFinal: 1e6*op + nanos + 100, Warps: map[int][]insidetest.Record{
-			0: {insidetest.In(0, 10), insidetest.In(1, 20), insidetest.Out(1, 120), insidetest.In(3, 200), insidetest.Out(3, 400), insidetest.Out(0, 910)},
-			1: {insidetest.In(2, 15), insidetest.Out(2, 315), insidetest.In(2, 600), insidetest.Out(2, 900)},
+		blocks[i] = hotpathtest.InsideBlock{SM: uint32(100 + i%2), Init: 1e6 * op, PreFinal: 1e6*op + nanos, PostFinal: 1e6*op + nanos + 100, Warps: map[int][]hotpathtest.InsideRecord{
+			0: {hotpathtest.InsideIn(0, 10), hotpathtest.InsideIn(1, 20), hotpathtest.InsideOut(1, 120), hotpathtest.InsideIn(3, 200), hotpathtest.InsideOut(3, 400), hotpathtest.InsideOut(0, 910)},
+			1: {hotpathtest.InsideIn(2, 15), hotpathtest.InsideOut(2, 315), hotpathtest.InsideIn(2, 600), hotpathtest.InsideOut(2, 900)},
 		}}
 	}
-	return &inside.Launch{Kernel: attention, Grid: [3]uint32{uint32(n), 1, 1}, Set: set, Op: op, Buffer: insidetest.Buffer(attention, 0xaa, blocks)}
+	return &inside.Launch{Kernel: attention, Grid: [3]uint32{uint32(n), 1, 1}, Set: set, Op: op, Buffer: hotpathtest.InsideBuffer(attention, 0xaa, blocks)}
 }
 
 func TestScopesStandBelowTheirKernel(t *testing.T) {
@@ -125,17 +125,17 @@ func BenchmarkAddInside(b *testing.B) {
 			tree := a.Sets.NewTree(TreeOptions{Inside: true})
 			set := a.Sets.Launch([]*Tree{tree})
 			k := *attention
-			k.Warps, k.BufferSize, k.SlotSize = 4, 8192, insidetest.SlotSize(4, 8192)
-			list := make([]insidetest.Block, blocks)
+			k.Warps, k.BufferSize, k.SlotSize = 4, 8192, hotpathtest.SlotSize(4, 8192)
+			list := make([]hotpathtest.InsideBlock, blocks)
 			for i := range list {
-				records := []insidetest.Record{insidetest.In(0, 10)}
+				records := []hotpathtest.InsideRecord{hotpathtest.InsideIn(0, 10)}
 				for n := range uint64(63) {
-					records = append(records, insidetest.In(1, 20+n*200), insidetest.Out(1, 100+n*200+n%30), insidetest.In(3, 140+n*200), insidetest.Out(3, 150+n*200+n%40))
+					records = append(records, hotpathtest.InsideIn(1, 20+n*200), hotpathtest.InsideOut(1, 100+n*200+n%30), hotpathtest.InsideIn(3, 140+n*200), hotpathtest.InsideOut(3, 150+n*200+n%40))
 				}
-				records = append(records, insidetest.Out(0, 20000))
-				list[i] = insidetest.Block{SM: uint32(i % 132), Init: 1e6, PreFinal: 2e6, Warps: map[int][]insidetest.Record{0: records, 1: records, 2: records, 3: records}}
+				records = append(records, hotpathtest.InsideOut(0, 20000))
+				list[i] = hotpathtest.InsideBlock{SM: uint32(i % 132), Init: 1e6, PreFinal: 2e6, Warps: map[int][]hotpathtest.InsideRecord{0: records, 1: records, 2: records, 3: records}}
 			}
-			l := &inside.Launch{Kernel: &k, Grid: [3]uint32{uint32(blocks), 1, 1}, Set: set, Op: 1, Buffer: insidetest.Buffer(&k, 0, list)}
+			l := &inside.Launch{Kernel: &k, Grid: [3]uint32{uint32(blocks), 1, 1}, Set: set, Op: 1, Buffer: hotpathtest.InsideBuffer(&k, 0, list)}
 			pairs := 0
 			for b.Loop() {
 				a.AddInside(l)

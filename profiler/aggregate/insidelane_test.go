@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/hotpath/inside"
-	"github.com/goproton/goproton/hotpath/inside/insidetest"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
 )
@@ -18,16 +18,16 @@ const globalAhead = 366_000
 
 // unevenLaunch has blocks of 1000, 5000, 2000 and 1500 ns, 300 ns after each other; the clock makes 2 cycles in a ns.
 func unevenLaunch(set uint32, op, begin uint64) *inside.Launch {
-	var blocks []insidetest.Block
+	var blocks []hotpathtest.InsideBlock
 	for i, ran := range []uint64{1000, 5000, 2000, 1500} {
 		init := begin + globalAhead + uint64(i)*300
 		c := 2*init + uint64(i)*777
-		blocks = append(blocks, insidetest.Block{SM: uint32(i), Init: init, PreFinal: init + ran, PostFinal: init + ran, Warps: map[int][]insidetest.Record{
-			0: {insidetest.In(0, c+20), insidetest.In(1, c+220), insidetest.Out(1, c+420), insidetest.Out(0, c+2*ran-20)},
-			1: {insidetest.In(2, c+40), insidetest.Out(2, c+240)},
+		blocks = append(blocks, hotpathtest.InsideBlock{SM: uint32(i), Init: init, PreFinal: init + ran, PostFinal: init + ran, Warps: map[int][]hotpathtest.InsideRecord{
+			0: {hotpathtest.InsideIn(0, c+20), hotpathtest.InsideIn(1, c+220), hotpathtest.InsideOut(1, c+420), hotpathtest.InsideOut(0, c+2*ran-20)},
+			1: {hotpathtest.InsideIn(2, c+40), hotpathtest.InsideOut(2, c+240)},
 		}})
 	}
-	return &inside.Launch{Kernel: attention, Grid: [3]uint32{4, 1, 1}, Set: set, Op: op, Buffer: insidetest.Buffer(attention, 0, blocks)}
+	return &inside.Launch{Kernel: attention, Grid: [3]uint32{4, 1, 1}, Set: set, Op: op, Buffer: hotpathtest.InsideBuffer(attention, 0, blocks)}
 }
 
 // A timeline shows four blocks of a launch, by their roles, within the kernel's own slice, whichever of the two comes first.

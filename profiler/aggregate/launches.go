@@ -9,7 +9,6 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/launchkinds"
 )
 
 // launchKey identifies one of the sums of tagged launches at a node.
@@ -95,7 +94,7 @@ func (f *launchFreezer) kind(tag uint16) int {
 			f.position = map[uint16]int{}
 		}
 		f.position[tag] = at
-		f.kinds = append(f.kinds, launchkinds.Of(tag))
+		f.kinds = append(f.kinds, LaunchKindOf(tag))
 	}
 	return at
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/launchkinds"
 )
 
 // launches prints the tagged launches of a frozen tree, a line each.
@@ -32,7 +31,7 @@ func launches(p *profile.Profile) string {
 // kind registers one and returns its tag.
 func kind(t *testing.T, id string) uint16 {
 	t.Helper()
-	return uint16(launchkinds.Register(launchkinds.Kind{ID: id, Kernel: "matmul", Hash: "ab", Function: 1}))
+	return uint16(RegisterLaunchKind(LaunchKind{ID: id, Kernel: "matmul", Hash: "ab", Function: 1}))
 }
 
 func tagged(set uint32, corr uint64, tag uint16) *callpath.Attribution {

@@ -10,7 +10,6 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/launchkinds"
 )
 
 // streamKey identifies a stream: two GPUs, or two contexts of one, have streams of the same number.
@@ -69,7 +68,7 @@ func (t *Timeline) kind(tag uint16) *profile.LaunchKind {
 	}
 	known, found := t.kinds[tag]
 	if !found {
-		if kind := launchkinds.Of(tag); kind.ID != "" {
+		if kind := LaunchKindOf(tag); kind.ID != "" {
 			known = &kind
 		}
 		t.kinds[tag] = known

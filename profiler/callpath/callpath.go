@@ -63,7 +63,7 @@ type Attribution struct {
 	Graph    bool      // a graph launched it
 	Order    uint64    // correlation id of the launch: its place in time
 	Function uint32    // see Resolver.Function; 0 if it is not known
-	Tag      uint16    // what kind of launch it was, see package launchkinds; 0 if unknown
+	Tag      uint16    // what kind of launch it was, see aggregate.LaunchKind; 0 if unknown
 
 	// Only while some session wants a timeline:
 	Thread   uintptr    // which thread's ring the launch was in

@@ -13,7 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler"
-	"github.com/goproton/goproton/profiler/launchkinds"
+	"github.com/goproton/goproton/profiler/aggregate"
 )
 
 // Service answers control calls.
@@ -258,8 +258,8 @@ func (s *Service) finalize(p finalization) (any, error) {
 
 // launchKind answers with the number that launches of a kind are tagged with.
 func (*Service) launchKind(p kindOfLaunch) (any, error) {
-	n := launchkinds.Register(launchkinds.Kind{ID: p.Kind, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})
-	return map[string]uint32{"tag": n &^ launchkinds.Rest}, nil
+	n := aggregate.RegisterLaunchKind(aggregate.LaunchKind{ID: p.Kind, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})
+	return map[string]uint32{"tag": n &^ aggregate.RestOfLaunches}, nil
 }
 
 // metricVector adds what does not fit a slot of the hot path: a vector or a text.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/atomicfile"
-	"github.com/goproton/goproton/internal/awake"
+	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -128,7 +128,7 @@ var (
 )
 
 // receive is what a test replaces that knows when something hangs.
-var receive = awake.ReceiveWhile[error]
+var receive = procstat.ReceiveWhile[error]
 
 // patiently runs f until nothing has made progress for the given time, or the user interrupts it.
 func (s *Service) patiently(patience time.Duration, f func() error) error {
@@ -178,7 +178,7 @@ var quiet = 2 * time.Second
 // untilInterrupted says what an exit waits for when it takes long, and lets Ctrl-C end the wait from then on: before, the
 // signal is the program's.
 func (s *Service) untilInterrupted(done chan<- error, over <-chan struct{}) {
-	if _, ended := awake.Receive(over, quiet); ended {
+	if _, ended := procstat.Receive(over, quiet); ended {
 		return
 	}
 	what := "the profile is being written"

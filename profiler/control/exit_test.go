@@ -13,7 +13,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/atomicfile"
-	"github.com/goproton/goproton/internal/awake"
+	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
@@ -126,7 +126,7 @@ func TestExitAsksWhetherTheGPUGetsOn(t *testing.T) {
 	before := receive
 	t.Cleanup(func() { receive = before })
 	receive = func(from <-chan error, _ time.Duration, moved func() bool) (error, bool) {
-		return awake.ReceiveWhile(from, 50*time.Millisecond, func() bool { moved(); return true }) // for as long as it takes
+		return procstat.ReceiveWhile(from, 50*time.Millisecond, func() bool { moved(); return true }) // for as long as it takes
 	}
 	profiler.Register(profiler.Backend{Names: []string{"busy"}, New: func(profiler.SourceOptions) profiler.Source { return &busy{looks: make(chan struct{})} }})
 	s := New()

@@ -3,7 +3,7 @@ package control
 import (
 	"runtime/debug"
 
-	"github.com/goproton/goproton/internal/garbage"
+	"github.com/goproton/goproton/internal/procstat"
 )
 
 const (
@@ -18,8 +18,8 @@ const (
 func CollectGarbage() {
 	now := mostPercent
 	debug.SetGCPercent(now)
-	giveBack := garbage.GiveBack()
-	garbage.AfterCollection(func(live uint64) (again bool) {
+	giveBack := procstat.GiveBack()
+	procstat.AfterCollection(func(live uint64) (again bool) {
 		if want := garbagePercent(live); want > now+now/8 || want < now-now/8 { // a change stops the goroutines for a moment
 			debug.SetGCPercent(want)
 			now = want

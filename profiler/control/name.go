@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goproton/goproton/internal/launcher"
 	"github.com/goproton/goproton/internal/outname"
 	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/runinfo"
@@ -27,7 +26,7 @@ type naming struct {
 
 func thisProcess() outname.Process {
 	host, _ := os.Hostname()
-	return outname.Process{Process: launcher.Detect(os.Getenv), PID: os.Getpid(), Host: host}
+	return outname.Process{Launched: outname.Detect(os.Getenv), PID: os.Getpid(), Host: host}
 }
 
 // rank is called when the program says its rank, by torch.distributed: processes that it has started by itself have no launcher's
@@ -43,7 +42,7 @@ func (s *Service) rank(p position) (any, error) {
 		return nil, nil
 	}
 	n.process.Rank, n.process.World, n.process.Launcher = p.Rank, p.World, "torch.distributed"
-	s.Manager.SetLaunched(s.run.session, n.process.Process)
+	s.Manager.SetLaunched(s.run.session, n.process.Launched)
 	n.moves = n.claimed
 	return nil, nil
 }
@@ -100,7 +99,7 @@ func (s *Service) countRestart() {
 		n.process = again
 	}
 	if n.process.Restart != given {
-		s.Manager.SetLaunched(s.run.session, n.process.Process)
+		s.Manager.SetLaunched(s.run.session, n.process.Launched)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/export/spool"
-	"github.com/goproton/goproton/internal/launcher"
+	"github.com/goproton/goproton/internal/outname"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/msgpack"
@@ -54,7 +54,7 @@ func (s *Service) pushDeltas(o *runinfo.Push) (*profiler.Deltas, error) {
 		return nil, err
 	}
 	labels := map[string]string{}
-	if job := launcher.Detect(os.Getenv).Job; job != "" {
+	if job := outname.Detect(os.Getenv).Job; job != "" {
 		labels[runinfo.LabelJob] = job
 	}
 	maps.Copy(labels, o.Labels)

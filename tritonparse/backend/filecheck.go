@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goproton/goproton/internal/awake"
-	"github.com/goproton/goproton/internal/pythonpath"
+	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -75,7 +74,7 @@ func RunFileCheck(program, checks, text string) (bool, string) {
 			return fail(err)
 		}
 	}
-	ctx, cancel := awake.Context(context.Background(), fileCheckTime)
+	ctx, cancel := procstat.Context(context.Background(), fileCheckTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, patterns, "--input-file", input, "--dump-input-context=50")
 	var stdout, stderr strings.Builder
@@ -100,10 +99,10 @@ func RunFileCheck(program, checks, text string) (bool, string) {
 // FindFileCheck returns the path of LLVM's FileCheck: that of an installed Triton, else the one that FILECHECK_PATH names, else
 // the one in PATH, else "".
 func FindFileCheck() string {
-	if f := pythonpath.InPackages("triton", "FileCheck"); f != "" {
+	if f := settings.InPackages("triton", "FileCheck"); f != "" {
 		return f
 	}
-	if f := settings.FileCheck.Get(os.Getenv); f != "" && pythonpath.Executable(f) {
+	if f := settings.FileCheck.Get(os.Getenv); f != "" && settings.Executable(f) {
 		return f
 	}
 	path, err := exec.LookPath("FileCheck")

@@ -1,5 +1,6 @@
 // Package extract writes the kernels of a trace as files for editors, compilers and diff tools: one for each representation, one
 // for the Python source, and machine code and tensors if they are available.
+// WriteExcerpt writes some records of a trace as a smaller trace, which `proton trace cat` does.
 package extract
 
 import (
@@ -16,7 +17,6 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/nearby"
-	"github.com/goproton/goproton/tritonparse/outfolder"
 )
 
 // Options select what is written.
@@ -43,7 +43,7 @@ type File struct {
 
 // Write writes the files of a trace. It needs no texts in the index: compilations are read one at a time.
 func Write(t *tritonparse.Trace, o Options) ([]File, error) {
-	out, err := outfolder.Open(o.Folder)
+	out, err := nearby.Open(o.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func names(compilations []*tritonparse.Compilation) map[place]string {
 
 type writer struct {
 	options Options
-	out     *outfolder.Folder
+	out     *nearby.Folder
 	names   map[place]string
 	files   []File
 }

@@ -1,5 +1,5 @@
 // Package nearby finds the files that a trace names, machine code and contents of tensors, and copies them to the places where
-// another trace looks for them.
+// another trace looks for them. Folder is the folder that a command fills: its files appear when they are whole, and no link leads out of it.
 package nearby
 
 import (
@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/outfolder"
 )
 
 // Folders of a trace's folder.
@@ -84,7 +83,7 @@ func (f File) CopyTo(folder string, replace bool) (size int64, err error) {
 	if _, err := os.Lstat(to); !replace && !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%s is there already, and is another file; give --force to replace it", to)
 	}
-	out, err := outfolder.Open(folder)
+	out, err := Open(folder)
 	if err != nil {
 		return 0, err
 	}

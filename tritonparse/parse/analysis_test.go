@@ -13,7 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
-	"github.com/goproton/goproton/tritonparse/internal/tracefile"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
@@ -174,13 +174,13 @@ func TestCLP(t *testing.T) {
 	if fetched, err := filepath.Abs("../../.venv/oracles/clp-0.12.1/yscope_clp_core/bin"); err == nil {
 		t.Setenv("PATH", fetched+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	}
-	if tracefile.FindCLP() == "" {
+	if ndjson.FindCLP() == "" {
 		t.Skip("no clp-s: run tools/oracles.sh, or pip install yscope-clp-core")
 	}
 	dir := t.TempDir()
 	tracetest.Sample(t, "findhao", filepath.Join(dir, "in"))
 	archive := filepath.Join(dir, tritonparse.Prefix+"findhao_.clp")
-	if out, err := exec.Command(tracefile.FindCLP(), "c", "--single-file-archive", archive, filepath.Join(dir, "in")).CombinedOutput(); err != nil {
+	if out, err := exec.Command(ndjson.FindCLP(), "c", "--single-file-archive", archive, filepath.Join(dir, "in")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, source := range []string{archive, dir} {

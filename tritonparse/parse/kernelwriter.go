@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/extsort"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 	"github.com/goproton/goproton/tritonparse/internal/work"
@@ -96,7 +95,7 @@ func (w *kernelWriter) begin(k *kernel) {
 }
 
 // gather reads the kernel's texts from the sorter. Up to 1 MiB of them is written later, while other kernels are read.
-func (w *kernelWriter) gather(r *extsort.Reader) error {
+func (w *kernelWriter) gather(r *store.Reader) error {
 	const most = 1 << 20
 	return r.Each(w.k.number, func(text []byte) error {
 		if w.begun {

@@ -13,12 +13,11 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
-	"github.com/goproton/goproton/tritonparse/internal/extsort"
 	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
-	"github.com/goproton/goproton/tritonparse/internal/tracefile"
 )
 
 // Options says how traces are parsed.
@@ -162,14 +161,14 @@ const unpacked = ".archives"
 
 // sourceFiles are the raw traces of source; archives are unpacked into a folder.
 func sourceFiles(source, into string) ([]string, error) {
-	archives := tracefile.CLPArchives(source)
+	archives := ndjson.CLPArchives(source)
 	if len(archives) == 0 {
 		return tritonparse.RawFiles(source)
 	}
 	if err := os.Mkdir(into, 0o700); err != nil {
 		return nil, err
 	}
-	files, err := tracefile.ExtractCLP(archives, into)
+	files, err := ndjson.ExtractCLP(archives, into)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +250,7 @@ type parser struct {
 	interner *launchtext.Interner
 
 	spill       *store.Spill
-	sorter      *extsort.Sorter // launches of kernels that are not resident, by the kernels' numbers
+	sorter      *store.Sorter // launches of kernels that are not resident, by the kernels' numbers
 	kernels     map[string]*kernel
 	order       []*kernel
 	ids         int   // occurrence ids given
@@ -342,8 +341,8 @@ func (p *parser) read(in *feed, progress *meter) error {
 	if p.spill, err = store.NewSpill(p.folder); err != nil {
 		return err
 	}
-	p.sorter = extsort.New(p.folder, p.options.room.sorter)
-	p.sites.spill, p.sites.sorter = p.spill, extsort.New(p.folder, (p.options.room.sorter+1)/2)
+	p.sorter = store.NewSorter(p.folder, p.options.room.sorter)
+	p.sites.spill, p.sites.sorter = p.spill, store.NewSorter(p.folder, (p.options.room.sorter+1)/2)
 	p.sites.room, p.sites.quirks = p.options.room.waiting, p.options.quirks
 	for range p.bucket.Files {
 		f := in.next()

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
-	"github.com/goproton/goproton/tritonparse/internal/tracefile"
 )
 
 // torchPrefix is in the names of the logs that torch writes under TORCH_TRACE.
@@ -33,7 +33,7 @@ func readTorchTraces(folders []string, warn func(string)) torchCompilations {
 		}
 		for _, e := range entries {
 			path := filepath.Join(folder, e.Name())
-			if !strings.Contains(e.Name(), torchPrefix) || !strings.HasSuffix(e.Name(), ".log") || !tracefile.IsFile(path, e) || slices.Contains(seen, path) {
+			if !strings.Contains(e.Name(), torchPrefix) || !strings.HasSuffix(e.Name(), ".log") || !ndjson.IsFile(path, e) || slices.Contains(seen, path) {
 				continue
 			}
 			seen = append(seen, path)

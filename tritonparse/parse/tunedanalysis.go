@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/extsort"
 	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
@@ -30,7 +29,7 @@ func (s *sites) showKernels(p *parser) {
 // writeAnalyses adds an autotune_analysis for each session that chose a configuration, to the output of its kernels, and to each of
 // these outputs a summary of how often each kernel was chosen.
 func (p *parser) writeAnalyses(o *outputs) error {
-	events := extsort.New(p.folder, (p.options.room.sorter+1)/2)
+	events := store.NewSorter(p.folder, (p.options.room.sorter+1)/2)
 	defer events.Close()
 	files, err := p.analyses(events)
 	if err != nil {
@@ -85,7 +84,7 @@ func (p *parser) numberAnalyses(files []string, end bool) (ids []int, ends map[s
 
 // analyses adds the analysis of each session, up to its occurrence id, to a sorter, by the session's place among all. It returns the
 // output file of each; "" for sessions that chose nothing. Several sessions are analysed at a time.
-func (p *parser) analyses(events *extsort.Sorter) ([]string, error) {
+func (p *parser) analyses(events *store.Sorter) ([]string, error) {
 	q := p.options.quirks
 	r, err := p.sites.sorter.Read()
 	if err != nil {
@@ -132,7 +131,7 @@ type analysts struct {
 	files []string // of each session
 
 	mu     sync.Mutex
-	events *extsort.Sorter
+	events *store.Sorter
 	err    error
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/extsort"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
@@ -130,7 +129,7 @@ func (t *tunedGroups) append(out []byte, l *launchtext.Launch, id int, before *l
 }
 
 // end gathers the session's log from the sorter, and its site's stack, and finds the last launch of each group.
-func (t *tunedGroups) end(u *session, most int, r *extsort.Reader, sp *store.Spill) error {
+func (t *tunedGroups) end(u *session, most int, r *store.Reader, sp *store.Spill) error {
 	err := r.Each(u.number, func(text []byte) error {
 		if text[0] == stackMark {
 			u.site.stack = bytes.Clone(text[1:])

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/extsort"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 	"github.com/goproton/goproton/tritonparse/internal/tracetest"
@@ -20,7 +19,7 @@ func TestTunedGroups(t *testing.T) {
 	}
 	defer sp.Close()
 	r := launchtext.LaunchReader{In: &launchtext.Interner{}}
-	s := sites{spill: sp, sorter: extsort.New(t.TempDir(), 1000), room: 1 << 20}
+	s := sites{spill: sp, sorter: store.NewSorter(t.TempDir(), 1000), room: 1 << 20}
 	defer s.sorter.Close()
 	u := s.get(launchtext.Tuning{Session: "x"}).sessions[0]
 	read := func(i int) launchtext.Launch {

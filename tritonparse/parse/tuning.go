@@ -3,7 +3,6 @@ package parse
 import (
 	"slices"
 
-	"github.com/goproton/goproton/tritonparse/internal/extsort"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
@@ -18,11 +17,11 @@ type sites struct {
 	all      []*session // of all sites, once all is read
 
 	spill   *store.Spill
-	sorter  *extsort.Sorter // stacks, and launches that do not wait any more, by the sessions' numbers
-	room    int             // bytes of launches that may wait
-	waiting int             // bytes of launches that wait
-	waiters []*session      // sessions with waiting launches
-	log     []byte          // memory for flushWaiting
+	sorter  *store.Sorter // stacks, and launches that do not wait any more, by the sessions' numbers
+	room    int           // bytes of launches that may wait
+	waiting int           // bytes of launches that wait
+	waiters []*session    // sessions with waiting launches
+	log     []byte        // memory for flushWaiting
 
 	groups store.Spares[tunedGroup] // memory of launches that do not wait any more
 

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/store"
-	"github.com/goproton/goproton/tritonparse/internal/tracefile"
 )
 
 // outputs are the files of a rank. Each has three parts: kernels that are only launched, the others, and what the autotuner
@@ -67,7 +67,7 @@ func (o *outputs) close() ([]string, error) {
 
 // mappedName is the output file of a rank.
 func (p *parser) mappedName() string {
-	stem, _ := tracefile.TrimExtension(filepath.Base(p.bucket.Files[0]))
+	stem, _ := ndjson.TrimExtension(filepath.Base(p.bucket.Files[0]))
 	return stem + "_mapped.ndjson.gz"
 }
 

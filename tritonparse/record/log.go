@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goproton/goproton/internal/awake"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/ownfile"
+	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -273,7 +273,7 @@ var writePatience = 5 * time.Second
 func (l *Log) waitWritten() bool {
 	for {
 		before := atomic.LoadUint64(l.ring.word(atRead))
-		if _, ok := awake.Receive(l.done, writePatience); ok {
+		if _, ok := procstat.Receive(l.done, writePatience); ok {
 			return true
 		}
 		if !l.finished() && atomic.LoadUint64(l.ring.word(atRead)) == before {

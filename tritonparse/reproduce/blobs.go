@@ -16,7 +16,6 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/nearby"
-	"github.com/goproton/goproton/tritonparse/outfolder"
 )
 
 // blob is a file with the contents of a tensor.
@@ -118,7 +117,7 @@ func (w *work) embedsBlobs() bool {
 }
 
 // writeBlobs puts the contents next to the script.
-func (w *work) writeBlobs(out *outfolder.Folder) error {
+func (w *work) writeBlobs(out *nearby.Folder) error {
 	if w.embedsBlobs() {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/outfolder"
+	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
 // Options of Generate.
@@ -209,7 +209,7 @@ func (w *work) write() error {
 	if err != nil {
 		return err
 	}
-	out, err := outfolder.Open(w.OutDir)
+	out, err := nearby.Open(w.OutDir)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (w *work) below(path string) string {
 	return filepath.Base(w.folder) + filepath.ToSlash(strings.TrimPrefix(path, w.folder))
 }
 
-func (w *work) writeContext(out *outfolder.Folder) error {
+func (w *work) writeContext(out *nearby.Folder) error {
 	if w.result.Context == "" {
 		return nil
 	}
@@ -233,7 +233,7 @@ func (w *work) writeContext(out *outfolder.Folder) error {
 func (w *work) irFolder() string { return "captured_irs/" + short(foreign.FileName(w.built.Hash)) }
 
 // writeIRs writes the representations of the kernel.
-func (w *work) writeIRs(out *outfolder.Folder) error {
+func (w *work) writeIRs(out *nearby.Folder) error {
 	if w.Embed || len(w.built.Texts) == 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/goproton/goproton/gpu/specs"
+	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -16,8 +16,8 @@ type roofline struct {
 	widths  []width
 	bytes   int // column; -1 when none was recorded
 	elapsed func(r *row) float64
-	devices map[deviceKey]*peaks
-	find    func(key deviceKey) *peaks
+	devices map[deviceKey]*devicePeaks
+	find    func(key deviceKey) *devicePeaks
 }
 
 type width struct {
@@ -27,8 +27,8 @@ type width struct {
 
 type deviceKey struct{ typ, id string }
 
-// peaks are the peak rates of one device, in flop/s by operand width and in byte/s; NaN where a figure is unknown.
-type peaks struct {
+// devicePeaks are the peak rates of one device, in flop/s by operand width and in byte/s; NaN where a figure is unknown.
+type devicePeaks struct {
 	known     bool // at least one figure is known
 	flops     map[int]float64
 	bandwidth float64
@@ -37,7 +37,7 @@ type peaks struct {
 // util is the larger of the arithmetic and the memory time at peak rates, divided by the measured time. A profile with only
 // bytes or only flops has a roofline of that one part.
 func (t *table) util(warn func(string)) (metric, error) {
-	roof := &roofline{bytes: -1, devices: map[deviceKey]*peaks{}}
+	roof := &roofline{bytes: -1, devices: map[deviceKey]*devicePeaks{}}
 	for _, bits := range profile.OperandWidths {
 		if at, ok := t.index["flops"+strconv.Itoa(bits)]; ok {
 			roof.widths = append(roof.widths, width{bits, at})
@@ -57,7 +57,7 @@ func (t *table) util(warn func(string)) (metric, error) {
 		return metric{}, err
 	}
 	warned := map[string]bool{}
-	roof.find = func(key deviceKey) *peaks {
+	roof.find = func(key deviceKey) *devicePeaks {
 		return t.peaks(key, roof.widths, func(note string) {
 			if !warned[note] {
 				warned[note] = true
@@ -96,24 +96,24 @@ func (f *roofline) util(r *row) float64 {
 }
 
 // peaks looks up the peak rates of a device. Unknown figures are NaN, with one note each.
-func (t *table) peaks(key deviceKey, widths []width, note func(string)) *peaks {
-	p := &peaks{flops: map[int]float64{}, bandwidth: missing}
+func (t *table) peaks(key deviceKey, widths []width, note func(string)) *devicePeaks {
+	p := &devicePeaks{flops: map[int]float64{}, bandwidth: missing}
 	for _, w := range widths {
 		p.flops[w.bits] = missing
 	}
-	d := specs.Device(t.profile, key.typ, key.id)
+	d := peaks.Device(t.profile, key.typ, key.id)
 	if d == nil {
 		note(fmt.Sprintf("util is nan on device %s: the profile does not describe it; profile again with proton run", key.id))
 		return p
 	}
 	for _, w := range widths {
-		if peak, err := specs.ProtonFlops(*d, w.bits); err == nil {
+		if peak, err := peaks.ProtonFlops(*d, w.bits); err == nil {
 			p.flops[w.bits], p.known = peak, true
 		} else {
 			note(unknownPeak(key.id, err))
 		}
 	}
-	if peak, err := specs.ProtonBandwidth(*d); err == nil {
+	if peak, err := peaks.ProtonBandwidth(*d); err == nil {
 		p.bandwidth, p.known = peak, true
 	} else {
 		note(unknownPeak(key.id, err))

@@ -1,7 +1,7 @@
 // Package fleet answers questions about a folder of profiles of many ranks: which frames took the time, which rank is slow, and where.
 //
 // It takes one profile after another and keeps two numbers for each source and one for each call path, however many profiles there are.
-// The slow ranks are read a second time.
+// The slow ranks are read a second time. Imbalance is the same question about one merged profile.
 package fleet
 
 import (

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/goproton/goproton/gpu/specs"
+	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -14,11 +14,11 @@ func (w *worker) deviceOf(n *profile.Node, l *profile.LaunchTimes) *profile.Devi
 	if w.profile == nil {
 		return nil
 	}
-	if d := specs.Device(w.profile, "", strconv.Itoa(l.Device)); d != nil {
+	if d := peaks.Device(w.profile, "", strconv.Itoa(l.Device)); d != nil {
 		return d
 	}
 	if id, has := n.Metric("device_id"); has {
-		if d := specs.Device(w.profile, "", id.Str()); d != nil {
+		if d := peaks.Device(w.profile, "", id.Str()); d != nil {
 			return d
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/gpu/specs"
+	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -173,14 +173,14 @@ func (w *worker) finish(g *Group) {
 	}
 	roof := w.roof(work, work.on)
 	if least := roof.Least(); least > 0 {
-		work.Roof, work.Bound = least/seconds, specs.Bound(roof.Parts())
+		work.Roof, work.Bound = least/seconds, peaks.Bound(roof.Parts())
 	}
 }
 
 // roof is the time that a launch's work needs on a device.
-func (w *worker) roof(work *Work, d *profile.Device) (roof specs.Roof) {
+func (w *worker) roof(work *Work, d *profile.Device) (roof peaks.Roof) {
 	if work.Bytes > 0 {
-		peak, err := specs.Bandwidth(*d)
+		peak, err := peaks.Bandwidth(*d)
 		w.unknown = cmp.Or(w.unknown, err)
 		roof.Move(work.Bytes, peak)
 	}
@@ -188,7 +188,7 @@ func (w *worker) roof(work *Work, d *profile.Device) (roof specs.Roof) {
 		if o.dtype == "" {
 			continue // without a type there is no peak
 		}
-		peak, err := specs.Peak(*d, o.dtype)
+		peak, err := peaks.Peak(*d, o.dtype)
 		w.unknown = cmp.Or(w.unknown, err)
 		roof.Compute(o.count*float64(max(o.passes, 1)), peak)
 	}

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/number"
 )
 
 // Scalar reads a number or a word: true, false, null, and Python's NaN and Infinity. What has no value
@@ -47,7 +46,7 @@ func (s *Scanner) Scalar() profile.Value {
 	if !isNumber(token) || err != nil && !math.IsInf(f, 0) {
 		s.Fail(start, "expected a value, found %q", Clip(token))
 	}
-	if bytes.IndexByte(token, '.') < 0 && number.Rounded(string(token), f) {
+	if bytes.IndexByte(token, '.') < 0 && Rounded(string(token), f) {
 		s.Rounded++
 	}
 	return profile.FloatValue(f)

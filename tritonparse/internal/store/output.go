@@ -1,5 +1,5 @@
 // Package store holds what is too large for memory while a trace is parsed: compressed chunks of text in a temporary file, from which
-// gzip files are put together, and compact logs of numbers.
+// gzip files are put together, texts that are sorted by a number on disk (an external merge sort), and compact logs of numbers.
 package store
 
 import (

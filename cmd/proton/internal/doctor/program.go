@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/awake"
+	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -28,7 +28,7 @@ func withoutOurselves(environment []string) []string {
 
 // askJSON runs a program that prints one JSON value.
 func (m Machine) askJSON(answer any, environment []string, path string, args ...string) error {
-	ctx, cancel := awake.Context(context.Background(), m.Timeout)
+	ctx, cancel := procstat.Context(context.Background(), m.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = environment

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/export/push/pushtest"
+	"github.com/goproton/goproton/export/exporttest"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -47,7 +47,7 @@ func TestCountersThatAreNotServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	server := pushtest.New(t)
+	server := exporttest.New(t)
 	t.Setenv("PROTON_PUSH_SPOOL", t.TempDir())
 	for _, push := range []Push{{}, {URL: "otlp+" + server.URL, Every: 60}, {URL: "otlp+" + server.URL, Every: 60, Metrics: true}} {
 		says := "; this run has no counters\n"

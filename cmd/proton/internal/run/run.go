@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/atomicfile"
-	"github.com/goproton/goproton/internal/pythonpath"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/replay"
 )
 
@@ -199,5 +199,5 @@ func (l Layout) sitePackages() []string {
 	if home, err := os.UserHomeDir(); err == nil {
 		prefixes = append(prefixes, filepath.Join(home, ".local"))
 	}
-	return appendNew(nil, pythonpath.SitePackages(prefixes...))
+	return appendNew(nil, settings.SitePackages(prefixes...))
 }

@@ -1,0 +1,72 @@
+package peaks
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goproton/goproton/profile"
+)
+
+// DTypes are the types, of profile.OperandTypes, that have peaks of their own on most GPUs.
+var DTypes = []string{"fp4", "fp8", "int8", "fp16", "bf16", "tf32", "fp32", "fp64", "fp64-vector"}
+
+// instead has, for types that a device's figures lack, the type as which its units take them: narrower floats are converted to 8 bits,
+// AMD's name of TF32 is a name only, and most GPUs have no faster FP32 than their vector units.
+var instead = map[string]string{"fp4": "fp8", "fp6": "fp8", "xf32": "tf32", "fp32-vector": "fp32"}
+
+// Peak returns the dense peak in flop/s (or op/s) for operands of a type.
+func Peak(d profile.Device, dtype string) (float64, error) {
+	if profile.OperandBits(dtype) == 0 {
+		return 0, fmt.Errorf("no type %q of operands; there are %s", dtype, strings.Join(profile.OperandTypes, ", "))
+	}
+	v := ByType[d.Type]
+	if v == nil {
+		return 0, unknown(d, "")
+	}
+	d = completed(v, d)
+	rates, known := v.Rates[Architecture(d)]
+	if !known {
+		return byWidth(v, d, profile.OperandBits(dtype))
+	}
+	dtype = taken(v.As[Architecture(d)], rates, dtype)
+	peak, err := full(v, d, rates, dtype)
+	if v.Halved != nil && v.Halved(d, dtype) {
+		peak /= 2
+	}
+	return peak, err
+}
+
+// full is the peak of a device that runs operands of a type at the rate of its architecture.
+func full(v *Figures, d profile.Device, rates Rates, dtype string) (float64, error) {
+	rate, found := rates[dtype]
+	if !found {
+		peak, err := byWidth(v, d, profile.OperandBits(dtype))
+		if errors.As(err, new(*UnknownError)) {
+			return 0, unknown(d, dtype)
+		}
+		return peak, err
+	}
+	units := d.NumSMs
+	if v.Units != nil {
+		units = v.Units(d)
+	}
+	peak := rate * float64(units) * float64(d.ClockRate) * 1e3
+	if peak <= 0 {
+		return 0, missing(d, "num_sms or clock_rate")
+	}
+	return peak, nil
+}
+
+// taken is the type as which the units take operands.
+func taken(as map[string]string, rates Rates, dtype string) string {
+	for rates[dtype] == 0 {
+		next := cmp.Or(as[dtype], instead[dtype])
+		if next == "" {
+			break
+		}
+		dtype = next
+	}
+	return dtype
+}

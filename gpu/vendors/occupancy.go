@@ -1,0 +1,91 @@
+package vendors
+
+import "github.com/goproton/goproton/gpu"
+
+// WarpSize is the number of threads in a warp, the same on every NVIDIA GPU.
+const WarpSize = 32
+
+// launchNeeds is what one launch needs.
+type launchNeeds struct {
+	SM        int // compute capability: 90 for 9.0
+	Threads   int // per block
+	Registers int // per thread; 0 if it is not known
+	Shared    int // bytes per block, static and dynamic
+}
+
+// multiprocessor holds the resources of one multiprocessor, from the table "technical specifications" of the CUDA C++
+// programming guide. All of those listed have 65,536 registers.
+type multiprocessor struct {
+	warps, blocks int
+	shared        int // bytes
+	reserved      int // bytes of shared memory that the system takes for each block
+}
+
+const (
+	registers    = 65536
+	parts        = 4   // schedulers; each owns a quarter of the registers
+	registerUnit = 256 // a warp gets registers in multiples of this
+	kib          = 1024
+)
+
+var multiprocessors = map[int]multiprocessor{
+	70:  {64, 32, 96 * kib, 0},
+	72:  {64, 32, 96 * kib, 0},
+	75:  {32, 16, 64 * kib, 0},
+	80:  {64, 32, 164 * kib, kib},
+	86:  {48, 16, 100 * kib, kib},
+	87:  {48, 16, 164 * kib, kib},
+	89:  {48, 24, 100 * kib, kib},
+	90:  {64, 32, 228 * kib, kib},
+	100: {64, 32, 228 * kib, kib},
+	103: {64, 32, 228 * kib, kib},
+	120: {48, 24, 100 * kib, kib},
+	121: {48, 24, 100 * kib, kib},
+}
+
+// occupancyOf returns a kernel's largest possible occupancy: it assumes that all of the cache that can be shared memory is used as
+// such. ok is false for GPUs that the table does not list, and for kernels whose threads or registers are not known.
+func occupancyOf(k launchNeeds) (o gpu.Occupancy, ok bool) {
+	m, known := multiprocessors[k.SM]
+	if !known || k.Threads <= 0 || k.Registers <= 0 {
+		return gpu.Occupancy{}, false
+	}
+	warps := roundUp(k.Threads, WarpSize) / WarpSize
+	shared := roundUp(k.Shared+m.reserved, sharedUnit(k.SM))
+	perWarp := roundUp(k.Registers*WarpSize, registerUnit)
+	fits := []struct {
+		blocks int
+		limit  string
+	}{
+		{registers / parts / perWarp * parts / warps, "registers"},
+		{m.warps / warps, "warps"},
+		{m.blocks, "blocks"},
+	}
+	if k.Shared > 0 {
+		fits = append(fits, struct {
+			blocks int
+			limit  string
+		}{m.shared / shared, "shared memory"})
+	}
+	o = gpu.Occupancy{Blocks: m.blocks, MaxWarps: m.warps}
+	for _, f := range fits {
+		o.Blocks = min(o.Blocks, f.blocks)
+	}
+	for _, f := range fits {
+		if f.blocks == o.Blocks {
+			o.Limits = append(o.Limits, f.limit)
+		}
+	}
+	o.Warps = o.Blocks * warps
+	return o, true
+}
+
+// sharedUnit is the granularity, in bytes, in which a block gets shared memory.
+func sharedUnit(sm int) int {
+	if sm >= 80 {
+		return 128
+	}
+	return 256
+}
+
+func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }

@@ -1,0 +1,272 @@
+package fleet
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/merge"
+	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/internal/grid"
+)
+
+// ImbalanceOptions say what to show. The zero value shows all of the time.
+type ImbalanceOptions struct {
+	Metric    string  // by name without unit; "" for the first of merge.DefaultColumns that is there
+	Threshold float64 // leave out call paths whose largest source has less than this share of the root's
+	Depth     int     // levels to show; 0 for all
+	Names     viewer.NameFormat
+	ASCII     bool
+	Color     bool
+	Width     int // columns of the terminal; longer lines have their names cut; 0 cuts nothing
+}
+
+// Stat holds one call path's amounts by source, summed over its subtree. A source that never reached the path counts with 0,
+// since it idles while the others work.
+type Stat struct {
+	Name                 string
+	Children             []*Stat // the most lost first
+	Sources              []float64
+	Present              int // sources that have the path
+	Min, Median, Max     float64
+	Mean                 float64
+	MinSource, MaxSource string // labels; of several sources with the same amount the first
+}
+
+// Factor is the largest amount over the mean of all sources, the usual measure of load imbalance; 1 is even.
+func (s *Stat) Factor() float64 { return s.Max / s.Mean }
+
+// Lost is the largest amount minus the mean: how much shorter the path would take with the same work spread evenly.
+func (s *Stat) Lost() float64 { return s.Max - s.Mean }
+
+// Imbalance is the imbalance of one metric of a profile, as a tree of call paths.
+type Imbalance struct {
+	Metric string   // as recorded
+	Labels []string // of the sources, in natural order
+	Root   *Stat
+
+	inclusive bool
+	spans     bool // what a frame has includes all below it; frames without any have the sum of those below
+}
+
+// NewImbalance computes the imbalance of a metric.
+func NewImbalance(p *profile.Profile, metric string) (*Imbalance, error) {
+	t, err := sourceColumns(p, metric)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[string]int, len(t.Labels))
+	for i, label := range t.Labels {
+		at[merge.Column(t.Metric, label)] = i
+	}
+	t.inclusive = p.Kinds[merge.Column(t.Metric, t.Labels[0])] == profile.Inclusive
+	t.spans = viewer.Spans(t.Metric)
+	t.Root, _ = t.stat(p.Root, at)
+	return t, nil
+}
+
+// sourceColumns finds the metric that is wanted, or the first of merge.DefaultColumns, and its sources.
+func sourceColumns(p *profile.Profile, wanted string) (*Imbalance, error) {
+	labels := map[string]map[string]bool{}
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		for i := range n.Metrics {
+			metric, label, ok := merge.SplitColumn(n.Metrics[i].Name)
+			if !ok {
+				continue
+			}
+			if labels[metric] == nil {
+				labels[metric] = map[string]bool{}
+			}
+			labels[metric][label] = true
+		}
+		return true
+	})
+	for _, name := range append([]string{wanted}, merge.DefaultColumns...) {
+		for _, metric := range slices.Sorted(maps.Keys(labels)) {
+			all := labels[metric]
+			if base, _, _ := strings.Cut(metric, " ("); strings.EqualFold(base, name) || metric == name {
+				t := &Imbalance{Metric: metric}
+				for label := range all {
+					t.Labels = append(t.Labels, label)
+				}
+				slices.SortFunc(t.Labels, figures.Natural)
+				return t, nil
+			}
+		}
+		if wanted != "" {
+			return nil, fmt.Errorf("the profile keeps no %q per source; merge with --by rank --columns %s", wanted, wanted)
+		}
+	}
+	return nil, errors.New("the profile keeps nothing per source; merge the profiles of all ranks with --by rank (or host, run, file)")
+}
+
+// stat computes a subtree's amounts from the leaves up, and which sources have the path. It recurses without a limit of its
+// own, since the readers of profiles limit the depth of a tree.
+func (t *Imbalance) stat(n *profile.Node, at map[string]int) (s *Stat, seen []bool) {
+	s, seen = &Stat{Name: n.Name, Sources: make([]float64, len(t.Labels))}, make([]bool, len(t.Labels))
+	for i := range n.Metrics {
+		if source, ok := at[n.Metrics[i].Name]; ok {
+			if v, number := n.Metrics[i].Value.Float(); number && !math.IsNaN(v) {
+				s.Sources[source] += v
+				seen[source] = true
+			}
+		}
+	}
+	own := slices.Clone(s.Sources)
+	for _, c := range n.Children {
+		child, below := t.stat(c, at)
+		if child.Present == 0 {
+			continue // a frame without any of the metric below it
+		}
+		s.Children = append(s.Children, child)
+		for i := range seen {
+			if seen[i] = seen[i] || below[i]; t.includes(own[i]) {
+				s.Sources[i] += child.Sources[i]
+			}
+		}
+	}
+	for _, came := range seen {
+		if came {
+			s.Present++
+		}
+	}
+	slices.SortStableFunc(s.Children, func(a, b *Stat) int { return cmp.Compare(b.Lost(), a.Lost()) })
+	s.measure(t.Labels)
+	return s, seen
+}
+
+// includes says whether a source has at a frame, in addition to its own amount there, what it has below it: the viewer's rule. The root
+// may have a zero of what adds up, which is none.
+func (t *Imbalance) includes(own float64) bool {
+	if t.spans {
+		return own == 0
+	}
+	return t.inclusive
+}
+
+func (s *Stat) measure(labels []string) {
+	order := make([]int, len(labels))
+	sum := 0.0
+	for i, v := range s.Sources {
+		order[i] = i
+		sum += v
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Sources[a], s.Sources[b]) })
+	first, last, middle := order[0], order[len(order)-1], len(order)/2
+	for i := len(order) - 1; i >= 0 && s.Sources[order[i]] == s.Sources[last]; i-- {
+		s.MaxSource = labels[order[i]]
+	}
+	s.Min, s.MinSource, s.Max = s.Sources[first], labels[first], s.Sources[last]
+	s.Median = s.Sources[order[middle]]
+	if len(order)%2 == 0 {
+		s.Median = (s.Sources[order[middle-1]] + s.Median) / 2
+	}
+	s.Mean = sum / float64(len(labels))
+}
+
+// WriteImbalance prints the imbalance of a profile as a tree.
+func WriteImbalance(w io.Writer, p *profile.Profile, o ImbalanceOptions) error {
+	t, err := NewImbalance(p, o.Metric)
+	if err != nil {
+		return err
+	}
+	v := view{Imbalance: t, ImbalanceOptions: o, glyphs: grid.For(o.ASCII), size: 1}
+	base, rest, _ := strings.Cut(t.Metric, " (")
+	unit := strings.TrimSuffix(rest, ")")
+	if unit == "ns" {
+		unit = figures.Times.Fit(t.Root.Max * 1e-9).Label
+		v.size = figures.Nanos(unit)
+	}
+	if v.label, err = viewer.Labels(o.Names); err != nil {
+		return err
+	}
+	v.form = figures.FormFor(slices.Values(t.Root.amounts(nil, v.size)))
+	head := base
+	if unit != "" {
+		head += " in " + unit
+	}
+	fmt.Fprintf(w, "%s, %s\n\n", head, count(t.Labels))
+	v.lines = []grid.Line{{Cells: grid.Plain("min", "by", "median", "max", "by", "max/mean", "lost", "sources"), Name: "call path"}}
+	v.row(t.Root, "", "", 1)
+	if err := (grid.Layout{Width: o.Width, Dots: v.glyphs.Dots}).Write(w, v.lines, 1, 4); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nlost: max - mean, what an even spread of the same work would save\n")
+	if v.hidden > 0 {
+		fmt.Fprintf(w, "not shown: %d below %g%% of the largest source's total\n", v.hidden, o.Threshold*100)
+	}
+	return nil
+}
+
+// count says how many sources there are, and which.
+func count(labels []string) string {
+	text := figures.Count(len(labels), "source") + ": " + labels[0]
+	if len(labels) > 1 {
+		text += " to " + labels[len(labels)-1]
+	}
+	return text
+}
+
+type view struct {
+	*Imbalance
+	ImbalanceOptions
+	glyphs *grid.Glyphs
+	size   float64
+	form   figures.Form // of amounts
+	label  func(name string) string
+	lines  []grid.Line
+	hidden int
+}
+
+func (v *view) row(s *Stat, before, below string, depth int) {
+	amount := func(x float64) string { return v.form.Text(x / v.size) }
+	cells := grid.Plain(amount(s.Min), s.MinSource, amount(s.Median), amount(s.Max), s.MaxSource,
+		figures.Places(s.Factor(), 2), amount(s.Lost()), fmt.Sprintf("%d/%d", s.Present, len(v.Labels)))
+	switch f := s.Factor(); {
+	case v.Color && f >= 1.5:
+		cells[5].Color = grid.Worse
+	case v.Color && f >= 1.1:
+		cells[5].Color = grid.Noticed
+	}
+	v.lines = append(v.lines, grid.Line{Cells: cells, Indent: before, Name: term.Printable(v.label(s.Name))})
+	if depth == v.Depth {
+		return
+	}
+	var shown []*Stat
+	for _, c := range s.Children {
+		if c.Max < v.Threshold*v.Root.Max {
+			v.hidden += c.size()
+			continue
+		}
+		shown = append(shown, c)
+	}
+	for i, c := range shown {
+		first, rest := v.glyphs.Of(below, i, len(shown))
+		v.row(c, first, rest, depth+1)
+	}
+}
+
+// amounts adds the amounts of a path and of those below it to a list, divided by the size of a unit.
+func (s *Stat) amounts(list []float64, size float64) []float64 {
+	list = append(list, s.Min/size, s.Median/size, s.Max/size, s.Lost()/size)
+	for _, c := range s.Children {
+		list = c.amounts(list, size)
+	}
+	return list
+}
+
+func (s *Stat) size() int {
+	n := 1
+	for _, c := range s.Children {
+		n += c.size()
+	}
+	return n
+}

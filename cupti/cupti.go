@@ -31,6 +31,7 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -251,12 +252,7 @@ func (c *Collector) setKinds(kinds record.Kinds) (refused string, rc uint32) {
 	return refused, rc
 }
 
-func boolint(b bool) C.int {
-	if b {
-		return 1
-	}
-	return 0
-}
+func boolint(b bool) C.int { return figures.OneIf[C.int](b) }
 
 // Synchronize waits for every context that launched something, and calls done after each. While a stream is being captured it
 // does nothing and returns false: synchronising would invalidate the capture.

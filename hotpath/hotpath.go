@@ -29,6 +29,8 @@ import (
 	"slices"
 	"time"
 	"unsafe"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Record types and flags, as the C side writes them.
@@ -185,12 +187,7 @@ func Leave() { C.hp_leave() }
 // Now is the time on the hot path's clock, in ns since 1970.
 func Now() uint64 { return uint64(C.hp_now()) }
 
-func boolint(b bool) C.int {
-	if b {
-		return 1
-	}
-	return 0
-}
+func boolint(b bool) C.int { return figures.OneIf[C.int](b) }
 
 // Drain passes every record that is ready to f, thread by thread and in order of recording, and returns how many there were. The
 // slice is only valid during the call. thread identifies the ring. Of each thread it takes at most as many records as a ring

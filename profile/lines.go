@@ -127,19 +127,16 @@ func (l lineFrames) compare(a, b *Node) int {
 	x, line := l[a]
 	y, other := l[b]
 	switch {
-	case !line || !other:
-		return boolInt(line) - boolInt(other)
+	case !line && !other:
+		return 0
+	case !line:
+		return -1
+	case !other:
+		return 1
 	case x.File != y.File:
 		return cmp.Compare(x.File, y.File)
 	}
 	return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Func, y.Func))
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // String is the name of the line's frame in a tree.

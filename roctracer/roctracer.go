@@ -23,6 +23,7 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -164,12 +165,7 @@ func loadedLibrary(name string) string {
 	return C.GoString(C.loaded_library(c))
 }
 
-func boolint(b bool) C.int {
-	if b {
-		return 1
-	}
-	return 0
-}
+func boolint(b bool) C.int { return figures.OneIf[C.int](b) }
 
 // wants splits the kinds of calls that a session asks for, for room_listen.
 func wants(records, calls record.Kinds) (launches, copies, waits C.int) {

@@ -8,16 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
 func nanos(n uint64) time.Duration { return time.Duration(n).Round(100 * time.Nanosecond) }
-
-func median[T int | int64 | float64](list []T) T {
-	list = slices.Sorted(slices.Values(list))
-	return list[len(list)/2]
-}
 
 func each[T any](list []usage, what func(usage) T) (out []T) {
 	for _, u := range list {
@@ -32,7 +29,7 @@ func descriptors(u usage) int { return u.descriptors }
 func threads(u usage) int     { return u.threads }
 
 func medians(list []usage) usage {
-	return usage{median(each(list, resident)), median(each(list, goHeap)), median(each(list, descriptors)), median(each(list, threads))}
+	return usage{figures.Median(each(list, resident)), figures.Median(each(list, goHeap)), figures.Median(each(list, descriptors)), figures.Median(each(list, threads))}
 }
 
 // slope is the median of the slopes between all pairs, in MiB per hour for bytes per minute: a few readings that are far off do not
@@ -44,7 +41,7 @@ func slope(list []int64) float64 {
 			all = append(all, mib(list[j]-list[i])/float64(j-i)*60)
 		}
 	}
-	return median(all)
+	return figures.Median(all)
 }
 
 const (

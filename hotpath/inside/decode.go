@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -264,7 +265,7 @@ func (d *Decoder) pairEvents() {
 		return
 	}
 	slices.SortStableFunc(d.events, func(a, b event) int {
-		return cmp.Or(cmp.Compare(a.clock, b.clock), cmp.Compare(b2i(a.end), b2i(b.end)))
+		return cmp.Or(cmp.Compare(a.clock, b.clock), cmp.Compare(figures.OneIf[int](a.end), figures.OneIf[int](b.end)))
 	})
 	open := map[uint8][]event{} // by scope, the oldest first
 	for _, e := range d.events {
@@ -285,13 +286,6 @@ func (d *Decoder) pairEvents() {
 	for _, waiting := range open {
 		d.losses.Starts += uint64(len(waiting))
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // see takes in the entries of one unit. Ring order is the order of time, but for starts that were moved to their ends: that of the outermost

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Comparison estimates what sampling costs, from what ran while instructions were sampled and what ran while they were not. There
@@ -204,13 +206,13 @@ func (c *Comparison) calls() Estimate {
 	if len(c.losses) < fewest {
 		return Estimate{Likely: c.guess()}
 	}
-	middle := median(c.losses)
+	middle := figures.Median(c.losses)
 	far := make([]float64, len(c.losses))
 	for i, x := range c.losses {
 		far[i] = math.Abs(x - middle)
 	}
 	// 1.48 median deviations are a standard deviation, and a median varies 1.25 times as much as a mean.
-	return estimate(middle, 1.48*1.25*median(far)/math.Sqrt(float64(len(far))))
+	return estimate(middle, 1.48*1.25*figures.Median(far)/math.Sqrt(float64(len(far))))
 }
 
 // guess is the cost on which the first comparisons agree.
@@ -221,11 +223,5 @@ func (c *Comparison) guess() float64 {
 	case 1, 2:
 		return max(slices.Min(c.losses), 0)
 	}
-	return max(median(c.losses), 0)
-}
-
-func median(of []float64) float64 {
-	sorted := slices.Sorted(slices.Values(of))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return max(figures.Median(c.losses), 0)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
@@ -125,7 +126,7 @@ func (r *roofline) idleOf(k *work.Kind) []bool {
 	for i := range k.Arguments {
 		a := &k.Arguments[i]
 		form = binary.AppendUvarint(form, uint64(a.Position))
-		form = append(append(form, a.Name...), 0, work.OneIf(a.IsNumber))
+		form = append(append(form, a.Name...), 0, figures.OneIf[byte](a.IsNumber))
 		form = binary.AppendUvarint(form, uint64(len(a.Shape)))
 		form = binary.AppendUvarint(form, uint64(len(a.Strides)))
 	}

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/store"
-	"github.com/goproton/goproton/tritonparse/internal/work"
 )
 
 // This file has tritonparse's way to tell the keys of a site apart, which looks at the distinct launches once all are read. An argument,
@@ -25,7 +25,7 @@ import (
 // log notes a launch for split.
 func (at *site) log(spill *store.Spill, l *launchtext.Launch, id int, timed bool) {
 	out := binary.AppendUvarint(at.launches.Buffer, uint64(id-at.lastID))
-	out = append(out, work.OneIf(timed))
+	out = append(out, figures.OneIf[byte](timed))
 	at.launches.Buffer = append(out, l.Group[:]...)
 	at.launches.Lighten(spill, store.LogBytes)
 	at.lastID = id

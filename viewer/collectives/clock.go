@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // clock turns the time of one rank into that of another: t + offset + drift·(t - from).
@@ -42,7 +42,7 @@ func fit(pairs []pair, within bounds) (c clock, left float64) {
 	for i, p := range pairs {
 		x[i], y[i] = float64(p.theirs-c.from), float64(p.ours-p.theirs)
 	}
-	level := viewer.Median(y)
+	level := figures.Median(y)
 	c.offset, left = level, spread(x, y, level, 0)
 	if len(pairs) < 8 || within.drift == 0 {
 		return c, left
@@ -58,12 +58,12 @@ func fit(pairs []pair, within bounds) (c clock, left float64) {
 	if len(slopes) == 0 {
 		return c, left
 	}
-	slope := viewer.Median(slopes)
+	slope := figures.Median(slopes)
 	rest := make([]float64, len(y))
 	for i := range y {
 		rest[i] = y[i] - slope*x[i]
 	}
-	level = viewer.Median(rest)
+	level = figures.Median(rest)
 	sloped := spread(x, y, level, slope)
 	noise := 5 * sloped * math.Sqrt(12/float64(len(x))) // that a slope through noise alone seldom exceeds, from the first pair to the last
 	if over := slices.Max(x) - slices.Min(x); math.Abs(slope)*over > noise && math.Abs(slope) < within.drift {
@@ -81,8 +81,8 @@ func guess(pairs []pair, within bounds) (c clock, left float64) {
 		x[i], y[i] = float64(p.theirs-c.from), float64(p.ours-p.theirs)
 	}
 	if third := len(x) / 3; third > 2 {
-		if dx := viewer.Median(x[2*third:]) - viewer.Median(x[:third]); dx > 1e6 {
-			slope := (viewer.Median(y[2*third:]) - viewer.Median(y[:third])) / dx
+		if dx := figures.Median(x[2*third:]) - figures.Median(x[:third]); dx > 1e6 {
+			slope := (figures.Median(y[2*third:]) - figures.Median(y[:third])) / dx
 			c.drift = max(-within.drift, min(within.drift, slope))
 		}
 	}
@@ -90,7 +90,7 @@ func guess(pairs []pair, within bounds) (c clock, left float64) {
 	for i := range y {
 		rest[i] = y[i] - c.drift*x[i]
 	}
-	c.offset = viewer.Median(rest)
+	c.offset = figures.Median(rest)
 	return c, spread(x, y, c.offset, c.drift)
 }
 
@@ -100,16 +100,7 @@ func spread(x, y []float64, offset, slope float64) float64 {
 	for i := range y {
 		distance[i] = math.Abs(y[i] - offset - slope*x[i])
 	}
-	return viewer.Median(distance)
-}
-
-// quantile is of some values, at least one.
-func quantile(v []float64, q float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	at := q * float64(len(v)-1)
-	low := int(at)
-	high := min(low+1, len(v)-1)
-	return v[low] + (v[high]-v[low])*(at-float64(low))
+	return figures.Median(distance)
 }
 
 // thinned keeps at most n, evenly.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // group is a communicator as far as the timelines show it: streams of different ranks that ran the same collectives, one after
@@ -137,7 +137,7 @@ func closeness(l *lane) float64 {
 	for _, c := range thinned(l.calls, mostPairs) {
 		times = append(times, float64(c.end-c.start))
 	}
-	return max(50_000, viewer.Median(times)/10)
+	return max(50_000, figures.Median(times)/10)
 }
 
 // sameCalls reports whether the calls that two lanes have in common are the same operations. At least half of the shorter lane's

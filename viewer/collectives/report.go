@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer"
 )
 
 // Report is what Compare found. All times are in ns.
@@ -117,7 +117,7 @@ func (r *Report) distance(g *group, m member) float64 {
 	for _, p := range thinned(pairs(g.leader, m.lane, m.shift), mostPairs) {
 		apart = append(apart, math.Abs(float64(r.clocks[m.rank].at(p.theirs)-r.clocks[g.leader.rank].at(p.ours))))
 	}
-	return viewer.Median(apart)
+	return figures.Median(apart)
 }
 
 // spread gives a clock to the ranks of communicators in which some rank has one, and reports whether there were any.
@@ -180,12 +180,12 @@ func (r *Report) measure(all []*group, lanes [][]*lane) {
 		t.Drift = Drift(r.clocks[i].drift)
 		t.Offset = int64(math.Round(r.clocks[i].offset))
 		if apart[i] != nil {
-			t.Apart = int64(viewer.Median(apart[i]))
+			t.Apart = int64(figures.Median(apart[i]))
 		}
 		every = append(every, apart[i]...)
 	}
 	if every != nil {
-		r.Median, r.P99 = int64(viewer.Median(every)), int64(quantile(every, 0.99))
+		r.Median, r.P99 = int64(figures.Median(every)), int64(figures.Quantile(every, 0.99))
 	}
 	for _, k := range kinds {
 		r.Kinds = append(r.Kinds, k.kind(r.Ranks))

@@ -140,11 +140,11 @@ func (f *Fleet) Outliers() (ranks map[string]bool, median float64) {
 	for _, r := range f.ranks {
 		totals = append(totals, r.Total)
 	}
-	median = viewer.Median(totals)
+	median = figures.Median(totals)
 	for _, total := range totals {
 		distances = append(distances, math.Abs(total-median))
 	}
-	deviation := viewer.Median(distances) / 0.6745 // of a normal distribution, the standard deviation
+	deviation := figures.Median(distances) / 0.6745 // of a normal distribution, the standard deviation
 	var found []*Rank
 	for _, r := range f.ranks {
 		if median != 0 {

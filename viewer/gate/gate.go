@@ -22,12 +22,10 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/perf/benchmath"
-
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
+	"golang.org/x/perf/benchmath"
 )
 
 // Options say what to decide, and how strictly.
@@ -272,7 +270,7 @@ func (g *gate) medianTime(r *compare.Row, from, to int) float64 {
 	if g.timeColumn < 0 {
 		return math.NaN()
 	}
-	return viewer.Median(g.values(r, g.timeColumn)[from:to])
+	return figures.Median(g.values(r, g.timeColumn)[from:to])
 }
 
 // values returns a row's values by run. A run that never reached the path counts with 0 if the metric is additive.
@@ -355,7 +353,7 @@ func noise(values []float64) float64 {
 			all = append(all, math.Abs(a-b))
 		}
 	}
-	return viewer.Median(all)
+	return figures.Median(all)
 }
 
 // decide tests all call paths of all rules about a change together, and decides whether each rule and the gate fail.

@@ -6,10 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/goproton/goproton/internal/figures"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/combin"
-
-	"github.com/goproton/goproton/viewer"
 )
 
 // A family is the set of hypotheses that one gate tests together: a row of values per call path and rule, with the runs
@@ -92,7 +91,7 @@ func (f *family) measure() {
 	}
 	typical := map[int]float64{}
 	for rule, all := range byRule {
-		typical[rule] = viewer.Median(all)
+		typical[rule] = figures.Median(all)
 	}
 	f.usual = make([]float64, len(f.rows))
 	for i, rule := range f.rules {
@@ -128,12 +127,12 @@ const farOff = 2.5
 // which a kernel took three times as long would otherwise hide any change of that kernel. The result does not depend on
 // which side a run is of, so the test remains exact.
 func centred(values []float64) []float64 {
-	middle := viewer.Median(values)
+	middle := figures.Median(values)
 	distances := make([]float64, len(values))
 	for i, v := range values {
 		distances[i] = math.Abs(v - middle)
 	}
-	reach := farOff * viewer.Median(distances)
+	reach := farOff * figures.Median(distances)
 	all := slices.Clone(values)
 	for i, v := range all {
 		if reach > 0 {

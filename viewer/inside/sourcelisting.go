@@ -79,19 +79,12 @@ func (t *texts) marks(k *Kernel) (marks []mark, without []mark) {
 	}
 	slices.SortStableFunc(marks, func(a, b mark) int {
 		if a.file != b.file {
-			return cmp.Or(cmp.Compare(b2i(b.file == main), b2i(a.file == main)), cmp.Compare(a.file, b.file))
+			return cmp.Or(cmp.Compare(figures.OneIf[int](b.file == main), figures.OneIf[int](a.file == main)), cmp.Compare(a.file, b.file))
 		}
 		return cmp.Or(a.first-b.first, b.last-a.last)
 	})
 	nest(marks)
 	return marks, without
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // nest gives each mark the outermost column that no other has at its lines. Marks are in order.

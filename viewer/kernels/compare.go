@@ -114,7 +114,7 @@ func (c *Comparison) fill(k *ComparedFunction) {
 		}
 	}
 	top.sort(func(a, b *Line) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.At, b.At), cmp.Compare(b2i(b.Gone), b2i(a.Gone)), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.At, b.At), cmp.Compare(figures.OneIf[int](b.Gone), figures.OneIf[int](a.Gone)), cmp.Compare(a.Number, b.Number))
 	})
 	k.Lines = top.Inlined
 }
@@ -153,13 +153,6 @@ func (l *Line) take(lines []*Line, side int, joint func(Counts) Counts, moved *m
 		counts.Add(joint(from.Counts))
 		c.take(from.Inlined, side, joint, moved, false)
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Shares are the shares that a line, or what has no line, has of the kernel's samples in A and B.

@@ -1,11 +1,14 @@
 package tree
 
-import "github.com/goproton/goproton/profile"
+import (
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/profile"
+)
 
 // inside writes what is known of a kernel, or of a scope in one, each on a few lines.
 func inside(w Writer, i *profile.Inside) {
 	w.Key("inside")
-	w.Object(b2i(i.Kernel != nil) + b2i(i.Scope != nil))
+	w.Object(figures.OneIf[int](i.Kernel != nil) + figures.OneIf[int](i.Scope != nil))
 	if i.Kernel != nil {
 		insideKernel(w, i.Kernel)
 	}
@@ -18,7 +21,7 @@ func inside(w Writer, i *profile.Inside) {
 func insideKernel(w Writer, k *profile.InsideKernel) {
 	all := k.Figures()
 	w.Key("kernel")
-	w.Object(len(all) + 3 + b2i(hasTimes(k.Times)))
+	w.Object(len(all) + 3 + figures.OneIf[int](hasTimes(k.Times)))
 	w.Key("builds")
 	w.List(len(k.Builds))
 	for i := range k.Builds {
@@ -57,7 +60,7 @@ func build(w Writer, b *profile.InsideBuild) {
 func insideScope(w Writer, s *profile.InsideScope) {
 	all := s.Figures()
 	w.Key("scope")
-	w.Object(len(all) + 3 + b2i(hasTimes(s.Each)) + b2i(hasTimes(s.Sums)))
+	w.Object(len(all) + 3 + figures.OneIf[int](hasTimes(s.Each)) + figures.OneIf[int](hasTimes(s.Sums)))
 	shares(w, "by_sm", s.BySM)
 	shares(w, "by_warp", s.ByWarp)
 	writeFigures(w, all)
@@ -115,13 +118,6 @@ func seen(list []profile.Figure) (some []profile.Figure) {
 		}
 	}
 	return some
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // readInside reads and checks it, so that no other code has to.

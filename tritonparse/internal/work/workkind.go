@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
@@ -79,12 +80,12 @@ func AppendKind(out []byte, k *Kind, idle []bool) []byte {
 	out = store.AppendCounted(out, k.Grid)
 	out = binary.AppendVarint(out, int64(k.Positions))
 	out = binary.AppendVarint(out, k.FromArgs)
-	out = append(out, OneIf(k.HasArgs))
+	out = append(out, figures.OneIf[byte](k.HasArgs))
 	for i := range k.Arguments {
 		a := &k.Arguments[i]
 		out = binary.AppendVarint(out, int64(a.Position))
 		out = store.AppendCounted(out, a.Name)
-		out = append(out, OneIf(a.IsNumber))
+		out = append(out, figures.OneIf[byte](a.IsNumber))
 		if idle != nil && idle[i] {
 			out = binary.AppendVarint(out, 0)
 		} else {
@@ -94,14 +95,6 @@ func AppendKind(out []byte, k *Kind, idle []bool) []byte {
 		numbers(a.Strides)
 	}
 	return out
-}
-
-// OneIf is 1 for true and 0 for false.
-func OneIf(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // ReadKind reads what AppendKind wrote.

@@ -145,11 +145,11 @@ func (s *sums) addTo(to, from []float64) {
 
 // regrouping is a new set of rows in the making, below the same root.
 type regrouping struct {
-	from             *sums
-	rows             []rowFrame
-	rowOf            map[sibling]int32
-	own, sum         []float64
-	ownPile, sumPile *pile
+	from               *sums
+	rows               []rowFrame
+	rowOf              map[sibling]int32
+	own, sum           []float64
+	ownTimes, sumTimes *rowTimes
 }
 
 func (s *sums) regroup() *regrouping {
@@ -172,7 +172,7 @@ func (g *regrouping) child(parent int32, n *profile.Node) int32 {
 func (g *regrouping) allocate() {
 	g.own, g.sum = none(len(g.from.amounts)*len(g.rows)), none(len(g.from.amounts)*len(g.rows))
 	if g.from.wantTimes {
-		g.ownPile, g.sumPile = newPile(len(g.rows)), newPile(len(g.rows))
+		g.ownTimes, g.sumTimes = newRowTimes(len(g.rows)), newRowTimes(len(g.rows))
 	}
 	g.addOwn(0, 0)
 	g.addSum(0, 0)
@@ -182,7 +182,7 @@ func (g *regrouping) allocate() {
 func (g *regrouping) addOwn(to, old int) {
 	g.from.addTo(g.from.of(g.own, to), g.from.of(g.from.own, old))
 	if g.from.wantTimes {
-		g.ownPile.put(to, g.from.ownTimes[old])
+		g.ownTimes.put(to, g.from.ownTimes[old])
 	}
 }
 
@@ -190,7 +190,7 @@ func (g *regrouping) addOwn(to, old int) {
 func (g *regrouping) addSum(to, old int) {
 	g.from.addTo(g.from.of(g.sum, to), g.from.of(g.from.sum, old))
 	if g.from.wantTimes {
-		g.sumPile.put(to, g.from.sumTimes[old])
+		g.sumTimes.put(to, g.from.sumTimes[old])
 	}
 }
 
@@ -199,7 +199,7 @@ func (g *regrouping) done() {
 	s := g.from
 	s.rows, s.own, s.sum = g.rows, g.own, g.sum
 	if s.wantTimes {
-		s.ownTimes, s.sumTimes = g.ownPile.sketches, g.sumPile.sketches
+		s.ownTimes, s.sumTimes = g.ownTimes.sketches, g.sumTimes.sketches
 	}
 }
 

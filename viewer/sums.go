@@ -65,7 +65,7 @@ func (b *builder) addUp() {
 		}
 	}
 	if s.wantTimes {
-		all := newPile(len(s.rows))
+		all := newRowTimes(len(s.rows))
 		for i := range b.frames {
 			if f := &b.frames[i]; f.counts {
 				all.put(int(f.row), f.node.Times)
@@ -122,7 +122,7 @@ func (s *sums) total() {
 	if !s.wantTimes {
 		return
 	}
-	all := newPile(len(s.rows))
+	all := newRowTimes(len(s.rows))
 	copy(all.sketches, s.ownTimes)
 	for i := len(s.rows) - 1; i > 0; i-- {
 		all.put(int(s.rows[i].parent), all.sketches[i])
@@ -194,17 +194,17 @@ func add(a, b float64) float64 {
 	return a + b
 }
 
-// pile merges sketches by row. It shares the first one of a row and copies only when a second comes.
-type pile struct {
+// rowTimes merges sketches by row. It shares the first one of a row and copies only when a second comes.
+type rowTimes struct {
 	sketches []*profile.Sketch
 	copied   []bool
 }
 
-func newPile(rows int) *pile {
-	return &pile{make([]*profile.Sketch, rows), make([]bool, rows)}
+func newRowTimes(rows int) *rowTimes {
+	return &rowTimes{make([]*profile.Sketch, rows), make([]bool, rows)}
 }
 
-func (p *pile) put(row int, s *profile.Sketch) {
+func (p *rowTimes) put(row int, s *profile.Sketch) {
 	switch {
 	case s == nil || s.Count == 0:
 	case p.sketches[row] == nil:

@@ -23,7 +23,6 @@ type Table struct {
 	Profile *profile.Profile
 
 	sums     *sums // what the rows were made of
-	group    Grouping
 	names    *namer
 	roofs    []Roof
 	cutAsked bool    // a threshold or a depth hides rows as asked for, so no note reports them
@@ -94,7 +93,7 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	if callers := b.sums.group(o.Group); callers < maxCallers {
 		b.note(fmt.Sprintf("only %d callers of each frame are shown, since all of them would be too many rows: those above count for the last", callers))
 	}
-	t := &Table{Profile: p, sums: &b.sums, group: o.Group, names: names, roofs: b.roofs()}
+	t := &Table{Profile: p, sums: &b.sums, names: names, roofs: b.roofs()}
 	b.derive(t, o.BaseUnits)
 	t.link()
 	t.Notes = b.notes

@@ -1,6 +1,10 @@
 package count
 
-import "math"
+import (
+	"math"
+
+	"github.com/goproton/goproton/internal/figures"
+)
 
 // evaluate computes the result of an operation on whole numbers, if its operands are known.
 func (r *run) evaluate(op *operation, known values) {
@@ -138,5 +142,5 @@ func compare(predicate string, a, b int64) (int64, bool) {
 	default:
 		return 0, false
 	}
-	return int64(b2i(is)), true
+	return figures.OneIf[int64](is), true
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // counted is what the threads of a grid execute: an account of a compiled kernel that does not use its TTIR.
@@ -477,5 +479,5 @@ func ptxCompute(i *ptxInstruction, kind string, v []int64) (int64, bool) {
 
 func ptxCompare(how string, a, b int64) (int64, bool) {
 	is, ok := map[string]bool{"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[how]
-	return int64(b2i(is)), ok
+	return figures.OneIf[int64](is), ok
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Launch is what is known of one launch when a kernel's work is counted.
@@ -197,7 +199,7 @@ func (r *run) branch(op *operation, known values) (Work, bool) {
 	taken := -1
 	if len(op.operands) > 0 {
 		if v, ok := known[op.operands[0]]; ok {
-			taken = b2i(v == 0)
+			taken = figures.OneIf[int](v == 0)
 		}
 	}
 	if taken >= 0 {

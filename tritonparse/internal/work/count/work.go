@@ -192,13 +192,6 @@ func resultType(types string) string {
 	return types
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func isFloat(t shaped) bool {
 	_, float := bitsOf(t.element)
 	return float

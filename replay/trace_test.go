@@ -25,6 +25,7 @@ type traceEvent struct {
 		CallStack   []string `json:"call_stack"`
 		Correlation uint32
 		Bytes       int64
+		Overlap     int // the thread of the lane whose slices would overlap if this thread had none of them
 	}
 }
 
@@ -62,9 +63,15 @@ func playTrace(t *testing.T, path, context string) []traceEvent {
 func traceOutline(events []traceEvent) string {
 	name, slices := map[int]string{}, map[int][]traceEvent{}
 	from, arrows := map[int]string{}, map[string]int{}
+	lane := map[int]int{} // of further threads of a lane: whether slices overlap depends on how fast the run was
 	var ids []int
 	for _, e := range events {
+		if of, further := lane[e.Tid]; further {
+			e.Tid = of
+		}
 		switch {
+		case e.Name == "thread_name" && e.Args.Overlap != 0:
+			lane[e.Tid] = e.Args.Overlap
 		case e.Name == "thread_name":
 			name[e.Tid] = e.Args.Name
 			ids = append(ids, e.Tid)

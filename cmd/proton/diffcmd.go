@@ -56,7 +56,8 @@ that ends in .json, .csv, .pprof or .pb.gz selects its view.
 
 --source compares the instruction samples of two profiles by source line: the samples of A and B, their shares of
 the kernel, and the change of these shares. If the source has changed too and both versions are found (next to their
-profiles, or by --source-path), lines are matched by their text.`,
+profiles, or by --source-path), lines are matched by their text. Each compilation of a kernel is compared with the one
+of the same binary, else with one of equal size and registers, else with the one of the same rank in samples.`,
 		Example: `  proton diff before.hatchet after.hatchet
   proton diff -m time/ms,tflop16/s -t 1% before.hatchet after.hatchet
   proton diff --rename '_<grid:[^>]*>=' --rename ':[0-9]+@=@' v1.hatchet v2.hatchet

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/profile"
 )
 
 // Comparison joins the samples of two runs by line: A is the old run, B the new one. What is compared is a line's share of its
@@ -20,12 +21,12 @@ type Comparison struct {
 	Joint   Samples // the reasons and labels of both sides; it has no functions of its own
 }
 
-// ComparedFunction is a kernel in two runs. Functions of the same name that were compiled for different arguments are one.
+// ComparedFunction is one compilation of a kernel in two runs; see counterparts.
 type ComparedFunction struct {
-	Function                   // samples of B, lines of both; Symbol is that with most samples in B, or in A if B has none
-	Old         Counts         // of A
-	OldUnplaced Counts         // of A
-	Sides       [2][]*Function // most samples first
+	Function                 // samples of B, lines of both; Symbol is B's, or A's if B has none
+	Old         Counts       // of A
+	OldUnplaced Counts       // of A
+	Sides       [2]*Function // nil in a run that has no samples of it
 }
 
 // CompareOptions say what is compared.
@@ -72,29 +73,62 @@ func (c *Comparison) notes() {
 	}
 }
 
-// match groups the functions of both runs by name.
-func (c *Comparison) match(rename func(string) string) []*ComparedFunction {
-	known := map[string]*ComparedFunction{}
-	var all []*ComparedFunction
+// match finds the counterpart of each function of A in B.
+func (c *Comparison) match(rename func(string) string) (all []*ComparedFunction) {
+	if rename == nil {
+		rename = func(name string) string { return name }
+	}
+	var named [2]map[string][]*Function
+	var names []string
 	for side, r := range c.Sides {
+		named[side] = map[string][]*Function{}
 		for _, f := range r.Samples.AllFunctions() {
-			name := f.Name
-			if rename != nil {
-				name = rename(name)
+			name := rename(f.Name)
+			if named[side][name] == nil && named[0][name] == nil {
+				names = append(names, name)
 			}
-			k := known[name]
-			if k == nil {
-				k = &ComparedFunction{Function: Function{Name: name, Symbol: f.Symbol, Vendor: f.Vendor}}
-				known[name] = k
-				all = append(all, k)
-			}
-			if side == 1 && len(k.Sides[1]) == 0 {
-				k.Symbol = f.Symbol
-			}
-			k.Sides[side] = append(k.Sides[side], f)
+			named[side][name] = append(named[side][name], f)
+		}
+	}
+	for _, name := range names {
+		for _, pair := range counterparts(named[0][name], named[1][name]) {
+			of := cmp.Or(pair[1], pair[0])
+			all = append(all, &ComparedFunction{Function: Function{Name: name, Symbol: of.Symbol, Vendor: of.Vendor}, Sides: pair})
 		}
 	}
 	return all
+}
+
+// counterparts pairs the compilations of a kernel in A with those in B: those of one binary, then those with equal size, registers and memory,
+// then what is left in the order of samples, which the lists have. What is left of the longer list has no counterpart.
+func counterparts(a, b []*Function) (pairs [][2]*Function) {
+	steps := []func(a, b *profile.SampledFunction) bool{
+		func(a, b *profile.SampledFunction) bool {
+			return a.Module == b.Module && a.Module != "" && a.Index == b.Index
+		},
+		func(a, b *profile.SampledFunction) bool {
+			return a.Arch != "" && a.Arch == b.Arch && a.Size == b.Size && a.Registers == b.Registers && a.Shared == b.Shared && a.Frame == b.Frame
+		},
+		func(a, b *profile.SampledFunction) bool { return true },
+	}
+	b = slices.Clone(b)
+	other := make([]*Function, len(a))
+	for _, same := range steps {
+		for i, f := range a {
+			at := slices.IndexFunc(b, func(g *Function) bool { return other[i] == nil && same(f.Symbol, g.Symbol) })
+			if at >= 0 {
+				other[i] = b[at]
+				b = slices.Delete(b, at, at+1)
+			}
+		}
+	}
+	for i, f := range a {
+		pairs = append(pairs, [2]*Function{f, other[i]})
+	}
+	for _, g := range b {
+		pairs = append(pairs, [2]*Function{nil, g})
+	}
+	return pairs
 }
 
 // fill adds up the lines of a kernel.
@@ -107,7 +141,7 @@ func (c *Comparison) fill(k *ComparedFunction) {
 		if side == 0 {
 			counts, unplaced = &k.Old, &k.OldUnplaced
 		}
-		for _, f := range k.Sides[side] {
+		if f := k.Sides[side]; f != nil {
 			counts.Add(joint(f.Counts))
 			unplaced.Add(joint(f.Unplaced))
 			top.take(f.Lines, side, joint, moved, true)
@@ -187,8 +221,10 @@ func (c *Comparison) choose(all []*ComparedFunction, pattern string) (err error)
 	}
 	c.Kernels, c.Others, err = split(all, pattern, func(k *ComparedFunction) []string {
 		names := []string{k.Name}
-		for _, f := range slices.Concat(k.Sides[0], k.Sides[1]) {
-			names = append(names, f.Symbol.Name)
+		for _, f := range k.Sides {
+			if f != nil {
+				names = append(names, f.Symbol.Name)
+			}
 		}
 		return names
 	})
@@ -212,7 +248,7 @@ func (k *ComparedFunction) fileNames(side int) []string {
 			walk(l.Inlined)
 		}
 	}
-	for _, f := range k.Sides[side] {
+	if f := k.Sides[side]; f != nil {
 		walk(f.Lines)
 	}
 	return names

@@ -87,7 +87,7 @@ func TestComparisonHasEverySampleOnce(t *testing.T) {
 			}
 		}
 	}
-	if n := len(c.Kernels); n != 4 { // matmul, inlined (two functions), second, first
+	if n := len(c.Kernels); n != 5 { // matmul, inlined (two compilations), second, first
 		t.Errorf("%d kernels", n)
 	}
 	if notes := strings.Join(c.Notes, "\n"); !strings.Contains(notes, "compare shares, not numbers of samples") {
@@ -164,19 +164,57 @@ func longestCommon(a, b []string) int {
 	return max(longestCommon(a[1:], b), longestCommon(a, b[1:]))
 }
 
-// TestReasonsOfVariants: functions of one kernel, and lines of one function, need not have the same stall reasons.
-func TestReasonsOfVariants(t *testing.T) {
-	p := &profile.Profile{
-		Root:     &profile.Node{Name: "ROOT"},
-		Sampling: &profile.Sampling{Reasons: []string{"wait", "barrier", "drain"}, Functions: []profile.SampledFunction{{Name: "k", Module: "a"}, {Name: "k", Module: "b"}}},
-	}
-	for i, samples := range []uint64{9, 5} { // the larger function has the first reason only
+// compilations is a profile with functions of one name, with samples for one reason each.
+func compilations(functions []profile.SampledFunction, samples ...uint64) *profile.Profile {
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}, Sampling: &profile.Sampling{Reasons: []string{"wait", "barrier", "drain"}, Functions: functions}}
+	for i, n := range samples {
 		p.Root.Samples = append(p.Root.Samples, profile.FunctionSamples{
-			Function: i, PCs: []profile.PCSamples{{Stalls: []profile.Stall{{Reason: uint16(2 * i), Samples: samples}}}},
+			Function: i, PCs: []profile.PCSamples{{Stalls: []profile.Stall{{Reason: uint16(i % 3), Samples: n}}}},
 		})
 	}
-	k := comparison(t, p, p, CompareOptions{}).Kernels[0]
-	if want := []uint64{9, 0, 5, 0}; !slices.Equal(k.Reasons, want) || !slices.Equal(k.Old.Reasons, want) {
-		t.Errorf("the reasons have %v and %v samples, want %v", k.Old.Reasons, k.Reasons, want)
+	return p
+}
+
+// TestCompilationsAreComparedEach: a kernel that was compiled several times has a row for each compilation. Counterparts are of one binary, else
+// with equal code, else of the same rank; and what has none stands alone.
+func TestCompilationsAreComparedEach(t *testing.T) {
+	a := compilations([]profile.SampledFunction{{Name: "k", Module: "a"}, {Name: "k", Module: "b"}, {Name: "k", Module: "c", Arch: "90", Registers: 72}, {Name: "k", Module: "d"}}, 9, 5, 3, 1)
+	b := compilations([]profile.SampledFunction{{Name: "k", Module: "x"}, {Name: "k", Module: "a"}, {Name: "k", Module: "y", Arch: "90", Registers: 72}}, 8, 2, 7)
+	for _, c := range []struct {
+		a, b *profile.Profile
+		want string
+	}{
+		{a, b, "a-a 9 2, b-x 5 8, c-y 3 7, d- 1 0"},
+		{b, a, "x-b 8 5, y-c 7 3, a-a 2 9, -d 0 1"},
+		{a, a, "a-a 9 9, b-b 5 5, c-c 3 3, d-d 1 1"},
+	} {
+		compared := comparison(t, c.a, c.b, CompareOptions{Kernel: "."})
+		var rows []string
+		for _, k := range compared.Kernels {
+			modules := [2]string{}
+			for side, f := range k.Sides {
+				if f != nil {
+					modules[side] = f.Symbol.Module
+				}
+			}
+			rows = append(rows, fmt.Sprintf("%s-%s %d %d", modules[0], modules[1], k.Old.Samples, k.Samples))
+		}
+		want := strings.Split(c.want, ", ")
+		slices.Sort(rows)
+		slices.Sort(want)
+		if !slices.Equal(rows, want) {
+			t.Errorf("got %q, want %q", rows, want)
+		}
+	}
+}
+
+// TestReasonsOfVariants: functions of one kernel, and lines of one function, need not have the same stall reasons.
+func TestReasonsOfVariants(t *testing.T) {
+	p := compilations([]profile.SampledFunction{{Name: "k", Module: "a"}, {Name: "k", Module: "b"}}, 9, 5)
+	all := comparison(t, p, p, CompareOptions{Kernel: "."}).Kernels
+	for i, want := range [][]uint64{{9, 0}, {0, 5}} {
+		if k := all[i]; !slices.Equal(k.Reasons[:2], want) || !slices.Equal(k.Old.Reasons[:2], want) {
+			t.Errorf("the reasons have %v and %v samples, want %v", k.Old.Reasons, k.Reasons, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -30,7 +31,7 @@ func PrintComparison(w io.Writer, c *kernels.Comparison, terminal viewer.Termina
 	}
 	var rest []string
 	for _, k := range c.Others {
-		rest = append(rest, term.Printable(k.Name)+" "+l.ofAll(k))
+		rest = append(rest, variantName(&k.Function, cmp.Or(k.Sides[1], k.Sides[0]).Variants)+" "+l.ofAll(k))
 	}
 	l.notShown(rest)
 	return slices.Concat(c.Notes, l.notes), l.out.Flush()
@@ -69,8 +70,8 @@ func (l *comparedListing) kernel(k *kernels.ComparedFunction) {
 func comparedFacts(k *kernels.ComparedFunction) []string {
 	var of [2][]string
 	for side := range of {
-		if len(k.Sides[side]) > 0 {
-			of[side] = codeFacts(k.Sides[side][0])
+		if f := k.Sides[side]; f != nil {
+			of[side] = codeFacts(f)
 		}
 	}
 	if slices.Equal(of[0], of[1]) {
@@ -78,7 +79,7 @@ func comparedFacts(k *kernels.ComparedFunction) []string {
 	}
 	var all []string
 	for side, name := range []string{"A", "B"} {
-		if len(k.Sides[side]) == 0 {
+		if k.Sides[side] == nil {
 			all = append(all, name+" has no samples of it")
 		}
 		for _, fact := range of[side] {

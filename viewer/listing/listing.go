@@ -167,9 +167,17 @@ func (p *printer) head(f *kernels.Function) {
 func (p *printer) others() {
 	var parts []string
 	for _, f := range p.s.Others {
-		parts = append(parts, term.Printable(f.Name)+" "+figures.Share(f.Share(p.s.All)))
+		parts = append(parts, variantName(f, f.Variants)+" "+figures.Share(f.Share(p.s.All)))
 	}
 	p.notShown(parts)
+}
+
+// variantName is a function's name, with its module if others have the same name.
+func variantName(f *kernels.Function, variants int) string {
+	if variants == 0 || f.Symbol.Module == "" {
+		return term.Printable(f.Name)
+	}
+	return term.Printable(f.Name) + " (module " + term.Printable(f.Symbol.Module[:min(len(f.Symbol.Module), 8)]) + ")"
 }
 
 // notShown prints the first of the functions that are not shown.

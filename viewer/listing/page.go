@@ -155,8 +155,8 @@ func (p *pager) compared(k *kernels.ComparedFunction) PageKernel {
 	j := p.pageKernel(&k.Function, k.Files())
 	j.Old = p.oldCounts(k.Old)
 	j.Facts = append(j.Facts, comparedFacts(k)...)
-	if ofB := k.Sides[1]; len(ofB) > 0 {
-		j.Advice = advice(p.s, ofB[0])
+	if ofB := k.Sides[1]; ofB != nil {
+		j.Advice = advice(p.s, ofB)
 	}
 	j.Notes = append(j.Notes, p.notes...)
 	return j

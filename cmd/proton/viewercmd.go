@@ -54,7 +54,7 @@ time. FILE may have any format that proton reads, or be - for standard input.
 
 -m takes any number of metrics, separated by commas. Names ignore case. A name without a unit gets a suitable one.
 
-  time, cpu_time, avg_time        /s /ms /us /ns; avg_time: per kernel launch
+  time, cpu_time, avg_time        /s /ms /us /ns; avg_time: per kernel, copy or fill
   min_time, median_time, p95_time, p99_time, max_time, stddev_time
                                   of the individual kernels in the subtree; any percentile: p99.9_time
   flop/s, flop8/s … flop64/s      arithmetic rate, of all operands or of one width; kflop/s … pflop/s

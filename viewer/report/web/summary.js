@@ -51,8 +51,9 @@ function rootValue(name) {
 function tiles() {
   const {report, metric} = state, {tree, flat} = report;
   const box = make("dl", {class: "tiles"});
-  box.append(tile(metric.label, quantity(tree.values[metric.column][0], metric.unit), `over ${counted(tree.count, "frame")}`));
   const launches = report.launched;
+  const copies = metric.label === "GPU time" && launches > 0 && rootValue("count") > launches ? ", copies and fills included" : "";
+  box.append(tile(metric.label, quantity(tree.values[metric.column][0], metric.unit), `over ${counted(tree.count, "frame")}${copies}`));
   if (launches > 0) box.append(tile("Kernel launches", grouped(launches), counted(flat.count, "different kernel")));
   else box.append(tile("Kernels", grouped(flat.count)));
   if (report.util >= 0) box.append(utilTile());

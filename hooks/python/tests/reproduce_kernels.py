@@ -157,6 +157,7 @@ from gen.inner.deep import *
 from gen.scales import apart
 from gen.types import Act, Config, Derived, Holder, Level, Pair, Parts, Strides, Way
 from triton.language import constexpr as const
+from triton.tools.tensor_descriptor import TensorDescriptor as Rows
 
 RELU = tl.constexpr(Act.RELU)
 HIGH = tl.constexpr(Level.HIGH)
@@ -326,6 +327,8 @@ FEATURES = {
     "halves": Feature("h", "numbers(1, 0, torch.float16)", "v = v + tl.load(h + i, i < n)", True),
     "runtime tuple": Feature("t", "(numbers(3), 2, (4, None), square)", "v = v + tl.load(t[0] + i, i < n) * t[1] + t[2][0]", True),
     "runtime named tuple": Feature("nt", "Pair(numbers(4), Strides(2, 3))", "v = v + tl.load(nt.left + i, i < n) + nt.right.token", True),
+    "descriptor": Feature("td", "Rows(numbers(2).narrow(0, 0, 64).as_strided([8, 8], [8, 1]), [8, 8], [8, 1], [4, 8])", "v = v + tl.sum(td.load([4, 0]))", True),
+    "descriptors": Feature("ts", "(Rows(numbers(5).narrow(0, 0, 64).as_strided([4, 16], [16, 1]), [4, 16], [16, 1], [1, 16]), 3)", "v = v + tl.sum(ts[0].load([ts[1], 0]))", True),
     "bytes": Feature("by", "triton.reinterpret(numbers(1, 0, torch.int8), tl.int8)", "v = v + tl.load(by + i, i < n)", True),
     "local helper": Feature("", "", "v = negated(v) * 0.1"),
     "renamed helper": Feature("", "", "v = twice_renamed(v)"),
@@ -348,6 +351,8 @@ FEATURES = {
 FIXED = """
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
+from triton.experimental.gluon.nvidia.hopper import TensorDescriptor as GluonDescriptor
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 @gluon.jit
@@ -363,6 +368,26 @@ def with_layout(x, o, n, L: gl.constexpr, LS: gl.constexpr, B: gl.constexpr):
 def launch_with_layout():
     o, blocked = numbers(0), gl.BlockedLayout([1], [32], [4], [0])
     with_layout[(2,)](x, o, n, blocked, (gl.SliceLayout(0, gl.BlockedLayout([1, 1], [1, 32], [1, 4], [1, 0])),), B=64)
+    return o
+
+@gluon.jit
+def with_gluon_descriptor(d, o, L: gl.constexpr, P: gl.constexpr):
+    from_memory = gl.allocate_shared_memory(d.dtype, d.block_type.shape, d.layout)
+    arrived = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(arrived, count=1)
+    mbarrier.expect(arrived, d.nbytes_per_cta)
+    tma.async_load(d, [0, 0], arrived, from_memory)
+    mbarrier.wait(arrived, 0)
+    sums = gl.sum(from_memory.load(L), 1)
+    padded = gl.allocate_shared_memory(gl.float32, [8], P)
+    padded.store(sums)
+    rows: gl.constexpr = gl.SliceLayout(1, L)
+    gl.store(o + gl.arange(0, 8, layout=rows), padded.load(rows))
+
+def launch_with_gluon_descriptor():
+    o, rows = numbers(0), numbers(1).narrow(0, 0, 64).as_strided([8, 8], [8, 1])
+    layout = gl.NVMMASharedLayout(swizzle_byte_width=32, element_bitwidth=32, rank=2)
+    with_gluon_descriptor[(1,)](GluonDescriptor(rows, [8, 8], [8, 1], [8, 8], layout), o, gl.BlockedLayout([1, 1], [8, 4], [4, 1], [1, 0]), gl.SwizzledSharedLayout(1, 1, 1, [0]))
     return o
 
 @triton.jit
@@ -386,7 +411,7 @@ def launch_plainly():
     made_by_call[(2,)](x, o, n, B=64)
     return o
 """
-FIXED_NAMES = "with_layout", "with_descriptor", "plainly"
+FIXED_NAMES = "with_layout", "with_gluon_descriptor", "with_descriptor", "plainly"
 
 PARAMETERS = ("plain", "defaults", "keyword only", "rest", "rest and keywords", "constants first")  # the compiler takes no / among them
 DECORATORS = ("jit", "options", "autotune", "autotune by name", "autotune by call", "heuristics", "both", "called", "static", "nested", "conditional")

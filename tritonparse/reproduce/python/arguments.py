@@ -347,13 +347,15 @@ def _record(kind, name, fields):
 
 def _known(name):
     """What a function or class is in this script, in the kernel's file, or in Triton, by its name or its module and name."""
-    name = re.split(r"[.:]", name)[-1]
+    module, name = name.partition(":")[0], re.split(r"[.:]", name)[-1]
     kernel = globals().get("imported_kernel_function")
     while hasattr(kernel, "fn") and not hasattr(kernel, "__globals__"):
         kernel = kernel.fn
     for place in globals(), getattr(kernel, "__globals__", {}), vars(sys.modules.get("triton.experimental.gluon.language", tl)):
         if place.get(name) is not None:
             return place[name]
+    if module.startswith("triton."):  # such as a descriptor of Gluon, which the kernel's file need not name
+        return getattr(importlib.import_module(module), name, None)
     return None
 
 

@@ -55,7 +55,12 @@ def is_function(type_: type) -> bool:
 
 
 def _is_descriptor(type_: type) -> bool:
-    return type_.__name__ == "TensorDescriptor" and "triton" in type_.__module__
+    return type_.__name__ == "TensorDescriptor" and "triton" in type_.__module__ and ".gluon." not in type_.__module__
+
+
+def _is_gluon_descriptor(type_: type) -> bool:
+    """Gluon's descriptors have a layout, and more, which the native side does not write."""
+    return type_.__name__.startswith("TensorDescriptor") and ".gluon." in type_.__module__
 
 
 def _is_kernels_wrapper(type_: type) -> bool:
@@ -175,6 +180,8 @@ class _Description:
             return {**self.of(value.value, depth), "constexpr": True}
         if _is_kernels_wrapper(type_):
             return self._wrapper(value, depth)
+        if _is_gluon_descriptor(type_):
+            return self._gluon_descriptor(value, depth)
         if isinstance(value, (int, float)):
             described = {"type": type_.__name__, "value": plain(value)}
         elif isinstance(value, str):
@@ -249,6 +256,11 @@ class _Description:
             if hasattr(value, name):
                 info[name] = plain(getattr(value, name))
         info["padding"] = plain(getattr(value, "padding", "zero")) or "zero"
+        return info
+
+    def _gluon_descriptor(self, value: Any, depth: int) -> dict[str, Any]:
+        info = {**self._descriptor(value), "base": self._tensor(value.base, depth + 1), "class": path(type(value))}
+        info["fields"] = {name: self.of(one, depth + 1) for name, one in (_attributes(value) or {}).items() if name not in info}
         return info
 
 

@@ -5,9 +5,7 @@ package inside
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
-	"regexp"
 	"slices"
 
 	"github.com/goproton/goproton/profile"
@@ -46,24 +44,7 @@ func Find(p *profile.Profile, pattern string) (chosen, others []*Kernel, err err
 		return nil, nil, ErrNone
 	}
 	slices.SortStableFunc(all, func(a, b *Kernel) int { return cmp.Compare(b.Cycles(), a.Cycles()) })
-	if pattern == "" {
-		return all[:1], all[1:], nil
-	}
-	wanted, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the kernel's name %q: %w", pattern, err)
-	}
-	for _, k := range all {
-		if wanted.MatchString(k.Name) {
-			chosen = append(chosen, k)
-		} else {
-			others = append(others, k)
-		}
-	}
-	if len(chosen) == 0 {
-		return nil, nil, fmt.Errorf("no kernel with scopes inside matches %q; there are %s", pattern, kernels.FirstNames(others, 5, func(k *Kernel) string { return k.Name }))
-	}
-	return chosen, others, nil
+	return kernels.Choose(all, "scopes inside", pattern, func(k *Kernel) []string { return []string{k.Name} })
 }
 
 // Frames of the profiler below which kernels stand that ran without scopes, to compare with.

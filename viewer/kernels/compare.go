@@ -215,11 +215,7 @@ func (c *Comparison) choose(all []*ComparedFunction, pattern string) (err error)
 	slices.SortStableFunc(all, func(x, y *ComparedFunction) int {
 		return cmp.Or(cmp.Compare(largest(y), largest(x)), cmp.Compare(x.Name, y.Name))
 	})
-	if pattern == "" {
-		c.Kernels, c.Others = all[:1], all[1:]
-		return nil
-	}
-	c.Kernels, c.Others, err = split(all, pattern, func(k *ComparedFunction) []string {
+	c.Kernels, c.Others, err = Choose(all, "samples", pattern, func(k *ComparedFunction) []string {
 		names := []string{k.Name}
 		for _, f := range k.Sides {
 			if f != nil {
@@ -228,9 +224,6 @@ func (c *Comparison) choose(all []*ComparedFunction, pattern string) (err error)
 		}
 		return names
 	})
-	if err == nil && len(c.Kernels) == 0 {
-		err = &NoMatchError{pattern, FirstNames(c.Others, 5, func(k *ComparedFunction) string { return k.Name })}
-	}
 	return err
 }
 

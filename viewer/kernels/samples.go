@@ -66,14 +66,15 @@ type Counts struct {
 // ErrNoSamples is returned for profiles without instruction samples.
 var ErrNoSamples = errors.New("the profile has no instruction samples; record them with: proton run -m pcsampling PROGRAM")
 
-// NoMatchError says that no kernel with samples has the requested name.
+// NoMatchError says that no kernel with samples, or with scopes inside, has the requested name.
 type NoMatchError struct {
+	What    string // "samples"
 	Pattern string
-	Most    string // the kernels with most samples
+	Most    string // the kernels with most
 }
 
 func (e *NoMatchError) Error() string {
-	return fmt.Sprintf("no kernel with samples matches %q; those with most are %s", e.Pattern, e.Most)
+	return fmt.Sprintf("no kernel with %s matches %q; those with most are %s", e.What, e.Pattern, e.Most)
 }
 
 // collectSamples gathers the samples of a profile.
@@ -151,20 +152,22 @@ func hasInstructions(p *profile.Profile) (has bool) {
 func (s *Samples) AllFunctions() []*Function { return slices.Concat(s.Functions, s.Others) }
 
 // choose moves the functions that do not match the pattern to s.Others.
-func (s *Samples) choose(pattern string) error {
+func (s *Samples) choose(pattern string) (err error) {
+	s.Functions, s.Others, err = Choose(s.Functions, "samples", pattern, func(f *Function) []string { return []string{f.Name, f.Symbol.Name} })
+	return err
+}
+
+// Choose separates the kernels with a name that matches a pattern from the others, or for "" the first one, which has most. The first of a
+// kernel's names is the one that messages have.
+func Choose[T any](all []T, what, pattern string, names func(T) []string) (chosen, others []T, err error) {
 	if pattern == "" {
-		s.Functions, s.Others = s.Functions[:1], s.Functions[1:]
-		return nil
+		return all[:1], all[1:], nil
 	}
-	chosen, others, err := split(s.Functions, pattern, func(f *Function) []string { return []string{f.Symbol.Name, f.Name} })
-	if err != nil {
-		return err
+	chosen, others, err = split(all, pattern, names)
+	if err == nil && len(chosen) == 0 {
+		err = &NoMatchError{what, pattern, FirstNames(others, 5, func(one T) string { return names(one)[0] })}
 	}
-	if len(chosen) == 0 {
-		return &NoMatchError{pattern, FirstNames(others, 5, func(f *Function) string { return f.Name })}
-	}
-	s.Functions, s.Others = chosen, others
-	return nil
+	return chosen, others, err
 }
 
 // split separates those with a name that matches a pattern from the others.

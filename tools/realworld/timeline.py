@@ -105,23 +105,36 @@ class Trace:
             s.nanos = s.nanos if s.nanos <= YEAR else 0
 
     def pair(self, events, until):
-        """An E ends the innermost B of its name, or without a name the innermost one, and what is open within. What is open at
-        the end lasts until the last event of the lane."""
-        begun, last = [], 0
+        """An E ends the innermost B of its name, or without a name the innermost one. What is open within ends with it, unless an E
+        of the same time follows. What is open at the end lasts until the last event of the lane."""
+        begun, last = [], 0  # pairs of a slice and its end, as far as that is known
         for order, e in events:
             last = nanos(e.get("ts"))
+            self.leave(begun, last)
             if text(e.get("ph"))[:1] == "B":
-                begun.append(Slice(e, order))
-                self.slices.append(begun[-1])
+                begun.append([Slice(e, order), None])
+                self.slices.append(begun[-1][0])
                 continue
-            for at in range(len(begun) - 1, -1, -1):
-                if not e.get("name") or begun[at].name == text(e.get("name")):
-                    for s in begun[at:]:
-                        s.nanos = last - s.start
-                    del begun[at:]
+            for open_ in reversed(begun):
+                if open_[1] is None and (not e.get("name") or open_[0].name == text(e.get("name"))):
+                    open_[1] = last
                     break
-        for s in begun:
+            while begun and begun[-1][1] is not None:
+                s, end = begun.pop()
+                s.nanos = end - s.start
+        self.leave(begun, last + 1)
+        for s, _ in begun:
             s.nanos = max(last, until) - s.start
+
+    @staticmethod
+    def leave(begun, now):
+        """Takes out what has ended before a time, with all that is within."""
+        for at, (_, end) in enumerate(begun):
+            if end is not None and end < now:
+                for s, own in begun[at:]:
+                    s.nanos = (end if own is None else min(own, end)) - s.start
+                del begun[at:]
+                return
 
     def nest(self):
         """Gives each slice of the host the path of the slices around it. Calls and what is unseen have no frame."""

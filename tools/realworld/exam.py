@@ -304,7 +304,10 @@ def examine(args):
     proton, path, quick = args
     with tempfile.TemporaryDirectory(prefix="realworld.") as folder:
         exam = Exam(proton, path, folder, stacks.Processor(ROOT), quick)
-        exam.take()
+        try:
+            exam.take()
+        except RecursionError:
+            exam.found.append("nested deeper than Python reads: not compared further")
         for large in ("raw", "data", "content", "trace", "mine"):
             exam.__dict__.pop(large, None)
         return exam

@@ -132,7 +132,7 @@ func partOf(s string) (p part) {
 		p.kind, p.name = bracketPart, strings.Trim(s, "[].")
 	case strings.HasSuffix(s, ".."):
 		p.kind, p.name = listPart, strings.Trim(s, ".")
-	case s == "to" || s == "lhs" || s == "rhs" || s == "propagateNan" || strings.Trim(s, ":->*()[],=") == "":
+	case s == "to" || s == "lhs" || s == "rhs" || s == "propagateNan" || s == "meta" || strings.Trim(s, ":->*()[],=") == "":
 		p.word = s
 	default:
 		p.kind, p.name = operandPart, s
@@ -188,6 +188,7 @@ func allFormats() map[string]*format {
 	define("a scale=as? , b scale=bs? , c lhs = 'a_elem_type rhs = 'b_elem_type attrs : <a> ,<as> * <b> ,<bs> -> <>", written, "tt.dot_scaled").order("a", "b", "c", "as", "bs")
 	define("a.. attrs : fn", written, "tt.extern_elementwise")
 	define("\"asm_string attrs a@ -> <>", written, "tt.elementwise_inline_asm")
+	define("a , b , c , m attrs : <a> , meta <m> * <b> -> <>", written, "tt.sparse_dot", "triton_gpu.sparse_dot", "ttg.sparse_dot")
 	define("a ,mask? attrs : <a> -> <>", written, "tt.histogram")
 	define("a [ b ] attrs : fn", written, "tt.gather")
 	define("\"prefix attrs :a@", written, "tt.print")

@@ -1,18 +1,24 @@
 package count
 
+import (
+	"slices"
+
+	"github.com/goproton/goproton/triton/ttir"
+)
+
 // Decisive are the names of the kernel's parameters that may decide how often loops run and which branches are taken. Launches that
-// differ only in other parameters do the same work. Since functions may share names of values, there may be some too many.
+// differ only in other parameters do the same work.
 func (m *Module) Decisive() map[string]bool {
-	d := decisive{module: m, names: map[string]bool{}}
-	for before := -1; before != len(d.names); {
-		before = len(d.names)
+	d := decisive{module: m, values: map[place]bool{}}
+	for before := -1; before != len(d.values); {
+		before = len(d.values)
 		for _, f := range m.functions {
-			d.block(f.body)
+			d.block(f, f.body)
 		}
 	}
 	parameters := map[string]bool{}
 	for _, p := range m.Parameters() {
-		if d.names["%"+p.Name] {
+		if d.values[place{m.kernel, p.value}] {
 			parameters[p.Name] = true
 		}
 	}
@@ -22,52 +28,55 @@ func (m *Module) Decisive() map[string]bool {
 // decisive gathers the values that loops and branches depend on.
 type decisive struct {
 	module *Module
-	names  map[string]bool
+	values map[place]bool
 }
 
-func (d *decisive) block(b *block) {
+// place is a value of a function.
+type place struct {
+	function *function
+	value    ttir.Value
+}
+
+func (d *decisive) block(f *function, b *block) {
 	for i := len(b.ops) - 1; i >= 0; i-- { // a value is used after it is made
-		d.operation(b.ops[i])
+		d.operation(f, b.ops[i])
 	}
 }
 
-func (d *decisive) operation(op *operation) {
-	inside := op.regions
-	if f := d.module.functions[op.word]; f != nil && op.name == "tt.call" {
-		inside = []*block{f.body}
+func (d *decisive) operation(f *function, op *operation) {
+	inside, of := op.regions, f
+	if called := d.module.callee(op); called != nil {
+		inside, of = []*block{called.body}, called
 	}
-	matters := d.has(op.results)
+	matters := d.has(f, op.Results)
 	for _, b := range op.regions {
-		d.block(b)
+		d.block(f, b)
 	}
 	for _, b := range inside {
-		matters = matters || d.has(b.arguments)
+		matters = matters || d.has(of, b.arguments)
 	}
 	if matters {
-		d.add(op.operands)
+		d.add(f, op.carried())
 		for _, b := range inside {
-			d.add(b.ends)
+			d.add(of, b.ends)
 		}
 	}
 	switch {
-	case op.name == "scf.for":
-		d.add([]string{op.loop.from, op.loop.to, op.loop.step})
-	case op.arms && len(op.operands) > 0:
-		d.add(op.operands[:1])
+	case op.Name == "scf.for" && op.Known():
+		d.add(f, op.Operands[:3])
+	case op.Name == "scf.if" && len(op.Operands) > 0:
+		d.add(f, op.Operands[:1])
 	}
 }
 
-func (d *decisive) has(names []string) bool {
-	for _, n := range names {
-		if d.names[n] {
-			return true
+func (d *decisive) has(f *function, values []ttir.Value) bool {
+	return slices.ContainsFunc(values, func(v ttir.Value) bool { return d.values[place{f, v}] })
+}
+
+func (d *decisive) add(f *function, values []ttir.Value) {
+	for _, v := range values {
+		if v != ttir.NoValue {
+			d.values[place{f, v}] = true
 		}
-	}
-	return false
-}
-
-func (d *decisive) add(names []string) {
-	for _, n := range names {
-		d.names[n] = true
 	}
 }

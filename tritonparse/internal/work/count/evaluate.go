@@ -4,40 +4,41 @@ import (
 	"math"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 // evaluate computes the result of an operation on whole numbers, if its operands are known.
 func (r *run) evaluate(op *operation, known values) {
-	name := op.results[0]
+	name := op.Results[0]
 	delete(known, name)
-	switch op.name {
+	switch op.Name {
 	case "arith.constant":
 		if op.constant {
 			known[name] = op.number
 		}
 		return
 	case "tt.get_program_id":
-		if axis := axisOf(op.word); axis >= 0 {
+		if axis := axisOf(op.Keyword("axis", "")); axis >= 0 {
 			if r.asked = true; r.id != nil {
 				known[name] = r.id[axis]
 			}
 		}
 		return
 	case "tt.get_num_programs":
-		if axis := axisOf(op.word); axis >= 0 {
+		if axis := axisOf(op.Keyword("axis", "")); axis >= 0 {
 			known[name] = r.launch.Grid[axis]
 		}
 		return
 	}
 	var v [3]int64
-	for i, o := range op.operands {
+	for i, o := range op.Operands {
 		n, ok := known[o]
-		if !ok || i == len(v) {
+		if !ok || i == len(v) || o == ttir.NoValue {
 			return
 		}
 		v[i] = n
 	}
-	if result, ok := compute(op, v, len(op.operands)); ok {
+	if result, ok := compute(op, v, len(op.Operands)); ok {
 		known[name] = result
 	}
 }
@@ -57,17 +58,17 @@ func axisOf(word string) int {
 func compute(op *operation, v [3]int64, n int) (int64, bool) {
 	switch n {
 	case 1:
-		switch op.name {
+		switch op.Name {
 		case "arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "arith.index_castui":
 			return v[0], true
 		}
 	case 2:
-		if op.name == "arith.cmpi" {
-			return compare(op.word, v[0], v[1])
+		if op.Name == "arith.cmpi" {
+			return compare(op.Keyword("predicate", ""), v[0], v[1])
 		}
-		return binary(op.name, v[0], v[1])
+		return binary(op.Name, v[0], v[1])
 	case 3:
-		if op.name == "arith.select" {
+		if op.Name == "arith.select" {
 			if v[0] != 0 {
 				return v[1], true
 			}

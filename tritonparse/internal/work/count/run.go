@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 // Launch is what is known of one launch when a kernel's work is counted.
@@ -87,20 +88,20 @@ type run struct {
 	depth  int
 }
 
-// values are the whole numbers that are known, by name.
-type values map[string]int64
+// values are the whole numbers that are known.
+type values map[ttir.Value]int64
 
-// set gives a name the value of another name, or none if that is not known.
-func (v values) set(name string, from values, other string) {
+// set gives a value the number of another one, or none if that is not known.
+func (v values) set(to ttir.Value, from values, other ttir.Value) {
 	if n, ok := from[other]; ok {
-		v[name] = n
+		v[to] = n
 	} else {
-		delete(v, name)
+		delete(v, to)
 	}
 }
 
-func (v values) forget(names []string) {
-	for _, n := range names {
+func (v values) forget(list []ttir.Value) {
+	for _, n := range list {
 		delete(v, n)
 	}
 }
@@ -110,7 +111,7 @@ func (r *run) program(id *[3]int64) (Work, bool) {
 	known := values{}
 	for _, p := range r.module.kernel.parameters {
 		if v, ok := r.launch.Arguments[p.Name]; ok {
-			known["%"+p.Name] = v
+			known[p.value] = v
 		}
 	}
 	return r.block(r.module.kernel.body, known)
@@ -138,16 +139,16 @@ func (r *run) block(b *block, known values) (Work, bool) {
 
 func (r *run) operation(op *operation, known values) (Work, bool) {
 	if op.unsized != "" {
-		r.note("line %d: the size of %s is not known, so it is not counted", op.line, op.unsized)
+		r.note("line %d: the size of %s is not known, so it is not counted", op.Line, op.unsized)
 	}
 	switch {
-	case op.name == "scf.for":
+	case op.Name == "scf.for" && op.Known():
 		return r.loop(op, known)
-	case op.name == "scf.while":
+	case op.Name == "scf.while":
 		return r.while(op, known)
-	case op.arms:
+	case op.Name == "scf.if":
 		return r.branch(op, known)
-	case op.name == "tt.call":
+	case op.Name == "tt.call":
 		return r.call(op, known)
 	case len(op.regions) > 0:
 		w, exact := op.cost, true
@@ -158,7 +159,7 @@ func (r *run) operation(op *operation, known values) (Work, bool) {
 		}
 		return w, exact
 	}
-	if len(op.results) == 1 {
+	if len(op.Results) == 1 {
 		r.evaluate(op, known)
 	}
 	return op.cost, true
@@ -167,27 +168,35 @@ func (r *run) operation(op *operation, known values) (Work, bool) {
 // maxDepthCalls bounds recursion of functions, which Triton does not have.
 const maxDepthCalls = 64
 
+// callee is the function that an operation calls; nil for other operations and unknown functions.
+func (m *Module) callee(op *operation) *function {
+	if op.Name != "tt.call" {
+		return nil
+	}
+	return m.functions[op.Keyword("callee", "")]
+}
+
 func (r *run) call(op *operation, known values) (Work, bool) {
-	f := r.module.functions[op.word]
+	f := r.module.callee(op)
 	if f == nil || r.depth >= maxDepthCalls || r.steps > 2*maxSteps { // functions that each call the next one twice take exponential time
-		r.note("line %d: the called function %s is not known", op.line, op.word)
+		r.note("line %d: the called function %s is not known", op.Line, op.Keyword("callee", ""))
 		return op.cost, false
 	}
 	inner := values{}
 	for i, p := range f.parameters {
-		if i < len(op.operands) {
-			inner.set("%"+p.Name, known, op.operands[i])
+		if i < len(op.Operands) {
+			inner.set(p.value, known, op.Operands[i])
 		}
 	}
 	r.depth++
 	w, exact := r.block(f.body, inner)
 	r.depth--
-	r.pass(op.results, f.body.ends, inner, known)
+	r.pass(op.Results, f.body.ends, inner, known)
 	return w, exact
 }
 
 // pass gives the results of an operation the values that its region ends with.
-func (r *run) pass(results, ends []string, inner, known values) {
+func (r *run) pass(results, ends []ttir.Value, inner, known values) {
 	for i, name := range results[:min(len(results), len(ends))] {
 		known.set(name, inner, ends[i])
 	}
@@ -197,8 +206,8 @@ func (r *run) pass(results, ends []string, inner, known values) {
 // branch counts the arm that is taken, or the larger of both if that is not known.
 func (r *run) branch(op *operation, known values) (Work, bool) {
 	taken := -1
-	if len(op.operands) > 0 {
-		if v, ok := known[op.operands[0]]; ok {
+	if len(op.Operands) > 0 {
+		if v, ok := known[op.Operands[0]]; ok {
 			taken = figures.OneIf[int](v == 0)
 		}
 	}
@@ -207,7 +216,7 @@ func (r *run) branch(op *operation, known values) (Work, bool) {
 			return op.cost, true
 		}
 		w, exact := r.block(op.regions[taken], known)
-		r.pass(op.results, op.regions[taken].ends, known, known)
+		r.pass(op.Results, op.regions[taken].ends, known, known)
 		return w, exact
 	}
 	var most Work
@@ -217,11 +226,11 @@ func (r *run) branch(op *operation, known values) (Work, bool) {
 		exact = exact && ok
 		most = most.most(w)
 	}
-	known.forget(op.results)
+	known.forget(op.Results)
 	if most != (Work{}) {
 		exact = false
 		if r.id != nil || !r.asked {
-			r.note("line %d: it is not known which branch is taken; the larger is counted", op.line)
+			r.note("line %d: it is not known which branch is taken; the larger is counted", op.Line)
 		}
 	}
 	return most, exact
@@ -233,11 +242,11 @@ func (r *run) while(op *operation, known values) (Work, bool) {
 		w, _ := r.block(b, known)
 		total.Add(w)
 	}
-	known.forget(op.results)
+	known.forget(op.Results)
 	if total == (Work{}) {
 		return total, true
 	}
-	r.note("line %d: how often the while loop runs is not known; it is counted once", op.line)
+	r.note("line %d: how often the while loop runs is not known; it is counted once", op.Line)
 	return total, false
 }
 
@@ -247,9 +256,9 @@ func (r *run) loop(op *operation, known values) (Work, bool) {
 		return Work{}, true
 	}
 	body := op.regions[0]
-	from, okFrom := known[op.loop.from]
-	to, okTo := known[op.loop.to]
-	step, okStep := known[op.loop.step]
+	from, okFrom := known[op.Operands[0]]
+	to, okTo := known[op.Operands[1]]
+	step, okStep := known[op.Operands[2]]
 	turns := int64(-1)
 	if okFrom && okTo && okStep && step > 0 {
 		turns = 0
@@ -261,14 +270,14 @@ func (r *run) loop(op *operation, known values) (Work, bool) {
 	outside.forget(body.arguments)
 	before := len(r.notes)
 	once, exact := r.block(body, outside)
-	known.forget(op.results)
+	known.forget(op.Results)
 	switch {
 	case once == (Work{}) && exact:
 		r.notes = r.notes[:before]
 		return once, true
 	case turns < 0:
 		if r.id != nil || !r.asked {
-			r.note("line %d: how often the loop runs is not known before the launch; it is counted once", op.line)
+			r.note("line %d: how often the loop runs is not known before the launch; it is counted once", op.Line)
 		}
 		return once, false
 	case exact || r.steps+int(min(turns, maxSteps))*len(body.ops) > maxSteps:
@@ -281,7 +290,7 @@ func (r *run) loop(op *operation, known values) (Work, bool) {
 func (r *run) turns(op *operation, body *block, known values, from, step, turns int64) (Work, bool) {
 	inner := maps.Clone(known)
 	carried := body.arguments[min(1, len(body.arguments)):]
-	r.pass(carried, op.operands, known, inner)
+	r.pass(carried, op.carried(), known, inner)
 	var total Work
 	exact := true
 	for i := range turns {
@@ -295,6 +304,6 @@ func (r *run) turns(op *operation, body *block, known values, from, step, turns 
 		r.pass(carried, body.ends, inner, next)
 		r.pass(carried, carried, next, inner)
 	}
-	r.pass(op.results, carried, inner, known)
+	r.pass(op.Results, carried, inner, known)
 	return total, exact
 }

@@ -2,106 +2,36 @@ package count
 
 import (
 	"math"
-	"strconv"
-	"strings"
+
+	"github.com/goproton/goproton/triton/ttir"
 )
 
-// bitsOf is the size of an element type in bits, and whether it is a floating-point type; 0 for what has no size.
-func bitsOf(element string) (bits int64, float bool) {
-	switch {
-	case element == "bf16":
-		return 16, true
-	case strings.HasPrefix(element, "f8"):
-		return 8, true
-	case strings.HasPrefix(element, "f4"):
-		return 4, true
-	case strings.HasPrefix(element, "f6"):
-		return 6, true
-	case strings.HasPrefix(element, "tf32"):
-		return 32, true
-	case strings.HasPrefix(element, "!tt.ptr"):
-		return 64, false
-	}
-	for prefix, isFloat := range map[string]bool{"f": true, "i": false, "si": false, "ui": false} {
-		if rest, ok := strings.CutPrefix(element, prefix); ok {
-			if n, err := strconv.ParseInt(rest, 10, 16); err == nil && n > 0 {
-				return n, isFloat
-			}
-		}
-	}
-	return 0, false
-}
-
-// shaped is a type: dimensions and what the elements are.
-type shaped struct {
-	dims    []int64
-	element string
-}
-
-// readType reads tensor<4x8xf32>, tensor<4x!tt.ptr<f32>>, !tt.tensordesc<4x8xf16>, !tt.ptr<tensor<4xf32>>, !tt.ptr<f32>, f32;
-// an encoding behind a comma is left out.
-func readType(text string) shaped {
-	text = strings.TrimSpace(text)
-	for _, wrapper := range []string{"tensor<", "!tt.tensordesc<"} {
-		inside, ok := strings.CutPrefix(text, wrapper)
-		if !ok {
-			continue
-		}
-		inside = strings.TrimSuffix(inside, ">")
-		if strings.HasPrefix(inside, "tensor<") {
-			return readType(inside)
-		}
-		var t shaped
-		for {
-			digits, rest, found := strings.Cut(inside, "x")
-			n, err := strconv.ParseInt(digits, 10, 64)
-			if !found || err != nil {
-				break
-			}
-			t.dims = append(t.dims, n)
-			inside = rest
-		}
-		t.element, _, _ = strings.Cut(inside, ",")
-		return t
-	}
-	return shaped{element: text}
-}
-
-// pointee is what a pointer, or a tensor of pointers, points to.
-func (t shaped) pointee() shaped {
-	inside, ok := strings.CutPrefix(t.element, "!tt.ptr<")
-	if !ok {
-		return t
-	}
-	inside = strings.TrimSuffix(inside, ">")
-	if strings.HasPrefix(inside, "tensor<") { // a block pointer
-		return readType(inside)
-	}
-	if element, space, ok := strings.Cut(inside, ","); ok && strings.TrimSpace(space) != "" {
-		inside = element
-	}
-	t.element = inside
-	return t
-}
-
-func (t shaped) elements() int64 {
-	n := int64(1)
-	for _, d := range t.dims {
-		n = times(n, d)
-	}
-	return n
-}
-
-// bytes of all elements; false if the element type is not known.
-func (t shaped) bytes() (int64, bool) {
-	bits, _ := bitsOf(t.element)
-	if bits == 0 {
+// bytesOf all elements of a type, in memory; false if the size is not known.
+func bytesOf(t *ttir.Type) (int64, bool) {
+	if t == nil {
 		return 0, false
 	}
-	if t.element == "i1" { // a byte in memory
+	element := t
+	if t.Kind == ttir.TensorType || t.Kind == ttir.DescriptorType {
+		element = t.Element
+	}
+	bits := int64(element.Bits)
+	if element.Kind == ttir.OpaqueType || bits == 0 {
+		return 0, false
+	}
+	if bits == 1 { // a byte
 		bits = 8
 	}
-	return (times(t.elements(), bits) + 7) / 8, true
+	return (times(t.Elements(), bits) + 7) / 8, true
+}
+
+// pointed is the bytes of what a pointer, or all pointers of a tensor, point to.
+func pointed(t *ttir.Type) (int64, bool) {
+	if t == nil || t.Pointee() == nil {
+		return 0, false
+	}
+	n, ok := bytesOf(t.Pointee())
+	return times(t.Elements(), n), ok
 }
 
 // times and plus stay at the largest number where they would overflow.
@@ -149,91 +79,64 @@ var floatOps = map[string]int64{
 }
 
 // measure sets the cost of one execution of an operation, by its types.
-func (op *operation) measure(operands, types string) {
-	access := func(text string) int64 {
-		n, ok := readType(text).pointee().bytes()
-		if !ok {
-			op.unsized = strings.TrimSpace(text)
+func (op *operation) measure(f *ttir.Function) {
+	access := func(t *ttir.Type, size func(*ttir.Type) (int64, bool)) int64 {
+		n, ok := size(t)
+		if op.unsized = ""; !ok && t != nil {
+			op.unsized = t.Text
 		}
 		return n
 	}
-	last := resultType(types)
-	switch op.name {
+	switch op.Name {
 	case "tt.load":
-		op.cost.Loaded = access(firstType(types))
+		op.cost.Loaded = access(f.Type(op.Operand(0)), pointed)
 	case "tt.store":
-		op.cost.Stored = access(firstType(types))
+		op.cost.Stored = access(f.Type(op.Operand(0)), pointed)
 	case "tt.descriptor_load", "tt.descriptor_gather", "tt.experimental_descriptor_load":
-		op.cost.Loaded = access(last)
-	case "tt.descriptor_store", "tt.descriptor_scatter", "tt.descriptor_reduce", "tt.experimental_descriptor_store":
-		op.cost.Stored = access(lastType(types))
-		if op.name == "tt.descriptor_reduce" {
+		op.cost.Loaded = access(op.result(f), bytesOf)
+	case "tt.descriptor_store", "tt.descriptor_reduce", "tt.experimental_descriptor_store":
+		op.cost.Stored = access(f.Type(op.Operand(1)), bytesOf)
+		if op.Name == "tt.descriptor_reduce" {
 			op.cost.Loaded = op.cost.Stored
 		}
+	case "tt.descriptor_scatter":
+		op.cost.Stored = access(f.Type(op.Operand(3)), bytesOf)
 	case "tt.atomic_rmw", "tt.atomic_cas":
-		op.cost.Loaded = access(last)
+		op.cost.Loaded = access(op.result(f), bytesOf)
 		op.cost.Stored = op.cost.Loaded
 	case "tt.dot", "tt.dot_scaled", "tt.sparse_dot", "triton_gpu.sparse_dot", "ttg.sparse_dot":
-		op.cost.Dots = dotWork(operands, types)
+		op.cost.Dots = op.dotWork(f)
+	case "tt.reduce", "tt.scan":
+		op.cost.Flops = op.foldWork(f)
+	case "arith.constant":
+		a := op.Attribute("value")
+		if op.constant = a != nil && (a.Kind == ttir.Integer || a.Kind == ttir.Bool); op.constant {
+			op.number = a.Int
+		}
 	default:
-		if n := floatOps[op.name]; n > 0 {
-			if t := readType(last); isFloat(t) {
-				op.cost.Flops = times(n, t.elements())
-			}
+		if t := op.result(f); t != nil && floatOps[op.Name] > 0 && t.Scalar().Kind == ttir.FloatType {
+			op.cost.Flops = times(floatOps[op.Name], t.Elements())
 		}
 	}
 }
 
-// resultType is the text behind the arrow, or all of it if there is no arrow.
-func resultType(types string) string {
-	if i := strings.LastIndex(types, "-> "); i >= 0 {
-		return types[i+len("-> "):]
+// result is the type of the last result; nil if there is none.
+func (op *operation) result(f *ttir.Function) *ttir.Type {
+	if n := len(op.Results); n > 0 {
+		return f.Type(op.Results[n-1])
 	}
-	return types
+	return nil
 }
-
-func isFloat(t shaped) bool {
-	_, float := bitsOf(t.element)
-	return float
-}
-
-// firstType and lastType split a list of types at the commas that are in no brackets.
-func firstType(types string) string { return splitTypes(types)[0] }
-
-func lastType(types string) string {
-	all := splitTypes(types)
-	return all[len(all)-1]
-}
-
-func splitTypes(types string) []string {
-	var all []string
-	depth, from := 0, 0
-	for i := 0; i < len(types); i++ {
-		switch types[i] {
-		case '<', '(', '[', '{':
-			depth++
-		case '>', ')', ']', '}':
-			if i == 0 || types[i-1] != '-' {
-				depth--
-			}
-		case ',':
-			if depth == 0 {
-				all = append(all, types[from:i])
-				from = i + 1
-			}
-		}
-	}
-	return append(all, types[from:])
-}
-
-func isFold(name string) bool { return name == "tt.reduce" || name == "tt.scan" }
 
 // foldWork is the work of a reduction or scan: that of its region, as often as there are elements to combine.
-func foldWork(op *operation, types string) int64 {
-	in, out, _ := strings.Cut(types, "-> ")
-	n := readType(firstType(strings.TrimPrefix(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(in), ")")), "("))).elements()
-	if op.name == "tt.reduce" {
-		n -= readType(firstType(strings.Trim(out, "() "))).elements()
+func (op *operation) foldWork(f *ttir.Function) int64 {
+	in := f.Type(op.Operand(0))
+	if in == nil || len(op.Results) == 0 {
+		return 0
+	}
+	n := in.Elements()
+	if out := f.Type(op.Results[0]); op.Name == "tt.reduce" && out != nil {
+		n -= out.Elements()
 	}
 	var each int64
 	for _, r := range op.regions {

@@ -114,6 +114,15 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// TestCallsOfTritonsNames: names of functions may have brackets, and what a function with a tensor as its result does counts.
+func TestCallsOfTritonsNames(t *testing.T) {
+	text := kernel("%a = tt.call @\"m.f__i32__(1,)cconstexpr[3]\"(%n) : (i32) -> tensor<4xf32>") +
+		"tt.func private @\"m.f__i32__(1,)cconstexpr[3]\"(%v: i32 loc(#loc)) -> tensor<4xf32> attributes {noinline = true} {\n" + load + "\n%d = tt.splat %x : f32 -> tensor<4xf32>\ntt.return %d : tensor<4xf32>\n}\n"
+	if got := Parse(text).Count(Launch{Grid: [3]int64{1, 1, 1}}); got.Loaded != 4 || !got.Exact {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestCallsWithoutEnd: each of forty functions calls the next twice, which would be a million million calls.
 func TestCallsWithoutEnd(t *testing.T) {
 	text := kernel("tt.call @f0() : () -> ()")

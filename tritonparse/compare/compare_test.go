@@ -153,10 +153,11 @@ func TestNames(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{mlir, "%0 = a.x\n%1 = a.y %0", "%q = a.x\n%w = a.y %q", true},
-		{mlir, "%0 = a.x\n%1 = a.x\n%2 = a.y %0, %1", "%0 = a.x\n%1 = a.x\n%2 = a.y %1, %0", false},
-		{mlir, "%0 = a.x loc(#loc3)", "%0 = a.x loc(#loc4)", true},
-		{mlir, "%0:2 = scf.for\na.y %0#1", "%0:2 = scf.for\na.y %0#0", true}, // bound at first use
+		{mlirText, "%0 = a.x\n%1 = a.y %0", "%q = a.x\n%w = a.y %q", true},
+		{mlirText, "%0 = a.x\n%1 = a.x\n%2 = a.y %0, %1", "%0 = a.x\n%1 = a.x\n%2 = a.y %1, %0", false},
+		{mlirText, "%0 = a.x loc(#loc3)", "%0 = a.x loc(#loc4)", true},
+		{mlirText, "a.x loc(fused<\"p\">[callsite(#loc3 at \"k.py\":1:2), #loc4])\n^bb1:  // pred: ^bb0", "a.x\n^bb1:  // 2 preds: ^bb0, ^bb2", true},
+		{mlirText, "%0:2 = scf.for\na.y %0#1", "%0:2 = scf.for\na.y %0#0", true}, // bound at first use
 		{llvm, "  %1 = add i32 %0, 1, !dbg !5\n!5 = x", "  %7 = add i32 %a, 1, !dbg !9", true},
 		{llvm, "%1 = add i32 %0, 1\n%2 = sub i32 %1, %0", "%1 = add i32 %0, 1\n%2 = sub i32 %0, %1", false},
 		{ptx, "mov.u32 %r1, %tid.x;\n@%p1 bra $L__BB0_2;", "mov.u32 %r9, %tid.x;\n@%p4 bra $L__BB7_1;", true},

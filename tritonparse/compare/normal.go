@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/goproton/goproton/triton/mlir"
 	"github.com/goproton/goproton/tritonparse/backend"
 )
 
@@ -24,13 +25,14 @@ var hashSeed = maphash.MakeSeed()
 
 // language is how lines of one representation are read.
 type language struct {
-	clean  []rewrite      // parts that are removed or replaced by one placeholder, in this order
-	skip   *regexp.Regexp // lines that are not code: debug information, comments, definitions of metadata
-	until  *regexp.Regexp // from here on nothing is code
-	value  *regexp.Regexp // names of values
-	named  bool           // a value has one name throughout, so that a renamed value can be distinguished from another operand
-	define *regexp.Regexp // the beginning of a line that names values
-	op     *regexp.Regexp // group 1 is what a line does
+	code   func(line string) string // removes what has no meaning, before clean; nil for none
+	clean  []rewrite                // parts that are removed or replaced by one placeholder, in this order
+	skip   *regexp.Regexp           // lines that are not code: debug information, comments, definitions of metadata
+	until  *regexp.Regexp           // from here on nothing is code
+	value  *regexp.Regexp           // names of values
+	named  bool                     // a value has one name throughout, so that a renamed value can be distinguished from another operand
+	define *regexp.Regexp           // the beginning of a line that names values
+	op     *regexp.Regexp           // group 1 is what a line does
 }
 
 type rewrite struct {
@@ -40,8 +42,8 @@ type rewrite struct {
 
 func re(s string) *regexp.Regexp { return regexp.MustCompile(s) }
 
-var mlir = &language{
-	clean: []rewrite{{re(`\s*loc\("[^"]*"\(#loc\d*\)\)`), ""}, {re(`\s*loc\((?:#loc\d*|unknown|"[^"]*"[^()]*|callsite\([^()]*\))\)`), ""}},
+var mlirText = &language{
+	code:  mlir.Code,
 	skip:  re(`^\s*(#loc|//|$)`),
 	value: re(`%[\w$.-]+(?:#\d+)?|\^bb\d+`), named: true,
 	define: re(`^\s*%[^=]*=`),
@@ -82,7 +84,7 @@ var sass = &language{
 }
 
 // languages by the parser of a stage, see backend.Stage.
-var languages = map[string]*language{"mlir": mlir, "llvm_dbg": llvm, "ptx": ptx, "amdgcn": amdgcn, "sass": sass}
+var languages = map[string]*language{"mlir": mlirText, "llvm_dbg": llvm, "ptx": ptx, "amdgcn": amdgcn, "sass": sass}
 
 // languageOf is the language of a stage, nil for those that are not compared, such as json.
 func languageOf(stage string) *language {
@@ -105,6 +107,9 @@ func (g *language) read(text, kernel string) []line {
 		}
 		if g.skip.MatchString(l) {
 			continue
+		}
+		if g.code != nil {
+			l = l[:len(l)-len(strings.TrimLeft(l, " \t"))] + g.code(l) // its indentation is shown
 		}
 		for _, r := range g.clean {
 			l = r.from.ReplaceAllString(l, r.to)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goproton/goproton/gpu"
 	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/triton/mlir"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -271,11 +272,13 @@ func (l *listing) addInstructions(m *Compiled, module *Module) {
 	}
 }
 
-var locations = regexp.MustCompile(`\s+loc\((?:#\w+|".*|callsite.*|fused.*|unknown)\)*$|,\s*!dbg !\d+\s*$|\s*//.*$`)
-
-// withoutLocation is a line of a text without its reference to the source.
+// withoutLocation is a line of a text without its references to the source and its comment.
 func withoutLocation(line string) string {
-	return strings.TrimSpace(locations.ReplaceAllString(line, ""))
+	line = mlir.Code(line)
+	if at := strings.LastIndex(line, ", !dbg !"); at >= 0 && strings.Trim(line[at+len(", !dbg !"):], "0123456789") == "" {
+		line = line[:at]
+	}
+	return line
 }
 
 // Significant reports whether a line of IR has an operation that explains the line of the source: a memory access, a matrix

@@ -44,6 +44,8 @@ func TestWithoutLocation(t *testing.T) {
 		`%1 = arith.addi %a, %b : i32 loc(callsite(#loc3 at #loc4))`:        `%1 = arith.addi %a, %b : i32`,
 		`  %11 = tail call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x(), !dbg !8`: `%11 = tail call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()`,
 		"\tadd.s64 \t%rd1, %rd2, %rd3; // %loc":                             "add.s64 \t%rd1, %rd2, %rd3;",
+		`tt.print "// loc(" : %x : f32 loc(fused<"a)">[#loc1, "k.py":1:2])`: `tt.print "// loc(" : %x : f32`,
+		`tt.func @k(%a: i32 loc("a"(#loc)), %b: i32 loc(#loc)) {`:           `tt.func @k(%a: i32, %b: i32) {`,
 		`scf.for %i = %c0 to %n step %c1 : i32 {`:                           `scf.for %i = %c0 to %n step %c1 : i32 {`,
 	} {
 		if got := withoutLocation(line); got != want {

@@ -17,6 +17,12 @@ type Work struct {
 	Notes     []string
 }
 
+// Dot is how a TTIR multiplies matrices, by its first tt.dot.
+type Dot struct {
+	Type      string // element type of the operands: f16, f8E5M2, f32, f4E2M1; "" where nothing is multiplied
+	Precision string // of f32, by which the GPU's units follow: ieee, tf32, tf32x3, bf16x3, bf16x6; "" for other types
+}
+
 // NoteMasked is the note of a kernel that loads or stores with a mask: the masked elements are counted as moved.
 const NoteMasked = work.NoteMasked
 
@@ -25,7 +31,7 @@ func (c *Compilation) Work(l *LaunchRecord) Work {
 	c.workOnce.Do(func() {
 		if text := c.Texts["ttir"]; text != "" {
 			c.work = work.NewModel(&work.Source{Text: text, Constants: jsontext.Get(c.Metadata, "src_constants")}, quirks.None)
-			c.dot = dotOf(text)
+			c.dot = Dot(c.work.Dot())
 		}
 	})
 	k := &work.Kind{}

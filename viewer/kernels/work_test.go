@@ -22,7 +22,7 @@ func TestPeakOfOperands(t *testing.T) {
 	} {
 		trace := open(t, complexTrace)
 		for _, c := range trace.Compilations() {
-			c.Texts["ttir"] = strings.NewReplacer(", inputPrecision = tf32", precision, "xf16>", "xf32>").Replace(c.Texts["ttir"])
+			c.Texts["ttir"] = strings.NewReplacer(", inputPrecision = tf32", precision, "xf16>", "xf32>", "ptr<f16>", "ptr<f32>").Replace(c.Texts["ttir"])
 		}
 		j := collect(t, Options{Trace: trace, Profile: profileOf(t, trace), Kernel: "matmul"})
 		w := &j.Kernels[0].Specialisations[0].Groups[0].Work

@@ -42,6 +42,9 @@ func NewModel(s *Source, q quirks.Set) *Model {
 	return t
 }
 
+// Dot is how the kernel multiplies matrices, by its first tt.dot.
+func (t *Model) Dot() count.Dot { return t.module.Dot() }
+
 // Estimate is what one kind of launch does. Numbers that are not known are negative.
 type Estimate struct {
 	grid                              []byte // as in the record, empty if it has none

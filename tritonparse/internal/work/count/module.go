@@ -11,6 +11,7 @@ type Module struct {
 	functions map[string]*function
 	kernel    *function
 	masked    bool // a load or store has a mask
+	dot       Dot
 }
 
 // Parameter is a parameter of the compiled kernel: a constant argument has none, and a tensor descriptor several.
@@ -92,6 +93,9 @@ func (m *Module) region(f *ttir.Function, r *ttir.Region) *block {
 				op.regions = append(op.regions, m.region(f, &op.Regions[n]))
 			}
 			op.measure(f)
+			if m.dot == (Dot{}) {
+				m.dot = op.dot(f)
+			}
 			m.masked = m.masked || op.Name == "tt.load" && op.Operand(1) != ttir.NoValue || op.Name == "tt.store" && op.Operand(2) != ttir.NoValue
 			if isEnd(op.Name) {
 				to.ends = op.Operands

@@ -29,6 +29,7 @@ type Op struct {
 	Regions  []Region
 	Location LocationID
 	Line     int32 // of its first character, from 1
+	End      int32 // the line of its last character
 	Generic  bool  // the name is in quotation marks
 }
 

@@ -77,6 +77,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestEnd(t *testing.T) {
+	f := Parse("a.a {\n  a.b [\n    1\n  ] loc(#x)\n\n} {b = 1} loc(#x)\n\na.c // c\n#x = loc(unknown)\n")
+	var got []int32
+	f.Walk(func(op *Op) { got = append(got, op.Line, op.End) })
+	if want := []int32{1, 6, 2, 4, 8, 8}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestAliases(t *testing.T) {
 	f := Parse("#b = #ttg.blocked<{a = [1], b = \"}\"}>\n#loc = loc(\"x\"(#loc1))\n!t = tensor<4xf32> // comment\n#loc1 = loc(\"k.py\":7:8)\n")
 	var got []string
@@ -150,7 +159,7 @@ func FuzzParse(f *testing.F) {
 					t.Fatalf("%q is not in the text", part)
 				}
 			}
-			if len(file.Frames(op.Location)) > MaxFrames || op.Line < 1 || int(op.Line) > strings.Count(text, "\n")+1 {
+			if len(file.Frames(op.Location)) > MaxFrames || op.Line < 1 || op.End < op.Line || int(op.End) > strings.Count(text, "\n")+1 {
 				t.Fatalf("%+v", op)
 			}
 			file.Variable(op.Location)

@@ -251,6 +251,7 @@ func (s *scanner) resources() {
 // op reads an operation with its regions.
 func (s *scanner) op(depth int) (op Op) {
 	op.Line = s.line
+	defer func() { op.End = s.line }()
 	if s.text[s.at] == '%' && !s.results(&op) {
 		return op
 	}

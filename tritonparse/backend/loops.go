@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/triton/mlir"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
@@ -43,30 +44,25 @@ type lineRange struct{ first, last int }
 func (r lineRange) has(line int) bool { return r.first <= line && line <= r.last }
 
 // innerLoops are the loops without a loop in them, in the order of their ends.
-func innerLoops(lines []string) []lineRange {
-	type open struct {
-		line, depth int
-		outer       bool // there is a loop in it
-	}
-	var loops []lineRange
-	var stack []open
-	depth := 0
-	for i, l := range lines {
-		if strings.Contains(l, "scf.for") {
-			stack = append(stack, open{i + 1, depth, false})
-		}
-		depth += strings.Count(l, "{") - strings.Count(l, "}")
-		for len(stack) > 0 && depth <= stack[len(stack)-1].depth {
-			o := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			if !o.outer {
-				loops = append(loops, lineRange{o.line, i + 1})
+func innerLoops(text string) (loops []lineRange) {
+	var in func(ops []mlir.Op) bool // whether there are any
+	in = func(ops []mlir.Op) (found bool) {
+		for i := range ops {
+			op, inner := &ops[i], false
+			for _, r := range op.Regions {
+				for _, b := range r.Blocks {
+					inner = in(b.Ops) || inner
+				}
 			}
-			if len(stack) > 0 {
-				stack[len(stack)-1].outer = true
+			loop := op.Name == "scf.for"
+			if loop && !inner {
+				loops = append(loops, lineRange{int(op.Line), int(op.End)})
 			}
+			found = found || loop || inner
 		}
+		return found
 	}
+	in(mlir.Parse(text).Ops)
 	return loops
 }
 
@@ -74,7 +70,7 @@ func innerLoops(lines []string) []lineRange {
 // the first loop of TTIR with the first of TTGIR; here the source map leads from the lines of each loop to those of TTGIR.
 func loopSchedules(a *Artifacts) []Finding {
 	ttir, ttgir := strings.Split(a.Texts["ttir"], "\n"), strings.Split(a.Texts["ttgir"], "\n")
-	from, to := innerLoops(ttir), innerLoops(ttgir)
+	from, to := innerLoops(a.Texts["ttir"]), innerLoops(a.Texts["ttgir"])
 	operations := allPipelined
 	if a.settings.Quirks.Has(quirks.FirstLoop) {
 		from = from[:min(1, len(from))]

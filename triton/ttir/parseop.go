@@ -1,6 +1,7 @@
 package ttir
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/triton/mlir"
@@ -252,8 +253,91 @@ func (b *builder) generic(r *reader, from *mlir.Op, op *Op, labels map[string]in
 	}
 	if r.err == nil {
 		b.distribute(r, op, all)
+		op.usual()
 	}
 	return types
+}
+
+// usual makes of the generic form of an operation with regions or successors what its usual form is read as.
+func (op *Op) usual() {
+	switch op.Name {
+	case "scf.for":
+		if len(op.Operands) < 3 || len(op.Regions) != 1 || len(op.Regions[0].Blocks[0].Arguments) != len(op.Operands)-2 {
+			return
+		}
+		op.Regions[0].Blocks[0].Label = ""
+	case "scf.if":
+		if len(op.Operands) != 1 || len(op.Regions) != 2 {
+			return
+		}
+		if last := op.Regions[1].Blocks; len(last) == 1 && len(last[0].Ops) == 0 {
+			op.Regions = op.Regions[:1]
+		}
+	case "scf.while":
+		if len(op.Regions) != 2 || len(op.Regions[0].Blocks[0].Arguments) != len(op.Operands) {
+			return
+		}
+		op.Regions[0].Blocks[0].Label = ""
+	case "scf.execute_region":
+		if len(op.Regions) != 1 {
+			return
+		}
+	case "arith.select":
+		if len(op.Operands) != 3 {
+			return
+		}
+	case "cf.br", "cf.cond_br":
+		if !op.branches() {
+			return
+		}
+	case "arith.constant":
+	default:
+		return
+	}
+	op.generic = false
+	op.drop("operandSegmentSizes")
+	if len(op.Results) == 0 && (op.Name == "scf.for" || op.Name == "scf.if") {
+		for i := range op.Regions {
+			op.Regions[i].leaveOutYield()
+		}
+	}
+}
+
+// leaveOutYield removes the end of a region that passes nothing on, which the usual form does not have.
+func (r *Region) leaveOutYield() {
+	b := &r.Blocks[len(r.Blocks)-1]
+	if n := len(b.Ops); n > 0 && b.Ops[n-1].Name == "scf.yield" && len(b.Ops[n-1].Operands) == 0 {
+		b.Ops = b.Ops[:n-1]
+	}
+}
+
+// branches gives the successors of a branch their arguments, which the generic form has among its operands.
+func (op *Op) branches() bool {
+	conditions := int(b2u(op.Name == "cf.cond_br"))
+	if len(op.Successors) != 1+conditions || len(op.Operands) < conditions {
+		return false
+	}
+	sizes := []int64{int64(conditions), int64(len(op.Operands) - conditions), 0}
+	if a := op.Attribute("operandSegmentSizes"); a != nil && len(a.Ints) == 3 {
+		sizes = a.Ints
+	} else if conditions == 1 && len(op.Operands) > 1 {
+		return false
+	}
+	at := conditions
+	for i := range op.Successors {
+		n := int(sizes[i+1])
+		if n < 0 || at+n > len(op.Operands) {
+			return false
+		}
+		op.Successors[i].Arguments = op.Operands[at : at+n]
+		at += n
+	}
+	op.Operands = op.Operands[:conditions]
+	return true
+}
+
+func (op *Op) drop(name string) {
+	op.Attributes = slices.DeleteFunc(op.Attributes, func(a NamedAttribute) bool { return a.Name == name })
 }
 
 // distribute gives the operands of the generic form their places.

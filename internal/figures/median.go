@@ -25,7 +25,7 @@ func Quantile(values []float64, q float64) float64 {
 }
 
 // OneIf is 1 if a condition holds, and else 0: for sums, orders and C.
-func OneIf[T ~int | ~int32 | ~int64 | ~uint8](condition bool) T {
+func OneIf[T ~int | ~int32 | ~int64 | ~uint8 | ~uint64](condition bool) T {
 	if condition {
 		return 1
 	}

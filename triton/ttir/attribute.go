@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/triton/mlir"
 )
 
@@ -106,7 +107,7 @@ func (r *reader) attribute(depth int) (a Attribute) {
 		a.Kind, a.Names = Dictionary, r.dictionary(depth+1)
 	case t.Text == "true" || t.Text == "false":
 		r.Next()
-		a.Kind, a.Int = Bool, int64(b2u(t.Text == "true"))
+		a.Kind, a.Int = Bool, figures.OneIf[int64](t.Text == "true")
 	case t.Text == "unit":
 		r.Next()
 		a.Kind = Unit
@@ -189,7 +190,7 @@ func signed(pattern uint64, size int) int64 {
 func patternOf(text string, t *Type) (uint64, error) {
 	switch {
 	case text == "true" || text == "false":
-		return b2u(text == "true"), nil
+		return figures.OneIf[uint64](text == "true"), nil
 	case t.Kind == FloatType && isHex(text):
 		v, err := strconv.ParseUint(text[2:], 16, 64)
 		return v, err
@@ -237,7 +238,7 @@ func (r *reader) integers(a *Attribute) {
 			n, err := strconv.ParseInt(text, 0, 64)
 			switch {
 			case text == "true" || text == "false":
-				n = int64(b2u(text == "true"))
+				n = figures.OneIf[int64](text == "true")
 			case err != nil: // floating-point numbers
 				a.Kind = Other
 			}

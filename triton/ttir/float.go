@@ -3,6 +3,8 @@ package ttir
 import (
 	"math"
 	"strings"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Float is a format of floating-point numbers.
@@ -98,7 +100,7 @@ func (f Float) Pattern(v float64) uint64 {
 	}
 	top := uint64(1)<<l.exponent - 1
 	if math.IsNaN(v) {
-		return f.nan() | sign*b2u(l.special != negativeZero)
+		return f.nan() | sign*figures.OneIf[uint64](l.special != negativeZero)
 	}
 	if v = math.Abs(v); math.IsInf(v, 0) {
 		return f.overflow(sign)
@@ -109,7 +111,7 @@ func (f Float) Pattern(v float64) uint64 {
 	bits := uint64(e-(1-l.bias))<<l.mantissa + steps // a carry of the mantissa goes into the exponent
 	switch {
 	case v == 0 || bits == 0:
-		return sign * b2u(l.special != negativeZero)
+		return sign * figures.OneIf[uint64](l.special != negativeZero)
 	case l.special == infinite && bits >= top<<l.mantissa, l.special == onlyNaN && bits >= 1<<(l.exponent+l.mantissa)-1, bits >= 1<<(l.exponent+l.mantissa):
 		return f.overflow(sign)
 	}
@@ -132,7 +134,7 @@ func (f Float) overflow(sign uint64) uint64 {
 	case none:
 		return sign | 1<<(l.exponent+l.mantissa) - 1
 	}
-	return f.nan() | sign*b2u(l.special != negativeZero)
+	return f.nan() | sign*figures.OneIf[uint64](l.special != negativeZero)
 }
 
 func (f Float) nan() uint64 {
@@ -174,13 +176,6 @@ func (f Float) Value(bits uint64) float64 {
 		return sign * math.Ldexp(float64(mantissa), 1-l.bias-l.mantissa)
 	}
 	return sign * math.Ldexp(float64(mantissa|1<<l.mantissa), exponent-l.bias-l.mantissa)
-}
-
-func b2u(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // isHex says whether a number is given by its bits.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // genericText writes a module in MLIR's generic form, in which every operation has the same syntax, and enumerated attributes are numbers.
@@ -91,7 +93,7 @@ func (g *generic) op(op *Op) {
 	operands := slices.Clone(op.Operands)
 	var sizes []string
 	for _, o := range op.Operands[:len(op.Operands)-sum(op.Segments)] {
-		sizes = append(sizes, strconv.Itoa(int(b2u(o != NoValue))))
+		sizes = append(sizes, strconv.Itoa(figures.OneIf[int](o != NoValue)))
 	}
 	for _, s := range op.Segments {
 		sizes = append(sizes, strconv.Itoa(int(s)))
@@ -177,7 +179,7 @@ func (g *generic) properties(op *Op) (own, others []NamedAttribute) {
 
 func numberOf(op, name, word string) int {
 	if name == "propagateNan" {
-		return int(b2u(word == "all")) * 0xFFFF
+		return figures.OneIf[int](word == "all") * 0xFFFF
 	}
 	words := enums[op+" "+name]
 	if words == nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/triton/mlir"
 )
 
@@ -313,7 +314,7 @@ func (r *Region) leaveOutYield() {
 
 // branches gives the successors of a branch their arguments, which the generic form has among its operands.
 func (op *Op) branches() bool {
-	conditions := int(b2u(op.Name == "cf.cond_br"))
+	conditions := figures.OneIf[int](op.Name == "cf.cond_br")
 	if len(op.Successors) != 1+conditions || len(op.Operands) < conditions {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/triton/mlir"
 )
 
@@ -361,7 +362,7 @@ func (f *format) of(op *Op, name string) []Value {
 	}
 	n := 0
 	for i := range at {
-		n += int(b2u(f.lists[i]))
+		n += figures.OneIf[int](f.lists[i])
 	}
 	return op.List(n)
 }

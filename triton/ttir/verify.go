@@ -3,6 +3,8 @@ package ttir
 import (
 	"fmt"
 	"slices"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Verify returns what is wrong with a module, beyond Problems: types that do not fit, shapes that an operation cannot have, blocks without
@@ -114,7 +116,7 @@ func operandCount(name string) (n int) {
 	}
 	if f := formats[name]; f != nil {
 		for _, list := range f.lists {
-			n += int(b2u(!list))
+			n += figures.OneIf[int](!list)
 		}
 		for i := range f.parts {
 			if p := &f.parts[i]; p.kind == operandPart && p.optional && !f.lists[f.place(p.name)] {

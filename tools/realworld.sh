@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # realworld.sh [--strict] [--quick] [FOLDER…]: runs every command that reads profiles over every file of folders, and compares with sums that Python,
 # Perfetto's trace_processor and go tool pprof make (tools/realworld). One line for each file; the exit code is 1 if anything differs.
-# Without folders it takes files that are there without asking anyone: timelines in the dialect of each writer (profile/dialects), what
+# Without folders it takes files that are there without asking anyone: timelines in the dialect of each writer (profile/formats), what
 # tools/oracles.sh fetched of others' traces, the profiles in Go's own sources and in pprof's, and those of this repository. Then a
 # profile that is refused is a failure too, which --strict asks for.
 set -eu
@@ -10,7 +10,7 @@ made=build/realworld python=$PWD/.venv/bin/python
 [ -x "$python" ] || python=python3
 if [ $# = 0 ]; then
   rm -rf $made && mkdir -p $made/dialects $made/pprof
-  GOPROTON_DIALECTS=$PWD/$made/dialects go test ./profile/dialects -run '^TestWrite$' -count 1 >/dev/null
+  GOPROTON_DIALECTS=$PWD/$made/dialects go test ./profile/formats -run '^TestWriteDialects$' -count 1 >/dev/null
   gzip $made/dialects/*-1.* && zstd -q --rm $made/dialects/*-2.*
   find "$(go env GOROOT)/src/cmd/compile" "$(go list -m -f '{{.Dir}}' github.com/google/pprof)" \( -name '*.pprof' -o -name '*.pgo' -o -name '*.cpu' \) \
     -exec cp -t $made/pprof {} +

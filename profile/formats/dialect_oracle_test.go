@@ -88,8 +88,8 @@ func sums(p *profile.Profile) map[string]Sums {
 	return found
 }
 
-// TestWrite leaves files of all dialects in a folder, for tools/realworld.sh.
-func TestWrite(t *testing.T) {
+// TestWriteDialects leaves files of all dialects in a folder, for tools/realworld.sh.
+func TestWriteDialects(t *testing.T) {
 	folder := os.Getenv("GOPROTON_DIALECTS")
 	if folder == "" {
 		t.Skip("GOPROTON_DIALECTS names no folder")

@@ -11,7 +11,6 @@ import (
 
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
-	paths "github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/hotpath/scratch"
 )
@@ -249,11 +248,11 @@ func TestReplaysOfAGraphOfAnEarlierSession(t *testing.T) {
 	}
 	session()
 	defer hotpath.SetActive(hotpath.Listeners{})
-	scope := paths.Enter("captured")
-	node := paths.NodeOf(paths.LeafNow())
+	scope := hotpathtest.Enter("captured")
+	node := hotpathtest.NodeOf(hotpathtest.LeafNow())
 	graph := captured(t, 123, slot)
 	defer graph.Destroy()
-	paths.Leave(scope)
+	hotpathtest.Leave(scope)
 	replay := func(want uint32) {
 		t.Helper()
 		graph.Replay()

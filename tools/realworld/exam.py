@@ -149,8 +149,9 @@ class Exam:
         if self.kind in ("pprof", "perfetto", "bad chrome"):
             return
         self.column["parents"] = "ok"
+        unsure = getattr(getattr(self, "trace", None), "unsure", ())
         for metric in sorted(set(mine) & set(theirs)):
-            self.same("parents", metric, mine[metric], theirs[metric])
+            self.same("parents", metric, *({k: v for k, v in sums[metric].items() if k[1] not in unsure} for sums in (mine, theirs)))
 
     def same(self, column, metric, mine, theirs, what="the file has"):
         for key in list(mine.keys() | theirs.keys()):

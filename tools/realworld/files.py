@@ -53,8 +53,9 @@ def recognise(data):
 
 
 def json_kind(data, start):
+    text = re.sub("[\udc80-\udcff]+", "\ufffd", data.decode("utf-8", "surrogateescape"))
     try:
-        docs = documents(re.sub("[\udc80-\udcff]+", "\ufffd", data.decode("utf-8", "surrogateescape")))
+        docs = unclosed(text) or documents(text)
     except RecursionError:
         return "TOO DEEP", None
     except ValueError:
@@ -72,6 +73,17 @@ def json_kind(data, start):
     if isinstance(events, list) and any(isinstance(e, dict) and isinstance(e.get("ph"), str) for e in events):
         return "chrome", docs
     return "OTHER JSON", docs
+
+
+def unclosed(text):
+    """A list of events may end without its bracket, after a comma or not."""
+    text = text.rstrip()
+    if not text.startswith("[") or text.endswith("]") or '"ph"' not in text[:4096]:
+        return None
+    try:
+        return documents(text.rstrip(",") + "]")
+    except ValueError:
+        return None
 
 
 def number(data, at):

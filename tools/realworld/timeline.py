@@ -158,12 +158,16 @@ class Trace:
             lanes[s.lane].append(s)
             if s.id is not None and s.kind in ("call", "wait"):
                 calls[s.id].append(s)
+        several = len({c.lane[0] for list_ in calls.values() for c in list_}) > 1
+        self.unsure = set()  # names of work whose only call may be another process's, which has the same id
         arrows = defaultdict(list)
         for (lane, at), to in self.arrows:
             arrows[to].append((lane, at))
         for s in self.gpu:
             found = calls.get(s.id, []) if s.id is not None else []
             rank = re.match(r"\[[^\]]*\]", s.lane[0])
+            if rank and any(c.lane[0].startswith("[") for c in found):
+                found = [c for c in found if c.lane[0].startswith(rank.group())]
             for same in (
                 lambda c: any(c.lane == lane and c.start <= at <= c.end for lane, at in arrows.get((s.lane, s.start), [])),
                 lambda c: c.lane[0] == s.lane[0],
@@ -175,6 +179,8 @@ class Trace:
                 around = lambda lane, at: [h for h in lanes[lane] if h.start <= at <= h.end and h.kind != "unseen"]
                 found = [h for lane, at in arrows.get((s.lane, s.start), []) for h in around(lane, at)]
             found = [c for c in found if c.start <= s.start] or found
+            if several and len(found) == 1 and found[0].lane[0] != s.lane[0] and not rank and (s.lane, s.start) not in arrows:
+                self.unsure.add(s.name)
             yield s, max(found, key=lambda c: (c.start, -c.nanos)) if found else None
 
     def sums(self):

@@ -20,122 +20,13 @@ import (
 	"github.com/goproton/goproton/profiler"
 )
 
+// hipRow is one story.
+type hipRow struct{ name, environment, program, want string }
+
 // hipStories are programs for the fake HIP, each in a process of its own because the fake tracing library keeps its state, as the real
 // one does. The environment makes the libraries misbehave (replay/fakehip/roctracer.c). What a story prints is the outline of the
 // profile, what was lost, and the problems.
-var hipStories = []struct {
-	name, environment, program, want string
-}{
-	{"HIP is loaded after the session began", "", `
-start
-load
-launch add
-finish`, `
-problem: the program has not loaded libamdhip64, which roctracer looks for only once; load HIP (import torch) before the session starts
-`},
-	{"roctracer was used before HIP was loaded", "", `
-roctracer
-load
-start
-launch add
-finish`, `
-problem: another profiler used roctracer before the program loaded libamdhip64, so that roctracer does not report its calls; load HIP (import torch) first
-`},
-	{"another tool has a pool", "", `
-load
-pool
-start
-launch add
-finish`, `
-problem: open a pool of records: roctracer error -5 (a pool exists): another profiler (torch.profiler, rocprof) uses roctracer in this process, and roctracer serves one at a time; stop it, or run without it
-`},
-	{"every call of the library fails", "PROTON_STUB_RESULTS=roctracer_*=-1", `
-load
-start
-launch add
-finish`, `
-problem: set properties of HIP's calls: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
-`},
-	{"the library knows no launches", "PROTON_STUB_RESULTS=roctracer_op_code=-3", `
-load
-start
-launch add
-finish`, `
-problem: find hipModuleLaunchKernel and hipLaunchKernel: roctracer error -8 (unimplemented function): STUB/libroctracer64.so.4 (version 4.1) may be of another ROCm than the program's libamdhip64; set TRITON_ROCTRACER_LIB_PATH to the folder of the right one
-`},
-	{"properties are refused", "PROTON_STUB_RESULTS=roctracer_set_properties=-1", `
-load
-start
-launch add
-finish`, `
-problem: set properties of HIP's calls: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
-`},
-	{"a pool is refused", "PROTON_STUB_RESULTS=roctracer_open_pool=-1", `
-load
-start
-launch add
-finish`, `
-problem: open a pool of records: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
-`},
-	{"callbacks are refused", "PROTON_STUB_RESULTS=roctracer_enable_op_callback=-1", `
-load
-start
-launch add
-finish`, `
-problem: hipStreamBeginCapture: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
-`},
-	{"records are not delivered", "PROTON_STUB_RESULTS=roctracer_flush_activity=-1", `
-load
-start
-launch add
-finish`, `
-<unattributed>: dropped_activities 1
-<unattributed>: lost_records 0
-lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
-`},
-	{"callbacks stay on", "PROTON_STUB_RESULTS=roctracer_disable_op_callback=-1", `
-load
-start
-launch add
-finish`, `
-add: count 1
-`},
-	{"records stay on", "PROTON_STUB_RESULTS=roctracer_disable_op_activity=-1", `
-load
-start
-launch add
-finish`, `
-add: count 1
-`},
-	{"the pool stays open", "PROTON_STUB_RESULTS=roctracer_close_pool=-1", `
-load
-start
-launch add
-finish`, `
-add: count 1
-`},
-	{"a kernel that is queued when the session starts", "PROTON_STUB_SCRIPT=held", `
-load
-launch before
-start
-launch add
-finish`, `
-add: count 1
-`},
-	{"a version to come", "PROTON_STUB_ROCTRACER=5", `
-load
-start
-launch add
-finish`, `
-problem: STUB/libroctracer64.so.4 is roctracer 5.1, and GoProton knows version 4; install roctracer of the ROCm that the program uses, or set TRITON_ROCTRACER_LIB_PATH to its folder
-`},
-	{"records are refused", "PROTON_STUB_RESULTS=roctracer_enable_op_activity=-4", `
-load
-start
-launch add
-finish`, `
-problem: enable records: roctracer error -4 (no pool of records): another profiler has closed it; stop that one (torch.profiler, rocprof), or run without it
-`},
+var hipStories = []hipRow{
 	{"a kernel by its host function", "", `
 load
 start
@@ -184,33 +75,6 @@ train > add: count 1
 train > mul: count 1
 add: count 1
 `},
-	{"waits, copies and fills that were asked for", "PROTON_STUB_COPY_PARTS=3", `
-load
-start memcpy,memset,sync
-enter load
-copy 96
-fill 64
-exit
-enter finish
-wait
-wait
-finish`, `
-load > <memcpy HtoD>: bytes 96
-load > <memcpy HtoD>: count 3
-load > <memset>: bytes 64
-load > <memset>: count 1
-finish > <sync context>: sync_count 2
-`},
-	{"waits, copies and fills that were not asked for", "", `
-load
-start
-copy 96
-fill 64
-wait
-launch add
-finish`, `
-add: count 1
-`},
 	{"ids beyond 32 bits", "PROTON_STUB_SCRIPT=ids from 8589934590", `
 load
 start
@@ -252,18 +116,6 @@ train > add: count 1
 <unattributed> > mul: count 1
 lost: {Records:0 Buffers:0 Unattributed:1 Untimed:0 Late:0}
 `},
-	{"records that never come", "PROTON_STUB_SCRIPT=lost mul", `
-load
-start
-launch add
-launch mul
-again mul add
-replay
-replay
-finish`, `
-add: count 1
-<captured_at> > add: count 2
-`},
 	{"records that end before they start", "PROTON_STUB_SCRIPT=backwards mul", `
 load
 start
@@ -273,28 +125,6 @@ finish`, `
 add: count 1
 mul: count 1
 lost: {Records:0 Buffers:0 Unattributed:0 Untimed:1 Late:0}
-`},
-	{"records of an unknown operation", "PROTON_STUB_SCRIPT=unknown mul", `
-load
-start
-launch add
-launch mul
-finish`, `
-add: count 1
-<unattributed>: dropped_activities 1
-<unattributed>: lost_records 0
-lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
-`},
-	{"a buffer that ends in the middle of a record", "PROTON_STUB_SCRIPT=torn", `
-load
-start
-launch add
-launch mul
-finish`, `
-add: count 1
-<unattributed>: dropped_activities 1
-<unattributed>: lost_records 0
-lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
 `},
 	{"two devices", "PROTON_STUB_DEVICES=2", `
 load
@@ -321,24 +151,6 @@ train > add: count 2
 mul: count 1
 devices: 0 gfx942 304 CUs AMD Instinct MI300X
 devices: 1 gfx942 304 CUs AMD Instinct MI300X
-`},
-	{"the end waits for each device that one call launched on", "PROTON_STUB_DEVICES=2, PROTON_STUB_SCRIPT=held", `
-load
-start
-two add
-finish`, `
-add: count 2
-devices: 0 gfx942 304 CUs AMD Instinct MI300X
-devices: 1 gfx942 304 CUs AMD Instinct MI300X
-`},
-	{"the end waits for each device that was the current one", "PROTON_STUB_DEVICES=2, PROTON_STUB_SCRIPT=held", `
-load
-start
-device 1
-launch mul
-device 0
-finish`, `
-mul: count 1
 `},
 	{"kernels of one name in graphs of several scopes", "PROTON_STUB_SCRIPT=reversed", `
 load
@@ -546,6 +358,162 @@ all > add: count 40000
 `},
 }
 
+// roctracerStories are those of roctracer alone: of its own errors and records. rocprofiler-sdk counts lost records, and has no records
+// of fills. Its own stories are in rocprofiler_test.go.
+var roctracerStories = []hipRow{
+	{"HIP is loaded after the session began", "", `
+start
+load
+launch add
+finish`, `
+problem: the program has not loaded libamdhip64, which roctracer looks for only once; load HIP (import torch) before the session starts
+`},
+	{"roctracer was used before HIP was loaded", "", `
+roctracer
+load
+start
+launch add
+finish`, `
+problem: another profiler used roctracer before the program loaded libamdhip64, so that roctracer does not report its calls; load HIP (import torch) first
+`},
+	{"another tool has a pool", "", `
+load
+pool
+start
+launch add
+finish`, `
+problem: open a pool of records: roctracer error -5 (a pool exists): another profiler (torch.profiler, rocprof) uses roctracer in this process, and roctracer serves one at a time; stop it, or run without it
+`},
+	{"every call of the library fails", "PROTON_STUB_RESULTS=roctracer_*=-1", launchOnce, `
+problem: set properties of HIP's calls: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
+`},
+	{"the library knows no launches", "PROTON_STUB_RESULTS=roctracer_op_code=-3", launchOnce, `
+problem: find hipModuleLaunchKernel and hipLaunchKernel: roctracer error -8 (unimplemented function): STUB/libroctracer64.so.4 (version 4.1) may be of another ROCm than the program's libamdhip64; set TRITON_ROCTRACER_LIB_PATH to the folder of the right one
+`},
+	{"properties are refused", "PROTON_STUB_RESULTS=roctracer_set_properties=-1", launchOnce, `
+problem: set properties of HIP's calls: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
+`},
+	{"a pool is refused", "PROTON_STUB_RESULTS=roctracer_open_pool=-1", launchOnce, `
+problem: open a pool of records: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
+`},
+	{"callbacks are refused", "PROTON_STUB_RESULTS=roctracer_enable_op_callback=-1", launchOnce, `
+problem: hipStreamBeginCapture: roctracer error -1 (generic error): the driver may not work here; check rocminfo, and see ` + "`proton doctor`" + `
+`},
+	{"records are not delivered", "PROTON_STUB_RESULTS=roctracer_flush_activity=-1", launchOnce, `
+<unattributed>: dropped_activities 1
+<unattributed>: lost_records 0
+lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
+`},
+	{"callbacks stay on", "PROTON_STUB_RESULTS=roctracer_disable_op_callback=-1", launchOnce, `
+add: count 1
+`},
+	{"records stay on", "PROTON_STUB_RESULTS=roctracer_disable_op_activity=-1", launchOnce, `
+add: count 1
+`},
+	{"the pool stays open", "PROTON_STUB_RESULTS=roctracer_close_pool=-1", launchOnce, `
+add: count 1
+`},
+	{"a kernel that is queued when the session starts", "PROTON_STUB_SCRIPT=held", `
+load
+launch before
+start
+launch add
+finish`, `
+add: count 1
+`},
+	{"a version to come", "PROTON_STUB_ROCTRACER=5", launchOnce, `
+problem: STUB/libroctracer64.so.4 is roctracer 5.1, and GoProton knows version 4; install roctracer of the ROCm that the program uses, or set TRITON_ROCTRACER_LIB_PATH to its folder
+`},
+	{"records are refused", "PROTON_STUB_RESULTS=roctracer_enable_op_activity=-4", launchOnce, `
+problem: enable records: roctracer error -4 (no pool of records): another profiler has closed it; stop that one (torch.profiler, rocprof), or run without it
+`},
+	{"waits, copies and fills that were asked for", "PROTON_STUB_COPY_PARTS=3", `
+load
+start memcpy,memset,sync
+enter load
+copy 96
+fill 64
+exit
+enter finish
+wait
+wait
+finish`, `
+load > <memcpy HtoD>: bytes 96
+load > <memcpy HtoD>: count 3
+load > <memset>: bytes 64
+load > <memset>: count 1
+finish > <sync context>: sync_count 2
+`},
+	{"waits, copies and fills that were not asked for", "", `
+load
+start
+copy 96
+fill 64
+wait
+launch add
+finish`, `
+add: count 1
+`},
+	{"records that never come", "PROTON_STUB_SCRIPT=lost mul", `
+load
+start
+launch add
+launch mul
+again mul add
+replay
+replay
+finish`, `
+add: count 1
+<captured_at> > add: count 2
+`},
+	{"records of an unknown operation", "PROTON_STUB_SCRIPT=unknown mul", `
+load
+start
+launch add
+launch mul
+finish`, `
+add: count 1
+<unattributed>: dropped_activities 1
+<unattributed>: lost_records 0
+lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
+`},
+	{"a buffer that ends in the middle of a record", "PROTON_STUB_SCRIPT=torn", `
+load
+start
+launch add
+launch mul
+finish`, `
+add: count 1
+<unattributed>: dropped_activities 1
+<unattributed>: lost_records 0
+lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
+`},
+	{"the end waits for each device that one call launched on", "PROTON_STUB_DEVICES=2, PROTON_STUB_SCRIPT=held", `
+load
+start
+two add
+finish`, `
+add: count 2
+devices: 0 gfx942 304 CUs AMD Instinct MI300X
+devices: 1 gfx942 304 CUs AMD Instinct MI300X
+`},
+	{"the end waits for each device that was the current one", "PROTON_STUB_DEVICES=2, PROTON_STUB_SCRIPT=held", `
+load
+start
+device 1
+launch mul
+device 0
+finish`, `
+mul: count 1
+`},
+}
+
+const launchOnce = `
+load
+start
+launch add
+finish`
+
 // ranges is a program with ranges of roctx; the last pop has no push.
 const ranges = `
 load
@@ -568,30 +536,15 @@ train > inner > mul: count 1
 div: count 1
 `
 
-// roctracerOnly are the stories of roctracer alone: of its own errors and records. rocprofiler-sdk counts lost records, and has no
-// records of fills. All others come out the same through it; its own are in rocprofiler_test.go.
-var roctracerOnly = map[string]bool{
-	"HIP is loaded after the session began": true, "roctracer was used before HIP was loaded": true, "another tool has a pool": true,
-	"every call of the library fails": true, "the library knows no launches": true, "records are refused": true, "a kernel that is queued when the session starts": true, "a version to come": true, "records that never come": true,
-	"records of an unknown operation": true,
-	"properties are refused":          true, "a pool is refused": true, "callbacks are refused": true, "records are not delivered": true, "callbacks stay on": true,
-	"records stay on": true, "the pool stays open": true, "a buffer that ends in the middle of a record": true,
-	"the end waits for each device that one call launched on": true, "the end waits for each device that was the current one": true,
-	"waits, copies and fills that were asked for": true, "waits, copies and fills that were not asked for": true,
-}
-
 func TestHIPStories(t *testing.T) {
 	stub, _ := filepath.Abs("../../build/stub/hip")
 	if _, err := os.Stat(stub + "/libroctracer64.so.4"); err != nil {
 		t.Skip("needs build/stub/hip: run make build")
 	}
-	for _, story := range hipStories {
-		t.Run(story.name, func(t *testing.T) {
-			runHIPStory(t, "roctracer", stub, story.environment, story.program, story.want)
-		})
-		if !roctracerOnly[story.name] {
-			t.Run(story.name+", rocprofiler", func(t *testing.T) {
-				runHIPStory(t, "rocprofiler", stub, story.environment, story.program, story.want)
+	for backend, stories := range map[string][]hipRow{"roctracer": slices.Concat(hipStories, roctracerStories), "rocprofiler": hipStories} {
+		for _, story := range stories {
+			t.Run(story.name+", "+backend, func(t *testing.T) {
+				runHIPStory(t, backend, stub, story.environment, story.program, story.want)
 			})
 		}
 	}

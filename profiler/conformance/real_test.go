@@ -43,7 +43,7 @@ var fakeOnly = regexp.MustCompile(`PROTON_STUB_(ROCTRACER|RESULTS=roctracer|SCRI
 // TestRealROCtracer runs the other stories under AMD's library on the fake HIP.
 func TestRealROCtracer(t *testing.T) {
 	folder := realROCtracer(t)
-	for _, story := range hipStories {
+	for _, story := range slices.Concat(hipStories, roctracerStories) {
 		if fakeOnly.MatchString(story.environment) || story.name == launchesOfHIP7 {
 			continue
 		}
@@ -94,9 +94,6 @@ func TestRealRegister(t *testing.T) {
 	by, library := register(t)
 	another := strings.Join(append(slices.Clone(by), stubFolder(t, "hip")+"/fake-program"), " ")
 	for _, story := range hipStories {
-		if roctracerOnly[story.name] {
-			continue
-		}
 		t.Run(story.name, func(t *testing.T) {
 			environment := "PROTON_STUB_REGISTER=" + library + ", RUN=" + another
 			if story.environment != "" {

@@ -3,6 +3,9 @@
 For looking at a profile use ``proton viewer``, which needs none of this. These functions need pandas and
 llnl-hatchet, and import them when they are first called.
 
+The formulas are here a second time because scripts derive metrics of frames that they have changed; a test compares them
+with those of ``proton viewer`` and of its ``--compat``.
+
 Metric names: ``time/ms``, ``avg_time/us``, ``cpu_time/s``, ``tflop16/s``, ``gbyte/s``, ``util``, ``time/%``, or any raw
 name, without its unit and in any case. Columns that end in " (inc)" are summed over the subtree.
 """

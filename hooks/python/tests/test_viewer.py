@@ -1,10 +1,11 @@
 """goproton.viewer and Triton's own, over the same llnl-hatchet: the same text for the same flags."""
 
 import json
+import subprocess
 from importlib.util import find_spec
 
 import pytest
-from conftest import ORACLES, run_python
+from conftest import LIBRARY, ORACLES, run_python
 
 
 def node(name, *children, **metrics):
@@ -120,3 +121,55 @@ except ImportError as error:
     assert "pip install llnl-hatchet" in str(error)
 """
     run_python(code)
+
+
+AGREED = ["util", "tflop8/s", "gflop16/s", "gbyte/s", "time/us", "avg_time/ns", "time/%"]
+DEVICES = {  # whose peaks are the same for Proton and for us
+    "CUDA": {"0": {"arch": "90", "bus_width": 6144, "clock_rate": 1980000, "memory_clock_rate": 3201000, "num_sms": 132},
+             "1": {"arch": "100", "bus_width": 8192, "clock_rate": 1965000, "memory_clock_rate": 3996000, "num_sms": 148}},
+    "HIP": {"0": {"arch": "gfx942", "bus_width": 8192, "clock_rate": 2100000, "memory_clock_rate": 1300000, "num_sms": 304},
+            "1": {"arch": "gfx950", "bus_width": 8192, "clock_rate": 2400000, "memory_clock_rate": 2000000, "num_sms": 256}},
+}
+
+
+@pytest.mark.parametrize("vendor", DEVICES)
+def test_three_implementations_agree_on_rates_and_utilisation(vendor, tmp_path):
+    """Those of `proton viewer`, of its --compat, and of this module, for kernels that are bound by arithmetic and by memory."""
+    if find_spec("hatchet") is None:
+        pytest.skip("llnl-hatchet is not there; make oracles")
+    kernels = [
+        kernel("gemm8", "0", 204800, 2, device_type=vendor, flops8=1.5e11, flops16=0, bytes=100_000_000),
+        kernel("gemm16", "1", 102400, 4, device_type=vendor, flops8=0, flops16=9e10, bytes=300_000_000),
+        kernel("copy", "0", 51200, 8, device_type=vendor, flops8=1e6, flops16=1e6, bytes=120_000_000),
+        kernel("copy1", "1", 25600, 1, device_type=vendor, flops8=1e6, flops16=1e6, bytes=150_000_000),
+    ]
+    root = node("ROOT", *kernels, **{"time (ns)": 0, "count": 0, "flops8": 0, "flops16": 0, "bytes": 0})
+    (tmp_path / "p.hatchet").write_text(json.dumps([root, {vendor: DEVICES[vendor]}]))
+
+    def viewer(*flags):
+        command = [LIBRARY.parent / "proton", "viewer", *flags, "p.hatchet"]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    table = json.loads(viewer("--view", "json", "-m", ",".join(AGREED)))
+    names = [column["name"] for column in table["columns"]]
+    own = {row["name"]: dict(zip(names, row["values"])) for row in table["rows"]}
+    compat = {}
+    for pair in zip(AGREED, AGREED[1:]):
+        for line in viewer("--compat", "-m", ",".join(pair)).splitlines():
+            words = line.replace("├─", "").replace("└─", "").split()
+            if len(words) == 3:
+                compat.setdefault(words[2], {}).update(zip(pair, map(float, words)))
+    module = json.loads(run_python(f"""
+import json
+from goproton import viewer
+frame, columns = viewer.parse({AGREED}, "p.hatchet")
+print(json.dumps({{row["name"]: dict(zip({AGREED}, [row[c] for c in columns])) for _, row in frame.dataframe.iterrows()}}))
+""", cwd=tmp_path).stdout)
+    for one in kernels:
+        name, m = one["frame"]["name"], one["metrics"]
+        assert module[name]["tflop8/s"] == pytest.approx(m["flops8"] / m["time (ns)"] / 1e3)  # by hand
+        assert module[name]["gbyte/s"] == pytest.approx(m["bytes"] / m["time (ns)"])
+        assert 0.05 < module[name]["util"] < 1.3, name
+        for metric in AGREED:
+            assert compat[name][metric] == pytest.approx(module[name][metric], abs=6e-4), (name, metric)
+            assert (own[name][metric] or 0) == pytest.approx(module[name][metric], rel=1e-9), (name, metric)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // retired are the words that comments, messages, identifiers and pages do not use. A reader who knows CUPTI, Triton and Go
@@ -206,6 +208,31 @@ func TestRetiredWordsMatch(t *testing.T) {
 		slices.Sort(got)
 		if !slices.Equal(want, got) {
 			t.Errorf("%q: found %q, want %q", c.line, got, want)
+		}
+	}
+}
+
+// oneMeaning are words that mean something else elsewhere in the house, with the folder in which they are not used, and the word there.
+var oneMeaning = []struct{ word, folder, instead, elsewhere string }{
+	{"spool", "tritonparse", "ring file", "a folder of windows that wait until they are sent"},
+	{"slot", "profiler/budget", "turn", "a sum of a metric in the hot path"},
+	{"idle", "tritonparse/internal/work", "irrelevant, uncounted", "a GPU without work"},
+	{"trace file", "profiler", "timeline file", "a file of TritonParse; a profile's form in time is a timeline"},
+}
+
+func TestWordsWithOneMeaning(t *testing.T) {
+	for _, w := range oneMeaning {
+		word, files := regexp.MustCompile(`\b`+w.word+`s?\b`), 0
+		for _, file := range sources(t, ".go") {
+			if below(path.Dir(file), w.folder) {
+				files++
+				if found := word.FindString(split(testkit.Read(t, file))); found != "" {
+					t.Errorf("%s has %q, which is %s: write %s", file, found, w.elsewhere, w.instead)
+				}
+			}
+		}
+		if files == 0 {
+			t.Errorf("%s has no files: correct the table", w.folder)
 		}
 	}
 }

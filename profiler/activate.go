@@ -47,7 +47,7 @@ func (m *Manager) change(f func(*drainer) error, publish func() bool) error {
 	m.drainer.do(func(d *drainer) {
 		var before []*session
 		for _, s := range d.list {
-			if s.trace && s.records() {
+			if s.timeline && s.records() {
 				before = append(before, s)
 			}
 		}

@@ -131,10 +131,10 @@ func (r *rounds) takeDeltas(due bool) {
 }
 
 // checkDeltas refuses sessions of which no deltas can be taken.
-func (o *StartOptions) checkDeltas(trace bool) error {
+func (o *StartOptions) checkDeltas(timeline bool) error {
 	for _, one := range o.Deltas {
 		switch {
-		case trace:
+		case timeline:
 			return &ArgumentError{"Windows are pushed and counted of trees, not of traces; leave data=\"trace\", or push and metrics out"}
 		case one.Every < time.Second:
 			return &ArgumentError{fmt.Sprintf("Windows of %v are too short; give at least 1 s", one.Every)}

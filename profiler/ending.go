@@ -25,7 +25,7 @@ type ending struct {
 func (m *Manager) Ending() {
 	m.leave()
 	m.drainer.do(func(d *drainer) {
-		d.countSlot()
+		d.countTurn()
 		d.ending.newest = d.resolver.Newest()
 		hotpath.MarkBuffers()
 		d.ending.buffers = hotpath.MarkedBuffers()

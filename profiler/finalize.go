@@ -30,7 +30,7 @@ func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 		err = errors.Join(s.deliver(), err) // only now: a round may hand over a phase until write has run
 		files = append(files, s.there(written)...)
 		failed = errors.Join(failed, err)
-		if err == nil || s.trace {
+		if err == nil || s.timeline {
 			s.handOverLast()
 			m.end(s)
 		}
@@ -43,7 +43,7 @@ func (m *Manager) Finalize(id *int, format string) (files []string, err error) {
 // again. Without any session the word is checked all the same.
 func formatsFor(sessions []*session, wanted string) ([]string, error) {
 	if len(sessions) == 0 {
-		sessions = []*session{{trace: strings.ToLower(wanted) == traceFormat}}
+		sessions = []*session{{timeline: strings.ToLower(wanted) == timelineFormat}}
 	}
 	var formats []string
 	for _, s := range sessions {
@@ -115,7 +115,7 @@ func (m *Manager) writePhase(s *session, phase int, format string, last bool) (p
 	return w.path, nil
 }
 
-// frozen is the part of writePhase that only the drainer may do: it copies a tree into a profile, or writes the end of a trace.
+// frozen is the part of writePhase that only the drainer may do: it copies a tree into a profile, or writes the end of a timeline.
 func (m *Manager) frozen(s *session, phase int, format string, last bool) (w Window, p *profile.Profile, err error) {
 	m.drainer.do(func(d *drainer) {
 		t := s.trees[phase]
@@ -125,8 +125,8 @@ func (m *Manager) frozen(s *session, phase int, format string, last bool) (w Win
 		}
 		w = s.window(phase, format)
 		w.Last = last && phase == s.phase
-		if s.trace {
-			err = d.writeTrace(s, t, w.path, hotpath.Now(), last)
+		if s.timeline {
+			err = d.writeTimeline(s, t, w.path, hotpath.Now(), last)
 			return
 		}
 		p = d.freeze(s, t)

@@ -10,8 +10,8 @@ import (
 	"github.com/goproton/goproton/profiler/budget"
 )
 
-// governor is a goroutine that, while some session has a budget, measures in each slot what the profiler takes from the program, and
-// has the controller decide what the next slot has. Switching the sampler may take long, so the rounds do not do it.
+// governor is a goroutine that, while some session has a budget, measures in each turn what the profiler takes from the program, and
+// has the controller decide what the next turn has. Switching the sampler may take long, so the rounds do not do it.
 type governor struct {
 	m             *Manager
 	stop, stopped chan struct{}
@@ -21,9 +21,9 @@ type governor struct {
 	// The drainer's:
 	last   hotpath.Metered
 	spent  struct{ callbacks, hooks, observers, paths hotpath.Estimate }
-	began  time.Time // of the current slot
+	began  time.Time // of the current turn
 	facts  record.SamplingFacts
-	now    budget.Decision // what the current slot has
+	now    budget.Decision // what the current turn has
 	pinned pinned
 }
 
@@ -36,7 +36,7 @@ type spending struct {
 	thread     time.Duration // CPU time of the sampler's thread
 	switchable bool
 	samples    bool
-	measure    func(*drainer) budget.Slot
+	measure    func(*drainer) budget.Turn
 }
 
 // compare takes in how long a kernel ran.
@@ -106,13 +106,13 @@ func (g *governor) run() {
 			return
 		case <-time.After(next.Sub(now)):
 		}
-		g.slot()
+		g.turn()
 	}
 }
 
-// slot ends a slot: the drainer measures it and has the controller decide, then the decision is carried out, outside of the
+// turn ends a turn: the drainer measures it and has the controller decide, then the decision is carried out, outside of the
 // command, because switching the sampler may take long.
-func (g *governor) slot() {
+func (g *governor) turn() {
 	if g.now.Collect {
 		g.m.Collect()
 	}
@@ -129,15 +129,15 @@ func (g *governor) slot() {
 	}
 }
 
-// countSlot adds the current slot, so far, to the totals, because a profile is about to be written.
-func (d *drainer) countSlot() {
+// countTurn adds the current turn, so far, to the totals, because a profile is about to be written.
+func (d *drainer) countTurn() {
 	if s := d.spending; s != nil {
 		s.Count(s.measure(d))
 	}
 }
 
 // measure returns what was measured since its last call.
-func (g *governor) measure(d *drainer) (s budget.Slot) {
+func (g *governor) measure(d *drainer) (s budget.Turn) {
 	now, at := hotpath.ReadMeter(), time.Now()
 	before := g.last
 	if d.recording != 0 && d.attached && !d.ending.begun.Load() {

@@ -42,7 +42,7 @@ func budgetStage(t *testing.T) (*Manager, *restingSampler) {
 	return m, r
 }
 
-// Of a session with a budget, instructions are sampled in some slots and not in others; the profile says so, and its kernels are complete.
+// Of a session with a budget, instructions are sampled in some turns and not in others; the profile says so, and its kernels are complete.
 func TestBudgetHasSamplingRest(t *testing.T) {
 	m, f := budgetStage(t)
 	gemm := f.function(3, 7, "gemm")

@@ -26,9 +26,9 @@ func (d *drainer) addInside(l *inside.Launch) {
 // ReplayInside adds a launch of a replay: its place is that of the launch with its correlation id.
 func (m *Manager) ReplayInside(l *inside.Launch) {
 	m.drainer.do(func(d *drainer) {
-		at, known := d.inside.launched[l.Op]
+		at, known := d.inside.launched[l.Correlation]
 		if !known {
-			launched, _ := d.resolver.Launched(l.Op)
+			launched, _ := d.resolver.Launched(l.Correlation)
 			at = launched.Launch
 		}
 		if at.Set == 0 {

@@ -24,7 +24,7 @@ func looped(op uint64) *inside.Launch {
 	block := hotpathtest.InsideBlock{SM: 7, Init: 5000, PreFinal: 5400, PostFinal: 5500, Warps: map[int][]hotpathtest.InsideRecord{0: {
 		hotpathtest.InsideIn(0, 10), hotpathtest.InsideIn(1, 20), hotpathtest.InsideOut(1, 120), hotpathtest.InsideIn(1, 200), hotpathtest.InsideOut(1, 260), hotpathtest.InsideOut(0, 700),
 	}}}
-	return &inside.Launch{Kernel: looping, Grid: [3]uint32{2, 1, 1}, Op: op, Buffer: hotpathtest.InsideBuffer(looping, 0, []hotpathtest.InsideBlock{block, block})}
+	return &inside.Launch{Kernel: looping, Grid: [3]uint32{2, 1, 1}, Correlation: op, Buffer: hotpathtest.InsideBuffer(looping, 0, []hotpathtest.InsideBlock{block, block})}
 }
 
 // insideSession runs two launches in a scope and returns the file of the session, and what was said.

@@ -62,7 +62,7 @@ func (m *Manager) flush() {
 	var mark uint32
 	attached, waited, dropped, inside := false, false, uint64(0), false
 	m.drainer.do(func(d *drainer) {
-		d.countSlot()
+		d.countTurn()
 		mark, attached, inside = d.resolver.Mark(), d.attached, d.inside.mode != nil
 	})
 	if attached {

@@ -14,10 +14,10 @@ import (
 
 // Output formats, in upstream's words, which are also the suffixes of files.
 const (
-	treeFormat    = "hatchet"
-	msgpackFormat = "hatchet_msgpack"
-	traceFormat   = "chrome_trace"
-	traceSuffix   = "." + traceFormat
+	treeFormat     = "hatchet"
+	msgpackFormat  = "hatchet_msgpack"
+	timelineFormat = "chrome_trace"
+	timelineSuffix = "." + timelineFormat
 )
 
 // writeTree writes a tree in one of its formats. Package formats knows all formats, but it would bring the codecs of the others
@@ -33,7 +33,7 @@ func writeTree(w io.Writer, p *profile.Profile, format string) error {
 func (s *session) formatFor(wanted string) (string, error) {
 	format := strings.ToLower(wanted)
 	own := runinfo.Formats("tree")
-	if s.trace {
+	if s.timeline {
 		own = runinfo.Formats("trace")
 	}
 	switch {
@@ -80,4 +80,4 @@ func (s *session) run(format string) partRun {
 }
 
 // streams reports whether files are written while the session goes on, without being asked for.
-func (s *session) streams() bool { return s.trace || s.periodic != "" }
+func (s *session) streams() bool { return s.timeline || s.periodic != "" }

@@ -12,8 +12,8 @@ import (
 // phasePatience is how long a phase is waited for whose launches do not all bring a kernel: some fail.
 const phasePatience = 30 * time.Second
 
-// writePhases writes and clears the phases of sessions with periodic flushing whose activities have all arrived, and has traces
-// on disk up to now. The complete phases of a trace are cleared, too, because each open one holds a file and a buffer of 256
+// writePhases writes and clears the phases of sessions with periodic flushing whose activities have all arrived, and has timelines
+// on disk up to now. The complete phases of a timeline are cleared, too, because each open one holds a file and a buffer of 256
 // KiB.
 func (r *rounds) writePhases() {
 	if time.Since(r.phases) < phasesEvery {
@@ -56,9 +56,9 @@ type phaseOf struct {
 	phase int
 }
 
-// phasesToWrite flushes traces and lists the phases that could be written, in order.
+// phasesToWrite flushes timelines and lists the phases that could be written, in order.
 func (d *drainer) phasesToWrite() (list []phaseOf) {
-	d.flushTraces()
+	d.flushTimelines()
 	for _, s := range d.list {
 		if !s.streams() || s.name == "" || s.name == "-" {
 			continue
@@ -75,14 +75,14 @@ func (d *drainer) phasesToWrite() (list []phaseOf) {
 	return list
 }
 
-// writeComplete writes a trace, or hands a tree to its sinks, and clears the phase, if nothing can be added to it any more.
+// writeComplete writes a timeline, or hands a tree to its sinks, and clears the phase, if nothing can be added to it any more.
 func (d *drainer) writeComplete(s *session, phase int) error {
 	t := s.trees[phase]
 	if t == nil || d.expectsMore(s, t) {
 		return nil
 	}
-	if s.trace {
-		if err := d.writeTrace(s, t, s.path(phase, s.format), hotpath.Now(), true); err != nil {
+	if s.timeline {
+		if err := d.writeTimeline(s, t, s.path(phase, s.format), hotpath.Now(), true); err != nil {
 			return err
 		}
 	} else {

@@ -92,7 +92,7 @@ func TestCompletePhasesOfATraceAreClosed(t *testing.T) {
 		t.Fatal("the phases are still open")
 	}
 	m.Flush()
-	if open := len(m.drainer.list[0].traces); open != 1 {
+	if open := len(m.drainer.list[0].timelines); open != 1 {
 		t.Errorf("%d files are open", open)
 	}
 	if err := m.ClearPhase(id, 0, false); err != nil {
@@ -124,9 +124,9 @@ func TestPhasesNextToOneThatCannotBeWritten(t *testing.T) {
 	id := start(t, m, "p", StartOptions{Data: "trace"})
 	hotpathtest.Launch(1, 1) // holds the phase open
 	m.drainer.do(func(d *drainer) {
-		d.flushTraces()
-		d.list[0].traces[0].writer.Flush()
-		d.list[0].traces[0].file.Close()
+		d.flushTimelines()
+		d.list[0].timelines[0].writer.Flush()
+		d.list[0].timelines[0].file.Close()
 	})
 	advance(t, m, id)
 	f.call(2, "k")
@@ -161,7 +161,7 @@ func TestTraceOfAProgramThatChangesItsFolder(t *testing.T) {
 	}
 	f.call(1, "k")
 	m.Flush()
-	m.drainer.do((*drainer).flushTraces)
+	m.drainer.do((*drainer).flushTimelines)
 	t.Chdir(t.TempDir())
 	files := finalize(t, m, id, "")
 	if len(files) != 1 || files[0] != filepath.Join(home, "p.chrome_trace") {

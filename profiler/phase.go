@@ -53,7 +53,7 @@ func (m *Manager) Profile(id, phase int) (p *profile.Profile, err error) {
 }
 
 func (d *drainer) snapshot(s *session, phase int) (*profile.Profile, error) {
-	if s.trace {
+	if s.timeline {
 		return nil, ErrTimeline
 	}
 	t := s.trees[phase]

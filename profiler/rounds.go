@@ -14,7 +14,7 @@ const (
 	idleEvery  = 50 * time.Millisecond
 	// graphsEvery is how often destroyed graphs are freed: their last records must have arrived first.
 	graphsEvery = time.Second
-	// phasesEvery is how often complete phases are looked for, and traces flushed.
+	// phasesEvery is how often complete phases are looked for, and timelines flushed.
 	phasesEvery = time.Second
 	// firstPause is the time from the first checkpoint, which is at the first work, to the second. Each pause is twice the one before,
 	// until they are as long as was requested: a program that is killed early keeps most of its profile.

@@ -20,7 +20,7 @@ func (s *session) setOwnMode(b *Backend, mode, options string) (err error) {
 		return &ArgumentError{`mode="pcsampling": this backend cannot sample instructions; leave mode out to time kernels`}
 	case !known:
 		return b.refusal("unsupported mode: %s", mode)
-	case s.trace:
+	case s.timeline:
 		return &ArgumentError{`mode="pcsampling" adds up samples: use data="tree", or leave mode out for a timeline`}
 	}
 	if s.sampling, err = parse(options); err != nil {

@@ -23,7 +23,7 @@ type sessions struct {
 type session struct {
 	backend  *Backend
 	python   bool
-	trace    bool         // the session keeps a timeline
+	timeline bool         // the session keeps a timeline
 	upstream bool         // the timeline is written in upstream's form
 	idle     bool         // it sums how long GPUs had nothing to do
 	times    bool         // it keeps distributions of kernel times
@@ -40,18 +40,18 @@ type session struct {
 	split     bool         // each recording window is a phase
 	intervals []*intervals // what is handed over of each interval
 
-	id      int
-	info    profile.Info
-	name    string // changed by Rename
-	active  bool
-	paused  time.Time // when it was deactivated, if it is not active
-	phase   int
-	trees   map[int]*aggregate.Tree
-	traces  map[int]*traceFile // by phase, of a session with a timeline
-	flushed int                // phases below this are complete
-	over    map[int]time.Time  // when each of the phases before the current one ended
-	written parts              // files of phases that are no longer kept: written, or on their way to files
-	last    []*delivery        // phases that Finalize wrote and that the sinks get at the end
+	id        int
+	info      profile.Info
+	name      string // changed by Rename
+	active    bool
+	paused    time.Time // when it was deactivated, if it is not active
+	phase     int
+	trees     map[int]*aggregate.Tree
+	timelines map[int]*timelineFile // by phase, of a session with a timeline
+	flushed   int                   // phases below this are complete
+	over      map[int]time.Time     // when each of the phases before the current one ended
+	written   parts                 // files of phases that are no longer kept: written, or on their way to files
+	last      []*delivery           // phases that Finalize wrote and that the sinks get at the end
 }
 
 func (t *sessions) find(id int) (*session, error) {
@@ -108,7 +108,7 @@ func (d *drainer) wanted() (w wanted) {
 		w.calls |= s.also
 		w.inside = w.inside || s.inside != nil
 		activities := record.KindsOf(record.Kernel) | s.also
-		if s.trace {
+		if s.timeline {
 			activities &^= record.KindsOf(record.Sync) // a wait is shown by its call
 		}
 		w.activities |= activities
@@ -118,7 +118,7 @@ func (d *drainer) wanted() (w wanted) {
 		trees = append(trees, s.trees[s.phase])
 		w.Shadow = w.Shadow || !s.python
 		w.Python = w.Python || s.python
-		w.Timeline = w.Timeline || s.trace
+		w.Timeline = w.Timeline || s.timeline
 	}
 	d.agg.Reset()
 	if len(ids) > 0 {
@@ -134,7 +134,7 @@ func (d *drainer) wanted() (w wanted) {
 // newTree begins the current phase of a session.
 func (d *drainer) newTree(s *session, now uint64) *aggregate.Tree {
 	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Idle: s.idle, Also: s.also, Inside: d.showsInside(s)}
-	if s.trace {
+	if s.timeline {
 		o.Timeline = d.newTrace(s, now)
 	}
 	t := d.agg.Sets.NewTree(o)
@@ -150,8 +150,8 @@ func (d *drainer) drop(s *session, phase int) {
 	d.agg.Drop(s.trees[phase])
 	delete(s.trees, phase)
 	delete(s.over, phase)
-	if f := s.traces[phase]; f != nil {
+	if f := s.timelines[phase]; f != nil {
 		f.close()
-		delete(s.traces, phase)
+		delete(s.timelines, phase)
 	}
 }

@@ -199,27 +199,27 @@ func (m *Manager) Problems() (sentences []string) {
 // session checks the options and makes a session of them, which has no number and no phase yet.
 func (o *StartOptions) session(b *Backend) (*session, error) {
 	s := &session{
-		name: o.Name, backend: b, times: !o.NoStats, trees: map[int]*aggregate.Tree{}, traces: map[int]*traceFile{},
+		name: o.Name, backend: b, times: !o.NoStats, trees: map[int]*aggregate.Tree{}, timelines: map[int]*timelineFile{},
 		over: map[int]time.Time{},
 	}
 	var err error
 	if s.python, err = second(runinfo.Contexts, o.Context, "Unknown context source: "); err != nil {
 		return nil, err
 	}
-	if s.trace, err = second(runinfo.DataForms, o.Data, "Unknown data: "); err != nil {
+	if s.timeline, err = second(runinfo.DataForms, o.Data, "Unknown data: "); err != nil {
 		return nil, err
 	}
 	if s.upstream, err = second(runinfo.TraceForms, o.TraceForm, "Unknown form of a trace: "); err != nil {
 		return nil, err
 	}
-	s.times = s.times && !s.trace
-	if s.also, err = o.activities(s.trace, s.upstream); err != nil {
+	s.times = s.times && !s.timeline
+	if s.also, err = o.activities(s.timeline, s.upstream); err != nil {
 		return nil, err
 	}
-	if err := o.checkDeltas(s.trace); err != nil {
+	if err := o.checkDeltas(s.timeline); err != nil {
 		return nil, err
 	}
-	if s.idle = o.Idle && !s.trace; s.idle { // a timeline shows it without sums
+	if s.idle = o.Idle && !s.timeline; s.idle { // a timeline shows it without sums
 		s.also |= record.KindsOf(record.Memcpy, record.Memset)
 	}
 	if err := o.setMode(b, s); err != nil {
@@ -267,9 +267,9 @@ func makeFolder(name string) error {
 // activityKinds are what the words of runinfo.Activities stand for.
 var activityKinds = []record.Kinds{0, record.KindsOf(record.Memcpy), record.KindsOf(record.Memset), record.KindsOf(record.Sync)}
 
-func (o *StartOptions) activities(trace, upstream bool) (kinds record.Kinds, err error) {
+func (o *StartOptions) activities(timeline, upstream bool) (kinds record.Kinds, err error) {
 	if o.Activities == "" {
-		if trace && !upstream { // upstream's traces have kernels only
+		if timeline && !upstream { // upstream's timelines have kernels only
 			kinds = record.KindsOf(record.Memcpy, record.Memset, record.Sync)
 		}
 		return kinds, nil

@@ -10,7 +10,7 @@ import (
 
 // makeQueues makes the queues of a session: to its files, if they are written while it goes on, and to its sinks.
 func (s *session) makeQueues(sinks []Sink, deltas []*Deltas) {
-	if s.periodic != "" && !s.trace {
+	if s.periodic != "" && !s.timeline {
 		s.files = newQueue(fileSink{}, "the files of "+s.name, 0)
 	}
 	for _, o := range deltas {

@@ -42,12 +42,12 @@ type Launch struct {
 	CTAsPerCluster uint32    // num_ctas; 0 counts as 1
 	Device         int       // ordinal within the process
 	Stream         uint64
-	Op             uint64 // correlation id of the launch, which finds the record of its kernel; 0 if there is none
+	Correlation    uint64 // id of the launch, which finds the record of its kernel; 0 if there is none
 	Set            uint32 // the launch set: the sessions that were active at the launch, each in its phase
 	Node           uint32 // call path of the launch, below which the kernel's frame stands
 	PyNode         uint32 // the same for sessions in python context; 0 while there is none
 	IsOp           bool   // Node is that of an op, which stands for the kernel: no frame of its own is added
-	Replayed       bool   // by a graph: Op and the call paths are those of the launch that was captured
+	Replayed       bool   // by a graph: Correlation and the call paths are those of the launch that was captured
 	Buffer         []byte // all slots, one after another; read during the call only
 }
 

@@ -86,7 +86,7 @@ func (r *Recording) Inside(l *inside.Launch) {
 	k := C.CString(string(kernel))
 	defer C.free(unsafe.Pointer(k))
 	numbers := [...]C.uint64_t{
-		C.uint64_t(l.Grid[0]), C.uint64_t(l.Grid[1]), C.uint64_t(l.Grid[2]), C.uint64_t(l.CTAsPerCluster), C.uint64_t(l.Device), C.uint64_t(l.Stream), C.uint64_t(l.Op),
+		C.uint64_t(l.Grid[0]), C.uint64_t(l.Grid[1]), C.uint64_t(l.Grid[2]), C.uint64_t(l.CTAsPerCluster), C.uint64_t(l.Device), C.uint64_t(l.Stream), C.uint64_t(l.Correlation),
 	}
 	C.record_inside(k, &numbers[0], unsafe.Pointer(&slots[0]), C.size_t(len(slots)))
 }

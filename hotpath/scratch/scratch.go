@@ -92,7 +92,7 @@ func Next(f func(l *inside.Launch)) bool {
 	k := kernels.list[d.kernel]
 	kernels.Unlock()
 	f(&inside.Launch{
-		Kernel: k, Grid: [3]uint32{uint32(d.blocks), 1, 1}, CTAsPerCluster: 1, Device: int(d.device), Stream: uint64(d.stream), Op: uint64(d.correlation),
+		Kernel: k, Grid: [3]uint32{uint32(d.blocks), 1, 1}, CTAsPerCluster: 1, Device: int(d.device), Stream: uint64(d.stream), Correlation: uint64(d.correlation),
 		Set: uint32(d.set), Node: uint32(d.node), PyNode: uint32(d.pynode), IsOp: d.op != 0, Replayed: d.replayed != 0,
 		Buffer: unsafe.Slice((*byte)(d.slots), int(d.bytes)),
 	})

@@ -115,8 +115,8 @@ func (in *Inside) clock(device int) *inside.Clock {
 // kernelOf is the node that the time of a launch's kernel goes onto.
 func (t *Tree) kernelOf(l *inside.Launch) *node {
 	order := uint64(lastOrder)
-	if l.Op != 0 {
-		order = launchOrder(l.Op)
+	if l.Correlation != 0 {
+		order = launchOrder(l.Correlation)
 	}
 	return t.leaf(cacheKey{launch: placeOf(l), name: l.Kernel.Name, kind: record.Kernel}, order)
 }

@@ -33,7 +33,7 @@ func launchLasting(nanos uint64, n int, set uint32, op uint64) *inside.Launch {
 			1: {hotpathtest.InsideIn(2, 15), hotpathtest.InsideOut(2, 315), hotpathtest.InsideIn(2, 600), hotpathtest.InsideOut(2, 900)},
 		}}
 	}
-	return &inside.Launch{Kernel: attention, Grid: [3]uint32{uint32(n), 1, 1}, Set: set, Op: op, Buffer: hotpathtest.InsideBuffer(attention, 0xaa, blocks)}
+	return &inside.Launch{Kernel: attention, Grid: [3]uint32{uint32(n), 1, 1}, Set: set, Correlation: op, Buffer: hotpathtest.InsideBuffer(attention, 0xaa, blocks)}
 }
 
 func TestScopesStandBelowTheirKernel(t *testing.T) {
@@ -135,7 +135,7 @@ func BenchmarkAddInside(b *testing.B) {
 				records = append(records, hotpathtest.InsideOut(0, 20000))
 				list[i] = hotpathtest.InsideBlock{SM: uint32(i % 132), Init: 1e6, PreFinal: 2e6, Warps: map[int][]hotpathtest.InsideRecord{0: records, 1: records, 2: records, 3: records}}
 			}
-			l := &inside.Launch{Kernel: &k, Grid: [3]uint32{uint32(blocks), 1, 1}, Set: set, Op: 1, Buffer: hotpathtest.InsideBuffer(&k, 0, list)}
+			l := &inside.Launch{Kernel: &k, Grid: [3]uint32{uint32(blocks), 1, 1}, Set: set, Correlation: 1, Buffer: hotpathtest.InsideBuffer(&k, 0, list)}
 			pairs := 0
 			for b.Loop() {
 				a.AddInside(l)

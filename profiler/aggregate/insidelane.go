@@ -114,12 +114,12 @@ func (t *Timeline) showInside(l *inside.Launch, in *Inside, measure *inside.Meas
 		launch.add(l.Kernel, kernel, b, roles[b.Program], clock)
 	})
 	s.slices += len(launch.slices)
-	if k, known := s.kernels[l.Op]; known && l.Op != 0 {
-		delete(s.kernels, l.Op)
+	if k, known := s.kernels[l.Correlation]; known && l.Correlation != 0 {
+		delete(s.kernels, l.Correlation)
 		t.showLaunch(launch, k)
 		return
 	}
-	key := l.Op
+	key := l.Correlation
 	if key == 0 { // a number that no launch has
 		s.nameless++
 		key = 1<<63 + s.nameless

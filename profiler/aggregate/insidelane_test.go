@@ -27,7 +27,7 @@ func unevenLaunch(set uint32, op, begin uint64) *inside.Launch {
 			1: {hotpathtest.InsideIn(2, c+40), hotpathtest.InsideOut(2, c+240)},
 		}})
 	}
-	return &inside.Launch{Kernel: attention, Grid: [3]uint32{4, 1, 1}, Set: set, Op: op, Buffer: hotpathtest.InsideBuffer(attention, 0, blocks)}
+	return &inside.Launch{Kernel: attention, Grid: [3]uint32{4, 1, 1}, Set: set, Correlation: op, Buffer: hotpathtest.InsideBuffer(attention, 0, blocks)}
 }
 
 // A timeline shows four blocks of a launch, by their roles, within the kernel's own slice, whichever of the two comes first.

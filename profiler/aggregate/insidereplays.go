@@ -49,7 +49,7 @@ func (t *Tree) waiting(l *inside.Launch) *node {
 	}
 	kept := *l
 	kept.Buffer = nil
-	n := &node{name: l.Kernel.Name, order: launchOrder(l.Op)}
+	n := &node{name: l.Kernel.Name, order: launchOrder(l.Correlation)}
 	t.replays = append(t.replays, insideReplays{launch: &kept, sum: n})
 	return n
 }

@@ -1,5 +1,5 @@
-// Package budget keeps the profiler's own cost within a share of the program's time. A Controller is passed, slot by slot, what was
-// measured in the process, and decides what the next slot has: whether instructions are sampled, and of how many launches the Python
+// Package budget keeps the profiler's own cost within a share of the program's time. A Controller is passed, turn by turn, what was
+// measured in the process, and decides what the next turn has: whether instructions are sampled, and of how many launches the Python
 // call path is taken. The timing of kernels is never reduced. Nothing here reads a clock or calls the profiler.
 package budget
 
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Length is the length of a slot. Slots are aligned to the clock, so that a window of whole seconds consists of whole slots. Until the
-// program launches something the slots are Short, because taking the Python call path of a launch may cost more than the launch.
+// Length is the length of a turn. Turns are aligned to the clock, so that a window of whole seconds consists of whole turns. Until the
+// program launches something the turns are Short, because taking the Python call path of a launch may cost more than the launch.
 const (
 	Length = 250 * time.Millisecond
 	Short  = 50 * time.Millisecond
@@ -19,19 +19,19 @@ const (
 	// MostThinned is the largest Decision.Every: the Python call path of at least one launch in so many is taken.
 	MostThinned = 1024
 
-	leastDuty   = 1.0 / 240   // one slot in a minute, which costs at most 0.42 % of the time, whatever sampling costs
-	mostDuty    = 0.9         // the slots that are not sampled are what sampled slots are compared with
-	longestRun  = 8           // the most slots for which sampling goes on, or rests, without a switch
-	learning    = 12          // sampled slots from which the controller first learns what sampling costs
+	leastDuty   = 1.0 / 240   // one turn in a minute, which costs at most 0.42 % of the time, whatever sampling costs
+	mostDuty    = 0.9         // the turns that are not sampled are what sampled turns are compared with
+	longestRun  = 8           // the most turns for which sampling goes on, or rests, without a switch
+	learning    = 12          // sampled turns from which the controller first learns what sampling costs
 	longestDebt = time.Minute // the debt is at most the budget of this time, so it is saved again within it
 	margin      = 0.9         // the share of the budget that is given to paths and sampling
-	rising      = 1.25        // the duty of a slot is at most so many times the duty of the slot before
-	thinnedHold = 8           // slots after a change of Every before Every is halved
+	rising      = 1.25        // the duty of a turn is at most so many times the duty of the turn before
+	thinnedHold = 8           // turns after a change of Every before Every is halved
 	slow, fast  = 0.025, 0.25
 )
 
-// Slot is what was measured in one slot. Times are those of the program's threads, in ns.
-type Slot struct {
+// Turn is what was measured in one turn. Times are those of the program's threads, in ns.
+type Turn struct {
 	Wall       time.Duration // in which something was recorded; 0: a pause
 	Sampled    bool
 	Calls      uint64  // callbacks of the vendor's library
@@ -45,19 +45,19 @@ type Slot struct {
 	Switching  float64 // time of the calls that begin and end sampling, as if the program had waited for them
 }
 
-// Decision is what the next slot has.
+// Decision is what the next turn has.
 type Decision struct {
 	Sample bool
 	Every  int // the Python call path of one launch in so many is taken: a power of two
 	Length time.Duration
-	// Collect: at the end of the slot the source is asked for its buffers, so that the durations of the kernels are known soon.
+	// Collect: at the end of the turn the source is asked for its buffers, so that the durations of the kernels are known soon.
 	Collect bool
 }
 
 // Totals is what became of the budget. Shares are of Wall.
 type Totals struct {
 	Wall       time.Duration
-	Callbacks  float64 // ns, as in Slot
+	Callbacks  float64 // ns, as in Turn
 	Hooks      float64
 	Paths      float64
 	Switching  float64
@@ -80,18 +80,18 @@ func (t *Totals) Share() float64 {
 	return t.Lost() / float64(t.Wall)
 }
 
-// Controller keeps the account of a budget and decides what each slot has. One goroutine at a time uses it; package profiler's
+// Controller keeps the account of a budget and decides what each turn has. One goroutine at a time uses it; package profiler's
 // governor
-// calls Step at the end of each slot. A controller is in one of these states:
+// calls Step at the end of each turn. A controller is in one of these states:
 //
-//   - before the first launch (busy == 0): slots are Short, and everything is recorded;
-//   - learning (learns): every other slot is sampled at most, and sampling rests in between, until the cost of sampling is
+//   - before the first launch (busy == 0): turns are Short, and everything is recorded;
+//   - learning (learns): every other turn is sampled at most, and sampling rests in between, until the cost of sampling is
 //     known;
-//   - keeping the budget: the share of sampled slots is the duty, which dutyFor derives from the cost, and Every doubles as
+//   - keeping the budget: the share of sampled turns is the duty, which dutyFor derives from the cost, and Every doubles as
 //     soon as paths take too much and is halved step by step;
-//   - in debt (debt > 0): more was lost than the budget allows; one slot in a minute is sampled until the debt is saved.
+//   - in debt (debt > 0): more was lost than the budget allows; one turn in a minute is sampled until the debt is saved.
 //
-// No transition is final: a program that changes is measured again, because slots with and without sampling go on to be
+// No transition is final: a program that changes is measured again, because turns with and without sampling go on to be
 // compared.
 type Controller struct {
 	Share    float64 // the budget
@@ -100,12 +100,12 @@ type Controller struct {
 	Compared Comparison
 
 	now    Decision
-	slots  int
-	busy   int // slots with launches
-	taught int // slots with launches that were sampled
-	held   int // slots since Every was last made smaller
+	turns  int
+	busy   int // turns with launches
+	taught int // turns with launches that were sampled
+	held   int // turns since Every was last made smaller
 
-	// Averages of slots, as shares of the time unless they say otherwise.
+	// Averages of turns, as shares of the time unless they say otherwise.
 	fixed     mean // what is not reduced: callbacks, hooks, call paths of metrics
 	switching mean
 	path      mean // ns of one path
@@ -123,8 +123,8 @@ type Controller struct {
 
 	// When sampling goes on.
 	duty   float64
-	credit float64 // slots of sampling that are due
-	run    float64 // slots for which sampling goes on, or rests, before it is switched
+	credit float64 // turns of sampling that are due
+	run    float64 // turns for which sampling goes on, or rests, before it is switched
 }
 
 // New returns a controller for a share of the program's time, such as 0.01.
@@ -132,7 +132,7 @@ func New(share float64, samples bool) *Controller {
 	return &Controller{Share: share, Samples: samples, duty: mostDuty, run: 1, now: Decision{Sample: samples, Every: 1, Length: Short}}
 }
 
-// Now is what the current slot has.
+// Now is what the current turn has.
 func (c *Controller) Now() Decision { return c.now }
 
 // mean is a moving average. Its first value counts in full.
@@ -149,12 +149,12 @@ func (m *mean) add(x, weight float64) {
 	m.value += weight * (x - m.value)
 }
 
-// Step ends a slot and returns what the next one has.
-func (c *Controller) Step(s Slot) Decision {
+// Step ends a turn and returns what the next one has.
+func (c *Controller) Step(s Turn) Decision {
 	if s.Wall <= 0 {
 		return c.now
 	}
-	c.slots++
+	c.turns++
 	if s.Calls > 0 {
 		c.busy++
 		if s.Sampled {
@@ -162,7 +162,7 @@ func (c *Controller) Step(s Slot) Decision {
 		}
 	}
 	if c.busy > 0 {
-		c.Compared.slot(s)
+		c.Compared.turn(s)
 	}
 	c.Count(s)
 	c.measure(s)
@@ -173,13 +173,13 @@ func (c *Controller) Step(s Slot) Decision {
 	if c.busy == 0 {
 		c.now.Length = Short
 	}
-	c.now.Collect = c.slots%8 == 7 || c.Samples && c.learns() && c.slots%2 == 1 // often while that teaches most
+	c.now.Collect = c.turns%8 == 7 || c.Samples && c.learns() && c.turns%2 == 1 // often while that teaches most
 	return c.now
 }
 
-// Count adds a slot to the totals without deciding anything: when a profile is written, the current slot is counted up to that
+// Count adds a turn to the totals without deciding anything: when a profile is written, the current turn is counted up to that
 // moment.
-func (c *Controller) Count(s Slot) {
+func (c *Controller) Count(s Turn) {
 	if s.Wall <= 0 {
 		return
 	}
@@ -210,7 +210,7 @@ func (c *Controller) Count(s Slot) {
 
 // owe brings the debt up to date. The part of the debt that stands for uncosted sampling is replaced by what that sampling
 // costs as estimated now.
-func (c *Controller) owe(s Slot) {
+func (c *Controller) owe(s Turn) {
 	if c.busy == 0 {
 		return
 	}
@@ -222,13 +222,13 @@ func (c *Controller) owe(s Slot) {
 }
 
 // learns reports whether the cost of sampling is still to be learned. If nothing in a program can be compared, it stops after
-// the first sampled slots.
+// the first sampled turns.
 func (c *Controller) learns() bool {
 	return c.taught < learning || !c.final && len(c.Compared.losses) > 0
 }
 
 // measure brings the averages up to date.
-func (c *Controller) measure(s Slot) {
+func (c *Controller) measure(s Turn) {
 	wall := float64(s.Wall)
 	if s.Walks > 0 && s.Paths > 0 {
 		c.path.add(s.Paths/float64(s.Walks), fast)
@@ -279,7 +279,7 @@ func (c *Controller) thin(room float64) {
 	}
 }
 
-// dutyFor returns the share of slots that may be sampled: 0 while there is a debt.
+// dutyFor returns the share of turns that may be sampled: 0 while there is a debt.
 func (c *Controller) dutyFor(room float64) float64 {
 	duty := mostDuty
 	if c.cost > 0 {
@@ -294,7 +294,7 @@ func (c *Controller) dutyFor(room float64) float64 {
 	return duty
 }
 
-// sample decides whether the next slot is sampled, so that the share of sampled slots is the duty. If switching takes a tenth
+// sample decides whether the next turn is sampled, so that the share of sampled turns is the duty. If switching takes a tenth
 // of the budget, sampling goes on and rests for longer, but not while the controller learns what sampling costs, because each
 // rest is one comparison.
 func (c *Controller) sample(room float64) {
@@ -309,7 +309,7 @@ func (c *Controller) sample(room float64) {
 	case c.switching.value < 0.02*c.Share:
 		c.run = max(c.run/2, 1)
 	}
-	run := max(1, min(c.run, c.duty/leastDuty)) // so that one slot in a minute can be sampled at the least duty
+	run := max(1, min(c.run, c.duty/leastDuty)) // so that one turn in a minute can be sampled at the least duty
 	c.credit = math.Min(c.credit+c.duty, 2*longestRun)
 	if c.now.Sample {
 		c.credit = math.Max(c.credit-1, -2*longestRun)

@@ -10,7 +10,7 @@ import (
 
 // Comparison estimates what sampling costs, from what ran while instructions were sampled and what ran while they were not. There
 // are two measures, and the larger one counts: how much longer kernels of one name and grid take, and how much rarer the program calls
-// the vendor's library in a slot that is sampled than in its neighbours that are not. The first one sees the GPU, and the second also the
+// the vendor's library in a turn that is sampled than in its neighbours that are not. The first one sees the GPU, and the second also the
 // driver's work at each launch.
 type Comparison struct {
 	kernels map[Kernel]*pair
@@ -20,7 +20,7 @@ type Comparison struct {
 	Sampled uint64 // kernels that ran while instructions were sampled
 	Others  uint64 // kernels that ran while they were not
 
-	before, during pace // slots without and with sampling, the last ones in a row
+	before, during pace // turns without and with sampling, the last ones in a row
 	losses         []float64
 	next           int
 }
@@ -48,7 +48,7 @@ type span struct {
 	on         bool
 }
 
-// pace is how often the program called the vendor's library in some slots.
+// pace is how often the program called the vendor's library in some turns.
 type pace struct {
 	calls uint64
 	wall  time.Duration
@@ -111,8 +111,8 @@ func (c *Comparison) Add(k Kernel, begin, end uint64) {
 	p[side].squares += took * took
 }
 
-// slot adds a slot to the comparison of how often the program calls.
-func (c *Comparison) slot(s Slot) {
+// turn adds a turn to the comparison of how often the program calls.
+func (c *Comparison) turn(s Turn) {
 	now := pace{s.Calls, s.Wall}
 	if s.Sampled {
 		c.wall += float64(s.Wall)
@@ -158,7 +158,7 @@ func (c *Comparison) fade() {
 type Estimate struct {
 	Known  bool    // there is enough to compare
 	Final  bool    // both measures that the program allows are known
-	Likely float64 // the estimate itself, by which the next slots are decided
+	Likely float64 // the estimate itself, by which the next turns are decided
 	Sure   float64 // Likely if that is at least twice its uncertainty, else 0; this is what is reported
 }
 

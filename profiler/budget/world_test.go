@@ -49,8 +49,8 @@ func bursts(x, y float64) func(time.Duration) float64 {
 	}
 }
 
-// slots are what happened in a run of a world, slot by slot, as the world knows it.
-type slots struct {
+// turns are what happened in a run of a world, turn by turn, as the world knows it.
+type turns struct {
 	lost       []float64 // ns
 	ends       []time.Duration
 	decisions  []Decision
@@ -58,17 +58,17 @@ type slots struct {
 	truth      Totals
 }
 
-func (w *world) run(t *testing.T, share float64, long time.Duration, seed uint64) *slots {
+func (w *world) run(t *testing.T, share float64, long time.Duration, seed uint64) *turns {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 7))
 	c := New(share, w.sampling != nil)
-	out := &slots{controller: c}
+	out := &turns{controller: c}
 	now, clock := c.Now(), uint64(1_000_000_000)
 	var ran []func() // kernels whose records were not asked for yet
 	c.Compared.Switched(clock, now.Sample)
 	for at := time.Duration(0); at < long; {
 		length := min(now.Length, Length-at%Length)
-		s := Slot{Wall: length, Sampled: now.Sample}
+		s := Turn{Wall: length, Sampled: now.Sample}
 		cost := 0.0
 		if now.Sample && w.launches(at) > 0 {
 			cost = w.sampling(at)
@@ -104,7 +104,7 @@ func (w *world) run(t *testing.T, share float64, long time.Duration, seed uint64
 			c.Compared.Switched(clock, next.Sample)
 		}
 		if len(out.decisions) > 0 && out.decisions[len(out.decisions)-1].Sample != now.Sample {
-			s.Switching = w.switches // the slot that begins with it has it, and the controller learns it a slot later
+			s.Switching = w.switches // the turn that begins with it has it, and the controller learns it a turn later
 			c.Totals.Switching += w.switches
 			c.switching.add(w.switches/float64(length), slow)
 			c.debt += w.switches
@@ -130,7 +130,7 @@ func (w *world) run(t *testing.T, share float64, long time.Duration, seed uint64
 	return out
 }
 
-// kernels are some of two kinds, which together take the whole slot. Each is passed on when its function is called.
+// kernels are some of two kinds, which together take the whole turn. Each is passed on when its function is called.
 func (w *world) kernels(c *Controller, clock, until uint64, cost float64, random *rand.Rand) (ran []func()) {
 	if !w.onGPU {
 		cost = 0
@@ -151,15 +151,15 @@ func (w *world) kernels(c *Controller, clock, until uint64, cost float64, random
 	return ran
 }
 
-// between are the slots from one time to another.
-func (s *slots) between(from, to time.Duration) (first, end int) {
+// between are the turns from one time to another.
+func (s *turns) between(from, to time.Duration) (first, end int) {
 	first, _ = slices.BinarySearch(s.ends, from+1)
 	end, _ = slices.BinarySearch(s.ends, to+1)
 	return first, end
 }
 
 // share is the mean of what was lost from one time to another, as a share of it.
-func (s *slots) share(from, to time.Duration) float64 {
+func (s *turns) share(from, to time.Duration) float64 {
 	sum := 0.0
 	first, end := s.between(from, to)
 	for _, x := range s.lost[first:end] {
@@ -168,7 +168,7 @@ func (s *slots) share(from, to time.Duration) float64 {
 	return sum / float64(to-from)
 }
 
-func (s *slots) sampled(from, to time.Duration) float64 {
+func (s *turns) sampled(from, to time.Duration) float64 {
 	n := 0
 	first, end := s.between(from, to)
 	for _, d := range s.decisions[first:end] {

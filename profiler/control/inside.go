@@ -41,7 +41,7 @@ func (s *Service) insideLaunch(p insideLaunch) (any, error) {
 	}
 	k := p.Inside
 	s.Manager.ReplayInside(&inside.Launch{
-		Kernel: &k, Grid: p.Grid, CTAsPerCluster: p.CTAs, Device: p.Device, Stream: p.Stream, Op: p.Op, Buffer: slots,
+		Kernel: &k, Grid: p.Grid, CTAsPerCluster: p.CTAs, Device: p.Device, Stream: p.Stream, Correlation: p.Op, Buffer: slots,
 	})
 	return nil, nil
 }

@@ -24,9 +24,9 @@ type roofline struct {
 	reader launchtext.KindReader
 	coded  []byte
 
-	template *work.Model // once there are many kinds
-	form     []byte      // of the kind for which idle was computed
-	idle     []bool
+	template   *work.Model // once there are many kinds
+	form       []byte      // of the kind for which irrelevant was computed
+	irrelevant []bool
 }
 
 // workRun is launches of one kind, each with the index and the id after its predecessor's.
@@ -34,7 +34,7 @@ type workRun struct{ kind, index, id, count int }
 
 const (
 	mostKinds    = 1 << 10 // in memory
-	severalKinds = 1 << 6  // from this number on it pays to know which arguments are idle
+	severalKinds = 1 << 6  // from this number on it pays to know which arguments are irrelevant
 )
 
 // The first number of an entry of the log.
@@ -88,7 +88,7 @@ func (r *roofline) kind(l *launchtext.Launch, source *work.Source, q quirks.Set)
 		r.template = work.NewModel(source, q)
 		r.held += 2 * len(source.Text)
 	}
-	r.coded = work.AppendKind(r.coded[:0], k, r.idleOf(k))
+	r.coded = work.AppendKind(r.coded[:0], k, r.irrelevantOf(k))
 	if n, ok := r.known[string(r.coded)]; ok {
 		return n
 	}
@@ -116,9 +116,9 @@ func (r *roofline) define() int {
 	return n
 }
 
-// idleOf says which of a kind's arguments are idle, nil if that is not known. That depends on which argument belongs to which
+// irrelevantOf says which of a kind's arguments are irrelevant, nil if that is not known. That depends on which argument belongs to which
 // parameter, which is the same for most kinds.
-func (r *roofline) idleOf(k *work.Kind) []bool {
+func (r *roofline) irrelevantOf(k *work.Kind) []bool {
 	if r.template == nil {
 		return nil
 	}
@@ -131,11 +131,11 @@ func (r *roofline) idleOf(k *work.Kind) []bool {
 		form = binary.AppendUvarint(form, uint64(len(a.Strides)))
 	}
 	r.coded = form
-	if r.idle == nil || !bytes.Equal(form, r.form) {
+	if r.irrelevant == nil || !bytes.Equal(form, r.form) {
 		r.form = append(r.form[:0], form...)
-		r.idle = r.template.Idle(k)
+		r.irrelevant = r.template.Irrelevant(k)
 	}
-	return r.idle
+	return r.irrelevant
 }
 
 // workLog are the functions that each calls with the entries of a log.

@@ -91,7 +91,7 @@ func readEntry(in io.Reader) (kind byte, payload []byte, err error) {
 
 // openDefinitions begins the file of this process.
 func openDefinitions(h header) (*ownfile.File, error) {
-	file, err := ownfile.Open(h.spoolName("definitions"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	file, err := ownfile.Open(h.ringFile("definitions"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// expander turns what is in a spool into records and writes them; the living process and Recover do the same.
+// expander turns what is in ring files into records and writes them; the living process and Recover do the same.
 type expander struct {
 	header     header
 	dictionary *dictionary

@@ -102,7 +102,7 @@ func TestAnotherProcessWithOurNames(t *testing.T) {
 	folder := t.TempDir()
 	h := newHeader(Options{Folder: folder, Compression: "none"})
 	command := exec.Command(os.Args[0], "-test.run", "^TestRingHelper$", "-test.v")
-	command.Env = append(os.Environ(), "TRACELOG_HELP="+h.spoolName("ring"))
+	command.Env = append(os.Environ(), "TRACELOG_HELP="+h.ringFile("ring"))
 	input, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestAnotherProcessWithOurNames(t *testing.T) {
 	l, complaints := beginIn(t, h.Options)
 	p := producer{log: l}
 	p.launch(t, 1)
-	if _, err := newRing(h.spoolName("ring")); !errors.Is(err, errInUse) {
+	if _, err := newRing(h.ringFile("ring")); !errors.Is(err, errInUse) {
 		t.Errorf("the other's ring can be taken: %v", err)
 	}
 	_ = input.Close()
@@ -145,7 +145,7 @@ func TestARingWithoutDefinitions(t *testing.T) {
 	folder := t.TempDir()
 	h := newHeader(Options{Folder: folder})
 	h.PID = 1 << 30 // of no process
-	if out := another(t, "TestRingHelper", h.spoolName("ring")); !strings.Contains(out, "still has it") {
+	if out := another(t, "TestRingHelper", h.ringFile("ring")); !strings.Contains(out, "still has it") {
 		t.Fatal(out)
 	}
 	found, err := Recover(folder)

@@ -64,7 +64,7 @@ func Begin(o Options, complain func(string)) (*Log, error) {
 	return l, nil
 }
 
-// open makes the spool. A folder that cannot hold it is refused, unless only mapping fails there. errInUse says that another
+// open makes the ring files. A folder that cannot hold it is refused, unless only mapping fails there. errInUse says that another
 // process has our names: one in a container, which counts its processes for itself and may have the host's name.
 func (l *Log) open() (err error) {
 	if err := recoverOwn(l.header); errors.Is(err, errInUse) {
@@ -73,7 +73,7 @@ func (l *Log) open() (err error) {
 		l.complain(err.Error())
 	}
 	var unmapped error
-	if l.ring, unmapped = newRing(l.header.spoolName("ring")); errors.Is(unmapped, errInUse) {
+	if l.ring, unmapped = newRing(l.header.ringFile("ring")); errors.Is(unmapped, errInUse) {
 		return unmapped
 	}
 	if l.definitions, err = openDefinitions(l.header); err != nil {
@@ -231,7 +231,7 @@ func (l *Log) guarded(do func()) {
 }
 
 // End writes what is left, waiting for compilations no longer than the patience, and closes the trace. What took longer
-// stays in the spool for Recover. The ring must not be written to any more.
+// stays in the ring files for Recover. The ring must not be written to any more.
 func (l *Log) End(patience time.Duration) Counts {
 	const tick = time.Millisecond
 	for waited := time.Duration(0); !l.allDone() && waited < patience; waited += tick { // counted and not measured: time in which the process is stopped does not count

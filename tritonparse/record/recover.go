@@ -14,14 +14,14 @@ import (
 type Recovered struct {
 	Counts             // what had been left unwritten
 	Processes int      // that had died
-	Problems  []string // of spools that could not be used; they stay where they are
+	Problems  []string // of ring files that could not be used; they stay where they are
 }
 
-// Recover writes out what processes that died, or had no time left, have left in a trace folder. Spools of living
+// Recover writes out what processes that died, or had no time left, have left in a trace folder. Ring files of living
 // processes are not touched.
 func Recover(folder string) (Recovered, error) {
 	var found Recovered
-	names, err := fs.Glob(os.DirFS(folder), spoolPrefix+"*.ring")
+	names, err := fs.Glob(os.DirFS(folder), ringPrefix+"*.ring")
 	if err != nil {
 		return found, fmt.Errorf("look for unwritten launches: %w", err)
 	}
@@ -47,7 +47,7 @@ var errNoDefinitions = errors.New("nothing is left but the ring")
 
 // recoverOwn writes out what a process has left that had the id of this process before.
 func recoverOwn(h header) error {
-	path := h.spoolName("ring")
+	path := h.ringFile("ring")
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}

@@ -26,7 +26,7 @@ func TestTracesBegunAndEndedByManyThreads(t *testing.T) {
 		})
 	}
 	threads.Wait()
-	if left, _ := filepath.Glob(filepath.Join(folder, spoolPrefix+"*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(folder, ringPrefix+"*")); len(left) > 0 {
 		t.Errorf("left are %q", left)
 	}
 }

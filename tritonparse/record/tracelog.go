@@ -1,6 +1,6 @@
 // Package record writes TritonParse traces of a running program.
 //
-// The launching thread leaves a compact record of each launch in a ring of memory that is also a file, the spool: what
+// The launching thread leaves a compact record of each launch in a ring of memory that is also a file: what
 // is in it survives the death of the process. Everything that launches share (metadata, call paths, texts) is defined
 // once, in a second file, and named by number. A goroutine turns records into TritonParse's JSON, compresses and writes
 // them. Where a process died, Recover does the same with what it left.
@@ -57,11 +57,11 @@ func (h header) outputName(rank int64) string {
 	return fmt.Sprintf(tritonparse.Prefix+"%s_rank_%s_pid_%d_host_%s_%s", h.User, token, h.PID, h.Host, suffix)
 }
 
-// spoolPrefix begins the names of the two files of a process that is tracing, or that died while it was.
-const spoolPrefix = ".goproton_trace_"
+// ringPrefix begins the names of the two files of a process that is tracing, or that died while it was.
+const ringPrefix = ".goproton_trace_"
 
-func (h header) spoolName(what string) string {
-	return filepath.Join(h.Options.Folder, fmt.Sprintf("%spid_%d_host_%s_.%s", spoolPrefix, h.PID, h.Host, what))
+func (h header) ringFile(what string) string {
+	return filepath.Join(h.Options.Folder, fmt.Sprintf("%spid_%d_host_%s_.%s", ringPrefix, h.PID, h.Host, what))
 }
 
 func newHeader(o Options) header {
@@ -170,5 +170,5 @@ func withAll(texts, more []string) []string {
 	return texts
 }
 
-// errDamaged is anything in a spool that a crash cannot have made.
-var errDamaged = errors.New("the spool is damaged")
+// errDamaged is anything in ring files that a crash cannot have made.
+var errDamaged = errors.New("the ring files are damaged")

@@ -214,12 +214,12 @@ func TestManyLaunchesGoAroundTheRing(t *testing.T) {
 	}
 }
 
-// spool is what a process leaves that dies: its files are copied while it lives.
-func spool(t testing.TB, folder string) map[string][]byte {
+// ringFiles is what a process leaves that dies: its files are copied while it lives.
+func ringFiles(t testing.TB, folder string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
 	// The ring first: what is done while it is copied is then in the other files, as bytes that were not committed.
-	for _, pattern := range []string{spoolPrefix + "*.ring", spoolPrefix + "*.definitions", tritonparse.Prefix + "*"} {
+	for _, pattern := range []string{ringPrefix + "*.ring", ringPrefix + "*.definitions", tritonparse.Prefix + "*"} {
 		paths, _ := filepath.Glob(filepath.Join(folder, pattern)) // only now: the output is made when there is something to write
 		for _, path := range paths {
 			text, err := os.ReadFile(path)
@@ -250,7 +250,7 @@ func names(t testing.TB, folder string) (left []string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), spoolPrefix) {
+		if strings.HasPrefix(e.Name(), ringPrefix) {
 			left = append(left, e.Name())
 		}
 	}
@@ -270,7 +270,7 @@ func TestRecoverAfterDeath(t *testing.T) {
 				}
 			}
 			l.Event([]byte(`{"event_type":"autotune","ns":1800000000000000000,"stack":[["/p/x.py",3,"f"]],"members":{"kernel_name":"k"}}`))
-			files := spool(t, folder)
+			files := ringFiles(t, folder)
 			l.End(testkit.Patience())
 
 			again := died(t, files)
@@ -301,7 +301,7 @@ func TestDeathAtEveryByte(t *testing.T) {
 	p := producer{log: l}
 	p.launch(t, 1)
 	p.written(t, 1)
-	files := spool(t, folder)
+	files := ringFiles(t, folder)
 	var output, definitions, ringName string
 	for name := range files {
 		switch {
@@ -354,7 +354,7 @@ func TestRingThatWasCopiedInUse(t *testing.T) {
 	p := producer{log: l}
 	p.launch(t, 1)
 	p.written(t, 1)
-	files := spool(t, folder)
+	files := ringFiles(t, folder)
 	l.End(testkit.Patience())
 	for name := range files {
 		if strings.HasSuffix(name, ".ring") {
@@ -395,7 +395,7 @@ func TestDeathBeforeTheFirstCommit(t *testing.T) {
 		p.launch(t, 2)
 		written := bytes.Clone(l.ring.mem[ringHeader:])
 		p.written(t, 1)
-		files := spool(t, folder)
+		files := ringFiles(t, folder)
 		for name := range files {
 			if strings.HasSuffix(name, ".ring") {
 				copy(files[name], before)
@@ -487,7 +487,7 @@ func FuzzRecover(f *testing.F) {
 	}
 	p := producer{log: l}
 	p.launch(f, 1)
-	files := spool(f, folder)
+	files := ringFiles(f, folder)
 	l.End(testkit.Patience())
 	for name, text := range files {
 		if strings.HasSuffix(name, ".ring") {
@@ -502,9 +502,9 @@ func FuzzRecover(f *testing.F) {
 			return // files of this machine
 		}
 		folder := t.TempDir()
-		base := filepath.Join(folder, spoolPrefix+"pid_1_host_h_")
+		base := filepath.Join(folder, ringPrefix+"pid_1_host_h_")
 		if os.WriteFile(base+".ring", ring, 0o666) != nil || os.WriteFile(base+".definitions", definitions, 0o666) != nil {
-			t.Fatal("write the spool")
+			t.Fatal("write the ring files")
 		}
 		if _, err := Recover(folder); err != nil {
 			t.Fatal(err)

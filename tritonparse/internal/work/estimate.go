@@ -153,18 +153,18 @@ func (t *Model) bind(k *Kind) map[string]bound {
 	return values
 }
 
-// Idle reports, for each argument of a kind, whether the work of the kernel is the same for every value of the argument.
-func (t *Model) Idle(k *Kind) []bool {
-	idle := make([]bool, len(k.Arguments))
-	for i := range idle {
-		idle[i] = k.Arguments[i].IsNumber
+// Irrelevant reports, for each argument of a kind, whether the work of the kernel is the same for every value of the argument.
+func (t *Model) Irrelevant(k *Kind) []bool {
+	irrelevant := make([]bool, len(k.Arguments))
+	for i := range irrelevant {
+		irrelevant[i] = k.Arguments[i].IsNumber
 	}
 	for name, b := range t.bind(k) {
 		if t.decisive[name] {
-			idle[b.argument] = false
+			irrelevant[b.argument] = false
 		}
 	}
-	return idle
+	return irrelevant
 }
 
 // SourceMark begins a Source in a sorter. Launches begin with a brace there.

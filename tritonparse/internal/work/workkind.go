@@ -68,9 +68,9 @@ func (k *Kind) programs() (int64, bool) {
 	return n, true
 }
 
-// AppendKind writes a kind for a log. Kinds with the same work have the same bytes. idle has, for each argument, whether its
+// AppendKind writes a kind for a log. Kinds with the same work have the same bytes. irrelevant has, for each argument, whether its
 // number is left out; nil: none is.
-func AppendKind(out []byte, k *Kind, idle []bool) []byte {
+func AppendKind(out []byte, k *Kind, irrelevant []bool) []byte {
 	numbers := func(list []int64) {
 		out = binary.AppendUvarint(out, uint64(len(list)))
 		for _, n := range list {
@@ -86,7 +86,7 @@ func AppendKind(out []byte, k *Kind, idle []bool) []byte {
 		out = binary.AppendVarint(out, int64(a.Position))
 		out = store.AppendCounted(out, a.Name)
 		out = append(out, figures.OneIf[byte](a.IsNumber))
-		if idle != nil && idle[i] {
+		if irrelevant != nil && irrelevant[i] {
 			out = binary.AppendVarint(out, 0)
 		} else {
 			out = binary.AppendVarint(out, a.number)

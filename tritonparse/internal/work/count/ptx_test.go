@@ -239,7 +239,7 @@ func (g *ptxGrid) execute() error {
 		taken := true
 		if i.guard >= 0 {
 			p := g.r[i.guard]
-			if !p.known && !g.kernel.idleUntilTarget(at) {
+			if !p.known && !g.kernel.countsNothingUntil(at) {
 				return fmt.Errorf("%s: its predicate is not known", i.line)
 			}
 			taken = p.known && (p.n != 0) != i.unless
@@ -263,8 +263,8 @@ func (g *ptxGrid) execute() error {
 	return nil
 }
 
-// idleUntilTarget says whether a branch skips nothing that is counted, as the special cases of a logarithm.
-func (k *ptxKernel) idleUntilTarget(at int) bool {
+// countsNothingUntil says whether a branch skips nothing that is counted, as the special cases of a logarithm.
+func (k *ptxKernel) countsNothingUntil(at int) bool {
 	to, ok := k.labels[k.code[at].target]
 	return ok && to > at && !slices.ContainsFunc(k.code[at+1:to], func(i ptxInstruction) bool {
 		return i.matrix > 0 || i.op == "bra" || slices.Contains(i.kinds, "global")

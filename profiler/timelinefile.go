@@ -19,10 +19,10 @@ import (
 	"github.com/goproton/goproton/profiler/aggregate"
 )
 
-// traceFile is the file to which the timeline of one phase streams. It has a name of its own until the phase is written, or
+// timelineFile is the file to which the timeline of one phase streams. It has a name of its own until the phase is written, or
 // until a checkpoint gives it the final name, and holds a complete document after every flush, because a program may be killed
 // at any time.
-type traceFile struct {
+type timelineFile struct {
 	file   *ownfile.File // nil until something is written
 	writer *chrometrace.Writer
 	target func() string // returns the final path; called when the file is made
@@ -35,16 +35,16 @@ type traceFile struct {
 	inOurs       error         // why the file stayed in our form
 }
 
-// newTraceFile makes a trace that begins now. Its file comes with its first flush: most processes below `proton run`
+// newTimelineFile makes the file of a timeline that begins now. Its file comes with its first flush: most processes below `proton run`
 // have none to write.
-func newTraceFile(target func() string, now uint64, info profile.Info) *traceFile {
-	f := &traceFile{target: target}
+func newTimelineFile(target func() string, now uint64, info profile.Info) *timelineFile {
+	f := &timelineFile{target: target}
 	f.writer = chrometrace.NewWriter(f, int64(now), &chrometrace.Options{Process: info[profile.InfoName], Info: info, Sealed: true})
 	return f
 }
 
 // Write makes the file when the first events come.
-func (f *traceFile) Write(b []byte) (int, error) {
+func (f *timelineFile) Write(b []byte) (int, error) {
 	if f.closed {
 		return 0, os.ErrClosed
 	}
@@ -57,15 +57,17 @@ func (f *traceFile) Write(b []byte) (int, error) {
 }
 
 // Seek is for the writer, which writes over the end of the document.
-func (f *traceFile) Seek(offset int64, whence int) (int64, error) { return f.file.Seek(offset, whence) }
+func (f *timelineFile) Seek(offset int64, whence int) (int64, error) {
+	return f.file.Seek(offset, whence)
+}
 
 // Truncate is for the writer too, when a write has failed.
-func (f *traceFile) Truncate(size int64) error { return f.file.Truncate(size) }
+func (f *timelineFile) Truncate(size int64) error { return f.file.Truncate(size) }
 
-func (f *traceFile) create() (err error) {
+func (f *timelineFile) create() (err error) {
 	path := f.target()
 	if path == "" { // standard output, at the end
-		path = filepath.Join(os.TempDir(), fmt.Sprintf("proton-%08x%s", rand.Uint32(), traceSuffix))
+		path = filepath.Join(os.TempDir(), fmt.Sprintf("proton-%08x%s", rand.Uint32(), timelineSuffix))
 		f.file, err = ownfile.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		return err
 	}
@@ -85,7 +87,7 @@ func (f *traceFile) create() (err error) {
 }
 
 // checkpoint puts the file, as far as it has come, where the phase will be written.
-func (f *traceFile) checkpoint(path string) error {
+func (f *timelineFile) checkpoint(path string) error {
 	if err := f.writer.Flush(); err != nil || f.placed == path || path == "" {
 		return err
 	}
@@ -97,7 +99,7 @@ func (f *traceFile) checkpoint(path string) error {
 }
 
 // finish ends the document and puts the file in its place; "" is standard output.
-func (f *traceFile) finish(path string) error {
+func (f *timelineFile) finish(path string) error {
 	if err := f.writer.Close(); err != nil {
 		return err
 	}
@@ -111,7 +113,7 @@ func (f *traceFile) finish(path string) error {
 }
 
 // place puts the file where the phase is to be; "" is standard output.
-func (f *traceFile) place(path string) error {
+func (f *timelineFile) place(path string) error {
 	if path != "" {
 		return f.checkpoint(path)
 	}
@@ -122,11 +124,11 @@ func (f *traceFile) place(path string) error {
 	return err
 }
 
-// mostRewritten is the size of the largest trace that is rewritten, which takes about its size in memory. A variable for tests.
+// mostRewritten is the size of the largest timeline that is rewritten, which takes about its size in memory. A variable for tests.
 var mostRewritten int64 = 1 << 30
 
 // rewrite writes the phase in upstream's form, in place of a checkpoint if there is one.
-func (f *traceFile) rewrite(path string) error {
+func (f *timelineFile) rewrite(path string) error {
 	if f.inside != nil && (f.instrumented || f.inside.Launches() > 0) {
 		return f.replace(path, f.inside.Write)
 	}
@@ -144,7 +146,7 @@ func (f *traceFile) rewrite(path string) error {
 }
 
 // replace writes another file than that of the timeline.
-func (f *traceFile) replace(path string, write func(io.Writer) error) error {
+func (f *timelineFile) replace(path string, write func(io.Writer) error) error {
 	if path == "" {
 		return write(ownfile.Stdout)
 	}
@@ -157,8 +159,8 @@ func (f *traceFile) replace(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// failed keeps what was written of a trace that could not be completed, and says where it is.
-func (f *traceFile) failed(err error) error {
+// failed keeps what was written of a timeline that could not be completed, and says where it is.
+func (f *timelineFile) failed(err error) error {
 	if f.file == nil {
 		return err
 	}
@@ -169,7 +171,7 @@ func (f *traceFile) failed(err error) error {
 }
 
 // close lets go of the file, and removes it unless it has been put where it is to stay.
-func (f *traceFile) close() {
+func (f *timelineFile) close() {
 	f.closed = true
 	if f.file == nil {
 		return
@@ -183,9 +185,9 @@ func (f *traceFile) close() {
 // newTrace makes the timeline of a session's current phase, and its file.
 func (d *drainer) newTrace(s *session, now uint64) *aggregate.Timeline {
 	phase := s.phase
-	f := newTraceFile(func() string { return s.path(phase, traceFormat) }, now, s.info)
+	f := newTimelineFile(func() string { return s.path(phase, timelineFormat) }, now, s.info)
 	f.upstream = s.upstream
-	s.traces[phase] = f
+	s.timelines[phase] = f
 	t := aggregate.NewTimeline(f.writer, d.source.APIName)
 	if s.upstream && d.showsInside(s) {
 		f.inside, f.instrumented = &inside.Trace{}, s.inside != nil
@@ -194,9 +196,9 @@ func (d *drainer) newTrace(s *session, now uint64) *aggregate.Timeline {
 	return t
 }
 
-// writeTrace brings a phase's trace to where it is to be written; last ends it.
-func (d *drainer) writeTrace(s *session, t *aggregate.Tree, path string, now uint64, last bool) error {
-	f := s.traces[t.Phase]
+// writeTimeline brings a phase's timeline to where it is to be written; last ends it.
+func (d *drainer) writeTimeline(s *session, t *aggregate.Tree, path string, now uint64, last bool) error {
+	f := s.timelines[t.Phase]
 	if f.closed {
 		return nil // written: a checkpoint or a round has begun before the end of the session, or before it had failed to write another phase
 	}
@@ -223,10 +225,10 @@ func (d *drainer) writeTrace(s *session, t *aggregate.Tree, path string, now uin
 	return nil
 }
 
-// flushTraces has every trace on disk up to now, so that a kill costs little.
-func (d *drainer) flushTraces() {
+// flushTimelines has every timeline on disk up to now, so that a kill costs little.
+func (d *drainer) flushTimelines() {
 	for _, s := range d.list {
-		for phase, f := range s.traces {
+		for phase, f := range s.timelines {
 			if f.closed || s.trees[phase].Timeline.Slices() == 0 {
 				continue
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 )
 
-// event is one of a trace file's.
+// event is one of a timeline file's.
 type event struct {
 	Ph, Cat, Name string
 	Pid, Tid      int
@@ -437,8 +437,8 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 	id, folder := startThenBlock(t, m, StartOptions{Data: "trace"})
 	f.call(1, "k")
 	m.Flush()
-	m.drainer.do((*drainer).flushTraces)
-	m.drainer.do((*drainer).flushTraces)
+	m.drainer.do((*drainer).flushTimelines)
+	m.drainer.do((*drainer).flushTimelines)
 	if p := m.Problems(); len(p) != 1 || !strings.Contains(p[0], "the trace is incomplete: write trace: make the folder of "+folder+"/p.chrome_trace") {
 		t.Errorf("problems: %q", p)
 	}
@@ -457,8 +457,8 @@ func TestTraceOnAFullDisk(t *testing.T) {
 	f.call(1, "k")
 	m.Flush()
 	m.drainer.do(func(d *drainer) {
-		d.flushTraces()
-		d.list[0].traces[0].file.Close() // every write fails from now on
+		d.flushTimelines()
+		d.list[0].timelines[0].file.Close() // every write fails from now on
 	})
 	f.call(2, "k")
 	_, err := m.Finalize(&id, "")

@@ -99,7 +99,7 @@ func (m *Module) region(f *ttir.Function, r *ttir.Region) *block {
 			m.masked = m.masked || op.Name == "tt.load" && op.Operand(1) != ttir.NoValue || op.Name == "tt.store" && op.Operand(2) != ttir.NoValue
 			if isEnd(op.Name) {
 				to.ends = op.Operands
-			} else if op.idle(f) {
+			} else if op.uncounted(f) {
 				continue
 			}
 			to.ops = append(to.ops, op)
@@ -113,8 +113,8 @@ func isEnd(name string) bool {
 	return name == "scf.yield" || name == "tt.return" || name == "scf.condition"
 }
 
-// idle says whether an operation computes a tensor: that work is not counted, and no loop bound depends on it.
-func (op *operation) idle(f *ttir.Function) bool {
+// uncounted says whether an operation computes a tensor: that work is not counted, and no loop bound depends on it.
+func (op *operation) uncounted(f *ttir.Function) bool {
 	if op.cost != (Work{}) || op.unsized != "" || len(op.regions) > 0 || op.Name == "tt.call" {
 		return false
 	}

@@ -12,6 +12,9 @@ type dominance struct {
 // place is an operation of a block of a region; 0 are the block's arguments.
 type place struct{ region, block, at int32 }
 
+// maxBlocks bounds the time of the check, which grows with their square.
+const maxBlocks = 1 << 12
+
 func (v *verifier) dominance() {
 	d := &dominance{v: v, defined: make([]place, len(v.f.Values)), now: map[int32]place{}, above: map[int32][]int{}}
 	d.regions = 0
@@ -45,6 +48,10 @@ func (d *dominance) define(r *Region) {
 func (d *dominance) use(r *Region) {
 	d.regions++
 	id := d.regions
+	if len(r.Blocks) > maxBlocks {
+		d.v.fail("a region has %d blocks; %d are checked", len(r.Blocks), maxBlocks)
+		return
+	}
 	if len(r.Blocks) > 1 {
 		d.above[id] = dominators(r)
 	}

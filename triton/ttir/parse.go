@@ -17,13 +17,12 @@ func Read(file *mlir.File) *Module {
 	for _, p := range file.Problems {
 		m.problem(p.Line, "%s", p.Text)
 	}
-	ops := file.Ops
-	for i := range ops {
-		if op := &ops[i]; (op.Name == "module" || op.Name == "builtin.module") && m.wrap == nil {
+	for i := range file.Ops {
+		if op := &file.Ops[i]; op.Name == "module" || op.Name == "builtin.module" { // a file may have several
 			m.readModule(op)
-			continue
+		} else {
+			m.outermost(op)
 		}
-		m.outermost(&ops[i])
 	}
 	return m
 }
@@ -33,7 +32,9 @@ func (m *Module) problem(line int32, format string, args ...any) {
 }
 
 func (m *Module) readModule(op *mlir.Op) {
-	m.wrap = op
+	if m.wrap == nil {
+		m.wrap = op
+	}
 	r := &reader{Lexer: mlir.NewLexer(op.Head), m: m}
 	for t := r.Peek(); t.Kind != mlir.TokenEnd && r.err == nil; t = r.Peek() {
 		if t.Text == "{" {
@@ -174,8 +175,10 @@ func (b *builder) function(op *mlir.Op) {
 			f.Body.Blocks[0].Arguments = append(f.Body.Blocks[0].Arguments, a.Value)
 		}
 	}
-	for name := range b.ahead {
-		b.m.problem(f.Line, "%%%s is used and not defined in %s", name, f.Name)
+	for _, v := range f.Values {
+		if !v.defined {
+			b.m.problem(f.Line, "%%%s is used and not defined in %s", v.Name, f.Name)
+		}
 	}
 }
 
@@ -415,7 +418,8 @@ func resultNames(text string) (names []string) {
 
 // opaque keeps the text of an operation, and reads what MLIR's forms have in common: operands, regions, and types at the end.
 func (b *builder) opaque(from *mlir.Op, op *Op, labels map[string]int, values int) []*Type {
-	*op = Op{Name: from.Name, Line: from.Line, Location: from.Location, Text: from.Head, tail: from.Tail, opaque: true, generic: from.Generic}
+	read := op.Regions // what is not understood stands behind them: they are not read twice
+	*op = Op{Name: from.Name, Line: from.Line, Location: from.Location, Text: from.Head, Regions: read, tail: from.Tail, opaque: true, generic: from.Generic}
 	l := mlir.NewLexer(from.Head)
 	for t := l.Next(); t.Kind != mlir.TokenEnd; t = l.Next() {
 		if t.Kind == mlir.TokenValue && len(t.Text) > 1 {
@@ -424,7 +428,10 @@ func (b *builder) opaque(from *mlir.Op, op *Op, labels map[string]int, values in
 			}
 		}
 	}
-	for i := range from.Regions {
+	for i := range read {
+		read[i].head = from.Regions[i].Head
+	}
+	for i := len(read); i < len(from.Regions); i++ {
 		mark, head := len(b.log), from.Regions[i].Head
 		if at := strings.Index(head, "(%"); at >= 0 { // partition0(%a: i32 loc(…)) num_warps(4)
 			b.blockArguments(&mlir.Block{Label: head[:at], Line: from.Line, Arguments: mlir.NewLexer(head[at:]).Brackets()[1:]}, &Block{})

@@ -70,6 +70,24 @@ func TestNotUnderstood(t *testing.T) {
 	}
 }
 
+// TestNested: what is not understood around regions is read once, and not once for each region around it.
+func TestNested(t *testing.T) {
+	for _, line := range []string{"%x = \"tt.reduce\"(%y) ({", "scf.for %i = %n to %n step %n : i32 {", "%x = scf.for %i = %n to %n step %n : i32 {", "x.y {", "tt.func @f() {", "scf.if %c {\n} else {"} {
+		m := Parse(kernelOf(strings.Repeat(line+"\n", 200) + strings.Repeat("x.y\n", 1000)))
+		if n := len(m.Kernel().Body.Blocks[0].Ops); n == 0 {
+			t.Errorf("%s: %d operations", line, n)
+		}
+	}
+}
+
+func TestModules(t *testing.T) {
+	text := kernelOf()
+	m := Parse(text + "// -----\n" + strings.ReplaceAll(text, "@k", "@l"))
+	if len(m.Functions) != 2 || len(m.Problems) > 0 || m.Function("l") == nil {
+		t.Errorf("%v", m.Problems)
+	}
+}
+
 func TestTypes(t *testing.T) {
 	m := Parse("")
 	for _, c := range []struct{ text, want string }{

@@ -81,8 +81,7 @@ var rooms = []room{
 	{30, "gpu", "what is asked of a binary for the GPU, whatever its format: functions, frames, text of instructions"},
 	{30, "gpu/record", "what a vendor reports of finished work: activities and samples"},
 	{30, "gpu/libpath", "where the vendors' libraries lie"},
-	{31, "gpu/cubin gpu/hsaco", "NVIDIA's and AMD's binaries"},
-	{32, "gpu/nvdisasm", "the text of NVIDIA's instructions"},
+	{31, "gpu/cubin gpu/hsaco", "NVIDIA's binaries and the text of their instructions; AMD's binaries"},
 	{33, "gpu/vendors", "the facts about each vendor that need none of its libraries; how many blocks a multiprocessor holds"},
 	{34, "gpu/peaks gpu/vendortest", "the peaks of each GPU, by what datasheets say; a made-up vendor, for tests"},
 

@@ -4,6 +4,9 @@
 // It reads the image that the driver was given, or a file of Triton's cache. Samples of a kernel are addresses within a function;
 // Function.Frames turns one into source lines. Of a damaged file, what does not depend on the damage is read: with a damaged line
 // table the functions are known, Lines is empty, and LineError says why.
+//
+// Disassemble gets the text of instructions from CUDA's nvdisasm, and Recorded from listings that it printed; without them the names of
+// operations are decoded alone.
 package cubin
 
 import (

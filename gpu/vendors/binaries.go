@@ -9,7 +9,6 @@ import (
 
 	"github.com/goproton/goproton/gpu"
 	"github.com/goproton/goproton/gpu/cubin"
-	"github.com/goproton/goproton/gpu/nvdisasm"
 	"github.com/goproton/goproton/gpu/record"
 )
 
@@ -17,7 +16,7 @@ import (
 var cubins = gpu.Format{
 	Suffix: "cubin", Instruction: cubin.InstructionSize,
 	Is: cubin.Is, Open: cubin.Open, SourceName: cubin.SourceName,
-	Disassemble: nvdisasm.Code, List: nvdisasm.List, ListingName: "sass", Recorded: nvdisasm.Recorded,
+	Disassemble: cubin.Disassemble, List: cubin.Disassembly, ListingName: "sass", Recorded: cubin.Recorded,
 	Significant: regexp.MustCompile(`\b(?:(?:ld|st|red|atom)\.(?:global|shared)|cp\.async|w?g?mma|tcgen05|LDG|LDGSTS|STG|ATOMG?|RED|UTMA\w+|HMMA|HGMMA|IMMA|DMMA|UTC\w*MMA)\b`),
 	Occupancy: func(m gpu.Module, f *gpu.Function, threads, shared int) (gpu.Occupancy, bool) {
 		capability, err := strconv.Atoi(m.Arch())

@@ -63,7 +63,7 @@ func collect(t testing.TB, o kernels.Options) *kernels.Run {
 
 func TestListings(t *testing.T) {
 	p := readProfile(t, "planted.hatchet")
-	const second = "../../gpu/nvdisasm/testdata/two.sm90.second.nvdisasm"
+	const second = "../../gpu/cubin/testdata/two.sm90.second.nvdisasm"
 	for name, test := range map[string]struct {
 		o    kernels.Options
 		l    Options

@@ -1,11 +1,9 @@
-package nvdisasm
+package cubin
 
 import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/goproton/goproton/gpu/cubin"
 )
 
 const cubins = "../cubin/testdata/"
@@ -20,18 +18,18 @@ func TestDisassembly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, err := cubin.Read(image)
+	module, err := Read(image)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"second", "$second$_Z4slowfi"} {
 		f := module.Function(name)
-		code := parse(text, name, f.Size)
+		code := parseListing(text, name, f.Size)
 		if len(code.Text) == 0 {
 			t.Fatalf("%s: no instructions", name)
 		}
 		for offset, text := range code.Text {
-			operation := cubin.Operation(f.Code[offset:])
+			operation := Operation(f.Code[offset:])
 			if _, bare, found := strings.Cut(text, " "); strings.HasPrefix(text, "@") && found {
 				text = bare
 			}
@@ -50,7 +48,7 @@ func FuzzDisassembly(f *testing.F) {
 	f.Add(text[:4096], "second", uint64(512))
 	f.Add([]byte("second:\n /*ffffffffffffffff*/ NOP ;\n/*10*/ X"), "second", uint64(1<<63))
 	f.Fuzz(func(t *testing.T, text []byte, function string, size uint64) {
-		for offset, text := range parse(text, function, size).Text {
+		for offset, text := range parseListing(text, function, size).Text {
 			if offset >= size || strings.Contains(text, "\n") {
 				t.Errorf("%#x of %#x: %q", offset, size, text)
 			}

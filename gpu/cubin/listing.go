@@ -1,4 +1,4 @@
-package nvdisasm
+package cubin
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 // listingPatience is the time limit for a whole binary: the listing of a large kernel with its lines takes seconds.
 const listingPatience = 2 * time.Minute
 
-// List makes the listing of SASS that a TritonParse trace has: the code of all functions of a binary. The variables that have the
+// Disassembly makes the listing of SASS that a TritonParse trace has: the code of all functions of a binary. The variables that have the
 // driver load a library into other programs are not for the disassembler.
-func List(tool, file string) string {
+func Disassembly(tool, file string) string {
 	limit, cancel := procstat.Context(context.Background(), listingPatience)
 	defer cancel()
 	command := exec.CommandContext(limit, tool, "-c", "-gp", "-g", "-gi", file)

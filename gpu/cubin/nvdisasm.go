@@ -1,6 +1,4 @@
-// Package nvdisasm gets the text of instructions of NVIDIA's GPUs: from CUDA's program of that name, or from listings that it
-// printed. gpu/cubin decodes the names of operations alone.
-package nvdisasm
+package cubin
 
 import (
 	"bytes"
@@ -11,27 +9,26 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/gpu"
-	"github.com/goproton/goproton/gpu/cubin"
 	"github.com/goproton/goproton/internal/settings"
 )
 
-// Code disassembles a function of the binary in a file. If the disassembler is missing or fails, Code returns the operations
+// Disassemble disassembles a function of the binary in a file. If the disassembler is missing or fails, Code returns the operations
 // without operands together with the error.
-func Code(d gpu.Disassembler, file string, f *gpu.Function) (*gpu.Code, error) {
-	tool, err := find(d)
+func Disassemble(d gpu.Disassembler, file string, f *gpu.Function) (*gpu.Code, error) {
+	tool, err := findDisassembler(d)
 	if err == nil {
 		var code *gpu.Code
-		if code, err = d.Code(tool, file, f, parse, "-c", "-fun", strconv.Itoa(f.Index)); err == nil {
+		if code, err = d.Code(tool, file, f, parseListing, "-c", "-fun", strconv.Itoa(f.Index)); err == nil {
 			return code, nil
 		}
 	}
-	return operations(f), err
+	return plainOperations(f), err
 }
 
 var errMissing = errors.New("no nvdisasm in PATH, CUDA_HOME or PROTON_NVDISASM, so instructions have no operands; CUDA's toolkit has it, and Triton: triton/backends/nvidia/bin")
 
-// find looks for the program: the PROTON_NVDISASM variable, PATH, Triton's copy, then CUDA's installation.
-func find(d gpu.Disassembler) (string, error) {
+// findDisassembler looks for the program: the PROTON_NVDISASM variable, PATH, Triton's copy, then CUDA's installation.
+func findDisassembler(d gpu.Disassembler) (string, error) {
 	triton, _ := d.Env(settings.TritonDisasm.Name)
 	others := []string{triton}
 	for _, variable := range []string{"CUDA_HOME", "CUDA_PATH"} {
@@ -42,14 +39,14 @@ func find(d gpu.Disassembler) (string, error) {
 	return d.Find(settings.Disassembler.Name, "nvdisasm", errMissing, append(others, "/usr/local/cuda/bin/nvdisasm")...)
 }
 
-var instruction = regexp.MustCompile(`^\s*/\*([0-9a-f]{1,16})\*/\s+(.*?)\s*;?\s*(?:/\*.*)?$`)
+var instructionLine = regexp.MustCompile(`^\s*/\*([0-9a-f]{1,16})\*/\s+(.*?)\s*;?\s*(?:/\*.*)?$`)
 
 // longestLine of a listing that is read, in bytes.
 const longestLine = 4096
 
-// each calls visit with the instructions of a function in a listing: number of the line, counted from 1, address, text, and the
+// eachInstruction calls visit with the instructions of a function in a listing: number of the line, counted from 1, address, text, and the
 // label in front of it. begins reports whether a line is the heading of a function, and of which; visit whether to go on in this part.
-func each(listing []byte, function string, begins func(line string) (string, bool), visit func(number int, address uint64, text, label string) bool) {
+func eachInstruction(listing []byte, function string, begins func(line string) (string, bool), visit func(number int, address uint64, text, label string) bool) {
 	inside, label := false, ""
 	for number := 1; len(listing) > 0; number++ {
 		var b []byte
@@ -66,7 +63,7 @@ func each(listing []byte, function string, begins func(line string) (string, boo
 			inside, label = name == function, ""
 			continue
 		}
-		m := instruction.FindStringSubmatch(line)
+		m := instructionLine.FindStringSubmatch(line)
 		if m == nil || !inside {
 			continue
 		}
@@ -77,9 +74,9 @@ func each(listing []byte, function string, begins func(line string) (string, boo
 	}
 }
 
-// parse reads the program's output. A function that only one kernel calls lies in that kernel's section. It begins at its label,
+// parseListing reads the program's output. A function that only one kernel calls lies in that kernel's section. It begins at its label,
 // and its addresses continue those of the kernel.
-func parse(text []byte, function string, size uint64) *gpu.Code {
+func parseListing(text []byte, function string, size uint64) *gpu.Code {
 	code := &gpu.Code{Text: map[uint64]string{}, Labels: map[uint64]string{}}
 	base, started := uint64(0), false
 	heading := func(line string) (string, bool) { // other names in front of a colon may be labels
@@ -87,7 +84,7 @@ func parse(text []byte, function string, size uint64) *gpu.Code {
 		started = started && !is
 		return function, is
 	}
-	each(text, function, heading, func(_ int, address uint64, text, label string) bool {
+	eachInstruction(text, function, heading, func(_ int, address uint64, text, label string) bool {
 		if !started {
 			base, started = address, true
 		}
@@ -108,7 +105,7 @@ func Recorded(listing, function string) *gpu.Recorded {
 		name, is := strings.CutPrefix(line, "Function:")
 		return strings.TrimSpace(name), is
 	}
-	each([]byte(listing), function, heading, func(number int, offset uint64, text, label string) bool {
+	eachInstruction([]byte(listing), function, heading, func(number int, offset uint64, text, label string) bool {
 		code.Add(offset, text, label)
 		at[offset] = number
 		return true
@@ -135,11 +132,11 @@ func recordedPTX(listing string) map[int]int {
 	return lines
 }
 
-// operations decodes the names of the instructions, without operands, from the machine code.
-func operations(f *gpu.Function) *gpu.Code {
+// plainOperations decodes the names of the instructions, without operands, from the machine code.
+func plainOperations(f *gpu.Function) *gpu.Code {
 	code := &gpu.Code{Text: map[uint64]string{}}
-	for pc := uint64(0); pc+cubin.InstructionSize <= uint64(len(f.Code)); pc += cubin.InstructionSize {
-		code.Text[pc] = cubin.Operation(f.Code[pc:])
+	for pc := uint64(0); pc+InstructionSize <= uint64(len(f.Code)); pc += InstructionSize {
+		code.Text[pc] = Operation(f.Code[pc:])
 	}
 	return code
 }

@@ -13,8 +13,8 @@ if [ $# = 0 ]; then
   GOPROTON_DIALECTS=$PWD/$made/dialects go test ./profile/formats -run '^TestWriteDialects$' -count 1 >/dev/null
   gzip $made/dialects/*-1.* && zstd -q --rm $made/dialects/*-2.*
   find "$(go env GOROOT)/src/cmd/compile" "$(go list -m -f '{{.Dir}}' github.com/google/pprof)" \( -name '*.pprof' -o -name '*.pgo' -o -name '*.cpu' \) \
-    -exec cp -t $made/pprof {} +
-  set -- --strict $made tritonparse/testdata testdata/traces profile/hatchet/testdata profile/chrometrace/testdata
+    -exec cp --backup=numbered -t $made/pprof {} +
+  set -- --strict $made tritonparse/testdata testdata/traces profile/hatchet/testdata
   for traces in .venv/oracles/traces-*; do [ ! -d "$traces" ] || set -- "$@" "$traces"; done
 fi
 exec "$python" tools/realworld/exam.py "$@"

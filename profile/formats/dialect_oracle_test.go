@@ -88,22 +88,20 @@ func sums(p *profile.Profile) map[string]Sums {
 	return found
 }
 
-// TestWriteDialects leaves files of all dialects in a folder, for tools/realworld.sh.
+// TestWriteDialects leaves a file of each dialect in a folder, for tools/realworld.sh.
 func TestWriteDialects(t *testing.T) {
 	folder := os.Getenv("GOPROTON_DIALECTS")
 	if folder == "" {
 		t.Skip("GOPROTON_DIALECTS names no folder")
 	}
-	for _, d := range All {
-		for seed := range uint64(3) {
-			m := Random(rand.New(rand.NewPCG(seed, 9)), d)
-			if len(d.Meaning(m)) == 0 {
-				continue
-			}
-			name := filepath.Join(folder, fmt.Sprintf("%s-%d%s", d.Name, seed, d.File))
-			if err := os.WriteFile(name, d.Write(m), 0o644); err != nil {
-				t.Fatal(err)
-			}
+	for i, d := range All {
+		m := Random(rand.New(rand.NewPCG(uint64(i), 9)), d)
+		for seed := uint64(i); len(d.Meaning(m)) == 0; seed++ {
+			m = Random(rand.New(rand.NewPCG(seed, 9)), d)
+		}
+		name := filepath.Join(folder, fmt.Sprintf("%s-%d%s", d.Name, i%3, d.File))
+		if err := os.WriteFile(name, d.Write(m), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 // Sketch is a distribution of whole, non-negative values, such as the times of a node's kernels in ns, in a
 // few bytes: exact count, sum, smallest, largest and spread, and a histogram whose buckets are a 64th of an octave
-// wide or narrower, so that a quantile is off by less than one part in 128 (0.8 %). Sketches that saw different
-// values merge into exactly the sketch that would have seen them all, in any order.
+// wide or narrower, so that a quantile is known to one part in 64. Sketches that saw different values merge into
+// exactly the sketch that would have seen them all, in any order.
 //
 // The zero Sketch is empty and ready to use. It is not safe for concurrent use.
 type Sketch struct {
@@ -161,7 +161,8 @@ func (s *Sketch) StdDev() float64 {
 }
 
 // Quantile returns the value below which a share q of the values lies, 0 ≤ q ≤ 1, by nearest rank; NaN when
-// empty. The smallest and the largest are exact.
+// empty. The smallest and the largest are exact. Of the others the bucket is known: it returns the bucket's
+// shortest number, so that it has no digits that nobody knows.
 func (s *Sketch) Quantile(q float64) float64 {
 	if s.Count == 0 || math.IsNaN(q) {
 		return math.NaN()
@@ -176,10 +177,22 @@ func (s *Sketch) Quantile(q float64) float64 {
 	for _, b := range s.Buckets {
 		if rank <= b.Count {
 			low, high := BucketBounds(b.Index)
-			middle := float64(low) + float64(high-low)/2
-			return min(max(middle, float64(s.Min)), float64(s.Max))
+			return float64(shortest(max(low, s.Min), min(high, s.Max)))
 		}
 		rank -= b.Count
 	}
 	return float64(s.Max)
+}
+
+// shortest is the number from low to high with the fewest digits before its zeros, and of several the one nearest to the middle.
+func shortest(low, high uint64) uint64 {
+	unit := uint64(1)
+	for unit <= high/10 && high/(unit*10)*(unit*10) >= low {
+		unit *= 10
+	}
+	below := (low + (high-low)/2) / unit * unit
+	if above := below + unit; below < low || above > below && above <= high && high-above >= below-low {
+		return above
+	}
+	return below
 }

@@ -69,7 +69,7 @@ func TestPercentilesOfMergedSketches(t *testing.T) {
 		for range 50 {
 			q := r.Float64()
 			exact := float64(values[max(int(math.Ceil(q*float64(len(values)))), 1)-1])
-			if got := merged.Quantile(q); math.Abs(got-exact) > exact/128 {
+			if got := merged.Quantile(q); math.Abs(got-exact) > exact/64 {
 				t.Fatalf("round %d: of %d values the quantile %g is %g, exactly it is %g", round, len(values), q, got, exact)
 			}
 		}

@@ -39,6 +39,7 @@ type printed struct {
 	word        func(r *Row) string
 	sum         bool // values of hidden rows may be added up
 	ratio       bool // 1 is the best that there is
+	percentile  bool // digits that are not known are left out
 	shared      bool // bars and colours are of this column
 	width       int
 
@@ -58,7 +59,7 @@ func (l *lines) addColumns(values func(r *Row) []float64) {
 	shares := false
 	for i := range l.table.Columns {
 		c := &l.table.Columns[i]
-		shown := printed{label: c.Label, unit: c.Unit, ratio: c.Ratio, shared: c.Label == l.table.ShareOf && !shares}
+		shown := printed{label: c.Label, unit: c.Unit, ratio: c.Ratio, percentile: c.Percentile, shared: c.Label == l.table.ShareOf && !shares}
 		shares = shares || shown.shared
 		if l.terminal.Human && c.quantity != nil {
 			own := figures.InOwnUnits(c.quantity, c.factor)
@@ -94,6 +95,9 @@ func (l *lines) measure() {
 		}
 		if c.own != nil {
 			c.form = *c.own
+			if c.percentile {
+				c.form = c.form.Short()
+			}
 			for v := range values {
 				c.width = max(c.width, len(c.form.Text(v)))
 			}
@@ -105,6 +109,8 @@ func (l *lines) measure() {
 			c.form = c.form.AtMost(2)
 		case c.ratio:
 			c.form = c.form.AtMost(3)
+		case c.percentile:
+			c.form = c.form.Short()
 		}
 		lowest, highest := 0.0, 0.0
 		for v := range values {

@@ -33,14 +33,15 @@ type Table struct {
 
 // Column is one metric that was requested.
 type Column struct {
-	Name      string // as it was requested, in lower case: "time", "tflop16/s", "loss"
-	Exact     string // with the unit spelled out: "time/ms" for "time"; gives the same column for another profile
-	Label     string // for people: "time", "flop16/s"
-	Unit      string // of the values: "ms", "Tflop/s", "%"; "" for counts and ratios
-	Inclusive bool   // values are of the whole subtree; otherwise of the frame alone
-	Additive  bool   // values of disjoint parts add up: amounts do, rates, averages and text do not
-	Text      bool   // values are text: see Table.Text
-	Ratio     bool   // 1 is the best that there is, as of util
+	Name       string // as it was requested, in lower case: "time", "tflop16/s", "loss"
+	Exact      string // with the unit spelled out: "time/ms" for "time"; gives the same column for another profile
+	Label      string // for people: "time", "flop16/s"
+	Unit       string // of the values: "ms", "Tflop/s", "%"; "" for counts and ratios
+	Inclusive  bool   // values are of the whole subtree; otherwise of the frame alone
+	Additive   bool   // values of disjoint parts add up: amounts do, rates, averages and text do not
+	Text       bool   // values are text: see Table.Text
+	Ratio      bool   // 1 is the best that there is, as of util
+	Percentile bool   // of a distribution: values have no more digits than are known
 
 	quantity *figures.Quantity // of a column without a requested unit
 	factor   float64           // of Unit to the quantity's base unit

@@ -150,3 +150,21 @@ func TestBriefCountsHaveFiveColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestShortNumbersHaveNoZerosAtTheirEnd: of a column the points stay below each other, whatever is left out.
+func TestShortNumbersHaveNoZerosAtTheirEnd(t *testing.T) {
+	form := FormFor(slices.Values([]float64{609.303, 12.6})).Short()
+	for v, want := range map[float64]string{609.303: "609.303", 12.6: "12.6  ", 160: "160    ", 20.04: "20.04 ", 0: "0    ", math.NaN(): Missing} {
+		if got := string(form.Append([]byte("100.0"), v)); got != "100.0"+want {
+			t.Errorf("%g is %q after a number, want %q", v, got, want)
+		}
+	}
+	if got := FormFor(slices.Values([]float64{100, 2060})).Short().Text(100); got != "100" {
+		t.Errorf("a whole number is %q", got)
+	}
+	for v, want := range map[float64]string{12600: "12.6 us", 1e6: "1 ms", 900: "900 ns", 42047: "42.05 us"} {
+		if got, own := KnownTime(v), InOwnUnits(&Times, 1e-9).Short().Text(v); got != want || own != want {
+			t.Errorf("%g ns is %q and in a column %q, want %q", v, got, own, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 type Form struct {
 	decimals int
 	exponent bool // some are too large or too small to be written out
+	short    bool // zeros at a number's end are not known
 
 	own    *Quantity // set: each number in the unit of it that suits it
 	factor float64   // of the column's unit to the quantity's base unit
@@ -52,18 +53,37 @@ func (f Form) AtMost(decimals int) Form {
 	return f
 }
 
+// Short is the form without the zeros at the end of decimals, for numbers that have no more digits than are known. Blanks keep
+// their places, so that the points stay below each other.
+func (f Form) Short() Form {
+	f.short = true
+	return f
+}
+
 // Text writes a number of the column.
 func (f Form) Text(v float64) string { return string(f.Append(nil, v)) }
 
 // Append adds a number of the column to a text.
 func (f Form) Append(b []byte, v float64) []byte {
+	at := len(b)
 	switch {
 	case !Finite(v):
 		return append(b, Missing...)
+	case f.own != nil && f.short:
+		return append(b, Short(f.own.Text(v*f.factor))...)
 	case f.own != nil:
 		return f.own.append(b, v*f.factor)
 	case f.exponent:
 		return strconv.AppendFloat(b, v, 'g', 5, 64)
 	}
-	return appendPlaces(b, v, f.decimals)
+	b = appendPlaces(b, v, f.decimals)
+	if f.short && f.decimals > 0 {
+		for i := len(b) - 1; i > at && (b[i] == '0' || b[i] == '.'); i-- {
+			point := b[i] == '.'
+			if b[i] = ' '; point {
+				break
+			}
+		}
+	}
+	return b
 }

@@ -91,6 +91,18 @@ var Times = Quantity{
 // Time writes a time that is given in ns.
 func Time[N whole | ~float64](ns N) string { return Times.Text(float64(ns) * 1e-9) }
 
+// KnownTime is Time of a number that has no more digits than are known.
+func KnownTime(ns float64) string { return Short(Time(ns)) }
+
+// Short leaves out the zeros at the end of a value's decimals: "12.60 us" is "12.6 us".
+func Short(text string) string {
+	number, unit, _ := strings.Cut(text, " ")
+	if strings.Contains(number, ".") {
+		number = strings.TrimSuffix(strings.TrimRight(number, "0"), ".")
+	}
+	return strings.TrimSpace(number + " " + unit)
+}
+
 // Nanos is the size of a unit of time in ns; 0 for another unit.
 func Nanos(unit string) float64 {
 	return map[string]float64{"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]

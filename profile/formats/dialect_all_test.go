@@ -13,11 +13,12 @@ type Dialect struct {
 	OneWork    bool   // a call launches one piece of work at most
 	NoBytes    bool   // it does not say how much a copy copies
 	NoCalls    bool   // it has no calls of the driver, and work is at the root
+	OneThread  bool   // it knows no threads
 	Apart      bool   // no two scopes of a thread begin or end at the same time
 	Write      func(*Model) []byte
 }
 
-// All are all
+// All are all dialects.
 var All = []*Dialect{
 	{Name: "torch-1.8", File: ".json", Unit: 1000, Ranks: 1, Write: but(func(t *torch) {
 		t.operator, t.python, t.runtime, t.driver, t.kernel, t.memcpy = "Operator", "Operator", "Runtime", "Runtime", "Kernel", "Memcpy"
@@ -25,6 +26,7 @@ var All = []*Dialect{
 	}).write},
 	{Name: "torch-1.13", File: ".json", Unit: 1000, Ranks: 1, Write: but(func(t *torch) { t.base, t.arrows, t.external = false, "async_gpu", "External id" }).write},
 	{Name: "torch-2.3", File: ".json", Unit: 1000, Ranks: 1, Write: but(func(t *torch) { t.base = false }).write},
+	{Name: "torch-2.6", File: ".json", Unit: 1, Ranks: 1, Write: but(func(t *torch) { t.more = true }).write},
 	{Name: "torch-2.15", File: ".json", Unit: 1, Ranks: 1, Write: kineto.write},
 	{Name: "torch-2.15-names-first", File: ".json", Unit: 1, Ranks: 1, Write: but(func(t *torch) { t.namesFirst = true }).write},
 	{Name: "torch-2.15-shuffled", File: ".json", Unit: 1, Ranks: 1, OneWork: true, Write: but(func(t *torch) { t.shuffle = true }).write},
@@ -45,6 +47,8 @@ var All = []*Dialect{
 		t.pid, t.named = func(rank, pid int) any { return fmt.Sprintf("[TP%02d-DP01] %d", rank, pid) }, false
 	}).write},
 	{Name: "jax", File: ".json", Unit: 1, Ranks: 1, NoCalls: true, NoBytes: true, Write: jax},
+	{Name: "nsys2json", File: ".json", Unit: 1, Ranks: 1, NoCalls: true, NoBytes: true, Write: nsys2json},
+	{Name: "hand-written", File: ".json", Unit: 1, Ranks: 1, NoWork: true, OneThread: true, Write: handWritten},
 	{Name: "begin-end", File: ".json", Unit: 1, Ranks: 1, Write: beginEnd{}.write},
 	{Name: "begin-end-list", File: ".json", Unit: 1, Ranks: 1, Write: beginEnd{list: true, nameless: true}.write},
 	{Name: "begin-end-texts", File: ".json", Unit: 1, Ranks: 1, Write: beginEnd{list: true, texts: true, sorted: true}.write},

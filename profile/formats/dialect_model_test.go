@@ -185,7 +185,11 @@ func (g *generator) rank(n int) Rank {
 	if g.d.Ranks == 1 && g.r.IntN(2) == 0 {
 		g.devices = append(g.devices, n+1)
 	}
-	for t := range 1 + g.r.IntN(3) {
+	threads := 1 + g.r.IntN(3)
+	if g.d.OneThread {
+		threads = 1
+	}
+	for t := range threads {
 		top := Scope{Start: origin, End: origin + g.unit*(1000+g.r.Int64N(4000))}
 		g.fill(&top, 0)
 		rank.Threads = append(rank.Threads, Thread{ID: rank.PID + int64(t)*1000, Top: top})

@@ -31,16 +31,45 @@ func jax(m *Model) []byte {
 	for i := range rank.Threads {
 		thread := &rank.Threads[i]
 		name("thread_name", host, thread.ID, "python")
-		var scope func(*Scope)
-		scope = func(s *Scope) {
-			for i := range s.Scopes {
-				slice(host, thread.ID, s.Scopes[i].Name, s.Scopes[i].Start, s.Scopes[i].End, nil)
-				scope(&s.Scopes[i])
-			}
-		}
-		scope(&thread.Top)
+		thread.Top.all(func(s *Scope) { slice(host, thread.ID, s.Name, s.Start, s.End, nil) })
 	}
 	return []byte(object("displayTimeUnit", "ns", "metadata", object("highres-ticks", true), "traceEvents", list(append(events, "{}"))))
+}
+
+// nsys2json writes as the scripts do that convert what nsys exports: one list, ranges of NVTX next to the streams of the process's GPU, and
+// nothing that joins them. Times are floats, from the begin of the session.
+func nsys2json(m *Model) []byte {
+	var events []raw
+	slice := func(cat string, device int, lane, title string, start, end int64) {
+		events = append(events, object("name", title, "ph", "X", "cat", cat, "ts", float64(start-origin)/1000, "dur", float64(end-start)/1000,
+			"tid", lane, "pid", fmt.Sprint("Device ", device), "args", raw("{}")))
+	}
+	m.Work(func(_ int, _ *Call, w *Work) {
+		slice("cuda", w.Device, fmt.Sprint("Stream ", w.Stream), w.Name, w.Start, w.End)
+	})
+	rank := &m.Ranks[0]
+	for i := range rank.Threads {
+		lane := fmt.Sprint("NVTX Thread ", rank.Threads[i].ID)
+		rank.Threads[i].Top.all(func(s *Scope) { slice("nvtx", rank.Device, lane, s.Name, s.Start, s.End) })
+	}
+	return []byte(list(events))
+}
+
+// handWritten has what someone writes first who has read that a slice is an X with a time: times are texts, and there are no ids.
+func handWritten(m *Model) []byte {
+	var events []raw
+	m.Ranks[0].Threads[0].Top.all(func(s *Scope) {
+		events = append(events, object("ph", "X", "ts", string(micros(s.Start-origin)), "dur", string(micros(s.End-s.Start)), "name", s.Name))
+	})
+	return []byte(list(events))
+}
+
+// all calls see for the scopes within a scope, outer ones first.
+func (s *Scope) all(see func(*Scope)) {
+	for i := range s.Scopes {
+		see(&s.Scopes[i])
+		s.Scopes[i].all(see)
+	}
 }
 
 // beginEnd writes events that begin and end slices, as programs do that write Chrome's format by hand.

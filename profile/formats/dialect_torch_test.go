@@ -8,20 +8,21 @@ import (
 
 // torch is how a version of torch.profiler writes, and programs that change its files.
 type torch struct {
-	operator, python      string // categories of scopes
-	runtime, driver       string // of calls
-	kernel, memcpy        string
-	arrows                string // category, "" for none
-	external              string // the key of the operator's number
-	launch, launchDriver  string // names of calls
-	base                  bool   // times count from baseTimeNanoseconds, with fractions
-	textIDs               bool   // of threads and streams
-	named                 bool   // processes and threads have names
-	namesFirst            bool
-	metadata              bool // a long object before the events
-	spans                 bool // annotations on the lanes of GPUs, and the profiler's own span
-	devicesInTid, shuffle bool
-	pid                   func(rank, pid int) any // changes the ids of processes
+	operator, python     string // categories of scopes
+	runtime, driver      string // of calls
+	kernel, memcpy       string
+	arrows               string // category, "" for none
+	external             string // the key of the operator's number
+	launch, launchDriver string // names of calls
+	base                 bool   // times count from baseTimeNanoseconds, with fractions
+	textIDs              bool   // of threads and streams
+	named                bool   // processes and threads have names
+	namesFirst           bool
+	metadata             bool // a long object before the events
+	spans                bool // annotations on the lanes of GPUs, and the profiler's own span
+	shuffle              bool
+	more                 bool                    // what torch writes besides, if it is asked to: see more and extras
+	pid                  func(rank, pid int) any // changes the ids of processes
 }
 
 // kineto is what all versions have in common.
@@ -91,6 +92,9 @@ func (t torch) rank(m *Model, n int) (events []raw) {
 	}
 	for i := range rank.Earlier {
 		events = append(events, t.work(&rank.Earlier[i], pid, 0)...)
+	}
+	if t.more {
+		events = append(events, t.extras(rank, pid)...)
 	}
 	if !t.namesFirst {
 		events = append(events, names...)
@@ -211,8 +215,39 @@ func (t torch) work(w *Work, pid func(int) any, number int) []raw {
 		return object("ph", "X", "cat", cat, "name", name, "pid", pid(w.Device), "tid", t.id(int64(w.Stream), "stream "), "ts", t.micros(w.Start), "dur", micros(w.End-w.Start), "args", args)
 	}
 	events := []raw{slice(cat, w.Name, object(t.external, number, "device", w.Device, "context", 1, "stream", w.Stream, "correlation", w.Correlation, "bytes", bytes, "grid", []int{2, 1, 1}))}
+	if t.more { // the annotation begins before the work, and ends after it
+		m := *w
+		m.Start, m.End = w.Start-1, w.End+1
+		w = &m
+	}
 	if t.spans && w.Bytes == 0 {
 		events = append(events, slice("gpu_user_annotation", "ProfilerStep#3", object("External id", number)))
 	}
 	return events
+}
+
+// extras are events of a process that are neither scopes nor calls nor work: arrows from forward to backward, whose ids may be those of launches,
+// allocations of memory, waits of streams, and the starts of iterations.
+func (t torch) extras(rank *Rank, pid func(int) any) (events []raw) {
+	host := pid(int(rank.PID))
+	for i := range rank.Threads {
+		thread := &rank.Threads[i]
+		tid := t.id(thread.ID, "")
+		for n := range thread.Top.Scopes {
+			s := &thread.Top.Scopes[n]
+			for phase, at := range map[string]int64{"s": s.Start, "f": s.End} {
+				events = append(events, object("ph", phase, "id", 100+n, "pid", host, "tid", tid, "ts", t.micros(at), "cat", "fwdbwd", "name", "fwdbwd", "bp", "e"))
+			}
+			events = append(events, object("ph", "i", "cat", "cpu_instant_event", "s", "t", "name", "[memory]", "pid", host, "tid", tid, "ts", t.micros(s.Start),
+				"args", object("Total Allocated", 1<<30, "Bytes", -512, "Addr", 140_000_000_000_000, "Device Id", 0, "Device Type", 1)))
+		}
+		thread.Top.calls(func(c *Call) {
+			for n := range c.Work {
+				w := &c.Work[n]
+				events = append(events, object("ph", "X", "cat", "cuda_sync", "name", "Stream Wait Event", "pid", pid(w.Device), "tid", t.id(int64(w.Stream), "stream "), "ts", t.micros(w.Start),
+					"dur", micros(w.End-w.Start), "args", object("cuda_sync_kind", "Stream Wait Event", "stream", w.Stream, "correlation", w.Correlation+5_000_000, "device", w.Device, "context", 1)))
+			}
+		})
+	}
+	return append(events, object("name", "Iteration Start: PyTorch Profiler", "ph", "i", "s", "g", "pid", t.text(pid, "Traces"), "tid", "Trace PyTorch Profiler", "ts", t.micros(origin)))
 }

@@ -58,7 +58,7 @@ func (d *decoder) finish(p *profile.Profile) error {
 // untangle makes of a tree of llnl-hatchet what others have.
 func (d *decoder) untangle(p *profile.Profile) {
 	d.repeated += tree.DropRepeated(p.Root)
-	tree.Untangle(p.Root, false)
+	tree.Untangle(p.Root)
 	p.Kinds = tree.KindsOf(p.Root)
 	tree.NoteRepeated(p, d.repeated)
 }

@@ -36,7 +36,7 @@ func (k *Kernel) Facts() (lines []string) {
 	lines = append(lines, fmt.Sprintf("%s, %s; records of %s of %s warps", figures.Count(d.Launches, "launch"), figures.Count(d.Blocks, "block"),
 		figures.Grouped(d.Warps), figures.Grouped(d.AllWarps)))
 	if t := d.Times; t != nil && t.Count > 0 {
-		line := fmt.Sprintf("a block ran %s (median; p95 %s, max %s)", figures.Time(t.Quantile(0.5)), figures.Time(t.Quantile(0.95)), figures.Time(t.Max))
+		line := fmt.Sprintf("a block ran %s (median; p95 %s, max %s)", figures.KnownTime(t.Quantile(0.5)), figures.KnownTime(t.Quantile(0.95)), figures.Time(t.Max))
 		if rate := d.Rate(); rate > 0 {
 			line += ", at " + figures.Places(rate, 3) + " GHz" + k.rateOff()
 		}
@@ -75,7 +75,7 @@ func (k *Kernel) rateOff() string {
 func (k *Kernel) cost() string {
 	var parts []string
 	if ratio, known := k.Overhead(); known {
-		parts = append(parts, fmt.Sprintf("kernel %s with scopes, %s without (%s times; medians)", figures.Time(k.With.Quantile(0.5)), figures.Time(k.Without.Quantile(0.5)), figures.Places(ratio, 2)))
+		parts = append(parts, fmt.Sprintf("kernel %s with scopes, %s without (%s times; medians)", figures.KnownTime(k.With.Quantile(0.5)), figures.KnownTime(k.Without.Quantile(0.5)), figures.Places(ratio, 2)))
 	}
 	if d := k.Data; d.CopyNanos > 0 && d.Blocks > 0 {
 		parts = append(parts, fmt.Sprintf("at least %s per block to copy records", figures.Time(float64(d.CopyNanos)/float64(d.Blocks))))

@@ -55,17 +55,18 @@ type device struct {
 
 // column is one column of both tables of a page.
 type column struct {
-	Name     string   `json:"name"`
-	Label    string   `json:"label"`
-	Unit     string   `json:"unit"` // ns, B, flop, flop/s, B/s, %, flop/B, or the unit in the metric's name
-	Role     string   `json:"role,omitempty"`
-	About    string   `json:"about,omitempty"`
-	Shown    bool     `json:"shown,omitempty"`  // until the reader chooses
-	Tip      bool     `json:"tip,omitempty"`    // worth a line at the pointer
-	Signed   bool     `json:"signed,omitempty"` // a change: more is written with a plus
-	Texts    []string `json:"texts,omitempty"`  // values number these
-	recorded bool     // exactly what was measured
-	of       func(r *row) float64
+	Name       string   `json:"name"`
+	Label      string   `json:"label"`
+	Unit       string   `json:"unit"` // ns, B, flop, flop/s, B/s, %, flop/B, or the unit in the metric's name
+	Role       string   `json:"role,omitempty"`
+	About      string   `json:"about,omitempty"`
+	Shown      bool     `json:"shown,omitempty"`      // until the reader chooses
+	Tip        bool     `json:"tip,omitempty"`        // worth a line at the pointer
+	Signed     bool     `json:"signed,omitempty"`     // a change: more is written with a plus
+	Percentile bool     `json:"percentile,omitempty"` // has no more digits than are known
+	Texts      []string `json:"texts,omitempty"`      // values number these
+	recorded   bool     // exactly what was measured
+	of         func(r *row) float64
 }
 
 // Roles of columns that belong to another one.
@@ -279,7 +280,7 @@ func (b *builder) columnsOf(t *viewer.Table, metrics []viewer.Metric, has func(c
 			continue
 		}
 		c := &t.Columns[i]
-		col := column{Name: c.Name, Label: labelOf(c), Unit: unitOf(c), About: metrics[i].About, recorded: c.Additive && !metrics[i].Derived,
+		col := column{Name: c.Name, Label: labelOf(c), Unit: unitOf(c), About: metrics[i].About, recorded: c.Additive && !metrics[i].Derived, Percentile: c.Percentile,
 			of: func(r *row) float64 { return r.new.Values[i] }}
 		if at := rank(c.Name); at < len(importance) {
 			col.Shown, col.Tip = importance[at].shown, importance[at].tip

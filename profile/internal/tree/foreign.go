@@ -42,20 +42,19 @@ func JoinRoots(roots []*profile.Node) *profile.Node {
 // nodeID is hatchet's own numbering, which to_literal puts among the metrics.
 const nodeID, noID = "_hatchet_nid", -1
 
-// Untangle drops hatchet's numbering of nodes and, unless the file says its kinds as ours do, undoes the sums that hatchet adds.
-// It reports whether the names of metrics have changed. "time (inc)" is dropped where the node also has "time", since readers add up
-// themselves. Where "time (inc)" is alone, "time" is the part of it that the children do not account for.
-func Untangle(root *profile.Node, ours bool) (renamed bool) {
+// Untangle drops hatchet's numbering of nodes and undoes the sums that hatchet adds. "time (inc)" is dropped where the node also has
+// "time", since readers add up themselves. Where "time (inc)" is alone, "time" is the part of it that the children do not account for.
+func Untangle(root *profile.Node) {
 	own, sums := map[string]bool{}, false
 	root.Walk(func(n *profile.Node, _ int) bool {
 		for _, m := range n.Metrics {
 			own[m.Name] = true
-			sums = sums || !ours && strings.HasSuffix(m.Name, InclusiveMark)
+			sums = sums || strings.HasSuffix(m.Name, InclusiveMark)
 		}
 		return true
 	})
 	if !sums && !own[nodeID] {
-		return false
+		return
 	}
 	// Parents come before children, so a parent still sees its children's sums.
 	root.Walk(func(n *profile.Node, _ int) bool {
@@ -65,7 +64,7 @@ func Untangle(root *profile.Node, ours bool) (renamed bool) {
 			_, number := m.Value.Float()
 			switch {
 			case m.Name == nodeID:
-			case ours || !sum || !number:
+			case !sum || !number:
 				kept = append(kept, m)
 			case !own[base]:
 				kept = append(kept, profile.Metric{Name: base, Value: minus(m, n.Children)})
@@ -76,7 +75,6 @@ func Untangle(root *profile.Node, ours bool) (renamed bool) {
 		n.Metrics = kept
 		return true
 	})
-	return true
 }
 
 // IsTangled says whether a tree is llnl-hatchet's by its metrics: a number of hatchet's, or a metric of the root with the sum of it.

@@ -90,12 +90,16 @@ export function quantity(v, unit, signed = false) {
 /**
  * valueText writes a value of a column: words, a share, or a number with its unit.
  * @param {number} v
- * @param {Pick<Column, "texts" | "unit" | "signed">} column
+ * @param {Pick<Column, "texts" | "unit" | "signed" | "percentile">} column
  */
 export function valueText(v, column) {
   if (column.texts) return column.texts[v] ?? missing;
-  return column.unit === "%" ? percent(v / 100, column.signed) : quantity(v, column.unit, column.signed);
+  const text = column.unit === "%" ? percent(v / 100, column.signed) : quantity(v, column.unit, column.signed);
+  return column.percentile ? text.replace(endingZeros, "") : text;
 }
+
+// Zeros at the end of decimals, with the point if nothing is between.
+const endingZeros = /\.0+(?=\D|$)|(?<=\.\d*)0+(?=\D|$)/;
 
 /**
  * percent writes a share, or a change with its sign. A small share is not written as 0, and a change from 0 is "new".
@@ -122,7 +126,7 @@ function places(v, decimals) {
 /**
  * cellText writes a value in the unit of its column, and a value that is too small for that in a unit of its own.
  * @param {number} v
- * @param {Pick<Column, "unit" | "role" | "signed" | "scale" | "decimals">} column
+ * @param {Pick<Column, "unit" | "role" | "signed" | "scale" | "decimals" | "percentile">} column
  */
 export function cellText(v, column) {
   if (column.unit === "%") return [percent(v / 100, column.signed).replace("%", ""), ""];
@@ -130,7 +134,10 @@ export function cellText(v, column) {
   const plus = column.signed ? sign : String;
   const [factor, label] = column.scale, scaled = v / factor;
   if (v === 0 || (factor === 1 && Number.isInteger(v))) return [plus(grouped(v)), ""];
-  if (Math.abs(scaled) >= Math.max(0.001, 0.5 * 10 ** -column.decimals)) return [plus(grouped(places(scaled, column.decimals))), ""];
+  if (Math.abs(scaled) >= Math.max(0.001, 0.5 * 10 ** -column.decimals)) {
+    const text = plus(grouped(places(scaled, column.decimals)));
+    return [column.percentile ? text.replace(endingZeros, (zeros) => zeros.replaceAll("0", "\u2007").replace(".", "\u2008")) : text, ""];
+  }
   const own = quantity(v, column.unit, column.signed).split(" ");
   return [own[0], own[1] === label ? "" : own[1] ?? ""];
 }

@@ -40,6 +40,7 @@ interface Column {
   shown?: boolean;
   tip?: boolean;
   signed?: boolean;
+  percentile?: boolean; // zeros at a number's end are not known
   texts: string[]; // values number these; undefined in a column of numbers
   // columns.js adds these:
   largest: number;

@@ -43,6 +43,12 @@ test("cellText keeps the unit of the column where the number allows that", () =>
   assert.deepEqual(cellText(100, {unit: "%", scale: [1, "%"], decimals: 1}), ["100.0", ""]);
 });
 
+test("percentiles have no digits that are not known", () => {
+  const column = {unit: "ns", scale: [1e3, "us"], decimals: 3, percentile: true};
+  assert.deepEqual([12600, 160_000, 42047, 20_040].map((v) => cellText(v, column)[0]), ["12.6\u2007\u2007", "160\u2008\u2007\u2007\u2007", "42.047", "20.04\u2007"]);
+  assert.deepEqual([12600, 160_000, 42047, 900, 1e6].map((v) => valueText(v, column)), ["12.6 us", "160 us", "42.05 us", "900 ns", "1 ms"]);
+});
+
 test("fitMiddle keeps both ends of a name", () => {
   assert.equal(fitMiddle("short", 10), "short");
   assert.equal(fitMiddle("matmul_kernel", 2), "");

@@ -162,7 +162,7 @@ func (s *Sketch) StdDev() float64 {
 
 // Quantile returns the value below which a share q of the values lies, 0 ≤ q ≤ 1, by nearest rank; NaN when
 // empty. The smallest and the largest are exact. Of the others the bucket is known: it returns the bucket's
-// shortest number, so that it has no digits that nobody knows.
+// shortest number, so that all its digits are known.
 func (s *Sketch) Quantile(q float64) float64 {
 	if s.Count == 0 || math.IsNaN(q) {
 		return math.NaN()

@@ -21,7 +21,7 @@ type torch struct {
 	metadata             bool // a long object before the events
 	spans                bool // annotations on the lanes of GPUs, and the profiler's own span
 	shuffle              bool
-	more                 bool                    // what torch writes besides, if it is asked to: see more and extras
+	more                 bool                    // what torch writes in addition: see extras
 	pid                  func(rank, pid int) any // changes the ids of processes
 }
 

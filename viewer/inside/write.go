@@ -185,7 +185,7 @@ func quantile(of func(*profile.InsideScope) *profile.Sketch, q float64) func(*Sc
 		if sketch == nil || sketch.Count == 0 {
 			return figures.Missing
 		}
-		return strings.Replace(figures.Brief(sketch.Quantile(q)), ".0", "", 1) // a zero that nobody knows
+		return strings.Replace(figures.Brief(sketch.Quantile(q)), ".0", "", 1) // a zero that is not known
 	})
 }
 

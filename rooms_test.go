@@ -48,6 +48,7 @@ var rooms = []room{
 	{50, "cupti", "NVIDIA: libcupti at run time, its callbacks, records and samples; registers its backend; `abicheck`: tests against the vendor's headers"},
 	{50, "roctracer", "AMD: rocprofiler-sdk (`sdk*.c`) or roctracer (`legacy.c`) at run time; registers its backends; `abicheck` as above"},
 	{50, "viewer/internal/grid viewer/compat viewer/pprofui", "columns of text that fit a width; the text of upstream's proton-viewer; pprof's driver for any profile"},
+	{50, "interpreter", "runs kernels of `triton/ttir` on the CPU: values, memory, counts by line"},
 	{51, "viewer", "a profile as rows and columns: metrics, units, roofline, filters, groupings, views"},
 	{52, "viewer/kernels", "the facts about kernels in a profile and in the trace of its run: samples and lines, in every representation"},
 	{52, "viewer/collectives viewer/fleet viewer/idle", "waiting between ranks; tables over many profiles, and over the sources of a merged one; when GPUs had no work, and why"},

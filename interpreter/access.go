@@ -1,0 +1,332 @@
+package interpreter
+
+import (
+	"math"
+
+	"github.com/goproton/goproton/triton/ttir"
+)
+
+func init() {
+	register(map[string]func(c *compiler) step{"tt.load": load, "tt.store": store, "tt.atomic_rmw": atomic, "tt.atomic_cas": compareAndSwap})
+}
+
+// accessor is one operation that accesses memory.
+type accessor[T any] struct {
+	m    *machine
+	site *site
+	codec[T]
+}
+
+func (c *compiler) access(t *ttir.Type, isStore bool) *site {
+	s := &site{op: c.op, size: max(1, t.Scalar().Bits/8), store: isStore}
+	c.m.sites = append(c.m.sites, s)
+	return s
+}
+
+// runs calls use for runs of elements that are neighbours in memory, without those that the mask leaves out.
+func (a *accessor[T]) runs(addresses []int64, mask []bit, use func(from, to int, raw []byte)) {
+	size := int64(a.size)
+	n := len(addresses)
+	active := 0
+	for i := 0; i < n; {
+		if mask != nil && mask[i] == 0 {
+			i++
+			continue
+		}
+		start := addresses[i]
+		next, j := start+size, i+1
+		if mask == nil {
+			for j < n && addresses[j] == next {
+				next += size
+				j++
+			}
+		} else {
+			for j < n && addresses[j] == next && mask[j] != 0 {
+				next += size
+				j++
+			}
+		}
+		raw := a.m.memory.bytes(start, int(next-start))
+		if raw == nil {
+			a.outside(addresses, i, j)
+		}
+		use(i, j, raw)
+		active += j - i
+		i = j
+	}
+	a.site.counts.operations++
+	a.site.counts.lanes += int64(n)
+	a.site.counts.active += int64(active)
+}
+
+// outside ends the instance with the first element that is in no buffer. Neighbours may cross from one range of addresses into another.
+func (a *accessor[T]) outside(addresses []int64, from, to int) {
+	for i := from; i < to; i++ {
+		if a.m.memory.bytes(addresses[i], a.size) == nil {
+			a.m.bad(a.site, addresses[i], i)
+		}
+	}
+	a.m.bad(a.site, addresses[from], from)
+}
+
+func (m *machine) bad(s *site, address int64, lane int) {
+	what := "read of "
+	if s.store {
+		what = "write of "
+	}
+	f := m.finding(s.op, "out of bounds", what+m.memory.describe(address, s.size), lane)
+	if b, _ := m.memory.find(address); b != nil {
+		f.Buffer = b.Name
+	}
+	panic(f)
+}
+
+func load(c *compiler) step {
+	if to := c.use(0).t.Pointee(); to == nil {
+		panic(failure("%s is not a pointer", c.use(0).t.Text))
+	} else if to.Kind == ttir.TensorType {
+		return loadBlock(c)
+	}
+	switch classOf(c.resultType(0)) {
+	case bits1:
+		return loadOf[bit](c)
+	case i8:
+		return loadOf[int8](c)
+	case i16:
+		return loadOf[int16](c)
+	case i32:
+		return loadOf[int32](c)
+	case i64:
+		return loadOf[int64](c)
+	case f32:
+		return loadOf[float32](c)
+	case f64:
+		return loadOf[float64](c)
+	}
+	panic(failure("it does not give %s", c.resultType(0).Text))
+}
+
+func loadOf[T any](c *compiler) step {
+	p, t := c.use(0), c.resultType(0)
+	shape := p.shape
+	mask, other := c.optional(1), c.optional(2)
+	if mask != nil {
+		shape = join(shape, mask.shape)
+	}
+	if other != nil {
+		shape = join(shape, other.shape)
+	}
+	var masks []bit
+	var others []T
+	var fillMask, fillOther step
+	if mask != nil {
+		masks, fillMask = operand[bit](c, mask, shape)
+	}
+	if other != nil {
+		others, fillOther = operand[T](c, other, shape)
+	}
+	addresses, fill := operand[int64](c, p, shape)
+	o := dataOf[T](c.define(0, shape))
+	a := &accessor[T]{c.m, c.access(t, false), codecOf[T](t)}
+	times := t.Elements() / int64(max(len(o), 1)) // elements that are equal are loaded once
+	get := a.get
+	use := func(from, to int, raw []byte) { get(o[from:to], raw) }
+	return chain(fill, fillMask, fillOther, func() {
+		switch {
+		case others != nil:
+			copy(o, others)
+		case masks != nil:
+			clear(o)
+		}
+		before := a.site.counts
+		a.runs(addresses, masks, use)
+		if times > 1 {
+			a.site.counts.lanes += (a.site.counts.lanes - before.lanes) * (times - 1)
+			a.site.counts.active += (a.site.counts.active - before.active) * (times - 1)
+		}
+	})
+}
+
+func store(c *compiler) step {
+	if to := c.use(0).t.Pointee(); to == nil {
+		panic(failure("%s is not a pointer", c.use(0).t.Text))
+	} else if to.Kind == ttir.TensorType {
+		return storeBlock(c)
+	}
+	switch classOf(c.use(1).t) {
+	case bits1:
+		return storeOf[bit](c)
+	case i8:
+		return storeOf[int8](c)
+	case i16:
+		return storeOf[int16](c)
+	case i32:
+		return storeOf[int32](c)
+	case i64:
+		return storeOf[int64](c)
+	case f32:
+		return storeOf[float32](c)
+	case f64:
+		return storeOf[float64](c)
+	}
+	panic(failure("it does not take %s", c.use(1).t.Text))
+}
+
+func storeOf[T any](c *compiler) step {
+	p, v := c.use(0), c.use(1)
+	shape := dims(p.t)
+	addresses, fill := operand[int64](c, p, shape)
+	values, fillValues := operand[T](c, v, shape)
+	masks, fillMask := c.mask(2, shape)
+	a := &accessor[T]{c.m, c.access(v.t, true), codecOf[T](v.t)}
+	put := a.put
+	use := func(from, to int, raw []byte) { put(raw, values[from:to]) }
+	return chain(fill, fillValues, fillMask, func() { a.runs(addresses, masks, use) })
+}
+
+// mask returns an operand that says which elements take part; nil for all.
+func (c *compiler) mask(n int, shape []int) ([]bit, step) {
+	if s := c.optional(n); s != nil {
+		return operand[bit](c, s, shape)
+	}
+	return nil, nil
+}
+
+func atomic(c *compiler) step {
+	kind := c.op.Keyword("atomic_rmw_op", "")
+	switch t := c.use(1).t; classOf(t) {
+	case i8:
+		return atomicOf(c, atomicInteger[int8, uint8](kind))
+	case i16:
+		return atomicOf(c, atomicInteger[int16, uint16](kind))
+	case i32:
+		return atomicOf(c, atomicInteger[int32, uint32](kind))
+	case i64:
+		return atomicOf(c, atomicInteger[int64, uint64](kind))
+	case f32:
+		n := narrows[t.Scalar().Float]
+		return atomicOf(c, atomicFloat(kind, func(x float32) float32 {
+			if n != nil {
+				return n.nearest(x)
+			}
+			return x
+		}))
+	case f64:
+		return atomicOf(c, atomicFloat(kind, func(x float64) float64 { return x }))
+	}
+	panic(failure("it does not take %s", c.use(1).t.Text))
+}
+
+func atomicInteger[T signed, U unsigned](kind string) func(old, v T) T {
+	switch kind {
+	case "add":
+		return func(old, v T) T { return old + v }
+	case "and":
+		return func(old, v T) T { return old & v }
+	case "or":
+		return func(old, v T) T { return old | v }
+	case "xor":
+		return func(old, v T) T { return old ^ v }
+	case "max":
+		return func(old, v T) T { return max(old, v) }
+	case "min":
+		return func(old, v T) T { return min(old, v) }
+	case "umax":
+		return func(old, v T) T { return T(max(U(old), U(v))) }
+	case "umin":
+		return func(old, v T) T { return T(min(U(old), U(v))) }
+	case "exch":
+		return func(_, v T) T { return v }
+	}
+	panic(failure("the atomic operation %s is not supported", kind))
+}
+
+func atomicFloat[T float](kind string, round func(T) T) func(old, v T) T {
+	switch kind {
+	case "fadd", "add":
+		return func(old, v T) T { return round(old + v) }
+	case "exch":
+		return func(_, v T) T { return v }
+	case "max":
+		return func(old, v T) T { return larger(old, v) }
+	case "min":
+		return func(old, v T) T { return smaller(old, v) }
+	}
+	panic(failure("the atomic operation %s is not supported", kind))
+}
+
+// atomicOf changes elements one by one, in row-major order, and returns what was there before.
+func atomicOf[T any](c *compiler, f func(old, v T) T) step {
+	p, v := c.use(0), c.use(1)
+	shape := dims(p.t)
+	addresses, fill := operand[int64](c, p, shape)
+	values, fillValues := operand[T](c, v, shape)
+	masks, fillMask := c.mask(2, shape)
+	o := dataOf[T](c.define(0, shape))
+	s, k, m := c.access(v.t, true), codecOf[T](v.t), c.m
+	return chain(fill, fillValues, fillMask, func() {
+		m.memory.atomics.Lock()
+		defer m.memory.atomics.Unlock()
+		clear(o)
+		for i, address := range addresses {
+			if masks != nil && masks[i] == 0 {
+				continue
+			}
+			raw := m.atomicBytes(s, address, k.size, i)
+			k.get(o[i:i+1], raw)
+			k.put(raw, []T{f(o[i], values[i])})
+			s.counts.active++
+		}
+		s.counts.operations++
+		s.counts.lanes += int64(len(o))
+	})
+}
+
+func (m *machine) atomicBytes(s *site, address int64, size, lane int) []byte {
+	raw := m.memory.bytes(address, size)
+	if raw == nil {
+		m.bad(s, address, lane)
+	}
+	return raw
+}
+
+func compareAndSwap(c *compiler) step {
+	switch classOf(c.use(1).t) {
+	case i8:
+		return swapOf(c, func(a, b int8) bool { return a == b })
+	case i16:
+		return swapOf(c, func(a, b int16) bool { return a == b })
+	case i32:
+		return swapOf(c, func(a, b int32) bool { return a == b })
+	case i64:
+		return swapOf(c, func(a, b int64) bool { return a == b })
+	case f32:
+		return swapOf(c, func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) })
+	case f64:
+		return swapOf(c, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
+	}
+	panic(failure("it does not take %s", c.use(1).t.Text))
+}
+
+func swapOf[T any](c *compiler, equal func(a, b T) bool) step {
+	p, old, v := c.use(0), c.use(1), c.use(2)
+	shape := dims(p.t)
+	addresses, fill := operand[int64](c, p, shape)
+	expected, fillExpected := operand[T](c, old, shape)
+	values, fillValues := operand[T](c, v, shape)
+	o := dataOf[T](c.define(0, shape))
+	s, k, m := c.access(v.t, true), codecOf[T](v.t), c.m
+	return chain(fill, fillExpected, fillValues, func() {
+		m.memory.atomics.Lock()
+		defer m.memory.atomics.Unlock()
+		for i, address := range addresses {
+			raw := m.atomicBytes(s, address, k.size, i)
+			if k.get(o[i:i+1], raw); equal(o[i], expected[i]) {
+				k.put(raw, values[i:i+1])
+			}
+			s.counts.active++
+		}
+		s.counts.operations++
+		s.counts.lanes += int64(len(o))
+	})
+}

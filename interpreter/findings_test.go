@@ -1,0 +1,225 @@
+package interpreter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/triton/ttir"
+)
+
+// adding is a kernel that adds 1 to n numbers; MASK is the mask of its accesses, and ACTIVE its bound.
+const adding = `module {
+  tt.func public @add(%x: !tt.ptr<f32> loc("k.py":1:0), %n: i32) {
+    %c16 = arith.constant 16 : i32
+    %one = arith.constant dense<1.0> : tensor<16xf32>
+    %pid = tt.get_program_id x : i32
+    %from = arith.muli %pid, %c16 : i32
+    %range = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+    %start = tt.splat %from : i32 -> tensor<16xi32>
+    %at = arith.addi %start, %range : tensor<16xi32>
+    %bound = tt.splat %n : i32 -> tensor<16xi32>
+    %mask = arith.cmpi slt, %at, %bound : tensor<16xi32>
+    %p = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+    %ps = tt.addptr %p, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    %v = tt.load %ps, %mask : tensor<16x!tt.ptr<f32>> loc("k.py":7:8)
+    %w = arith.addf %v, %one : tensor<16xf32> loc("k.py":8:8)
+    tt.store %ps, %w, %mask : tensor<16x!tt.ptr<f32>> loc("k.py":9:4)
+    tt.return
+  }
+}
+`
+
+func program(t *testing.T, text string) *Program {
+	t.Helper()
+	p, err := Load(ttir.Parse(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestOutOfBounds: the first element outside is named, whatever lies next to the buffer; elements that the mask leaves out do not count.
+func TestOutOfBounds(t *testing.T) {
+	p := program(t, adding)
+	for _, c := range []struct {
+		size, n  int
+		grid     int32
+		lane     int
+		instance int32
+		text     string
+	}{
+		{40, 40, 3, -1, 0, ""}, {40, 41, 3, 8, 2, "read of x: element 40 of 40 (byte 160 of 160)"}, {16, 32, 2, 0, 1, "read of x: element 16 of 16"}, {0, 1, 1, 0, 0, "read of x: element 0 of 0"},
+	} {
+		x := &Buffer{Name: "x", Data: make([]byte, 4*c.size)}
+		m := []Argument{Pointer(x, 0), Int(int64(c.n))}
+		r, err := p.Launch("add", [3]int32{c.grid, 1, 1}, m, Options{})
+		if c.lane < 0 {
+			if err != nil || r.Programs != int64(c.grid) {
+				t.Errorf("%+v: %v", c, err)
+			}
+			continue
+		}
+		var f *Finding
+		if !errors.As(err, &f) || f.Kind != "out of bounds" || f.Lane != c.lane || f.Program != [3]int32{c.instance} || f.Buffer != "x" || !strings.Contains(f.Text, c.text) || f.Frames[0].Line != 7 {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	x := &Buffer{Name: "x", Data: make([]byte, 64)}
+	if _, err := p.Launch("add", [3]int32{1, 1, 1}, []Argument{Pointer(x, -4), Int(16)}, Options{}); err == nil || !strings.Contains(err.Error(), "element -1 of 16") || !strings.Contains(err.Error(), "k.py:7:8") {
+		t.Errorf("in front of the buffer: %v", err)
+	}
+	if _, err := p.Launch("add", [3]int32{1, 1, 1}, []Argument{Pointer(nil, 0), Int(16)}, Options{}); err == nil || !strings.Contains(err.Error(), "the null pointer") {
+		t.Errorf("the null pointer: %v", err)
+	}
+}
+
+// TestCounts: what a launch did by line, as computed by hand: 3 instances of 16 elements, of which 40 are active.
+func TestCounts(t *testing.T) {
+	for _, o := range []Options{{}, {Workers: 3}} {
+		x := &Buffer{Name: "x", Data: make([]byte, 160)}
+		r, err := program(t, adding).Launch("", [3]int32{3, 1, 1}, []Argument{Pointer(x, 0), Int(40)}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Access{3, 48, 40, 192, 160}
+		seen := 0
+		for _, l := range r.Lines {
+			if l.Frame.File != "k.py" {
+				continue
+			}
+			switch l.Frame.Line {
+			case 7:
+				seen++
+				if l.Loads != want {
+					t.Errorf("loads %+v", l.Loads)
+				}
+			case 8:
+				seen++
+				if l.Flops["f32"] != 48 {
+					t.Errorf("flops %v", l.Flops)
+				}
+			case 9:
+				seen++
+				if l.Stores != want {
+					t.Errorf("stores %+v", l.Stores)
+				}
+			}
+		}
+		if seen != 3 {
+			t.Errorf("%+v", r.Lines)
+		}
+	}
+}
+
+func body(arguments, text string) string {
+	return "module {\n tt.func public @k(" + arguments + ") {\n" + text + "\n tt.return\n }\n}\n"
+}
+
+// TestNotSupported: what cannot run is said before the first instance, with its line.
+func TestNotSupported(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"unknown":  {body("", `"tt.later"() : () -> ()`), "k cannot be run: tt.later at line 3 of the TTIR: the operation is not supported"},
+		"assembly": {body("%a: tensor<4xi32>", `%r = tt.elementwise_inline_asm "mov" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %a : tensor<4xi32> -> tensor<4xi32>`), "tt.elementwise_inline_asm at line 3 of the TTIR: the operation is not supported"},
+		"library":  {body("%a: f32", `%r = tt.extern_elementwise %a {libname = "l", libpath = "", pure = true, symbol = "__nv_strangef"} : (f32) -> f32`), "the function __nv_strangef is not in the table"},
+		"width":    {body("%a: i128", `%r = arith.addi %a, %a : i128`), "values of i128 are not supported"},
+		"itself":   {"module {\n tt.func public @k() {\n tt.call @k() : () -> ()\n tt.return\n }\n}\n", "k calls itself"},
+		"large":    {body("", `%a = ub.poison : tensor<1048576x1048576xf32>`), "has too many elements"},
+	} {
+		p, err := Load(ttir.Parse(c.text))
+		if err == nil {
+			var list []Argument
+			for range p.module.Kernel().Arguments {
+				list = append(list, Int(0))
+			}
+			_, err = p.Launch("", [3]int32{1, 1, 1}, list, Options{})
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestArguments: arguments that do not fit are named.
+func TestArguments(t *testing.T) {
+	p := program(t, adding)
+	x := &Buffer{Name: "x", Data: make([]byte, 64)}
+	for _, c := range []struct {
+		grid [3]int32
+		list []Argument
+		want string
+	}{
+		{[3]int32{1, 1, 1}, []Argument{Pointer(x, 0)}, "add has 2 arguments, and 1 are given"},
+		{[3]int32{1, 1, 1}, []Argument{Pointer(x, 0), Float(1)}, "the argument n (1) of add: it is an integer from -2147483648 to 4294967295"},
+		{[3]int32{1, 1, 1}, []Argument{Pointer(x, 0), Int(1 << 40)}, "the argument n (1) of add"},
+		{[3]int32{1, 1, 1}, []Argument{Float(1), Int(1)}, "the argument x (0) of add: it is !tt.ptr<f32>"},
+		{[3]int32{0, 1, 1}, []Argument{Pointer(x, 0), Int(1)}, "a grid of 0 × 1 × 1 cannot be launched"},
+	} {
+		if _, err := p.Launch("", c.grid, c.list, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.want, err)
+		}
+	}
+	if _, err := p.Launch("other", [3]int32{1, 1, 1}, nil, Options{}); err == nil {
+		t.Error("a kernel that is not there was launched")
+	}
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Pointer(x, 0), Int(16)}, Options{Programs: [][3]int32{{1, 0, 0}}}); err == nil {
+		t.Error("an instance outside of the grid was run")
+	}
+}
+
+// TestEndless: a loop without an end ends at the limit, or with its context.
+func TestEndless(t *testing.T) {
+	p := program(t, body("", ` scf.while : () -> () {
+ %true = arith.constant true
+ scf.condition(%true)
+ } do {
+ scf.yield
+ }`))
+	var f *Finding
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, nil, Options{MaxSteps: 1 << 20}); !errors.As(err, &f) || f.Kind != "steps" {
+		t.Errorf("%v", err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, nil, Options{Context: ended}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestTalk: what a kernel prints and asserts.
+func TestTalk(t *testing.T) {
+	text := body("%n: i32", ` %r = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+ %b = tt.splat %n : i32 -> tensor<16xi32>
+ tt.print " at: " {hex = false, isSigned = array<i32: 1>} : %r : tensor<16xi32>
+ %c = arith.cmpi slt, %r, %b : tensor<16xi32>
+ tt.assert %c, "small" : tensor<16xi1> loc("k.py":4:2)`)
+	var out bytes.Buffer
+	p := program(t, text)
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Int(16)}, Options{Output: &out}); err != nil || out.String() != "pid (0, 0, 0)  at:  [0, 1, 2, …, 13, 14, 15]\n" {
+		t.Errorf("%v: %q", err, out.String())
+	}
+	var f *Finding
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Int(5)}, Options{}); !errors.As(err, &f) || f.Kind != "assertion" || f.Lane != 5 || f.Text != "small" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAddressesInMemory: pointers that are stored in memory are those of the program that launches; others are not followed.
+func TestAddressesInMemory(t *testing.T) {
+	p := program(t, body("%table: !tt.ptr<i64>, %z: !tt.ptr<f32>", ` %a = tt.load %table : !tt.ptr<i64>
+ %p = tt.int_to_ptr %a : i64 -> !tt.ptr<f32>
+ %v = tt.load %p : !tt.ptr<f32>
+ tt.store %z, %v : !tt.ptr<f32>`))
+	table, z := &Buffer{Name: "table", Data: make([]byte, 8)}, &Buffer{Name: "z", Data: make([]byte, 8), Address: 0x7F0000001000}
+	z.Data[7] = 0x40
+	little.PutUint64(table.Data, z.Address+4)
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Pointer(table, 0), Pointer(z, 0)}, Options{}); err != nil || z.Data[3] != 0x40 {
+		t.Errorf("%v: %x", err, z.Data)
+	}
+	little.PutUint64(table.Data, z.Address+8)
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Pointer(table, 0), Pointer(z, 0)}, Options{}); err == nil || !strings.Contains(err.Error(), "which is in no buffer") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,524 @@
+package interpreter
+
+import (
+	"slices"
+
+	"github.com/goproton/goproton/triton/ttir"
+)
+
+func init() {
+	register(map[string]func(c *compiler) step{"tt.reduce": reduce, "tt.scan": scan, "tt.map_elementwise": mapElements})
+}
+
+// vectorized says whether a region can be executed for many elements at once: it has one block and no control flow.
+func vectorized(r *ttir.Region) bool {
+	if len(r.Blocks) != 1 {
+		return false
+	}
+	for i := range r.Blocks[0].Ops {
+		op := &r.Blocks[0].Ops[i]
+		switch op.Name {
+		case "tt.reduce.return", "tt.scan.return", "tt.map_elementwise.return", "arith.select", "arith.constant", "ub.poison", "tt.int_to_ptr", "tt.ptr_to_int", "tt.bitcast", "tt.fp_to_fp", "tt.clampf",
+			"tt.precise_sqrt", "tt.precise_divf", "tt.mulhiui", "tt.addptr", "tt.extern_elementwise":
+			continue
+		}
+		if len(op.Regions) > 0 || len(op.Name) < 5 || op.Name[:5] != "arith" && op.Name[:5] != "math." {
+			return false
+		}
+	}
+	return true
+}
+
+// combine is a region with its arguments and results, for so many elements at once.
+type combine struct {
+	blocks             []*block
+	arguments, results []*slot
+}
+
+// combiner compiles the region of the operation for n elements at once; 1 for one after another.
+func (c *compiler) combiner(n int) *combine {
+	op, lanes := c.op, c.lanes
+	defer func() { c.op, c.lanes = op, lanes }()
+	if c.lanes = n; n == 1 {
+		c.lanes = 0
+	}
+	region := &op.Regions[0]
+	k := &combine{}
+	for _, v := range region.Blocks[0].Arguments {
+		k.arguments = append(k.arguments, c.declare(v))
+	}
+	k.blocks = c.region(region, k.arguments)
+	for _, v := range op.Results {
+		t := c.f.Type(v).Scalar()
+		k.results = append(k.results, c.make(t, c.full(t)))
+	}
+	return k
+}
+
+// returns copies what the region returns to the results.
+func (c *compiler) returns(k *combine, n int) {
+	lanes := c.lanes
+	defer func() { c.lanes = lanes }()
+	if c.lanes = n; n == 1 {
+		c.lanes = 0
+	}
+	region := &c.op.Regions[0]
+	for i := range region.Blocks {
+		ops := region.Blocks[i].Ops
+		if len(ops) == 0 || len(ops[len(ops)-1].Successors) > 0 || k.blocks[i].cost == 0 {
+			continue
+		}
+		if s := c.transfer(k.results, c.values(ops[len(ops)-1].Operands)); s != nil {
+			k.blocks[i].steps = append(k.blocks[i].steps, s)
+		}
+	}
+}
+
+// lines is how an axis lies in a tensor: outer · length · inner elements.
+func lines(shape []int, axis int) (outer, length, inner int) {
+	return count(shape[:axis]), shape[axis], count(shape[axis+1:])
+}
+
+// reduce combines the elements along an axis: neighbours first, then their results, as a balanced tree; the odd one at the end of a level
+// goes to the next.
+func reduce(c *compiler) step {
+	op := c.op
+	full := dims(c.use(0).t)
+	axis := c.axis(len(full))
+	outer, n, inner := lines(full, axis)
+	if s := c.knownReduction(outer, n, inner); s != nil {
+		return s
+	}
+	rest := outer * inner
+	var results []*slot
+	for i := range op.Results {
+		t := c.resultType(i)
+		results = append(results, c.make(t, dims(t)))
+	}
+	// Elements lie as [along the axis][rest] while they are combined.
+	var steps []step
+	var now []*slot
+	for i := range op.Operands {
+		s := c.use(i)
+		list := make([]int32, 0, n*rest)
+		all := places(s)
+		for k := range n {
+			for o := range outer {
+				for in := range inner {
+					list = append(list, all[(o*n+k)*inner+in])
+				}
+			}
+		}
+		to := c.make(s.t, full)
+		steps = append(steps, c.reorder(to, s, list))
+		now = append(now, to)
+	}
+	many := vectorized(&op.Regions[0])
+	for n > 1 {
+		half := n / 2
+		next := make([]*slot, len(now))
+		lanes := half * rest
+		if !many {
+			lanes = 1
+		}
+		k := c.combiner(lanes)
+		c.returns(k, lanes)
+		for i, s := range now {
+			next[i] = c.make(s.t, []int{(n + 1) / 2 * rest})
+		}
+		steps = append(steps, c.level(k, now, next, n, rest, many))
+		now, n = next, (n+1)/2
+	}
+	for i, s := range results {
+		s.root = s
+		flat := *now[i]
+		flat.shape = s.shape
+		steps = append(steps, c.mover(s, &flat))
+		c.slots[op.Results[i]] = s
+	}
+	return chain(steps...)
+}
+
+// level combines neighbours of n elements.
+func (c *compiler) level(k *combine, now, next []*slot, n, rest int, many bool) step {
+	var before, later []step
+	half := n / 2
+	count := len(now)
+	m := c.m
+	if many {
+		for i := range now {
+			for side := range 2 {
+				to := k.arguments[side*count+i]
+				for h := range half {
+					before = append(before, copyPart(to, h*rest, now[i], (2*h+side)*rest, rest))
+				}
+			}
+			later = append(later, copyPart(next[i], 0, k.results[i], 0, half*rest))
+		}
+	} else {
+		for h := range half {
+			for r := range rest {
+				for i := range now {
+					before = append(before, copyPart(k.arguments[i], 0, now[i], 2*h*rest+r, 1), copyPart(k.arguments[count+i], 0, now[i], (2*h+1)*rest+r, 1))
+				}
+				before = append(before, func() { m.run(k.blocks) })
+				for i := range now {
+					before = append(before, copyPart(next[i], h*rest+r, k.results[i], 0, 1))
+				}
+			}
+		}
+	}
+	if many {
+		before = append(before, func() { m.run(k.blocks) })
+	}
+	if n%2 == 1 {
+		for i := range now {
+			later = append(later, copyPart(next[i], half*rest, now[i], (n-1)*rest, rest))
+		}
+	}
+	return chain(append(before, later...)...)
+}
+
+// copyPart copies n elements of one slot into another.
+func copyPart(to *slot, at int, from *slot, start, n int) step {
+	switch o := to.data.(type) {
+	case []bit:
+		return partOf(o, at, from, start, n)
+	case []int8:
+		return partOf(o, at, from, start, n)
+	case []int16:
+		return partOf(o, at, from, start, n)
+	case []int32:
+		return partOf(o, at, from, start, n)
+	case []int64:
+		return partOf(o, at, from, start, n)
+	case []float32:
+		return partOf(o, at, from, start, n)
+	case []float64:
+		return partOf(o, at, from, start, n)
+	}
+	panic(failure("%s is not combined", to.t.Text))
+}
+
+func partOf[T any](o []T, at int, from *slot, start, n int) step {
+	a := dataOf[T](from)[start : start+n]
+	o = o[at : at+n]
+	if n == 1 {
+		return func() { o[0] = a[0] }
+	}
+	return func() { copy(o, a) }
+}
+
+// reorder fills a slot with elements of another at known places.
+func (c *compiler) reorder(to, from *slot, places []int32) step {
+	switch o := to.data.(type) {
+	case []bit:
+		return pick(o, from, places)
+	case []int8:
+		return pick(o, from, places)
+	case []int16:
+		return pick(o, from, places)
+	case []int32:
+		return pick(o, from, places)
+	case []int64:
+		return pick(o, from, places)
+	case []float32:
+		return pick(o, from, places)
+	case []float64:
+		return pick(o, from, places)
+	}
+	panic(failure("%s is not combined", from.t.Text))
+}
+
+// known is the only operation of a region that combines its two arguments with it; "" if the region does something else.
+func known(r *ttir.Region) string {
+	if len(r.Blocks) != 1 || len(r.Blocks[0].Ops) != 2 || len(r.Blocks[0].Arguments) != 2 {
+		return ""
+	}
+	op, end, arguments := &r.Blocks[0].Ops[0], &r.Blocks[0].Ops[1], r.Blocks[0].Arguments
+	if len(op.Results) != 1 || !slices.Equal(end.Operands, op.Results) || !slices.Equal(op.Operands, arguments) {
+		return ""
+	}
+	return op.Name
+}
+
+// withoutKnown is set by tests, which compare with the regions.
+var withoutKnown = false
+
+// knownReduction is a reduction with one usual operation; nil for others.
+func (c *compiler) knownReduction(outer, n, inner int) step {
+	name := known(&c.op.Regions[0])
+	if withoutKnown || name == "" {
+		return nil
+	}
+	var s step
+	switch classOf(c.use(0).t) {
+	case f32:
+		round := func(x float32) float32 { return x }
+		if k := narrows[c.use(0).t.Scalar().Float]; k != nil {
+			round = k.nearest
+		}
+		s = reductionOf(c, floatCombiner(name, round), outer, n, inner)
+	case f64:
+		s = reductionOf(c, floatCombiner(name, func(x float64) float64 { return x }), outer, n, inner)
+	case i32:
+		s = reductionOf(c, integerCombiner[int32, uint32](name), outer, n, inner)
+	case i64:
+		s = reductionOf(c, integerCombiner[int64, uint64](name), outer, n, inner)
+	}
+	if s != nil {
+		c.block.costs = append(c.block.costs, c.foldFlops(name, (n-1)*outer*inner))
+		c.block.cost += int64(n * outer * inner / 64)
+	}
+	return s
+}
+
+func (c *compiler) foldFlops(name string, n int) cost {
+	k := cost{op: c.op, of: flopsOf(c.use(0).t)}
+	switch name {
+	case "arith.addf", "arith.mulf":
+		k.flops = int64(n)
+	}
+	return k
+}
+
+func floatCombiner[T float](name string, round func(T) T) func(o, a, b []T) {
+	loop := map[string]func(o, a, b []T){"arith.addf": addAll[T], "arith.mulf": multiplyAll[T], "arith.maxnumf": maxAll[T],
+		"arith.minnumf": by(smaller[T]), "arith.maximumf": by(func(a, b T) T { return max(a, b) }), "arith.minimumf": by(func(a, b T) T { return min(a, b) })}[name]
+	if loop == nil || round(0) != 0 {
+		return nil
+	}
+	if one := T(1); round(one+one/4096) == one+one/4096 || name[6] == 'm' && name != "arith.mulf" { // f32, f64, or exact
+		return loop
+	}
+	return func(o, a, b []T) {
+		loop(o, a, b)
+		for i, x := range o {
+			o[i] = round(x)
+		}
+	}
+}
+
+func integerCombiner[T signed, U unsigned](name string) func(o, a, b []T) {
+	switch name {
+	case "arith.addi", "arith.muli", "arith.andi", "arith.ori", "arith.xori", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui":
+		return integerLoop[T, U](name[6:])
+	}
+	return nil
+}
+
+func reductionOf[T any](c *compiler, loop func(o, a, b []T), outer, n, inner int) step {
+	if loop == nil {
+		return nil
+	}
+	s := c.use(0)
+	a, fill := operand[T](c, s, dims(s.t))
+	t := c.resultType(0)
+	o := dataOf[T](c.define(0, dims(t)))
+	line := n * inner
+	work, even, odd := make([]T, line), make([]T, line/2+1), make([]T, line/2+1)
+	c.room(2 * line * sizeOf(classOf(t)))
+	return chain(fill, func() {
+		for i := range outer {
+			if inner == 1 {
+				o[i] = treeOf(loop, a[i*n:(i+1)*n], work, even, odd)
+				continue
+			}
+			left := n
+			copy(work, a[i*line:(i+1)*line])
+			for left > 1 {
+				half := left / 2
+				for h := range half {
+					loop(work[h*inner:(h+1)*inner], work[2*h*inner:(2*h+1)*inner], work[(2*h+1)*inner:(2*h+2)*inner])
+				}
+				if left%2 == 1 {
+					copy(work[half*inner:(half+1)*inner], work[(left-1)*inner:left*inner])
+				}
+				left = (left + 1) / 2
+			}
+			copy(o[i*inner:(i+1)*inner], work)
+		}
+	})
+}
+
+// treeOf combines the elements of one line.
+func treeOf[T any](loop func(o, a, b []T), a, work, even, odd []T) T {
+	for len(a) > 1 {
+		half := len(a) / 2
+		x, y := even[:half], odd[:half]
+		for h := range half {
+			x[h], y[h] = a[2*h], a[2*h+1]
+		}
+		last := a[len(a)-1]
+		next := work[:(len(a)+1)/2]
+		loop(next[:half], x, y)
+		if len(a)%2 == 1 {
+			next[half] = last
+		}
+		a = next
+	}
+	return a[0]
+}
+
+// scan combines each element with all before it along an axis, one after another.
+func scan(c *compiler) step {
+	op := c.op
+	full := dims(c.use(0).t)
+	axis := c.axis(len(full))
+	outer, n, inner := lines(full, axis)
+	rest := outer * inner
+	reverse := op.Attribute("reverse")
+	backwards := reverse != nil && reverse.Int != 0
+	lanes := rest
+	if !vectorized(&op.Regions[0]) {
+		lanes = 1
+	}
+	k := c.combiner(lanes)
+	c.returns(k, lanes)
+	var before, later []step
+	var sorted []*slot
+	for i := range op.Operands {
+		s := c.use(i)
+		all := places(s)
+		list, back := make([]int32, 0, n*rest), make([]int32, n*rest)
+		for a := range n {
+			at := a
+			if backwards {
+				at = n - 1 - a
+			}
+			for o := range outer {
+				for in := range inner {
+					place := (o*n+at)*inner + in
+					back[place] = int32(len(list))
+					list = append(list, all[place])
+				}
+			}
+		}
+		to := c.make(s.t, full)
+		before = append(before, c.reorder(to, s, list))
+		sorted = append(sorted, to)
+		out := c.make(c.resultType(i), full)
+		later = append(later, c.reorder(out, to, back))
+		c.slots[op.Results[i]] = out
+	}
+	m := c.m
+	var turns []step
+	for i, s := range sorted {
+		turns = append(turns, m.scanParts(k.arguments[i], k.arguments[len(sorted)+i], k.results[i], s, lanes)...)
+	}
+	return chain(append(append(before, func() {
+		for a := rest; a < n*rest; a += lanes {
+			m.scanAt, m.scanBefore = a, a-rest
+			for i := 0; i < len(turns); i += 2 {
+				turns[i]()
+			}
+			m.run(k.blocks)
+			for i := 1; i < len(turns); i += 2 {
+				turns[i]()
+			}
+		}
+	}), later...)...)
+}
+
+// scanParts are what comes before and after the region for one operand: the elements at scanBefore and scanAt are its arguments, and its
+// result takes the place of the latter.
+func (m *machine) scanParts(left, right, result, s *slot, lanes int) []step {
+	switch a := s.data.(type) {
+	case []bit:
+		return scanPartsOf(m, a, left, right, result, lanes)
+	case []int8:
+		return scanPartsOf(m, a, left, right, result, lanes)
+	case []int16:
+		return scanPartsOf(m, a, left, right, result, lanes)
+	case []int32:
+		return scanPartsOf(m, a, left, right, result, lanes)
+	case []int64:
+		return scanPartsOf(m, a, left, right, result, lanes)
+	case []float32:
+		return scanPartsOf(m, a, left, right, result, lanes)
+	case []float64:
+		return scanPartsOf(m, a, left, right, result, lanes)
+	}
+	panic(failure("%s is not combined", s.t.Text))
+}
+
+func scanPartsOf[T any](m *machine, a []T, left, right, result *slot, lanes int) []step {
+	x, y, o := dataOf[T](left), dataOf[T](right), dataOf[T](result)
+	return []step{func() {
+		copy(x, a[m.scanBefore:m.scanBefore+lanes])
+		copy(y, a[m.scanAt:m.scanAt+lanes])
+	}, func() { copy(a[m.scanAt:m.scanAt+lanes], o) }}
+}
+
+func mapElements(c *compiler) step {
+	op := c.op
+	packed := op.Attribute("pack")
+	if packed == nil || packed.Int < 1 {
+		panic(failure("it has no pack"))
+	}
+	pack, n := int(packed.Int), int(c.use(0).t.Elements())
+	if n%pack != 0 {
+		panic(failure("%d elements are not packs of %d", n, pack))
+	}
+	lanes := n / pack
+	if !vectorized(&op.Regions[0]) {
+		lanes = 1
+	}
+	k := c.combiner(lanes)
+	k.results = nil
+	for i := range op.Results {
+		t := c.resultType(i).Scalar()
+		for range pack {
+			shape := []int(nil)
+			if lanes > 1 {
+				shape = []int{lanes}
+			}
+			k.results = append(k.results, c.make(t, shape))
+		}
+	}
+	c.returns(k, lanes)
+	var steps []step
+	m := c.m
+	var inputs, outputs []*slot
+	for i := range op.Operands {
+		s := c.use(i)
+		to := c.make(s.t, dims(s.t))
+		list, all := make([]int32, 0, n), places(s)
+		for p := range pack {
+			for l := range n / pack {
+				list = append(list, all[l*pack+p])
+			}
+		}
+		steps = append(steps, c.reorder(to, s, list))
+		inputs = append(inputs, to)
+	}
+	var later []step
+	for i := range op.Results {
+		t := c.resultType(i)
+		sorted, out := c.make(t, dims(t)), c.make(t, dims(t))
+		list := make([]int32, n)
+		for p := range pack {
+			for l := range n / pack {
+				list[l*pack+p] = int32(p*(n/pack) + l)
+			}
+		}
+		outputs = append(outputs, sorted)
+		later = append(later, c.reorder(out, sorted, list))
+		c.slots[op.Results[i]] = out
+	}
+	groups := n / pack
+	for at := 0; at < groups; at += lanes {
+		for i, s := range inputs {
+			for p := range pack {
+				steps = append(steps, copyPart(k.arguments[i*pack+p], 0, s, p*groups+at, lanes))
+			}
+		}
+		steps = append(steps, func() { m.run(k.blocks) })
+		for i, s := range outputs {
+			for p := range pack {
+				steps = append(steps, copyPart(s, p*groups+at, k.results[i*pack+p], 0, lanes))
+			}
+		}
+	}
+	return chain(append(steps, later...)...)
+}

@@ -1,0 +1,233 @@
+// Package interpreter runs Triton's kernels without a GPU: a function of TTIR over a grid, on buffers of bytes.
+//
+//	p, err := interpreter.Load(ttir.Parse(text))
+//	result, err := p.Launch("add_kernel", [3]int32{10, 1, 1}, []interpreter.Argument{interpreter.Pointer(x, 0), interpreter.Int(5000)}, interpreter.Options{})
+//
+// Values have the bits that Triton's types have: results of f16, bf16 and f8 are rounded once per operation, to the nearest, ties to even;
+// f8 saturates as on NVIDIA's GPUs; sums of a reduction are a balanced tree over neighbours; a dot product is summed along K in f32, and f32
+// inputs lose 13 bits where the kernel allows TF32. What a GPU approximates (exp, sin) is computed in f64 and rounded.
+//
+// An access outside of its buffer ends the launch with a Finding that names the line, the program instance, the lane and the element;
+// so does an assertion that does not hold. Undefined values are 0: an element that a mask leaves out, ub.poison, a division by zero.
+//
+// What does not run is an error of Launch before the first instance: inline assembly, functions of libraries that are not in the table of
+// library.go, integers other than i1, i8, i16, i32 and i64, stochastic rounding, sparse dots, recursion. Instances run one after another
+// or in parallel, each to its end: one that waits for another that has not run ends at MaxSteps.
+package interpreter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/goproton/goproton/triton/ttir"
+)
+
+// Program is a module that can be launched.
+type Program struct {
+	module *ttir.Module
+	mu     sync.Mutex
+	idle   map[string][]*machine // compiled kernels that no launch uses, by name
+}
+
+// Load checks a module.
+func Load(m *ttir.Module) (*Program, error) {
+	if bad := append(m.Problems[:len(m.Problems):len(m.Problems)], m.Verify()...); len(bad) > 0 {
+		return nil, fmt.Errorf("the kernel cannot be run: line %d of its TTIR: %s", bad[0].Line, bad[0].Text)
+	}
+	if len(m.Functions) == 0 {
+		return nil, errors.New("the kernel cannot be run: its TTIR has no function")
+	}
+	return &Program{module: m, idle: map[string][]*machine{}}, nil
+}
+
+// Argument is an argument of a kernel.
+type Argument struct {
+	buffer         *Buffer
+	offset         int64
+	number         any // int64 or float64
+	shape, strides []int64
+	nan            bool
+}
+
+// Pointer is an address: so many bytes behind the beginning of a buffer. Without a buffer it is the null pointer.
+func Pointer(b *Buffer, offset int64) Argument { return Argument{buffer: b, offset: offset} }
+
+// Int is an integer or, as its bits, an address.
+func Int(v int64) Argument { return Argument{number: v} }
+
+// Float is a floating-point number.
+func Float(v float64) Argument { return Argument{number: v} }
+
+// Descriptor is a tensor in memory that a kernel takes windows of. Strides are in elements; elements outside of it are NaN or 0.
+func Descriptor(b *Buffer, offset int64, shape, strides []int64, nan bool) Argument {
+	return Argument{buffer: b, offset: offset, shape: shape, strides: strides, nan: nan}
+}
+
+// Order is the order of program instances.
+type Order uint8
+
+const (
+	Serial Order = iota // x is the fastest
+	Reverse
+	Shuffled
+)
+
+// Options of a launch. The zero value runs all instances one after another.
+type Options struct {
+	Order    Order
+	Seed     uint64
+	Workers  int        // instances that run at the same time; 0 is 1
+	Programs [][3]int32 // only these instances
+	MaxSteps int64      // operations that a launch may execute; 0 for any number
+	Output   io.Writer  // for what the kernel prints; nil for nothing
+	Context  context.Context
+}
+
+// Result is what a launch did.
+type Result struct {
+	Programs int64
+	Lines    []LineCounts // in the order of the source
+}
+
+const maxPrograms = 1 << 40
+
+// Launch runs a kernel; "" is the module's own. The error is a *Finding if the kernel ran and did what it must not.
+func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o Options) (*Result, error) {
+	f := p.module.Kernel()
+	if kernel != "" {
+		f = p.module.Function(kernel)
+	}
+	if f == nil {
+		return nil, fmt.Errorf("the kernel %s is not in the module", kernel)
+	}
+	all := int64(1)
+	for _, n := range grid {
+		if n < 1 || all > maxPrograms/int64(n) {
+			return nil, fmt.Errorf("a grid of %d × %d × %d cannot be launched", grid[0], grid[1], grid[2])
+		}
+		all *= int64(n)
+	}
+	if o.Programs != nil {
+		all = int64(len(o.Programs))
+		for _, at := range o.Programs {
+			for axis, n := range grid {
+				if at[axis] < 0 || at[axis] >= n {
+					return nil, fmt.Errorf("the program instance %v is not in the grid %v", at, grid)
+				}
+			}
+		}
+	}
+	l := &launch{grid: grid, o: o, all: all, memory: &memory{}}
+	if o.Order == Shuffled {
+		l.shuffle()
+	}
+	workers := int(min(int64(max(o.Workers, 1)), all))
+	var machines []*machine
+	defer func() { p.giveBack(f.Name, machines) }()
+	for range workers {
+		m, err := p.machine(f)
+		if err != nil {
+			return nil, err
+		}
+		machines = append(machines, m)
+		if err := m.prepare(l, arguments); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.run(machines); err != nil {
+		return nil, err
+	}
+	return &Result{Programs: all, Lines: countsOf(p.module, machines)}, nil
+}
+
+func (p *Program) machine(f *ttir.Function) (*machine, error) {
+	p.mu.Lock()
+	list := p.idle[f.Name]
+	if n := len(list); n > 0 {
+		p.idle[f.Name] = list[:n-1]
+		p.mu.Unlock()
+		return list[n-1], nil
+	}
+	p.mu.Unlock()
+	return compile(p.module, f)
+}
+
+func (p *Program) giveBack(name string, list []*machine) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range list {
+		m.launch = nil
+		p.idle[name] = append(p.idle[name], m)
+	}
+}
+
+// launch is one call of a kernel.
+type launch struct {
+	grid   [3]int32
+	o      Options
+	all    int64
+	memory *memory
+	order  []int64 // of shuffled instances
+
+	mu   sync.Mutex
+	next int64
+	err  error
+}
+
+// maxShuffled bounds how many instances are shuffled; more are run in blocks of so many.
+const maxShuffled = 1 << 22
+
+func (l *launch) shuffle() {
+	r := rand.New(rand.NewPCG(l.o.Seed, 1))
+	l.order = make([]int64, min(l.all, maxShuffled))
+	for i, k := range r.Perm(len(l.order)) {
+		l.order[i] = int64(k)
+	}
+}
+
+// take returns the next instance, and false if there is none.
+func (l *launch) take() (at [3]int32, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.next >= l.all || l.err != nil {
+		return at, false
+	}
+	n := l.next
+	l.next++
+	switch l.o.Order {
+	case Reverse:
+		n = l.all - 1 - n
+	case Shuffled:
+		k := int64(len(l.order))
+		if moved := n - n%k + l.order[n%k]; moved < l.all && n-n%k+k <= l.all {
+			n = moved
+		}
+	}
+	if l.o.Programs != nil {
+		return l.o.Programs[n], true
+	}
+	x, y := int64(l.grid[0]), int64(l.grid[1])
+	return [3]int32{int32(n % x), int32(n / x % y), int32(n / x / y)}, true
+}
+
+func (l *launch) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+func (l *launch) run(machines []*machine) error {
+	var group sync.WaitGroup
+	for _, m := range machines[1:] {
+		group.Go(func() { m.work() })
+	}
+	machines[0].work()
+	group.Wait()
+	return l.err
+}

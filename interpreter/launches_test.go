@@ -1,0 +1,185 @@
+package interpreter
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/triton/ttir"
+)
+
+// made is a launch that testdata/launches.py makes.
+type made struct {
+	Name, Form, TTIR string
+	Grid             [3]int32
+	Arguments        []struct {
+		Buffer string
+		Int    int64
+		Float  *float64
+	}
+	Buffers map[string]struct {
+		Before, After      []byte
+		Type               string
+		Absolute, Relative float64
+	}
+}
+
+var allMade = struct {
+	sync.Once
+	list []made
+}{}
+
+func launches(t testing.TB) []made {
+	allMade.Do(func() {
+		d := json.NewDecoder(bytes.NewReader(testkit.Python(t, "triton-3.9.0", "interpreter/testdata/launches.py", nil)))
+		for d.More() {
+			var m made
+			if err := d.Decode(&m); err != nil {
+				t.Fatal(err)
+			}
+			allMade.list = append(allMade.list, m)
+		}
+	})
+	if len(allMade.list) < 40 {
+		t.Fatal("launches are missing")
+	}
+	return allMade.list
+}
+
+// arguments returns new buffers, and the arguments with them.
+func (m *made) arguments() (map[string]*Buffer, []Argument) {
+	buffers := map[string]*Buffer{}
+	for name, b := range m.Buffers {
+		buffers[name] = &Buffer{Name: name, Data: bytes.Clone(b.Before)}
+	}
+	var list []Argument
+	for _, a := range m.Arguments {
+		switch {
+		case a.Buffer != "":
+			list = append(list, Pointer(buffers[a.Buffer], 0))
+		case a.Float != nil:
+			list = append(list, Float(*a.Float))
+		default:
+			list = append(list, Int(a.Int))
+		}
+	}
+	return buffers, list
+}
+
+func (m *made) run(t testing.TB, o Options) (map[string]*Buffer, *Result) {
+	t.Helper()
+	p, err := Load(ttir.Parse(m.TTIR))
+	if err != nil {
+		t.Fatal(err)
+	}
+	buffers, list := m.arguments()
+	r, err := p.Launch("", m.Grid, list, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return buffers, r
+}
+
+// numberAt is the element of a type of testdata/launches.py.
+func numberAt(kind string, raw []byte, i int) float64 {
+	switch kind {
+	case "float64":
+		return math.Float64frombits(little.Uint64(raw[8*i:]))
+	case "float32", "fp32":
+		return float64(math.Float32frombits(little.Uint32(raw[4*i:])))
+	case "float16", "fp16":
+		return float64(halfValue(little.Uint16(raw[2*i:])))
+	case "bf16":
+		return float64(valueOf(ttir.BF16, uint32(little.Uint16(raw[2*i:]))))
+	}
+	return math.NaN()
+}
+
+func sizeOfKind(kind string) int {
+	for _, s := range []string{"64", "32", "16", "8"} {
+		if strings.HasSuffix(kind, s) {
+			return map[string]int{"64": 8, "32": 4, "16": 2, "8": 1}[s]
+		}
+	}
+	return 1
+}
+
+// differences compares elements: bits, or numbers within a tolerance. NaN is NaN whatever its bits are.
+func differences(kind string, got, want []byte, absolute, relative float64) string {
+	size := sizeOfKind(kind)
+	for i := range len(want) / size {
+		if bytes.Equal(got[i*size:(i+1)*size], want[i*size:(i+1)*size]) {
+			continue
+		}
+		a, b := numberAt(kind, got, i), numberAt(kind, want, i)
+		if a != a && b != b && (kind == "bf16" || strings.HasPrefix(kind, "f")) || math.Abs(a-b) <= absolute+relative*math.Abs(b) {
+			continue
+		}
+		return fmt.Sprintf("element %d of %d is %v (%x), and should be %v (%x)", i, len(want)/size, a, got[i*size:(i+1)*size], b, want[i*size:(i+1)*size])
+	}
+	return ""
+}
+
+// TestLaunches: kernels give what numpy gives, in the front end's form and after Triton's passes.
+func TestLaunches(t *testing.T) {
+	for _, m := range launches(t) {
+		t.Run(m.Name+"/"+m.Form, func(t *testing.T) {
+			buffers, _ := m.run(t, Options{})
+			for name, b := range m.Buffers {
+				if b.After == nil {
+					continue
+				}
+				if d := differences(b.Type, buffers[name].Data, b.After, b.Absolute, b.Relative); d != "" {
+					t.Errorf("%s: %s", name, d)
+				}
+			}
+		})
+	}
+}
+
+// TestOrders: kernels without atomics give the same bits in every order of their instances, in parallel, and when they run again.
+func TestOrders(t *testing.T) {
+	for _, m := range launches(t) {
+		if strings.Contains(m.TTIR, "atomic") || strings.Contains(m.TTIR, "descriptor_reduce") {
+			continue
+		}
+		want, _ := m.run(t, Options{})
+		for _, o := range []Options{{Order: Reverse}, {Order: Shuffled, Seed: 3}, {Workers: 3}} {
+			got, _ := m.run(t, o)
+			for name := range want {
+				if !bytes.Equal(got[name].Data, want[name].Data) {
+					t.Errorf("%s/%s: %s differs in the order %+v", m.Name, m.Form, name, o)
+				}
+			}
+		}
+	}
+}
+
+// TestKnownCombinations: what is computed without the region of a reduction is what the region gives, bit for bit.
+func TestKnownCombinations(t *testing.T) {
+	defer func() { withoutKnown = false }()
+	compared := 0
+	for _, m := range launches(t) {
+		if !strings.Contains(m.TTIR, "tt.reduce") {
+			continue
+		}
+		withoutKnown = false
+		want, _ := m.run(t, Options{})
+		withoutKnown = true
+		got, _ := m.run(t, Options{})
+		for name := range want {
+			compared++
+			if !bytes.Equal(got[name].Data, want[name].Data) {
+				t.Errorf("%s/%s: %s differs", m.Name, m.Form, name)
+			}
+		}
+	}
+	if compared == 0 {
+		t.Error("no kernel has a reduction")
+	}
+}

@@ -1,0 +1,84 @@
+package interpreter
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Buffer is a storage: what several tensors may be views of. An access outside of it is a finding, whatever lies next to it.
+type Buffer struct {
+	Name    string
+	Data    []byte
+	Address uint64 // where the program that launches has it: pointers that are stored in memory have such addresses; 0 if there are none
+}
+
+// Buffers get addresses of their own, far from each other. A buffer begins in the middle of its range, so that an access in front of it is
+// one of this buffer.
+const (
+	rangeBits  = 36
+	firstRange = 1 << 8
+	middle     = 1 << (rangeBits - 1)
+)
+
+// memory is all buffers of a launch.
+type memory struct {
+	buffers []*Buffer
+	numbers map[*Buffer]int
+	atomics sync.Mutex
+}
+
+// place gives a buffer its address.
+func (m *memory) place(b *Buffer) int64 {
+	if m.numbers == nil {
+		m.numbers = map[*Buffer]int{}
+	}
+	n, ok := m.numbers[b]
+	if !ok {
+		n = len(m.buffers)
+		m.buffers = append(m.buffers, b)
+		m.numbers[b] = n
+	}
+	return int64(firstRange+n)<<rangeBits + middle
+}
+
+// find returns the buffer that an address belongs to, and the offset in it, which may be outside; nil if it belongs to none.
+func (m *memory) find(address int64) (*Buffer, int64) {
+	if n := address>>rangeBits - firstRange; n >= 0 && n < int64(len(m.buffers)) {
+		return m.buffers[n], address&(1<<rangeBits-1) - middle
+	}
+	for _, b := range m.buffers {
+		if at := uint64(address) - b.Address; b.Address != 0 && at < uint64(len(b.Data)) {
+			return b, int64(at)
+		}
+	}
+	return nil, 0
+}
+
+// bytes returns the bytes at an address, and nil if they are not all in one buffer.
+func (m *memory) bytes(address int64, size int) []byte {
+	b, at := m.find(address)
+	if b == nil || at < 0 || int64(size) > int64(len(b.Data))-at {
+		return nil
+	}
+	return b.Data[at : at+int64(size) : at+int64(size)]
+}
+
+// describe names an address that an access of size bytes must not use.
+func (m *memory) describe(address int64, size int) string {
+	b, at := m.find(address)
+	switch {
+	case b == nil && address == 0:
+		return "the null pointer"
+	case b == nil:
+		return fmt.Sprintf("the address %#x, which is in no buffer", uint64(address))
+	}
+	return fmt.Sprintf("%s: element %d of %d (byte %d of %d)", b.Name, floorDiv(at, int64(size)), len(b.Data)/size, at, len(b.Data))
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}

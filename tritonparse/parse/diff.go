@@ -20,6 +20,9 @@ type launchDiff struct {
 	dirty  []int32              // the last launch's leaves that differed from the template's
 	size   int                  // bytes of what grows with the launches, about
 	limit  int                  // size at which lighten acts again; 0 before the first time
+
+	diffs, sames store.Object // the last result
+	spare        store.Spares[leafValues]
 }
 
 // leafRuns are the runs of equal values of one leaf.
@@ -33,8 +36,14 @@ type leafRuns struct {
 
 // reset empties it and keeps its memory.
 func (d *launchDiff) reset() {
+	for i := range d.leaves {
+		if v := d.leaves[i].values; v != nil {
+			v.clear()
+			d.spare = append(d.spare, v)
+		}
+	}
 	clear(d.leaves)
-	*d = launchDiff{leaves: d.leaves[:0], places: d.places[:0], dirty: d.dirty[:0]}
+	*d = launchDiff{leaves: d.leaves[:0], places: d.places[:0], dirty: d.dirty[:0], diffs: d.diffs, sames: d.sames, spare: d.spare}
 }
 
 func (d *launchDiff) add(l *launchtext.Launch) {
@@ -82,7 +91,7 @@ func (d *launchDiff) set(i int32, text []byte, stays bool) {
 		if bytes.Equal(r.current, text) {
 			return
 		}
-		d.size += r.close(d.n)
+		d.size += d.close(r)
 	}
 	r.from = d.n
 	switch {
@@ -124,23 +133,24 @@ func (d *launchDiff) reshape(s *launchtext.Shape) {
 	}
 	for i := range d.leaves {
 		if !present[i] {
-			d.size += d.leaves[i].close(d.n)
+			d.size += d.close(&d.leaves[i])
 		}
 	}
 	d.shape, d.base, d.dirty = s, nil, d.dirty[:0]
 }
 
-// close ends the current run before the launch until. It returns by how many bytes the values grow.
-func (r *leafRuns) close(until int) int {
+// close ends the current run of a leaf. It returns by how many bytes the values grow.
+func (d *launchDiff) close(r *leafRuns) int {
 	if r.from < 0 {
 		return 0
 	}
 	if r.values == nil {
-		r.values = &leafValues{counted: r.place.Counted}
+		r.values = d.spare.Take()
+		r.values.counted = r.place.Counted
 	}
 	from := r.from
 	r.from = -1
-	return r.values.add(r.current, from, until)
+	return r.values.add(r.current, from, d.n)
 }
 
 // lighten shrinks what is held below room: the lists of launches of each value move to the spill, and values of the leaves with the

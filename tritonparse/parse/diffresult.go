@@ -9,9 +9,11 @@ import (
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
 
-// result puts what is the same and what differs into two objects.
+// result puts what is the same and what differs into two objects, which are valid until the next result.
 func (d *launchDiff) result(q quirks.Set) (diffs, sames *store.Object) {
-	diffs, sames = &store.Object{}, &store.Object{}
+	diffs, sames = &d.diffs, &d.sames
+	diffs.Clear()
+	sames.Clear()
 	for _, group := range d.members() {
 		if group[0].place.IsArg || !q.Has(quirks.OneLevel) && slices.ContainsFunc(group, func(r *leafRuns) bool { return len(r.place.Path) > 0 }) {
 			d.parts(group, q, diffs, sames)
@@ -36,7 +38,7 @@ func (d *launchDiff) members() [][]*leafRuns {
 	for i := range d.leaves {
 		r := &d.leaves[i]
 		if r.values != nil || r.from > 0 {
-			r.close(d.n)
+			d.close(r)
 		}
 		at := len(firsts) - 1 // mostly the one that the leaf before is in
 		if at < 0 || !r.place.Together(firsts[at]) {

@@ -63,6 +63,7 @@ type kernelWriter struct {
 	infers bool           // the compilation is missing, and no launch was read yet
 	state  *residentState // of the kernel
 	own    residentState  // for an evicted kernel: computed again from its launches
+	room   []byte         // memory for a chunk
 	texts  []byte         // from the sorter, waiting to be written
 	ends   []int          // of each of texts
 	begun  bool           // texts are written as they come
@@ -128,9 +129,9 @@ func (w *kernelWriter) first() error {
 	}
 	for _, c := range w.k.chunks {
 		if w.reads() {
-			text, err := w.p.spill.Read(c)
-			if err == nil {
-				err = w.read(text)
+			var err error
+			if w.room, err = w.p.spill.Read(c, w.room); err == nil {
+				err = w.read(w.room)
 			}
 			if err != nil {
 				return err

@@ -67,6 +67,10 @@ func (v *leafValues) code(text []byte) []byte {
 	}
 	begin := store.SamePrefix(text, []byte(v.first))
 	end, most := 0, min(len(text), len(v.first))-begin
+	const stride = 64
+	for end+stride <= most && string(text[len(text)-end-stride:len(text)-end]) == v.first[len(v.first)-end-stride:len(v.first)-end] {
+		end += stride
+	}
 	for end < most && text[len(text)-1-end] == v.first[len(v.first)-1-end] {
 		end++
 	}
@@ -99,7 +103,18 @@ func (v *leafValues) find(text []byte) *leafValue {
 	} else if u := v.byText[string(text)]; u != nil {
 		return u
 	}
-	u := &leafValue{text: string(text)}
+	n := len(v.list)
+	var u *leafValue
+	if n < cap(v.list) {
+		u = v.list[:n+1][n]
+	}
+	if u == nil {
+		u = &leafValue{}
+	}
+	*u = leafValue{text: v.first}
+	if n > 0 {
+		u.text = string(text)
+	}
 	v.list = append(v.list, u)
 	if v.byText != nil {
 		v.byText[u.text] = u
@@ -174,7 +189,7 @@ func (v *leafValues) writeJSON(s *store.Spill, w store.Writer) error {
 		return nil
 	}
 	slices.SortStableFunc(v.list, func(a, b *leafValue) int { return a.launches.First - b.launches.First })
-	out := []byte(`{"diff_type":"distribution","values":[`)
+	out := append(v.room[:0], `{"diff_type":"distribution","values":[`...)
 	for i, u := range v.list {
 		if i > 0 {
 			out = append(out, ',')
@@ -187,8 +202,18 @@ func (v *leafValues) writeJSON(s *store.Spill, w store.Writer) error {
 		}
 		out = append(out[:0], '}')
 	}
-	w(append(out, "]}"...))
+	v.room = append(out, "]}"...)
+	w(v.room)
 	return nil
+}
+
+// clear forgets all values and keeps the memory of the few that most leaves have.
+func (v *leafValues) clear() {
+	const few = 4
+	for _, u := range v.list[:min(len(v.list), few)] {
+		*u = leafValue{}
+	}
+	*v = leafValues{list: slices.Grow(v.list[:0], few)[:0:few], room: v.room[:0]}
 }
 
 // distinct counts different hashes, of eight bytes each. After thin it keeps a share of them and estimates.

@@ -141,24 +141,28 @@ func (r *roofline) irrelevantOf(k *work.Kind) []bool {
 // workLog are the functions that each calls with the entries of a log.
 type workLog struct {
 	anew     func()
-	kind     func(*work.Kind)
+	kind     func(*work.Kind) // may use the kind until it returns; nil if kinds are not needed
 	launches func(workRun)
 }
 
 func (r *roofline) each(s *store.Spill, to workLog) error {
 	r.flush()
 	var at workRun
+	var k work.Kind
 	return r.log.Each(s, func(log []byte) error {
 		for c := (store.Cursor{In: log}); len(c.In) > 0; {
 			switch n := c.Uvarint(); n {
 			case logAnew:
 				to.anew()
 			case logKind:
-				k, err := work.ReadKind(c.Text())
-				if err != nil {
+				text := c.Text()
+				if to.kind == nil {
+					break
+				}
+				if err := k.Read(text); err != nil {
 					return err
 				}
-				to.kind(k)
+				to.kind(&k)
 			default:
 				at = workRun{n - logRuns, at.index + c.Uvarint(), at.id + c.Uvarint(), c.Uvarint()}
 				if c.Damaged {

@@ -47,11 +47,10 @@ func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *wor
 
 // writeLaunches reads the log a second time. all has the estimates of its last part, which mostly is the only one.
 func (r *roofline) writeLaunches(sp *store.Spill, w store.Writer, all *estimates) error {
-	to := workLog{anew: all.begin, kind: all.add}
+	to := workLog{anew: all.begin}
 	if all.anew {
 		all.begin()
-	} else {
-		to.kind = func(*work.Kind) {}
+		to.kind = all.add
 	}
 	p := store.Pieces{Put: w}
 	begun := false

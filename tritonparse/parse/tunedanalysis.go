@@ -91,7 +91,7 @@ func (p *parser) analyses(events *store.Sorter) ([]string, error) {
 		return nil, err
 	}
 	p.sites.findSets()
-	a := analysts{p: p, events: events, files: make([]string, len(p.sites.all)), work: make(chan placed)}
+	a := analysts{p: p, events: events, files: make([]string, len(p.sites.all)), work: make(chan placed), logs: make(chan []byte, runtime.GOMAXPROCS(0)+1)}
 	for range runtime.GOMAXPROCS(0) {
 		a.Go(a.analyse)
 	}
@@ -103,6 +103,10 @@ func (p *parser) analyses(events *store.Sorter) ([]string, error) {
 	for _, u := range order {
 		chose := u.chose(q)
 		first := !q.Has(quirks.KeysByArguments) && u.session == u.site.sessions[0] // the site's stack is there
+		select {
+		case u.groups.log.Buffer = <-a.logs:
+		default:
+		}
 		if first && (chose || len(u.site.sessions) > 1) || chose && !first && !q.Has(quirks.KeysByArguments) {
 			if err = u.groups.end(u.session, p.mostGroups(), r, p.spill); err != nil {
 				break
@@ -110,6 +114,8 @@ func (p *parser) analyses(events *store.Sorter) ([]string, error) {
 		}
 		if chose {
 			a.work <- u
+		} else {
+			a.done(u.session)
 		}
 	}
 	close(a.work)
@@ -128,7 +134,8 @@ type analysts struct {
 	sync.WaitGroup
 	p     *parser
 	work  chan placed
-	files []string // of each session
+	files []string    // of each session
+	logs  chan []byte // memory for logs of sessions
 
 	mu     sync.Mutex
 	events *store.Sorter
@@ -138,6 +145,7 @@ type analysts struct {
 func (a *analysts) analyse() {
 	p := a.p
 	var memory analysisMemory
+	var event store.Pieces
 	for u := range a.work {
 		if n := u.groups.total.count(); n > 0 {
 			note := fmt.Sprintf("the autotuner's session %s has %d distinct launches: its analysis covers the last %d of them; with --compat tritonparse it covers all", u.id, n, len(u.groups.all))
@@ -145,13 +153,24 @@ func (a *analysts) analyse() {
 		}
 		if name, ok := p.sessionOutput(u.session); ok {
 			a.files[u.at] = name
-			event := store.Pieces{Put: func(text []byte) { a.locked(func() { a.events.Add(u.at, text) }) }}
+			event.Put = func(text []byte) { a.locked(func() { a.events.Add(u.at, text) }) }
 			err := p.analysis(u.session, &memory, event.Write)
 			event.Flush()
 			a.locked(func() { a.err = errors.Join(a.err, err) })
 		}
-		u.groups = tunedGroups{}
+		a.done(u.session)
 	}
+}
+
+// done gives the memory of the session's launches back.
+func (a *analysts) done(u *session) {
+	if log := u.groups.log.Buffer; !a.p.options.quirks.Has(quirks.KeysByArguments) && cap(log) <= 2*store.ChunkSize {
+		select {
+		case a.logs <- log[:0]:
+		default:
+		}
+	}
+	u.groups = tunedGroups{}
 }
 
 func (a *analysts) locked(f func()) {
@@ -204,6 +223,7 @@ func (p *parser) sessionOutput(u *session) (string, bool) {
 type analysisMemory struct {
 	diff      launchDiff
 	arguments configsArguments
+	log       logReader
 	commons   map[*store.Chunk][]byte // what compilationAnalysis shows of kernels
 	out       []byte
 }
@@ -231,7 +251,7 @@ func (p *parser) analysis(u *session, m *analysisMemory, w store.Writer) error {
 	w(out)
 	m.diff.reset()
 	m.arguments.reset()
-	err := u.groups.each(p.spill, func(l *launchtext.Launch) {
+	err := u.groups.each(p.spill, &m.log, func(l *launchtext.Launch) {
 		m.diff.add(l)
 		m.arguments.add(l)
 	})

@@ -163,7 +163,11 @@ func (a *configsArguments) reset() {
 	if a.shapes == nil || len(a.shapes) > most {
 		a.shapes = map[*launchtext.Shape]*shapeArguments{}
 	}
-	*a = configsArguments{byHash: map[string]*configArguments{}, configs: a.configs[:0], shapes: a.shapes, changed: a.changed, text: a.text, values: a.values}
+	if a.byHash == nil {
+		a.byHash = map[string]*configArguments{}
+	}
+	clear(a.byHash)
+	*a = configsArguments{byHash: a.byHash, configs: a.configs[:0], shapes: a.shapes, changed: a.changed, text: a.text, values: a.values}
 }
 
 func (a *configsArguments) add(l *launchtext.Launch) {
@@ -172,9 +176,7 @@ func (a *configsArguments) add(l *launchtext.Launch) {
 	}
 	c := a.byHash[l.Hash]
 	if c == nil {
-		c = &configArguments{hash: l.Hash}
-		a.byHash[l.Hash] = c
-		a.configs = append(a.configs, c)
+		c = a.config(l.Hash)
 	}
 	if c.template != l.Template {
 		a.begin(c, l)
@@ -206,6 +208,24 @@ func (a *configsArguments) add(l *launchtext.Launch) {
 			c.base[i] = u
 		}
 	}
+}
+
+// config adds a configuration, in the memory of one of the session before.
+func (a *configsArguments) config(hash string) *configArguments {
+	var c *configArguments
+	if n := len(a.configs); n < cap(a.configs) {
+		c = a.configs[:n+1][n]
+	}
+	if c == nil {
+		c = &configArguments{}
+	}
+	for i := range c.values {
+		c.values[i] = argumentValues{values: c.values[i].values[:0]}
+	}
+	*c = configArguments{hash: hash, names: c.names[:0], values: c.values, at: c.at[:0], base: c.base[:0]}
+	a.byHash[hash] = c
+	a.configs = append(a.configs, c)
+	return c
 }
 
 // value is a new value of the text.

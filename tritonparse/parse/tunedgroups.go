@@ -138,6 +138,7 @@ func (t *tunedGroups) end(u *session, most int, r *store.Reader, sp *store.Spill
 		t.log.Buffer = append(t.log.Buffer, text...)
 		if len(t.log.Buffer) >= store.ChunkSize {
 			t.log.Pack(sp)
+			t.log.Buffer = sp.Buffer()
 		}
 		return nil
 	})
@@ -146,7 +147,7 @@ func (t *tunedGroups) end(u *session, most int, r *store.Reader, sp *store.Spill
 	}
 	t.log.Buffer = t.flush(t.log.Buffer)
 	found := lastGroups{most: most, last: map[launchtext.Group]int{}}
-	if err := t.replay(sp, true, func(l *launchtext.Launch, id int) { found.add(l.Group, id) }); err != nil {
+	if err := t.replay(sp, &logReader{groupsOnly: true}, func(l *launchtext.Launch, id int) { found.add(l.Group, id) }); err != nil {
 		return err
 	}
 	found.keep(most)
@@ -205,7 +206,7 @@ func (s *lastGroups) compact() {
 // first is the hash and the name of the kernel of the first distinct launch.
 func (t *tunedGroups) first(sp *store.Spill) (hash, name string, err error) {
 	begun := false
-	err = t.each(sp, func(l *launchtext.Launch) {
+	err = t.each(sp, &logReader{}, func(l *launchtext.Launch) {
 		if !begun {
 			hash, name = l.Hash, jsontext.Text(l.Value("compilation_metadata", "name"))
 		}
@@ -215,9 +216,9 @@ func (t *tunedGroups) first(sp *store.Spill) (hash, name string, err error) {
 }
 
 // each calls f with the last launch of each group, in the order of ids, which is the log's.
-func (t *tunedGroups) each(sp *store.Spill, f func(*launchtext.Launch)) error {
+func (t *tunedGroups) each(sp *store.Spill, r *logReader, f func(*launchtext.Launch)) error {
 	next := 0
-	return t.replay(sp, false, func(l *launchtext.Launch, id int) {
+	return t.replay(sp, r, func(l *launchtext.Launch, id int) {
 		if next < len(t.all) && t.all[next].last == id {
 			f(l)
 			next++
@@ -225,9 +226,10 @@ func (t *tunedGroups) each(sp *store.Spill, f func(*launchtext.Launch)) error {
 	})
 }
 
-// replay reads the log, with groupsOnly nothing but groups and ids. A launch is valid during the call.
-func (t *tunedGroups) replay(sp *store.Spill, groupsOnly bool, f func(l *launchtext.Launch, id int)) error {
-	r := logReader{shapes: t.shapes, groupsOnly: groupsOnly}
+// replay reads the log with a reader that may have read others before. A launch is valid during the call, its template until the reader
+// reads again.
+func (t *tunedGroups) replay(sp *store.Spill, r *logReader, f func(l *launchtext.Launch, id int)) error {
+	*r = logReader{shapes: t.shapes, groupsOnly: r.groupsOnly, templates: r.templates, l: launchtext.Launch{Changes: r.l.Changes}}
 	return t.log.Each(sp, func(in []byte) error {
 		r.In = in
 		for len(r.In) > 0 {
@@ -245,10 +247,12 @@ func (t *tunedGroups) replay(sp *store.Spill, groupsOnly bool, f func(l *launcht
 type logReader struct {
 	store.Cursor
 	shapes     []*launchtext.Shape
-	groupsOnly bool
+	groupsOnly bool   // reads nothing but groups and ids
 	head       []byte // the last template's shape and texts
 	l          launchtext.Launch
 	id         int
+	templates  []*launchtext.Template // the first few of a log, whose memory is used again
+	used       int                    // of templates
 }
 
 func (r *logReader) launch() (*launchtext.Launch, error) {
@@ -290,13 +294,31 @@ func (r *logReader) template(from []byte, shape int) {
 		r.l.Template = noTemplate
 		return
 	}
-	t := &launchtext.Template{Shape: r.shapes[shape]}
-	t.Leaves = make([]launchtext.Leaf, len(t.Shape.Places))
-	values := make([]launchtext.Value, len(t.Leaves))
-	for i := range t.Leaves {
-		values[i].Text = r.Text()
-		t.Leaves[i].Value = &values[i]
+	r.l.Template = r.room(r.shapes[shape])
+	for i := range r.l.Leaves {
+		r.l.Leaves[i].Value.Text = r.Text()
 	}
-	r.l.Template = t
 	r.head = from[:len(from)-len(r.In)]
+}
+
+// room is a template to be filled.
+func (r *logReader) room(s *launchtext.Shape) *launchtext.Template {
+	const few = 16
+	var t *launchtext.Template
+	if r.used < len(r.templates) {
+		t = r.templates[r.used]
+	} else if t = (&launchtext.Template{}); r.used < few {
+		r.templates = append(r.templates, t)
+	}
+	r.used++
+	n := len(s.Places)
+	if cap(t.Leaves) < n {
+		t.Leaves = make([]launchtext.Leaf, n)
+		values := make([]launchtext.Value, n)
+		for i := range values {
+			t.Leaves[i].Value = &values[i]
+		}
+	}
+	t.Shape, t.Leaves = s, t.Leaves[:n]
+	return t
 }

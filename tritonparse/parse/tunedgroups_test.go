@@ -49,7 +49,7 @@ func TestTunedGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got, want []string
-	err = u.groups.each(sp, func(l *launchtext.Launch) { got = append(got, fmt.Sprint(l.Group, leaves(l))) })
+	err = u.groups.each(sp, &logReader{}, func(l *launchtext.Launch) { got = append(got, fmt.Sprint(l.Group, leaves(l))) })
 	for _, i := range []int{8, 9} {
 		l := read(i)
 		want = append(want, fmt.Sprint(l.Group, leaves(&l)))

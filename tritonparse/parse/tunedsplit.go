@@ -55,7 +55,7 @@ func (s *sites) splitSite(at *site, kernels map[string]*kernel) error {
 	all := at.sessions[0]
 	members := configMembers{universe: map[string]bool{}, paths: map[string]map[string]bool{}, values: map[[2]string]map[string]oneValue{}}
 	noted := map[launchtext.Group]bool{}
-	err := all.groups.each(s.spill, func(l *launchtext.Launch) {
+	err := all.groups.each(s.spill, &logReader{}, func(l *launchtext.Launch) {
 		if l.Shape.Captured {
 			noted[l.Group] = true
 		} else {
@@ -70,7 +70,7 @@ func (s *sites) splitSite(at *site, kernels map[string]*kernel) error {
 	if len(noted) < len(all.groups.all) {
 		all.groups.all = slices.DeleteFunc(all.groups.all, func(g tunedLast) bool { return noted[g.group] })
 		config := members.find()
-		err = all.groups.each(s.spill, func(l *launchtext.Launch) {
+		err = all.groups.each(s.spill, &logReader{}, func(l *launchtext.Launch) {
 			key := config.key(l)
 			keys[l.Group] = keyed{key, l.Hash}
 			different[key] = true
@@ -247,7 +247,7 @@ func (s *sites) matchResults(at *site, kernels map[string]*kernel) error {
 		if len(left) == 0 {
 			return nil
 		}
-		err := u.groups.each(s.spill, func(l *launchtext.Launch) {
+		err := u.groups.each(s.spill, &logReader{}, func(l *launchtext.Launch) {
 			if u.selected.hash == "" || l.Group != u.selected.group {
 				return
 			}

@@ -116,7 +116,7 @@ func AppendTexts(out []byte, texts []string) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, jsontext.Quote(t)...)
+		out = jsontext.AppendString(out, t)
 	}
 	return append(out, ']')
 }

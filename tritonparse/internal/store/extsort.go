@@ -21,6 +21,7 @@ type Sorter struct {
 	held   *batch
 	spare  *batch        // the memory of the one before
 	busy   chan struct{} // closed when what was held before is in a file; nil before the first
+	writer writer        // of the last file, whose memory the next one uses; the storing goroutine owns it
 	levels [][]*run      // files by how often they were merged, the oldest first; the storing goroutine owns them while busy
 
 	mu  sync.Mutex
@@ -123,7 +124,12 @@ func (s *Sorter) write(from *Reader) (*run, error) {
 		return nil, err
 	}
 	r := &run{file: f}
-	w := writer{out: bufio.NewWriterSize(f, blockBytes)}
+	w := &s.writer
+	if w.out == nil {
+		w.out = bufio.NewWriterSize(nil, blockBytes)
+	}
+	w.out.Reset(f)
+	w.block = w.block[:0]
 	for err == nil && from.next() {
 		err = w.add(from.number, from.text)
 	}
@@ -149,7 +155,7 @@ func (s *Sorter) Read() (*Reader, error) {
 	if err := s.Err(); err != nil {
 		return nil, err
 	}
-	s.spare = nil
+	s.spare, s.writer = nil, writer{}
 	r := &Reader{}
 	for _, level := range slices.Backward(s.levels) { // the oldest are those that were merged most often
 		for _, run := range level {

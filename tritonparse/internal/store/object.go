@@ -21,8 +21,7 @@ func (o *Object) At(path ...string) *Object {
 	for _, name := range path {
 		next := o.Get(name)
 		if next == nil {
-			next = &Object{Name: name}
-			o.add(next)
+			next = o.add(name)
 		}
 		o = next
 	}
@@ -40,8 +39,20 @@ func (o *Object) Get(name string) *Object {
 	return nil
 }
 
-func (o *Object) add(m *Object) {
+// Clear leaves an empty object, which uses the memory of the members again.
+func (o *Object) Clear() { *o = Object{Name: o.Name, Members: o.Members[:0]} }
+
+func (o *Object) add(name string) *Object {
 	const few = 16
+	var m *Object
+	if n := len(o.Members); n < cap(o.Members) {
+		m = o.Members[:n+1][n]
+	}
+	if m == nil {
+		m = &Object{}
+	}
+	m.Clear()
+	m.Name = name
 	o.Members = append(o.Members, m)
 	switch {
 	case o.byName != nil:
@@ -52,6 +63,7 @@ func (o *Object) add(m *Object) {
 			o.byName[m.Name] = m
 		}
 	}
+	return m
 }
 
 // Write writes the object piece by piece.
@@ -63,12 +75,13 @@ func (o *Object) Write(s *Spill, w Writer) error {
 		w(o.Text)
 		return nil
 	}
-	out := []byte{'{'}
+	out := append(make([]byte, 0, 64), '{')
 	for i, m := range o.Members {
 		if i > 0 {
-			out = append(out, ',')
+			out = append(out[:0], ',')
 		}
-		w(append(jsontext.Form{}.AppendText(out, m.Name), ':'))
+		out = append(jsontext.Form{}.AppendText(out, m.Name), ':')
+		w(out)
 		if err := m.Write(s, w); err != nil {
 			return err
 		}

@@ -89,15 +89,15 @@ func (s *Spill) Fail(err error) {
 
 // Text is Read for callers that check Failed at the end.
 func (s *Spill) Text(c *Chunk) []byte {
-	text, err := s.Read(c)
+	text, err := s.Read(c, nil)
 	if err != nil {
 		s.Fail(err)
 	}
 	return text
 }
 
-// Read unpacks a chunk.
-func (s *Spill) Read(c *Chunk) ([]byte, error) {
+// Read unpacks a chunk, into the memory of room if the chunk fits there.
+func (s *Spill) Read(c *Chunk, room []byte) ([]byte, error) {
 	<-c.done
 	if err := s.Failed(); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s *Spill) Read(c *Chunk) ([]byte, error) {
 		return nil, err
 	}
 	defer s.open.Put(z)
-	text := make([]byte, c.size)
+	text := slices.Grow(room[:0], int(c.size))[:c.size]
 	_, err := io.ReadFull(z, text)
 	return text, err
 }
@@ -141,7 +141,7 @@ func (t *Stream) Lighten(s *Spill, most int) {
 // Pack moves the text that is in memory to the spill.
 func (t *Stream) Pack(s *Spill) {
 	if len(t.Buffer) > 0 {
-		t.chunks = append(t.chunks, s.Add(t.Buffer))
+		t.chunks = append(t.chunks, s.AddLaunches(t.Buffer)) // whose entries are nearly equal, too
 		t.Buffer = nil
 	}
 }
@@ -149,7 +149,7 @@ func (t *Stream) Pack(s *Spill) {
 // Each calls f with each piece that was packed, and with the rest.
 func (t *Stream) Each(s *Spill, f func([]byte) error) error {
 	for _, c := range t.chunks {
-		text, err := s.Read(c)
+		text, err := s.Read(c, nil)
 		if err != nil {
 			return err
 		}

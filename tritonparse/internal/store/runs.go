@@ -52,7 +52,7 @@ func (r *Runs) each(s *Spill, f func(first, last int)) error {
 
 // list writes what add appends for each stretch, and between between them.
 func (r *Runs) list(s *Spill, w Writer, between string, add func(out []byte, first, last int) []byte) error {
-	p := Pieces{Put: w}
+	p := Pieces{Put: w, Held: make([]byte, 0, 64)}
 	begun := false
 	err := r.each(s, func(first, last int) {
 		if begun {

@@ -97,16 +97,23 @@ func AppendKind(out []byte, k *Kind, irrelevant []bool) []byte {
 	return out
 }
 
-// ReadKind reads what AppendKind wrote.
-func ReadKind(in []byte) (*Kind, error) {
+// Read reads what AppendKind wrote, in the memory of the kind before, which mostly has arguments of the same names.
+func (k *Kind) Read(in []byte) error {
 	r := store.Cursor{In: in}
-	k := &Kind{Grid: bytes.Clone(r.Text())}
+	before := k.Arguments
+	*k = Kind{Grid: bytes.Clone(r.Text()), Arguments: before[:0]}
 	k.Dims = field.WholeNumbers(k.Grid)
 	k.Positions, k.FromArgs, k.HasArgs = int(r.Varint()), r.Varint(), r.Flag()
-	for len(r.In) > 0 && !r.Damaged {
-		a := boundArgument{Position: int(r.Varint()), Name: string(r.Text()), IsNumber: r.Flag(), number: r.Varint()}
+	for i := 0; len(r.In) > 0 && !r.Damaged; i++ {
+		a := boundArgument{Position: int(r.Varint())}
+		if name := r.Text(); i < len(before) && before[i].Name == string(name) {
+			a.Name = before[i].Name
+		} else {
+			a.Name = string(name)
+		}
+		a.IsNumber, a.number = r.Flag(), r.Varint()
 		a.Shape, a.Strides = r.Numbers(), r.Numbers()
 		k.Arguments = append(k.Arguments, a)
 	}
-	return k, r.Err()
+	return r.Err()
 }

@@ -423,7 +423,7 @@ func Get(text []byte, path ...string) []byte {
 		}
 		var found []byte
 		if _, err := object(text, 0, 0, value, func(n, v []byte, _ int) {
-			if Text(n) == name {
+			if string(n[1:len(n)-1]) == name || bytes.IndexByte(n, '\\') >= 0 && Text(n) == name {
 				found = v
 			}
 		}); err != nil || found == nil {

@@ -73,7 +73,7 @@ func (r *leafRuns) only() []byte {
 	if r.values == nil {
 		return r.current
 	}
-	return []byte(r.values.first)
+	return []byte(r.values.bases[0])
 }
 
 // parts writes what differs in an argument or another object, and what is the same in it, as one difference. tritonparse does so for

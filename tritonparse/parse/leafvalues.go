@@ -19,7 +19,7 @@ type leafValues struct {
 	counted bool     // only the number of distinct values is kept
 	seen    distinct // with counted
 	bytes   int      // of list without the launches, about
-	first   string   // of the values
+	bases   []string // values that code refers to; the first value is the first of them
 	room    []byte   // memory for code
 }
 
@@ -56,28 +56,42 @@ func (v *leafValues) add(text []byte, from, until int) int {
 	return rangeBytes
 }
 
-// code is a long text as it is kept: what is between its beginning and its end, which are those of the first value, and how long these are.
-// Of stacks that differ in a line, a few bytes are kept. A short text, and the first value, stay as they are; no text begins with a zero.
+// code is a long text as it is kept: what is between its beginning and its end, which are those of an earlier value, and how long these
+// are. Of stacks that differ in a line, a few bytes are kept. A short text, and a base, stay as they are; no text begins with a zero.
+// The base is the first that is near, so that a text has the same code each time.
 func (v *leafValues) code(text []byte) []byte {
-	if len(text) < launchtext.InternFrom || len(v.list) == 0 || v.first == string(text) {
-		if len(v.list) == 0 {
-			v.first = string(text)
-		}
+	const near, most = 256, 8
+	if len(v.list) > 0 && len(text) < launchtext.InternFrom {
 		return text
 	}
-	begin := store.SamePrefix(text, []byte(v.first))
-	end, most := 0, min(len(text), len(v.first))-begin
+	for i, base := range v.bases {
+		if base == string(text) {
+			return text
+		}
+		if begin, end := sameEnds(text, base); len(text)-begin-end <= near || i == most-1 {
+			v.room = binary.AppendUvarint(append(v.room[:0], 0), uint64(i))
+			v.room = binary.AppendUvarint(v.room, uint64(begin))
+			v.room = binary.AppendUvarint(v.room, uint64(end))
+			v.room = append(v.room, text[begin:len(text)-end]...)
+			return v.room
+		}
+	}
+	v.bases = append(v.bases, string(text))
+	return text
+}
+
+// sameEnds is how many bytes two texts have in common at their beginning, and then at their end.
+func sameEnds(text []byte, base string) (begin, end int) {
 	const stride = 64
-	for end+stride <= most && string(text[len(text)-end-stride:len(text)-end]) == v.first[len(v.first)-end-stride:len(v.first)-end] {
+	begin = store.SamePrefix(text, []byte(base))
+	most := min(len(text), len(base)) - begin
+	for end+stride <= most && string(text[len(text)-end-stride:len(text)-end]) == base[len(base)-end-stride:len(base)-end] {
 		end += stride
 	}
-	for end < most && text[len(text)-1-end] == v.first[len(v.first)-1-end] {
+	for end < most && text[len(text)-1-end] == base[len(base)-1-end] {
 		end++
 	}
-	v.room = binary.AppendUvarint(append(v.room[:0], 0), uint64(begin))
-	v.room = binary.AppendUvarint(v.room, uint64(end))
-	v.room = append(v.room, text[begin:len(text)-end]...)
-	return v.room
+	return begin, end
 }
 
 // append writes a value.
@@ -86,9 +100,9 @@ func (v *leafValues) append(out []byte, u *leafValue) []byte {
 		return append(out, u.text...)
 	}
 	c := store.Cursor{In: []byte(u.text[1:])}
-	begin, end := c.Uvarint(), c.Uvarint()
-	out = append(append(out, v.first[:begin]...), c.In...)
-	return append(out, v.first[len(v.first)-end:]...)
+	base, begin, end := v.bases[c.Uvarint()], c.Uvarint(), c.Uvarint()
+	out = append(append(out, base[:begin]...), c.In...)
+	return append(out, base[len(base)-end:]...)
 }
 
 // find finds or makes a value. Most leaves have one or two.
@@ -111,8 +125,9 @@ func (v *leafValues) find(text []byte) *leafValue {
 	if u == nil {
 		u = &leafValue{}
 	}
-	*u = leafValue{text: v.first}
-	if n > 0 {
+	if last := v.bases[len(v.bases)-1]; last == string(text) {
+		u.text = last
+	} else {
 		u.text = string(text)
 	}
 	v.list = append(v.list, u)
@@ -213,7 +228,8 @@ func (v *leafValues) clear() {
 	for _, u := range v.list[:min(len(v.list), few)] {
 		*u = leafValue{}
 	}
-	*v = leafValues{list: slices.Grow(v.list[:0], few)[:0:few], room: v.room[:0]}
+	clear(v.bases)
+	*v = leafValues{list: slices.Grow(v.list[:0], few)[:0:few], bases: v.bases[:0], room: v.room[:0]}
 }
 
 // distinct counts different hashes, of eight bytes each. After thin it keeps a share of them and estimates.

@@ -3,6 +3,7 @@ package parse
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
@@ -56,5 +57,34 @@ func TestLastGroups(t *testing.T) {
 		if got := s.total.count(); total > 10 && got != total || total <= 10 && got != 0 {
 			t.Errorf("of %d: %d in all", total, got)
 		}
+	}
+}
+
+// TestLeafValueCodes: long texts that differ from several others in a few bytes, or in all, are separate values and come back as they
+// were, also in memory that was used before.
+func TestLeafValueCodes(t *testing.T) {
+	var v leafValues
+	for round := range 2 {
+		counts, distinct := map[string]int{}, []string{}
+		for i := range 4000 {
+			kind, site := i%(11+round), i*i%97
+			text := fmt.Sprintf(`["%s",%d,"%s"]`, strings.Repeat(fmt.Sprint("begin", kind), 50), site, strings.Repeat(fmt.Sprint("end", kind*kind), 80+kind))
+			if i%5 == 0 {
+				text = fmt.Sprint(site)
+			}
+			if counts[text]++; counts[text] == 1 {
+				distinct = append(distinct, text)
+			}
+			v.add([]byte(text), i, i+1)
+		}
+		if len(v.list) != len(distinct) {
+			t.Fatalf("round %d: %d values, not %d", round, len(v.list), len(distinct))
+		}
+		for i, u := range v.list {
+			if got := string(v.append(nil, u)); got != distinct[i] || u.count != counts[got] {
+				t.Fatalf("round %d: value %d came back as %.300q, %d times", round, i, got, u.count)
+			}
+		}
+		v.clear()
 	}
 }

@@ -32,7 +32,7 @@ const adding = `module {
 }
 `
 
-func program(t *testing.T, text string) *Program {
+func program(t testing.TB, text string) *Program {
 	t.Helper()
 	p, err := Load(ttir.Parse(text))
 	if err != nil {

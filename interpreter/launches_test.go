@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -130,13 +131,18 @@ func TestLaunches(t *testing.T) {
 	for _, m := range launches(t) {
 		t.Run(m.Name+"/"+m.Form, func(t *testing.T) {
 			buffers, _ := m.run(t, Options{})
+			compared := strings.HasPrefix(m.Name, "big_") // for benchmarks
 			for name, b := range m.Buffers {
 				if b.After == nil {
 					continue
 				}
+				compared = true
 				if d := differences(b.Type, buffers[name].Data, b.After, b.Absolute, b.Relative); d != "" {
 					t.Errorf("%s: %s", name, d)
 				}
+			}
+			if !compared {
+				t.Error("nothing was compared")
 			}
 		})
 	}
@@ -181,5 +187,37 @@ func TestKnownCombinations(t *testing.T) {
 	}
 	if compared == 0 {
 		t.Error("no kernel has a reduction")
+	}
+}
+
+// TestCorpus: every text of triton/ttir's corpus, of both versions, runs to its end or to a finding; what is not supported is assembly.
+func TestCorpus(t *testing.T) {
+	for _, version := range []string{"triton-3.6.0", "triton-3.9.0"} {
+		t.Run(version, func(t *testing.T) {
+			if version == "triton-3.6.0" {
+				testkit.OnlyInCheck(t, "the newest version has most operations")
+			}
+			dir := t.TempDir()
+			asked, _ := json.Marshal(map[string]string{"make": dir})
+			testkit.Python(t, version, "triton/ttir/testdata/texts.py", asked)
+			files, _ := filepath.Glob(filepath.Join(dir, "*"))
+			ran := 0
+			for _, file := range files {
+				if strings.HasSuffix(file, ".ttgir") {
+					continue
+				}
+				m := ttir.Parse(string(testkit.Read(t, file)))
+				if _, err := Load(m); err != nil {
+					t.Errorf("%s: %v", file, err)
+				} else if _, err := compile(m, m.Kernel()); err != nil && !strings.Contains(err.Error(), "tt.elementwise_inline_asm") {
+					t.Errorf("%s: %v", file, err)
+				}
+				launchAny(t, string(testkit.Read(t, file)))
+				ran++
+			}
+			if ran < 60 {
+				t.Errorf("%d texts", ran)
+			}
+		})
 	}
 }

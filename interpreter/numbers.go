@@ -151,7 +151,11 @@ func smallValue(f ttir.Float, b uint8) float32 {
 	if f == ttir.F8E5M2 {
 		return halfValue(uint16(b) << 8)
 	}
-	return float32(f.Value(uint64(b)))
+	v := float32(f.Value(uint64(b)))
+	if f == ttir.F8E4M3FN && b == 0xFF { // NaN has a sign
+		return float32(math.Copysign(float64(v), -1))
+	}
+	return v
 }
 
 // valueOf is the number that a pattern of a type of at most 32 bits stands for.

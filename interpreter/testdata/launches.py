@@ -170,19 +170,65 @@ def products(a, b):
     return a.astype(f64) @ b.astype(f64), np.abs(a.astype(f64)) @ np.abs(b.astype(f64)) * a.shape[-1] * 2.0**-23
 
 
-def dots():
-    M, N, K = 32, 32, 64
-    a, b = normal(M, K), normal(K, N)
-    p, q = R.integers(-128, 128, (M, K)).astype(np.int8), R.integers(-128, 128, (K, N)).astype(np.int8)
-    corpus("dots", (1, 1, 1), dict(a=a, b=b, c=np.zeros((M, N), f32), i=p, j=q, k=np.zeros((M, N), i32)), dict(c=2 * (tf32(a).astype(f64) @ tf32(b)).astype(f32), k=p.astype(i32) @ q.astype(i32)), dict(c=(1e-4, 1e-4)))
-
-
 def tf32(x):
     return (x.view(u32) & u32(0xFFFFE000)).view(f32)
 
 
-def descriptors():
-    pass
+def dots():
+    M, N, K = 32, 32, 64
+    a, b = normal(M, K), normal(K, N)
+    p, q = R.integers(-128, 128, (M, K)).astype(np.int8), R.integers(-128, 128, (K, N)).astype(np.int8)
+    out = tf32(a).astype(f64) @ tf32(b).astype(f64)  # the batched product, twice the same
+    corpus("dots", (1, 1, 1), dict(a=a, b=b, c=np.zeros((M, N), f32), i=p, j=q, k=np.zeros((M, N), i32)), dict(c=(2 * out).astype(f32), k=p.astype(i32) @ q.astype(i32)), dict(c=(1e-4, 1e-5)))
+
+
+@triton.jit
+def dots_kernel(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, l = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    x = tl.load(a + m[:, None] * K + l[None, :])
+    y = tl.load(b + l[:, None] * N + n[None, :])
+    z = c + m[:, None] * N + n[None, :]
+    tl.store(z, tl.dot(x, y, input_precision="ieee"))
+    tl.store(z + M * N, tl.dot(x, y, input_precision="tf32x3"))
+    tl.store(z + 2 * M * N, tl.dot(x.to(tl.float16), y.to(tl.float16), out_dtype=tl.float16).to(tl.float32))
+    tl.store(z + 3 * M * N, tl.dot(x.to(tl.float8e5), y.to(tl.float8e5)))
+    tl.store(z + 4 * M * N, tl.dot(x.to(tl.float8e4nv), y.to(tl.float8e4nv)))
+
+
+def precisions():
+    M, N, K = 16, 16, 32
+    a, b = normal(M, K), normal(K, N)
+    e5 = [small(v, 2, -14, 57344) for v in (a, b)]
+    e4 = [small(v, 3, -6, 448) for v in (a, b)]
+    h = [v.astype(np.float16).astype(f64) for v in (a, b)]
+    z = np.stack([a.astype(f64) @ b, a.astype(f64) @ b, (h[0] @ h[1]).astype(np.float16), e5[0] @ e5[1], e4[0] @ e4[1]]).astype(f32)
+    case("precisions", dots_kernel, dict(a="*fp32", b="*fp32", c="*fp32"), dict(M=M, N=N, K=K), (1, 1, 1), dict(a=a, b=b, c=np.zeros((5, M, N), f32)), dict(c=z), dict(c=(1e-5, 2**-10)))
+
+
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def patterns(mantissa, bias):
+    """the values of e4m3, and e5m2 without infinities"""
+    p = np.arange(256)
+    e, m = (p & 127) >> mantissa, (p & ((1 << mantissa) - 1)) / 2.0**mantissa
+    return np.where(p > 127, -1.0, 1.0) * np.where(e == 0, m * 2.0 ** (1 - bias), (1 + m) * 2.0 ** (e - float(bias)))
+
+
+def scaled():
+    M, N, K = 128, 64, 64
+    a, b = (R.integers(0, 255, M * K) & 0xF7).astype(np.uint8), (R.integers(0, 255, K * N) & 0xBF).astype(np.uint8)
+    b[b & 0x7C == 0x7C] = 0
+    sa, sb = R.integers(120, 134, (M, K // 32)).astype(np.uint8), R.integers(120, 134, (N, K // 32)).astype(np.uint8)
+    e4, e5 = patterns(3, 7), patterns(2, 15)
+    fa, fb = 2.0 ** (sa.repeat(32, 1) - 127.0), 2.0 ** (sb.repeat(32, 1) - 127.0)
+    x, y = a.reshape(M, K), b.reshape(K, N)
+    acc = (e4[x] * fa) @ (e5[y] * fb.T)
+    packed = b[: M * K // 2].reshape(M, K // 2)
+    acc = acc + (np.stack([E2M1[packed & 15], E2M1[packed >> 4]], -1).reshape(M, K) * fa) @ e5[y]
+    half = a[: M * K // 2].reshape(M // 2, K)
+    acc = acc + (np.stack([E2M1[half & 15], E2M1[half >> 4]], 1).reshape(M, K) * fa) @ (e4[y] * fb.T)
+    corpus("scaled", (1, 1, 1), dict(a=a, b=b, c=np.zeros((M, N), f32), sa=sa, sb=sb), dict(c=acc.astype(f32)), dict(c=(float(np.abs(acc).max()) * 1e-5, 1e-5)))
 
 
 def early():
@@ -490,8 +536,20 @@ def doubles():
     case("doubles", double_kernel, dict(x="*fp64", y="*fp64", z="*fp64"), dict(B=B), (1, 1, 1), dict(x=a, y=b, z=np.zeros(B)), dict(z=a * b + a + np.sqrt(np.abs(a)) / b), dict(z=(1e-12, 1e-12)))
 
 
+def benchmarks():
+    """texts of larger blocks, without values to compare"""
+    corpus("vector_add", (1, 1, 1), dict(x=normal(1), y=normal(1), z=normal(1), n=0), {})
+    CASES[-1] = ("big_add", *CASES[-1][1:])
+    h = normal(1).astype(np.float16)
+    case("big_matmul", matmul_kernel, dict(a="*fp16", b="*fp16", c="*fp16", M="i32", N="i32", K="i32"), dict(BM=64, BN=64, BK=32), (1, 1, 1), dict(a=h, b=h, c=h, M=0, N=0, K=0), {})
+    case("big_norm", norm_kernel, dict(x="*fp16", z="*fp16", w="*fp16", columns="i32", eps="fp32"), dict(B=8192), (1, 1, 1), dict(x=h, z=h, w=h, columns=0, eps=1e-5), {})
+    case("big_attention", attention_kernel, dict(q="*fp16", k="*fp16", v="*fp16", o="*fp16", scale="fp32", n="i32"), dict(D=64, BM=64, BN=32), (1, 1, 1), dict(q=h, k=h, v=h, o=h, scale=0.1, n=0), {})
+    case("big_scan", scan_kernel, dict(a="*fp32", b="*fp32", z="*fp32", L="i32"), dict(B=1024), (1, 1, 1), dict(a=normal(1), b=normal(1), z=normal(1), L=0), {})
+
+
 def main():
-    for make in (vector_add, integers, shapes, reductions, atomics, early, flow, dropout, elementwise, constants, softmax, matmul, norm, attention, scan, casts, halves, tensors, doubles):
+    np.seterr(all="ignore")
+    for make in (vector_add, integers, shapes, reductions, atomics, dots, precisions, scaled, early, flow, dropout, elementwise, constants, softmax, matmul, norm, attention, scan, casts, halves, tensors, doubles, benchmarks):
         make()
     for name, fn, signature, fixed, grid, before, after, tolerance, options in CASES:
         for form, text in texts(fn, signature, fixed, options).items():

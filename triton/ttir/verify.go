@@ -156,7 +156,9 @@ func (v *verifier) types(what string, values []Value, as []*Type) {
 		return
 	}
 	for i := range values {
-		if t := v.f.Type(values[i]); t != as[i] {
+		if t := v.f.Type(values[i]); t == nil || as[i] == nil {
+			v.fail("%s: a type is not known", what)
+		} else if t != as[i] {
 			v.fail("%s: %%%s has the type %s, and %s is needed", what, v.f.Values[values[i]].Name, t.Text, as[i].Text)
 		}
 	}

@@ -296,6 +296,9 @@ func docText(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// builtType matches the types of values for which a script needs a file of its own, wherever they are in an argument.
+var builtType = regexp.MustCompile(`"type"\s*:\s*"(TensorDescriptor|triton_kernels\.[^"]*)"`)
+
 // utilityFiles returns the Python files with the functions that this launch needs.
 func (w *work) utilityFiles() []string {
 	list := []string{embedded("python/arguments.py")}
@@ -304,9 +307,10 @@ func (w *work) utilityFiles() []string {
 	}
 	descriptor, wrapped := false, false
 	for _, m := range w.plan.args {
-		kind := jsontext.Text(jsontext.Get(m.Value, "type"))
-		descriptor = descriptor || kind == "TensorDescriptor"
-		wrapped = wrapped || strings.HasPrefix(kind, "triton_kernels.")
+		for _, kind := range builtType.FindAllSubmatch(m.Value, -1) {
+			descriptor = descriptor || string(kind[1]) == "TensorDescriptor"
+			wrapped = wrapped || string(kind[1]) != "TensorDescriptor"
+		}
 	}
 	if descriptor {
 		list = append(list, embedded("python/descriptors.py"))

@@ -89,24 +89,42 @@ func dotOf[T, R any](c *compiler, s sizes, prepare func([]T), multiply func(o []
 	}, roundingOf(out))
 }
 
-// products adds the products of a row and a column in the order of k. Four rows of y are read for each pass over a row of o.
+// products adds the products of a row and a column in the order of k. Two rows of o are computed at once, and four rows of y are read in
+// each pass over them. The conversions keep a compiler from adding without rounding the product.
 func products[T float](o, x, y []T, s sizes) {
 	n := s.n
-	for i := range s.m {
-		row, to := x[i*s.k:(i+1)*s.k], o[i*n:(i+1)*n]
+	i := 0
+	for ; i+2 <= s.m; i += 2 {
+		a, b := x[i*s.k:(i+1)*s.k], x[(i+1)*s.k:(i+2)*s.k]
+		p, q := o[i*n:(i+1)*n], o[(i+1)*n:(i+2)*n]
 		k := 0
 		for ; k+4 <= s.k; k += 4 {
-			a, b, c, d := row[k], row[k+1], row[k+2], row[k+3]
-			y0, y1, y2, y3 := y[k*n:k*n+len(to)], y[(k+1)*n:(k+1)*n+len(to)], y[(k+2)*n:(k+2)*n+len(to)], y[(k+3)*n:(k+3)*n+len(to)]
-			for j := range to {
-				to[j] = T(T(T(to[j]+T(a*y0[j]))+T(b*y1[j]))+T(c*y2[j])) + T(d*y3[j])
-			}
+			twoRows(p, q, y[k*n:], n, a[k], a[k+1], a[k+2], a[k+3], b[k], b[k+1], b[k+2], b[k+3])
 		}
-		for ; k < s.k; k++ {
-			a := row[k]
-			for j, v := range y[k*n : k*n+len(to)] {
-				to[j] += T(a * v)
-			}
+		oneRow(p, a[k:], y[k*n:], n)
+		oneRow(q, b[k:], y[k*n:], n)
+	}
+	if i < s.m {
+		oneRow(o[i*n:(i+1)*n], x[i*s.k:(i+1)*s.k], y, n)
+	}
+}
+
+func twoRows[T float](p, q, y []T, n int, a0, a1, a2, a3, b0, b1, b2, b3 T) {
+	y0, y1, y2, y3 := y[:n], y[n:2*n], y[2*n:3*n], y[3*n:4*n]
+	y1, y2, y3, p, q = y1[:len(y0)], y2[:len(y0)], y3[:len(y0)], p[:len(y0)], q[:len(y0)]
+	for j, v0 := range y0 {
+		v1, v2, v3 := y1[j], y2[j], y3[j]
+		p[j] = T(T(T(p[j]+T(a0*v0))+T(a1*v1))+T(a2*v2)) + T(a3*v3)
+		q[j] = T(T(T(q[j]+T(b0*v0))+T(b1*v1))+T(b2*v2)) + T(b3*v3)
+	}
+}
+
+func oneRow[T float](to, row, y []T, n int) {
+	for k, a := range row {
+		v := y[k*n : (k+1)*n]
+		to = to[:len(v)]
+		for j := range v {
+			to[j] += T(a * v[j])
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -220,6 +221,39 @@ func TestAddressesInMemory(t *testing.T) {
 	}
 	little.PutUint64(table.Data, z.Address+8)
 	if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Pointer(table, 0), Pointer(z, 0)}, Options{}); err == nil || !strings.Contains(err.Error(), "which is in no buffer") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestBlockPointers: dimensions in boundaryCheck are compared with the tensor's, and what is outside is NaN; others are accesses outside.
+func TestBlockPointers(t *testing.T) {
+	text := body("%x: !tt.ptr<f32>, %z: !tt.ptr<f32>, %n: i64", ` %c1 = arith.constant 1 : i64
+ %o = arith.constant 0 : i32
+ %two = arith.constant 2 : i32
+ %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+ %p = tt.make_tensor_ptr %x, [%n], [%c1], [%o] {order = array<i32: 0>} : !tt.ptr<tensor<8xf32>>
+ %q = tt.advance %p, [%two] : !tt.ptr<tensor<8xf32>>
+ %v = tt.load %q {boundaryCheck = array<i32: CHECK>, padding = 2 : i32} : !tt.ptr<tensor<8xf32>>
+ %zs = tt.splat %z : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+ %za = tt.addptr %zs, %r : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+ tt.store %za, %v : tensor<8x!tt.ptr<f32>>`)
+	x, z := &Buffer{Name: "x", Data: make([]byte, 20)}, &Buffer{Name: "z", Data: make([]byte, 32)}
+	for i := range 5 {
+		little.PutUint32(x.Data[4*i:], math.Float32bits(float32(i+1)))
+	}
+	list := []Argument{Pointer(x, 0), Pointer(z, 0), Int(5)}
+	if _, err := program(t, strings.ReplaceAll(text, "CHECK", "0")).Launch("", [3]int32{1, 1, 1}, list, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 {
+		v := math.Float32frombits(little.Uint32(z.Data[4*i:]))
+		if i < 3 && v != float32(i+3) || i >= 3 && v == v {
+			t.Errorf("element %d is %v", i, v)
+		}
+	}
+	_, err := program(t, strings.ReplaceAll(text, "i32: CHECK", "i32")).Launch("", [3]int32{1, 1, 1}, list, Options{})
+	var f *Finding
+	if !errors.As(err, &f) || f.Lane != 3 || f.Buffer != "x" {
 		t.Errorf("%v", err)
 	}
 }

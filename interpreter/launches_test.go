@@ -19,9 +19,10 @@ type made struct {
 	Name, Form, TTIR string
 	Grid             [3]int32
 	Arguments        []struct {
-		Buffer string
-		Int    int64
-		Float  *float64
+		Buffer         string
+		Int            int64
+		Float          *float64
+		Shape, Strides []int64
 	}
 	Buffers map[string]struct {
 		Before, After      []byte
@@ -61,6 +62,8 @@ func (m *made) arguments() (map[string]*Buffer, []Argument) {
 	var list []Argument
 	for _, a := range m.Arguments {
 		switch {
+		case a.Shape != nil:
+			list = append(list, Descriptor(buffers[a.Buffer], 0, a.Shape, a.Strides, false))
 		case a.Buffer != "":
 			list = append(list, Pointer(buffers[a.Buffer], 0))
 		case a.Float != nil:

@@ -520,6 +520,21 @@ def halves():
     case("halves_bf16", halves_kernel, dict(x="*bf16", y="*bf16", z="*bf16"), dict(B=B), (1, 1, 1), dict(x=a, y=b, z=np.zeros(5 * B, np.uint16)), dict(z=np.concatenate(z)))
 
 
+def descriptors():
+    n, M, N = 20, 16, 64
+    h = np.float16
+    given, x, z = (normal(n, 2 * N).astype(h) for _ in range(3))
+    rows = R.permutation(n)[:M].astype(i32)
+    rows[3] = n + 5  # outside: reads 0, and writes nothing
+    out = z.copy()
+    v = x[:, :N] + given[:, N:]
+    out[:, :N] = v
+    out[:, N:] += v
+    inside = rows[rows < n]
+    out[inside, :N] = x[inside, :N]
+    corpus("descriptors", (1, 1, 1), dict(given=given, x=x, z=z, rows=rows, n=n), dict(z=out))
+
+
 def tensors():
     m, n, M, N = 20, 40, 16, 32
     x, z = normal(m, n), np.zeros((m, n), f32)
@@ -547,9 +562,17 @@ def benchmarks():
     case("big_scan", scan_kernel, dict(a="*fp32", b="*fp32", z="*fp32", L="i32"), dict(B=1024), (1, 1, 1), dict(a=normal(1), b=normal(1), z=normal(1), L=0), {})
 
 
+def arguments(name, kind, v):
+    """a descriptor is followed by its shape and strides"""
+    if kind.startswith("tensordesc"):
+        strides = [n // v.itemsize for n in v.strides]
+        return [{"buffer": name, "shape": v.shape, "strides": strides}, *({"int": n} for n in (*v.shape, *strides))]
+    return [{"buffer": name} if isinstance(v, np.ndarray) else {"float": v} if isinstance(v, float) else {"int": v}]
+
+
 def main():
     np.seterr(all="ignore")
-    for make in (vector_add, integers, shapes, reductions, atomics, dots, precisions, scaled, early, flow, dropout, elementwise, constants, softmax, matmul, norm, attention, scan, casts, halves, tensors, doubles, benchmarks):
+    for make in (vector_add, integers, shapes, reductions, atomics, dots, precisions, scaled, early, flow, dropout, elementwise, constants, softmax, matmul, norm, attention, scan, casts, halves, tensors, descriptors, doubles, benchmarks):
         make()
     for name, fn, signature, fixed, grid, before, after, tolerance, options in CASES:
         for form, text in texts(fn, signature, fixed, options).items():
@@ -563,7 +586,7 @@ def main():
                         assert after[k].dtype == v.dtype and after[k].size == v.size, (name, k, after[k].dtype, v.dtype)
                         buffers[k]["after"] = base64.b64encode(np.ascontiguousarray(after[k]).tobytes()).decode()
             print(json.dumps({"name": name, "form": form, "ttir": text, "grid": grid, "buffers": buffers,
-                              "arguments": [{"buffer": k} if isinstance(before[k], np.ndarray) else {"float": before[k]} if isinstance(before[k], float) else {"int": before[k]} for k in signature]}))
+                              "arguments": [a for k, kind in signature.items() for a in arguments(k, kind, before[k])]}))
 
 
 main()

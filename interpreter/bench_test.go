@@ -1,8 +1,11 @@
+//go:build unix
+
 package interpreter
 
 import (
 	"math"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 
 	"github.com/goproton/goproton/triton/ttir"
@@ -54,14 +57,25 @@ func BenchmarkLaunch(b *testing.B) {
 					continue
 				}
 				p, arguments := program(b, m.TTIR), c.arguments()
+				before := processor()
 				for b.Loop() {
 					if _, err := p.Launch("", c.grid, arguments, Options{}); err != nil {
 						b.Fatal(err)
 					}
 				}
+				b.ReportMetric(float64(processor()-before)/float64(b.N)/1e6, "cpu-ms/op")
 				return
 			}
 			b.Fatal("the kernel is missing")
 		})
 	}
+}
+
+// processor is how many nanoseconds this process has computed: other work of the machine does not count.
+func processor() int64 {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
 }

@@ -96,7 +96,11 @@ func smaller[T float](a, b T) T {
 func maxAll[T float](o, a, b []T) {
 	a, b = a[:len(o)], b[:len(o)]
 	for i := range o {
-		o[i] = larger(a[i], b[i])
+		m := max(a[i], b[i])
+		if m != m {
+			m = larger(a[i], b[i])
+		}
+		o[i] = m
 	}
 }
 

@@ -346,8 +346,8 @@ func treeOf[T any](loop func(o, a, b []T), a, work, even, odd []T) T {
 	for len(a) > 1 {
 		half := len(a) / 2
 		x, y := even[:half], odd[:half]
-		for h := range half {
-			x[h], y[h] = a[2*h], a[2*h+1]
+		for h, rest := 0, a; h < len(x) && len(rest) >= 2; h, rest = h+1, rest[2:] {
+			x[h], y[h] = rest[0], rest[1]
 		}
 		last := a[len(a)-1]
 		next := work[:(len(a)+1)/2]

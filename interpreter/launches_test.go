@@ -178,9 +178,12 @@ func TestKnownCombinations(t *testing.T) {
 			continue
 		}
 		withoutKnown = false
-		want, _ := m.run(t, Options{})
+		want, fast := m.run(t, Options{})
 		withoutKnown = true
-		got, _ := m.run(t, Options{})
+		got, slow := m.run(t, Options{})
+		if a, b := fmt.Sprint(flopsByLine(fast)), fmt.Sprint(flopsByLine(slow)); a != b {
+			t.Errorf("%s/%s: flops %s, and by the regions %s", m.Name, m.Form, a, b)
+		}
 		for name := range want {
 			compared++
 			if !bytes.Equal(got[name].Data, want[name].Data) {
@@ -191,6 +194,16 @@ func TestKnownCombinations(t *testing.T) {
 	if compared == 0 {
 		t.Error("no kernel has a reduction")
 	}
+}
+
+func flopsByLine(r *Result) map[string]int64 {
+	sums := map[string]int64{}
+	for _, l := range r.Lines {
+		for of, n := range l.Flops {
+			sums[of] += n
+		}
+	}
+	return sums
 }
 
 // TestCorpus: every text of triton/ttir's corpus, of both versions, runs to its end or to a finding; what is not supported is assembly.

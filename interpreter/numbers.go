@@ -233,29 +233,14 @@ var (
 			}
 		}
 	}, bytesCodec[bit]().put}
-	codecI32 = codec[int32]{4, func(to []int32, raw []byte) {
-		for i := range to {
-			to[i] = int32(little.Uint32(raw[4*i:]))
-		}
-	}, func(raw []byte, from []int32) {
-		for i, v := range from {
-			little.PutUint32(raw[4*i:], uint32(v))
-		}
-	}}
+	codecI32 = wordsCodec(4, func(b []byte) int32 { return int32(little.Uint32(b)) }, func(b []byte, v int32) { little.PutUint32(b, uint32(v)) })
+	codec32  = wordsCodec(4, func(b []byte) float32 { return math.Float32frombits(little.Uint32(b)) }, func(b []byte, v float32) { little.PutUint32(b, math.Float32bits(v)) })
 )
 
 func codecF32(f ttir.Float) codec[float32] {
 	switch f {
 	case ttir.F32, ttir.TF32:
-		return codec[float32]{4, func(to []float32, raw []byte) {
-			for i := range to {
-				to[i] = math.Float32frombits(little.Uint32(raw[4*i:]))
-			}
-		}, func(raw []byte, from []float32) {
-			for i, v := range from {
-				little.PutUint32(raw[4*i:], math.Float32bits(v))
-			}
-		}}
+		return copied(codec32)
 	case ttir.F16:
 		return codec[float32]{2, func(to []float32, raw []byte) {
 			for i := range to {
@@ -289,15 +274,15 @@ func codecOf[T any](t *ttir.Type) codec[T] {
 	case i8:
 		c = bytesCodec[int8]()
 	case i16:
-		c = codecI16
+		c = copied(codecI16)
 	case i32:
-		c = codecI32
+		c = copied(codecI32)
 	case i64:
-		c = codecI64
+		c = copied(codecI64)
 	case f32:
 		c = codecF32(t.Scalar().Float)
 	case f64:
-		c = codecF64
+		c = copied(codecF64)
 	}
 	typed, ok := c.(codec[T])
 	if !ok {

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/internal/version"
 )
@@ -116,7 +116,7 @@ type Capture struct {
 
 // Open reads the capture in a file.
 func Open(path string) (*Capture, error) {
-	f, err := os.Open(path)
+	f, err := foreign.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open capture: %w; give the path of one, which a program leaves that runs with PROTON_RECORD=FILE", err)
 	}
@@ -151,7 +151,7 @@ func Read(r io.Reader) (*Capture, error) {
 		return nil, err
 	}
 	all, err := io.ReadAll(io.LimitReader(plain, maxSize))
-	if errors.Is(err, inflate.ErrRatio) {
+	if errors.Is(err, inflate.ErrRatio) || errors.Is(err, foreign.ErrNoWriter) {
 		return nil, err
 	}
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -118,7 +118,14 @@ func (c *Compilation) Maps() *sourcemap.Map {
 }
 
 // Cubin is the file with the machine code, "" if it is not on this machine.
-func (c *Compilation) Cubin() string { return firstFile(c.CubinPlaces()) }
+func (c *Compilation) Cubin() string {
+	for _, p := range c.CubinPlaces() {
+		if isBinary(p) {
+			return p
+		}
+	}
+	return ""
+}
 
 // CubinPlaces are the paths at which the file with the machine code may be: next to the trace, or where it was compiled.
 func (c *Compilation) CubinPlaces() (places []string) {
@@ -141,6 +148,21 @@ func firstFile(places []string) string {
 		}
 	}
 	return ""
+}
+
+// isBinary says whether a path is that of a regular file of machine code, by its own name and by that of the file behind its links: a trace may
+// name any file.
+func isBinary(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	info, err := os.Lstat(real)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	ends := backend.Binaries()
+	return slices.Contains(ends, strings.TrimPrefix(filepath.Ext(path), ".")) && slices.Contains(ends, strings.TrimPrefix(filepath.Ext(real), "."))
 }
 
 // ReadCompilation takes the record of a compilation apart, except for its texts. It keeps nothing of the record's memory. A

@@ -300,3 +300,29 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// TestOnlyBinariesAreReadAsSuch: a trace may name any file as a compilation's binary, and links may lead to any.
+func TestOnlyBinariesAreReadAsSuch(t *testing.T) {
+	folder := t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name) }
+	for _, name := range []string{"k.cubin", "key", "k.hsaco", "key.pem"} {
+		if err := os.WriteFile(at(name), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{"link.cubin": "k.cubin", "bad.cubin": "key", "bad": "k.cubin", "loop.cubin": "loop.cubin"} {
+		if err := os.Symlink(at(to), at(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(at("folder.cubin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, read := range map[string]bool{"k.cubin": true, "link.cubin": true, "k.hsaco": true, "key": false, "key.pem": false, "bad.cubin": false, "bad": false,
+		"loop.cubin": false, "folder.cubin": false, "none.cubin": false} {
+		c := &tritonparse.Compilation{Paths: map[string]string{"cubin": at(name)}}
+		if got := c.Cubin(); (got == at(name)) != read || !read && got != "" {
+			t.Errorf("%s: reads %q", name, got)
+		}
+	}
+}

@@ -399,7 +399,7 @@ func TestSlotsOfAnH200(t *testing.T) {
 	for _, s := range sum.Scopes {
 		text += fmt.Sprintf("%s %d times, %d to %d cycles, median %.0f\n", strings.Join(l.Kernel.Path(s.ID), ">"), s.Count(), s.Each.Min, s.Each.Max, s.Each.Quantile(0.5))
 	}
-	want := `kernel 256 times, 766 to 1078 cycles, median 868
+	want := `kernel 256 times, 766 to 1078 cycles, median 870
 kernel>load 768 times, 28 to 30 cycles, median 28
 kernel>math 768 times, 28 to 530 cycles, median 28
 kernel>store 256 times, 54 to 70 cycles, median 63

@@ -2,8 +2,8 @@ package formats
 
 import (
 	"io"
-	"os"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/internal/version"
 )
@@ -11,11 +11,14 @@ import (
 // writtenByNewer returns what to say about a file that cannot be read, "" if no newer version of this program wrote it. All formats hold the
 // name of the writer as text, wherever they have it.
 func writtenByNewer(path string) string {
-	f, err := os.Open(path)
+	f, err := foreign.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
+	if plain, _ := plainFile(f); plain == nil { // a pipe has been read already
+		return ""
+	}
 	u, err := inflate.NewReader(f)
 	if err != nil {
 		return ""

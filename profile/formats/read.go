@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
 )
@@ -88,7 +89,7 @@ func ReadFile(path string) (*profile.Profile, error) { return ReadFileAs(path, n
 
 // ReadFileAs reads a file in one format, whatever it looks like; nil for any.
 func ReadFileAs(path string, f *Format) (*profile.Profile, error) {
-	file, err := os.Open(path)
+	file, err := foreign.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if parts := partsOf(path); len(parts) > 0 {
 			return ReadParts(parts, f)

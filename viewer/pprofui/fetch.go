@@ -302,6 +302,9 @@ func extend(p *pprof.Profile, all []*pprof.ValueType) {
 
 // isProgram reports whether a file is an executable, by its first bytes as the driver does.
 func isProgram(file string) bool {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() { // a pipe can be read once
+		return false
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return false

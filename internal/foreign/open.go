@@ -1,0 +1,70 @@
+package foreign
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+// patience is how long a pipe may have no writer. A program that writes one opens it at once, and then may take its time.
+const patience = 10 * time.Second
+
+// ErrNoWriter is why a pipe could not be read.
+var ErrNoWriter = errors.New("is a pipe to which no program has written anything")
+
+// Open opens a file that a user names, to be read once. A pipe that no program opens for writing fails after a while, and a
+// device fails at once, because either would keep the reader for ever. Standard input is what it is.
+func Open(path string) (io.ReadCloser, error) { return open(path, patience) }
+
+func open(path string, patience time.Duration) (io.ReadCloser, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return os.Open(path) // for its error
+	case info.Mode()&os.ModeNamedPipe != 0:
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &pipe{f, path, patience, time.Now(), false}, nil
+	case info.Mode()&os.ModeDevice != 0 && !isAny(info, "/dev/stdin", os.DevNull):
+		return nil, fmt.Errorf("open %s: it is a device, which may have no end; give a file", path)
+	}
+	return os.Open(path)
+}
+
+// isAny reports whether a file is one of those at some paths.
+func isAny(info os.FileInfo, paths ...string) bool {
+	for _, path := range paths {
+		if other, err := os.Stat(path); err == nil && os.SameFile(info, other) {
+			return true
+		}
+	}
+	return false
+}
+
+// pipe waits for its first writer, without which a read has nothing and does not wait.
+type pipe struct {
+	*os.File
+	path     string
+	patience time.Duration
+	since    time.Time
+	begun    bool
+}
+
+func (p *pipe) Read(b []byte) (int, error) {
+	for {
+		n, err := p.File.Read(b)
+		if n > 0 || p.begun || !errors.Is(err, io.EOF) {
+			p.begun = p.begun || n > 0
+			return n, err
+		}
+		if time.Since(p.since) > p.patience {
+			return 0, fmt.Errorf("%s %w for %v; give a file, or start the program that writes it first", p.path, ErrNoWriter, p.patience)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

@@ -11,7 +11,7 @@ import (
 	"github.com/goproton/goproton/profile/formats"
 )
 
-func TestDevicesAreNoProfiles(t *testing.T) {
+func TestDevicesAreRefused(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "run.hatchet")
 	if err := os.Symlink("/dev/zero", link); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ if [ $# = 0 ]; then
   set -- --strict $made tritonparse/testdata testdata/traces profile/hatchet/testdata
   for traces in .venv/oracles/traces-*; do [ ! -d "$traces" ] || set -- "$@" "$traces"; done
 fi
-# Folders of other files, as in PATH. Damaged files are usual there, and a refusal of one is no failure.
+# Folders of other files, as in PATH. Damaged files are usual there, and refusing one fails nothing.
 if [ -n "${REALWORLD-}" ]; then
   IFS=: read -ra more <<<"$REALWORLD"
   for folder in "${more[@]}"; do [ -d "$folder" ] || { echo "realworld.sh: REALWORLD names $folder, which is not a folder" >&2; exit 2; }; done

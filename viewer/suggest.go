@@ -71,7 +71,17 @@ func similar(typed, name string) bool {
 	if len(typed) >= 3 && (strings.HasPrefix(name, typed) || strings.HasPrefix(typed, name) || strings.HasSuffix(name, typed)) {
 		return true
 	}
-	return distance(typed, name) <= max(1, max(len(typed), len(name))/3)
+	return distance(typed, name) <= max(1, max(len(typed), len(name))/3) || swapped(typed, name)
+}
+
+// swapped reports whether two neighbouring letters of one name change places in the other: tmie.
+func swapped(a, b string) bool {
+	for i := 1; len(a) == len(b) && i < len(a); i++ {
+		if a[:i-1] == b[:i-1] && a[i-1] == b[i] && a[i] == b[i-1] {
+			return a[i+1:] == b[i+1:]
+		}
+	}
+	return false
 }
 
 // distance is Levenshtein's: the letters to insert, delete or replace. Names longer than maxCompared are unlike.

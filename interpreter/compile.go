@@ -31,7 +31,7 @@ func failure(format string, args ...any) *notCompiled {
 }
 
 // maxMemory bounds the values of one program instance.
-const maxMemory = 4 << 30
+const maxMemory = 1 << 30
 
 // compile returns a machine for a kernel.
 func compile(module *ttir.Module, kernel *ttir.Function) (m *machine, err error) {
@@ -77,6 +77,12 @@ func (c *compiler) room(n int) {
 	}
 }
 
+// maxElements bounds tensors; Triton's own bound is 1<<20.
+const maxElements = 1 << 22
+
+// perStep is how many elements count as one operation of MaxSteps.
+const perStep = 1024
+
 func (c *compiler) function(f *ttir.Function) *function {
 	if done := c.m.functions[f]; done != nil {
 		return done
@@ -109,8 +115,8 @@ func (c *compiler) make(t *ttir.Type, shape []int) *slot {
 		}
 		panic(failure("values of %s are not supported", t.Text))
 	}
-	if t.Elements() > 1<<26 {
-		panic(failure("%s has too many elements", t.Text))
+	if t.Elements() > maxElements {
+		panic(failure("%s has more than %d elements", t.Text, maxElements))
 	}
 	n := count(shape)
 	c.room(n * sizeOf(k))
@@ -236,7 +242,9 @@ func (c *compiler) region(r *ttir.Region, arguments []*slot) []*block {
 	for _, i := range orderOf(r) {
 		b := &r.Blocks[i]
 		c.block = blocks[i]
-		c.block.cost = int64(len(b.Ops)) + 1
+		if c.block.cost = int64(len(b.Ops)) + 1; len(b.Ops) > 0 {
+			c.block.first = &b.Ops[0]
+		}
 		for k := range b.Ops {
 			c.operation(&b.Ops[k], blocks)
 		}
@@ -288,7 +296,6 @@ func (c *compiler) operation(op *ttir.Op, blocks []*block) {
 	}
 	at := len(c.block.costs)
 	c.block.costs = append(c.block.costs, cost{op: op})
-	c.m.op = op
 	if s := build(c); s != nil {
 		c.block.steps = append(c.block.steps, s)
 	}
@@ -297,6 +304,7 @@ func (c *compiler) operation(op *ttir.Op, blocks []*block) {
 		if c.slots[v] == nil {
 			panic(failure("its result is not set"))
 		}
+		c.block.cost += int64(c.slots[v].len() / perStep)
 	}
 	if t := c.flops(op); t.flops > 0 {
 		c.block.costs[at] = t

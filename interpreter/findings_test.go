@@ -127,7 +127,7 @@ func TestNotSupported(t *testing.T) {
 		"library":  {body("%a: f32", `%r = tt.extern_elementwise %a {libname = "l", libpath = "", pure = true, symbol = "__nv_strangef"} : (f32) -> f32`), "the function __nv_strangef is not in the table"},
 		"width":    {body("%a: i128", `%r = arith.addi %a, %a : i128`), "values of i128 are not supported"},
 		"itself":   {"module {\n tt.func public @k() {\n tt.call @k() : () -> ()\n tt.return\n }\n}\n", "k calls itself"},
-		"large":    {body("", `%a = ub.poison : tensor<1048576x1048576xf32>`), "has too many elements"},
+		"large":    {body("", `%a = ub.poison : tensor<1048576x1048576xf32>`), "has more than 4194304 elements"},
 	} {
 		p, err := Load(ttir.Parse(c.text))
 		if err == nil {
@@ -173,13 +173,13 @@ func TestArguments(t *testing.T) {
 // TestEndless: a loop without an end ends at the limit, or with its context.
 func TestEndless(t *testing.T) {
 	p := program(t, body("", ` scf.while : () -> () {
- %true = arith.constant true
+ %true = arith.constant true loc("k.py":3:1)
  scf.condition(%true)
  } do {
  scf.yield
  }`))
 	var f *Finding
-	if _, err := p.Launch("", [3]int32{1, 1, 1}, nil, Options{MaxSteps: 1 << 20}); !errors.As(err, &f) || f.Kind != "steps" {
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, nil, Options{MaxSteps: 1 << 20}); !errors.As(err, &f) || f.Kind != "steps" || len(f.Frames) > 0 && f.Frames[0].Line != 3 {
 		t.Errorf("%v", err)
 	}
 	ended, cancel := context.WithCancel(context.Background())
@@ -255,5 +255,32 @@ func TestBlockPointers(t *testing.T) {
 	var f *Finding
 	if !errors.As(err, &f) || f.Lane != 3 || f.Buffer != "x" {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestAtomics: no addition is lost, in parallel either; each instance reads another sum.
+func TestAtomics(t *testing.T) {
+	p := program(t, body("%x: !tt.ptr<i32>, %z: !tt.ptr<i32>", ` %one = arith.constant 1 : i32
+ %true = arith.constant true
+ %pid = tt.get_program_id x : i32
+ %old = tt.atomic_rmw add, acq_rel, gpu, %x, %one, %true : (!tt.ptr<i32>, i32, i1) -> i32
+ %at = tt.addptr %z, %old : !tt.ptr<i32>, i32
+ tt.store %at, %pid : !tt.ptr<i32>`))
+	const n = 1000
+	for _, o := range []Options{{}, {Workers: 4}, {Order: Reverse}, {Order: Shuffled, Seed: 5}} {
+		x, z := &Buffer{Name: "x", Data: make([]byte, 4)}, &Buffer{Name: "z", Data: make([]byte, 4*n)}
+		if _, err := p.Launch("", [3]int32{10, 10, 10}, []Argument{Pointer(x, 0), Pointer(z, 0)}, o); err != nil || little.Uint32(x.Data) != n {
+			t.Errorf("%+v: %v, %d", o, err, little.Uint32(x.Data))
+		}
+		sum := uint32(0)
+		for i := range n {
+			sum += little.Uint32(z.Data[4*i:])
+		}
+		if sum != 100*45 {
+			t.Errorf("%+v: the instances' numbers add up to %d", o, sum)
+		}
+		if first := little.Uint32(z.Data); o.Order == Reverse && first != 9 {
+			t.Errorf("the last instance is not the first: %d", first)
+		}
 	}
 }

@@ -139,6 +139,9 @@ func reduce(c *compiler) step {
 	return chain(steps...)
 }
 
+// maxOneByOne bounds how many elements are combined by a region that cannot be executed for many at once.
+const maxOneByOne = 1 << 14
+
 // level combines neighbours of n elements.
 func (c *compiler) level(k *combine, now, next []*slot, n, rest int, many bool) step {
 	var before, later []step
@@ -148,14 +151,20 @@ func (c *compiler) level(k *combine, now, next []*slot, n, rest int, many bool) 
 	if many {
 		for i := range now {
 			for side := range 2 {
-				to := k.arguments[side*count+i]
+				list := make([]int32, 0, half*rest)
 				for h := range half {
-					before = append(before, copyPart(to, h*rest, now[i], (2*h+side)*rest, rest))
+					for r := range rest {
+						list = append(list, int32((2*h+side)*rest+r))
+					}
 				}
+				before = append(before, c.reorder(k.arguments[side*count+i], now[i], list))
 			}
 			later = append(later, copyPart(next[i], 0, k.results[i], 0, half*rest))
 		}
 	} else {
+		if half*rest > maxOneByOne {
+			panic(failure("a region with control flow combines more than %d elements", maxOneByOne))
+		}
 		for h := range half {
 			for r := range rest {
 				for i := range now {
@@ -507,6 +516,9 @@ func mapElements(c *compiler) step {
 		c.slots[op.Results[i]] = out
 	}
 	groups := n / pack
+	if groups/lanes > maxOneByOne {
+		panic(failure("a region with control flow is executed for more than %d elements", maxOneByOne))
+	}
 	for at := 0; at < groups; at += lanes {
 		for i, s := range inputs {
 			for p := range pack {

@@ -82,7 +82,7 @@ type Options struct {
 	Seed     uint64
 	Workers  int        // instances that run at the same time; 0 is 1
 	Programs [][3]int32 // only these instances
-	MaxSteps int64      // operations that a launch may execute; 0 for any number
+	MaxSteps int64      // operations that each worker may execute, of 1024 elements at most; 0 for any number
 	Output   io.Writer  // for what the kernel prints; nil for nothing
 	Context  context.Context
 }

@@ -196,6 +196,23 @@ func TestKnownCombinations(t *testing.T) {
 	}
 }
 
+// TestForms: the form of the front end and that after Triton's passes give the same bits.
+func TestForms(t *testing.T) {
+	list := launches(t)
+	for i := 0; i+1 < len(list); i += 2 {
+		front, _ := list[i].run(t, Options{})
+		after, _ := list[i+1].run(t, Options{})
+		if list[i].Name != list[i+1].Name || list[i].Form == list[i+1].Form {
+			t.Fatal("the forms are not pairs")
+		}
+		for name := range front {
+			if !bytes.Equal(front[name].Data, after[name].Data) {
+				t.Errorf("%s: %s differs", list[i].Name, name)
+			}
+		}
+	}
+}
+
 func flopsByLine(r *Result) map[string]int64 {
 	sums := map[string]int64{}
 	for _, l := range r.Lines {

@@ -20,6 +20,7 @@ type block struct {
 	end       func() int
 	cost      int64 // operations
 	turns     int64 // how often it ran
+	first     *ttir.Op
 	costs     []cost
 	arguments []*slot
 }
@@ -39,7 +40,6 @@ type machine struct {
 	steps  int64
 	limit  int64
 	check  int64
-	op     *ttir.Op // of the last access
 
 	scanAt, scanBefore int // the elements that a scan combines: see fold.go
 }
@@ -88,7 +88,7 @@ func (m *machine) run(blocks []*block) {
 	for i := 0; i >= 0; {
 		b := blocks[i]
 		if m.steps += b.cost; m.steps >= m.check {
-			m.pause()
+			m.pause(b.first)
 		}
 		b.turns++
 		for _, s := range b.steps {
@@ -104,9 +104,9 @@ func (m *machine) run(blocks []*block) {
 const betweenChecks = 1 << 14
 
 // pause looks whether the launch has to end.
-func (m *machine) pause() {
+func (m *machine) pause(at *ttir.Op) {
 	if m.limit > 0 && m.steps > m.limit {
-		panic(m.finding(m.op, "steps", fmt.Sprintf("%d operations were executed, and no more are allowed", m.limit), 0))
+		panic(m.finding(at, "steps", fmt.Sprintf("%d operations were executed, and no more are allowed", m.limit), 0))
 	}
 	if c := m.launch.o.Context; c != nil && c.Err() != nil {
 		panic(fmt.Errorf("the launch of %s was ended: %w", m.kernel.Name, c.Err()))

@@ -92,9 +92,16 @@ func rounded(t *ttir.Type) func([]float32) {
 	if n == nil {
 		return nil
 	}
+	drop, low, high := 23-n.mantissa, math.Float32bits(n.normal), math.Float32bits(n.largest)
+	half, mask := uint32(1)<<(drop-1)-1, uint32(1)<<drop-1
 	return func(list []float32) {
 		for i, x := range list {
-			list[i] = n.nearest(x)
+			u := math.Float32bits(x)
+			if abs := u &^ (1 << 31); abs < low || abs > high { // the same as nearest
+				list[i] = n.nearest(x)
+				continue
+			}
+			list[i] = math.Float32frombits((u + half + u>>drop&1) &^ mask)
 		}
 	}
 }

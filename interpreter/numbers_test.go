@@ -79,7 +79,9 @@ func TestRounding(t *testing.T) {
 			}
 			middle := float32(a + (b-a)/2)
 			for _, x := range []float32{float32(a), middle, math.Nextafter32(middle, 0), math.Nextafter32(middle, 1e38), math.Nextafter32(float32(b), 0)} {
-				if want := nearestOf(f, float64(x)); float64(n.nearest(x)) != want || float64(n.nearest(-x)) != -want {
+				one := []float32{x, -x}
+				rounded(&ttir.Type{Kind: ttir.FloatType, Float: f})(one)
+				if want := nearestOf(f, float64(x)); float64(one[0]) != want || float64(one[1]) != -want || float64(n.nearest(x)) != want || float64(n.nearest(-x)) != -want {
 					t.Fatalf("%v: %v is rounded to %v and %v, and not to %v", f, x, n.nearest(x), n.nearest(-x), want)
 				}
 				want := a

@@ -78,9 +78,10 @@ func advance(c *compiler) step {
 	}
 }
 
-// block is the addresses of a window's elements, and which are inside of the tensor.
+// blockOf is the addresses of a window's elements, and which are inside of the tensor.
 type blockOf struct {
-	c         *compiler
+	m         *machine
+	op        *ttir.Op
 	shape     []int
 	size      int64
 	addresses []int64
@@ -89,7 +90,7 @@ type blockOf struct {
 }
 
 func (c *compiler) blockOf(t *ttir.Type, checked func(dim int) bool) *blockOf {
-	b := &blockOf{c: c, size: int64(max(1, t.Element.Bits/8))}
+	b := &blockOf{m: c.m, op: c.op, size: int64(max(1, t.Element.Bits/8))}
 	for _, n := range t.Shape {
 		b.checked = append(b.checked, checked(len(b.shape)))
 		b.shape = append(b.shape, int(n))
@@ -106,7 +107,7 @@ func everyDimension(int) bool { return true }
 func (b *blockOf) set(w *window, offsets []int64) {
 	rank := len(b.shape)
 	if len(w.shape) != rank || len(offsets) != rank {
-		panic(b.c.m.finding(b.c.m.op, "descriptor", "the descriptor has another number of dimensions", 0))
+		panic(b.m.finding(b.op, "descriptor", "the descriptor has another number of dimensions", 0))
 	}
 	b.fill(w, offsets, 0, 0, w.base, 1)
 }
@@ -163,7 +164,7 @@ func storeWindow(c *compiler) step {
 // rowsOf sets the addresses of rows of one tensor, which need not be neighbours.
 func (b *blockOf) rowsOf(w *window, rows []int64, column int64) {
 	if len(w.shape) != 2 {
-		panic(b.c.m.finding(b.c.m.op, "descriptor", "the descriptor has another number of dimensions", 0))
+		panic(b.m.finding(b.op, "descriptor", "the descriptor has another number of dimensions", 0))
 	}
 	at := 0
 	for _, r := range rows {

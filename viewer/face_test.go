@@ -226,6 +226,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{"scope", Options{Metrics: []string{"nope"}}, "there is no metric nope in this profile: recorded are bytes, count, flops32, time"},
 		{"scope", Options{Metrics: []string{"tme"}}, "did you mean time?"},
+		{"scope", Options{Metrics: []string{"tmie"}}, "did you mean time?"},
 		{"scope", Options{Metrics: []string{"tokn"}}, "did you mean tokens?"},
 		{"scope", Options{Metrics: []string{"flop16/s"}}, "the profile has no flops16, it has flops32; flop/s takes all of them"},
 		{"scope", Options{Metrics: []string{"time/h"}}, `unknown unit "h" of time; write s, ms, us or ns`},
@@ -383,6 +384,25 @@ func TestEndingOfAName(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("width %d: got %q, want %q", width, got, want)
+		}
+	}
+}
+
+// TestFramesOfSamplesAreNamed: frames that have instruction samples only are counted, with the option that shows them.
+func TestFramesOfSamplesAreNamed(t *testing.T) {
+	for _, sampling := range []*profile.Sampling{nil, {}} {
+		p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}, Kinds: profile.Kinds{"time (ns)": profile.Inclusive, profile.SamplesMetric: profile.Inclusive}, Sampling: sampling}
+		kernel, line := &profile.Node{Name: "k"}, &profile.Node{Name: "k.py:3"}
+		kernel.Set("time (ns)", profile.IntValue(5))
+		line.Set(profile.SamplesMetric, profile.IntValue(7))
+		kernel.Children = append(kernel.Children, line)
+		p.Root.Children = append(p.Root.Children, kernel)
+		var out strings.Builder
+		if _, err := Render(&out, p, "tree", Options{}, Terminal{}); err != nil {
+			t.Fatal(err)
+		}
+		if text := out.String(); !strings.Contains(text, "1 frame has other metrics only") || strings.Contains(text, "--source shows instruction samples") != (sampling != nil) {
+			t.Error(text)
 		}
 	}
 }

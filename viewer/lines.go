@@ -385,7 +385,11 @@ func (l *lines) footer() {
 		notes = append(notes, l.glyphs.Dots+": "+l.elision()+"; --all shows them")
 	}
 	if n := l.table.others; n > 0 {
-		notes = append(notes, figures.Plural(n, "frame has other metrics only and is not shown; --all shows it", "frames have other metrics only and are not shown; --all shows them"))
+		note := figures.Plural(n, "frame has other metrics only and is not shown; --all shows it", "frames have other metrics only and are not shown; --all shows them")
+		if l.table.Profile.Sampling != nil {
+			note += ", and --source shows instruction samples"
+		}
+		notes = append(notes, note)
 	}
 	if whole := l.table.Root.Share; l.share != nil && l.bars && whole < 0.9995 {
 		notes = append(notes, fmt.Sprintf("the filters leave %s of the program's %s; shares are of all of it", figures.Share(whole), l.table.ShareOf))

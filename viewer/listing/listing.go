@@ -172,12 +172,16 @@ func (p *printer) others() {
 	p.notShown(parts)
 }
 
-// variantName is a function's name, with its module if others have the same name.
+// variantName is a function's name; if others have the same name, with its registers, by which people know it, and its module.
 func variantName(f *kernels.Function, variants int) string {
 	if variants == 0 || f.Symbol.Module == "" {
 		return term.Printable(f.Name)
 	}
-	return term.Printable(f.Name) + " (module " + term.Printable(f.Symbol.Module[:min(len(f.Symbol.Module), 8)]) + ")"
+	registers := ""
+	if n := f.Symbol.Registers; n > 0 {
+		registers = figures.Count(n, "register") + ", "
+	}
+	return term.Printable(f.Name) + " (" + registers + "module " + term.Printable(f.Symbol.Module[:min(len(f.Symbol.Module), 8)]) + ")"
 }
 
 // notShown prints the first of the functions that are not shown.

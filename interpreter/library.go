@@ -42,10 +42,7 @@ var pairs = map[string]func(a, b float64) float64{
 func symbolOf(symbol string, double bool) string {
 	if name, ok := strings.CutPrefix(symbol, "__nv_"); ok {
 		if _, known := more[name]; known || double {
-			return strings.TrimSuffix(name, "")
-		}
-		if strings.HasPrefix(name, "fast_") || !strings.HasSuffix(name, "f") {
-			return strings.TrimSuffix(name, "f")
+			return name
 		}
 		return strings.TrimSuffix(name, "f")
 	}

@@ -3,6 +3,7 @@ package interpreter
 import (
 	"math"
 	"math/big"
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/triton/ttir"
@@ -156,6 +157,28 @@ func TestExponentials(t *testing.T) {
 			if fast(o, []float32{x}); o[0] != float32(exact(float64(x))) {
 				t.Errorf("%s(%v) is %v", name, x, o[0])
 			}
+		}
+	}
+}
+
+// TestLibrary: functions of the vendors' libraries, by the names that kernels call them by.
+func TestLibrary(t *testing.T) {
+	for _, c := range []struct {
+		symbol, kind string
+		x            float64
+		want         float64
+	}{
+		{"__nv_tanhf", "f32", 0.5, math.Tanh(0.5)}, {"__nv_tanh", "f64", 0.5, math.Tanh(0.5)}, {"__ocml_tanh_f32", "f32", 0.5, math.Tanh(0.5)}, {"__nv_erff", "f32", 0.25, math.Erf(0.25)},
+		{"__nv_erf", "f64", 0.25, math.Erf(0.25)}, {"__nv_rsqrtf", "f32", 4, 0.5}, {"__nv_saturatef", "f32", 1.5, 1}, {"__nv_fast_expf", "f32", 1, math.E}, {"__nv_ceil", "f64", 1.25, 2},
+		{"__nv_rintf", "f32", 2.5, 2}, {"__nv_roundf", "f32", 2.5, 3}, {"__nv_exp10f", "f32", 2, 100}, {"__nv_normcdff", "f32", 0, 0.5}, {"__nv_fabs", "f64", -3, 3}, {"__ocml_native_exp2_f32", "f32", 3, 8},
+	} {
+		p := program(t, strings.ReplaceAll(body("%z: !tt.ptr<KIND>, %x: KIND", strings.ReplaceAll(` %y = tt.extern_elementwise %x {libname = "", libpath = "", pure = true, symbol = "SYMBOL"} : (KIND) -> KIND
+ tt.store %z, %y : !tt.ptr<KIND>`, "SYMBOL", c.symbol)), "KIND", c.kind))
+		z := &Buffer{Name: "z", Data: make([]byte, 8)}
+		_, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Pointer(z, 0), Float(c.x)}, Options{})
+		got := numberAt("float"+c.kind[1:], z.Data, 0)
+		if err != nil || math.Abs(got-c.want) > 1e-7*math.Abs(c.want)+1e-12 {
+			t.Errorf("%s(%v) is %v and not %v: %v", c.symbol, c.x, got, c.want, err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
 	"github.com/goproton/goproton/viewer/gate"
@@ -147,6 +148,11 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 	if err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}
+	for _, side := range [][]compare.Input{inputs[:len(before)], inputs[len(before):]} {
+		if err := differentRuns(side); err != nil {
+			return &exitError{code: gateUsage, err: err}
+		}
+	}
 	report, err := gate.Run(inputs[:len(before)], inputs[len(before):], o)
 	var option *viewer.OptionError
 	if errors.As(err, &option) { // a metric that no file has is none: the rule could never fail
@@ -162,6 +168,23 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 	}
 	if report.Failed {
 		return &exitError{code: gateFailed}
+	}
+	return nil
+}
+
+// differentRuns returns an error if two files of a side are of one run: a test takes the spread of several runs, and copies have none.
+func differentRuns(side []compare.Input) error {
+	seen := map[[4]string]string{}
+	for _, in := range side {
+		info := in.Profile.Info
+		run := [4]string{info[profile.InfoHost], info[profile.InfoPID], info[profile.InfoStart], info[profile.InfoEnd]}
+		if run[1] == "" || run[2] == "" { // of files that do not say it
+			continue
+		}
+		if other, same := seen[run]; same {
+			return fmt.Errorf("%s and %s are of one run, pid %s: give a file of each run", other, in.Name, run[1])
+		}
+		seen[run] = in.Name
 	}
 	return nil
 }

@@ -117,6 +117,7 @@ func (w *ways) repeat(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			p.Info[profile.InfoPID] = fmt.Sprint(side, i) // runs of their own
 			p.Root.Walk(func(n *profile.Node, _ int) bool {
 				if v, _ := n.Metric("time (ns)"); len(n.Children) == 0 {
 					nanos, _ := v.Float()

@@ -209,3 +209,17 @@ func BenchmarkParse(b *testing.B) {
 		Parse(text)
 	}
 }
+
+// TestCallOfUnknownType: a function whose result has no type that can be read is a problem, also where it is called.
+func TestCallOfUnknownType(t *testing.T) {
+	m := Parse("module {\n tt.func private @g() -> (%a) {\n tt.return\n }\n tt.func public @k() {\n %r = tt.call @g() : () -> i32\n tt.return\n }\n}\n")
+	if len(m.Problems) == 0 {
+		t.Error("the type was read")
+	}
+	for _, p := range m.Verify() {
+		if strings.HasPrefix(p.Text, "tt.call") {
+			return
+		}
+	}
+	t.Error("the call is accepted")
+}

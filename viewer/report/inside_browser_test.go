@@ -27,7 +27,7 @@ func TestInsideTab(t *testing.T) {
 		if got := text("#panel-inside h2:not(.unseen)"); got != "matmul_kernel" {
 			t.Errorf("the kernel is %q", got)
 		}
-		want := "loop:23inside_kernels.py:2382.8%38.6%353,438,95625.29 us7,16845,31255,55256,135from 31,384 to 56,135 cycles1.046132 multiprocessors; the busiest is 10"
+		want := "loop:23inside_kernels.py:2382.8%38.6%353,438,95625.29 us7,16845,30055,60056,135from 31,384 to 56,135 cycles1.046132 multiprocessors; the busiest is 10"
 		if got := text("#panel-inside tbody tr:nth-child(4)"); got != want {
 			t.Errorf("the loop's row is\n%q, want\n%q", got, want)
 		}

@@ -140,7 +140,7 @@ func TestFlameGraphZoomsAndFinds(t *testing.T) {
 	p.reads(name, "flash_fwd_kernel")
 	p.shoot("wide-flame-search")
 	p.pick("#panel-flame", "Width", "1")
-	p.wait(`document.querySelector("#panel-flame .details dl dt").textContent === "share of launches"`)
+	p.wait(`document.querySelector("#panel-flame .details dl dt").textContent === "share of runs"`)
 }
 
 // A click zooms, and a click at the same place zooms out again: the graph does not move under the pointer.

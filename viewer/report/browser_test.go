@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,9 @@ func TestSummaryNamesWhatMatters(t *testing.T) {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary does not say %q: %s", want, summary)
 		}
+	}
+	if raw := regexp.MustCompile(`\b\d{19}\b`).FindString(summary); raw != "" {
+		t.Errorf("%s is a time in ns since 1970, in place of a date: %s", raw, summary)
 	}
 	p.shoot("wide-summary")
 	p.click(".plain tbody tr:nth-child(2) button")

@@ -262,7 +262,7 @@ func unitOf(c *viewer.Column) string {
 // labels are what people read for names that programs write.
 var labels = map[string]string{
 	"time": "GPU time", "avg_time": "per run", "cpu_time": "CPU time", "avg_cpu_time": "CPU per run", "count": "runs",
-	"util": "utilisation", "bound": "bound by", "median_time": "median", "p95_time": "p95", "min_time": "shortest", "max_time": "longest",
+	"util": "utilisation", "bound": "bound by", "median_time": "median", "p95_time": "p95", "p99_time": "p99", "mean_time": "mean", "min_time": "shortest", "max_time": "longest",
 	"stddev_time": "std dev",
 }
 

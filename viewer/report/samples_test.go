@@ -26,7 +26,7 @@ func model(n int, faster float64) *profile.Profile {
 		Root:    &profile.Node{Name: "ROOT"},
 		Kinds:   profile.Kinds{"time (ns)": profile.Inclusive, "count": profile.Inclusive, "bytes": profile.Inclusive, "flops16": profile.Inclusive, "device_id": profile.Property, "device_type": profile.Property},
 		Devices: []profile.Device{h200},
-		Info:    profile.Info{profile.InfoHost: "node-17", profile.InfoName: "pretrain", profile.InfoPID: "4711", profile.InfoStart: "1790000000000000000", profile.InfoRank: "0", profile.InfoWorld: "8"},
+		Info:    profile.Info{profile.InfoHost: "node-17", profile.InfoName: "pretrain", profile.InfoPID: "4711", profile.InfoStart: "1790000000000000000", profile.InfoEnd: "1790000060000000000", profile.InfoRank: "0", profile.InfoWorld: "8"},
 	}
 	frames := 1
 	add := func(parent *profile.Node, name string) *profile.Node {

@@ -181,7 +181,7 @@ function fileCard(file, i) {
     add(`device ${d.id}`, [d.type, d.arch, d.sms && counted(d.sms, "multiprocessor"), d.clock && `${number(d.clock / 1e6)} GHz`,
       d.memory && `memory ${number(d.memory / 1e6)} GHz × ${d.bus} bit`].filter(Boolean).join(" · "));
   }
-  for (const key of Object.keys(file.info ?? {}).sort()) add(key, key === "start" ? startText(file.info[key]) : file.info[key]);
+  for (const key of Object.keys(file.info ?? {}).sort()) add(key, key === "start" || key === "end" ? startText(file.info[key]) : file.info[key]);
   add("report by", state.report.made);
   return make("section", {class: "card"}, make("header", {}, make("h2", {text: state.report.diff ? `Run ${"AB"[i]}` : "Run"})), list);
 }

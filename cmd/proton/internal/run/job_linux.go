@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -49,7 +50,10 @@ func (j *job) stop() {
 		return // nothing would continue this process
 	}
 	j.stopped.Store(true)
-	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	// A signal to the process may reach another thread later, when nothing would continue this process. This one has stopped it on return.
+	runtime.LockOSThread()
+	_ = syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGSTOP)
+	runtime.UnlockOSThread()
 	_ = continuer.Kill()
 	_, _ = continuer.Wait()
 }

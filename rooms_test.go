@@ -62,7 +62,7 @@ var rooms = []room{
 	{43, "profiler/control", "the profiler for other languages: names of methods and JSON in, JSON out"},
 	{44, "profiler/conformance", "one table of behaviours for which every backend is tested, and a synthetic vendor"},
 	{40, "hooks", "the code inside the workload's Python: the package `goproton` and its extension module in C"},
-	{40, "tritonparse/internal/field tritonparse/internal/ndjson tritonparse/internal/quirks tritonparse/internal/store tritonparse/internal/tensor tritonparse/internal/tracetest tritonparse/internal/work/count", "parts of a trace: fields, records and the names of their files, what the peer does differently, sorted and compressed texts, contents of tensors; counts of a TTIR text"},
+	{40, "tritonparse/internal/field tritonparse/internal/ndjson tritonparse/internal/quirks tritonparse/internal/store tritonparse/internal/tensor tritonparse/internal/tracetest tritonparse/internal/count", "parts of a trace: fields, records and the names of their files, what the peer does differently, sorted and compressed texts, contents of tensors; counts of a TTIR text"},
 	{41, "tritonparse/internal/work tritonparse/sourcemap", "flops and bytes of a launch; lines of Python to lines of IR"},
 	{42, "tritonparse/backend tritonparse/internal/launchtext", "stages and analyses of a compiler; launches as differences from earlier ones"},
 	{43, "tritonparse", "reads traces, raw and parsed: compilations, launches, kinds of launches"},

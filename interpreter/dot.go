@@ -44,9 +44,9 @@ func dot(c *compiler) step {
 	case from == f64 && of == f64:
 		return dotOf(c, s, nil, products[float64])
 	case from == i8 && of == i32:
-		return dotOf(c, s, nil, func(o []int32, x, y []int8, s sizes) { integerProducts(o, x, y, s) })
+		return dotOf(c, s, nil, func(o []int32, x, y []int8, s sizes) { wideProducts(o, x, y, s) })
 	case from == f32 && of == f64:
-		return dotOf(c, s, nil, func(o []float64, x, y []float32, s sizes) { mixedProducts(o, x, y, s) })
+		return dotOf(c, s, nil, func(o []float64, x, y []float32, s sizes) { wideProducts(o, x, y, s) })
 	}
 	panic(failure("%s * %s -> %s is not supported", a.Text, c.use(1).t.Text, to.Text))
 }
@@ -129,25 +129,14 @@ func oneRow[T float](to, row, y []T, n int) {
 	}
 }
 
-func integerProducts(o []int32, x, y []int8, s sizes) {
+// wideProducts sums in a wider type than the elements have.
+func wideProducts[S int32 | float64, T int8 | float32](o []S, x, y []T, s sizes) {
 	for i := range s.m {
 		to := o[i*s.n : (i+1)*s.n]
 		for k := range s.k {
-			a := int32(x[i*s.k+k])
+			a := S(x[i*s.k+k])
 			for j, v := range y[k*s.n : (k+1)*s.n] {
-				to[j] += a * int32(v)
-			}
-		}
-	}
-}
-
-func mixedProducts(o []float64, x, y []float32, s sizes) {
-	for i := range s.m {
-		to := o[i*s.n : (i+1)*s.n]
-		for k := range s.k {
-			a := float64(x[i*s.k+k])
-			for j, v := range y[k*s.n : (k+1)*s.n] {
-				to[j] += a * float64(v)
+				to[j] += a * S(v)
 			}
 		}
 	}

@@ -2,7 +2,7 @@
 
     python3 gpu/vendors/testdata/ask_driver.py > gpu/vendors/testdata/driver.csv
 
-The kernel is flash_attention of tritonparse/internal/work/count/testdata/compiled, assembled by the driver for several numbers of registers."""
+The kernel is flash_attention of tritonparse/internal/count/testdata/compiled, assembled by the driver for several numbers of registers."""
 import ctypes
 import gzip
 import os

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/tritonparse/internal/count"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
-	"github.com/goproton/goproton/tritonparse/internal/work/count"
 )
 
 // Source is what a compilation says of its work. NewModel analyses it when all launches are known.

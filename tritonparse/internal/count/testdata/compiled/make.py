@@ -1,6 +1,6 @@
 """Compiles kernels and keeps their TTIR and their PTX, for the tests that count both. No GPU is needed.
 
-    PYTHONPATH=.venv/oracles/triton-3.6.0 TRITON_CACHE_DIR=/tmp/cache .venv/bin/python tritonparse/internal/work/count/testdata/compiled/make.py
+    PYTHONPATH=.venv/oracles/triton-3.6.0 TRITON_CACHE_DIR=/tmp/cache .venv/bin/python tritonparse/internal/count/testdata/compiled/make.py
 
 Locations and debug information are left out: nothing here needs them."""
 import gzip

@@ -44,9 +44,9 @@ func dot(c *compiler) step {
 	case from == f64 && of == f64:
 		return dotOf(c, s, nil, products[float64])
 	case from == i8 && of == i32:
-		return dotOf(c, s, nil, func(o []int32, x, y []int8, s sizes) { wideProducts(o, x, y, s) })
+		return dotOf(c, s, nil, wideProducts[int32, int8])
 	case from == f32 && of == f64:
-		return dotOf(c, s, nil, func(o []float64, x, y []float32, s sizes) { wideProducts(o, x, y, s) })
+		return dotOf(c, s, nil, wideProducts[float64, float32])
 	}
 	panic(failure("%s * %s -> %s is not supported", a.Text, c.use(1).t.Text, to.Text))
 }

@@ -19,19 +19,30 @@ import (
 type job struct {
 	pid     int
 	stopped atomic.Bool // this process has stopped as the target had; the signal that continues it has not arrived
+	wentOn  chan bool   // whether the target went on before this process did; a value for each stop
 }
+
+func newJob(pid int) *job { return &job{pid: pid, wentOn: make(chan bool, 1)} }
 
 // wait waits for the end of the target.
 func (j *job) wait() (Result, error) {
-	for {
-		var status syscall.WaitStatus
-		_, err := syscall.Wait4(j.pid, &status, syscall.WUNTRACED, nil)
+	const blocking, afterStop = syscall.WUNTRACED, syscall.WUNTRACED | syscall.WCONTINUED | syscall.WNOHANG
+	var status syscall.WaitStatus
+	for options := blocking; ; {
+		n, err := syscall.Wait4(j.pid, &status, options, nil)
+		if options == afterStop {
+			// The target may have stopped again since. Its state at this moment would not say that it went on before.
+			j.wentOn <- n != 0
+			options = blocking
+		}
 		switch {
-		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EINTR), n == 0 && err == nil:
 		case err != nil:
 			return Result{}, fmt.Errorf("wait for process %d: %w", j.pid, err)
 		case status.Stopped():
-			j.stop()
+			if j.stop() {
+				options = afterStop
+			}
 		case status.Signaled():
 			return Result{Signal: int(status.Signal())}, nil
 		case status.Exited():
@@ -40,14 +51,18 @@ func (j *job) wait() (Result, error) {
 	}
 }
 
-// stop stops this process until it is continued, which forward hands on.
-func (j *job) stop() {
+// stop stops this process until it is continued, which forward hands on. It reports whether it could.
+func (j *job) stop() bool {
 	continuer, err := os.StartProcess("/proc/self/exe", []string{"proton", ContinuerArg, strconv.Itoa(j.pid)}, &os.ProcAttr{
 		Env: []string{"GOMAXPROCS=1"},
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}, // no signal of the terminal reaches it
 	})
 	if err != nil {
-		return // nothing would continue this process
+		return false // nothing would continue this process
+	}
+	select {
+	case <-j.wentOn: // of an earlier stop that ended without a signal
+	default:
 	}
 	j.stopped.Store(true)
 	// A signal to the process may reach another thread later, when nothing would continue this process. This one has stopped it on return.
@@ -56,11 +71,12 @@ func (j *job) stop() {
 	runtime.UnlockOSThread()
 	_ = continuer.Kill()
 	_, _ = continuer.Wait()
+	return true
 }
 
 // goesOn reports, once after a stop, whether the target has been continued with this process or before it, so that a signal which says so is
 // no news to it.
-func (j *job) goesOn() bool { return j.stopped.Swap(false) && !procstat.Stopped(j.pid) }
+func (j *job) goesOn() bool { return j.stopped.Swap(false) && <-j.wentOn }
 
 // Continue waits until a target goes on or has ended, and continues the process that has started this one and stopped itself. It returns
 // the exit code.

@@ -55,7 +55,7 @@ func supervise(command Command, environment []string, status string) (Result, er
 	}
 	done := make(chan struct{})
 	defer close(done)
-	job := &job{pid: process.Pid}
+	job := newJob(process.Pid)
 	go forward(job, status, signals, done)
 	return job.wait()
 }

@@ -135,20 +135,20 @@ func (s *SampleSource) Join(sum, more []profile.FunctionSamples) []profile.Funct
 	}
 	if !s.sorted {
 		slices.SortStableFunc(own, byFunction)
-		own = joinNeighbours(own)
+		own = joinNeighbours(own, byFunction, bothFunctions)
 	}
 	return join(sum, own, byFunction, bothFunctions)
 }
 
-// joinNeighbours makes one of several lists of one function.
-func joinNeighbours(sorted []profile.FunctionSamples) []profile.FunctionSamples {
+// joinNeighbours makes one of several neighbours that are equal.
+func joinNeighbours[T any](sorted []T, compare func(a, b T) int, both func(a, b T) T) []T {
 	out := sorted[:0]
-	for _, f := range sorted {
-		if n := len(out); n > 0 && out[n-1].Function == f.Function {
-			out[n-1] = bothFunctions(out[n-1], f)
+	for _, one := range sorted {
+		if n := len(out); n > 0 && compare(out[n-1], one) == 0 {
+			out[n-1] = both(out[n-1], one)
 			continue
 		}
-		out = append(out, f)
+		out = append(out, one)
 	}
 	return out
 }
@@ -167,22 +167,10 @@ func (s *SampleSource) own(f profile.FunctionSamples) profile.FunctionSamples {
 			stalls[j].Reason = s.reasons[stalls[j].Reason]
 		}
 		if !s.sorted {
-			stalls = sumUp(stalls)
+			slices.SortStableFunc(stalls, byReason)
+			stalls = joinNeighbours(stalls, byReason, bothStalls) // two reasons may have one name
 		}
 		out.PCs[i] = profile.PCSamples{Offset: pc.Offset, Stalls: stalls}
-	}
-	return out
-}
-
-// sumUp sorts, and joins what two reasons of one name had.
-func sumUp(stalls []profile.Stall) (out []profile.Stall) {
-	slices.SortStableFunc(stalls, byReason)
-	for _, s := range stalls {
-		if n := len(out); n > 0 && out[n-1].Reason == s.Reason {
-			out[n-1] = bothStalls(out[n-1], s)
-			continue
-		}
-		out = append(out, s)
 	}
 	return out
 }

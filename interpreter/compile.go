@@ -22,12 +22,15 @@ type compiler struct {
 }
 
 // notCompiled is why a kernel cannot be run.
-type notCompiled struct{ text string }
+type notCompiled struct {
+	text   string
+	always bool // whether or not the operation is reached
+}
 
 func (e *notCompiled) Error() string { return e.text }
 
 func failure(format string, args ...any) *notCompiled {
-	return &notCompiled{fmt.Sprintf(format, args...)}
+	return &notCompiled{text: fmt.Sprintf(format, args...)}
 }
 
 // maxMemory bounds the values of one program instance.
@@ -164,6 +167,15 @@ func (c *compiler) optional(n int) *slot {
 }
 
 func (c *compiler) value(v ttir.Value) *slot {
+	s := c.passed(v)
+	if s.data == nil {
+		panic(failure("%%%s comes from an operation that is not supported", c.f.Values[v].Name))
+	}
+	return s
+}
+
+// passed is a value that may come from an operation that is not supported: its slot has no data then.
+func (c *compiler) passed(v ttir.Value) *slot {
 	if s := c.slots[v]; s != nil {
 		return s
 	}
@@ -173,7 +185,7 @@ func (c *compiler) value(v ttir.Value) *slot {
 func (c *compiler) values(list []ttir.Value) []*slot {
 	slots := make([]*slot, len(list))
 	for i, v := range list {
-		slots[i] = c.value(v)
+		slots[i] = c.passed(v)
 	}
 	return slots
 }
@@ -271,14 +283,21 @@ func orderOf(r *ttir.Region) (order []int) {
 	return order
 }
 
+// operation compiles one operation. One that cannot be executed fails when it is reached, which may be never.
 func (c *compiler) operation(op *ttir.Op, blocks []*block) {
 	c.op = op
 	defer func() {
-		if r := recover(); r != nil {
-			if _, ok := r.(*position); !ok {
-				r = &position{op, r}
-			}
+		switch r := recover().(type) {
+		case nil:
+		case *position:
 			panic(r)
+		case *notCompiled:
+			if r.always {
+				panic(&position{op, r})
+			}
+			c.refuse(op, r)
+		default:
+			panic(&position{op, r})
 		}
 	}()
 	if silent[op.Name] && len(op.Results) == 0 {
@@ -310,6 +329,22 @@ func (c *compiler) operation(op *ttir.Op, blocks []*block) {
 		c.block.costs[at] = t
 	}
 }
+
+// refuse makes a step that ends the launch with what is wrong with an operation, and slots for its results, which nothing will read.
+func (c *compiler) refuse(op *ttir.Op, why *notCompiled) {
+	m := c.m
+	fail := func() { panic(m.finding(op, unsupported, why.text, 0)) }
+	c.block.steps = append(c.block.steps, fail)
+	for _, v := range op.Results {
+		if c.slots[v] == nil {
+			c.slots[v] = &slot{t: c.f.Type(v)}
+			c.slots[v].root = c.slots[v]
+		}
+	}
+}
+
+// unsupported is the kind of finding of an operation that the interpreter does not execute.
+const unsupported = "not supported"
 
 // silent are operations that have no meaning for values; not all of them are TTIR's.
 var silent = map[string]bool{"gpu.barrier": true, "ttg.barrier": true, "ttg.local_barrier": true, "tt.grid_dependency_wait": true, "tt.grid_dependency_launch_dependents": true}

@@ -10,8 +10,7 @@
 // An access outside of its buffer ends the launch with a Finding that names the line, the program instance, the lane and the element;
 // so does an assertion that does not hold. Undefined values are 0: an element that a mask leaves out, ub.poison, a division by zero.
 //
-// What does not run is an error of Launch before the first instance: inline assembly, functions of libraries that are not in the table of
-// library.go, integers other than i1, i8, i16, i32 and i64, stochastic rounding, sparse dots, recursion. Instances run one after another
+// An operation that is not supported ends the launch when it is reached, with a Finding that names it. Instances run one after another
 // or in parallel, each to its end: one that waits for another that has not run ends at MaxSteps.
 package interpreter
 

@@ -52,7 +52,7 @@ type function struct {
 
 // Finding is what a kernel did that it must not.
 type Finding struct {
-	Kind    string // out of bounds, assertion, assumption, steps
+	Kind    string // out of bounds, assertion, assumption, steps, not supported
 	Text    string // what happened
 	Op      string
 	Frames  []mlir.Frame // in the source, the innermost first

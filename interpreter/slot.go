@@ -251,6 +251,9 @@ func each(shape []int, visit func(at []int)) {
 
 // mover copies a value into another slot of its type.
 func (c *compiler) mover(to, from *slot) step {
+	if from.data == nil { // of an operation that is not supported
+		return nil
+	}
 	if classOf(to.t) != classOf(from.t) {
 		panic(failure("%s is passed on as %s", from.t.Text, to.t.Text))
 	}

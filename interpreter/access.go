@@ -17,8 +17,8 @@ type accessor[T any] struct {
 	codec[T]
 }
 
-func (c *compiler) access(t *ttir.Type, isStore bool) *site {
-	s := &site{op: c.op, size: max(1, t.Scalar().Bits/8), store: isStore}
+func (c *compiler) access(t *ttir.Type, kind accessKind) *site {
+	s := &site{op: c.op, size: max(1, t.Scalar().Bits/8), kind: kind, watched: c.m.with.touched}
 	c.m.sites = append(c.m.sites, s)
 	return s
 }
@@ -71,7 +71,7 @@ func (a *accessor[T]) outside(addresses []int64, from, to int) {
 
 func (m *machine) bad(s *site, address int64, lane int) {
 	what := "read of "
-	if s.store {
+	if s.kind != loading {
 		what = "write of "
 	}
 	f := m.finding(s.op, "out of bounds", what+m.memory.describe(address, s.size), lane)
@@ -127,10 +127,10 @@ func loadOf[T any](c *compiler) step {
 	}
 	addresses, fill := operand[int64](c, p, shape)
 	o := dataOf[T](c.define(0, shape))
-	a := &accessor[T]{c.m, c.access(t, false), codecOf[T](t)}
+	a := &accessor[T]{c.m, c.access(t, loading), codecOf[T](t)}
 	times := t.Elements() / int64(max(len(o), 1)) // elements that are equal are loaded once
 	get := a.get
-	use := func(from, to int, raw []byte) { get(o[from:to], raw) }
+	use := c.touching(a.site, addresses, func(from, to int, raw []byte) { get(o[from:to], raw) })
 	return chain(fill, fillMask, fillOther, func() {
 		switch {
 		case others != nil:
@@ -178,9 +178,9 @@ func storeOf[T any](c *compiler) step {
 	addresses, fill := operand[int64](c, p, shape)
 	values, fillValues := operand[T](c, v, shape)
 	masks, fillMask := c.mask(2, shape)
-	a := &accessor[T]{c.m, c.access(v.t, true), codecOf[T](v.t)}
+	a := &accessor[T]{c.m, c.access(v.t, storing), codecOf[T](v.t)}
 	put := a.put
-	use := func(from, to int, raw []byte) { put(raw, values[from:to]) }
+	use := c.touching(a.site, addresses, func(from, to int, raw []byte) { put(raw, values[from:to]) })
 	return chain(fill, fillValues, fillMask, func() { a.runs(addresses, masks, use) })
 }
 
@@ -263,7 +263,7 @@ func atomicOf[T any](c *compiler, f func(old, v T) T) step {
 	values, fillValues := operand[T](c, v, shape)
 	masks, fillMask := c.mask(2, shape)
 	o := dataOf[T](c.define(0, shape))
-	s, k, m := c.access(v.t, true), codecOf[T](v.t), c.m
+	s, k, m := c.access(v.t, changing), codecOf[T](v.t), c.m
 	return chain(fill, fillValues, fillMask, func() {
 		m.memory.atomics.Lock()
 		defer m.memory.atomics.Unlock()
@@ -286,6 +286,9 @@ func (m *machine) atomicBytes(s *site, address int64, size, lane int) []byte {
 	raw := m.memory.bytes(address, size)
 	if raw == nil {
 		m.bad(s, address, lane)
+	}
+	if s.watched {
+		s.touch(m.memory, address, size)
 	}
 	return raw
 }
@@ -315,7 +318,7 @@ func swapOf[T any](c *compiler, equal func(a, b T) bool) step {
 	expected, fillExpected := operand[T](c, old, shape)
 	values, fillValues := operand[T](c, v, shape)
 	o := dataOf[T](c.define(0, shape))
-	s, k, m := c.access(v.t, true), codecOf[T](v.t), c.m
+	s, k, m := c.access(v.t, changing), codecOf[T](v.t), c.m
 	return chain(fill, fillExpected, fillValues, func() {
 		m.memory.atomics.Lock()
 		defer m.memory.atomics.Unlock()

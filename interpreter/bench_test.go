@@ -3,6 +3,7 @@
 package interpreter
 
 import (
+	"flag"
 	"math"
 	"math/rand/v2"
 	"syscall"
@@ -59,7 +60,7 @@ func BenchmarkLaunch(b *testing.B) {
 				p, arguments := program(b, m.TTIR), c.arguments()
 				before := processor()
 				for b.Loop() {
-					if _, err := p.Launch("", c.grid, arguments, Options{}); err != nil {
+					if _, err := p.Launch("", c.grid, arguments, Options{Touched: *touched}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -70,6 +71,9 @@ func BenchmarkLaunch(b *testing.B) {
 		})
 	}
 }
+
+// touched has the benchmark count different bytes too: go test ./interpreter -bench . -touched
+var touched = flag.Bool("touched", false, "count different bytes in BenchmarkLaunch")
 
 // processor is how many nanoseconds this process has computed: other work of the machine does not count.
 func processor() int64 {

@@ -37,8 +37,8 @@ func failure(format string, args ...any) *notCompiled {
 const maxMemory = 1 << 30
 
 // compile returns a machine for a kernel.
-func compile(module *ttir.Module, kernel *ttir.Function) (m *machine, err error) {
-	m = &machine{module: module, kernel: kernel, functions: map[*ttir.Function]*function{}}
+func compile(module *ttir.Module, kernel *ttir.Function, with features) (m *machine, err error) {
+	m = &machine{module: module, kernel: kernel, with: with, functions: map[*ttir.Function]*function{}}
 	c := &compiler{m: m, memory: new(int), busy: map[*ttir.Function]bool{}}
 	defer func() {
 		if r := recover(); r != nil {
@@ -46,6 +46,7 @@ func compile(module *ttir.Module, kernel *ttir.Function) (m *machine, err error)
 		}
 	}()
 	m.main = c.function(kernel)
+	m.findLines()
 	return m, nil
 }
 

@@ -8,19 +8,30 @@ import (
 	"github.com/goproton/goproton/triton/ttir"
 )
 
-// LineCounts is what a launch did in one line of the source. Active is without the elements that masks leave out.
+// LineCounts is what a launch did in one line of the source, as it was inlined at one place. Active is without the elements that masks
+// leave out.
 type LineCounts struct {
-	Frame         mlir.Frame
-	Loads, Stores Access           // atomics are stores
-	Flops         map[string]int64 // additions, multiplications, divisions and functions, by type: f32
-	DotFlops      map[string]int64 // 2·M·N·K, by type of the inputs
-	Operations    int64            // of TTIR
+	Frames                 []mlir.Frame // the innermost first, without columns; where the text has no source, one without a file: the line of the text
+	Loads, Stores, Atomics Access
+	Flops                  map[string]int64 // additions, multiplications, divisions and functions, by type: f32
+	DotFlops               map[string]int64 // 2·M·N·K, by type of the inputs: f16, f32:tf32, e2m1*e4m3
+	Operations             int64            // of TTIR
+	Touched                []Touched        // with Options.Touched
 }
 
-// Access is what was loaded or stored.
+// Access is what was loaded, stored or changed.
 type Access struct {
 	Operations, Lanes, Active int64
 	Bytes, ActiveBytes        int64
+	FirstBytes                int64 // with Options.Touched: bytes, each once, that no line before it in the program loaded, or stored; both of atomics
+}
+
+func (a *Access) add(s *site) {
+	a.Operations += s.counts.operations
+	a.Lanes += s.counts.lanes
+	a.Active += s.counts.active
+	a.Bytes += s.counts.lanes * int64(s.size)
+	a.ActiveBytes += s.counts.active * int64(s.size)
 }
 
 // cost is what an operation does in each turn of its block.
@@ -29,35 +40,76 @@ type cost struct {
 	of    string // a type
 	flops int64
 	dot   bool
+	line  int // its number in the machine's list
 }
+
+// accessKind is what an operation does with memory.
+type accessKind uint8
+
+const (
+	loading accessKind = iota
+	storing
+	changing // an atomic operation
+)
 
 // site is an operation that accesses memory, with what it did.
 type site struct {
-	op     *ttir.Op
-	size   int // of an element
-	store  bool
-	counts accessCounts
+	op      *ttir.Op
+	size    int // of an element
+	kind    accessKind
+	line    int // its number in the machine's list
+	counts  accessCounts
+	watched bool      // it notes the bytes that it uses
+	touched []byteSet // by number of the buffer
 }
 
 type accessCounts struct{ operations, lanes, active int64 }
 
-// countsOf adds up what machines did, by line.
-func countsOf(module *ttir.Module, machines []*machine) []LineCounts {
-	lines := map[mlir.Frame]*LineCounts{}
-	line := func(op *ttir.Op) *LineCounts {
-		at := mlir.Frame{Line: int(op.Line)}
-		if frames := module.Frames(op); len(frames) > 0 {
-			at = mlir.Frame{File: frames[0].File, Line: frames[0].Line}
+// findLines gives the operations that count their lines, and the machine the list of these, in the order of the source.
+func (m *machine) findLines() {
+	var of []*int
+	var frames [][]mlir.Frame
+	add := func(op *ttir.Op, line *int) {
+		of, frames = append(of, line), append(frames, framesOf(m.module, op))
+	}
+	for _, b := range m.blocks {
+		for i := range b.costs {
+			add(b.costs[i].op, &b.costs[i].line)
 		}
-		if lines[at] == nil {
-			lines[at] = &LineCounts{Frame: at, Flops: map[string]int64{}, DotFlops: map[string]int64{}}
-		}
-		return lines[at]
+	}
+	for _, s := range m.sites {
+		add(s.op, &s.line)
+	}
+	m.lines = slices.Clone(frames)
+	slices.SortFunc(m.lines, compareFrames)
+	m.lines = slices.CompactFunc(m.lines, slices.Equal)
+	for i, line := range of {
+		*line, _ = slices.BinarySearchFunc(m.lines, frames[i], compareFrames)
+	}
+}
+
+// framesOf are the places of an operation, without columns.
+func framesOf(module *ttir.Module, op *ttir.Op) []mlir.Frame {
+	frames := slices.Clone(module.Frames(op))
+	for i := range frames {
+		frames[i].Column = 0
+	}
+	if len(frames) == 0 {
+		return []mlir.Frame{{Line: int(op.Line)}}
+	}
+	return frames
+}
+
+// resultOf adds up what machines did, by line.
+func resultOf(memory *memory, programs int64, machines []*machine) *Result {
+	r := &Result{Programs: programs}
+	for _, frames := range machines[0].lines {
+		r.Lines = append(r.Lines, LineCounts{Frames: frames, Flops: map[string]int64{}, DotFlops: map[string]int64{}})
 	}
 	for _, m := range machines {
 		for _, b := range m.blocks {
 			for _, c := range b.costs {
-				l := line(c.op)
+				l := &r.Lines[c.line]
 				l.Operations += b.turns
 				switch {
 				case c.dot:
@@ -68,23 +120,32 @@ func countsOf(module *ttir.Module, machines []*machine) []LineCounts {
 			}
 		}
 		for _, s := range m.sites {
-			a := &line(s.op).Loads
-			if s.store {
-				a = &line(s.op).Stores
-			}
-			a.Operations += s.counts.operations
-			a.Lanes += s.counts.lanes
-			a.Active += s.counts.active
-			a.Bytes += s.counts.lanes * int64(s.size)
-			a.ActiveBytes += s.counts.active * int64(s.size)
+			r.Lines[s.line].access(s.kind).add(s)
 		}
 	}
-	var list []LineCounts
-	for _, l := range lines {
-		list = append(list, *l)
+	if machines[0].with.touched {
+		r.countTouched(memory, machines)
 	}
-	slices.SortFunc(list, func(a, b LineCounts) int {
-		return cmp.Or(cmp.Compare(a.Frame.File, b.Frame.File), cmp.Compare(a.Frame.Line, b.Frame.Line))
-	})
-	return list
+	return r
+}
+
+func (l *LineCounts) access(kind accessKind) *Access {
+	switch kind {
+	case loading:
+		return &l.Loads
+	case storing:
+		return &l.Stores
+	}
+	return &l.Atomics
+}
+
+// compareFrames orders lines by the source: the outermost place decides first.
+func compareFrames(a, b []mlir.Frame) int {
+	for i := 1; i <= min(len(a), len(b)); i++ {
+		x, y := a[len(a)-i], b[len(b)-i]
+		if order := cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line)); order != 0 {
+			return order
+		}
+	}
+	return cmp.Compare(len(a), len(b))
 }

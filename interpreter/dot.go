@@ -2,7 +2,6 @@ package interpreter
 
 import (
 	"math"
-	"strings"
 
 	"github.com/goproton/goproton/triton/ttir"
 )
@@ -296,27 +295,25 @@ func (c *compiler) flops(op *ttir.Op) cost {
 	}
 	t := c.f.Type(op.Results[0])
 	n := t.Elements() * int64(max(c.lanes, 1))
-	switch name := op.Name; {
-	case name == "tt.dot":
+	switch op.Name {
+	case "tt.dot":
 		a := c.f.Type(op.Operands[0])
 		k.of, k.dot = a.Element.Text, true
-		if a.Element.Float == ttir.F32 && op.Keyword("inputPrecision", "ieee") == "tf32" {
-			k.of = "tf32"
+		if precision := op.Keyword("inputPrecision", "ieee"); a.Element.Float == ttir.F32 && precision != "ieee" {
+			k.of = precision
 		}
 		k.flops = 2 * n * a.Shape[len(a.Shape)-1]
-	case name == "tt.dot_scaled":
+	case "tt.dot_scaled":
 		a := c.f.Type(op.Operands[0])
 		k.of, k.dot = op.Keyword("a_elem_type", "")+"*"+op.Keyword("b_elem_type", ""), true
 		k.flops = 2 * n * a.Elements() / max(t.Elements()/t.Shape[len(t.Shape)-1], 1)
 		if op.Keyword("a_elem_type", "") == "e2m1" {
 			k.flops *= 2
 		}
-	case name == "arith.addf" || name == "arith.subf" || name == "arith.mulf" || name == "arith.divf" || name == "arith.remf" || strings.HasPrefix(name, "tt.precise_") || name == "tt.extern_elementwise":
-		k.of, k.flops = flopsOf(t), n
-	case name == "math.fma":
-		k.of, k.flops = flopsOf(t), 2*n
-	case strings.HasPrefix(name, "math.") && functions[name[5:]] != nil || name == "math.powf" || name == "math.atan2":
-		k.of, k.flops = flopsOf(t), n
+	default:
+		if t.Scalar().Kind == ttir.FloatType {
+			k.of, k.flops = t.Scalar().Text, ttir.FloatOperations(op.Name)*n
+		}
 	}
 	return k
 }

@@ -85,13 +85,13 @@ func TestCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Access{3, 48, 40, 192, 160}
+		want := Access{Operations: 3, Lanes: 48, Active: 40, Bytes: 192, ActiveBytes: 160}
 		seen := 0
 		for _, l := range r.Lines {
-			if l.Frame.File != "k.py" {
+			if l.Frames[0].File != "k.py" {
 				continue
 			}
-			switch l.Frame.Line {
+			switch l.Frames[0].Line {
 			case 7:
 				seen++
 				if l.Loads != want {

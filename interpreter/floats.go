@@ -2,8 +2,6 @@ package interpreter
 
 import (
 	"math"
-
-	"github.com/goproton/goproton/triton/ttir"
 )
 
 func init() {
@@ -313,6 +311,3 @@ func (c *compiler) apply2(f func(a, b float64) float64) step {
 	}
 	return zip(c, by(func(a, b float32) float32 { return float32(f(float64(a), float64(b))) }))
 }
-
-// flopsOf are the types by their names in counts.
-func flopsOf(t *ttir.Type) string { return t.Scalar().Text }

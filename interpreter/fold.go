@@ -276,17 +276,17 @@ func (c *compiler) knownReduction(outer, n, inner int) step {
 		s = reductionOf(c, integerCombiner[int64, uint64](name), outer, n, inner)
 	}
 	if s != nil {
-		c.block.costs = append(c.block.costs, c.foldFlops(name, (n-1)*outer*inner))
+		c.block.costs = append(c.block.costs, c.foldFlops((n-1)*outer*inner))
 		c.block.cost += int64(n * outer * inner / 64)
 	}
 	return s
 }
 
-func (c *compiler) foldFlops(name string, n int) cost {
-	k := cost{op: c.op, of: flopsOf(c.use(0).t)}
-	switch name {
-	case "arith.addf", "arith.mulf":
-		k.flops = int64(n)
+// foldFlops is what the operation of a region does that combines n times.
+func (c *compiler) foldFlops(n int) cost {
+	k := cost{op: &c.op.Regions[0].Blocks[0].Ops[0]}
+	if t := c.use(0).t.Scalar(); t.Kind == ttir.FloatType {
+		k.of, k.flops = t.Text, ttir.FloatOperations(k.op.Name)*int64(n)
 	}
 	return k
 }

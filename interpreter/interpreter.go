@@ -29,7 +29,18 @@ import (
 type Program struct {
 	module *ttir.Module
 	mu     sync.Mutex
-	idle   map[string][]*machine // compiled kernels that no launch uses, by name
+	idle   map[compiled][]*machine // kernels that no launch uses
+}
+
+// compiled is a kernel as it was compiled.
+type compiled struct {
+	name string
+	with features
+}
+
+// features are what a kernel is compiled with in addition to what it computes.
+type features struct {
+	touched bool // see Options.Touched
 }
 
 // Load checks a module.
@@ -40,7 +51,7 @@ func Load(m *ttir.Module) (*Program, error) {
 	if len(m.Functions) == 0 {
 		return nil, errors.New("the kernel cannot be run: its TTIR has no function")
 	}
-	return &Program{module: m, idle: map[string][]*machine{}}, nil
+	return &Program{module: m, idle: map[compiled][]*machine{}}, nil
 }
 
 // Argument is an argument of a kernel.
@@ -81,6 +92,7 @@ type Options struct {
 	Seed     uint64
 	Workers  int        // instances that run at the same time; 0 is 1
 	Programs [][3]int32 // only these instances
+	Touched  bool       // count the bytes of buffers that are loaded and stored, each once
 	MaxSteps int64      // operations that each worker may execute, of 1024 elements at most; 0 for any number
 	Output   io.Writer  // for what the kernel prints; nil for nothing
 	Context  context.Context
@@ -90,6 +102,7 @@ type Options struct {
 type Result struct {
 	Programs int64
 	Lines    []LineCounts // in the order of the source
+	Touched  []Touched    // with Options.Touched, of buffers that were used
 }
 
 const maxPrograms = 1 << 40
@@ -126,9 +139,10 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 	}
 	workers := int(min(int64(max(o.Workers, 1)), all))
 	var machines []*machine
-	defer func() { p.giveBack(f.Name, machines) }()
+	as := compiled{f.Name, features{touched: o.Touched}}
+	defer func() { p.giveBack(as, machines) }()
 	for range workers {
-		m, err := p.machine(f)
+		m, err := p.machine(f, as)
 		if err != nil {
 			return nil, err
 		}
@@ -140,27 +154,27 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 	if err := l.run(machines); err != nil {
 		return nil, err
 	}
-	return &Result{Programs: all, Lines: countsOf(p.module, machines)}, nil
+	return resultOf(l.memory, all, machines), nil
 }
 
-func (p *Program) machine(f *ttir.Function) (*machine, error) {
+func (p *Program) machine(f *ttir.Function, as compiled) (*machine, error) {
 	p.mu.Lock()
-	list := p.idle[f.Name]
+	list := p.idle[as]
 	if n := len(list); n > 0 {
-		p.idle[f.Name] = list[:n-1]
+		p.idle[as] = list[:n-1]
 		p.mu.Unlock()
 		return list[n-1], nil
 	}
 	p.mu.Unlock()
-	return compile(p.module, f)
+	return compile(p.module, f, as.with)
 }
 
-func (p *Program) giveBack(name string, list []*machine) {
+func (p *Program) giveBack(as compiled, list []*machine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range list {
 		m.launch = nil
-		p.idle[name] = append(p.idle[name], m)
+		p.idle[as] = append(p.idle[as], m)
 	}
 }
 

@@ -242,7 +242,7 @@ func TestCorpus(t *testing.T) {
 				m := ttir.Parse(string(testkit.Read(t, file)))
 				if _, err := Load(m); err != nil {
 					t.Errorf("%s: %v", file, err)
-				} else if _, err := compile(m, m.Kernel()); err != nil {
+				} else if _, err := compile(m, m.Kernel(), features{}); err != nil {
 					t.Errorf("%s: %v", file, err)
 				}
 				launchAny(t, string(testkit.Read(t, file)))

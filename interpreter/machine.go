@@ -29,10 +29,12 @@ type block struct {
 type machine struct {
 	module    *ttir.Module
 	kernel    *ttir.Function
+	with      features
 	main      *function
 	functions map[*ttir.Function]*function
 	blocks    []*block
 	sites     []*site
+	lines     [][]mlir.Frame // of the source, in order
 
 	launch *launch
 	memory *memory
@@ -155,7 +157,7 @@ func (m *machine) prepare(l *launch, list []Argument) error {
 		b.turns = 0
 	}
 	for _, s := range m.sites {
-		s.counts = accessCounts{}
+		s.counts, s.touched = accessCounts{}, nil
 	}
 	if len(list) != len(m.main.arguments) {
 		return fmt.Errorf("%s has %d arguments, and %d are given", m.kernel.Name, len(m.main.arguments), len(list))

@@ -43,15 +43,23 @@ func (m *memory) place(b *Buffer) int64 {
 
 // find returns the buffer that an address belongs to, and the offset in it, which may be outside; nil if it belongs to none.
 func (m *memory) find(address int64) (*Buffer, int64) {
-	if n := address>>rangeBits - firstRange; n >= 0 && n < int64(len(m.buffers)) {
-		return m.buffers[n], address&(1<<rangeBits-1) - middle
-	}
-	for _, b := range m.buffers {
-		if at := uint64(address) - b.Address; b.Address != 0 && at < uint64(len(b.Data)) {
-			return b, int64(at)
-		}
+	if n, at := m.number(address); n >= 0 {
+		return m.buffers[n], at
 	}
 	return nil, 0
+}
+
+// number is find's buffer by its number, which is negative if there is none.
+func (m *memory) number(address int64) (int, int64) {
+	if n := address>>rangeBits - firstRange; n >= 0 && n < int64(len(m.buffers)) {
+		return int(n), address&(1<<rangeBits-1) - middle
+	}
+	for n, b := range m.buffers {
+		if at := uint64(address) - b.Address; b.Address != 0 && at < uint64(len(b.Data)) {
+			return n, int64(at)
+		}
+	}
+	return -1, 0
 }
 
 // bytes returns the bytes at an address, and nil if they are not all in one buffer.

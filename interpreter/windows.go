@@ -221,14 +221,15 @@ func (c *compiler) loadInto(b *blockOf, set step, nan func() bool) step {
 func loadIntoOf[T any](c *compiler, b *blockOf, set step, nan func() bool, padding T) step {
 	t := c.resultType(0)
 	o := dataOf[T](c.define(0, dims(t)))
-	a := &accessor[T]{c.m, c.access(t, false), codecOf[T](t)}
+	a := &accessor[T]{c.m, c.access(t, loading), codecOf[T](t)}
+	use := c.touching(a.site, b.addresses, func(from, to int, raw []byte) { a.get(o[from:to], raw) })
 	return func() {
 		if set(); nan() {
 			fillOf(o, padding)
 		} else {
 			clear(o)
 		}
-		a.runs(b.addresses, b.inside, func(from, to int, raw []byte) { a.get(o[from:to], raw) })
+		a.runs(b.addresses, b.inside, use)
 	}
 }
 
@@ -257,10 +258,9 @@ func (c *compiler) storeFrom(b *blockOf, v *slot, set step) step {
 
 func storeFromOf[T any](c *compiler, b *blockOf, v *slot, set step) step {
 	values, fill := operand[T](c, v, dims(v.t))
-	a := &accessor[T]{c.m, c.access(v.t, true), codecOf[T](v.t)}
-	return chain(fill, set, func() {
-		a.runs(b.addresses, b.inside, func(from, to int, raw []byte) { a.put(raw, values[from:to]) })
-	})
+	a := &accessor[T]{c.m, c.access(v.t, storing), codecOf[T](v.t)}
+	use := c.touching(a.site, b.addresses, func(from, to int, raw []byte) { a.put(raw, values[from:to]) })
+	return chain(fill, set, func() { a.runs(b.addresses, b.inside, use) })
 }
 
 // reduceWindow is an atomic operation on each element of a window. Whether max and min have a sign is in the descriptor's type.
@@ -294,7 +294,7 @@ func reduceWindowOf[T any](c *compiler, f func(old, v T) T) step {
 	b := c.blockOf(c.use(0).t, everyDimension)
 	offsets := c.numbersOf(c.op.Operands[2:])
 	values, fill := operand[T](c, v, dims(v.t))
-	s, k, m := c.access(v.t, true), codecOf[T](v.t), c.m
+	s, k, m := c.access(v.t, changing), codecOf[T](v.t), c.m
 	if len(values) != len(b.addresses) {
 		panic(failure("%s is not a window of the descriptor", v.t.Text))
 	}

@@ -19,6 +19,8 @@ type compiler struct {
 	result *function
 	memory *int // bytes of all values
 	busy   map[*ttir.Function]bool
+	quiet  bool   // in a region that combines elements: see observe.go
+	point  *Point // of the operation, for an observer
 }
 
 // notCompiled is why a kernel cannot be run.
@@ -250,6 +252,7 @@ func (c *compiler) region(r *ttir.Region, arguments []*slot) []*block {
 				c.declare(v)
 			}
 			blocks[i].arguments = append(blocks[i].arguments, c.slots[v])
+			blocks[i].values = append(blocks[i].values, v)
 		}
 	}
 	for _, i := range orderOf(r) {
@@ -301,6 +304,12 @@ func (c *compiler) operation(op *ttir.Op, blocks []*block) {
 			panic(&position{op, r})
 		}
 	}()
+	c.point = nil
+	if c.m.with.observed && !c.quiet {
+		point := c.observed(op)
+		c.point = point
+		defer func() { point.Results = c.resultsOf(op) }()
+	}
 	if silent[op.Name] && len(op.Results) == 0 {
 		return
 	}

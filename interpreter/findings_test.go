@@ -208,6 +208,27 @@ func TestTalk(t *testing.T) {
 	}
 }
 
+// TestMarks: what goproton's handlers write into a kernel prints as Python's print does, or nothing.
+func TestMarks(t *testing.T) {
+	p := program(t, body("%n: i32", ` %r = tt.make_range {end = 4 : i32, start = 0 : i32} : tensor<4xi32>
+ tt.print "\01break" {hex = false, isSigned = array<i32>}
+ tt.print "\01var r" {hex = false, isSigned = array<i32: 1>} : %r : tensor<4xi32>
+ tt.print "\01print r is \02 and n \02 of (4,)" {hex = false, isSigned = array<i32: 1, 1>} : %r, %n : tensor<4xi32>, i32`))
+	var out bytes.Buffer
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Int(16)}, Options{Output: &out}); err != nil || out.String() != "pid (0, 0, 0) r is [0, 1, 2, 3] and n 16 of (4,)\n" {
+		t.Errorf("%v: %q", err, out.String())
+	}
+	seen := 0
+	print := func(p *Printed) {
+		if seen++; len(p.Values) != 2 || p.Values[1].Elements().([]int64)[0] != 16 {
+			t.Errorf("%+v", p)
+		}
+	}
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Int(16)}, Options{Print: print}); err != nil || seen != 1 {
+		t.Errorf("%v: %d", err, seen)
+	}
+}
+
 // TestAddressesInMemory: pointers that are stored in memory are those of the program that launches; others are not followed.
 func TestAddressesInMemory(t *testing.T) {
 	p := program(t, body("%table: !tt.ptr<i64>, %z: !tt.ptr<f32>", ` %a = tt.load %table : !tt.ptr<i64>

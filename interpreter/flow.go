@@ -263,17 +263,19 @@ func execute(c *compiler) step {
 }
 
 func call(c *compiler) step {
-	callee := c.op.Attribute("callee")
-	if callee == nil || c.m.module.Function(callee.String) == nil {
+	name := c.op.Attribute("callee")
+	if name == nil || c.m.module.Function(name.String) == nil {
 		panic(failure("the function that it calls is not in the module"))
 	}
 	operands := c.values(c.op.Operands)
-	f := c.function(c.m.module.Function(callee.String))
+	callee := c.m.module.Function(name.String)
+	f := c.function(callee)
 	enter := c.transfer(f.arguments, operands)
 	m := c.m
 	var results []*slot
 	for i := range c.op.Results {
 		results = append(results, c.define(i, c.full(c.resultType(i))))
 	}
-	return chain(enter, func() { m.run(f.body) }, c.transfer(results, f.results))
+	before, run, later := c.calling(callee, func() { m.run(f.body) })
+	return chain(enter, before, run, c.transfer(results, f.results), later)
 }

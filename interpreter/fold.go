@@ -37,9 +37,9 @@ type combine struct {
 
 // combiner compiles the region of the operation for n elements at once; 1 for one after another.
 func (c *compiler) combiner(n int) *combine {
-	op, lanes := c.op, c.lanes
-	defer func() { c.op, c.lanes = op, lanes }()
-	if c.lanes = n; n == 1 {
+	op, lanes, quiet := c.op, c.lanes, c.quiet
+	defer func() { c.op, c.lanes, c.quiet = op, lanes, quiet }()
+	if c.lanes, c.quiet = n, true; n == 1 {
 		c.lanes = 0
 	}
 	region := &op.Regions[0]

@@ -40,7 +40,8 @@ type compiled struct {
 
 // features are what a kernel is compiled with in addition to what it computes.
 type features struct {
-	touched bool // see Options.Touched
+	touched  bool // see Options.Touched
+	observed bool // see Options.Observer
 }
 
 // Load checks a module.
@@ -96,6 +97,9 @@ type Options struct {
 	MaxSteps int64      // operations that each worker may execute, of 1024 elements at most; 0 for any number
 	Output   io.Writer  // for what the kernel prints; nil for nothing
 	Context  context.Context
+
+	Print    func(p *Printed) // instead of Output, for what Python's print prints in a kernel
+	Observer Observer         // hears of each operation; instances run one after another
 }
 
 // Result is what a launch did.
@@ -138,8 +142,11 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 		l.shuffle()
 	}
 	workers := int(min(int64(max(o.Workers, 1)), all))
+	if o.Observer != nil {
+		workers = 1
+	}
 	var machines []*machine
-	as := compiled{f.Name, features{touched: o.Touched}}
+	as := compiled{f.Name, features{touched: o.Touched, observed: o.Observer != nil}}
 	defer func() { p.giveBack(as, machines) }()
 	for range workers {
 		m, err := p.machine(f, as)

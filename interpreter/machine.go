@@ -23,6 +23,7 @@ type block struct {
 	first     *ttir.Op
 	costs     []cost
 	arguments []*slot
+	values    []ttir.Value // the arguments' numbers
 }
 
 // machine is a compiled kernel with the values of one program instance.
@@ -44,6 +45,7 @@ type machine struct {
 	check  int64
 
 	scanAt, scanBefore int // the elements that a scan combines: see fold.go
+	hushed             int // depth of calls that no observer hears of
 }
 
 // function is a compiled function.
@@ -125,7 +127,7 @@ func (m *machine) work() {
 		switch r := recover().(type) {
 		case nil:
 		case *Finding:
-			m.launch.fail(r)
+			m.launch.fail(m.ended(r))
 		case error:
 			m.launch.fail(m.unexpected(r))
 		default:
@@ -138,7 +140,9 @@ func (m *machine) work() {
 			return
 		}
 		m.at = at
+		m.begin()
 		m.run(m.main.body)
+		m.end()
 	}
 }
 

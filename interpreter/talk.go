@@ -64,6 +64,9 @@ func printed(c *compiler) step {
 	if a := c.op.Attribute("prefix"); a != nil {
 		prefix = a.String
 	}
+	if strings.HasPrefix(prefix, marked) {
+		return c.marker(prefix[len(marked):])
+	}
 	hex := c.op.Attribute("hex")
 	isHex := hex != nil && hex.Int != 0
 	var values []func() string
@@ -88,6 +91,61 @@ func printed(c *compiler) step {
 			write(" " + v())
 		}
 	}
+}
+
+// marked begins the texts of tt.print that goproton's handlers in Triton's code generator write: marks for a debugger, and what Python's print
+// prints.
+const marked = "\x01"
+
+// Marks of a debugger, in the text of tt.print: what the kernel's source does there.
+const (
+	MarkBreak    = marked + "break"  // breakpoint() or pdb.set_trace()
+	MarkVariable = marked + "var "   // and a name, which the operand is assigned to
+	MarkConstant = marked + "const " // and a name and a text: a constant that is assigned
+	markPrint    = "print "
+)
+
+// Printed is what a kernel prints with Python's print: a text in which each \x02 stands for a value.
+type Printed struct {
+	Program [3]int32
+	Text    string
+	Values  []Value
+}
+
+// marker is the step of a text that a handler wrote: only print does something.
+func (c *compiler) marker(text string) step {
+	text, ok := strings.CutPrefix(text, markPrint)
+	if !ok {
+		return nil
+	}
+	p := &Printed{Text: text}
+	for i := range c.op.Operands {
+		p.Values = append(p.Values, Value{c.use(i)})
+	}
+	m := c.m
+	return func() {
+		p.Program = m.at
+		switch o := &m.launch.o; {
+		case o.Print != nil:
+			m.launch.mu.Lock()
+			defer m.launch.mu.Unlock()
+			o.Print(p)
+		case o.Output != nil:
+			m.launch.mu.Lock()
+			defer m.launch.mu.Unlock()
+			fmt.Fprintf(o.Output, "pid (%d, %d, %d) %s\n", m.at[0], m.at[1], m.at[2], p.text())
+		}
+	}
+}
+
+func (p *Printed) text() string {
+	parts := strings.Split(p.Text, "\x02")
+	for i, v := range p.Values {
+		if i+1 < len(parts) {
+			parts[i] += v.s.text(false)
+		}
+	}
+	return strings.Join(parts, "")
 }
 
 const shown = 3 // elements at each end of a dimension

@@ -82,7 +82,7 @@ func (m *machine) bad(s *site, address int64, lane int) {
 }
 
 func load(c *compiler) step {
-	if to := c.use(0).t.Pointee(); to == nil {
+	if to := c.peek(0).t.Pointee(); to == nil {
 		panic(failure("%s is not a pointer", c.use(0).t.Text))
 	} else if to.Kind == ttir.TensorType {
 		return loadBlock(c)
@@ -107,9 +107,9 @@ func load(c *compiler) step {
 }
 
 func loadOf[T any](c *compiler) step {
-	p, t := c.use(0), c.resultType(0)
+	p, t := c.peek(0), c.resultType(0)
 	shape := p.shape
-	mask, other := c.optional(1), c.optional(2)
+	mask, other := c.maskOf(1), c.optional(2)
 	if mask != nil {
 		shape = join(shape, mask.shape)
 	}
@@ -131,15 +131,24 @@ func loadOf[T any](c *compiler) step {
 	times := t.Elements() / int64(max(len(o), 1)) // elements that are equal are loaded once
 	get := a.get
 	use := c.touching(a.site, addresses, func(from, to int, raw []byte) { get(o[from:to], raw) })
-	return chain(fill, fillMask, fillOther, func() {
+	fill = chain(fill, fillMask)
+	rows := c.rowsOf(p, mask, shape, a.site)
+	return chain(fillOther, func() {
+		simple := rows.set()
 		switch {
+		case simple && rows.all:
 		case others != nil:
 			copy(o, others)
 		case masks != nil:
 			clear(o)
 		}
 		before := a.site.counts
-		a.runs(addresses, masks, use)
+		if simple {
+			readRows(rows, o, a.codec)
+		} else {
+			elements(p, mask, fill)
+			a.runs(addresses, masks, use)
+		}
 		if times > 1 {
 			a.site.counts.lanes += (a.site.counts.lanes - before.lanes) * (times - 1)
 			a.site.counts.active += (a.site.counts.active - before.active) * (times - 1)
@@ -148,7 +157,7 @@ func loadOf[T any](c *compiler) step {
 }
 
 func store(c *compiler) step {
-	if to := c.use(0).t.Pointee(); to == nil {
+	if to := c.peek(0).t.Pointee(); to == nil {
 		panic(failure("%s is not a pointer", c.use(0).t.Text))
 	} else if to.Kind == ttir.TensorType {
 		return storeBlock(c)
@@ -173,15 +182,47 @@ func store(c *compiler) step {
 }
 
 func storeOf[T any](c *compiler) step {
-	p, v := c.use(0), c.use(1)
+	p, v := c.peek(0), c.use(1)
 	shape := dims(p.t)
 	addresses, fill := operand[int64](c, p, shape)
 	values, fillValues := operand[T](c, v, shape)
-	masks, fillMask := c.mask(2, shape)
+	var masks []bit
+	mask := c.maskOf(2)
+	if mask != nil {
+		var fillMask step
+		masks, fillMask = operand[bit](c, mask, shape)
+		fill = chain(fill, fillMask)
+	}
 	a := &accessor[T]{c.m, c.access(v.t, storing), codecOf[T](v.t)}
 	put := a.put
 	use := c.touching(a.site, addresses, func(from, to int, raw []byte) { put(raw, values[from:to]) })
-	return chain(fill, fillValues, fillMask, func() { a.runs(addresses, masks, use) })
+	rows := c.rowsOf(p, mask, shape, a.site)
+	return chain(fillValues, func() {
+		if rows.set() {
+			writeRows(rows, values, a.codec)
+			return
+		}
+		elements(p, mask, fill)
+		a.runs(addresses, masks, use)
+	})
+}
+
+// maskOf is an operand that says which elements take part; nil for all. Its elements are not asked for.
+func (c *compiler) maskOf(n int) *slot {
+	if c.op.Operand(n) == ttir.NoValue {
+		return nil
+	}
+	return c.peek(n)
+}
+
+// elements makes the addresses and the mask of an access that has no line.
+func elements(p, mask *slot, fill step) {
+	if p.ensure(); mask != nil {
+		mask.ensure()
+	}
+	if fill != nil {
+		fill()
+	}
 }
 
 // mask returns an operand that says which elements take part; nil for all.

@@ -16,7 +16,7 @@ func init() {
 
 func integerCast(isUnsigned bool) func(c *compiler) step {
 	return func(c *compiler) step {
-		switch from := c.use(0); classOf(from.t) {
+		switch from := c.peek(0); classOf(from.t) {
 		case bits1:
 			if isUnsigned {
 				return castTo(c, func(a bit) int64 { return int64(a) })

@@ -49,6 +49,7 @@ func compile(module *ttir.Module, kernel *ttir.Function, with features) (m *mach
 	}()
 	m.main = c.function(kernel)
 	m.findLines()
+	compact(m.blocks)
 	return m, nil
 }
 
@@ -180,6 +181,7 @@ func (c *compiler) value(v ttir.Value) *slot {
 // passed is a value that may come from an operation that is not supported: its slot has no data then.
 func (c *compiler) passed(v ttir.Value) *slot {
 	if s := c.slots[v]; s != nil {
+		s.ask()
 		return s
 	}
 	panic(failure("%%%s is used before it is set", c.f.Values[v].Name))
@@ -217,7 +219,7 @@ func (c *compiler) alias(of *slot, shape []int) step {
 	if count(shape) != of.len() {
 		panic(failure("%s does not turn into %s", of.t.Text, t.Text))
 	}
-	c.slots[c.op.Results[0]] = &slot{t: t, shape: shape, data: of.data, root: of.root, constant: of.constant}
+	c.slots[c.op.Results[0]] = &slot{t: t, shape: shape, data: of.data, root: of.root, constant: of.constant, late: of.late}
 	return nil
 }
 
@@ -253,6 +255,12 @@ func (c *compiler) region(r *ttir.Region, arguments []*slot) []*block {
 			}
 			blocks[i].arguments = append(blocks[i].arguments, c.slots[v])
 			blocks[i].values = append(blocks[i].values, v)
+		}
+	}
+	for _, s := range arguments {
+		if s.line != nil { // of a loop: its elements are made at the beginning of each turn, if they are needed
+			s.late = &late{out: s, block: blocks[0], at: len(blocks[0].steps)}
+			blocks[0].steps = append(blocks[0].steps, nil)
 		}
 	}
 	for _, i := range orderOf(r) {

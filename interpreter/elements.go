@@ -2,7 +2,7 @@ package interpreter
 
 // zip is an operation on the elements of two operands.
 func zip[T, R any](c *compiler, loop func(o []R, a, b []T)) step {
-	a, b := c.use(0), c.use(1)
+	a, b := c.peek(0), c.peek(1)
 	shape := join(a.shape, b.shape)
 	x, fillX := operand[T](c, a, shape)
 	y, fillY := operand[T](c, b, shape)
@@ -10,17 +10,25 @@ func zip[T, R any](c *compiler, loop func(o []R, a, b []T)) step {
 	o := dataOf[R](out)
 	round := roundingOf(out)
 	if len(o) == 1 && round == nil {
-		return c.pure(out, func() { loop(o, x, y) }, a, b)
+		return c.simplified(c.pure(out, func() { loop(o, x, y) }, a, b), out, a, b)
 	}
-	return c.pure(out, chain(fillX, fillY, func() { loop(o, x, y) }, round), a, b)
+	return c.simplified(c.pure(out, chain(fillX, fillY, func() { loop(o, x, y) }, round), a, b), out, a, b)
 }
 
 // each1 is an operation on the elements of one operand.
 func each1[T, R any](c *compiler, loop func(o []R, a []T)) step {
-	a := c.use(0)
+	a := c.peek(0)
 	out := c.define(0, a.shape)
 	x, o := dataOf[T](a), dataOf[R](out)
-	return c.pure(out, chain(func() { loop(o, x) }, roundingOf(out)), a)
+	run := c.pure(out, chain(func() { loop(o, x) }, roundingOf(out)), a)
+	switch c.op.Name {
+	case "arith.extsi", "arith.index_cast":
+		return c.extended(run, out, a, false)
+	case "arith.extui", "arith.index_castui":
+		return c.extended(run, out, a, true)
+	}
+	a.ask()
+	return run
 }
 
 // zip3 is an operation on the elements of three operands.

@@ -128,7 +128,6 @@ func loop(c *compiler) step {
 		panic(failure("it has no body"))
 	}
 	low, high, by := c.use(0), c.use(1), c.use(2)
-	first := c.values(op.Operands[3:])
 	body := &op.Regions[0]
 	var counter *slot
 	var carried []*slot
@@ -139,15 +138,20 @@ func loop(c *compiler) step {
 			carried = append(carried, s)
 		}
 	}
-	enter := c.transfer(carried, first)
 	if c.lanes > 0 {
 		panic(failure("a loop in this place is not supported"))
 	}
-	blocks := c.region(body, append([]*slot{counter}, carried...))
-	after(blocks, c.transfer(carried, c.yielded(body)))
-	for i, v := range op.Results {
-		c.slots[v] = carried[i]
+	if len(carried) != len(op.Operands)-3 || len(carried) != len(op.Results) {
+		panic(failure("%d values are passed on, and %d are needed", len(op.Operands)-3, len(carried)))
 	}
+	moving := c.movingLines(op, carried)
+	enter := c.passedOn(carried, op.Operands[3:], moving)
+	blocks := c.region(body, append([]*slot{counter}, carried...))
+	var next []ttir.Value
+	if end := last(body, "scf.yield"); end != nil {
+		next = end.Operands
+	}
+	after(blocks, c.passedOn(carried, next, moving))
 	unsigned := op.Attribute("unsignedCmp") != nil
 	m := c.m
 	var turns step
@@ -163,7 +167,13 @@ func loop(c *compiler) step {
 	default:
 		panic(failure("it counts in %s", counter.t.Text))
 	}
-	return chain(enter, turns)
+	c.block.steps = append(c.block.steps, chain(enter, turns))
+	for i, v := range op.Results {
+		if c.slots[v] = carried[i]; moving[i] {
+			c.slots[v] = c.afterLoop(carried[i])
+		}
+	}
+	return nil
 }
 
 func turnsOf[T signed, U uint8 | uint16 | uint32 | uint64](m *machine, op *ttir.Op, counter, low, high, by *slot, blocks []*block, unsigned bool) step {

@@ -20,7 +20,7 @@ func init() {
 func (c *compiler) kind() string { return c.op.Name[6:] } // behind "arith."
 
 func integer2(c *compiler) step {
-	switch classOf(c.use(0).t) {
+	switch classOf(c.peek(0).t) {
 	case bits1:
 		return zip(c, bitLoop(c.kind()))
 	case i8:
@@ -186,7 +186,7 @@ func sizeOfType[T signed]() int {
 
 func compareIntegers(c *compiler) step {
 	predicate := c.op.Keyword("predicate", "")
-	switch classOf(c.use(0).t) {
+	switch classOf(c.peek(0).t) {
 	case bits1:
 		if len(predicate) == 3 && predicate[0] == 's' { // -1 < 0
 			flip := map[byte]string{'l': "ug", 'g': "ul"}

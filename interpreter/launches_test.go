@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -193,6 +194,36 @@ func TestKnownCombinations(t *testing.T) {
 	}
 	if compared == 0 {
 		t.Error("no kernel has a reduction")
+	}
+}
+
+// TestLines: kernels give the same bits and counts where the elements of all addresses and masks are made.
+func TestLines(t *testing.T) {
+	defer func() { withoutLines = false }()
+	for _, m := range launches(t) {
+		withoutLines = false
+		want, fast := m.run(t, Options{})
+		withoutLines = true
+		got, slow := m.run(t, Options{})
+		if a, b := fmt.Sprintf("%+v", fast.Lines), fmt.Sprintf("%+v", slow.Lines); a != b {
+			t.Errorf("%s/%s: counts %s, and without lines %s", m.Name, m.Form, a, b)
+		}
+		for name := range want {
+			if !bytes.Equal(got[name].Data, want[name].Data) {
+				t.Errorf("%s/%s: %s differs", m.Name, m.Form, name)
+			}
+		}
+		touched := func(without bool) (list []string) {
+			withoutLines = without
+			_, r := m.run(t, Options{Touched: true})
+			for _, b := range r.Touched {
+				list = append(list, fmt.Sprint(b.Buffer.Name, b.Loaded, b.Stored))
+			}
+			return list
+		}
+		if a, b := touched(false), touched(true); !slices.Equal(a, b) {
+			t.Errorf("%s/%s: bytes %v, and without lines %v", m.Name, m.Form, a, b)
+		}
 	}
 }
 

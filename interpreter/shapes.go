@@ -84,17 +84,22 @@ func splat(c *compiler) step {
 	if s.len() != 1 {
 		panic(failure("it repeats a tensor"))
 	}
-	return c.alias(s, ones(len(c.resultType(0).Shape)))
+	c.alias(s, ones(len(c.resultType(0).Shape)))
+	c.splatted(c.slots[c.op.Results[0]], s)
+	return nil
 }
 
 func unsplat(c *compiler) step { return c.alias(c.use(0), nil) }
 
 func broadcast(c *compiler) step {
-	s := c.use(0)
+	s := c.peek(0)
 	if len(s.shape) != len(c.resultType(0).Shape) {
 		panic(failure("%s does not turn into %s", s.t.Text, c.resultType(0).Text))
 	}
-	return c.alias(s, s.shape)
+	c.alias(s, s.shape)
+	out := c.slots[c.op.Results[0]]
+	out.line, out.box = s.line, s.box
+	return nil
 }
 
 func (c *compiler) axis(rank int) int {
@@ -106,8 +111,21 @@ func (c *compiler) axis(rank int) int {
 }
 
 func expand(c *compiler) step {
-	s := c.use(0)
-	return c.alias(s, slices.Insert(slices.Clone(s.shape), c.axis(len(s.shape)+1), 1))
+	s := c.peek(0)
+	axis := c.axis(len(s.shape) + 1)
+	c.alias(s, slices.Insert(slices.Clone(s.shape), axis, 1))
+	places := make([]int, len(s.shape))
+	for d := range places {
+		if places[d] = d; d >= axis {
+			places[d]++
+		}
+	}
+	out := c.slots[c.op.Results[0]]
+	if c.viewed(out, s, places); out.box == nil && out.line == nil {
+		s.ask()
+		c.listed(out)
+	}
+	return nil
 }
 
 // picked makes a result whose elements are those of an operand at places that are known now.
@@ -332,12 +350,12 @@ func chooseOf[T any](c *compiler) step {
 // offset adds a number of elements to pointers.
 func offset(c *compiler) step {
 	size := int64(1)
-	if to := c.use(0).t.Pointee(); to != nil {
+	if to := c.peek(0).t.Pointee(); to != nil {
 		size = int64(max(1, to.Bits/8))
 	} else {
 		panic(failure("%s is not a pointer", c.use(0).t.Text))
 	}
-	switch classOf(c.use(1).t) {
+	switch classOf(c.peek(1).t) {
 	case i8:
 		return offsetOf[int8](c, size)
 	case i16:
@@ -351,27 +369,27 @@ func offset(c *compiler) step {
 }
 
 func offsetOf[T signed](c *compiler, size int64) step {
-	a, b := c.use(0), c.use(1)
+	a, b := c.peek(0), c.peek(1)
 	shape := join(a.shape, b.shape)
 	y, fillY := operand[T](c, b, shape)
 	out := c.define(0, shape)
 	o := dataOf[int64](out)
 	if a.len() == 1 {
 		base := dataOf[int64](a)
-		return chain(fillY, func() {
+		return c.displaced(chain(fillY, func() {
 			p, y := base[0], y[:len(o)]
 			for i := range o {
 				o[i] = p + int64(y[i])*size
 			}
-		})
+		}), out, a, b, size)
 	}
 	x, fillX := operand[int64](c, a, shape)
-	return chain(fillX, fillY, func() {
+	return c.displaced(chain(fillX, fillY, func() {
 		x, y := x[:len(o)], y[:len(o)]
 		for i := range o {
 			o[i] = x[i] + int64(y[i])*size
 		}
-	})
+	}), out, a, b, size)
 }
 
 // indices returns a tensor of integers with all of its elements, as int64.

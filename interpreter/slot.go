@@ -77,6 +77,10 @@ type slot struct {
 	data     any   // []bit, []int8, …, []float64, []window
 	root     *slot // whose data it shares; itself for most
 	constant bool  // set when the kernel is compiled, and never again
+
+	line *line // what is known of the elements, and nil for others; see lines.go
+	box  *box
+	late *late // how the elements are made; nil if they are always there
 }
 
 // dims is the shape of a value of a type.

@@ -1,0 +1,185 @@
+package check
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goproton/goproton/internal/version"
+	"github.com/goproton/goproton/triton/mlir"
+)
+
+// Write prints findings for people: what happened, where, and the lines of the source if their files are there.
+func Write(w io.Writer, list []*Finding) {
+	for _, f := range list {
+		fmt.Fprintf(w, "%s: %s\n", f.Kind, f.Text)
+		times := ""
+		if f.Count > 1 {
+			times = fmt.Sprintf(", and %d times more", f.Count-1)
+		}
+		f.print(w, "  ", fmt.Sprintf("%s in %s%s", f.Op, f.Kernel, times))
+		for i := range f.Others {
+			o := &f.Others[i]
+			o.print(w, "  ", o.Access+", "+o.Op)
+		}
+	}
+}
+
+func (p *Place) print(w io.Writer, indent, what string) {
+	fmt.Fprintf(w, "%s%s: %s, %s\n", indent, p.where(), p.who(), what)
+	for i, frame := range p.Frames {
+		if i > 0 {
+			fmt.Fprintf(w, "%sinlined at %s:%d\n", indent, frame.File, frame.Line)
+		}
+		if text := sourceLine(frame.File, frame.Line); text != "" {
+			fmt.Fprintf(w, "%s  %d | %s\n", indent, frame.Line, text)
+			if frame.Column > 1 && frame.Column <= len(text) {
+				fmt.Fprintf(w, "%s  %*s | %*s\n", indent, len(fmt.Sprint(frame.Line)), "", frame.Column, "^")
+			}
+		}
+	}
+}
+
+// sourceLine is a line of a file, with blanks for tabs; "" if it cannot be read.
+func sourceLine(file string, line int) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	s := bufio.NewScanner(f)
+	for n := 1; s.Scan(); n++ {
+		if n == line {
+			return strings.TrimRight(strings.ReplaceAll(s.Text(), "\t", " "), " \r")
+		}
+	}
+	return ""
+}
+
+// frame is a place in the source, in JSON.
+type frame struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column,omitempty"`
+}
+
+func framesOf(list []mlir.Frame) []frame {
+	to := make([]frame, 0, len(list))
+	for _, f := range list {
+		to = append(to, frame(f))
+	}
+	return to
+}
+
+// MarshalJSON adds the frames under the names that JSON has everywhere.
+func (p Place) MarshalJSON() ([]byte, error) {
+	type plain Place
+	return json.Marshal(struct {
+		plain
+		Frames []frame `json:"frames"`
+	}{plain(p), framesOf(p.Frames)})
+}
+
+// MarshalJSON writes a finding with the place's fields beside its own.
+func (f *Finding) MarshalJSON() ([]byte, error) {
+	type place Place
+	return json.Marshal(struct {
+		Kind   string  `json:"kind"`
+		Text   string  `json:"text"`
+		Kernel string  `json:"kernel"`
+		Buffer string  `json:"buffer,omitempty"`
+		Count  int64   `json:"count"`
+		Frames []frame `json:"frames"`
+		place
+		Others []Place `json:"others,omitempty"`
+	}{f.Kind, f.Text, f.Kernel, f.Buffer, max(f.Count, 1), framesOf(f.Frames), place(f.Place), f.Others})
+}
+
+// SARIF writes findings in the Static Analysis Results Interchange Format 2.1.0, which code hosts show beside the source. Files below root
+// are named relative to it.
+func SARIF(w io.Writer, list []*Finding, root string) error {
+	type object = map[string]any
+	rules, results, known := []object{}, []object{}, map[string]bool{}
+	for _, f := range list {
+		id := strings.ReplaceAll(strings.ToLower(f.Kind), " ", "-")
+		if !known[id] {
+			known[id] = true
+			rules = append(rules, object{"id": id, "shortDescription": object{"text": descriptions[f.Kind]}})
+		}
+		text := fmt.Sprintf("%s by %s in %s", f.Text, f.who(), f.Kernel)
+		result := object{"ruleId": id, "level": "error", "message": object{"text": text}, "occurrenceCount": max(f.Count, 1),
+			"locations": []object{f.location(root)}, "properties": object{"program": f.Program, "lane": f.Lane, "op": f.Op, "buffer": f.Buffer}}
+		related := []object{}
+		for i := range f.Others {
+			at := f.Others[i].location(root)
+			at["message"] = object{"text": f.Others[i].Access + " by " + f.Others[i].who()}
+			related = append(related, at)
+		}
+		if len(related) > 0 {
+			result["relatedLocations"] = related
+		}
+		if len(f.Frames) > 1 {
+			stack := []object{}
+			for _, frame := range f.Frames {
+				stack = append(stack, object{"location": physical(frame, root)})
+			}
+			result["stacks"] = []object{{"frames": stack}}
+		}
+		results = append(results, result)
+	}
+	driver := object{"name": "goproton", "version": version.Number, "informationUri": "https://github.com/goproton/goproton", "rules": rules}
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(object{"version": "2.1.0", "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+		"runs": []object{{"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}}})
+}
+
+// location of a place; one without a source has its line of TTIR in words.
+func (p *Place) location(root string) map[string]any {
+	if len(p.Frames) == 0 {
+		return map[string]any{"message": map[string]any{"text": p.where()}}
+	}
+	return physical(p.Frames[0], root)
+}
+
+func physical(f mlir.Frame, root string) map[string]any {
+	file := f.File
+	if to, err := filepath.Rel(root, f.File); root != "" && err == nil && filepath.IsLocal(to) {
+		file = to
+	}
+	region := map[string]any{"startLine": max(f.Line, 1)}
+	if f.Column > 0 {
+		region["startColumn"] = f.Column
+	}
+	return map[string]any{"physicalLocation": map[string]any{"artifactLocation": map[string]any{"uri": uriOf(file)}, "region": region}}
+}
+
+// uriOf is a path as SARIF has it.
+func uriOf(file string) string {
+	var b strings.Builder
+	if filepath.IsAbs(file) {
+		b.WriteString("file://")
+	}
+	for _, c := range []byte(filepath.ToSlash(file)) {
+		if c == ' ' || c == '%' || c == '#' || c == '?' || c < 0x21 || c > 0x7E {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// descriptions of the kinds.
+var descriptions = map[string]string{
+	OutOfBounds: "A program instance accesses memory outside of a buffer.", Assertion: "An assertion does not hold.", Assumption: "What the kernel assumes does not hold.",
+	Steps: "A launch executes more operations than are allowed.", Loop: "The step of a loop is not positive.", Descriptor: "A descriptor does not fit its use.",
+	Race: "Two program instances access one element, one of them writes, and nothing orders them.", UninitialisedValue: "A value that was never set is used.",
+	WrongHint: "What the kernel or the launch promises of a value does not hold.", DuplicateAddresses: "One operation stores different values at one address.",
+	IntegerOverflow: "An address is computed with integers that are too small for it.", BirthOfNaN: "A NaN that is stored came from numbers.",
+	BirthOfInfinity: "An infinity that is stored came from finite numbers.", Deadlock: "Program instances wait for each other.",
+}

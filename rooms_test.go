@@ -63,6 +63,7 @@ var rooms = []room{
 	{44, "profiler/conformance", "one table of behaviours for which every backend is tested, and a synthetic vendor"},
 	{40, "hooks", "the code inside the workload's Python: the package `goproton` and its extension module in C"},
 	{40, "tritonparse/internal/field tritonparse/internal/ndjson tritonparse/internal/quirks tritonparse/internal/store tritonparse/internal/tensor tritonparse/internal/tracetest tritonparse/internal/count", "parts of a trace: fields, records and the names of their files, what the peer does differently, sorted and compressed texts, contents of tensors; counts of a TTIR text"},
+	{40, "interpreter/check", "the checks of interpreted kernels: names, findings as text, JSON and SARIF, and the shadow of memory that finds races"},
 	{41, "tritonparse/internal/work tritonparse/sourcemap", "flops and bytes of a launch; lines of Python to lines of IR"},
 	{42, "tritonparse/backend tritonparse/internal/launchtext", "stages and analyses of a compiler; launches as differences from earlier ones"},
 	{43, "tritonparse", "reads traces, raw and parsed: compilations, launches, kinds of launches"},

@@ -3,6 +3,7 @@ package interpreter
 import (
 	"math"
 
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -20,6 +21,7 @@ type accessor[T any] struct {
 func (c *compiler) access(t *ttir.Type, kind accessKind) *site {
 	s := &site{op: c.op, size: max(1, t.Scalar().Bits/8), kind: kind, watched: c.m.with.touched}
 	c.m.sites = append(c.m.sites, s)
+	c.named(c.use(0).t)
 	return s
 }
 
@@ -48,9 +50,10 @@ func (a *accessor[T]) runs(addresses []int64, mask []bit, use func(from, to int,
 		}
 		raw := a.m.memory.bytes(start, int(next-start))
 		if raw == nil {
-			a.outside(addresses, i, j)
+			a.outside(addresses, i, j, use)
+		} else {
+			use(i, j, raw)
 		}
-		use(i, j, raw)
 		active += j - i
 		i = j
 	}
@@ -59,26 +62,39 @@ func (a *accessor[T]) runs(addresses []int64, mask []bit, use func(from, to int,
 	a.site.counts.active += int64(active)
 }
 
-// outside ends the instance with the first element that is in no buffer. Neighbours may cross from one range of addresses into another.
-func (a *accessor[T]) outside(addresses []int64, from, to int) {
+// outside reports the first element that is in no buffer, and uses those that are in one. Neighbours may cross from one range of addresses
+// into another.
+func (a *accessor[T]) outside(addresses []int64, from, to int, use func(from, to int, raw []byte)) {
+	reported := false
 	for i := from; i < to; i++ {
-		if a.m.memory.bytes(addresses[i], a.size) == nil {
+		if raw := a.m.memory.bytes(addresses[i], a.size); raw != nil {
+			use(i, i+1, raw)
+		} else if !reported {
+			reported = true
 			a.m.bad(a.site, addresses[i], i)
 		}
 	}
-	a.m.bad(a.site, addresses[from], from)
+}
+
+// named has findings of the operation name an element by its dimensions: those of a type, or of the block that it points to.
+func (c *compiler) named(t *ttir.Type) {
+	if to := t.Pointee(); to != nil && to.Kind == ttir.TensorType {
+		t = to
+	}
+	shape := []int{}
+	for _, n := range t.Shape {
+		shape = append(shape, int(n))
+	}
+	c.m.shapes[c.op] = shape
 }
 
 func (m *machine) bad(s *site, address int64, lane int) {
-	what := "read of "
-	if s.kind != loading {
-		what = "write of "
-	}
-	f := m.finding(s.op, "out of bounds", what+m.memory.describe(address, s.size), lane)
+	f := m.finding(s.op, check.OutOfBounds, s.kind.String()+" of "+m.memory.describe(address, s.size), lane)
 	if b, _ := m.memory.find(address); b != nil {
 		f.Buffer = b.Name
 	}
-	panic(f)
+	f.Access = s.kind.String()
+	m.report(f)
 }
 
 func load(c *compiler) step {
@@ -327,6 +343,7 @@ func (m *machine) atomicBytes(s *site, address int64, size, lane int) []byte {
 	raw := m.memory.bytes(address, size)
 	if raw == nil {
 		m.bad(s, address, lane)
+		return make([]byte, size) // it is not kept
 	}
 	if s.watched {
 		s.touch(m.memory, address, size)

@@ -52,6 +52,10 @@ const (
 	changing // an atomic operation
 )
 
+func (k accessKind) String() string {
+	return [...]string{loading: "read", storing: "write", changing: "atomic operation"}[k]
+}
+
 // site is an operation that accesses memory, with what it did.
 type site struct {
 	op      *ttir.Op

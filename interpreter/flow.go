@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -185,7 +186,7 @@ func turnsOf[T signed, U uint8 | uint16 | uint32 | uint64](m *machine, op *ttir.
 	return func() {
 		n, end, d := from[0], to[0], step[0]
 		if !unsigned && d <= 0 || d == 0 {
-			panic(m.finding(op, "loop", "the step of a loop is not positive", 0))
+			panic(m.finding(op, check.Loop, "the step of a loop is not positive", 0))
 		}
 		for less(n, end) {
 			i[0] = n

@@ -8,7 +8,7 @@
 // inputs lose 13 bits where the kernel allows TF32. What a GPU approximates (exp, sin) is computed in f64 and rounded.
 //
 // An access outside of its buffer ends the launch with a Finding that names the line, the program instance, the lane and the element;
-// so does an assertion that does not hold. Undefined values are 0: an element that a mask leaves out, ub.poison, a division by zero.
+// so does an assertion that does not hold, and what Options.Checks asks for; with Options.KeepGoing findings are collected. Undefined values are 0: an element that a mask leaves out, ub.poison, a division by zero.
 //
 // An operation that is not supported ends the launch when it is reached, with a Finding that names it. Instances run one after another
 // or in parallel, each to its end: one that waits for another that has not run ends at MaxSteps.
@@ -22,6 +22,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -42,6 +43,7 @@ type compiled struct {
 type features struct {
 	touched  bool // see Options.Touched
 	observed bool // see Options.Observer
+	checks   check.Set
 }
 
 // Load checks a module.
@@ -98,6 +100,9 @@ type Options struct {
 	Output   io.Writer  // for what the kernel prints; nil for nothing
 	Context  context.Context
 
+	Checks    check.Set // what is checked in addition to accesses, assertions and assumptions
+	KeepGoing bool      // findings are collected in the result; without it the first one ends the launch and is its error
+
 	Print    func(p *Printed) // instead of Output, for what Python's print prints in a kernel
 	Observer Observer         // hears of each operation; instances run one after another
 }
@@ -107,6 +112,8 @@ type Result struct {
 	Programs int64
 	Lines    []LineCounts // in the order of the source
 	Touched  []Touched    // with Options.Touched, of buffers that were used
+	Findings []*Finding   // with Options.KeepGoing: the first of each kind in each line
+	More     int64        // findings that were not kept
 }
 
 const maxPrograms = 1 << 40
@@ -146,7 +153,7 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 		workers = 1
 	}
 	var machines []*machine
-	as := compiled{f.Name, features{touched: o.Touched, observed: o.Observer != nil}}
+	as := compiled{f.Name, features{touched: o.Touched, observed: o.Observer != nil, checks: o.Checks}}
 	defer func() { p.giveBack(as, machines) }()
 	for range workers {
 		m, err := p.machine(f, as)
@@ -161,7 +168,9 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 	if err := l.run(machines); err != nil {
 		return nil, err
 	}
-	return resultOf(l.memory, all, machines), nil
+	r := resultOf(l.memory, all, machines)
+	r.Findings, r.More = l.findings.All()
+	return r, nil
 }
 
 func (p *Program) machine(f *ttir.Function, as compiled) (*machine, error) {
@@ -192,6 +201,8 @@ type launch struct {
 	all    int64
 	memory *memory
 	order  []int64 // of shuffled instances
+
+	findings check.List
 
 	mu   sync.Mutex
 	next int64

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
-	"strings"
 
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/mlir"
 	"github.com/goproton/goproton/triton/ttir"
 )
@@ -33,6 +33,7 @@ type machine struct {
 	with      features
 	main      *function
 	functions map[*ttir.Function]*function
+	shapes    map[*ttir.Op][]int // of operations whose elements a finding may name
 	blocks    []*block
 	sites     []*site
 	lines     [][]mlir.Frame // of the source, in order
@@ -55,37 +56,41 @@ type function struct {
 }
 
 // Finding is what a kernel did that it must not.
-type Finding struct {
-	Kind    string // out of bounds, assertion, assumption, steps, not supported
-	Text    string // what happened
-	Op      string
-	Frames  []mlir.Frame // in the source, the innermost first
-	Line    int          // of the TTIR
-	Program [3]int32
-	Lane    int // the element of the tensor, in row-major order; 0 of a scalar
-	Buffer  string
-	Kernel  string
-}
+type Finding = check.Finding
 
-func (f *Finding) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s by program (%d, %d, %d), lane %d, ", f.Kind, f.Text, f.Program[0], f.Program[1], f.Program[2], f.Lane)
-	if len(f.Frames) > 0 {
-		fmt.Fprintf(&b, "at %s:%d:%d ", f.Frames[0].File, f.Frames[0].Line, f.Frames[0].Column)
-	} else {
-		fmt.Fprintf(&b, "at line %d of the TTIR ", f.Line)
-	}
-	fmt.Fprintf(&b, "in %s (%s)", f.Kernel, f.Op)
-	return b.String()
-}
-
-// finding ends the instance.
+// finding is of the operation, as this instance executes it. Its lane is an element of the operation's tensor.
 func (m *machine) finding(op *ttir.Op, kind, text string, lane int) *Finding {
-	f := &Finding{Kind: kind, Text: text, Lane: lane, Program: m.at, Kernel: m.kernel.Name}
+	return &Finding{Kind: kind, Text: text, Kernel: m.kernel.Name, Place: m.place(op, m.at, lane)}
+}
+
+// place is an operation as an instance executed it.
+func (m *machine) place(op *ttir.Op, at [3]int32, lane int) check.Place {
+	p := check.Place{Program: at, Lane: lane}
 	if op != nil {
-		f.Op, f.Line, f.Frames = op.Name, int(op.Line), m.module.Frames(op)
+		p.Op, p.Line, p.Frames = op.Name, int(op.Line), m.module.Frames(op)
+		if shape := m.shapes[op]; len(shape) > 1 {
+			p.Index = indexOf(shape, lane)
+		}
 	}
-	return f
+	return p
+}
+
+// indexOf is where an element is, whose number in row-major order is known.
+func indexOf(shape []int, element int) []int {
+	list := make([]int, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		list[i] = element % max(shape[i], 1)
+		element /= max(shape[i], 1)
+	}
+	return list
+}
+
+// report ends the instance, unless the launch goes on after findings.
+func (m *machine) report(f *Finding) {
+	if !m.launch.o.KeepGoing {
+		panic(f)
+	}
+	m.launch.findings.Add(f)
 }
 
 func (m *machine) run(blocks []*block) {
@@ -110,7 +115,7 @@ const betweenChecks = 1 << 14
 // pause looks whether the launch has to end.
 func (m *machine) pause(at *ttir.Op) {
 	if m.limit > 0 && m.steps > m.limit {
-		panic(m.finding(at, "steps", fmt.Sprintf("%d operations were executed, and no more are allowed", m.limit), 0))
+		panic(m.finding(at, check.Steps, fmt.Sprintf("%d operations were executed, and no more are allowed", m.limit), 0))
 	}
 	if c := m.launch.o.Context; c != nil && c.Err() != nil {
 		panic(fmt.Errorf("the launch of %s was ended: %w", m.kernel.Name, c.Err()))

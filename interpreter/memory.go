@@ -9,7 +9,8 @@ import (
 type Buffer struct {
 	Name    string
 	Data    []byte
-	Address uint64 // where the program that launches has it: pointers that are stored in memory have such addresses; 0 if there are none
+	Shape   []int64 // of the tensor that fills it, if it is known: findings name its elements by dimensions
+	Address uint64  // where the program that launches has it: pointers that are stored in memory have such addresses; 0 if there are none
 }
 
 // Buffers get addresses of their own, far from each other. A buffer begins in the middle of its range, so that an access in front of it is
@@ -80,7 +81,26 @@ func (m *memory) describe(address int64, size int) string {
 	case b == nil:
 		return fmt.Sprintf("the address %#x, which is in no buffer", uint64(address))
 	}
-	return fmt.Sprintf("%s: element %d of %d (byte %d of %d)", b.Name, floorDiv(at, int64(size)), len(b.Data)/size, at, len(b.Data))
+	element := floorDiv(at, int64(size))
+	return fmt.Sprintf("%s: element %d of %d%s (byte %d of %d)", b.Name, element, len(b.Data)/size, b.dimensions(element, size), at, len(b.Data))
+}
+
+// dimensions is where an element is in the tensor that fills the buffer; "" if its shape is not known.
+func (b *Buffer) dimensions(element int64, size int) string {
+	n := int64(size)
+	for _, d := range b.Shape {
+		n *= d
+	}
+	if len(b.Shape) < 2 || n != int64(len(b.Data)) || n == 0 || element < 0 {
+		return ""
+	}
+	list := make([]int64, len(b.Shape))
+	for i := len(list) - 1; i > 0; i-- {
+		list[i] = element % b.Shape[i]
+		element /= b.Shape[i]
+	}
+	list[0] = element
+	return fmt.Sprintf(", %v of %v", list, b.Shape)
 }
 
 func floorDiv(a, b int64) int64 {

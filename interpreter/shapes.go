@@ -3,6 +3,7 @@ package interpreter
 import (
 	"slices"
 
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -455,7 +456,7 @@ func gather(c *compiler) step {
 	return chain(fill, func() {
 		for i, k := range list {
 			if k < 0 || k >= size {
-				panic(m.finding(op, "out of bounds", "an index of tt.gather is outside of the tensor", i))
+				panic(m.finding(op, check.OutOfBounds, "an index of tt.gather is outside of the tensor", i))
 			}
 			at[i] = starts[i] + int32(k)*int32(stride)
 		}

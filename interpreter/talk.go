@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/interpreter/check"
 )
 
 func init() {
@@ -37,21 +39,25 @@ func assert(c *compiler) step {
 	if a := c.op.Attribute("message"); a != nil {
 		text = a.String
 	}
-	return c.holds("assertion", text)
+	return c.holds(check.Assertion, text)
 }
 
-func assume(c *compiler) step { return c.holds("assumption", "what the kernel assumes does not hold") }
+func assume(c *compiler) step {
+	return c.holds(check.Assumption, "what the kernel assumes does not hold")
+}
 
 func (c *compiler) holds(kind, text string) step {
 	s := c.use(0)
 	list := dataOf[bit](s)
 	all := places(s)
+	c.named(s.t)
 	m, op := c.m, c.op
 	return func() {
 		if i := slices.Index(list, 0); i >= 0 {
 			for lane, p := range all {
 				if int(p) == i {
-					panic(m.finding(op, kind, text, lane))
+					m.report(m.finding(op, kind, text, lane))
+					return
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package interpreter
 import (
 	"slices"
 
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -107,7 +108,7 @@ func everyDimension(int) bool { return true }
 func (b *blockOf) set(w *window, offsets []int64) {
 	rank := len(b.shape)
 	if len(w.shape) != rank || len(offsets) != rank {
-		panic(b.m.finding(b.op, "descriptor", "the descriptor has another number of dimensions", 0))
+		panic(b.m.finding(b.op, check.Descriptor, "the descriptor has another number of dimensions", 0))
 	}
 	b.fill(w, offsets, 0, 0, w.base, 1)
 }
@@ -164,7 +165,7 @@ func storeWindow(c *compiler) step {
 // rowsOf sets the addresses of rows of one tensor, which need not be neighbours.
 func (b *blockOf) rowsOf(w *window, rows []int64, column int64) {
 	if len(w.shape) != 2 {
-		panic(b.m.finding(b.op, "descriptor", "the descriptor has another number of dimensions", 0))
+		panic(b.m.finding(b.op, check.Descriptor, "the descriptor has another number of dimensions", 0))
 	}
 	at := 0
 	for _, r := range rows {

@@ -13,8 +13,8 @@ import (
 	"github.com/goproton/goproton/triton/mlir"
 )
 
-// Write prints findings for people: what happened, where, and the lines of the source if their files are there.
-func Write(w io.Writer, list []*Finding) {
+// Print writes findings for people: what happened, where, and the lines of the source if their files are there.
+func Print(w io.Writer, list []*Finding) {
 	for _, f := range list {
 		fmt.Fprintf(w, "%s: %s\n", f.Kind, f.Text)
 		times := ""
@@ -84,7 +84,7 @@ func (p Place) MarshalJSON() ([]byte, error) {
 	}{plain(p), framesOf(p.Frames)})
 }
 
-// MarshalJSON writes a finding with the place's fields beside its own.
+// MarshalJSON writes a finding with the place's fields next to its own.
 func (f *Finding) MarshalJSON() ([]byte, error) {
 	type place Place
 	return json.Marshal(struct {
@@ -99,7 +99,7 @@ func (f *Finding) MarshalJSON() ([]byte, error) {
 	}{f.Kind, f.Text, f.Kernel, f.Buffer, max(f.Count, 1), framesOf(f.Frames), place(f.Place), f.Others})
 }
 
-// SARIF writes findings in the Static Analysis Results Interchange Format 2.1.0, which code hosts show beside the source. Files below root
+// SARIF writes findings in the Static Analysis Results Interchange Format 2.1.0, which code hosts show next to the source. Files below root
 // are named relative to it.
 func SARIF(w io.Writer, list []*Finding, root string) error {
 	type object = map[string]any

@@ -19,7 +19,7 @@ type accessor[T any] struct {
 }
 
 func (c *compiler) access(t *ttir.Type, kind accessKind) *site {
-	s := &site{op: c.op, size: max(1, t.Scalar().Bits/8), kind: kind, watched: c.m.with.touched}
+	s := &site{op: c.op, number: len(c.m.sites), size: max(1, t.Scalar().Bits/8), kind: kind, watched: c.m.with.touched}
 	c.m.sites = append(c.m.sites, s)
 	c.named(c.use(0).t)
 	return s
@@ -62,17 +62,19 @@ func (a *accessor[T]) runs(addresses []int64, mask []bit, use func(from, to int,
 	a.site.counts.active += int64(active)
 }
 
-// outside reports the first element that is in no buffer, and uses those that are in one. Neighbours may cross from one range of addresses
+// outside reports the first element that is in no buffer: it is read as 0, and not written. Neighbours may cross from one range of addresses
 // into another.
 func (a *accessor[T]) outside(addresses []int64, from, to int, use func(from, to int, raw []byte)) {
 	reported := false
 	for i := from; i < to; i++ {
-		if raw := a.m.memory.bytes(addresses[i], a.size); raw != nil {
-			use(i, i+1, raw)
-		} else if !reported {
-			reported = true
-			a.m.bad(a.site, addresses[i], i)
+		raw := a.m.memory.bytes(addresses[i], a.size)
+		if raw == nil {
+			if !reported {
+				a.m.bad(a.site, addresses[i], i)
+			}
+			reported, raw = true, make([]byte, a.size) // it is not kept
 		}
+		use(i, i+1, raw)
 	}
 }
 
@@ -149,6 +151,7 @@ func loadOf[T any](c *compiler) step {
 	use := c.touching(a.site, addresses, func(from, to int, raw []byte) { get(o[from:to], raw) })
 	fill = chain(fill, fillMask)
 	rows := c.rowsOf(p, mask, shape, a.site)
+	watch := c.watch(a.site, &accessOf{p: p, mask: mask, other: other, addresses: addresses, masks: masks, fill: fill, rows: rows})
 	return chain(fillOther, func() {
 		simple := rows.set()
 		switch {
@@ -159,11 +162,19 @@ func loadOf[T any](c *compiler) step {
 			clear(o)
 		}
 		before := a.site.counts
+		if !simple {
+			elements(p, mask, fill)
+		}
+		if watch != nil {
+			watch.before(simple)
+		}
 		if simple {
 			readRows(rows, o, a.codec)
 		} else {
-			elements(p, mask, fill)
 			a.runs(addresses, masks, use)
+		}
+		if watch != nil {
+			watch.loaded(simple)
 		}
 		if times > 1 {
 			a.site.counts.lanes += (a.site.counts.lanes - before.lanes) * (times - 1)
@@ -213,13 +224,20 @@ func storeOf[T any](c *compiler) step {
 	put := a.put
 	use := c.touching(a.site, addresses, func(from, to int, raw []byte) { put(raw, values[from:to]) })
 	rows := c.rowsOf(p, mask, shape, a.site)
+	watch := c.watch(a.site, &accessOf{p: p, mask: mask, value: v, addresses: addresses, masks: masks, fill: fill, rows: rows, put: func(raw []byte, from, to int) { put(raw, values[from:to]) }})
 	return chain(fillValues, func() {
-		if rows.set() {
-			writeRows(rows, values, a.codec)
-			return
+		simple := rows.set()
+		if !simple {
+			elements(p, mask, fill)
 		}
-		elements(p, mask, fill)
-		a.runs(addresses, masks, use)
+		if watch != nil {
+			watch.before(simple)
+		}
+		if simple {
+			writeRows(rows, values, a.codec)
+		} else {
+			a.runs(addresses, masks, use)
+		}
 	})
 }
 
@@ -321,9 +339,13 @@ func atomicOf[T any](c *compiler, f func(old, v T) T) step {
 	masks, fillMask := c.mask(2, shape)
 	o := dataOf[T](c.define(0, shape))
 	s, k, m := c.access(v.t, changing), codecOf[T](v.t), c.m
+	watch := c.watch(s, &accessOf{p: p, mask: c.optional(2), value: v, addresses: addresses, masks: masks})
 	return chain(fill, fillValues, fillMask, func() {
 		m.memory.atomics.Lock()
 		defer m.memory.atomics.Unlock()
+		if watch != nil {
+			watch.before(false)
+		}
 		clear(o)
 		for i, address := range addresses {
 			if masks != nil && masks[i] == 0 {
@@ -377,13 +399,22 @@ func swapOf[T any](c *compiler, equal func(a, b T) bool) step {
 	values, fillValues := operand[T](c, v, shape)
 	o := dataOf[T](c.define(0, shape))
 	s, k, m := c.access(v.t, changing), codecOf[T](v.t), c.m
+	watch := c.watch(s, &accessOf{p: p, value: v, compared: old, addresses: addresses})
 	return chain(fill, fillExpected, fillValues, func() {
 		m.memory.atomics.Lock()
 		defer m.memory.atomics.Unlock()
+		if watch != nil {
+			watch.before(false)
+		}
 		for i, address := range addresses {
 			raw := m.atomicBytes(s, address, k.size, i)
-			if k.get(o[i:i+1], raw); equal(o[i], expected[i]) {
+			k.get(o[i:i+1], raw)
+			swap := equal(o[i], expected[i])
+			if swap {
 				k.put(raw, values[i:i+1])
+			}
+			if watch != nil {
+				watch.swapped(i, swap)
 			}
 			s.counts.active++
 		}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -58,9 +59,13 @@ func BenchmarkLaunch(b *testing.B) {
 					continue
 				}
 				p, arguments := program(b, m.TTIR), c.arguments()
+				checks, err := check.Parse(*checked)
+				if err != nil {
+					b.Fatal(err)
+				}
 				before := processor()
 				for b.Loop() {
-					if _, err := p.Launch("", c.grid, arguments, Options{Touched: *touched}); err != nil {
+					if _, err := p.Launch("", c.grid, arguments, Options{Touched: *touched, Checks: checks}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -74,6 +79,9 @@ func BenchmarkLaunch(b *testing.B) {
 
 // touched has the benchmark count different bytes too: go test ./interpreter -bench . -touched
 var touched = flag.Bool("touched", false, "count different bytes in BenchmarkLaunch")
+
+// checked has the benchmark check too: go test ./interpreter -bench . -checked race,uninit
+var checked = flag.String("checked", "", "checks in BenchmarkLaunch")
 
 // processor is how many nanoseconds this process has computed: other work of the machine does not count.
 func processor() int64 {

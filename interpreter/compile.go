@@ -19,8 +19,9 @@ type compiler struct {
 	result *function
 	memory *int // bytes of all values
 	busy   map[*ttir.Function]bool
-	quiet  bool   // in a region that combines elements: see observe.go
-	point  *Point // of the operation, for an observer
+	quiet  bool                // in a region that combines elements: see observe.go
+	point  *Point              // of the operation, for an observer
+	uses   map[ttir.Value]bool // values of the function that an operation uses; nil if nothing has asked
 }
 
 // notCompiled is why a kernel cannot be run.

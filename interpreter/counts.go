@@ -59,6 +59,7 @@ func (k accessKind) String() string {
 // site is an operation that accesses memory, with what it did.
 type site struct {
 	op      *ttir.Op
+	number  int // in the machine
 	size    int // of an element
 	kind    accessKind
 	line    int // its number in the machine's list

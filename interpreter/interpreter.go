@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"sync"
 
@@ -87,6 +88,7 @@ const (
 	Serial Order = iota // x is the fastest
 	Reverse
 	Shuffled
+	Cooperative
 )
 
 // Options of a launch. The zero value runs all instances one after another.
@@ -145,6 +147,12 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 		}
 	}
 	l := &launch{grid: grid, o: o, all: all, memory: &memory{}}
+	if o.Checks&check.Races != 0 {
+		if int64(grid[0])*int64(grid[1])*int64(grid[2]) > math.MaxUint32 {
+			return nil, fmt.Errorf("races are found in grids of at most %d program instances, and this one has more: leave the check out", uint32(math.MaxUint32))
+		}
+		l.shadow = &check.Shadow{}
+	}
 	if o.Order == Shuffled {
 		l.shuffle()
 	}
@@ -203,6 +211,7 @@ type launch struct {
 	order  []int64 // of shuffled instances
 
 	findings check.List
+	shadow   *check.Shadow // of the search for races
 
 	mu   sync.Mutex
 	next int64
@@ -241,8 +250,18 @@ func (l *launch) take() (at [3]int32, ok bool) {
 	if l.o.Programs != nil {
 		return l.o.Programs[n], true
 	}
+	return l.programOf(n), true
+}
+
+// programOf is the instance with a number.
+func (l *launch) programOf(n int64) [3]int32 {
 	x, y := int64(l.grid[0]), int64(l.grid[1])
-	return [3]int32{int32(n % x), int32(n / x % y), int32(n / x / y)}, true
+	return [3]int32{int32(n % x), int32(n / x % y), int32(n / x / y)}
+}
+
+// numberOf is programOf the other way round.
+func (l *launch) numberOf(at [3]int32) int64 {
+	return (int64(at[2])*int64(l.grid[1])+int64(at[1]))*int64(l.grid[0]) + int64(at[0])
 }
 
 func (l *launch) fail(err error) {

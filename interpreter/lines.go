@@ -1,6 +1,10 @@
 package interpreter
 
-import "math"
+import (
+	"math"
+
+	"github.com/goproton/goproton/interpreter/check"
+)
 
 // A kernel computes addresses and masks of tensors, and most of them are simple: element (i, j) is base + i·step + j·step. A line is this
 // form; it is computed instead of the elements, which are made where something else needs them. A box is the same for masks.
@@ -48,6 +52,7 @@ var withoutLines = false
 func (c *compiler) lined() bool {
 	with := c.m.with
 	with.touched = false
+	with.checks &= check.Overflow // the other checks look at elements where they need them
 	return !withoutLines && c.lanes == 0 && with == features{}
 }
 

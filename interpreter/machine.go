@@ -45,8 +45,9 @@ type machine struct {
 	limit  int64
 	check  int64
 
-	scanAt, scanBefore int // the elements that a scan combines: see fold.go
-	hushed             int // depth of calls that no observer hears of
+	scanAt, scanBefore int            // the elements that a scan combines: see fold.go
+	hushed             int            // depth of calls that no observer hears of
+	as                 check.Instance // this program instance, for the search for races
 }
 
 // function is a compiled function.

@@ -39,7 +39,7 @@ func (m *memory) place(b *Buffer) int64 {
 		m.buffers = append(m.buffers, b)
 		m.numbers[b] = n
 	}
-	return int64(firstRange+n)<<rangeBits + middle
+	return m.addressOf(n, 0)
 }
 
 // find returns the buffer that an address belongs to, and the offset in it, which may be outside; nil if it belongs to none.
@@ -61,6 +61,11 @@ func (m *memory) number(address int64) (int, int64) {
 		}
 	}
 	return -1, 0
+}
+
+// addressOf is the address of a byte of a buffer.
+func (m *memory) addressOf(n int, at int64) int64 {
+	return int64(firstRange+n)<<rangeBits + middle + at
 }
 
 // bytes returns the bytes at an address, and nil if they are not all in one buffer.

@@ -254,6 +254,9 @@ func (c *compiler) calling(f *ttir.Function, body step) (enter, run, leave step)
 
 // begin and end tell the observer of an instance.
 func (m *machine) begin() {
+	if l := m.launch; l.shadow != nil {
+		m.as.Begin(uint32(l.numberOf(m.at)))
+	}
 	if o := m.launch.o.Observer; o != nil {
 		m.hushed = 0
 		if err := o.Begin(&Instance{m: m, Program: m.at, Grid: m.launch.grid, Kernel: m.kernel}); err != nil {

@@ -21,3 +21,11 @@ func copied[T int16 | int32 | int64 | float32 | float64](otherwise codec[T]) cod
 	}
 	return codec[T]{otherwise.size, func(to []T, from []byte) { copy(raw(to), from) }, func(to []byte, from []T) { copy(to, raw(from)) }}
 }
+
+// bytesOfBits is a list of bits as bytes, for the functions of package bytes.
+func bytesOfBits(list []bit) []byte {
+	if len(list) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list))
+}

@@ -184,6 +184,7 @@ func (r *rows) one(address int64, lane int) []byte {
 	raw := r.m.memory.bytes(address, int(r.size))
 	if raw == nil {
 		r.m.bad(r.site, address, lane)
+		return make([]byte, r.size) // it is not kept
 	}
 	if r.site.watched {
 		r.site.touch(r.m.memory, address, len(raw))

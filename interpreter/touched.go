@@ -81,6 +81,9 @@ func (c *compiler) touching(s *site, addresses []int64, use func(from, to int, r
 
 func (s *site) touch(m *memory, address int64, size int) {
 	n, at := m.number(address)
+	if n < 0 || at < 0 || at+int64(size) > int64(len(m.buffers[n].Data)) { // a finding, which did not end the launch
+		return
+	}
 	for len(s.touched) <= n {
 		s.touched = append(s.touched, nil)
 	}

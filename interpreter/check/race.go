@@ -115,8 +115,8 @@ func (s *Shadow) recordOf(i *Instance, site uint32, u Use) uint32 {
 }
 
 // Access notes that an instance accesses n bytes of a buffer of so many, beginning at an offset, with elements of size bytes of which the
-// first is that of lane. It returns the first conflict.
-func (s *Shadow) Access(i *Instance, site uint32, u Use, buffer int, bytes, at, n int64, lane, size int) (c Conflict, found bool) {
+// first is that of lane. It returns the first conflict. Two writes do not conflict where same says that this one changes none of the bytes.
+func (s *Shadow) Access(i *Instance, site uint32, u Use, buffer int, bytes, at, n int64, lane, size int, same func(from, to int64) bool) (c Conflict, found bool) {
 	for buffer >= len(s.buffers) {
 		s.buffers = append(s.buffers, shadowBuffer{})
 	}
@@ -127,14 +127,13 @@ func (s *Shadow) Access(i *Instance, site uint32, u Use, buffer int, bytes, at, 
 		}
 		b.chunks = make([]chunk, bytes/chunkBytes+1)
 	}
-	a := access{s, i, u, uint64(s.recordOf(i, site, u)) << 32, Conflict{}, false}
+	a := access{s: s, i: i, u: u, record: uint64(s.recordOf(i, site, u)) << 32, same: same}
 	for end := at + n; at < end; {
 		k := &b.chunks[at/chunkBytes]
 		from := at % chunkBytes
+		a.base = at - from
 		to := min(chunkBytes, from+end-at)
-		if had := a.found; a.chunk(k, int(from), int(to), lane, size) && !had {
-			a.conflict.Offset += at - from
-		}
+		a.chunk(k, int(from), int(to), lane, size)
 		at += to - from
 		lane += int(to-from) / size
 	}
@@ -156,6 +155,8 @@ type access struct {
 	i        *Instance
 	u        Use
 	record   uint64 // in the upper half
+	same     func(from, to int64) bool
+	base     int64 // where the chunk begins in the buffer
 	conflict Conflict
 	found    bool
 }
@@ -164,7 +165,7 @@ type access struct {
 func (a *access) chunk(k *chunk, from, to, lane, size int) bool {
 	if k.cells == nil {
 		if from == 0 && to == chunkBytes {
-			return a.cell(&k.cell, lane, 0)
+			return a.cell(&k.cell, lane, 0, chunkBytes)
 		}
 		if !a.split(k, from, to) {
 			return false
@@ -178,9 +179,9 @@ func (a *access) chunk(k *chunk, from, to, lane, size int) bool {
 	each := chunkBytes / len(k.cells)
 	found := false
 	for at := from; at < to; at += each {
-		found = a.cell(&k.cells[at/each], lane+(at-from)/size, at) || found
+		found = a.cell(&k.cells[at/each], lane+(at-from)/size, at, each) || found
 	}
-	if a.u == Write && from == 0 && to == chunkBytes && !found {
+	if a.u == Write && from == 0 && to == chunkBytes && !slices.ContainsFunc(k.cells, func(c cell) bool { return c.change|c.read != 0 }) {
 		a.s.room -= int64(len(k.cells)) * 40
 		*k = chunk{cell: cell{write: last(a.record | uint64(uint32(lane)))}}
 	}
@@ -228,11 +229,11 @@ func Site(number, size int) uint32 { return uint32(number)<<4 | uint32(size) }
 func Number(site uint32) int { return int(site >> 4) }
 
 // cell notes an access, and says whether it conflicts with one before.
-func (a *access) cell(c *cell, lane, at int) bool {
+func (a *access) cell(c *cell, lane, at, n int) bool {
 	now := last(a.record | uint64(uint32(lane)))
 	bad := false
-	if c.write != 0 {
-		bad = a.against(c.write, true, at)
+	if c.write != 0 && !a.free(c.write) {
+		bad = (a.u != Write || a.same == nil || !a.same(a.base+int64(at), a.base+int64(at+n))) && a.against(c.write, true, at)
 	}
 	if c.change != 0 && !a.u.atomic() {
 		bad = a.against(c.change, true, at) || c.change2 != 0 && a.against(c.change2, true, at) || bad
@@ -242,7 +243,7 @@ func (a *access) cell(c *cell, lane, at int) bool {
 	}
 	switch a.u {
 	case Write:
-		*c = cell{write: now}
+		c.write = now // reads and changes are kept: another write of the same value conflicts with them, and not with this one
 	case AtomicChange:
 		a.keep(&c.change, &c.change2, now)
 	default:
@@ -254,14 +255,20 @@ func (a *access) cell(c *cell, lane, at int) bool {
 // against compares with an earlier access.
 func (a *access) against(l last, writes bool, at int) bool {
 	n := l.record()
-	if a.ordered(n) || a.u.atomic() && a.s.records[n].atomic {
+	if a.free(l) {
 		return false
 	}
 	if !a.found {
 		r := &a.s.records[n]
-		a.found, a.conflict = true, Conflict{r.instance, r.site, l.lane(), writes, int64(at)}
+		a.found, a.conflict = true, Conflict{r.instance, r.site, l.lane(), writes, a.base + int64(at)}
 	}
 	return true
+}
+
+// free says whether an earlier access does not conflict with this one.
+func (a *access) free(l last) bool {
+	n := l.record()
+	return a.ordered(n) || a.u.atomic() && a.s.records[n].atomic
 }
 
 // keep replaces an access that comes before this one anyway; of others, two are kept. A plain access is not replaced by an atomic one of

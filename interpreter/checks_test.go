@@ -1,0 +1,238 @@
+package interpreter
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/interpreter/check"
+	"github.com/goproton/goproton/triton/ttir"
+)
+
+// orders are those in which every finding of races must be made.
+var orders = []Options{{}, {Order: Reverse}, {Order: Shuffled, Seed: 3}, {Workers: 3}, {Order: Cooperative}}
+
+// planted is a kernel with a fault, or a kernel without one that is nearly the same.
+type planted struct {
+	name, text string
+	grid       int32
+	arguments  func() []Argument
+	kind       string // "" of a kernel without a fault
+	line       int    // of k.py
+	says       string
+}
+
+func (p *planted) launch(t *testing.T, o Options) (*Result, error) {
+	t.Helper()
+	return program(t, p.text).Launch("", [3]int32{p.grid, 1, 1}, p.arguments(), o)
+}
+
+// found runs a kernel in one order with checks, until the first finding and to its end.
+func (p *planted) found(t *testing.T, o Options) {
+	t.Helper()
+	name := fmt.Sprintf("%s, order %d, %d workers", p.name, o.Order, o.Workers)
+	_, err := p.launch(t, o)
+	o.KeepGoing = true
+	r, after := p.launch(t, o)
+	if after != nil {
+		t.Errorf("%s: %v", name, after)
+		return
+	}
+	if p.kind == "" {
+		if err != nil || len(r.Findings) > 0 {
+			t.Errorf("%s: %v, %v", name, err, r.Findings)
+		}
+		return
+	}
+	var f *Finding
+	if !errors.As(err, &f) || f.Kind != p.kind {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	fits := func(f *Finding) bool {
+		lines := []int{}
+		for _, at := range append([]check.Place{f.Place}, f.Others...) {
+			if len(at.Frames) > 0 {
+				lines = append(lines, at.Frames[0].Line)
+			}
+		}
+		return f.Kind == p.kind && strings.Contains(fmt.Sprint(lines), fmt.Sprint(p.line)) && strings.Contains(f.Error(), p.says)
+	}
+	if !fits(f) {
+		t.Errorf("%s: %v", name, err)
+	}
+	any := false
+	for _, f := range r.Findings {
+		any = any || fits(f)
+	}
+	if !any {
+		t.Errorf("%s: %v", name, r.Findings)
+	}
+}
+
+// bytesOf is a buffer of so many bytes.
+func newBuffer(name string, n int) *Buffer { return &Buffer{Name: name, Data: make([]byte, n)} }
+
+// blocks is a kernel of blocks of 16 elements at pid·STRIDE, with BODY.
+const blocks = `module {
+  tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32) {
+    %stride = arith.constant STRIDE : i32
+    %one = arith.constant dense<1.0> : tensor<16xf32>
+    %c1 = arith.constant 1 : i32
+    %c0 = arith.constant 0 : i32
+    %true = arith.constant true
+    %pid = tt.get_program_id x : i32
+    %pids = tt.splat %pid : i32 -> tensor<16xi32>
+    %from = arith.muli %pid, %stride : i32
+    %range = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+    %start = tt.splat %from : i32 -> tensor<16xi32>
+    %at = arith.addi %start, %range : tensor<16xi32>
+    %bound = tt.splat %n : i32 -> tensor<16xi32>
+    %mask = arith.cmpi slt, %at, %bound : tensor<16xi32>
+    %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+    %px = tt.addptr %xs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    %ys = tt.splat %y : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+    %py = tt.addptr %ys, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+BODY
+    tt.return
+  }
+}
+`
+
+func blocksOf(stride int, body string) string {
+	return strings.NewReplacer("STRIDE", fmt.Sprint(stride), "BODY", body).Replace(blocks)
+}
+
+func twoBuffers() []Argument {
+	return []Argument{Pointer(newBuffer("x", 400), 0), Pointer(newBuffer("y", 400), 0), Int(64)}
+}
+
+const (
+	storePids = `    %v = arith.sitofp %pids : tensor<16xi32> to tensor<16xf32>
+    tt.store %px, %v, %mask : tensor<16x!tt.ptr<f32>> loc("k.py":5:1)`
+	loadThenStore = `    %v = tt.load %px, %mask : tensor<16x!tt.ptr<f32>> loc("k.py":4:1)
+    %w = arith.addf %v, %one : tensor<16xf32>
+    tt.store %px, %w, %mask : tensor<16x!tt.ptr<f32>> loc("k.py":5:1)`
+	copied1 = `    %v = tt.load %px, %mask : tensor<16x!tt.ptr<f32>> loc("k.py":4:1)
+    tt.store %py, %v, %mask : tensor<16x!tt.ptr<f32>> loc("k.py":5:1)`
+	sharedSum = `    %v = arith.sitofp %c1 : i32 to f32
+    %old = tt.atomic_rmw fadd, ORDER, SCOPE, %x, %v, %true : (!tt.ptr<f32>, f32, i1) -> f32 loc("k.py":5:1)`
+	readShared = `
+    %r = tt.load %x : !tt.ptr<f32> loc("k.py":6:1)
+    %to = tt.addptr %y, %pid : !tt.ptr<f32>, i32
+    tt.store %to, %r : !tt.ptr<f32>`
+	// each instance writes its element of y, counts, and the last one reads all elements
+	lastReads = `    %z = tt.bitcast %x : !tt.ptr<f32> -> !tt.ptr<i32>
+    %to = tt.addptr %y, %pid : !tt.ptr<f32>, i32
+    %f = arith.sitofp %pid : i32 to f32
+    tt.store %to, %f : !tt.ptr<f32> loc("k.py":4:1)
+    %old = tt.atomic_rmw add, ORDER, gpu, %z, %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32 loc("k.py":5:1)
+    %grid = tt.get_num_programs x : i32
+    %top = arith.subi %grid, %c1 : i32
+    %isLast = arith.cmpi eq, %old, %top : i32
+    scf.if %isLast {
+      %all = tt.addptr %ys, %range : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+      %few = tt.splat %grid : i32 -> tensor<16xi32>
+      %mine = arith.cmpi slt, %range, %few : tensor<16xi32>
+      %r = tt.load %all, %mine : tensor<16x!tt.ptr<f32>> loc("k.py":7:1)
+      tt.store %all, %r, %mine : tensor<16x!tt.ptr<f32>> loc("k.py":8:1)
+    }`
+	// a lock around a plain counter
+	locked = `    %z = tt.bitcast %x : !tt.ptr<f32> -> !tt.ptr<i32>
+    scf.while : () -> () {
+      %was = tt.atomic_cas ORDER, gpu, %z, %c0, %c1 : (!tt.ptr<i32>, i32, i32) -> i32 loc("k.py":4:1)
+      %taken = arith.cmpi ne, %was, %c0 : i32
+      scf.condition(%taken)
+    } do {
+      scf.yield
+    }
+    %r = tt.load %y : !tt.ptr<f32> loc("k.py":6:1)
+    %f = arith.sitofp %c1 : i32 to f32
+    %s = arith.addf %r, %f : f32
+    tt.store %y, %s : !tt.ptr<f32> loc("k.py":8:1)
+    %b = tt.atomic_rmw exch, FREED, gpu, %z, %c0, %true : (!tt.ptr<i32>, i32, i1) -> i32 loc("k.py":9:1)`
+)
+
+func with1(text string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(text) }
+
+var races = []planted{
+	{"blocks overlap", blocksOf(15, storePids), 4, twoBuffers, check.Race, 5, "write of x: element "},
+	{"blocks touch", blocksOf(16, storePids), 4, twoBuffers, "", 0, ""},
+	{"blocks of an odd size touch", blocksOf(15, strings.ReplaceAll(storePids, "%mask", "%less")), 4, twoBuffers, "", 0, ""},
+	{"neighbours are read and written", blocksOf(15, loadThenStore), 4, twoBuffers, check.Race, 4, " of x: element "},
+	{"only read in common", blocksOf(16, copied1), 4, twoBuffers, "", 0, ""},
+	{"read and written in other instances", blocksOf(15, `    %v = tt.load %px, %mask : tensor<16x!tt.ptr<f32>> loc("k.py":4:1)
+    tt.store %x, %c : !tt.ptr<f32> loc("k.py":5:1)`), 4, twoBuffers, check.Race, 5, " of x: element 0 of 100"},
+	{"the same value in all instances", blocksOf(15, `    tt.store %px, %one : tensor<16x!tt.ptr<f32>> loc("k.py":5:1)`), 4, twoBuffers, "", 0, ""},
+	{"atomic sums", blocksOf(16, with1(sharedSum, "ORDER", "relaxed", "SCOPE", "gpu")), 8, twoBuffers, "", 0, ""},
+	{"atomic sums of the block only", blocksOf(16, with1(sharedSum, "ORDER", "acq_rel", "SCOPE", "cta")), 8, twoBuffers, check.Race, 5, "atomic operation of x"},
+	{"a sum is read without waiting", blocksOf(16, with1(sharedSum, "ORDER", "acq_rel", "SCOPE", "gpu")+readShared), 8, twoBuffers, check.Race, 6, " of x: element 0"},
+	{"the last one reads", blocksOf(16, with1(lastReads, "ORDER", "acq_rel")), 8, twoBuffers, "", 0, ""},
+	{"the last one reads, relaxed", blocksOf(16, with1(lastReads, "ORDER", "relaxed")), 8, twoBuffers, check.Race, 4, " of y: element"},
+	{"the last one reads, only released", blocksOf(16, with1(lastReads, "ORDER", "release")), 8, twoBuffers, check.Race, 7, " of y: element"},
+	{"a lock", blocksOf(16, with1(locked, "ORDER", "acquire", "FREED", "release")), 8, twoBuffers, "", 0, ""},
+	{"a lock that does not release", blocksOf(16, with1(locked, "ORDER", "acquire", "FREED", "relaxed")), 8, twoBuffers, check.Race, 8, " of y: element 0"},
+}
+
+func init() {
+	for i := range races { // more masks and constants
+		r := &races[i]
+		r.text = strings.Replace(r.text, "    %xs =", "    %c = arith.constant 2.0 : f32\n    %c15 = arith.constant dense<15> : tensor<16xi32>\n    %less = arith.cmpi slt, %range, %c15 : tensor<16xi32>\n    %xs =", 1)
+	}
+}
+
+// TestRaces: instances that nothing orders are found in every order, and what is ordered is not.
+func TestRaces(t *testing.T) {
+	for _, p := range races {
+		for _, o := range orders {
+			o.Checks = check.Races
+			p.found(t, o)
+		}
+	}
+}
+
+// TestDuplicates: one store with two values for an element; equal values, and elements that a mask leaves out, are none.
+func TestDuplicates(t *testing.T) {
+	text := func(by, value string) string {
+		return blocksOf(16, `    %by = arith.constant dense<`+by+`> : tensor<16xi32>
+    %to = arith.divsi %range, %by : tensor<16xi32>
+    %p = tt.addptr %xs, %to : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    %f = arith.sitofp %range : tensor<16xi32> to tensor<16xf32>
+    %first = arith.cmpi slt, %range, %by : tensor<16xi32>
+    tt.store %p, `+value+` : tensor<16x!tt.ptr<f32>> loc("k.py":5:1)`)
+	}
+	for _, p := range []planted{
+		{"two values", text("2", "%f"), 1, twoBuffers, check.DuplicateAddresses, 5, "x: element 0 of 100 (byte 0 of 400) by program (0, 0, 0), lane 1, at k.py:5:1"},
+		{"two equal values", text("2", "%one"), 1, twoBuffers, "", 0, ""},
+		{"no two", text("1", "%f"), 1, twoBuffers, "", 0, ""},
+		{"the mask has one", text("1", "%f, %first"), 1, twoBuffers, "", 0, ""},
+	} {
+		p.found(t, Options{Checks: check.Duplicates})
+		p.found(t, Options{Checks: check.All &^ check.Overflow})
+	}
+}
+
+// TestChecksOfLaunches: the kernels that are compared with numpy have no findings, and give the same with checks.
+func TestChecksOfLaunches(t *testing.T) {
+	for _, m := range launches(t) {
+		p, err := Load(ttir.Parse(m.TTIR))
+		if err != nil {
+			t.Fatal(err)
+		}
+		buffers, list := m.arguments()
+		r, err := p.Launch("", m.Grid, list, Options{Checks: check.All, KeepGoing: true})
+		if err != nil {
+			t.Errorf("%s/%s: %v", m.Name, m.Form, err)
+			continue
+		}
+		for _, f := range r.Findings {
+			t.Errorf("%s/%s: %v", m.Name, m.Form, f)
+		}
+		for name, b := range m.Buffers {
+			if b.After != nil && differences(b.Type, buffers[name].Data, b.After, b.Absolute, b.Relative) != "" {
+				t.Errorf("%s/%s: %s differs", m.Name, m.Form, name)
+			}
+		}
+	}
+}

@@ -33,11 +33,7 @@ type plan struct {
 // rebuildArguments makes the arguments of the context from those of the launch: one for each parameter, with the contents of
 // tensors at paths relative to the script.
 func (w *work) rebuildArguments() error {
-	w.plan.seed = w.Seed
-	w.plan.intRange = w.IntRange
-	if w.IntRange == [2]int64{} {
-		w.plan.intRange = [2]int64{0, smallestSize(w.arguments())}
-	}
+	w.setRandom()
 	var missing []string
 	for i, p := range w.params {
 		raw, from := w.recorded(i, p)
@@ -65,6 +61,15 @@ func (w *work) rebuildArguments() error {
 	}
 	w.noteSharing()
 	return nil
+}
+
+// setRandom chooses what random values are made of.
+func (w *work) setRandom() {
+	w.plan.seed = w.Seed
+	w.plan.intRange = w.IntRange
+	if w.IntRange == [2]int64{} {
+		w.plan.intRange = [2]int64{0, smallestSize(w.arguments())}
+	}
 }
 
 // recorded returns the argument that the trace has for a parameter, as JSON, and where it is from if it is not the launch's: among

@@ -180,3 +180,14 @@ func (t *Tensor) extent() ([]byte, error) {
 	}
 	return b, nil
 }
+
+// Contents are the bytes of all elements, in the order of their indices.
+func (t *Tensor) Contents() ([]byte, error) {
+	r, err := t.reader()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]byte, t.Elements()*t.size)
+	_, err = io.ReadFull(r, all)
+	return all, err
+}

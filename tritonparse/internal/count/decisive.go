@@ -38,6 +38,21 @@ type place struct {
 }
 
 func (d *decisive) block(f *function, b *block) {
+	for _, p := range slices.Backward(b.parts) {
+		if p.jump != nil {
+			if p.jump.Name == "cf.cond_br" {
+				d.add(f, p.jump.Operands[:min(1, len(p.jump.Operands))])
+			}
+			for _, s := range p.jump.Successors {
+				for i, v := range b.parts[s.Block].arguments {
+					if i < len(s.Arguments) && d.has(f, []ttir.Value{v}) {
+						d.add(f, s.Arguments[i:i+1])
+					}
+				}
+			}
+		}
+		d.block(f, p)
+	}
 	for i := len(b.ops) - 1; i >= 0; i-- { // a value is used after it is made
 		d.operation(f, b.ops[i])
 	}
@@ -54,11 +69,17 @@ func (d *decisive) operation(f *function, op *operation) {
 	}
 	for _, b := range inside {
 		matters = matters || d.has(of, b.arguments)
+		for _, p := range b.parts[:min(1, len(b.parts))] {
+			matters = matters || d.has(of, p.arguments)
+		}
 	}
 	if matters {
 		d.add(f, op.carried())
 		for _, b := range inside {
 			d.add(of, b.ends)
+			for _, p := range b.parts {
+				d.add(of, p.ends)
+			}
 		}
 	}
 	switch {

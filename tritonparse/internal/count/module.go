@@ -28,11 +28,13 @@ type function struct {
 	body       *block
 }
 
-// block is a region, with all of its blocks one after another. Only operations that do work, or decide how often others run, are kept.
+// block is a region. Only operations that do work, or decide how often others run, are kept.
 type block struct {
 	arguments []ttir.Value
 	ops       []*operation
 	ends      []ttir.Value // the values that it yields
+	jump      *ttir.Op     // to another block of the region; nil if it leaves the region
+	parts     []*block     // of a region of several blocks, which has nothing else
 }
 
 // operation is an operation with what it costs.
@@ -41,6 +43,7 @@ type operation struct {
 	number   int64 // of a constant
 	constant bool
 	cost     Work   // of one execution
+	times    int64  // how often its regions run in one execution; 0 is once
 	unsized  string // the type of what is moved, if its size is not known
 	regions  []*block
 }
@@ -84,26 +87,38 @@ func Parse(text string) *Module {
 }
 
 func (m *Module) region(f *ttir.Function, r *ttir.Region) *block {
+	if len(r.Blocks) == 1 {
+		return m.block(f, &r.Blocks[0])
+	}
 	to := &block{}
-	for i := range r.Blocks {
-		to.arguments = append(to.arguments, r.Blocks[i].Arguments...)
-		for k := range r.Blocks[i].Ops {
-			op := &operation{Op: &r.Blocks[i].Ops[k]}
-			for n := range op.Regions {
-				op.regions = append(op.regions, m.region(f, &op.Regions[n]))
-			}
-			op.measure(f)
-			if m.dot == (Dot{}) {
-				m.dot = op.dot(f)
-			}
-			m.masked = m.masked || op.Name == "tt.load" && op.Operand(1) != ttir.NoValue || op.Name == "tt.store" && op.Operand(2) != ttir.NoValue
-			if isEnd(op.Name) {
-				to.ends = op.Operands
-			} else if op.uncounted(f) {
-				continue
-			}
-			to.ops = append(to.ops, op)
+	for i := range r.Blocks { // jumps of a text that has been read lead to one of them
+		to.parts = append(to.parts, m.block(f, &r.Blocks[i]))
+	}
+	return to
+}
+
+func (m *Module) block(f *ttir.Function, b *ttir.Block) *block {
+	to := &block{arguments: b.Arguments}
+	for k := range b.Ops {
+		op := &operation{Op: &b.Ops[k]}
+		if len(op.Successors) > 0 {
+			to.jump = op.Op
+			continue
 		}
+		for n := range op.Regions {
+			op.regions = append(op.regions, m.region(f, &op.Regions[n]))
+		}
+		op.measure(f)
+		if m.dot == (Dot{}) {
+			m.dot = op.dot(f)
+		}
+		m.masked = m.masked || op.Name == "tt.load" && op.Operand(1) != ttir.NoValue || op.Name == "tt.store" && op.Operand(2) != ttir.NoValue
+		if isEnd(op.Name) {
+			to.ends = op.Operands
+		} else if op.uncounted(f) {
+			continue
+		}
+		to.ops = append(to.ops, op)
 	}
 	return to
 }

@@ -86,6 +86,7 @@ type run struct {
 	notes  []string
 	steps  int
 	depth  int
+	ends   []ttir.Value // of the region that ran last; nil if it is not known where that ended
 }
 
 // values are the whole numbers that are known.
@@ -126,6 +127,9 @@ func (r *run) note(format string, args ...any) {
 
 // block counts the operations of a region once. It is exact if no loop or branch in it depends on what is not known.
 func (r *run) block(b *block, known values) (Work, bool) {
+	if b.parts != nil {
+		return r.graph(b, known)
+	}
 	var total Work
 	exact := true
 	for _, op := range b.ops {
@@ -134,7 +138,62 @@ func (r *run) block(b *block, known values) (Work, bool) {
 		total.Add(w)
 		exact = exact && ok
 	}
+	r.ends = b.ends
 	return total, exact
+}
+
+// graph counts the blocks of a region that are reached. Behind a branch of which it is not known where it leads, all other blocks count once.
+func (r *run) graph(b *block, known values) (Work, bool) {
+	var total Work
+	exact := true
+	counted := map[*block]bool{}
+	at := b.parts[0]
+	for {
+		w, ok := r.block(at, known)
+		total.Add(w)
+		exact = exact && ok
+		counted[at] = true
+		if at.jump == nil {
+			return total, exact
+		}
+		to := taken(at.jump, known)
+		if to == nil || r.steps > 2*maxSteps {
+			break
+		}
+		r.steps++
+		next := values{}
+		r.pass(b.parts[to.Block].arguments, to.Arguments, known, next)
+		at = b.parts[to.Block]
+		r.pass(at.arguments, at.arguments, next, known)
+	}
+	var rest Work
+	for _, p := range b.parts {
+		if !counted[p] {
+			w, _ := r.block(p, known)
+			rest.Add(w)
+		}
+	}
+	r.ends = nil
+	if rest != (Work{}) || r.steps > 2*maxSteps {
+		exact = false
+		if r.id != nil || !r.asked {
+			r.note("line %d: it is not known where the branch leads; both sides are counted", at.jump.Line)
+		}
+	}
+	total.Add(rest)
+	return total, exact
+}
+
+// taken is where a jump leads; nil if that is not known.
+func taken(jump *ttir.Op, known values) *ttir.Successor {
+	if jump.Name == "cf.br" {
+		return &jump.Successors[0]
+	}
+	v, ok := known[jump.Operand(0)]
+	if jump.Name != "cf.cond_br" || !ok || len(jump.Successors) != 2 {
+		return nil
+	}
+	return &jump.Successors[figures.OneIf[int](v == 0)]
 }
 
 func (r *run) operation(op *operation, known values) (Work, bool) {
@@ -154,6 +213,9 @@ func (r *run) operation(op *operation, known values) (Work, bool) {
 		w, exact := op.cost, true
 		for _, b := range op.regions {
 			inner, ok := r.block(b, known)
+			if op.times > 0 {
+				inner = inner.Times(op.times)
+			}
 			w.Add(inner)
 			exact = exact && ok
 		}
@@ -191,7 +253,7 @@ func (r *run) call(op *operation, known values) (Work, bool) {
 	r.depth++
 	w, exact := r.block(f.body, inner)
 	r.depth--
-	r.pass(op.Results, f.body.ends, inner, known)
+	r.pass(op.Results, r.ends, inner, known)
 	return w, exact
 }
 
@@ -216,7 +278,7 @@ func (r *run) branch(op *operation, known values) (Work, bool) {
 			return op.cost, true
 		}
 		w, exact := r.block(op.regions[taken], known)
-		r.pass(op.Results, op.regions[taken].ends, known, known)
+		r.pass(op.Results, r.ends, known, known)
 		return w, exact
 	}
 	var most Work
@@ -301,7 +363,7 @@ func (r *run) turns(op *operation, body *block, known values, from, step, turns 
 		total.Add(w)
 		exact = exact && ok
 		next := values{}
-		r.pass(carried, body.ends, inner, next)
+		r.pass(carried, r.ends, inner, next)
 		r.pass(carried, carried, next, inner)
 	}
 	r.pass(op.Results, carried, inner, known)

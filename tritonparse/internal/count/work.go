@@ -70,14 +70,6 @@ func (w Work) most(o Work) Work {
 	return Work{max(w.Loaded, o.Loaded), max(w.Stored, o.Stored), max(w.Dots, o.Dots), max(w.Flops, o.Flops)}
 }
 
-// floatOps is how many floating-point operations an operation does for each element of its result.
-var floatOps = map[string]int64{
-	"arith.addf": 1, "arith.subf": 1, "arith.mulf": 1, "arith.divf": 1, "arith.remf": 1, "arith.negf": 1,
-	"arith.maximumf": 1, "arith.minimumf": 1, "arith.maxnumf": 1, "arith.minnumf": 1,
-	"math.fma": 2, "math.exp": 1, "math.exp2": 1, "math.log": 1, "math.log2": 1, "math.sqrt": 1, "math.rsqrt": 1, "math.sin": 1, "math.cos": 1,
-	"math.tanh": 1, "math.erf": 1, "math.absf": 1, "math.floor": 1, "math.ceil": 1, "tt.precise_sqrt": 1, "tt.precise_divf": 1, "tt.extern_elementwise": 1,
-}
-
 // measure sets the cost of one execution of an operation, by its types.
 func (op *operation) measure(f *ttir.Function) {
 	access := func(t *ttir.Type, size func(*ttir.Type) (int64, bool)) int64 {
@@ -106,16 +98,16 @@ func (op *operation) measure(f *ttir.Function) {
 		op.cost.Stored = op.cost.Loaded
 	case "tt.dot", "tt.dot_scaled", "tt.sparse_dot", "triton_gpu.sparse_dot", "ttg.sparse_dot":
 		op.cost.Dots = op.dotWork(f)
-	case "tt.reduce", "tt.scan":
-		op.cost.Flops = op.foldWork(f)
+	case "tt.reduce", "tt.scan", "tt.map_elementwise":
+		op.times = op.combinations(f)
 	case "arith.constant":
 		a := op.Attribute("value")
 		if op.constant = a != nil && (a.Kind == ttir.Integer || a.Kind == ttir.Bool); op.constant {
 			op.number = a.Int
 		}
 	default:
-		if t := op.result(f); t != nil && floatOps[op.Name] > 0 && t.Scalar().Kind == ttir.FloatType {
-			op.cost.Flops = times(floatOps[op.Name], t.Elements())
+		if t := op.result(f); t != nil && t.Scalar().Kind == ttir.FloatType {
+			op.cost.Flops = times(ttir.FloatOperations(op.Name), t.Elements())
 		}
 	}
 }
@@ -128,25 +120,24 @@ func (op *operation) result(f *ttir.Function) *ttir.Type {
 	return nil
 }
 
-// foldWork is the work of a reduction or scan: that of its region, as often as there are elements to combine.
-func (op *operation) foldWork(f *ttir.Function) int64 {
+// combinations is how often the region of an operation on elements runs: as often as there are elements to combine, or to map.
+func (op *operation) combinations(f *ttir.Function) int64 {
 	in := f.Type(op.Operand(0))
 	if in == nil || len(op.Results) == 0 {
 		return 0
 	}
 	n := in.Elements()
-	if out := f.Type(op.Results[0]); op.Name == "tt.reduce" && out != nil {
+	switch out := f.Type(op.Results[0]); {
+	case op.Name == "tt.reduce" && out != nil:
 		n -= out.Elements()
-	}
-	var each int64
-	for _, r := range op.regions {
-		for _, o := range r.ops {
-			each = plus(each, o.cost.Flops)
+	case op.Name == "tt.scan": // the first of each line is there
+		if a := op.Attribute("axis"); a != nil && a.Int >= 0 && a.Int < int64(len(in.Shape)) && in.Shape[a.Int] > 0 {
+			n -= n / in.Shape[a.Int]
 		}
-		r.ops = nil // counted
+	case op.Name == "tt.map_elementwise":
+		if a := op.Attribute("pack"); a != nil && a.Int > 0 {
+			n /= a.Int
+		}
 	}
-	if n < 0 {
-		return 0
-	}
-	return times(n, each)
+	return max(n, 0)
 }

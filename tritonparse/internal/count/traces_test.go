@@ -1,0 +1,73 @@
+package count_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/count"
+	"github.com/goproton/goproton/tritonparse/reproduce"
+)
+
+// TestConformanceOfTraces: every kind of launches in the recorded traces.
+func TestConformanceOfTraces(t *testing.T) {
+	root, exact, all := testkit.Root(t), 0, 0
+	sources, _ := filepath.Glob(root + "/testdata/traces/*/*")
+	samples, _ := filepath.Glob(root + "/tritonparse/testdata/*.ndjson*")
+	for _, source := range append(append(sources, samples...), root+"/viewer/kernels/testdata/h200/traces", root+"/viewer/kernels/testdata/hip", root+"/viewer/kernels/testdata/asm") {
+		trace, err := tritonparse.Open(source, tritonparse.OpenOptions{Kinds: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds, err := trace.Kinds()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range kinds {
+			if c := trace.Compilation(k.Hash); !k.Whole || c == nil || c.Inferred || c.Texts["ttir"] == "" {
+				continue
+			}
+			name, _ := filepath.Rel(root, source)
+			t.Run(name+"/"+k.Name, func(t *testing.T) {
+				l, err := k.Record()
+				if err != nil {
+					t.Fatal(err)
+				}
+				in, err := reproduce.ReadInputs(trace, l, reproduce.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				list, numbers := given(in)
+				if all++; count.Conforms(t, in.TTIR, in.Grid, list, numbers) {
+					exact++
+				}
+			})
+		}
+	}
+	if t.Logf("%d of %d kinds", exact, all); exact < 30 {
+		t.Errorf("%d of %d kinds of launches were compared", exact, all)
+	}
+}
+
+func given(in *reproduce.Inputs) (list []interpreter.Argument, numbers []int64) {
+	buffers := map[*reproduce.Region]*interpreter.Buffer{}
+	for _, r := range in.Memory {
+		buffers[r] = &interpreter.Buffer{Name: r.Name, Data: r.Data}
+	}
+	for _, a := range in.Arguments {
+		numbers = append(numbers, a.Int)
+		switch {
+		case a.Shape != nil:
+			list = append(list, interpreter.Descriptor(buffers[a.Region], a.Offset, a.Shape, a.Strides, a.NaN))
+		case a.Region != nil:
+			list = append(list, interpreter.Pointer(buffers[a.Region], a.Offset))
+		case a.IsFloat:
+			list = append(list, interpreter.Float(a.Float))
+		default:
+			list = append(list, interpreter.Int(a.Int))
+		}
+	}
+	return list, numbers
+}

@@ -249,15 +249,7 @@ func codecF32(f ttir.Float) codec[float32] {
 	case ttir.F32, ttir.TF32:
 		return copied(codec32)
 	case ttir.F16:
-		return codec[float32]{2, func(to []float32, raw []byte) {
-			for i := range to {
-				to[i] = halfValue(little.Uint16(raw[2*i:]))
-			}
-		}, func(raw []byte, from []float32) {
-			for i, v := range from {
-				little.PutUint16(raw[2*i:], halfPattern(v))
-			}
-		}}
+		return codec[float32]{2, readHalves, writeHalves}
 	case ttir.BF16:
 		return codec[float32]{2, func(to []float32, raw []byte) {
 			for i := range to {
@@ -270,6 +262,36 @@ func codecF32(f ttir.Float) codec[float32] {
 		}}
 	}
 	return wordsCodec(1, func(b []byte) float32 { return bytesOf[f][b[0]] }, func(b []byte, v float32) { b[0] = byte(patternOf(f, v)) })
+}
+
+func readHalves(to []float32, raw []byte) {
+	if words := wordsOf(raw); len(words) >= len(to) {
+		for i, h := range words[:len(to)] {
+			u := uint32(h&0x7FFF) << 13
+			if v := math.Float32frombits(u) * 0x1p112; u < 0x7C00<<13 {
+				to[i] = math.Float32frombits(math.Float32bits(v) | uint32(h&0x8000)<<16)
+				continue
+			}
+			to[i] = halfValue(h)
+		}
+		return
+	}
+	for i := range to {
+		to[i] = halfValue(little.Uint16(raw[2*i:]))
+	}
+}
+
+func writeHalves(raw []byte, from []float32) {
+	if words := wordsOf(raw); len(words) >= len(from) {
+		words = words[:len(from)]
+		for i, v := range from {
+			words[i] = halfPattern(v)
+		}
+		return
+	}
+	for i, v := range from {
+		little.PutUint16(raw[2*i:], halfPattern(v))
+	}
 }
 
 // codecOf is how elements of a type lie in memory; T is that of the type's class.

@@ -8,6 +8,14 @@ import (
 // asInMemory says whether numbers of this machine lie in memory as those of a kernel do, so that they are copied as bytes.
 var asInMemory = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
+// wordsOf returns bytes as numbers of 16 bits, if they lie in memory as those of this machine; nil if not.
+func wordsOf(raw []byte) []uint16 {
+	if !asInMemory || len(raw) < 2 {
+		return nil
+	}
+	return unsafe.Slice((*uint16)(unsafe.Pointer(&raw[0])), len(raw)/2)
+}
+
 // copied is a codec of numbers that are copied as they are; on a machine with another order of bytes it is otherwise.
 func copied[T int16 | int32 | int64 | float32 | float64](otherwise codec[T]) codec[T] {
 	if !asInMemory {

@@ -157,14 +157,7 @@ func integerLoop[T signed, U unsigned](kind string) func(o, a, b []T) {
 	case "mulhisi":
 		return by(func(a, b T) T {
 			if size == 64 {
-				h, _ := bits.Mul64(uint64(a), uint64(b))
-				if a < 0 {
-					h -= uint64(b)
-				}
-				if b < 0 {
-					h -= uint64(a)
-				}
-				return T(h)
+				return T(signedHigh(int64(a), int64(b)))
 			}
 			return T(int64(a) * int64(b) >> size)
 		})

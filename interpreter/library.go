@@ -18,12 +18,14 @@ var functions = map[string]func(x float64) float64{
 var more = map[string]func(x float64) float64{
 	"fabs": math.Abs, "rint": math.RoundToEven, "nearbyint": math.RoundToEven, "exp10": func(x float64) float64 { return math.Pow(10, x) },
 	"tgamma": math.Gamma, "lgamma": func(x float64) float64 { y, _ := math.Lgamma(x); return y }, "j0": math.J0, "j1": math.J1, "y0": math.Y0, "y1": math.Y1,
-	"erfinv": math.Erfinv, "erfcinv": math.Erfcinv, "rcbrt": func(x float64) float64 { return 1 / math.Cbrt(x) }, "logb": math.Logb,
+	"erfinv": math.Erfinv, "erfcinv": math.Erfcinv, "erfcx": scaledErfc, "rcbrt": func(x float64) float64 { return 1 / math.Cbrt(x) }, "logb": math.Logb,
 	"sinpi": func(x float64) float64 { return math.Sin(math.Pi * math.Mod(x, 2)) }, "cospi": func(x float64) float64 { return math.Cos(math.Pi * math.Mod(x, 2)) },
-	"normcdf":   func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 },
-	"saturatef": func(x float64) float64 { return smaller(larger(x, 0), 1) },
-	"fast_exp":  math.Exp, "fast_sin": math.Sin, "fast_cos": math.Cos, "fast_tan": math.Tan, "fast_log": math.Log, "fast_log2": math.Log2, "fast_log10": math.Log10,
-	"fsqrt_rn": math.Sqrt, "dsqrt_rn": math.Sqrt, "rcp_rn": func(x float64) float64 { return 1 / x }, "fast_tanh": math.Tanh,
+	"normcdf": func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }, "normcdfinv": func(x float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*x) },
+	"cyl_bessel_i0": func(x float64) float64 { return besselI(0, x) }, "cyl_bessel_i1": func(x float64) float64 { return besselI(1, x) },
+	"i0": func(x float64) float64 { return besselI(0, x) }, "i1": func(x float64) float64 { return besselI(1, x) },
+	"saturatef": func(x float64) float64 { return smaller(larger(x, 0), 1) }, "rcp64h": func(x float64) float64 { return 1 / x }, "frsqrt_rn": func(x float64) float64 { return 1 / math.Sqrt(x) },
+	"fast_exp": math.Exp, "fast_exp10": func(x float64) float64 { return math.Pow(10, x) }, "fast_sin": math.Sin, "fast_cos": math.Cos, "fast_tan": math.Tan,
+	"fast_log": math.Log, "fast_log2": math.Log2, "fast_log10": math.Log10, "fast_tanh": math.Tanh,
 }
 
 // pairs are functions of two numbers.
@@ -35,22 +37,62 @@ var pairs = map[string]func(a, b float64) float64{
 		}
 		return a - b
 	},
-	"div_rn": func(a, b float64) float64 { return a / b }, "fast_divide": func(a, b float64) float64 { return a / b }, "rhypot": func(a, b float64) float64 { return 1 / math.Hypot(a, b) },
+	"fast_divide": func(a, b float64) float64 { return a / b }, "fast_fdivide": func(a, b float64) float64 { return a / b }, "rhypot": func(a, b float64) float64 { return 1 / math.Hypot(a, b) },
 }
 
-// symbolOf is the name of a function in the tables, from that in a library: __nv_tanhf, __ocml_tanh_f32.
-func symbolOf(symbol string, double bool) string {
-	if name, ok := strings.CutPrefix(symbol, "__nv_"); ok {
-		if _, known := more[name]; known || double {
+// scaledErfc is exp(x²)·erfc(x).
+func scaledErfc(x float64) float64 {
+	if x < 25 {
+		return math.Exp(x*x) * math.Erfc(x)
+	}
+	y := 1 / (2 * x * x)
+	return (1 - y*(1-3*y*(1-5*y*(1-7*y)))) / (x * math.Sqrt(math.Pi))
+}
+
+// besselI is a modified Bessel function of the first kind: its power series, and for large numbers the asymptotic one.
+func besselI(order int, x float64) float64 {
+	n, z := float64(order), math.Abs(x)
+	sum, term := 1.0, 1.0
+	if z < 40 {
+		if order == 1 {
+			term, sum = x/2, x/2
+		}
+		for k := 1.0; k < 200 && math.Abs(term) > 1e-18*math.Abs(sum); k++ {
+			term *= z * z / 4 / (k * (k + n))
+			sum += term
+		}
+		return sum
+	}
+	for k := 1.0; k < 20; k++ {
+		term *= ((2*k-1)*(2*k-1) - 4*n*n) / (8 * z * k)
+		sum += term
+	}
+	sum *= math.Exp(z/2) / math.Sqrt(2*math.Pi*z) * math.Exp(z/2)
+	if order == 1 {
+		return math.Copysign(sum, x)
+	}
+	return sum
+}
+
+// symbolOf is the name of a function in the tables, from that in a library: __nv_tanhf, __ocml_tanh_f32, __ockl_clz_u32.
+func symbolOf(symbol string, known func(name string) bool) string {
+	for _, library := range []string{"__nv_", "__triton_hip_"} {
+		if name, ok := strings.CutPrefix(symbol, library); ok {
+			for _, short := range []string{name, strings.TrimSuffix(name, "f"), strings.TrimSuffix(name, "d")} {
+				if known(short) {
+					return short
+				}
+			}
 			return name
 		}
-		return strings.TrimSuffix(name, "f")
 	}
-	if name, ok := strings.CutPrefix(symbol, "__ocml_"); ok {
-		for _, end := range []string{"_f16", "_f32", "_f64"} {
-			name = strings.TrimSuffix(name, end)
+	for _, library := range []string{"__ocml_", "__ockl_"} {
+		if name, ok := strings.CutPrefix(symbol, library); ok {
+			for _, end := range []string{"_f16", "_f32", "_f64", "_u32", "_u64"} {
+				name = strings.TrimSuffix(name, end)
+			}
+			return strings.TrimPrefix(name, "native_")
 		}
-		return strings.TrimPrefix(name, "native_")
 	}
 	return symbol
 }
@@ -61,89 +103,27 @@ func library(c *compiler) step {
 	if symbol == nil {
 		panic(failure("it has no symbol"))
 	}
-	if len(c.op.Operands) == 0 || classOf(c.use(0).t) != f32 && classOf(c.use(0).t) != f64 {
-		panic(failure("the function %s is not in the table", symbol.String))
+	n := len(c.op.Operands)
+	if n == 0 {
+		panic(failure("the function %s has no arguments", symbol.String))
 	}
-	double := isDouble(c)
-	name := symbolOf(symbol.String, double)
-	t := c.resultType(0)
+	from, to := classOf(c.use(0).t), classOf(c.resultType(0))
+	numeric := (from == f32 || from == f64) && to == from
+	name := symbolOf(symbol.String, func(name string) bool {
+		return name == "fma" || functions[name] != nil || more[name] != nil || pairs[name] != nil || mixed(name, n, from == f64) != nil
+	})
 	switch f := functions[name]; {
-	case len(c.op.Operands) == 1 && (name == "isnan" || name == "isinf" || name == "finite" || name == "isfinite" || name == "signbit") && classOf(t) == i32:
-		return c.predicate(name)
-	case classOf(t) != classOf(c.use(0).t):
-	case len(c.op.Operands) == 1 && f != nil:
+	case numeric && n == 1 && f != nil:
 		return c.apply1(f)
-	case len(c.op.Operands) == 1 && more[name] != nil:
+	case numeric && n == 1 && more[name] != nil:
 		return c.apply1(more[name])
-	case len(c.op.Operands) == 2 && pairs[name] != nil:
+	case numeric && n == 2 && pairs[name] != nil && classOf(c.use(1).t) == from:
 		return c.apply2(pairs[name])
-	case len(c.op.Operands) == 3 && (name == "fma" || name == "fmaf" || name == "fma_rn"):
+	case numeric && n == 3 && name == "fma":
 		return fused(c)
+	}
+	if f := mixed(name, n, from == f64); f != nil {
+		return c.applyMixed(f)
 	}
 	panic(failure("the function %s is not in the table", symbol.String))
 }
-
-// predicate is a question about a number, with an integer as the answer.
-func (c *compiler) predicate(name string) step {
-	test := func(x float64) int32 {
-		yes := false
-		switch name {
-		case "isnan":
-			yes = x != x
-		case "isinf":
-			yes = math.IsInf(x, 0)
-		case "signbit":
-			yes = math.Signbit(x)
-		default:
-			yes = x-x == 0
-		}
-		return int32(truth(yes))
-	}
-	if isDouble(c) {
-		return each1(c, with(test))
-	}
-	return each1(c, with(func(a float32) int32 { return test(float64(a)) }))
-}
-
-// fastOf is a faster way to compute a function in f32; nil if there is none.
-func fastOf(name string) func(o, a []float32) {
-	switch name {
-	case "math.exp":
-		return func(o, a []float32) { exponentials(o, a, math.Log2E) }
-	case "math.exp2":
-		return func(o, a []float32) { exponentials(o, a, 1) }
-	case "math.sqrt", "tt.precise_sqrt":
-		return func(o, a []float32) {
-			for i, x := range a[:len(o)] {
-				o[i] = float32(math.Sqrt(float64(x)))
-			}
-		}
-	}
-	return nil
-}
-
-// exponentials computes 2^(x·by) in f64, by a table of 32 steps and a polynomial, with an error far below that of the rounding to f32.
-func exponentials(o, a []float32, by float64) {
-	const magic = 0x1.8p52 / 32
-	a = a[:len(o)]
-	for i, x := range a {
-		y := float64(x) * by
-		if !(y > -1000 && y < 1000) {
-			o[i] = float32(math.Exp2(y))
-			continue
-		}
-		m := y + magic
-		n := int64(math.Float64bits(m)) - int64(math.Float64bits(magic))
-		r := (y - (m - magic)) * math.Ln2
-		p := 1 + r*(1+r*(0.5+r*(1.0/6+r*(1.0/24+r*(1.0/120)))))
-		o[i] = float32(math.Float64frombits(powers[n&31]+uint64(n>>5)<<52) * p)
-	}
-}
-
-// powers are the bits of 2^(i/32).
-var powers = func() (t [32]uint64) {
-	for i := range t {
-		t[i] = math.Float64bits(math.Exp2(float64(i) / 32))
-	}
-	return t
-}()

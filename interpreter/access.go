@@ -2,13 +2,15 @@ package interpreter
 
 import (
 	"math"
+	"runtime"
 
 	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
 func init() {
-	register(map[string]func(c *compiler) step{"tt.load": load, "tt.store": store, "tt.atomic_rmw": atomic, "tt.atomic_cas": compareAndSwap})
+	register(map[string]func(c *compiler) step{"tt.load": load, "tt.store": store, "tt.atomic_rmw": atomic, "tt.atomic_cas": compareAndSwap,
+		"tt.atomic_load": loadAtomically, "tt.atomic_store": storeAtomically, "tt.atomic_poll": poll})
 }
 
 // accessor is one operation that accesses memory.
@@ -270,6 +272,8 @@ func (c *compiler) mask(n int, shape []int) ([]bit, step) {
 func atomic(c *compiler) step {
 	kind := c.op.Keyword("atomic_rmw_op", "")
 	switch t := c.use(1).t; classOf(t) {
+	case bits1:
+		return atomicOf(c, atomicBit(kind))
 	case i8:
 		return atomicOf(c, atomicInteger[int8, uint8](kind))
 	case i16:
@@ -290,6 +294,20 @@ func atomic(c *compiler) step {
 		return atomicOf(c, atomicFloat(kind, func(x float64) float64 { return x }))
 	}
 	panic(failure("it does not take %s", c.use(1).t.Text))
+}
+
+func atomicBit(kind string) func(old, v bit) bit {
+	switch kind {
+	case "and", "umin", "max": // true is -1
+		return func(old, v bit) bit { return old & v }
+	case "or", "umax", "min":
+		return func(old, v bit) bit { return old | v }
+	case "xor", "add":
+		return func(old, v bit) bit { return old ^ v }
+	case "exch":
+		return second[bit]
+	}
+	panic(failure("the atomic operation %s is not supported", kind))
 }
 
 func atomicInteger[T signed, U unsigned](kind string) func(old, v T) T {
@@ -332,14 +350,29 @@ func atomicFloat[T float](kind string, round func(T) T) func(old, v T) T {
 
 // atomicOf changes elements one by one, in row-major order, and returns what was there before.
 func atomicOf[T any](c *compiler, f func(old, v T) T) step {
-	p, v := c.use(0), c.use(1)
+	return atomicWith(c, c.use(1), 2, dataOf[T](c.define(0, dims(c.use(0).t))), f)
+}
+
+// atomicWith does so with values, or without, and a mask that is an operand. Without f, elements are only read, into o; without o, they are
+// not returned.
+func atomicWith[T any](c *compiler, v *slot, mask int, o []T, f func(old, v T) T) step {
+	p := c.use(0)
 	shape := dims(p.t)
 	addresses, fill := operand[int64](c, p, shape)
-	values, fillValues := operand[T](c, v, shape)
-	masks, fillMask := c.mask(2, shape)
-	o := dataOf[T](c.define(0, shape))
-	s, k, m := c.access(v.t, changing), codecOf[T](v.t), c.m
-	watch := c.watch(s, &accessOf{p: p, mask: c.optional(2), value: v, addresses: addresses, masks: masks})
+	element, kind := p.t.Pointee(), changing
+	var values []T
+	var fillValues step
+	if v != nil {
+		values, fillValues = operand[T](c, v, shape)
+	} else {
+		kind = loading
+	}
+	if o == nil {
+		kind, o = storing, make([]T, len(addresses))
+	}
+	masks, fillMask := c.mask(mask, shape)
+	s, k, m := c.access(element, kind), codecOf[T](element), c.m
+	watch := c.watch(s, &accessOf{p: p, mask: c.optional(mask), value: v, addresses: addresses, masks: masks})
 	return chain(fill, fillValues, fillMask, func() {
 		m.memory.atomics.Lock()
 		defer m.memory.atomics.Unlock()
@@ -347,18 +380,114 @@ func atomicOf[T any](c *compiler, f func(old, v T) T) step {
 			watch.before(false)
 		}
 		clear(o)
+		one := make([]T, 1)
 		for i, address := range addresses {
 			if masks != nil && masks[i] == 0 {
 				continue
 			}
 			raw := m.atomicBytes(s, address, k.size, i)
 			k.get(o[i:i+1], raw)
-			k.put(raw, []T{f(o[i], values[i])})
+			if f != nil {
+				one[0] = f(o[i], values[i])
+				k.put(raw, one)
+			}
 			s.counts.active++
 		}
 		s.counts.operations++
 		s.counts.lanes += int64(len(o))
 	})
+}
+
+func loadAtomically(c *compiler) step {
+	switch t := c.resultType(0); classOf(t) {
+	case i8:
+		return atomicWith(c, nil, 1, dataOf[int8](c.define(0, dims(t))), nil)
+	case i16:
+		return atomicWith(c, nil, 1, dataOf[int16](c.define(0, dims(t))), nil)
+	case i32:
+		return atomicWith(c, nil, 1, dataOf[int32](c.define(0, dims(t))), nil)
+	case i64:
+		return atomicWith(c, nil, 1, dataOf[int64](c.define(0, dims(t))), nil)
+	case f32:
+		return atomicWith(c, nil, 1, dataOf[float32](c.define(0, dims(t))), nil)
+	case f64:
+		return atomicWith(c, nil, 1, dataOf[float64](c.define(0, dims(t))), nil)
+	}
+	panic(failure("it does not give %s", c.resultType(0).Text))
+}
+
+func second[T any](_, v T) T { return v }
+
+func storeAtomically(c *compiler) step {
+	switch v := c.use(1); classOf(v.t) {
+	case i8:
+		return atomicWith(c, v, 2, nil, second[int8])
+	case i16:
+		return atomicWith(c, v, 2, nil, second[int16])
+	case i32:
+		return atomicWith(c, v, 2, nil, second[int32])
+	case i64:
+		return atomicWith(c, v, 2, nil, second[int64])
+	case f32:
+		return atomicWith(c, v, 2, nil, second[float32])
+	case f64:
+		return atomicWith(c, v, 2, nil, second[float64])
+	}
+	panic(failure("it does not take %s", c.use(1).t.Text))
+}
+
+// poll waits until each element has the value that is expected, or for a time.
+func poll(c *compiler) step {
+	switch classOf(c.use(1).t) {
+	case i16:
+		return pollOf[int16](c)
+	case i32:
+		return pollOf[int32](c)
+	case i64:
+		return pollOf[int64](c)
+	}
+	panic(failure("it does not take %s", c.use(1).t.Text))
+}
+
+// noMask is an operand that no access has.
+const noMask = 1 << 10
+
+// patience is how often an element is read that has a time limit: other instances that run may change it meanwhile.
+const patience = 1 << 10
+
+func pollOf[T comparable](c *compiler) step {
+	p, v := c.use(0), c.use(1)
+	shape := dims(p.t)
+	expected, fill := operand[T](c, v, shape)
+	found := make([]T, len(expected))
+	read := atomicWith(c, nil, noMask, found, nil)
+	o := dataOf[bit](c.define(0, shape))
+	limited := c.optional(2) != nil
+	m, op := c.m, c.op
+	return chain(fill, func() {
+		for turn := 1; ; turn++ {
+			read()
+			all := true
+			for i, x := range found {
+				if x == expected[i] {
+					o[i] = 1
+				}
+				all = all && o[i] != 0
+			}
+			if all || limited && turn == patience {
+				return
+			}
+			m.wait(op)
+		}
+	})
+}
+
+// wait lets other instances run.
+func (m *machine) wait(op *ttir.Op) {
+	if m.steps++; m.steps >= m.check {
+		m.pause(op)
+	}
+	runtime.Gosched()
 }
 
 func (m *machine) atomicBytes(s *site, address int64, size, lane int) []byte {
@@ -375,6 +504,8 @@ func (m *machine) atomicBytes(s *site, address int64, size, lane int) []byte {
 
 func compareAndSwap(c *compiler) step {
 	switch classOf(c.use(1).t) {
+	case bits1:
+		return swapOf(c, func(a, b bit) bool { return a == b })
 	case i8:
 		return swapOf(c, func(a, b int8) bool { return a == b })
 	case i16:

@@ -306,3 +306,36 @@ func TestAtomics(t *testing.T) {
 		}
 	}
 }
+
+// TestAtomicAccesses: loads, stores and polls of Triton 3.9, and exchanges of i1.
+func TestAtomicAccesses(t *testing.T) {
+	p := program(t, body("%x: !tt.ptr<i32>, %z: !tt.ptr<i32>, %f: !tt.ptr<i1>, %n: i32", ` %true = arith.constant true
+ %pid = tt.get_program_id x : i32
+ %zero = arith.constant 0 : i32
+ %limit = arith.constant 1000 : i64
+ %v = tt.atomic_load acquire, gpu, %x, %true : (!tt.ptr<i32>, i1) -> i32
+ %first = arith.cmpi eq, %pid, %zero : i32
+ scf.if %first {
+  tt.atomic_store release, gpu, %x, %n, %true : !tt.ptr<i32>
+ }
+ %ok = tt.atomic_poll acquire, gpu, %x, %n timeout %limit : !tt.ptr<i32>, i32 -> i1
+ %old = tt.atomic_rmw xor, acq_rel, gpu, %f, %ok, %true : (!tt.ptr<i1>, i1, i1) -> i1
+ %at = tt.addptr %z, %pid : !tt.ptr<i32>, i32
+ %k = arith.extui %ok : i1 to i32
+ %w = arith.addi %v, %k : i32
+ tt.store %at, %w : !tt.ptr<i32>`))
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{{Options{}, "\x01\x00\x00\x00\x08\x00\x00\x00\x08\x00\x00\x00"}, {Options{Order: Reverse}, "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"}} {
+		x, z, f := &Buffer{Name: "x", Data: make([]byte, 4)}, &Buffer{Name: "z", Data: make([]byte, 12)}, &Buffer{Name: "f", Data: make([]byte, 1)}
+		if _, err := p.Launch("", [3]int32{3, 1, 1}, []Argument{Pointer(x, 0), Pointer(z, 0), Pointer(f, 0), Int(7)}, c.o); err != nil || string(z.Data) != c.want || f.Data[0] != 1 {
+			t.Errorf("%+v: %v, %x, %x", c.o, err, z.Data, f.Data)
+		}
+	}
+	text := body("%x: !tt.ptr<i32>, %n: i32", "%ok = tt.atomic_poll acquire, gpu, %x, %n : !tt.ptr<i32>, i32 -> i1")
+	_, err := program(t, text).Launch("", [3]int32{1, 1, 1}, []Argument{Pointer(&Buffer{Name: "x", Data: make([]byte, 4)}, 0), Int(7)}, Options{MaxSteps: 1000})
+	if f := (*Finding)(nil); !errors.As(err, &f) || f.Kind != "steps" {
+		t.Errorf("%v", err)
+	}
+}

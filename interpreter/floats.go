@@ -7,7 +7,7 @@ import (
 func init() {
 	register(map[string]func(c *compiler) step{
 		"arith.cmpf": compareFloats, "arith.negf": negate, "math.absf": absolute, "math.copysign": copySign, "math.fma": fused, "math.clampf": clamp, "tt.clampf": clamp,
-		"math.fpowi": powerOfInteger, "tt.precise_sqrt": function1, "tt.precise_divf": float2,
+		"math.fpowi": powerOfInteger, "tt.precise_sqrt": function1, "tt.precise_divf": float2, "tt.approx_divf": float2,
 		"math.isnan": classify, "math.isinf": classify, "math.isfinite": classify, "math.isnormal": classify,
 		"tt.extern_elementwise": library,
 	})
@@ -37,7 +37,7 @@ func isDouble(c *compiler) bool {
 
 func float2(c *compiler) step {
 	kind := c.kind()
-	if c.op.Name == "tt.precise_divf" {
+	if c.op.Name == "tt.precise_divf" || c.op.Name == "tt.approx_divf" {
 		kind = "divf"
 	}
 	if isDouble(c) {

@@ -7,7 +7,7 @@ var checks map[string]func(v *verifier, op *Op)
 
 func init() {
 	checks = map[string]func(v *verifier, op *Op){
-		"tt.load": checkLoad, "tt.store": checkStore, "tt.atomic_rmw": checkAtomic, "tt.atomic_cas": checkCompareAndSwap, "tt.addptr": checkOffset,
+		"tt.load": checkLoad, "tt.store": checkStore, "tt.atomic_rmw": checkAtomic, "tt.atomic_cas": checkCompareAndSwap, "tt.atomic_load": checkAtomicLoad, "tt.atomic_store": checkAtomicStore, "tt.atomic_poll": checkPoll, "tt.addptr": checkOffset,
 		"tt.make_range": checkRange, "tt.splat": checkSplat, "tt.unsplat": checkUnsplat, "tt.broadcast": checkBroadcast, "tt.expand_dims": checkExpand, "tt.reshape": checkReshape,
 		"tt.trans": checkTranspose, "tt.split": checkSplit, "tt.join": checkJoin, "tt.cat": checkCat, "tt.bitcast": checkBitcast, "arith.bitcast": checkBitcast, "tt.fp_to_fp": checkFloatCast,
 		"tt.dot": checkDot, "tt.dot_scaled": checkScaled, "tt.reduce": checkFold, "tt.scan": checkFold, "tt.map_elementwise": checkMap, "tt.gather": checkGather, "tt.histogram": checkHistogram,
@@ -153,6 +153,41 @@ func checkCompareAndSwap(v *verifier, _ *Op) {
 		v.equal("what is stored", v.typ(2), t)
 	}
 	v.equal("the result", v.result(0), v.typ(1))
+}
+
+// atomicSize checks that what an atomic access of n bits or more uses is in memory in one piece.
+func (v *verifier) atomicSize(p *Type, least int) {
+	if to := p.Pointee(); to != nil && (to.Bits < least || to.Bits > 64) {
+		v.fail("%s is not accessed atomically", to.Text)
+	}
+}
+
+func checkAtomicLoad(v *verifier, _ *Op) {
+	p := v.typ(0)
+	to := p.Pointee()
+	if to == nil {
+		v.fail("%s is not a pointer", p.Text)
+		return
+	}
+	v.equal("what is loaded", v.result(0), v.m.tensorOf(p, to))
+	v.mask(p, 1)
+	v.atomicSize(p, 8)
+}
+
+func checkAtomicStore(v *verifier, op *Op) {
+	checkStore(v, op)
+	v.atomicSize(v.typ(0), 8)
+}
+
+func checkPoll(v *verifier, _ *Op) {
+	p := v.typ(0)
+	to := p.Pointee()
+	if to == nil {
+		v.fail("%s is not a pointer", p.Text)
+		return
+	}
+	v.equal("what is expected", v.typ(1), v.m.tensorOf(p, to))
+	v.atomicSize(p, 16)
 }
 
 func checkOffset(v *verifier, _ *Op) {

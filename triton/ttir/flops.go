@@ -7,7 +7,7 @@ import "strings"
 func FloatOperations(name string) int64 {
 	switch name {
 	case "arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.remf", "arith.negf", "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf",
-		"tt.precise_sqrt", "tt.precise_divf", "tt.extern_elementwise":
+		"tt.precise_sqrt", "tt.precise_divf", "tt.approx_divf", "tt.extern_elementwise":
 		return 1
 	case "math.fma":
 		return 2

@@ -33,9 +33,10 @@ var floors = []struct{ name, holds string }{
 
 var rooms = []room{
 	{70, "cmd/proton/internal/run cmd/proton/internal/doctor", "`proton run` outside of the workload: environment, signals, closing lines; `proton doctor`: what is missing on a machine"},
-	{71, "cmd/proton", "the command: a file for each subcommand, wiring only; no cgo"},
-	{71, "cmd/libproton", "the library inside the workload: entry points and nothing else; `preload` loads it into programs that link HIP"},
-	{71, "cmd/proton-probe", "a program in C through which `proton doctor` examines the driver"},
+	{71, "cmd/proton/internal/interpret", "`proton interpret` outside of the program: saved launches, sums over processes, closing lines"},
+	{72, "cmd/proton", "the command: a file for each subcommand, wiring only; no cgo"},
+	{72, "cmd/libproton", "the library inside the workload: entry points and nothing else; `preload` loads it into programs that link HIP"},
+	{72, "cmd/proton-probe", "a program in C through which `proton doctor` examines the driver"},
 
 	{60, "replay/player", "in C: hands the events of a recording to the fake libraries in order"},
 	{61, "replay/fakecuda", "a libcuda and a libcupti that play a recording, or do what a test asks"},
@@ -49,6 +50,7 @@ var rooms = []room{
 	{50, "roctracer", "AMD: rocprofiler-sdk (`sdk*.c`) or roctracer (`legacy.c`) at run time; registers its backends; `abicheck` as above"},
 	{50, "viewer/internal/grid viewer/compat viewer/pprofui", "columns of text that fit a width; the text of upstream's proton-viewer; pprof's driver for any profile"},
 	{50, "interpreter", "runs kernels of `triton/ttir` on the CPU: values, memory, counts by line"},
+	{54, "interpreter/run", "a run of the interpreter: settings, launches of a program and saved ones, what they did"},
 	{51, "viewer", "a profile as rows and columns: metrics, units, roofline, filters, groupings, views"},
 	{52, "viewer/kernels", "the facts about kernels in a profile and in the trace of its run: samples and lines, in every representation"},
 	{52, "viewer/collectives viewer/fleet viewer/idle", "waiting between ranks; tables over many profiles, and over the sources of a merged one; when GPUs had no work, and why"},

@@ -101,6 +101,7 @@ type Options struct {
 	MaxSteps int64      // operations that each worker may execute, of 1024 elements at most; 0 for any number
 	Output   io.Writer  // for what the kernel prints; nil for nothing
 	Context  context.Context
+	Begun    interface{ Add(int64) int64 } // counts the instances that have begun; nil for nothing
 
 	Checks    check.Set // what is checked in addition to accesses, assertions and assumptions
 	KeepGoing bool      // findings are collected in the result; without it the first one ends the launch and is its error
@@ -238,6 +239,9 @@ func (l *launch) take() (at [3]int32, ok bool) {
 	}
 	n := l.next
 	l.next++
+	if l.o.Begun != nil {
+		l.o.Begun.Add(1)
+	}
 	switch l.o.Order {
 	case Reverse:
 		n = l.all - 1 - n

@@ -129,6 +129,7 @@ func (m *machine) pause(at *ttir.Op) {
 
 // work runs instances until there are none.
 func (m *machine) work() {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // the program may unmap the memory of a buffer
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -154,6 +155,10 @@ func (m *machine) work() {
 
 func (m *machine) unexpected(err error) error {
 	var runtime interface{ RuntimeError() }
+	var fault interface{ Addr() uintptr }
+	if errors.As(err, &fault) {
+		return fmt.Errorf("%s, program %v: the address %#x of a buffer is not readable or not writable: its memory was freed, or is protected", m.kernel.Name, m.at, fault.Addr())
+	}
 	if errors.As(err, &runtime) {
 		return fmt.Errorf("the interpreter failed in %s, program %v: %w\n%s", m.kernel.Name, m.at, err, debug.Stack())
 	}

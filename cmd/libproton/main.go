@@ -31,6 +31,7 @@ import (
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/interpreter/run"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/control"
 	_ "github.com/goproton/goproton/roctracer"
@@ -101,6 +102,9 @@ func call(method string, params []byte) []byte {
 	if record.Ours(method) {
 		return traceCall(method, params)
 	}
+	if run.Ours(method) {
+		return interpretCall(method, params)
+	}
 	answer := service.Call(method, params)
 	if recording != nil {
 		recording.Control(method, string(params))
@@ -127,6 +131,27 @@ func traceCall(method string, params []byte) []byte {
 		return hooks.ErrorJSON("RuntimeError", err.Error())
 	}
 	return answer
+}
+
+// interpreting runs kernels on the CPU. Python holds the memory of a launch until the launch has ended.
+var interpreting = run.Service{Memory: func(address, bytes uint64) []byte {
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&address)), bytes)
+}}
+
+// interpretCall answers the control calls of the interpreter. They are not recorded: nothing of the GPU is in them.
+func interpretCall(method string, params []byte) []byte {
+	answer, err := interpreting.Call(method, params)
+	if err != nil {
+		return hooks.ErrorJSON("RuntimeError", err.Error())
+	}
+	if answer == nil {
+		return []byte("{}")
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return hooks.ErrorJSON("RuntimeError", err.Error())
+	}
+	return text
 }
 
 //export protonGPUStarts

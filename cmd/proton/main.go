@@ -72,7 +72,7 @@ func collectAsUsual() {
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		newRunCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newQueryCommand(), newGateCommand(), newPprofCommand(),
+		newRunCommand(), newInterpretCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newQueryCommand(), newGateCommand(), newPprofCommand(),
 		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newCtlCommand(), newPushCommand(), newMetricsCommand(), newDoctorCommand(), newManCommand(),
 	}
 }
@@ -199,7 +199,7 @@ func flagError(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	kinds := map[string]string{"int": "a whole number", "int64": "a whole number", "uint": "a whole number, 0 or more", "float64": "a number", "intSlice": "whole numbers, with commas between them", "bool": "true or false"}
+	kinds := map[string]string{"int": "a whole number", "int64": "a whole number", "uint": "a whole number, 0 or more", "uint64": "a whole number, 0 or more", "float64": "a number", "intSlice": "whole numbers, with commas between them", "bool": "true or false"}
 	flag := invalid.GetFlag()
 	kind := kinds[flag.Value.Type()]
 	if kind == "" {

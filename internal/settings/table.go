@@ -24,6 +24,7 @@ var (
 	Disable         = &Setting{"TRITON_PROTON_DISABLE", "switch", "0", "Go Python", "`1` has `start` do nothing."}
 	NVTX            = &Setting{"TRITON_ENABLE_NVTX", "switch", "1", "Go", "NVTX and ROCTX ranges are scopes; `0` leaves them alone."}
 	RunConfig       = &Setting{"PROTON_RUN_CONFIG", "JSON", "", "Go Python", "Set by `proton run` for the processes of its target."}
+	InterpretConfig = &Setting{"PROTON_INTERPRET_CONFIG", "JSON", "", "Go Python", "Set by `proton interpret` for the processes of its target."}
 	RecordOwner     = &Setting{"PROTON_RECORD_OWNER", "process id", "", "Go", "Set by GoProton for child processes, which record into files of their own."}
 	PushToken       = &Setting{"PROTON_PUSH_TOKEN", "text", "", "Go", "The token for the server of `--push`. A file is better: other programs of the environment do not see it."}
 	PushTokenFile   = &Setting{"PROTON_PUSH_TOKEN_FILE", "file", "", "Go", "The file with that token, read again for every request."}
@@ -77,6 +78,7 @@ var All = []*Setting{
 	{"PAGER", "program", "`less`", "Go", "What `proton viewer` and `proton diff` page with on a terminal; `cat` for nothing."},
 	{"LESS", "text", "", "Go", "The options of that pager."},
 	{"TRITONPARSE_REPRODUCE_VERBOSE", "switch", "0", "Python", "`1` has scripts of `proton reproduce` print their arguments."},
-	RunConfig, RecordOwner, Root,
+	{"TRITON_INTERPRET", "switch", "0", "Go Python", "Triton's own interpreter; `proton interpret` leaves it out of its target's environment, and says so."},
+	RunConfig, InterpretConfig, RecordOwner, Root,
 	{"PROTON_STUB_*", "", "", "C", "For tests: the fake driver, see [stub.h](../replay/fakecuda/stub.h)."},
 }

@@ -31,11 +31,11 @@ def _too_old(config):
 
 
 def _begin(package):
-    config = os.environ.get("PROTON_RUN_CONFIG")
-    if not config or getattr(sys, "implementation", None) is None or sys.implementation.name != "cpython":
+    config, interpreting = os.environ.get("PROTON_RUN_CONFIG"), os.environ.get("PROTON_INTERPRET_CONFIG")
+    if not config and not interpreting or getattr(sys, "implementation", None) is None or sys.implementation.name != "cpython":
         return
     if sys.version_info < (3, 9):
-        _too_old(config)
+        _too_old(config or interpreting)
         return
     try:
         import json
@@ -45,10 +45,14 @@ def _begin(package):
         module = module_from_spec(spec)
         sys.modules["goproton"] = module
         spec.loader.exec_module(module)
-        from goproton import _run
-        _run.begin(json.loads(config))
+        if interpreting:
+            from goproton._interpret import program
+            program.begin(json.loads(interpreting))
+        if config:
+            from goproton import _run
+            _run.begin(json.loads(config))
     except Exception as error:
-        sys.stderr.write("goproton: this process is not profiled: %r\n" % (error,))
+        sys.stderr.write("goproton: this process is not %s: %r\n" % ("profiled" if config else "interpreted", error))
 
 
 def _package(here):

@@ -99,30 +99,15 @@ func (l Layout) Environment(base []string) []string {
 // first, and a driver that can inject a library loads it into every other process that initialises the driver.
 // Where a vendor's driver cannot, LD_PRELOAD gets a small library that loads it into programs that link that driver.
 func environment(base []string, config runinfo.Config, layout Layout) (list, warnings []string, err error) {
-	switch {
-	case layout.Library == "":
-		return nil, nil, fmt.Errorf("find libproton.so: it is not next to the proton command: %s, or set PROTON_LIB to its path", runinfo.Install)
-	case layout.Bootstrap == "":
-		return nil, nil, fmt.Errorf("find the goproton package: there is no python folder next to the proton command: %s, or set PROTON_HOME to the folder that contains it", runinfo.Install)
-	}
-	library, err := filepath.Abs(layout.Library)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make %s absolute: %w", layout.Library, err)
-	}
-	if _, err := os.Stat(library); err != nil {
-		return nil, nil, fmt.Errorf("find libproton.so: %w: %s, or set PROTON_LIB to its path", err, runinfo.Install)
-	}
 	text, err := json.Marshal(config)
 	if err != nil {
 		return nil, nil, fmt.Errorf("write PROTON_RUN_CONFIG: %w", err)
 	}
-	vars := variables{list: append([]string(nil), base...)}
-	vars.set(settings.RunConfig.Name, string(text))
-	vars.set(settings.Library.Name, library)
-	if layout.Python != "" {
-		vars.prepend("PYTHONPATH", layout.Python)
+	vars, err := layout.bootstrapped(base, settings.RunConfig, string(text))
+	if err != nil {
+		return nil, nil, err
 	}
-	vars.prepend("PYTHONPATH", layout.Bootstrap)
+	library := vars.get(settings.Library.Name)
 	for _, variable := range vendors.Injections() {
 		if other := vars.get(variable); other != "" && other != library {
 			warnings = append(warnings, fmt.Sprintf("%s is already set to %s and is kept: programs other than Python are not profiled; unset it to profile them", variable, other))
@@ -141,6 +126,36 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 		}
 	}
 	return vars.list, warnings, nil
+}
+
+// Bootstrapped adds to a list of variables those that have GoProton begin in Python processes: the setting says with what.
+func (l Layout) Bootstrapped(base []string, setting *settings.Setting, value string) ([]string, error) {
+	vars, err := l.bootstrapped(base, setting, value)
+	return vars.list, err
+}
+
+func (l Layout) bootstrapped(base []string, setting *settings.Setting, value string) (variables, error) {
+	switch {
+	case l.Library == "":
+		return variables{}, fmt.Errorf("find libproton.so: it is not next to the proton command: %s, or set PROTON_LIB to its path", runinfo.Install)
+	case l.Bootstrap == "":
+		return variables{}, fmt.Errorf("find the goproton package: there is no python folder next to the proton command: %s, or set PROTON_HOME to the folder that contains it", runinfo.Install)
+	}
+	library, err := filepath.Abs(l.Library)
+	if err != nil {
+		return variables{}, fmt.Errorf("make %s absolute: %w", l.Library, err)
+	}
+	if _, err := os.Stat(library); err != nil {
+		return variables{}, fmt.Errorf("find libproton.so: %w: %s, or set PROTON_LIB to its path", err, runinfo.Install)
+	}
+	vars := variables{list: append([]string(nil), base...)}
+	vars.set(setting.Name, value)
+	vars.set(settings.Library.Name, library)
+	if l.Python != "" {
+		vars.prepend("PYTHONPATH", l.Python)
+	}
+	vars.prepend("PYTHONPATH", l.Bootstrap)
+	return vars, nil
 }
 
 // variables is a list as execve takes it.

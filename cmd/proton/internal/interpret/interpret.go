@@ -1,0 +1,217 @@
+// Package interpret is the command "proton interpret": the programs whose Triton kernels run on the CPU, saved launches, and what is said at
+// the end. What runs kernels of a program is the library in its processes, which leave reports for this package.
+package interpret
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	from "github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/interpreter/run"
+)
+
+// Options is a command line, parsed.
+type Options struct {
+	run.Settings
+	Python  string   // the interpreter of scripts
+	JSON    bool     // print the report in JSON
+	Launch  string   // a saved launch, instead of a program
+	Command []string // the program
+}
+
+// ExitFindings is the exit code if kernels did what they must not, and the program did not fail.
+const ExitFindings = 1
+
+// Program runs a program, and reports at its end what the kernels in it did.
+func Program(o Options, layout from.Layout, stdout, stderr io.Writer) (from.Result, error) {
+	command, err := layout.Resolve(o.Command, o.Python)
+	if err != nil {
+		return from.Result{}, err
+	}
+	if command.Note != "" {
+		fmt.Fprintf(stderr, "proton: %s\n", command.Note)
+	}
+	if o.Status, err = os.MkdirTemp("", "proton-interpret-"); err != nil {
+		return from.Result{}, fmt.Errorf("create a folder for reports: %w; set TMPDIR to a writable folder", err)
+	}
+	defer os.RemoveAll(o.Status)
+	if o.Save != "" {
+		if o.Save, err = filepath.Abs(o.Save); err != nil {
+			return from.Result{}, err
+		}
+	}
+	text, err := json.Marshal(o.Settings)
+	if err != nil {
+		return from.Result{}, err
+	}
+	environment, err := layout.Bootstrapped(withoutPeer(os.Environ(), stderr), settings.InterpretConfig, string(text))
+	if err != nil {
+		return from.Result{}, err
+	}
+	result, err := from.Supervise(command, environment)
+	if err != nil {
+		return from.Result{}, err
+	}
+	report, unfinished, err := reports(o.Status)
+	if err != nil {
+		return from.Result{}, err
+	}
+	for _, pid := range unfinished {
+		fmt.Fprintf(stderr, "proton: warning: process %d ended without its report: its launches are not counted\n", pid)
+	}
+	if err := o.finish(report, stdout, stderr); err != nil {
+		return from.Result{}, err
+	}
+	if len(report.Findings) > 0 && result == (from.Result{}) {
+		result.Code = ExitFindings
+	}
+	return result, nil
+}
+
+// withoutPeer takes Triton's own interpreter out of the way, which would have the kernels.
+func withoutPeer(list []string, stderr io.Writer) []string {
+	return slices.DeleteFunc(list, func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		if name != "TRITON_INTERPRET" {
+			return false
+		}
+		if value != "" && value != "0" {
+			fmt.Fprintln(stderr, "proton: TRITON_INTERPRET is set, and is left out: kernels are interpreted by GoProton")
+		}
+		return true
+	})
+}
+
+// reports sums what the processes of a program have left; unfinished are those that left none.
+func reports(folder string) (sum run.Report, unfinished []int, err error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		return sum, nil, err
+	}
+	var list []run.Report
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return sum, nil, err
+		}
+		var r run.Report
+		if err := json.Unmarshal(text, &r); err != nil {
+			return sum, nil, fmt.Errorf("read the report of a process: %w", err)
+		}
+		if !r.Finished {
+			unfinished = append(unfinished, r.PID)
+			continue
+		}
+		list = append(list, r)
+	}
+	return run.Sum(list), unfinished, nil
+}
+
+// Saved runs a saved launch again.
+func Saved(ctx context.Context, o Options, stdout, stderr io.Writer) (found bool, err error) {
+	l, err := run.Read(o.Launch)
+	if err != nil {
+		return false, err
+	}
+	r, err := run.New(o.Settings)
+	if err != nil {
+		return false, err
+	}
+	var printed io.Writer = stdout
+	if o.JSON {
+		printed = stderr
+	}
+	outcome, err := r.Launch(ctx, l, printed, nil)
+	if err != nil {
+		return false, err
+	}
+	report := r.Report()
+	report.Finished = true
+	report.Outputs = l.Outputs()
+	if !o.JSON && len(outcome.Findings) == 0 {
+		fmt.Fprintln(stderr, "proton: "+compared(report.Outputs))
+	}
+	return len(outcome.Findings) > 0, o.finish(report, stdout, stderr)
+}
+
+// compared says whether a launch left the bytes that it left when it was saved.
+func compared(outputs map[string]run.Output) string {
+	var changed []string
+	known := 0
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		if o := outputs[name]; o.Before != "" {
+			known++
+			if o.Before != o.SHA256 {
+				changed = append(changed, name)
+			}
+		}
+	}
+	switch {
+	case known == 0:
+		return "the launch was saved without what it left in its buffers: nothing is compared"
+	case changed != nil:
+		return "other bytes than when the launch was saved: " + strings.Join(changed, ", ")
+	}
+	return fmt.Sprintf("the same bytes as when the launch was saved, in %s", figures.Count(int64(known), "buffer"))
+}
+
+// finish writes what was asked for, and the closing lines.
+func (o *Options) finish(report run.Report, stdout, stderr io.Writer) error {
+	if o.JSON {
+		text, err := json.MarshalIndent(report, "", " ")
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(stdout, "%s\n", text); err != nil {
+			return err
+		}
+	}
+	for _, pattern := range report.Unmatched {
+		launched := "the program launched no Triton kernel"
+		if len(report.Others) > 0 {
+			launched = "the program launched " + strings.Join(report.Others, ", ")
+		}
+		fmt.Fprintf(stderr, "proton: warning: --kernel: no kernel is named %s; %s\n", pattern, launched)
+	}
+	for i, f := range report.Findings {
+		if i == shownFindings {
+			fmt.Fprintf(stderr, "proton: and %s more; --json has them\n", figures.Count(int64(len(report.Findings)-i), "finding"))
+			break
+		}
+		fmt.Fprintf(stderr, "proton: %v\n", f)
+	}
+	fmt.Fprintf(stderr, "proton: %s\n", closing(&report))
+	return nil
+}
+
+const shownFindings = 20
+
+// closing is the last line.
+func closing(r *run.Report) string {
+	if r.Launches == 0 {
+		return "no kernel was interpreted"
+	}
+	var programs, of int64
+	var seconds float64
+	for _, k := range r.Kernels {
+		programs, seconds = programs+k.Programs, seconds+k.Seconds
+		if of += k.Programs; k.Of > 0 {
+			of += k.Of - k.Programs
+		}
+	}
+	sampled := ""
+	if of != programs {
+		sampled = fmt.Sprintf(" of %s in the grids", figures.Grouped(of))
+	}
+	return fmt.Sprintf("%s of %s interpreted: %s%s in %s, %s", figures.Count(int64(r.Launches), "launch"), figures.Count(int64(len(r.Kernels)), "kernel"),
+		figures.Count(programs, "program instance"), sampled, figures.Time(seconds*1e9), figures.Count(int64(len(r.Findings)+r.LeftOut), "finding"))
+}

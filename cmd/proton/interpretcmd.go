@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/cmd/proton/internal/interpret"
+	from "github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/interpreter/run"
+)
+
+const interpretLong = `interpret runs a program, and its Triton kernels on the CPU: no GPU is needed, and none is used for them. The rest of
+the program runs as before. Kernels take tensors of torch on the CPU or on a GPU (copied there and back) and arrays of numpy.
+
+TARGET is the command line without proton, as for proton run:
+
+  proton interpret script.py --steps 1           all Triton kernels
+  proton interpret --kernel 'softmax_*' script.py  these; others go to the GPU as always
+  proton interpret --save launches script.py     each launch as a folder
+  proton interpret --launch launches/1-softmax   runs it again, without Python and Triton
+
+An access outside of a tensor's storage, and an assertion that does not hold, is a finding: it names the line, the program
+instance, the lane and the tensor. In the program it is an exception of the launch; with --keep-going the program goes on.
+
+Exit codes: the program's own, or
+    1  a kernel did what it must not, and the program succeeded
+    2  the command line is invalid, or a saved launch cannot be read or run
+  126  the program cannot be executed
+  127  the program does not exist`
+
+func newInterpretCommand() *cobra.Command {
+	var o interpret.Options
+	var programs []string
+	cmd := &cobra.Command{
+		Use:   "interpret [flags] [--] TARGET [ARGS]…",
+		Short: "run a program's Triton kernels on the CPU, and check them",
+		Long:  interpretLong,
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			o.Command = args
+			if o.Programs, err = parsePrograms(programs); err == nil {
+				err = o.Check()
+			}
+			switch {
+			case err != nil:
+			case len(args) == 0 && o.Launch == "":
+				err = errors.New("nothing to run: give a script, -- -m module, or --launch with a saved launch; see proton interpret --help")
+			case len(args) > 0 && o.Launch != "":
+				err = fmt.Errorf("--launch %s runs a saved launch, and %s is a program: give one of them", o.Launch, args[0])
+			}
+			if err != nil {
+				return &exitError{code: 2, err: err}
+			}
+			if o.Launch != "" {
+				return interpretLaunch(cmd.OutOrStdout(), o)
+			}
+			return interpretProgram(cmd.OutOrStdout(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false)
+	flags.SortFlags = false
+	flags.StringSliceVarP(&o.Kernels, "kernel", "k", nil, "run only the kernels whose names match `PATTERNS` on the CPU (as in 'matmul_*', separated by commas)")
+	flags.StringVar(&o.Launch, "launch", "", "run the launch in `FOLDER`, which --save has written, or in its launch.json")
+	flags.StringVar(&o.Save, "save", "", "write each launch into a folder below `FOLDER`: TTIR, arguments, and the contents of tensors")
+	flags.BoolVar(&o.KeepGoing, "keep-going", false, "do not raise exceptions for findings in the program; exit with 1 at its end if there were any")
+	flags.BoolVar(&o.JSON, "json", false, "print launches, counts by line, findings and outputs as JSON")
+	flags.StringVar(&o.Python, "python", "", "run scripts and modules with `INTERPRETER`")
+	flags.StringVar(&o.Order, "order", run.Orders[0], "run program instances in `ORDER`: serial, reverse, shuffle (see --seed) or parallel")
+	flags.Uint64Var(&o.Seed, "seed", 0, "the `NUMBER` that --order shuffle and --sample begin with")
+	flags.IntVar(&o.Workers, "workers", 0, "program instances at a time, of --order parallel: `N` (default: the processors)")
+	flags.StringArrayVar(&programs, "programs", nil, "run only the program instance `X,Y,Z` of each launch; may be repeated")
+	flags.IntVar(&o.Sample, "sample", 0, "run only `N` program instances of each launch, chosen at random: outputs are incomplete")
+	flags.Int64Var(&o.MaxSteps, "max-steps", 0, "end a launch as a finding after `N` operations of one worker, of 1024 elements at most")
+	flags.Float64Var(&o.MaxSeconds, "max-seconds", 0, "end a launch as an error after `SECONDS`")
+	flags.StringVar(&o.Form, "form", run.Forms[0], "run kernels in `FORM`: ttir, as GPUs get them, or front, before Triton's passes, with all variables")
+	flags.StringVar(&o.Settings.Target, "target", "", "compile for `GPU`, as in cuda:90 or hip:gfx942 (default: the one of this machine, else cuda:90)")
+	flags.StringVar(&o.Device, "device", "", "with `cpu`, tensors that the program makes on a GPU are made on the CPU")
+	flags.IntVar(&o.Autotune, "autotune", 0, "of autotuned kernels, run the configuration `N`, from 0")
+
+	heading(flags, "order", "Program instances")
+	heading(flags, "form", "How kernels are compiled")
+	choices(cmd, "order", run.Orders...)
+	choices(cmd, "form", run.Forms...)
+	choices(cmd, "device", "cpu")
+	return cmd
+}
+
+// parsePrograms reads the places of program instances.
+func parsePrograms(list []string) (places [][3]int32, err error) {
+	for _, text := range list {
+		var at [3]int32
+		parts := strings.Split(text, ",")
+		for i, part := range parts {
+			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 32)
+			if err != nil || n < 0 || i > 2 {
+				return nil, fmt.Errorf("--programs %q: give X, X,Y or X,Y,Z, from 0", text)
+			}
+			at[i] = int32(n)
+		}
+		places = append(places, at)
+	}
+	return places, nil
+}
+
+func interpretProgram(stdout io.Writer, o interpret.Options) error {
+	collectAsUsual()
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the parts of proton: %w", err)
+	}
+	result, err := interpret.Program(o, from.FindLayout(executable, os.Getenv), stdout, toUser())
+	var notStarted *from.NotStartedError
+	switch {
+	case errors.As(err, &notStarted):
+		return &exitError{code: notStarted.Code, err: err}
+	case err != nil:
+		return err
+	case result.Signal != 0:
+		from.DieBy(result.Signal)
+		return &exitError{code: 128 + result.Signal} // only when something in our way ignores the signal
+	case result.Code != 0:
+		return &exitError{code: result.Code}
+	}
+	return nil
+}
+
+func interpretLaunch(stdout io.Writer, o interpret.Options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	found, err := interpret.Saved(ctx, o, stdout, toUser())
+	switch {
+	case err != nil:
+		return &exitError{code: 2, err: err}
+	case found:
+		return &exitError{code: interpret.ExitFindings}
+	}
+	return nil
+}

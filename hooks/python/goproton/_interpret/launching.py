@@ -1,0 +1,154 @@
+"""Passes a launch to Go, and what comes of it back: prints, findings, errors."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import types
+from typing import Any, Iterator
+
+from .. import _library
+from .host import current
+from .storages import Array
+
+
+class Finding(RuntimeError):
+    """What an interpreted kernel did that it must not.
+
+    Attributes: kind, text, op, file, line, column, program (x, y, z), lane, buffer, kernel, and all (a dictionary for each finding of the
+    launch).
+    """
+
+    def __init__(self, message: str, found: list[dict[str, Any]]):
+        super().__init__(message)
+        first = found[0]
+        self.all = found
+        self.kind, self.text, self.op = first.get("Kind"), first.get("Text"), first.get("Op")
+        self.program, self.lane, self.buffer, self.kernel = tuple(first.get("Program", ())), first.get("Lane"), first.get("Buffer"), first.get("Kernel")
+        frame = (first.get("Frames") or [{}])[0]
+        self.file, self.line, self.column = frame.get("File"), frame.get("Line"), frame.get("Column")
+
+
+class Kernel:
+    """Stands for a CompiledKernel of Triton."""
+
+    n_regs = n_spills = 0
+    n_max_threads = 1024
+    module = None
+    packed_metadata = ()
+
+    def __init__(self, src: Any, text: str, target: Any, options: Any):
+        answer = _library.call("interpret.kernel", name="", ttir=text)
+        self.number, self.takes_addresses = answer["kernel"], answer["addresses"]
+        self.src, self.name, self.options = src, src.name, options
+        self.asm = {"ttir": text}
+        self.hash = f"interpreted-{self.number}"
+        self.function = self
+        self.metadata = types.SimpleNamespace(**{"name": src.name, "shared": 0, "hash": self.hash, "tmem_size": 0, "cluster_dims": (1, 1, 1), **options.__dict__, "target": target})
+        self.passed = _passed(src)
+
+    def _init_handles(self) -> None:
+        pass
+
+    def launch_metadata(self, grid: Any, stream: Any, *args: Any) -> Any:
+        from triton import knobs
+        if not _has_calls(knobs.runtime.launch_enter_hook) and not _has_calls(knobs.runtime.launch_exit_hook):
+            return None
+        made = {"name": self.name, "function": self.function, "stream": stream}
+        if getattr(self.src.fn, "launch_metadata", None) is not None:
+            made.update(self.src.fn.launch_metadata(grid, self.metadata, dict(zip(self.src.fn.arg_names, args))) or {})
+        from triton.compiler.compiler import LazyDict
+        return LazyDict(made)
+
+    def run(self, x: int, y: int, z: int, stream: Any, function: Any, packed_metadata: Any, launch_metadata: Any, enter: Any, leave: Any, *args: Any) -> None:
+        if enter is not None:
+            enter(launch_metadata)
+        words = [f"{current().number} {self.number} {x} {y} {z}"]
+        for place in self.passed:
+            value: Any = args
+            for i in place:
+                value = value[i]
+            words.append(_word(value))
+        launch(words)
+        if leave is not None:
+            leave(launch_metadata)
+
+    def __getitem__(self, grid: Any) -> Any:
+        grid = (*grid, 1, 1)[:3]
+        return lambda *args: self.run(*grid, 0, self, (), None, None, None, *args)
+
+
+def _has_calls(hook: Any) -> bool:
+    return hook is not None and getattr(hook, "calls", True) not in ([], ())
+
+
+def _passed(src: Any) -> list[tuple[int, ...]]:
+    """Where the arguments of the kernel's TTIR are among those of its Python function: constants are none, and tuples are their elements."""
+    def walk(kind: Any, path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if path in src.constants or kind == "constexpr":
+            return
+        if isinstance(kind, (tuple, list)):
+            for i, part in enumerate(kind):
+                yield from walk(part, (*path, i))
+        else:
+            yield path
+
+    return [place for i, kind in enumerate(src.signature.values()) for place in walk(kind, (i,))]
+
+
+def _word(value: Any) -> str:
+    """An argument as Go reads it: see launchOf in interpreter/run."""
+    if isinstance(value, (int, float)):
+        return f"n {value!r}"
+    if isinstance(value, Array):
+        return f"p {value.begin} {value.bytes} {value.address - value.begin}"
+    if hasattr(value, "untyped_storage"):
+        storage = value.untyped_storage()
+        begin = storage.data_ptr()
+        return f"p {begin} {storage.nbytes()} {value.data_ptr() - begin}"
+    if hasattr(value, "block_shape"):
+        return _descriptor(value)
+    if hasattr(value, "base") and hasattr(value, "data_ptr"):  # triton.reinterpret
+        return _word(value.base)
+    if hasattr(value, "item"):  # a number of numpy
+        return f"n {value.item()!r}"
+    raise TypeError(f"a kernel cannot be interpreted with an argument of the type {type(value).__name__}: pass tensors of torch, arrays of numpy and numbers")
+
+
+def _descriptor(value: Any) -> str:
+    base = value.base
+    shape, strides = list(value.shape), list(value.strides)
+    nan = int(getattr(value, "padding", "zero") == "nan")
+    dims = " ".join(map(str, [len(shape), *shape, *strides]))
+    pointer = _word(base)
+    return f"t{pointer[1:]} {dims} {nan} " + " ".join(f"n {n}" for n in [*shape, *strides])
+
+
+def launch(words: list[str]) -> None:
+    """Runs a launch to its end. Python looks after signals meanwhile, so that Ctrl-C ends the launch."""
+    answer = _library.native.call("interpret.launch", " ".join(words))
+    if answer == "{}":
+        if _library.forked():
+            raise RuntimeError("a kernel cannot be interpreted in this process, which was forked after libproton.so was loaded: start it by multiprocessing's spawn or forkserver")
+        return
+    said = json.loads(answer)
+    try:
+        while "launch" in said:
+            _show(said)
+            said = _library.call("interpret.wait", launch=said["launch"])
+    except BaseException:
+        if "launch" in said:
+            _library.call("interpret.stop", launch=said["launch"])
+        raise
+    _show(said)
+    if "error_text" in said:
+        raise RuntimeError(said["error_text"])
+    found = said.get("findings")
+    if found and not current().keep_going:
+        raise Finding(said["messages"][0], found)
+
+
+def _show(said: dict[str, Any]) -> None:
+    if said.get("printed"):
+        sys.stdout.write(said["printed"])

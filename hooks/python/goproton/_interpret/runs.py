@@ -1,0 +1,118 @@
+"""What users call: :func:`interpret` and :func:`interpreting`."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import Any
+
+from .. import _library
+from . import hook, host
+from .launching import Finding as Finding
+from .storages import Array
+
+
+class Run:
+    """Kernels that run on the CPU while this context manager is entered.
+
+    Attributes:
+        findings: what kernels did that they must not, a dictionary each.
+        counts: what each kernel did, by line.
+    """
+
+    def __init__(self, patterns: tuple[str, ...], functions: tuple[Any, ...], settings: dict[str, Any]):
+        self.patterns, self.functions = patterns, functions
+        self.form = settings.get("form") or "ttir"
+        self.target = host.target_of(settings.get("target") or "")
+        self.autotune = settings.get("autotune") or 0
+        self.keep_going = bool(settings.get("keep_going"))
+        self.key = ("interpreted", settings.get("target"), self.form)
+        self.matched: set[str] = set()
+        self._wanted: dict[Any, bool] = {}
+        hook.install()
+        if _library.load() is None:
+            raise RuntimeError(f"kernels cannot be interpreted: {_library.problem}")
+        answer = _library.call("interpret.begin", settings=settings)
+        if not answer:
+            raise RuntimeError("kernels cannot be interpreted in this process, which was forked after libproton.so was loaded: start it by multiprocessing's spawn or forkserver")
+        self.number = answer["run"]
+
+    def wants(self, function: Any) -> bool:
+        """Whether the run has the launches of a JITFunction."""
+        wanted = self._wanted.get(function)
+        if wanted is None:
+            name = function.__name__
+            fitting = [p for p in self.patterns if fnmatch.fnmatchcase(name, p)]
+            self.matched.update(fitting)
+            wanted = self._wanted[function] = function in self.functions or bool(fitting) or not self.patterns and not self.functions
+        return wanted
+
+    def argument(self, value: Any) -> Any:
+        """An argument as Triton takes it."""
+        if type(value).__module__ == "numpy" and hasattr(value, "ctypes"):
+            return Array(value)
+        return value
+
+    def __enter__(self) -> Run:
+        hook.runs.append(self)
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        hook.runs.remove(self)
+
+    def report(self) -> dict[str, Any]:
+        """What has happened until now: launches, kernels, findings."""
+        return _library.call("interpret.report", run=self.number)
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        return self.report()["findings"]
+
+    @property
+    def counts(self) -> list[dict[str, Any]]:
+        return self.report()["kernels"]
+
+
+def interpreting(*kernels: Any, **settings: Any) -> Run:
+    """Runs the kernels whose names match on the CPU within a ``with`` statement; without names, all kernels.
+
+        with goproton.interpreting("softmax_*", order="reverse", keep_going=True) as run:
+            softmax(x)
+        print(run.findings)
+
+    Args:
+        kernels: patterns of names, or kernels.
+        settings: those of ``proton interpret``, with underscores: order, seed, workers, programs, sample, form, target, autotune, max_steps,
+            max_seconds, save, keep_going.
+    """
+    patterns = tuple(k for k in kernels if isinstance(k, str))
+    return Run(patterns, tuple(_function(k) for k in kernels if not isinstance(k, str)), settings)
+
+
+def interpret(kernel: Any, **settings: Any) -> Any:
+    """A kernel whose launches run on the CPU: ``goproton.interpret(kernel)[grid](x, y, n, BLOCK=1024)``."""
+    return _Interpreted(kernel, Run((), (_function(kernel),), settings))
+
+
+class _Interpreted:
+    def __init__(self, kernel: Any, run: Run):
+        self.kernel, self.run = kernel, run
+
+    def __getitem__(self, grid: Any) -> Any:
+        def launch(*args: Any, **named: Any) -> Any:
+            with self.run:
+                return self.kernel[grid](*args, **named)
+        return launch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.kernel, name)
+
+
+def _function(kernel: Any) -> Any:
+    """The JITFunction below what autotune and heuristics have made of it."""
+    from triton.runtime.jit import JITFunction
+    function = kernel
+    while not isinstance(function, JITFunction) and hasattr(function, "fn"):
+        function = function.fn
+    if not isinstance(function, JITFunction):
+        raise TypeError(f"{kernel!r} is not a kernel of Triton: pass a function with @triton.jit")
+    return function

@@ -1,0 +1,59 @@
+"""Kernels on the CPU: the hook in Triton, with the pinned wheels of Triton and numpy, without torch and without a GPU."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import LIBRARY, PACKAGE, PATIENCE, REPOSITORY, TESTS
+
+PROTON = REPOSITORY / "build" / "proton"
+pytestmark = pytest.mark.skipif(not LIBRARY.exists() or not PROTON.exists(), reason="needs build/: run make build")
+
+
+@pytest.fixture
+def variables(triton, library):
+    """The environment of a process with one Triton."""
+    path = os.pathsep.join(map(str, [PACKAGE, TESTS, triton]))
+    return {**os.environ, "PYTHONPATH": path, "PROTON_LIB": library, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore"}
+
+
+def run(command, environment, **more):
+    return subprocess.run([str(word) for word in command], env=environment, capture_output=True, text=True, timeout=PATIENCE, **more)
+
+
+def interpret(environment, *words, **more):
+    return run([PROTON, "interpret", "--python", sys.executable, *words], environment, **more)
+
+
+@pytest.mark.parametrize("what", ["one_call", "with_statement", "finding"])
+def test_from_python(variables, what):
+    done = run([sys.executable, TESTS / "interpreted.py", what], variables)
+    assert done.returncode == 0, done.stderr
+
+
+def test_command(variables):
+    done = interpret(variables, TESTS / "interpreted.py", "script", "0")
+    assert (done.returncode, done.stdout) == (0, "sum True\n"), done.stderr
+    assert "1 launch of 1 kernel interpreted: 4 program instances" in done.stderr and "0 findings" in done.stderr
+
+
+def test_command_with_finding(variables):
+    raised = interpret(variables, TESTS / "interpreted.py", "script", "1")
+    assert raised.returncode == 1 and "Finding: out of bounds" in raised.stderr and raised.stdout == ""
+    went_on = interpret(variables, "--keep-going", "--json", TESTS / "interpreted.py", "script", "1")
+    printed, report = went_on.stdout.split("\n", 1)
+    assert went_on.returncode == 1 and printed == "sum False" and len(json.loads(report)["findings"]) == 1, went_on.stderr
+
+
+def test_command_without_the_kernel(variables):
+    done = interpret(variables, "--kernel", "mul_*", TESTS / "interpreted.py", "script", "0")
+    assert done.returncode == 1 and "no kernel is named mul_*; the program launched add_kernel" in done.stderr
+
+
+def test_saved_launch_gives_the_same_bytes(variables, tmp_path):
+    saved = interpret(variables, "--save", tmp_path / "launches", TESTS / "interpreted.py", "script", "0")
+    assert saved.returncode == 0, saved.stderr
+    again = run([PROTON, "interpret", "--launch", tmp_path / "launches" / "1-add_kernel"], {"PATH": ""})
+    assert again.returncode == 0 and "the same bytes as when the launch was saved, in 3 buffers" in again.stderr, again.stderr

@@ -1,0 +1,226 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goproton/goproton/interpreter"
+)
+
+// Run has what was asked, and collects what launches did.
+type Run struct {
+	Settings
+	mu     sync.Mutex
+	report Report
+	byName map[string]*KernelReport
+}
+
+// Report is what a run did, in JSON.
+type Report struct {
+	PID       int                    `json:"pid,omitempty"`
+	Finished  bool                   `json:"finished"`
+	Launches  int                    `json:"launches"`
+	Kernels   []*KernelReport        `json:"kernels"`
+	Findings  []*interpreter.Finding `json:"findings"`
+	LeftOut   int                    `json:"findings_left_out,omitempty"` // beyond MaxFindings
+	Unmatched []string               `json:"unmatched,omitempty"`         // patterns that match the name of none of the kernels
+	Others    []string               `json:"others,omitempty"`            // kernels that were launched and not chosen
+	Outputs   map[string]Output      `json:"outputs,omitempty"`           // of a saved launch
+}
+
+// KernelReport sums the launches of a kernel.
+type KernelReport struct {
+	Name     string                   `json:"name"`
+	Launches int                      `json:"launches"`
+	Programs int64                    `json:"programs"`     // that ran
+	Of       int64                    `json:"of,omitempty"` // in the grids, if not all of them ran
+	Seconds  float64                  `json:"seconds"`
+	Lines    []interpreter.LineCounts `json:"lines,omitempty"`
+}
+
+// MaxFindings bounds how many findings a run keeps.
+const MaxFindings = 1000
+
+// Outcome is what one launch did.
+type Outcome struct {
+	Number   int // of the launch in the run, from 1
+	Programs int64
+	Of       int64 // program instances in the grid
+	Seconds  float64
+	Findings []*interpreter.Finding
+	Lines    []interpreter.LineCounts
+	Saved    string // its folder
+}
+
+// New begins a run.
+func New(s Settings) (*Run, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	return &Run{Settings: s, byName: map[string]*KernelReport{}, report: Report{Kernels: []*KernelReport{}, Findings: []*interpreter.Finding{}}}, nil
+}
+
+// Launch runs a kernel. What the kernel did wrong is in the outcome's findings; an error is why it did not run, or not to its end. What the
+// kernel prints is written to output; begun counts the program instances that have begun. Both may be nil.
+func (r *Run) Launch(ctx context.Context, l *Launch, output io.Writer, begun *atomic.Int64) (*Outcome, error) {
+	o, all, err := r.options(l)
+	if err != nil {
+		return nil, err
+	}
+	if begun == nil {
+		begun = new(atomic.Int64)
+	}
+	if r.MaxSeconds > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.MaxSeconds*float64(time.Second)))
+		defer cancel()
+	}
+	o.Context, o.Output, o.Begun = ctx, output, begun
+	r.mu.Lock()
+	r.report.Launches++
+	out := &Outcome{Number: r.report.Launches, Of: all}
+	r.mu.Unlock()
+	if r.Save != "" {
+		if out.Saved, err = r.save(l, out.Number); err != nil {
+			return nil, err
+		}
+	}
+	began := time.Now()
+	result, err := l.Kernel.Program.Launch(l.Kernel.Name, l.Grid, l.given(), o)
+	out.Seconds = time.Since(began).Seconds()
+	var finding *interpreter.Finding
+	switch {
+	case errors.As(err, &finding):
+		out.Findings, out.Programs, err = append(out.Findings, finding), begun.Load(), nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("%s was stopped after --max-seconds %g, when %d of %d program instances had begun: raise the limit, or run some of them with --sample", l.Kernel.Name, r.MaxSeconds, begun.Load(), chosen(o, all))
+	case err != nil:
+		return nil, err
+	default:
+		out.Programs, out.Lines = result.Programs, result.Lines
+		if out.Saved != "" {
+			err = l.saveAfter(out.Saved)
+		}
+	}
+	r.add(l, out)
+	return out, err
+}
+
+// options are the interpreter's, for one launch; all is how many program instances its grid has.
+func (r *Run) options(l *Launch) (o interpreter.Options, all int64, err error) {
+	all = int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])
+	o = interpreter.Options{Seed: r.Seed, MaxSteps: r.MaxSteps}
+	switch r.Order {
+	case "reverse":
+		o.Order = interpreter.Reverse
+	case "shuffle":
+		o.Order = interpreter.Shuffled
+	case "parallel":
+		if o.Workers = r.Workers; o.Workers == 0 {
+			o.Workers = runtime.GOMAXPROCS(0)
+		}
+	}
+	switch {
+	case r.Programs != nil:
+		o.Programs = slices.DeleteFunc(slices.Clone(r.Programs), func(at [3]int32) bool {
+			return at[0] >= l.Grid[0] || at[1] >= l.Grid[1] || at[2] >= l.Grid[2]
+		})
+		if len(o.Programs) == 0 {
+			return o, all, fmt.Errorf("none of --programs is in the grid %v of %s", l.Grid, l.Kernel.Name)
+		}
+	case r.Sample > 0 && int64(r.Sample) < all:
+		o.Programs = sample(r.Sample, all, l.Grid, r.Seed)
+	}
+	return o, all, nil
+}
+
+func chosen(o interpreter.Options, all int64) int64 {
+	if o.Programs != nil {
+		return int64(len(o.Programs))
+	}
+	return all
+}
+
+// sample chooses n of all program instances, in their order.
+func sample(n int, all int64, grid [3]int32, seed uint64) [][3]int32 {
+	random := rand.New(rand.NewPCG(seed, 2))
+	have := make(map[int64]bool, n)
+	numbers := make([]int64, 0, n)
+	for at := all - int64(n); at < all; at++ { // Floyd: each of all is as likely, without a list of them
+		k := random.Int64N(at + 1)
+		if have[k] {
+			k = at
+		}
+		have[k] = true
+		numbers = append(numbers, k)
+	}
+	slices.Sort(numbers)
+	list := make([][3]int32, n)
+	x, y := int64(grid[0]), int64(grid[1])
+	for i, k := range numbers {
+		list[i] = [3]int32{int32(k % x), int32(k / x % y), int32(k / x / y)}
+	}
+	return list
+}
+
+// add sums a launch into the report.
+func (r *Run) add(l *Launch, out *Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := &KernelReport{Launches: 1, Programs: out.Programs, Seconds: out.Seconds, Lines: out.Lines}
+	if out.Programs != out.Of {
+		k.Of = out.Of
+	}
+	r.kernel(l.Kernel.Name).add(k)
+	for _, f := range out.Findings {
+		if len(r.report.Findings) < MaxFindings {
+			r.report.Findings = append(r.report.Findings, f)
+		} else {
+			r.report.LeftOut++
+		}
+	}
+}
+
+// kernel is the sum for a kernel.
+func (r *Run) kernel(name string) *KernelReport {
+	k := r.byName[name]
+	if k == nil {
+		k = &KernelReport{Name: name}
+		r.byName[name] = k
+		r.report.Kernels = append(r.report.Kernels, k)
+	}
+	return k
+}
+
+func (k *KernelReport) add(other *KernelReport) {
+	if k.Of > 0 || other.Of > 0 {
+		k.Of = max(k.Of, k.Programs) + max(other.Of, other.Programs)
+	}
+	k.Launches += other.Launches
+	k.Programs += other.Programs
+	k.Seconds += other.Seconds
+	k.Lines = addLines(k.Lines, other.Lines)
+}
+
+// Report is what the run has done until now.
+func (r *Run) Report() Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	report := r.report
+	report.Findings = slices.Clone(report.Findings)
+	report.Kernels = make([]*KernelReport, len(r.report.Kernels))
+	for i, k := range r.report.Kernels {
+		copied := *k
+		copied.Lines = addLines(nil, k.Lines)
+		report.Kernels[i] = &copied
+	}
+	return report
+}

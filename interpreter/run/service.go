@@ -1,0 +1,362 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Service answers the control calls of Python whose names begin with "interpret.": runs, the kernels that Python has compiled, and launches.
+type Service struct {
+	Memory func(address, bytes uint64) []byte // memory of the process
+
+	mu       sync.Mutex
+	runs     []*Run
+	kernels  []*Kernel
+	launches map[int]*running
+	last     int
+}
+
+// running is a launch on its way.
+type running struct {
+	done    chan struct{}
+	stop    context.CancelFunc
+	outcome *Outcome
+	err     error
+	begun   atomic.Int64
+	all     int64
+	printed printed
+	run     *Run
+}
+
+// Ours says whether a control call is one of this service's.
+func Ours(method string) bool { return strings.HasPrefix(method, "interpret.") }
+
+// slice is how long a call waits for a launch, before Python may look after signals.
+const slice = 50 * time.Millisecond
+
+// Call does one control call. Arguments and answers are JSON, but for interpret.launch, whose arguments are words: see launchOf.
+func (s *Service) Call(method string, request []byte) (any, error) {
+	switch method {
+	case "interpret.launch":
+		l, r, err := s.launchOf(strings.Fields(string(request)))
+		if err != nil {
+			return nil, err
+		}
+		return s.begin(r, l)
+	case "interpret.kernel":
+		return s.kernel(request)
+	}
+	var p struct {
+		Settings  *Settings
+		Run       int
+		Launch    int
+		Unmatched []string
+		Others    []string
+	}
+	if err := json.Unmarshal(request, &p); err != nil {
+		return nil, fmt.Errorf("read the arguments of %s: %w", method, err)
+	}
+	switch method {
+	case "interpret.begin":
+		if p.Settings == nil {
+			p.Settings = &Settings{}
+		}
+		return s.newRun(*p.Settings)
+	case "interpret.wait", "interpret.stop":
+		return s.wait(p.Launch, method == "interpret.stop")
+	case "interpret.report", "interpret.end":
+		r, err := s.runOf(p.Run)
+		if err != nil {
+			return nil, err
+		}
+		if method == "interpret.end" {
+			return r.End(p.Unmatched, p.Others)
+		}
+		return r.Report(), nil
+	}
+	return nil, fmt.Errorf("unknown control call %s", method)
+}
+
+func (s *Service) newRun(settings Settings) (any, error) {
+	r, err := New(settings)
+	if err != nil {
+		return nil, err
+	}
+	if settings.Order == "parallel" { // the library has fewer, which is enough for the profiler
+		n := settings.Workers
+		if n == 0 {
+			n = runtime.NumCPU()
+		}
+		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), n))
+	}
+	if err := r.writeStatus(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs = append(s.runs, r)
+	return map[string]int{"run": len(s.runs) - 1}, nil
+}
+
+func (s *Service) runOf(n int) (*Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n < 0 || n >= len(s.runs) {
+		return nil, fmt.Errorf("there is no run %d", n)
+	}
+	return s.runs[n], nil
+}
+
+func (s *Service) kernel(request []byte) (any, error) {
+	var p struct{ Name, TTIR string }
+	if err := json.Unmarshal(request, &p); err != nil {
+		return nil, fmt.Errorf("read the arguments of interpret.kernel: %w", err)
+	}
+	k, err := NewKernel(p.Name, p.TTIR)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kernels = append(s.kernels, k)
+	return map[string]any{"kernel": len(s.kernels) - 1, "addresses": k.takesAddresses()}, nil
+}
+
+// launchOf reads a launch: run, kernel and grid, then the arguments. p BASE BYTES OFFSET is a pointer into the storage at BASE, t the same with
+// RANK, the shape, the strides and whether outside of it is NaN, n a number, x BASE BYTES a storage that addresses in memory may point
+// into.
+func (s *Service) launchOf(words []string) (*Launch, *Run, error) {
+	in := reader{words: words}
+	run, kernel := int(in.int()), int(in.int())
+	l := &Launch{Buffers: map[string]*Buffer{}}
+	for i := range l.Grid {
+		l.Grid[i] = int32(in.int())
+	}
+	r, err := s.runOf(run)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.mu.Lock()
+	if kernel < 0 || kernel >= len(s.kernels) {
+		in.fail(fmt.Errorf("there is no kernel %d", kernel))
+	} else {
+		l.Kernel = s.kernels[kernel]
+	}
+	s.mu.Unlock()
+	var ranges []storage
+	for in.err == nil && len(in.words) > 0 {
+		switch word := in.word(); word {
+		case "n":
+			var n Number
+			in.fail(n.parse(in.word()))
+			l.Arguments = append(l.Arguments, Argument{Value: &n})
+		case "p", "t":
+			a := Argument{}
+			ranges = append(ranges, storage{argument: len(l.Arguments), begin: in.uint(), bytes: in.uint()})
+			a.Offset = in.int()
+			if word == "t" {
+				rank := int(in.int())
+				a.Descriptor = &Descriptor{Shape: in.ints(rank), Strides: in.ints(rank), NaN: in.int() != 0}
+			}
+			l.Arguments = append(l.Arguments, a)
+		case "x":
+			ranges = append(ranges, storage{argument: -1, begin: in.uint(), bytes: in.uint()})
+		default:
+			in.fail(fmt.Errorf("%q is not the kind of an argument", word))
+		}
+	}
+	if in.err != nil {
+		return nil, nil, fmt.Errorf("read the arguments of interpret.launch: %w", in.err)
+	}
+	l.place(ranges, s.Memory)
+	return l, r, nil
+}
+
+// reader reads words.
+type reader struct {
+	words []string
+	err   error
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *reader) word() string {
+	if len(r.words) == 0 {
+		r.fail(errors.New("words are missing"))
+		return ""
+	}
+	w := r.words[0]
+	r.words = r.words[1:]
+	return w
+}
+
+func (r *reader) int() int64 {
+	n, err := strconv.ParseInt(r.word(), 10, 64)
+	r.fail(err)
+	return n
+}
+
+func (r *reader) uint() uint64 {
+	n, err := strconv.ParseUint(r.word(), 10, 64)
+	r.fail(err)
+	return n
+}
+
+func (r *reader) ints(n int) (list []int64) {
+	list = []int64{} // a descriptor has shapes, also of rank 0
+	for range min(n, len(r.words)) {
+		list = append(list, r.int())
+	}
+	return list
+}
+
+// begin starts a launch and waits a while for its end.
+func (s *Service) begin(r *Run, l *Launch) (any, error) {
+	ctx, stop := context.WithCancel(context.Background())
+	w := &running{done: make(chan struct{}), stop: stop, run: r, all: int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])}
+	go func() {
+		defer close(w.done)
+		defer func() {
+			if p := recover(); p != nil {
+				w.err = fmt.Errorf("BUG: the launch of %s panicked: %v; please report this", l.Kernel.Name, p)
+			}
+		}()
+		w.outcome, w.err = r.Launch(ctx, l, &w.printed, &w.begun)
+	}()
+	t := time.NewTimer(slice)
+	defer t.Stop()
+	select {
+	case <-w.done:
+		return w.answer()
+	case <-t.C:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.launches == nil {
+		s.launches = map[int]*running{}
+	}
+	s.last++
+	s.launches[s.last] = w
+	return w.progress(s.last), nil
+}
+
+// wait waits for a launch, until its end if it is to stop.
+func (s *Service) wait(n int, stop bool) (any, error) {
+	s.mu.Lock()
+	w := s.launches[n]
+	s.mu.Unlock()
+	if w == nil {
+		return nil, fmt.Errorf("there is no launch %d", n)
+	}
+	after := time.After(slice)
+	if stop {
+		w.stop()
+		after = nil
+	}
+	select {
+	case <-w.done:
+		s.mu.Lock()
+		delete(s.launches, n)
+		s.mu.Unlock()
+		return w.answer()
+	case <-after:
+		return w.progress(n), nil
+	}
+}
+
+func (w *running) progress(n int) any {
+	return map[string]any{"launch": n, "begun": w.begun.Load(), "programs": w.all, "printed": w.printed.take()}
+}
+
+// answer is nil for a launch of which there is nothing to say.
+func (w *running) answer() (any, error) {
+	w.stop()
+	text := w.printed.take()
+	if w.err != nil {
+		return map[string]any{"error_text": w.err.Error(), "printed": text}, nil
+	}
+	if len(w.outcome.Findings) == 0 && text == "" {
+		return nil, nil
+	}
+	return map[string]any{"findings": w.outcome.Findings, "messages": messages(w.outcome), "printed": text}, nil
+}
+
+func messages(o *Outcome) []string {
+	list := []string{}
+	for _, f := range o.Findings {
+		list = append(list, f.Error())
+	}
+	return list
+}
+
+// printed is what a kernel has printed and Python has not taken yet.
+type printed struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	lost int
+}
+
+// maxPrinted bounds how much a kernel prints between two looks at it.
+const maxPrinted = 64 << 20
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.text.Len()+len(b) > maxPrinted {
+		p.lost += bytes.Count(b, []byte("\n"))
+		return len(b), nil
+	}
+	return p.text.Write(b)
+}
+
+func (p *printed) take() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := p.text.String()
+	p.text.Reset()
+	if p.lost > 0 {
+		text += fmt.Sprintf("(%d more lines were printed at once, and are left out)\n", p.lost)
+		p.lost = 0
+	}
+	return text
+}
+
+// End ends the run of a program: the command reads its report.
+func (r *Run) End(unmatched, others []string) (any, error) {
+	r.mu.Lock()
+	r.report.Finished, r.report.Unmatched, r.report.Others = true, unmatched, others
+	r.mu.Unlock()
+	return r.Report(), r.writeStatus()
+}
+
+func (r *Run) writeStatus() error {
+	if r.Status == "" {
+		return nil
+	}
+	report := r.Report()
+	report.PID = os.Getpid()
+	text, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(r.Status, fmt.Sprintf("%d.json", report.PID))
+	if err := os.WriteFile(path+".part", text, 0o666); err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
+}

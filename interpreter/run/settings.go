@@ -1,0 +1,63 @@
+// Package run is a run of the interpreter: what was asked, its launches, and what they did. The library in a Python process has runs, whose
+// launches come from the hook; the command has one, whose launches come from folders that a run has saved.
+//
+//	r, err := run.New(run.Settings{Order: "reverse"})
+//	launch, err := run.Read("launches/1-softmax_kernel/launch.json")
+//	outcome, err := r.Launch(ctx, launch)
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Settings is what a run is to do. It is JSON on its way from the command through an environment variable and Python to the library; Python
+// reads the fields that are marked so, and passes the others on.
+type Settings struct {
+	Kernels    []string   `json:"kernels,omitempty"` // Python: patterns of names, as in "softmax_*"; none is all
+	Order      string     `json:"order,omitempty"`   // of program instances: see Orders
+	Seed       uint64     `json:"seed,omitempty"`    // of --order shuffle and of --sample
+	Workers    int        `json:"workers,omitempty"` // of --order parallel; 0 is one for each processor
+	Programs   [][3]int32 `json:"programs,omitempty"`
+	Sample     int        `json:"sample,omitempty"`      // so many program instances of each launch; 0 is all
+	Form       string     `json:"form,omitempty"`        // Python: see Forms
+	Target     string     `json:"target,omitempty"`      // Python: what kernels are compiled for, as in "cuda:90"
+	Device     string     `json:"device,omitempty"`      // Python: "cpu" has tensors of GPUs made on the CPU
+	Autotune   int        `json:"autotune,omitempty"`    // Python: the configuration of autotuned kernels, by its number
+	MaxSteps   int64      `json:"max_steps,omitempty"`   // operations of each worker in one launch
+	MaxSeconds float64    `json:"max_seconds,omitempty"` // of one launch
+	Save       string     `json:"save,omitempty"`        // the folder for launches
+	KeepGoing  bool       `json:"keep_going,omitempty"`  // a finding does not end the program
+	Status     string     `json:"status,omitempty"`      // Python: the folder for reports to the command
+}
+
+// Orders and Forms are what Settings.Order and Settings.Form may be; the first of each is what "" means.
+var (
+	Orders = []string{"serial", "reverse", "shuffle", "parallel"}
+	Forms  = []string{"ttir", "front"}
+)
+
+// Check says what is wrong with settings, in the words of the command's flags.
+func (s *Settings) Check() error {
+	for _, of := range []struct {
+		flag, value string
+		known       []string
+	}{{"order", s.Order, Orders}, {"form", s.Form, Forms}, {"device", s.Device, []string{"cpu"}}} {
+		if of.value != "" && !slices.Contains(of.known, of.value) {
+			return fmt.Errorf("--%s %q: use %s", of.flag, of.value, strings.Join(of.known, " or "))
+		}
+	}
+	for _, of := range []struct {
+		flag  string
+		value float64
+	}{{"sample", float64(s.Sample)}, {"workers", float64(s.Workers)}, {"autotune", float64(s.Autotune)}, {"max-steps", float64(s.MaxSteps)}, {"max-seconds", s.MaxSeconds}} {
+		if !(of.value >= 0) {
+			return fmt.Errorf("--%s %g: give a number that is not negative", of.flag, of.value)
+		}
+	}
+	if s.Sample > 0 && s.Programs != nil {
+		return fmt.Errorf("--sample %d and --programs both choose program instances: give one of them", s.Sample)
+	}
+	return nil
+}

@@ -74,7 +74,7 @@ func newInterpretCommand() *cobra.Command {
 	flags.BoolVar(&o.KeepGoing, "keep-going", false, "do not raise exceptions for findings in the program; exit with 1 at its end if there were any")
 	flags.BoolVar(&o.JSON, "json", false, "print launches, counts by line, findings and outputs as JSON")
 	flags.StringVar(&o.Python, "python", "", "run scripts and modules with `INTERPRETER`")
-	flags.StringVar(&o.Order, "order", run.Orders[0], "run program instances in `ORDER`: serial, reverse, shuffle (see --seed) or parallel")
+	flags.StringVar(&o.Order, "order", run.Orders[0], "run program instances in `ORDER`: serial, reverse, shuffle (see --seed), parallel, or cooperative, in turns, as waiting for each other needs")
 	flags.Uint64Var(&o.Seed, "seed", 0, "the `NUMBER` that --order shuffle and --sample begin with")
 	flags.IntVar(&o.Workers, "workers", 0, "program instances at a time, of --order parallel: `N` (default: the processors)")
 	flags.StringArrayVar(&programs, "programs", nil, "run only the program instance `X,Y,Z` of each launch; may be repeated")

@@ -30,7 +30,7 @@ type Report struct {
 	Launches  int                    `json:"launches"`
 	Kernels   []*KernelReport        `json:"kernels"`
 	Findings  []*interpreter.Finding `json:"findings"`
-	LeftOut   int                    `json:"findings_left_out,omitempty"` // beyond MaxFindings
+	LeftOut   int64                  `json:"findings_left_out,omitempty"` // beyond MaxFindings
 	Unmatched []string               `json:"unmatched,omitempty"`         // patterns that match the name of none of the kernels
 	Others    []string               `json:"others,omitempty"`            // kernels that were launched and not chosen
 	Outputs   map[string]Output      `json:"outputs,omitempty"`           // of a saved launch
@@ -56,6 +56,7 @@ type Outcome struct {
 	Of       int64 // program instances in the grid
 	Seconds  float64
 	Findings []*interpreter.Finding
+	More     int64 // findings that were not kept
 	Lines    []interpreter.LineCounts
 	Saved    string // its folder
 }
@@ -83,7 +84,7 @@ func (r *Run) Launch(ctx context.Context, l *Launch, output io.Writer, begun *at
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.MaxSeconds*float64(time.Second)))
 		defer cancel()
 	}
-	o.Context, o.Output, o.Begun = ctx, output, begun
+	o.Context, o.Output, o.Begun, o.KeepGoing = ctx, output, begun, r.KeepGoing
 	r.mu.Lock()
 	r.report.Launches++
 	out := &Outcome{Number: r.report.Launches, Of: all}
@@ -105,7 +106,7 @@ func (r *Run) Launch(ctx context.Context, l *Launch, output io.Writer, begun *at
 	case err != nil:
 		return nil, err
 	default:
-		out.Programs, out.Lines = result.Programs, result.Lines
+		out.Programs, out.Lines, out.Findings, out.More = result.Programs, result.Lines, result.Findings, result.More
 		if out.Saved != "" {
 			err = l.saveAfter(out.Saved)
 		}
@@ -123,6 +124,8 @@ func (r *Run) options(l *Launch) (o interpreter.Options, all int64, err error) {
 		o.Order = interpreter.Reverse
 	case "shuffle":
 		o.Order = interpreter.Shuffled
+	case "cooperative":
+		o.Order = interpreter.Cooperative
 	case "parallel":
 		if o.Workers = r.Workers; o.Workers == 0 {
 			o.Workers = runtime.GOMAXPROCS(0)
@@ -180,6 +183,7 @@ func (r *Run) add(l *Launch, out *Outcome) {
 		k.Of = out.Of
 	}
 	r.kernel(l.Kernel.Name).add(k)
+	r.report.LeftOut += out.More
 	for _, f := range out.Findings {
 		if len(r.report.Findings) < MaxFindings {
 			r.report.Findings = append(r.report.Findings, f)

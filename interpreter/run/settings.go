@@ -34,7 +34,7 @@ type Settings struct {
 
 // Orders and Forms are what Settings.Order and Settings.Form may be; the first of each is what "" means.
 var (
-	Orders = []string{"serial", "reverse", "shuffle", "parallel"}
+	Orders = []string{"serial", "reverse", "shuffle", "parallel", "cooperative"}
 	Forms  = []string{"ttir", "front"}
 )
 

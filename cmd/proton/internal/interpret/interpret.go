@@ -213,5 +213,5 @@ func closing(r *run.Report) string {
 		sampled = fmt.Sprintf(" of %s in the grids", figures.Grouped(of))
 	}
 	return fmt.Sprintf("%s of %s interpreted: %s%s in %s, %s", figures.Count(int64(r.Launches), "launch"), figures.Count(int64(len(r.Kernels)), "kernel"),
-		figures.Count(programs, "program instance"), sampled, figures.Time(seconds*1e9), figures.Count(int64(len(r.Findings)+r.LeftOut), "finding"))
+		figures.Count(programs, "program instance"), sampled, figures.Time(seconds*1e9), figures.Count(int64(len(r.Findings))+r.LeftOut, "finding"))
 }

@@ -24,10 +24,10 @@ class Finding(RuntimeError):
         super().__init__(message)
         first = found[0]
         self.all = found
-        self.kind, self.text, self.op = first.get("Kind"), first.get("Text"), first.get("Op")
-        self.program, self.lane, self.buffer, self.kernel = tuple(first.get("Program", ())), first.get("Lane"), first.get("Buffer"), first.get("Kernel")
-        frame = (first.get("Frames") or [{}])[0]
-        self.file, self.line, self.column = frame.get("File"), frame.get("Line"), frame.get("Column")
+        self.kind, self.text, self.op, self.lane = first.get("kind"), first.get("text"), first.get("op"), first.get("lane")
+        self.program, self.buffer, self.kernel = tuple(first.get("program", ())), first.get("buffer"), first.get("kernel")
+        frame = (first.get("frames") or [{}])[0]
+        self.file, self.line, self.column = frame.get("file"), frame.get("line"), frame.get("column")
 
 
 class Kernel:

@@ -27,6 +27,11 @@ func (t *Table) cut(o *Options) error {
 	if err != nil {
 		return err
 	}
+	asked := figures.Least{Amount: o.Threshold, Unit: o.ThresholdUnit}
+	least, ok := asked.Of(t.Root.Values[0], t.Columns[0].Unit)
+	if !ok {
+		return badOption("read --threshold %s: the first metric, %s, is not a time; give a number or a percentage", asked, t.Columns[0].Label)
+	}
 	rows := slices.Collect(t.All())
 	keep := make([]bool, len(rows)) // by id
 	if o.elide {
@@ -49,10 +54,10 @@ func (t *Table) cut(o *Options) error {
 			t.hideTail(r)
 		}
 		tooDeep := o.Depth > 0 && r.Depth >= o.Depth
-		keep[r.id] = !tooDeep && (o.Threshold == 0 || r.Values[0] >= o.Threshold || len(r.Children) > 0)
+		keep[r.id] = !tooDeep && (o.Threshold == 0 || r.Values[0] >= least || len(r.Children) > 0)
 	}
 	if o.Threshold != 0 && !keep[t.Root.id] {
-		return fmt.Errorf("no frame is left after --threshold %g; the largest has %s %s", o.Threshold, figures.Number(t.Root.Values[0]), t.Columns[0].Unit)
+		return fmt.Errorf("no frame is left after --threshold %s; the largest has %s %s", asked, figures.Number(t.Root.Values[0]), t.Columns[0].Unit)
 	}
 	return nil
 }

@@ -34,10 +34,11 @@ type Options struct {
 	Hide    string // frames that match count as their caller's own
 
 	// Cuts choose the rows that are shown; what they hide still counts for the rows above.
-	Threshold float64 // rows with less than this much of the first metric, in its unit; 0 hides nothing
-	Depth     int     // levels that are shown, the root is the first; 0 shows all
-	Top       int     // of the rows below the root, only so many: those with most of their own; 0 shows all
-	elide     bool    // the long tail, which views for people leave out
+	Threshold     float64 // rows with less than this much of the first metric, in its unit; 0 hides nothing
+	ThresholdUnit string  // of Threshold: ns, us, ms or s for a time; "%" of the root's value, of which Threshold is a part; "" for the metric's
+	Depth         int     // levels that are shown, the root is the first; 0 shows all
+	Top           int     // of the rows below the root, only so many: those with most of their own; 0 shows all
+	elide         bool    // the long tail, which views for people leave out
 
 	Group Grouping   // what a row is
 	Peaks []string   // --peak: "flops16=990T", "bytes=4.8T", "flops32=fp32"; what is not named is looked up by GPU

@@ -85,7 +85,7 @@ func (p *Terminal) suits(v *View, t *Table, o *Options) error {
 	if v.forPrograms() {
 		return badOption("--human chooses units for people; the %s view does not take it", v.Name)
 	}
-	if c := &t.Columns[0]; o.Threshold > 0 && c.quantity != nil {
+	if c := &t.Columns[0]; o.Threshold > 0 && o.ThresholdUnit == "" && c.quantity != nil {
 		return fmt.Errorf("--human gives each value of %s a unit of its own, so the threshold %g has none: name one, for example -m %s", c.Label, o.Threshold, c.Exact)
 	}
 	return nil

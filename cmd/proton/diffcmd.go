@@ -105,6 +105,16 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
 	f.registerSource(flags)
 
+	showEveryday(cmd,
+		everyday{"metrics", "which metrics", "proton diff -m time/ms,tflop16/s a.hatchet b.hatchet"},
+		everyday{"rename", "let frames of two names match", "proton diff --rename ':[0-9]+@=@' a.hatchet b.hatchet"},
+		everyday{"include", "only paths through some frames", "proton diff -i backward a.hatchet b.hatchet"},
+		everyday{"threshold", "hide small changes", "proton diff -t 5% a.hatchet b.hatchet"},
+		everyday{"sort", "change, percent or name first", "proton diff --sort percent a.hatchet b.hatchet"},
+		everyday{"view", "a tree, table, JSON …", "proton diff --view table a.hatchet b.hatchet"},
+		everyday{"output", "into a file, for pprof too", "proton diff -o diff.pb.gz a.hatchet b.hatchet"},
+		everyday{"source", "samples by line, before and after", "proton diff --source=matmul a.hatchet b.hatchet"},
+	)
 	heading(flags, "include", "Which rows")
 	heading(flags, "format", "Names and output")
 	heading(flags, "ascii", "Terminal")

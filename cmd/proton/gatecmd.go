@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
@@ -22,7 +21,7 @@ type gateFlags struct {
 	baseline   []string
 	failOn     []string
 	alpha      float64
-	minTime    string
+	minTime    leastFlag
 	onNew      string
 	onVanished string
 	strict     bool
@@ -93,7 +92,8 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.baseline, "baseline", nil, "runs before the change: this `FILE` and all others up to --")
 	flags.StringArrayVar(&f.failOn, "fail-on", []string{"time > 5%"}, "fail if this `RULE` is broken; may be repeated")
 	flags.Float64Var(&f.alpha, "alpha", gate.DefaultAlpha, "`PROBABILITY` of failing although nothing changed")
-	flags.StringVar(&f.minTime, "min-time", "0.1%", "ignore call paths that take less than `TIME` per run, such as 10us, or 0.1% of the whole program")
+	f.minTime.Least, _ = figures.ParseLeast("0.1%")
+	flags.Var(&f.minTime, "min-time", "ignore call paths that take less than `TIME` per run, such as 10us, or 0.1% of the whole program")
 	flags.StringVar(&f.onNew, "on-new", "report", "`ACTION` for call paths that only the new runs have: report or fail")
 	flags.StringVar(&f.onVanished, "on-vanished", "report", "`ACTION` for call paths that only the baseline has: report or fail")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 3 if there are too few runs for a test")
@@ -109,6 +109,19 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	f.from.register(cmd)
 	flags.StringVar(&f.color, "color", "auto", colorUsage)
 	registerWidth(flags, &f.width, widthUsage)
+	showEveryday(cmd,
+		everyday{"baseline", "the runs before the change", "proton gate --baseline old*.hatchet -- new*.hatchet"},
+		everyday{"fail-on", "what must not happen", "proton gate --fail-on 'time > 2% @ total' …"},
+		everyday{"min-time", "ignore what takes less", "proton gate --min-time 10us …"},
+		everyday{"on-vanished", "call paths that are gone", "proton gate --on-vanished fail …"},
+		everyday{"strict", "refuse to decide from few runs", "proton gate --strict …"},
+		everyday{"include", "only some call paths", "proton gate -i forward …"},
+		everyday{"json", "the report for programs", "proton gate --json=gate.json …"},
+		everyday{"markdown", "the report for a pull request", "proton gate --markdown=gate.md …"},
+	)
+	heading(flags, "fail-on", "What fails")
+	heading(flags, "rename", "Which rows")
+	heading(flags, "json", "Output")
 	choices(cmd, "on-new", "report", "fail")
 	choices(cmd, "on-vanished", "report", "fail")
 	choices(cmd, "color", term.ColorWords...)
@@ -199,7 +212,7 @@ func (f *gateFlags) options() (o gate.Options, err error) {
 			return o, fmt.Errorf("read --on-%s %q: use report or fail", flag, what)
 		}
 	}
-	if o.MinTime, err = readLeast(f.minTime); err != nil {
+	if o.MinTime, err = minTime(f.minTime.Least); err != nil {
 		return o, err
 	}
 	if f.json == "-" && f.markdown == "-" {
@@ -219,20 +232,16 @@ func (f *gateFlags) options() (o gate.Options, err error) {
 	return o, err
 }
 
-// readLeast reads a time, or a share of the whole program's time.
-func readLeast(text string) (gate.Least, error) {
-	if strings.HasSuffix(text, "%") {
-		share, err := readShare(text)
-		if err != nil {
-			return gate.Least{}, fmt.Errorf("read --min-time: %w", err)
-		}
-		return gate.Least{Share: share}, nil
+// minTime is a time, or a share of the whole program's time.
+func minTime(l figures.Least) (gate.Least, error) {
+	switch nanos, isTime := l.Of(0, "ns"); {
+	case l.Unit == "%":
+		return gate.Least{Share: l.Amount}, nil
+	case l.Unit == "" && l.Amount > 0 || !isTime:
+		return gate.Least{}, fmt.Errorf("read --min-time %s: give a time such as 10us, or a share of the whole program such as 0.1%%", l)
+	default:
+		return gate.Least{Nanos: nanos}, nil
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return gate.Least{}, fmt.Errorf("read --min-time %q: give a time such as 10us, or a share of the whole program such as 0.1%%", text)
-	}
-	return gate.Least{Nanos: float64(d)}, nil
 }
 
 func (f *gateFlags) write(report *gate.Report, stdout io.Writer, p viewer.Terminal) error {

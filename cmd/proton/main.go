@@ -103,10 +103,11 @@ func newRoot() *cobra.Command {
 	}
 	useFlagSections(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &exitError{code: 2, err: fmt.Errorf("%w; see %s --help", unknownFlag(cmd, flagError(err)), cmd.CommandPath())}
+		return &exitError{code: 2, err: fmt.Errorf("%w%s; see %s --help", unknownFlag(cmd, flagError(err)), tookTarget(cmd.Flags()), cmd.CommandPath())}
 	})
 	root.PersistentFlags().BoolFunc(inflate.Flag, "read compressed files that unpack to more than 8 MiB and more than 256 times their size", allowHighCompression)
 	root.AddCommand(commands()...)
+	addHelpAll(root)
 	root.SetHelpFunc(help(root.HelpFunc()))
 	root.SetHelpCommand(helpCommand())
 	return root
@@ -124,7 +125,11 @@ func help(standard func(*cobra.Command, []string)) func(*cobra.Command, []string
 		out := cmd.OutOrStdout()
 		var text strings.Builder
 		cmd.SetOut(&text)
-		standard(cmd, args)
+		if all := cmd.Flags().Lookup(helpAll); isBrief(cmd) && !all.Changed {
+			text.WriteString(briefHelp(cmd))
+		} else {
+			standard(cmd, args)
+		}
 		fmt.Fprint(out, term.Fit(text.String(), term.Width(out)))
 	}
 }
@@ -199,11 +204,11 @@ func flagError(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	kinds := map[string]string{"int": "a whole number", "int64": "a whole number", "uint": "a whole number, 0 or more", "uint64": "a whole number, 0 or more", "float64": "a number", "intSlice": "whole numbers, with commas between them", "bool": "true or false"}
+	kinds := map[string]string{"int": "a whole number", "int64": "a whole number", "uint": "a whole number, 0 or more", "uint64": "a whole number, 0 or more", "float64": "a number", "least": "a share such as 5%, a time such as 1ms, or a number in the unit of the first metric", "intSlice": "whole numbers, with commas between them", "bool": "true or false"}
 	flag := invalid.GetFlag()
 	kind := kinds[flag.Value.Type()]
 	if kind == "" {
-		return err
+		return fmt.Errorf("read --%s %q: %w", flag.Name, invalid.GetValue(), invalid.Unwrap())
 	}
 	return fmt.Errorf("read --%s %q: give %s", flag.Name, invalid.GetValue(), kind)
 }
@@ -286,6 +291,9 @@ func expandShortForms(root *cobra.Command, argv []string) []string {
 	}
 	if len(args) == 1 && (args[0] == "version" || args[0] == "-V") {
 		return []string{"--version"}
+	}
+	if len(args) == 1 && args[0] == "--"+helpAll {
+		return []string{"--help"}
 	}
 	if isUpstreamForm(root, args) {
 		return append([]string{"run"}, args...)

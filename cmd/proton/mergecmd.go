@@ -3,14 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -36,7 +35,7 @@ type mergeFlags struct {
 	sorted     bool
 	imbalance  bool
 	metric     string
-	threshold  string
+	threshold  leastFlag
 	depth      int
 	ascii      bool
 	color      string
@@ -118,10 +117,22 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.sorted, "sorted", false, "put siblings in order of name, so that the output is the same for any order of the files")
 	flags.BoolVar(&f.imbalance, "imbalance", false, "print min, median and max per source and call path (by rank unless --by says otherwise)")
 	flags.StringVarP(&f.metric, "metric", "m", "", "with --imbalance: the metric `NAME` (default time)")
-	flags.StringVarP(&f.threshold, "threshold", "t", "1%", "with --imbalance: leave out call paths with less than `SHARE` of the largest source's total")
+	f.threshold.Least, _ = figures.ParseLeast("1%")
+	flags.VarP(&f.threshold, "threshold", "t", "with --imbalance: leave out call paths with less than `VALUE` in every source: 1% of the largest source's total, or 1ms")
 	flags.IntVarP(&f.depth, "depth", "d", 0, "with --imbalance: print `N` levels of the tree")
 	flags.BoolVar(&f.ascii, "ascii", false, "with --imbalance: draw the tree with ASCII characters")
 	flags.StringVar(&f.color, "color", "auto", colorUsage)
+	showEveryday(cmd,
+		everyday{"output", "where the sum goes", "proton merge train -o all.hatchet"},
+		everyday{"by", "also a column for each rank or host", "proton merge --by rank train -o all.hatchet"},
+		everyday{"timeline", "timelines too, on one clock", "proton merge --timeline train -o all.chrome_trace"},
+		everyday{"imbalance", "how uneven the ranks are", "proton merge --imbalance train"},
+		everyday{"metric", "of another metric than time", "proton merge --imbalance -m bytes train"},
+		everyday{"attempt", "of ranks that were started again", "proton merge --attempt last train -o all.hatchet"},
+		everyday{"skip-broken", "files may be unreadable", "proton merge --skip-broken train -o all.hatchet"},
+	)
+	heading(flags, "timeline", "Timelines")
+	heading(flags, "imbalance", "Imbalance")
 	metricChoices(cmd, "metric")
 	metricChoices(cmd, "columns")
 	choices(cmd, "by", "rank", "host", "run", "file")
@@ -217,8 +228,8 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o fleet.Imbalanc
 	if o.Width == 0 {
 		o.Width = term.Width(stdout)
 	}
-	if o.Threshold, err = readShare(f.threshold); err != nil {
-		return t, o, fmt.Errorf("read --threshold: %w", err)
+	if o.Threshold = f.threshold.Least; o.Threshold.Unit == "" { // 0.01 is 1%
+		o.Threshold.Unit = "%"
 	}
 	if o.Color, err = term.Color(f.color, stdout, os.Getenv); err != nil {
 		return t, o, err
@@ -359,17 +370,4 @@ func outputTarget(path, format string) (formats.Target, error) {
 		err = fmt.Errorf("%s is read only; choose another format for %s", t.Format.Name, path)
 	}
 	return t, err
-}
-
-// readShare reads "5%" or "0.05".
-func readShare(text string) (float64, error) {
-	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%q is not a share; write 5%% or 0.05", text)
-	}
-	if percent {
-		v /= 100
-	}
-	return v, nil
 }

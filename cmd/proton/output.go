@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -45,6 +46,20 @@ func (c *columns) Type() string { return "uint" }
 func (c *columns) Set(text string) error {
 	n, err := strconv.ParseUint(text, 10, 31)
 	*c = columns(n)
+	return err
+}
+
+// leastFlag is a threshold.
+type leastFlag struct{ figures.Least }
+
+// Type is what flagError knows a threshold by.
+func (l *leastFlag) Type() string { return "least" }
+
+func (l *leastFlag) Set(text string) (err error) {
+	var ok bool
+	if l.Least, ok = figures.ParseLeast(text); !ok {
+		err = errors.New("not an amount")
+	}
 	return err
 }
 

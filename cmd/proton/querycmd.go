@@ -54,7 +54,7 @@ The score of a rank is its distance from the median, in standard deviations that
 median. Outliers are read a second time, and compared with the mean of all ranks.
 
 The rank is the one recorded in the profile, else the one in the name of its file. --since and --until compare with the
-start of a profile. --label compares with the labels of a window, which --push-label gave it, and with the facts of a
+start of a profile. --label compares with the labels of a window, which --push gave it, and with the facts of a
 profile: job, host, service, and gpu, which leaves out the work of other GPUs.
 
 A rank that its launcher has started again has profiles of each attempt, which are added up, and a line names such ranks.

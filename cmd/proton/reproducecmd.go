@@ -124,6 +124,22 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.stamp, "stamp", "time", "append `TEXT` to the files' names, the time if it is \"time\"; empty for none")
 	flags.BoolVar(&f.options.Force, "force", false, "replace the script if it exists")
 	flags.BoolVar(&f.json, "json", false, "print a JSON object; with --slowest 2 or more it has the list launches")
+	showEveryday(cmd,
+		everyday{"line", "the launch in a record of the trace", "proton reproduce traces --line 12"},
+		everyday{"kernel", "a launch of a kernel", "proton reproduce traces --kernel matmul_kernel"},
+		everyday{"launch-id", "which of these launches, from 0", "proton reproduce traces --kernel k --launch-id 3"},
+		everyday{"slowest", "the launch with the most time", "proton reproduce traces --slowest --profile p.hatchet"},
+		everyday{"profile", "the profile that has the times", "proton reproduce traces --slowest 3 --profile p.hatchet"},
+		everyday{"out-dir", "where the script goes", "proton reproduce traces -o repro"},
+		everyday{"files-from", "a folder of the files that it names", "proton reproduce traces --files-from src"},
+		everyday{"benchmark", "a script that checks and times", "proton reproduce traces --benchmark"},
+		everyday{"run", "run the script now", "proton reproduce traces --benchmark --run"},
+		everyday{"compare", "which of two is faster", "proton reproduce before --compare after"},
+	)
+	heading(flags, "line", "Which launch")
+	heading(flags, "out-dir", "The script")
+	heading(flags, "benchmark", "Running it")
+	heading(flags, "stamp", "Output")
 	choices(cmd, "kernel-import", "default", "copy", "override-ttir")
 }
 

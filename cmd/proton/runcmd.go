@@ -22,9 +22,9 @@ import (
 	"github.com/goproton/goproton/internal/outname"
 )
 
-const runLong = `run runs a program and profiles its work on the GPU.
+const runLong = `run runs a program and profiles its work on the GPU. TARGET is a script, a module (-- -m NAME), pytest, or any program.
 
-TARGET is the command line without proton:
+The target is the command line without proton:
 
   proton run script.py --epochs 1         a Python script
   proton run -- -m package.module args    a Python module (before TARGET, -m is --mode)
@@ -123,6 +123,21 @@ func newRunCommand() *cobra.Command {
 	flags.IntVar(&options.Metrics.Scopes, "metrics-scopes", counters.MostScopes, "count at most `N` outermost scopes of each process on their own, and all others together")
 	trace.add(flags)
 
+	for _, name := range []string{"push", "metrics", "trace"} {
+		structured(flags, name)
+	}
+	showEveryday(cmd,
+		everyday{"name", "write NAME.hatchet", "proton run -n out/first train.py"},
+		everyday{"context", "kernels by scope, or by Python call path", "proton run -c python train.py"},
+		everyday{"mode", "sample instructions, for viewer --source", "proton run -m pcsampling train.py"},
+		everyday{"data", "a tree, or a timeline", "proton run -d trace train.py"},
+		everyday{"inside", "scopes inside Triton kernels, by line", "proton run --inside 'matmul_*' train.py"},
+		everyday{"torch", "PyTorch's operators, modules and flops", "proton run --torch=modules,flops train.py"},
+		everyday{"python", "run scripts with another Python", "proton run --python python3.12 train.py"},
+		everyday{"every", "record M of each N steps", "proton run --every 100 --for 5 train.py"},
+		everyday{"push", "send each minute to a server", "proton run --push http://pyroscope:4040 serve.py"},
+		everyday{"trace", "what Triton compiled and launched", "proton run --trace traces train.py"},
+	)
 	heading(flags, "format", "Output")
 	heading(flags, "activities", "What is recorded")
 	heading(flags, "allow-empty", "The program")
@@ -259,9 +274,13 @@ func checkFlags(flags *pflag.FlagSet, o *run.Options) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		switch {
-		case len(o.Target) == 0 && (filepath.Ext(value) == ".py" || value == "pytest"):
+		case (len(o.Target) == 0 || !runnable(o.Target[0])) && (filepath.Ext(value) == ".py" || value == "pytest") && f.Name != "python":
 			kind, _ := pflag.UnquoteUsage(f)
-			err = fmt.Errorf("nothing to run: --%s took %s as its %s; write: proton run --%s %s %s", f.Name, value, kind, f.Name, kind, value)
+			what := "nothing to run"
+			if len(o.Target) > 0 {
+				what = "there is no program " + o.Target[0]
+			}
+			err = fmt.Errorf("%s: --%s took %s as its %s; write: proton run --%s %s %s", what, f.Name, value, kind, f.Name, kind, strings.Join(append([]string{value}, o.Target...), " "))
 		case o.Push.URL == "" && strings.HasPrefix(f.Name, "push-") && f.Name != "push-metrics": // which says what URL it needs
 			err = fmt.Errorf("--%s needs --push with the URL of a server", f.Name)
 		case o.Backend == "replay" && slices.Contains([]string{"torch", "memory", "python", "hook"}, f.Name):
@@ -269,6 +288,22 @@ func checkFlags(flags *pflag.FlagSet, o *run.Options) (err error) {
 		}
 	})
 	return err
+}
+
+// runnable says whether a word may be the target, and not an argument of one.
+func runnable(word string) bool {
+	_, err := exec.LookPath(word)
+	return err == nil || exists(word) || strings.HasPrefix(word, "-") || word == "pytest"
+}
+
+// tookTarget says which flag before an error has taken a script for its value.
+func tookTarget(flags *pflag.FlagSet) (said string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if value := f.Value.String(); filepath.Ext(value) == ".py" && exists(value) {
+			said += fmt.Sprintf(" (--%s took %s for its value)", f.Name, value)
+		}
+	})
+	return said
 }
 
 // backends can be given to --backend.

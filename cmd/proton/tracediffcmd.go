@@ -46,7 +46,7 @@ Two traces are compared as a whole unless a compilation is selected. Compilation
 options, by source, and by similar names.
 
 Recorded tensors of the first launches that have any are compared too: contents element by element (proton run
---trace-tensors), or statistics without contents (--trace-statistics). Tensors are recorded before a launch runs, so the
+--trace DIR:tensors), or statistics without contents (DIR:statistics). Tensors are recorded before a launch runs, so the
 output of a launch shows up in a later one.`,
 		Example: `  proton trace diff trace.ndjson.gz --kernel matmul_kernel
   proton trace diff trace.ndjson.gz --hash 72d6,e648 --ir ttgir,ptx --lines 0

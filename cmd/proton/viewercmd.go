@@ -36,6 +36,7 @@ type viewerFlags struct {
 	noPager  bool
 	idle     bool
 	samples  sourceFlags
+	least    leastFlag
 	from     fromFlag
 }
 
@@ -75,8 +76,8 @@ the tree. See docs/tritonparse.md.
 Under the name proton-viewer, this program prints what Triton's proton-viewer prints, as with --compat.`,
 		Example: `  proton viewer -m util,tflop/s,time matmul.hatchet
   proton viewer --top 20 train.hatchet
-  proton viewer --bottom-up --focus '^backward$' train.hatchet
-  proton viewer -m time,p50_time,p99_time,max_time --flat train.hatchet
+  proton viewer --view bottom-up --focus '^backward$' train.hatchet
+  proton viewer -m time,p50_time,p99_time,max_time --view flat train.hatchet
   proton viewer -m util,bound,intensity,attainable --peak flops32=fp32 train.hatchet
   proton viewer --view json train.hatchet | jq '.rows[0]'
   proton viewer --idle train.chrome_trace
@@ -114,7 +115,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	f.from.register(cmd)
 	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "show the metrics `NAMES`, separated by commas; the first determines -t, order and colour")
 
-	flags.StringVar(&f.view, "view", "", "print the view `NAME`: "+strings.Join(viewNames(), ", ")+" (default tree)")
+	flags.StringVar(&f.view, "view", "", "print the view `NAME`: "+strings.Join(viewNames(), ", ")+" (default tree); flat and bottom-up also with a form, as in flat,json")
 	flags.BoolVar(&f.flat, "flat", false, "show frames by name: the flat view, or its rows in another --view")
 	flags.IntVar(&f.o.Top, "top", 0, "show the `N` frames with the largest own values: the top view")
 	flags.BoolVar(&f.bottomUp, "bottom-up", false, "show frames by name with their callers below: the bottom-up view, or its rows in another --view")
@@ -128,7 +129,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.o.Focus, "focus", "", "as -i, and begin the tree at the frames that match `REGEXP`")
 	flags.StringVar(&f.o.Trim, "trim", "", "end the tree at the frames that match `REGEXP`, which include what is below them")
 	flags.StringVar(&f.o.Hide, "hide", "", "remove the frames that match `REGEXP`; their values count for their callers")
-	flags.Float64VarP(&f.o.Threshold, "threshold", "t", 0, "hide rows with less than `VALUE` of the first metric, in the unit shown")
+	flags.VarP(&f.least, "threshold", "t", "hide rows with less than `VALUE` of the first metric: 5% of the whole program's, 1ms, or a number in the unit shown")
 	flags.IntVarP(&f.o.Depth, "depth", "d", 0, "show `N` levels of the tree (default all)")
 	flags.BoolVar(&f.terminal.All, "all", false, "show every row, however small")
 	flags.StringVar(&f.o.Sort, "sort", "", "sort siblings by `ORDER`: chronological, name, own, or a shown metric, the largest first")
@@ -148,6 +149,22 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.sorted, "print-sorted", false, "also print the flat view; with --compat proton-viewer's sorted list")
 	flags.StringVar(&f.diff, "diff-profile", "", "subtract the profile in `FILE` (also -diff FILE) as proton-viewer does; proton diff shows more")
 
+	for flag, instead := range map[string]string{"flat": "--view flat", "bottom-up": "--view bottom-up", "full-names": "-f full", "mangled": "-f mangled",
+		"print-sorted": "proton-viewer --print-sorted", "diff-profile": "proton diff"} {
+		older(flags, flag, instead)
+	}
+	showEveryday(cmd,
+		everyday{"list", "the metrics that a profile has", "proton viewer -l train.hatchet"},
+		everyday{"metrics", "which metrics, in which units", "proton viewer -m util,tflop/s,time train.hatchet"},
+		everyday{"view", "tree, flat, bottom-up, csv, json …", "proton viewer --view bottom-up train.hatchet"},
+		everyday{"top", "the hottest frames", "proton viewer --top 20 train.hatchet"},
+		everyday{"idle", "when GPUs had nothing to do", "proton viewer --idle train.chrome_trace"},
+		everyday{"source", "samples by source line", "proton viewer --source matmul sampled.hatchet"},
+		everyday{"inside", "scopes inside kernels", "proton viewer --inside attention inside.hatchet"},
+		everyday{"trace", "with --source: IR, PTX, launch times", "proton viewer --trace traces --source p.hatchet"},
+		everyday{"include", "only call paths through some frames", "proton viewer -i '^backward$' train.hatchet"},
+		everyday{"threshold", "hide small rows", "proton viewer -t 1% train.hatchet"},
+	)
 	heading(flags, "view", "Views")
 	heading(flags, "source", "Instruction samples and traces")
 	heading(flags, "include", "Which rows")
@@ -199,7 +216,11 @@ func (f *viewerFlags) check(flags *pflag.FlagSet) error {
 	if f.diff != "" {
 		f.compat = true
 	}
+	f.o.Threshold, f.o.ThresholdUnit = f.least.Amount, f.least.Unit
 	if f.compat {
+		if f.least.Unit != "" {
+			return fmt.Errorf("read --threshold %s: proton-viewer takes a number, in the unit of the first metric", f.least.String())
+		}
 		if foreign := others(flags, flagsOfProtonViewer); len(foreign) > 0 {
 			return fmt.Errorf("%s: proton-viewer has no such flag, and --compat prints its output; leave out --compat (under the name proton-viewer: give --compat=false)", strings.Join(foreign, ", "))
 		}
@@ -230,6 +251,9 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 			return fmt.Errorf("--json means --view json, which excludes --view %s: give one of them", f.view)
 		}
 		f.view = "json"
+	}
+	if rows, form, both := strings.Cut(f.view, ","); both && (rows == "flat" || rows == "bottom-up") {
+		f.flat, f.bottomUp, f.view = f.flat || rows == "flat", f.bottomUp || rows == "bottom-up", form
 	}
 	asked := f.view
 	for _, s := range short {

@@ -32,27 +32,27 @@ var (
 	PushTenant      = &Setting{"PROTON_PUSH_TENANT", "text", "", "Go", "The tenant, sent as `X-Scope-OrgID`."}
 	PushHeadersFile = &Setting{"PROTON_PUSH_HEADERS_FILE", "file", "", "Go", "A file with more headers, `Name: value` on each line."}
 	PushCA          = &Setting{"PROTON_PUSH_CA", "file", "the machine's", "Go", "Certificates, in PEM form, of the authorities that the server's certificate is checked with."}
-	PushEvery       = &Setting{"PROTON_PUSH_EVERY", "seconds", "60", "Go Python", "The length of windows that are pushed, where neither `--push-every` nor `goproton.Push` says it."}
-	PushWait        = &Setting{"PROTON_PUSH_WAIT", "seconds", "5", "Go Python", "How long the end waits for the server, where neither `--push-wait` nor `goproton.Push` says it."}
-	PushService     = &Setting{"PROTON_PUSH_SERVICE", "text", "the name of the target", "Go Python", "The label `service_name`, where neither `--push-service` nor `goproton.Push` gives one."}
-	PushLabels      = &Setting{"PROTON_PUSH_LABELS", "text", "", "Go Python", "More labels of windows, `NAME=VALUE` separated by commas. Those of `--push-label` and `goproton.Push` replace labels of the same name."}
-	PushMetrics     = &Setting{"PROTON_PUSH_METRICS", "switch", "0", "Go Python", "`1` has counters sent to the collector too, where neither `--push-metrics` nor `goproton.Push` says it."}
+	PushEvery       = &Setting{"PROTON_PUSH_EVERY", "seconds", "60", "Go Python", "The length of windows that are pushed, where neither `--push URL:every` nor `goproton.Push` says it."}
+	PushWait        = &Setting{"PROTON_PUSH_WAIT", "seconds", "5", "Go Python", "How long the end waits for the server, where neither `--push URL:wait` nor `goproton.Push` says it."}
+	PushService     = &Setting{"PROTON_PUSH_SERVICE", "text", "the name of the target", "Go Python", "The label `service_name`, where neither `--push URL:service` nor `goproton.Push` gives one."}
+	PushLabels      = &Setting{"PROTON_PUSH_LABELS", "text", "", "Go Python", "More labels of windows, `NAME=VALUE` separated by commas. Those of `--push URL:label` and `goproton.Push` replace labels of the same name."}
+	PushMetrics     = &Setting{"PROTON_PUSH_METRICS", "switch", "0", "Go Python", "`1` has counters sent to the collector too, where neither `--push URL:metrics` nor `goproton.Push` says it."}
 	PushSpool       = &Setting{"PROTON_PUSH_SPOOL", "folder", "`~/.local/state/goproton/spool`", "Go", "Where windows wait until they are sent."}
 
 	// TritonParse's, for recording.
-	TraceLaunch      = &Setting{"TRITON_TRACE_LAUNCH", "switch", "1", "Go", "`0` leaves launches out of traces: `launches=False`, `--trace-launches none`. This variable and the next ones are TritonParse's; for traces of `goproton.trace.init` and `proton run --trace` they stand for arguments and flags that are not given."}
-	TraceProfiled    = &Setting{"TRITON_TRACE_LAUNCH_WITHIN_PROFILING", "switch", "0", "Go", "`1`, without `TRITON_TRACE_LAUNCH=1`: `launches=\"profiled\"`, `--trace-launches profiled`."}
-	TraceCompression = &Setting{"TRITON_TRACE_COMPRESSION", "`zstd`, `gzip` or `none`", "zstd", "Go", "`compression`, `--trace-compression`. There is no `clp`."}
-	TraceKernels     = &Setting{"TRITONPARSE_KERNEL_ALLOWLIST", "shell patterns", "", "Go", "`kernels`, `--trace-kernels`."}
-	TraceSASS        = &Setting{"TRITONPARSE_DUMP_SASS", "switch", "0", "Go", "`sass`, `--trace-sass`."}
+	TraceLaunch      = &Setting{"TRITON_TRACE_LAUNCH", "switch", "1", "Go", "`0` leaves launches out of traces: `launches=False`, `--trace DIR:launches=none`. This variable and the next ones are TritonParse's; for traces of `goproton.trace.init` and `proton run --trace` they stand for arguments and flags that are not given."}
+	TraceProfiled    = &Setting{"TRITON_TRACE_LAUNCH_WITHIN_PROFILING", "switch", "0", "Go", "`1`, without `TRITON_TRACE_LAUNCH=1`: `launches=\"profiled\"`, `--trace DIR:launches=profiled`."}
+	TraceCompression = &Setting{"TRITON_TRACE_COMPRESSION", "`zstd`, `gzip` or `none`", "zstd", "Go", "`compression`, `--trace DIR:compression`. There is no `clp`."}
+	TraceKernels     = &Setting{"TRITONPARSE_KERNEL_ALLOWLIST", "shell patterns", "", "Go", "`kernels`, `--trace DIR:kernels`."}
+	TraceSASS        = &Setting{"TRITONPARSE_DUMP_SASS", "switch", "0", "Go", "`sass`, `--trace DIR:sass`."}
 	TraceArtifacts   = &Setting{"TRITONPARSE_DERIVED_ARTIFACTS", "`all`, `sass` or `none`", "none", "Go", "The same."}
-	TraceFullSource  = &Setting{"TRITON_FULL_PYTHON_SOURCE", "switch", "0", "Go", "`full_source`, `--trace-source`."}
-	TraceStatistics  = &Setting{"TRITONPARSE_MORE_TENSOR_INFORMATION", "switch", "0", "Go", "`statistics`, `--trace-statistics`."}
-	TraceTensors     = &Setting{"TRITONPARSE_SAVE_TENSOR_BLOBS", "switch", "0", "Go", "`tensors`, `--trace-tensors`."}
-	TraceTensorLimit = &Setting{"TRITONPARSE_TENSOR_SIZE_LIMIT", "bytes", "10 GiB", "Go", "`tensor_limit`, `--trace-tensor-limit`."}
-	TraceTensorQuota = &Setting{"TRITONPARSE_TENSOR_STORAGE_QUOTA", "bytes", "100 GiB", "Go", "`tensor_quota`, `--trace-tensor-quota`."}
-	TraceTensorSkip  = &Setting{"TRITONPARSE_TENSOR_SAVE_SKIP_RUNS", "launches", "", "Go", "`tensor_skip`, `--trace-tensor-skip`."}
-	TraceTensorMax   = &Setting{"TRITONPARSE_TENSOR_SAVE_MAX_RUNS", "launches", "", "Go", "`tensor_max`, `--trace-tensor-max`."}
+	TraceFullSource  = &Setting{"TRITON_FULL_PYTHON_SOURCE", "switch", "0", "Go", "`full_source`, `--trace DIR:source`."}
+	TraceStatistics  = &Setting{"TRITONPARSE_MORE_TENSOR_INFORMATION", "switch", "0", "Go", "`statistics`, `--trace DIR:statistics`."}
+	TraceTensors     = &Setting{"TRITONPARSE_SAVE_TENSOR_BLOBS", "switch", "0", "Go", "`tensors`, `--trace DIR:tensors`."}
+	TraceTensorLimit = &Setting{"TRITONPARSE_TENSOR_SIZE_LIMIT", "bytes", "10 GiB", "Go", "`tensor_limit`, `--trace DIR:tensor-limit`."}
+	TraceTensorQuota = &Setting{"TRITONPARSE_TENSOR_STORAGE_QUOTA", "bytes", "100 GiB", "Go", "`tensor_quota`, `--trace DIR:tensor-quota`."}
+	TraceTensorSkip  = &Setting{"TRITONPARSE_TENSOR_SAVE_SKIP_RUNS", "launches", "", "Go", "`tensor_skip`, `--trace DIR:tensor-skip`."}
+	TraceTensorMax   = &Setting{"TRITONPARSE_TENSOR_SAVE_MAX_RUNS", "launches", "", "Go", "`tensor_max`, `--trace DIR:tensor-max`."}
 	TraceSourceSize  = &Setting{"TRITON_MAX_SOURCE_SIZE", "bytes", "", "Go", "No effect, which a message says: sources are recorded whatever their size."}
 	TraceManifold    = &Setting{"TRITONPARSE_TRACE_MANIFOLD", "switch", "0", "Go", "No effect, which a message says: traces are not uploaded."}
 	TraceDebug       = &Setting{"TRITONPARSE_DEBUG", "switch", "0", "Go", "No effect, which a message says: there are no messages for debugging."}

@@ -88,7 +88,7 @@ func (d *Diff) FindTensors(a, b *tritonparse.Trace, c *Comparer) error {
 	return nil
 }
 
-const howToRecord = "record them with proton run --trace-tensors, or --trace-statistics"
+const howToRecord = "record them with proton run --trace DIR:tensors, or :statistics"
 
 func oneSided(has, lacks string) string {
 	return fmt.Sprintf("tensors are not compared: %s says what is in them, %s does not; %s", has, lacks, howToRecord)

@@ -74,7 +74,7 @@ func TestOneSided(t *testing.T) {
 	trace := open(t, "testdata/tensors/a.ndjson")
 	silent := open(t, complexTrace)
 	for _, d := range []*Diff{diffOf(t, trace, silent, 0, 0), diffOf(t, silent, trace, 0, 0)} {
-		x, y, want := trace, silent, "A says what is in them, B does not; record them with proton run --trace-tensors"
+		x, y, want := trace, silent, "A says what is in them, B does not; record them with proton run --trace DIR:tensors"
 		if d.A.Trace == complexTrace {
 			x, y, want = y, x, "B says what is in them, A does not"
 		}

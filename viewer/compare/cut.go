@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
@@ -52,22 +51,14 @@ func (t Threshold) String() string {
 
 // ParseThreshold reads "5%", "2ms", or a number in the unit of the first column.
 func ParseThreshold(text string) (Threshold, error) {
-	var t Threshold
-	number := strings.TrimSpace(text)
-	if n, ok := strings.CutSuffix(number, "%"); ok {
-		t.Relative, number = true, n
-	} else {
-		end := strings.TrimRight(number, "nuµms")
-		t.Unit, number = number[len(end):], end
+	least, ok := figures.ParseLeast(text)
+	if !ok {
+		return Threshold{}, fmt.Errorf("read --threshold %q: write a change such as 5%%, 2ms or 0.5 (in the unit of the first metric)", text)
 	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || v < 0 || v != v || t.Unit != "" && figures.Nanos(t.Unit) == 0 {
-		return t, fmt.Errorf("read --threshold %q: write a change such as 5%%, 2ms or 0.5 (in the unit of the first metric)", text)
+	if least.Unit == "%" {
+		return Threshold{Amount: least.Amount, Relative: true}, nil
 	}
-	if t.Amount = v; t.Relative {
-		t.Amount /= 100
-	}
-	return t, nil
+	return Threshold{Amount: least.Amount, Unit: least.Unit}, nil
 }
 
 // Cut hides rows and sorts the remaining siblings. A row remains if it, or a row below it, reaches the threshold.

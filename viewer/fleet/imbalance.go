@@ -20,9 +20,9 @@ import (
 
 // ImbalanceOptions say what to show. The zero value shows all of the time.
 type ImbalanceOptions struct {
-	Metric    string  // by name without unit; "" for the first of merge.DefaultColumns that is there
-	Threshold float64 // leave out call paths whose largest source has less than this share of the root's
-	Depth     int     // levels to show; 0 for all
+	Metric    string        // by name without unit; "" for the first of merge.DefaultColumns that is there
+	Threshold figures.Least // leave out call paths whose largest source has less; a share is of the root's
+	Depth     int           // levels to show; 0 for all
 	Names     viewer.NameFormat
 	ASCII     bool
 	Color     bool
@@ -181,6 +181,10 @@ func WriteImbalance(w io.Writer, p *profile.Profile, o ImbalanceOptions) error {
 	v := view{Imbalance: t, ImbalanceOptions: o, glyphs: grid.For(o.ASCII), size: 1}
 	base, rest, _ := strings.Cut(t.Metric, " (")
 	unit := strings.TrimSuffix(rest, ")")
+	var ok bool
+	if v.least, ok = o.Threshold.Of(t.Root.Max, unit); !ok {
+		return &viewer.OptionError{Err: fmt.Errorf("read --threshold %s: %s is not a time; give a share such as 1%%", o.Threshold, base)}
+	}
 	if unit == "ns" {
 		unit = figures.Times.Fit(t.Root.Max * 1e-9).Label
 		v.size = figures.Nanos(unit)
@@ -201,7 +205,11 @@ func WriteImbalance(w io.Writer, p *profile.Profile, o ImbalanceOptions) error {
 	}
 	fmt.Fprintf(w, "\nlost: max - mean, what an even spread of the same work would save\n")
 	if v.hidden > 0 {
-		fmt.Fprintf(w, "not shown: %d below %g%% of the largest source's total\n", v.hidden, o.Threshold*100)
+		below := o.Threshold.String()
+		if o.Threshold.Unit == "%" {
+			below += " of the largest source's total"
+		}
+		fmt.Fprintf(w, "not shown: %d below %s\n", v.hidden, below)
 	}
 	return nil
 }
@@ -220,6 +228,7 @@ type view struct {
 	ImbalanceOptions
 	glyphs *grid.Glyphs
 	size   float64
+	least  float64
 	form   figures.Form // of amounts
 	label  func(name string) string
 	lines  []grid.Line
@@ -242,7 +251,7 @@ func (v *view) row(s *Stat, before, below string, depth int) {
 	}
 	var shown []*Stat
 	for _, c := range s.Children {
-		if c.Max < v.Threshold*v.Root.Max {
+		if c.Max < v.least {
 			v.hidden += c.size()
 			continue
 		}

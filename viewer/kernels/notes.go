@@ -156,7 +156,7 @@ func TraceNotes(t *tritonparse.Trace, p *profile.Profile) (notes []string) {
 		of := "of the profile's " + figures.Count(len(all), "specialisation")
 		note("%s not in the trace: was it recorded in the same run?", figures.Plural(n, of+" is", of+" are"))
 	case t.Records["launch"] == 0:
-		note("the trace has no launches, so there are numbers instead of arguments; record with --trace-launches all")
+		note("the trace has no launches, so there are numbers instead of arguments; record with --trace DIR:launches=all")
 	default:
 		notes = append(notes, anotherProcess(t, p)...)
 	}

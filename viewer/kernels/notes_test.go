@@ -44,11 +44,11 @@ func TestTraceOfAnotherRun(t *testing.T) {
 	}{
 		{"463", packed, nil},
 		{"999", packed, []string{"the profile is of process 463, the trace of process 999: they are of different runs of the same kernels"}},
-		{"463", compilations, []string{"the trace has no launches, so there are numbers instead of arguments; record with --trace-launches all"}},
+		{"463", compilations, []string{"the trace has no launches, so there are numbers instead of arguments; record with --trace DIR:launches=all"}},
 		{"463", first, []string{"2 of the profile's 3 specialisations are not in the trace: was it recorded in the same run?"}},
 		{"463", append(bytes.Clone(compilations), "{\n"...), []string{
 			"1 damaged record of the trace was left out; proton trace validate names it",
-			"the trace has no launches, so there are numbers instead of arguments; record with --trace-launches all"}},
+			"the trace has no launches, so there are numbers instead of arguments; record with --trace DIR:launches=all"}},
 	} {
 		folder := t.TempDir()
 		if err := os.WriteFile(filepath.Join(folder, strings.Replace(name, "%", c.pid, 1)), c.text, 0o666); err != nil {

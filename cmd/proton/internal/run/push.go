@@ -73,15 +73,15 @@ func (o Options) CheckPush() error {
 	p := o.Push
 	switch {
 	case p.URL == "" && p.Metrics:
-		return errors.New("--push-metrics needs --push with the URL of an OpenTelemetry collector, as in --push otlp+http://localhost:4318")
+		return errors.New("--push-metrics needs --push with the URL of an OpenTelemetry collector: write --push otlp+http://localhost:4318:metrics")
 	case p.URL == "":
 		return nil
 	case strings.EqualFold(o.Data, "trace"):
 		return errors.New("--push needs --data tree: a timeline is a file and no profile of a window")
 	case !(p.Every >= 1 && p.Every <= longestWindow): // false for NaN
-		return fmt.Errorf("--push-every %g: give 1 to %d seconds", p.Every, longestWindow)
+		return fmt.Errorf("the option every=%g of --push: give 1 to %d seconds", p.Every, longestWindow)
 	case !(p.Wait >= 0 && p.Wait <= longestWait):
-		return fmt.Errorf("--push-wait %g: give 0 to %d seconds", p.Wait, longestWait)
+		return fmt.Errorf("the option wait=%g of --push: give 0 to %d seconds", p.Wait, longestWait)
 	}
 	if _, err := p.labels(""); err != nil {
 		return err
@@ -111,12 +111,12 @@ func (p Push) labels(target string) (map[string]string, error) {
 	for _, text := range p.Labels {
 		name, value, found := strings.Cut(text, "=")
 		if !found || value == "" {
-			return nil, fmt.Errorf("read the label %q of --push-label or PROTON_PUSH_LABELS: give NAME=VALUE", text)
+			return nil, fmt.Errorf("read the label %q of --push or PROTON_PUSH_LABELS: give NAME=VALUE", text)
 		}
 		labels[name] = value
 	}
 	if err := runinfo.CheckLabels(labels); err != nil {
-		return nil, fmt.Errorf("read --push-label: %w", err)
+		return nil, fmt.Errorf("read the labels of --push: %w", err)
 	}
 	return labels, nil
 }

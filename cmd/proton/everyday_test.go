@@ -1,0 +1,70 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/goproton/goproton/internal/term"
+)
+
+// The help of every command is one screen of 40 lines: a command with more than 15 flags shows ten at most, each with an example that the
+// command takes.
+func TestHelpIsAScreen(t *testing.T) {
+	everyCommand(newRoot(), func(cmd *cobra.Command) {
+		count := 0
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && f.Name != "help" {
+				count++
+			}
+		})
+		if !isBrief(cmd) {
+			if count > 15 {
+				t.Errorf("%s has %d flags, and no everyday ones", cmd.CommandPath(), count)
+			}
+			return
+		}
+		text := briefHelp(cmd)
+		if lines := strings.Count(term.Fit(text, 80), "\n"); lines > 40 {
+			t.Errorf("%s --help has %d lines:\n%s", cmd.CommandPath(), lines, text)
+		}
+		shown := 0
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			texts := f.Annotations[everydayKey]
+			if texts == nil {
+				return
+			}
+			shown++
+			words := strings.Fields(strings.ReplaceAll(texts[1], "'", ""))
+			root := newRoot()
+			found, rest, err := root.Find(words[1:])
+			if err == nil {
+				err = found.ParseFlags(rest)
+			}
+			if err != nil || found.CommandPath() != cmd.CommandPath() || !found.Flags().Changed(f.Name) {
+				t.Errorf("the example of --%s, %q: %v", f.Name, texts[1], err)
+			}
+		})
+		if shown > 10 {
+			t.Errorf("%s shows %d everyday flags", cmd.CommandPath(), shown)
+		}
+	})
+}
+
+// --help-all has every flag of a command, and the older spellings say what to write.
+func TestHelpAllHasEveryFlag(t *testing.T) {
+	everyCommand(newRoot(), func(cmd *cobra.Command) {
+		text := flagSections(cmd.LocalFlags())
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			want := "--" + f.Name
+			if of := f.Annotations[optionKey]; of != nil {
+				want = ":" + strings.TrimPrefix(f.Name, of[0]+"-")
+			}
+			if (!f.Hidden || f.Annotations[optionKey] != nil || f.Annotations[olderKey] != nil) && !strings.Contains(text, want) {
+				t.Errorf("%s --help-all lacks %s", cmd.CommandPath(), want)
+			}
+		})
+	})
+}

@@ -86,6 +86,17 @@ func newInterpretCommand() *cobra.Command {
 	flags.StringVar(&o.Device, "device", "", "with `cpu`, tensors that the program makes on a GPU are made on the CPU")
 	flags.IntVar(&o.Autotune, "autotune", 0, "of autotuned kernels, run the configuration `N`, from 0")
 
+	showEveryday(cmd,
+		everyday{"kernel", "only some kernels, others on the GPU", "proton interpret -k 'softmax_*' train.py"},
+		everyday{"launch", "run a saved launch again", "proton interpret --launch launches/1-softmax"},
+		everyday{"save", "each launch into a folder", "proton interpret --save launches train.py"},
+		everyday{"keep-going", "go on after a finding", "proton interpret --keep-going train.py"},
+		everyday{"json", "everything for programs", "proton interpret --json train.py"},
+		everyday{"order", "the order of program instances", "proton interpret --order shuffle train.py"},
+		everyday{"programs", "one program instance", "proton interpret --programs 0,1 train.py"},
+		everyday{"sample", "some program instances, at random", "proton interpret --sample 16 train.py"},
+		everyday{"form", "before Triton's passes", "proton interpret --form front train.py"},
+	)
 	heading(flags, "order", "Program instances")
 	heading(flags, "form", "How kernels are compiled")
 	choices(cmd, "order", run.Orders...)

@@ -18,6 +18,11 @@
 // This package imports none of GoProton's others and knows no format and no vendor. Its API is promised, see CONTRIBUTING.md.
 package profile
 
+import (
+	"errors"
+	"fmt"
+)
+
 // Limits that all formats share. Readers refuse what is beyond them. Writers add up frames that are deeper than MaxDepth in the
 // last one above them, and of a frame with more than MaxMetrics metrics they write the first; the file's InfoIncomplete says so.
 const (
@@ -211,3 +216,45 @@ func (n *Node) Set(name string, v Value) {
 	}
 	n.Metrics = append(n.Metrics, Metric{name, v})
 }
+
+// Walk calls visit for n and every node below it, parents first and children in order. A node whose visit
+// returns false keeps its subtree unvisited. It does not recurse, so a tree of any depth is safe to walk.
+func (n *Node) Walk(visit func(n *Node, depth int) bool) {
+	type step struct {
+		node  *Node
+		depth int
+	}
+	pending := []step{{n, 0}}
+	for len(pending) > 0 {
+		s := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if !visit(s.node, s.depth) {
+			continue
+		}
+		for i := len(s.node.Children) - 1; i >= 0; i-- {
+			pending = append(pending, step{s.node.Children[i], s.depth + 1})
+		}
+	}
+}
+
+// Device returns the device with that type and ordinal, or nil.
+func (p *Profile) Device(typ, id string) *Device {
+	for i := range p.Devices {
+		if d := &p.Devices[i]; d.Type == typ && d.ID == id {
+			return d
+		}
+	}
+	return nil
+}
+
+// FormatError says where and why a file is not in the format that it was read as.
+type FormatError struct {
+	Offset int64 // of the byte that could not be understood, from 0, after decompression
+	Reason string
+	Cut    bool // the file ended there; what comes before may be of use
+}
+
+func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
+
+// ErrNoTimeline says that a profile has sums only, from which a format of timelines cannot be written.
+var ErrNoTimeline = errors.New("this profile has no timeline; record one with proton run -d trace")

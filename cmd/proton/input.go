@@ -3,12 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
-
-	"github.com/spf13/cobra"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/tritonparse/nearby"
+	"github.com/spf13/cobra"
 )
 
 // fromFlag is --from of the commands that read profiles: the format of all that they read, nil for any.
@@ -81,3 +84,30 @@ func warnIncomplete(file string, p *profile.Profile) {
 		}
 	}
 }
+
+// whenInterrupted removes incomplete output when a signal ends the process, until done is called. The process still ends by
+// the signal, as its caller expects.
+func whenInterrupted(remove func()) (done func()) {
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // nohup
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		if s, ok := <-signals; ok {
+			remove()
+			signal.Reset(s)
+			if self, err := os.FindProcess(os.Getpid()); err != nil || self.Signal(s) != nil { // Windows has no signals to send
+				os.Exit(1)
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}
+
+// fillsFolder is whenInterrupted for commands that write to a nearby.Folder.
+func fillsFolder() (done func()) { return whenInterrupted(func() { nearby.Abandon() }) }

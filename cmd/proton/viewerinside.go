@@ -6,11 +6,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/inside"
+	"github.com/goproton/goproton/viewer/kernels"
+	"github.com/spf13/pflag"
 )
 
 // flagsOfInside are those that --inside knows.
@@ -42,4 +43,26 @@ func (f *viewerFlags) printInside(file string, p *profile.Profile, stdin io.Read
 		return nil, inside.WriteJSON(out, p, f.samples.inside.pattern, o)
 	}
 	return inside.Write(out, p, f.samples.inside.pattern, o)
+}
+
+// splitLaunches adds a frame below each kernel for every kind of its launches.
+func (f *viewerFlags) splitLaunches(p *profile.Profile) ([]string, error) {
+	var trace *tritonparse.Trace
+	if f.samples.trace != "" {
+		var err error
+		if trace, err = openTrace(f.samples.trace); err != nil {
+			return nil, err
+		}
+	}
+	return kernels.Split(p, trace)
+}
+
+// openTrace reads a trace after completing it for killed processes.
+func openTrace(source string) (*tritonparse.Trace, error) {
+	completeTraces(toUser(), source)
+	t, err := tritonparse.Open(source, tritonparse.OpenOptions{Kinds: true})
+	if err != nil {
+		return nil, fmt.Errorf("read trace %s: %w", source, err)
+	}
+	return t, nil
 }

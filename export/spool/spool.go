@@ -242,3 +242,87 @@ func (e *Entry) Release() {
 
 // Remove deletes a window, which was sent or refused.
 func (e *Entry) Remove() error { return os.Remove(e.Path) }
+
+// EndOf reads the name of a file in a spool: when the window in it ended; ok is false if the file has no window.
+func EndOf(name string) (end time.Time, ok bool) {
+	e, ok := entry(strings.TrimSuffix(name, sending))
+	return e.End, ok
+}
+
+// OtherName is the path of a window while a sender has claimed it, and of a claimed one where it waits.
+func OtherName(path string) string {
+	if waits, claimed := strings.CutSuffix(path, sending); claimed {
+		return waits
+	}
+	return path + sending
+}
+
+// hurry begins the name of a file by which a process that waits for its windows, and has not the lock, asks the sender that has it to
+// send at once what waits. The file is there while the process waits. It is empty: the holder needs no more than to see it.
+const hurry = "hurry-"
+
+func hurryPath(folder string) string {
+	return filepath.Join(folder, fmt.Sprintf("%s%d", hurry, os.Getpid()))
+}
+
+// AskToHurry leaves the file of this process. One that is there already stays.
+func AskToHurry(folder string) error {
+	f, err := os.OpenFile(hurryPath(folder), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("ask the sender of a spool to hurry: %w", err)
+	}
+	return f.Close()
+}
+
+// AskNoLonger removes the file of this process.
+func AskNoLonger(folder string) { _ = os.Remove(hurryPath(folder)) }
+
+// Hurries returns the files of processes that ask. That of a process that was killed stays.
+func Hurries(folder string) (paths []string) {
+	files, _ := os.ReadDir(folder) //nolint:errcheck // a folder that is gone has none
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), hurry) {
+			paths = append(paths, filepath.Join(folder, f.Name()))
+		}
+	}
+	return paths
+}
+
+// recoverClaimed has windows wait again that a sender was sending when it died. The lock is held.
+func recoverClaimed(folder string) {
+	left, _ := fs.Glob(os.DirFS(folder), "*"+suffix+sending) //nolint:errcheck // the pattern is valid
+	for _, name := range left {
+		path := filepath.Join(folder, name)
+		_ = os.Rename(path, strings.TrimSuffix(path, sending))
+	}
+}
+
+// abandonedAfter is the age of a half-written window that no process writes any more.
+const abandonedAfter = time.Hour
+
+// removeAbandoned deletes what processes were writing when they were killed.
+func removeAbandoned(folder string, now time.Time) {
+	left, _ := fs.Glob(os.DirFS(folder), ".*.tmp") //nolint:errcheck // the pattern is valid
+	for _, name := range left {
+		path := filepath.Join(folder, name)
+		if info, err := os.Lstat(path); err == nil && now.Sub(info.ModTime()) > abandonedAfter {
+			_ = os.Remove(path)
+		}
+	}
+}
+
+// Trim deletes the oldest windows of all processes while there are more than limit bytes, and returns how many.
+func Trim(folder string, limit int64) (deleted int64) {
+	list, _ := List(folder) //nolint:errcheck // the sender's next listing says it
+	total := int64(0)
+	for _, e := range list {
+		total += e.Size
+	}
+	for i := 0; i < len(list) && total > limit; i++ {
+		if list[i].Remove() == nil {
+			deleted++
+		}
+		total -= list[i].Size
+	}
+	return deleted
+}

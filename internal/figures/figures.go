@@ -10,6 +10,7 @@ package figures
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -143,4 +144,67 @@ func (v JSON) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return []byte(Exact(float64(v))), nil
+}
+
+// whole are the types in which things are counted.
+type whole interface{ ~int | ~int64 | ~uint64 }
+
+// Count writes a number of things: 1 launch, 12,000 launches.
+func Count[N whole](n N, noun string) string {
+	plural := noun + "s"
+	if strings.HasSuffix(noun, "ch") || strings.HasSuffix(noun, "ss") {
+		plural = noun + "es"
+	}
+	return Plural(n, noun, plural)
+}
+
+// Plural writes a number of things whose plural is not Count's, or with words that depend on the number: 1 process was,
+// 2 processes were.
+func Plural[N whole](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Grouped(n) + " " + many
+}
+
+// Grouped writes a whole number with commas between thousands.
+func Grouped[N whole](n N) string {
+	digits, sign := strconv.FormatUint(uint64(n), 10), ""
+	if n < 0 {
+		digits, sign = strconv.FormatUint(-uint64(n), 10), "-"
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// Median is the middle of some values, the mean of both if there are two, and 0 of none.
+func Median[T int | int64 | float64](values []T) T {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// Quantile is the value below which a part q of the values lies, between two values on the line through them; 0 of none.
+func Quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	at := q * float64(len(sorted)-1)
+	low := int(at)
+	high := min(low+1, len(sorted)-1)
+	return sorted[low] + (sorted[high]-sorted[low])*(at-float64(low))
+}
+
+// OneIf is 1 if a condition holds, and else 0: for sums, orders and C.
+func OneIf[T ~int | ~int32 | ~int64 | ~uint8 | ~uint64](condition bool) T {
+	if condition {
+		return 1
+	}
+	return 0
 }

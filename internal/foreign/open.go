@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -67,4 +70,33 @@ func (p *pipe) Read(b []byte) (int, error) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// MayShow says whether a file that a profile names may be read to be shown: it is a source file, by its own name and by that
+// of the file behind its links. A file that is not there may be shown.
+func MayShow(path string) bool {
+	if !IsSource(path) {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return os.IsNotExist(err)
+	}
+	info, err := os.Lstat(real)
+	return err == nil && info.Mode().IsRegular() && IsSource(real)
+}
+
+// LargestSource is the size of the largest file that is read, in bytes: sources of kernels are smaller by far.
+const LargestSource = 8 << 20
+
+// extensions of what compilers for GPUs read.
+var extensions = []string{
+	".py", ".pyx", ".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".cl", ".hip",
+	".ptx", ".ll", ".mlir", ".ttir", ".ttgir", ".llir", ".rs", ".s", ".go", ".jl", ".mojo", ".f90", ".cuf",
+}
+
+// IsSource reports whether a path is that of a source, by its extension. Headers of C++ may have none.
+func IsSource(file string) bool {
+	extension := strings.ToLower(filepath.Ext(file))
+	return slices.Contains(extensions, extension) || extension == "" && strings.Contains(file, "/include/")
 }

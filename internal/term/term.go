@@ -3,8 +3,12 @@
 package term
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"strings"
+
+	"github.com/goproton/goproton/internal/foreign"
 )
 
 // ColorModes are the values of a --color flag.
@@ -41,3 +45,13 @@ func file(out any) (*os.File, bool) {
 	f, ok := out.(*os.File)
 	return f, ok
 }
+
+// ASCIILocale says whether the environment asks for text without characters outside ASCII: the locale is C or POSIX. An
+// environment without a locale does not ask for anything; most containers have none, and their terminals show UTF-8.
+func ASCIILocale(getenv func(string) string) bool {
+	locale := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
+	return locale == "C" || strings.HasPrefix(locale, "POSIX")
+}
+
+// Printable returns a name as it may be sent to a terminal. Package foreign says how.
+func Printable(name string) string { return foreign.Printable(name) }

@@ -5,11 +5,11 @@
 //
 // Without colour the text is proton-viewer's, byte for byte, and the passes are in the same order:
 //
-//  1. prune   metadata frames and empty frames are removed (frames.go)
+//  1. prune   metadata frames and empty frames are removed (filter.go)
 //  2. table   a row with own values and subtree sums is made of every frame (table.go)
 //  3. derive  the requested metrics are computed for every row (derive.go, util.go)
 //  4. filter  include, exclude and threshold are applied and raw sums computed again (filter.go); siblings are sorted
-//  5. diff    another profile, after passes 1 to 4, is subtracted (diff.go)
+//  5. diff    another profile, after passes 1 to 4, is subtracted (derive.go)
 //  6. print   names are formatted, then tree and sorted list (names.go, tree.go, sorted.go)
 package compat
 

@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"sort"
@@ -167,4 +169,35 @@ func orUnknown(version string) string {
 		return "of unknown version"
 	}
 	return version
+}
+
+// probeAnswer is what proton-probe prints.
+type probeAnswer struct {
+	Driver struct {
+		Loaded      bool   `json:"loaded"`
+		Error       string `json:"error"`
+		CUDAVersion int    `json:"cuda_version"`
+		Init        int    `json:"init"`
+		Devices     []GPU  `json:"devices"`
+	} `json:"driver"`
+	CUPTI struct {
+		Loaded    bool   `json:"loaded"`
+		Error     string `json:"error"`
+		Version   int    `json:"version"`
+		Subscribe int    `json:"subscribe"`
+	} `json:"cupti"`
+}
+
+// probe asks the driver, and one libcupti if a path is given, in a process of their own.
+func (m Machine) probe(library string) (probeAnswer, error) {
+	if m.Probe == "" {
+		return probeAnswer{}, errors.New("proton-probe is not next to the proton command")
+	}
+	var args []string
+	if library != "" {
+		args = []string{library}
+	}
+	var answer probeAnswer
+	err := m.askJSON(&answer, withoutOurselves(os.Environ()), m.Probe, args...)
+	return answer, err
 }

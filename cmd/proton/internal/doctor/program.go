@@ -1,17 +1,21 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/internal/term"
 )
 
 // withoutOurselves drops an injection that "proton run" has put into the environment: the doctor under
@@ -50,4 +54,64 @@ func (m Machine) askJSON(answer any, environment []string, path string, args ...
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// examineCommand looks for another program called proton: Triton's wheel has one, and the wheel that was installed last has the name.
+func (r *Report) examineCommand(m Machine) {
+	if m.Executable == "" {
+		return
+	}
+	for _, folder := range filepath.SplitList(m.Env("PATH")) {
+		path := filepath.Join(folder, "proton")
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+			continue
+		}
+		if !isOurs(path, m.Executable) {
+			r.found("command", Note, path+" is another program, such as Triton's; goproton is this one under a name of its own", "call "+m.Executable+", or put its folder first in PATH")
+		}
+		return
+	}
+}
+
+// isOurs says whether a file is the executable, or the script of the wheel that starts it.
+func isOurs(path, executable string) bool {
+	a, err := os.Stat(path)
+	b, err2 := os.Stat(executable)
+	if err != nil || err2 != nil || os.SameFile(a, b) {
+		return true // or unknown
+	}
+	if a.Size() > 4096 {
+		return false // one of another folder, which may be another version
+	}
+	text, err := os.ReadFile(path)
+	return err != nil || bytes.HasPrefix(text, []byte("#!/bin/sh")) && strings.Contains(string(text), `/goproton"`)
+}
+
+// textColumn is where the text of a finding begins; the rest of a long line continues there.
+const textColumn = 21
+
+// WriteText writes the findings for people, in lines of at most width columns (0: any number): state, name, text, and the fix
+// below; then what each vendor adds.
+func (r Report) WriteText(w io.Writer, width int) error {
+	var text strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&text, "%-8s %-11s %s\n", f.State, f.Name, f.Text)
+		if f.Fix != "" {
+			fmt.Fprintf(&text, "%-8s %-11s fix: %s\n", "", "", f.Fix)
+		}
+	}
+	for _, c := range all {
+		c.text(&r, &text)
+	}
+	if r.Healthy() {
+		text.WriteString("\nKernels can be timed on this machine.\n")
+	} else {
+		text.WriteString("\nKernels cannot be timed on this machine until the problems above are solved.\n")
+	}
+	var fitting strings.Builder
+	for line := range strings.Lines(text.String()) {
+		fitting.WriteString(term.Broken(strings.TrimSuffix(line, "\n"), textColumn, width))
+	}
+	_, err := io.WriteString(w, fitting.String())
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -41,7 +42,7 @@ type windowNode struct {
 	device   string
 	kind     string // device_type
 	children []*windowNode
-	byStep   map[step]*windowNode // once there are many
+	byStep   lookup.Index[step]
 	taken    [len(metrics)]uint64
 	now      [len(metrics)]uint64 // in the profile that is being taken
 }
@@ -130,32 +131,12 @@ func leaveOperatorsOut(p *profile.Profile) {
 // path on other devices.
 type step struct{ name, otherDevice string }
 
-// manyChildren is where a map beats comparing names.
-const manyChildren = 12
-
 func (n *windowNode) child(key step) *windowNode {
-	if n.byStep != nil {
-		if c := n.byStep[key]; c != nil {
-			return c
-		}
-	} else {
-		for _, c := range n.children {
-			if c.step == key {
-				return c
-			}
-		}
+	if at := n.byStep.Find(len(n.children), key, func(i int) step { return n.children[i].step }); at >= 0 {
+		return n.children[at]
 	}
 	c := &windowNode{step: key}
 	n.children = append(n.children, c)
-	if n.byStep == nil && len(n.children) > manyChildren {
-		n.byStep = make(map[step]*windowNode, 2*manyChildren)
-		for _, each := range n.children {
-			n.byStep[each.step] = each
-		}
-	}
-	if n.byStep != nil {
-		n.byStep[key] = c
-	}
 	return c
 }
 

@@ -2,8 +2,8 @@ package formats
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/union"
 )
@@ -76,71 +76,61 @@ func joinLaunches(sum, part *profile.Profile) {
 
 // joiner adds the tree of a part to that of the parts before.
 type joiner struct {
-	kinds    profile.Kinds
-	children map[*profile.Node]map[string]*profile.Node // of nodes of the sum, the first of each name
-	slots    map[*profile.Node]map[string]int           // where a metric is, of nodes with many
-	samples  map[*profile.Node]*union.Pile[profile.FunctionSamples]
-	launches map[*profile.Node]*union.Pile[profile.LaunchTimes]
+	kinds profile.Kinds
+	nodes map[*profile.Node]*joined // of the sum
+}
+
+// joined is a node of the sum that parts were added to.
+type joined struct {
+	children, metrics lookup.Index[string]
+	samples           union.Pile[profile.FunctionSamples]
+	launches          union.Pile[profile.LaunchTimes]
+}
+
+func (j *joiner) of(n *profile.Node) *joined {
+	known := j.nodes[n]
+	if known == nil {
+		known = &joined{}
+		known.samples.Add(n.Samples, union.JoinSamples)
+		known.launches.Add(n.Launches, union.JoinLaunches)
+		j.nodes[n] = known
+	}
+	return known
 }
 
 // joinNodes adds a tree to another one, without recursion: a tree may be as deep as its file was. A part may have many
 // siblings of one name; what they have in common with the sum is looked up, not searched for each.
 func joinNodes(into, from *profile.Node, kinds profile.Kinds) error {
-	j := joiner{
-		kinds: kinds, children: map[*profile.Node]map[string]*profile.Node{}, slots: map[*profile.Node]map[string]int{},
-		samples: map[*profile.Node]*union.Pile[profile.FunctionSamples]{}, launches: map[*profile.Node]*union.Pile[profile.LaunchTimes]{},
-	}
+	j := joiner{kinds: kinds, nodes: map[*profile.Node]*joined{}}
 	type pair struct{ into, from *profile.Node }
 	pending := []pair{{into, from}}
 	for len(pending) > 0 {
 		p := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
-		if err := j.node(p.into, p.from); err != nil {
+		known := j.of(p.into)
+		if err := j.node(p.into, known, p.from); err != nil {
 			return err
 		}
-		if len(p.from.Children) == 0 {
-			continue
-		}
-		known := j.childrenOf(p.into)
+		before := len(p.into.Children) // siblings of one name that only the part has stay apart
 		for _, c := range p.from.Children {
-			if same := known[c.Name]; same != nil {
-				pending = append(pending, pair{same, c})
+			if at := known.children.Find(before, c.Name, func(i int) string { return p.into.Children[i].Name }); at >= 0 {
+				pending = append(pending, pair{p.into.Children[at], c})
 				continue
 			}
 			p.into.Children = append(p.into.Children, c)
 		}
 	}
-	for n, samples := range j.samples {
-		n.Samples = samples.All(union.JoinSamples)
-	}
-	for n, launches := range j.launches {
-		n.Launches = launches.All(union.JoinLaunches)
+	for n, known := range j.nodes {
+		n.Samples, n.Launches = known.samples.All(union.JoinSamples), known.launches.All(union.JoinLaunches)
 	}
 	return nil
 }
 
-func (j *joiner) childrenOf(n *profile.Node) map[string]*profile.Node {
-	known := j.children[n]
-	if known == nil {
-		known = make(map[string]*profile.Node, len(n.Children))
-		for _, c := range n.Children {
-			if known[c.Name] == nil {
-				known[c.Name] = c
-			}
-		}
-		j.children[n] = known
-	}
-	return known
-}
-
 // node adds what a node of the part has at exactly its call path.
-func (j *joiner) node(into, from *profile.Node) error {
+func (j *joiner) node(into *profile.Node, known *joined, from *profile.Node) error {
 	for _, m := range from.Metrics {
-		at := j.slot(into, m.Name)
+		at := known.metrics.Find(len(into.Metrics), m.Name, func(i int) string { return into.Metrics[i].Name })
 		if at < 0 {
-			if slots := j.slots[into]; slots != nil {
-				slots[m.Name] = len(into.Metrics)
-			}
 			into.Metrics = append(into.Metrics, m)
 			continue
 		}
@@ -160,45 +150,9 @@ func (j *joiner) node(into, from *profile.Node) error {
 		into.Times.Merge(from.Times)
 	}
 	into.Inside = profile.MergeInside(into.Inside, from.Inside)
-	onPile(j.samples, into, into.Samples, from.Samples, union.JoinSamples)
-	onPile(j.launches, into, into.Launches, from.Launches, union.JoinLaunches)
+	known.samples.Add(from.Samples, union.JoinSamples)
+	known.launches.Add(from.Launches, union.JoinLaunches)
 	return nil
-}
-
-// manyMetrics is from how many metrics on a map pays.
-const manyMetrics = 32
-
-// slot is where a metric is on a node of the sum; -1 if it has none.
-func (j *joiner) slot(n *profile.Node, name string) int {
-	if len(n.Metrics) < manyMetrics {
-		return slices.IndexFunc(n.Metrics, func(m profile.Metric) bool { return m.Name == name })
-	}
-	slots := j.slots[n]
-	if slots == nil {
-		slots = make(map[string]int, 2*len(n.Metrics))
-		for i := range n.Metrics {
-			slots[n.Metrics[i].Name] = i
-		}
-		j.slots[n] = slots
-	}
-	if at, known := slots[name]; known {
-		return at
-	}
-	return -1
-}
-
-// onPile adds a list to those of a node, of which its own is the first.
-func onPile[T any](piles map[*profile.Node]*union.Pile[T], n *profile.Node, own, more []T, join func(a, b []T) []T) {
-	if len(more) == 0 {
-		return
-	}
-	p := piles[n]
-	if p == nil {
-		p = &union.Pile[T]{}
-		p.Add(own, join)
-		piles[n] = p
-	}
-	p.Add(more, join)
 }
 
 // add sums two values of one metric. A vector that changed its length counts other things than before.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/union"
 )
@@ -13,11 +14,11 @@ import (
 type node struct {
 	out      *profile.Node
 	children []*node
-	index    map[string]*node // of children, once there are many
-	spread   map[int]*spread  // values of properties that differ, by position in out.Metrics
+	index    lookup.Index[string] // of children
+	spread   map[int]*spread      // values of properties that differ, by position in out.Metrics
 	columns  []columnValue
 	devices  deviceSet
-	slots    map[string]int // where a metric is in out.Metrics, once there are many
+	slots    lookup.Index[string] // of out.Metrics
 	samples  union.Pile[profile.FunctionSamples]
 	launches union.Pile[profile.LaunchTimes]
 }
@@ -48,9 +49,6 @@ func (c *columnValue) set(v profile.Value) {
 	}
 	c.bits = uint64(v.Int())
 }
-
-// fewChildren is how many names are compared one by one before a map pays.
-const fewChildren = 8
 
 // adder adds one profile.
 type adder struct {
@@ -91,28 +89,11 @@ func (n *node) child(name string, guess int) (*node, int) {
 	if guess < len(n.children) && n.children[guess].out.Name == name {
 		return n.children[guess], guess
 	}
-	if n.index != nil {
-		if c := n.index[name]; c != nil {
-			return c, guess
-		}
-	} else {
-		for i, c := range n.children {
-			if c.out.Name == name {
-				return c, i
-			}
-		}
+	if at := n.index.Find(len(n.children), name, func(i int) string { return n.children[i].out.Name }); at >= 0 {
+		return n.children[at], at
 	}
-	c := &node{out: &profile.Node{Name: strings.Clone(name)}}
-	n.children = append(n.children, c)
-	if n.index != nil {
-		n.index[c.out.Name] = c
-	} else if len(n.children) > fewChildren {
-		n.index = make(map[string]*node, 2*len(n.children))
-		for _, c := range n.children {
-			n.index[c.out.Name] = c
-		}
-	}
-	return c, len(n.children) - 1
+	n.children = append(n.children, &node{out: &profile.Node{Name: strings.Clone(name)}})
+	return n.children[len(n.children)-1], len(n.children) - 1
 }
 
 func (a *adder) node(into *node, from *profile.Node) {
@@ -159,30 +140,12 @@ func (n *node) slot(name string, guess int) (at int, added bool) {
 	if guess < len(metrics) && metrics[guess].Name == name {
 		return guess, false
 	}
-	if n.slots == nil {
-		for i := range metrics {
-			if metrics[i].Name == name {
-				return i, false
-			}
-		}
-	} else if i, known := n.slots[name]; known {
-		return i, false
+	if at = n.slots.Find(len(metrics), name, func(i int) string { return n.out.Metrics[i].Name }); at >= 0 {
+		return at, false
 	}
-	n.out.Metrics = append(metrics, profile.Metric{Name: name})
-	switch {
-	case n.slots != nil:
-		n.slots[name] = len(metrics)
-	case len(metrics) >= fewMetrics:
-		n.slots = make(map[string]int, 2*len(metrics))
-		for i := range n.out.Metrics {
-			n.slots[n.out.Metrics[i].Name] = i
-		}
-	}
+	n.out.Metrics = append(n.out.Metrics, profile.Metric{Name: name})
 	return len(metrics), true
 }
-
-// fewMetrics is how many names are compared one by one before a map pays.
-const fewMetrics = 32
 
 // columnID finds or makes the column of a metric for this source.
 func (a *adder) columnID(known *metric) columnID {
@@ -254,7 +217,7 @@ func (n *node) finish(names *deviceNames, columns []string) (widest *profile.Nod
 			n.out.Children[i] = c.out
 			pending = append(pending, c)
 		}
-		n.children, n.index, n.columns, n.devices = nil, nil, nil, nil
+		n.children, n.index, n.columns, n.devices = nil, lookup.Index[string]{}, nil, nil
 	}
 	return widest
 }

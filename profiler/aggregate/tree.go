@@ -6,6 +6,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
 )
@@ -51,8 +52,8 @@ type node struct {
 	name     string
 	parent   *node
 	children []*node
-	byName   map[string]*node // once there are many
-	order    uint64           // place in time of the first event below, see launchOrder
+	byName   lookup.Index[string] // of children
+	order    uint64               // place in time of the first event below, see launchOrder
 	totals   []*total
 	launches map[launchKey]*launchTotal
 	metrics  []metric
@@ -102,17 +103,11 @@ func (s *Sets) NewTree(o TreeOptions) *Tree {
 
 func (t *Tree) wants(k record.Kind) bool { return isKernel(k) || t.Also.Has(k) }
 
-// manyChildren is where a map beats scanning names; most nodes have a handful of children.
-const manyChildren = 12
-
 func (n *node) child(name string, order uint64) *node {
 	c := n.lookup(name)
 	if c == nil {
 		c = &node{name: name, parent: n, order: order}
 		n.children = append(n.children, c)
-		if n.byName != nil {
-			n.byName[name] = c
-		}
 	}
 	for a := c; a != nil && order < a.order; a = a.parent {
 		a.order = order
@@ -140,21 +135,10 @@ func frames(name string) []string {
 }
 
 func (n *node) lookup(name string) *node {
-	if len(n.children) < manyChildren {
-		for _, c := range n.children {
-			if c.name == name {
-				return c
-			}
-		}
-		return nil
+	if at := n.byName.Find(len(n.children), name, func(i int) string { return n.children[i].name }); at >= 0 {
+		return n.children[at]
 	}
-	if n.byName == nil {
-		n.byName = make(map[string]*node, 2*manyChildren)
-		for _, c := range n.children {
-			n.byName[c.name] = c
-		}
-	}
-	return n.byName[name]
+	return nil
 }
 
 // on returns the node's sum for a kind of activity on a device. Routes keep the pointer, so it must never move.

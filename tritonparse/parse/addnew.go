@@ -1,6 +1,10 @@
 package parse
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/goproton/goproton/internal/lookup"
+)
 
 func addNew(list []string, s string) []string {
 	if slices.Contains(list, s) {
@@ -12,24 +16,11 @@ func addNew(list []string, s string) []string {
 // names are different texts, in the order of their first use.
 type names struct {
 	list []string
-	has  map[string]bool // of long lists
+	at   lookup.Index[string]
 }
 
 func (n *names) add(s string) {
-	const few = 16
-	switch {
-	case n.has != nil:
-		if n.has[s] {
-			return
-		}
-		n.has[s] = true
-	case slices.Contains(n.list, s):
-		return
-	case len(n.list) == few:
-		n.has = map[string]bool{s: true}
-		for _, t := range n.list {
-			n.has[t] = true
-		}
+	if n.at.Find(len(n.list), s, func(i int) string { return n.list[i] }) < 0 {
+		n.list = append(n.list, s)
 	}
-	n.list = append(n.list, s)
 }

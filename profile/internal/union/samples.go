@@ -233,8 +233,12 @@ func (p *Pile[T]) Add(list []T, join func(a, b []T) []T) {
 
 // All is the sum; nil if nothing was added.
 func (p *Pile[T]) All(join func(a, b []T) []T) (sum []T) {
-	for n := len(p.lists) - 1; n >= 0; n-- {
-		sum = join(p.lists[n], sum)
+	for _, list := range slices.Backward(p.lists) {
+		if sum == nil {
+			sum = list
+		} else {
+			sum = join(list, sum)
+		}
 	}
 	return sum
 }

@@ -1,17 +1,17 @@
 package store
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/lookup"
 )
 
 // Object is a JSON object, or another value, that is put together. Members stand in the order of their first use.
 type Object struct {
 	Name    string
 	Members []*Object
-	byName  map[string]*Object         // of many members
+	byName  lookup.Index[string]
 	Text    []byte                     // of a value that is not an object
 	Long    func(*Spill, Writer) error // writes a value that is too long for memory
 }
@@ -30,11 +30,8 @@ func (o *Object) At(path ...string) *Object {
 
 // Get is a member, nil if there is none.
 func (o *Object) Get(name string) *Object {
-	if o.byName != nil {
-		return o.byName[name]
-	}
-	if i := slices.IndexFunc(o.Members, func(m *Object) bool { return m.Name == name }); i >= 0 {
-		return o.Members[i]
+	if at := o.byName.Find(len(o.Members), name, func(i int) string { return o.Members[i].Name }); at >= 0 {
+		return o.Members[at]
 	}
 	return nil
 }
@@ -43,7 +40,6 @@ func (o *Object) Get(name string) *Object {
 func (o *Object) Clear() { *o = Object{Name: o.Name, Members: o.Members[:0]} }
 
 func (o *Object) add(name string) *Object {
-	const few = 16
 	var m *Object
 	if n := len(o.Members); n < cap(o.Members) {
 		m = o.Members[:n+1][n]
@@ -54,15 +50,6 @@ func (o *Object) add(name string) *Object {
 	m.Clear()
 	m.Name = name
 	o.Members = append(o.Members, m)
-	switch {
-	case o.byName != nil:
-		o.byName[m.Name] = m
-	case len(o.Members) > few:
-		o.byName = map[string]*Object{}
-		for _, m := range o.Members {
-			o.byName[m.Name] = m
-		}
-	}
 	return m
 }
 

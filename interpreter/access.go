@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"bytes"
 	"math"
 	"runtime"
 
@@ -154,8 +155,14 @@ func loadOf[T any](c *compiler) step {
 	fill = chain(fill, fillMask)
 	rows := c.rowsOf(p, mask, shape, a.site)
 	watch := c.watch(a.site, &accessOf{p: p, mask: mask, other: other, addresses: addresses, masks: masks, fill: fill, rows: rows})
+	m, polls := c.m, c.polls()
+	if polls {
+		if p.ask(); mask != nil {
+			mask.ask()
+		}
+	}
 	return chain(fillOther, func() {
-		simple := rows.set()
+		simple := rows.set() && !polls
 		switch {
 		case simple && rows.all:
 		case others != nil:
@@ -177,6 +184,9 @@ func loadOf[T any](c *compiler) step {
 		}
 		if watch != nil {
 			watch.loaded(simple)
+		}
+		if polls {
+			m.polled(a.site, addresses, masks, false)
 		}
 		if times > 1 {
 			a.site.counts.lanes += (a.site.counts.lanes - before.lanes) * (times - 1)
@@ -373,6 +383,7 @@ func atomicWith[T any](c *compiler, v *slot, mask int, o []T, f func(old, v T) T
 	masks, fillMask := c.mask(mask, shape)
 	s, k, m := c.access(element, kind), codecOf[T](element), c.m
 	watch := c.watch(s, &accessOf{p: p, mask: c.optional(mask), value: v, addresses: addresses, masks: masks})
+	changed, was := false, [8]byte{}
 	return chain(fill, fillValues, fillMask, func() {
 		m.memory.atomics.Lock()
 		defer m.memory.atomics.Unlock()
@@ -381,6 +392,7 @@ func atomicWith[T any](c *compiler, v *slot, mask int, o []T, f func(old, v T) T
 		}
 		clear(o)
 		one := make([]T, 1)
+		changed = false
 		for i, address := range addresses {
 			if masks != nil && masks[i] == 0 {
 				continue
@@ -388,14 +400,16 @@ func atomicWith[T any](c *compiler, v *slot, mask int, o []T, f func(old, v T) T
 			raw := m.atomicBytes(s, address, k.size, i)
 			k.get(o[i:i+1], raw)
 			if f != nil {
+				copy(was[:], raw)
 				one[0] = f(o[i], values[i])
 				k.put(raw, one)
+				changed = changed || !bytes.Equal(raw, was[:len(raw)])
 			}
 			s.counts.active++
 		}
 		s.counts.operations++
 		s.counts.lanes += int64(len(o))
-	})
+	}, func() { m.polled(s, addresses, masks, changed) })
 }
 
 func loadAtomically(c *compiler) step {
@@ -465,6 +479,7 @@ func pollOf[T comparable](c *compiler) step {
 	limited := c.optional(2) != nil
 	m, op := c.m, c.op
 	return chain(fill, func() {
+		clear(o)
 		for turn := 1; ; turn++ {
 			read()
 			all := true
@@ -531,18 +546,21 @@ func swapOf[T any](c *compiler, equal func(a, b T) bool) step {
 	o := dataOf[T](c.define(0, shape))
 	s, k, m := c.access(v.t, changing), codecOf[T](v.t), c.m
 	watch := c.watch(s, &accessOf{p: p, value: v, compared: old, addresses: addresses})
+	changed := false
 	return chain(fill, fillExpected, fillValues, func() {
 		m.memory.atomics.Lock()
 		defer m.memory.atomics.Unlock()
 		if watch != nil {
 			watch.before(false)
 		}
+		changed = false
 		for i, address := range addresses {
 			raw := m.atomicBytes(s, address, k.size, i)
 			k.get(o[i:i+1], raw)
 			swap := equal(o[i], expected[i])
 			if swap {
 				k.put(raw, values[i:i+1])
+				changed = changed || !equal(o[i], values[i])
 			}
 			if watch != nil {
 				watch.swapped(i, swap)
@@ -551,5 +569,5 @@ func swapOf[T any](c *compiler, equal func(a, b T) bool) step {
 		}
 		s.counts.operations++
 		s.counts.lanes += int64(len(o))
-	})
+	}, func() { m.polled(s, addresses, nil, changed) })
 }

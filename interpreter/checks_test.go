@@ -236,3 +236,96 @@ func TestChecksOfLaunches(t *testing.T) {
 		}
 	}
 }
+
+// waits is a kernel whose instances wait until ANOTHER has set their flag, and then set their own.
+const waits = `module {
+  tt.func public @k(%x: !tt.ptr<i32>, %y: !tt.ptr<i32>) {
+    %c1 = arith.constant 1 : i32
+    %c0 = arith.constant 0 : i32
+    %true = arith.constant true
+    %pid = tt.get_program_id x : i32
+    %grid = tt.get_num_programs x : i32
+    %other = arith.addi %pid, %c1 : i32
+    %flag = tt.addptr %x, %other : !tt.ptr<i32>, i32
+    %last = arith.cmpi COMPARED, %other, %grid : i32
+    scf.if %last {
+      scf.while : () -> () {
+        POLL
+        %unset = arith.cmpi eq, %v, %c0 : i32
+        scf.condition(%unset)
+      } do {
+        scf.yield
+      }
+    }
+    %next = tt.addptr %y, %other : !tt.ptr<i32>, i32
+    %sum = tt.load %next : !tt.ptr<i32> loc("k.py":6:1)
+    %more = arith.addi %sum, %c1 : i32
+    %mine = tt.addptr %y, %pid : !tt.ptr<i32>, i32
+    tt.store %mine, %more : !tt.ptr<i32> loc("k.py":7:1)
+    %own = tt.addptr %x, %pid : !tt.ptr<i32>, i32
+    %old = tt.atomic_rmw exch, release, gpu, %own, %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32 loc("k.py":9:1)
+    tt.return
+  }
+}
+`
+
+const (
+	pollSwap = `%v = tt.atomic_cas acquire, gpu, %flag, %c1, %c1 : (!tt.ptr<i32>, i32, i32) -> i32 loc("k.py":4:1)`
+	pollAdd  = `%v = tt.atomic_rmw add, acquire, gpu, %flag, %c0, %true : (!tt.ptr<i32>, i32, i1) -> i32 loc("k.py":4:1)`
+	pollLoad = `%v = tt.load %flag {isVolatile = true} : !tt.ptr<i32> loc("k.py":4:1)`
+	pollRead = `%v = tt.load %flag : !tt.ptr<i32> loc("k.py":4:1)`
+)
+
+// TestWaiting: instances that wait for later ones end in the co-operative order, whatever they look at their flags with. The other orders say
+// what to do, and instances that wait for each other are a finding.
+func TestWaiting(t *testing.T) {
+	const n = 100
+	arguments := func() []Argument {
+		return []Argument{Pointer(newBuffer("x", 4*n+4), 0), Pointer(newBuffer("y", 4*n+4), 0)}
+	}
+	for name, poll := range map[string]string{"swap": pollSwap, "add": pollAdd, "volatile": pollLoad, "plain": pollRead} {
+		text := strings.NewReplacer("POLL", poll, "COMPARED", "slt").Replace(waits)
+		for _, checks := range []check.Set{0, check.Races} {
+			list := arguments()
+			r, err := program(t, text).Launch("", [3]int32{n, 1, 1}, list, Options{Order: Cooperative, Checks: checks, KeepGoing: true})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			y := list[1].buffer.Data
+			for i := range n {
+				if v := little.Uint32(y[4*i:]); v != uint32(n-i) {
+					t.Fatalf("%s: element %d is %d", name, i, v)
+				}
+			}
+			if acquired := name == "swap" || name == "add"; acquired != (len(r.Findings) == 0) && checks != 0 {
+				t.Errorf("%s: %v", name, r.Findings)
+			}
+		}
+		var f *Finding
+		if _, err := program(t, text).Launch("", [3]int32{n, 1, 1}, arguments(), Options{}); !errors.As(err, &f) || f.Kind != check.Deadlock || f.Frames[0].Line != 4 || !strings.Contains(f.Text, "run in the co-operative order") {
+			t.Errorf("%s: %v", name, err)
+		}
+		text = strings.NewReplacer("POLL", poll, "COMPARED", "ne").Replace(strings.Replace(waits, "%other = arith.addi %pid, %c1 : i32", "%after = arith.addi %pid, %c1 : i32\n%other = arith.remui %after, %grid : i32", 1))
+		for _, keep := range []bool{false, true} {
+			r, err := program(t, text).Launch("", [3]int32{n, 1, 1}, arguments(), Options{Order: Cooperative, KeepGoing: keep})
+			if keep && err == nil && len(r.Findings) == 1 {
+				err = r.Findings[0]
+			}
+			if !errors.As(err, &f) || f.Kind != check.Deadlock || f.Frames[0].Line != 4 || !strings.Contains(f.Text, "100 program instances wait") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestCooperativeLaunches: kernels give the same in the co-operative order.
+func TestCooperativeLaunches(t *testing.T) {
+	for _, m := range launches(t) {
+		buffers, _ := m.run(t, Options{Order: Cooperative})
+		for name, b := range m.Buffers {
+			if b.After != nil && differences(b.Type, buffers[name].Data, b.After, b.Absolute, b.Relative) != "" {
+				t.Errorf("%s/%s: %s differs", m.Name, m.Form, name)
+			}
+		}
+	}
+}

@@ -10,18 +10,19 @@ import (
 
 // compiler makes the steps of one function, or of a region that is executed for several elements at once.
 type compiler struct {
-	m      *machine
-	f      *ttir.Function
-	slots  []*slot // by number of the value
-	lanes  int     // scalars of the region have so many elements: see fold.go; 0 elsewhere
-	block  *block
-	op     *ttir.Op
-	result *function
-	memory *int // bytes of all values
-	busy   map[*ttir.Function]bool
-	quiet  bool                // in a region that combines elements: see observe.go
-	point  *Point              // of the operation, for an observer
-	uses   map[ttir.Value]bool // values of the function that an operation uses; nil if nothing has asked
+	m        *machine
+	f        *ttir.Function
+	slots    []*slot // by number of the value
+	lanes    int     // scalars of the region have so many elements: see fold.go; 0 elsewhere
+	block    *block
+	op       *ttir.Op
+	result   *function
+	memory   *int // bytes of all values
+	busy     map[*ttir.Function]bool
+	quiet    bool                // in a region that combines elements: see observe.go
+	point    *Point              // of the operation, for an observer
+	deciding bool                // in the region that decides whether a loop goes on
+	uses     map[ttir.Value]bool // values of the function that an operation uses; nil if nothing has asked
 }
 
 // notCompiled is why a kernel cannot be run.
@@ -51,6 +52,7 @@ func compile(module *ttir.Module, kernel *ttir.Function, with features) (m *mach
 	m.main = c.function(kernel)
 	m.findLines()
 	compact(m.blocks)
+	m.bytes = *c.memory
 	return m, nil
 }
 

@@ -60,6 +60,7 @@ func (k accessKind) String() string {
 type site struct {
 	op      *ttir.Op
 	number  int // in the machine
+	sight   sight
 	size    int // of an element
 	kind    accessKind
 	line    int // its number in the machine's list

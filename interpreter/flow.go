@@ -227,7 +227,10 @@ func while(c *compiler) step {
 		before = append(before, c.declare(v))
 	}
 	enter := c.transfer(before, c.values(op.Operands))
+	deciding := c.deciding
+	c.deciding = true
 	decide := c.region(&op.Regions[0], before)
+	c.deciding = deciding
 	end := last(&op.Regions[0], "scf.condition")
 	if end == nil {
 		panic(failure("nothing decides when it ends"))

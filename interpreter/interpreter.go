@@ -11,7 +11,7 @@
 // so does an assertion that does not hold, and what Options.Checks asks for; with Options.KeepGoing findings are collected. Undefined values are 0: an element that a mask leaves out, ub.poison, a division by zero.
 //
 // An operation that is not supported ends the launch when it is reached, with a Finding that names it. Instances run one after another
-// or in parallel, each to its end: one that waits for another that has not run ends at MaxSteps.
+// or in parallel, each to its end; one that waits for another one needs the co-operative order.
 package interpreter
 
 import (
@@ -88,7 +88,7 @@ const (
 	Serial Order = iota // x is the fastest
 	Reverse
 	Shuffled
-	Cooperative
+	Cooperative // instances that wait for others let them run
 )
 
 // Options of a launch. The zero value runs all instances one after another.
@@ -158,23 +158,34 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 		l.shuffle()
 	}
 	workers := int(min(int64(max(o.Workers, 1)), all))
-	if o.Observer != nil {
+	if o.Observer != nil || o.Order == Cooperative {
 		workers = 1
+	}
+	if o.Observer != nil && o.Order == Cooperative {
+		return nil, errors.New("program instances cannot be observed in the co-operative order: several of them have begun at the same time")
 	}
 	var machines []*machine
 	as := compiled{f.Name, features{touched: o.Touched, observed: o.Observer != nil, checks: o.Checks}}
 	defer func() { p.giveBack(as, machines) }()
-	for range workers {
+	more := func() (*machine, error) {
 		m, err := p.machine(f, as)
 		if err != nil {
 			return nil, err
 		}
 		machines = append(machines, m)
-		if err := m.prepare(l, arguments); err != nil {
+		return m, m.prepare(l, arguments)
+	}
+	for range workers {
+		if _, err := more(); err != nil {
 			return nil, err
 		}
 	}
-	if err := l.run(machines); err != nil {
+	l.workers, l.first = workers, machines[0]
+	if o.Order == Cooperative {
+		if err := l.cooperate(machines[0], more); err != nil {
+			return nil, err
+		}
+	} else if err := l.run(machines); err != nil {
 		return nil, err
 	}
 	r := resultOf(l.memory, all, machines)
@@ -194,12 +205,17 @@ func (p *Program) machine(f *ttir.Function, as compiled) (*machine, error) {
 	return compile(p.module, f, as.with)
 }
 
+// maxIdle bounds how many machines of a kernel are kept: the co-operative order may need one for each instance.
+const maxIdle = 64
+
 func (p *Program) giveBack(as compiled, list []*machine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range list {
 		m.launch = nil
-		p.idle[as] = append(p.idle[as], m)
+		if len(p.idle[as]) < maxIdle {
+			p.idle[as] = append(p.idle[as], m)
+		}
 	}
 }
 
@@ -211,6 +227,9 @@ type launch struct {
 	memory *memory
 	order  []int64 // of shuffled instances
 
+	workers  int
+	first    *machine
+	events   chan event // of machines in the co-operative order
 	findings check.List
 	shadow   *check.Shadow // of the search for races
 

@@ -45,9 +45,13 @@ type machine struct {
 	limit  int64
 	check  int64
 
-	scanAt, scanBefore int            // the elements that a scan combines: see fold.go
-	hushed             int            // depth of calls that no observer hears of
-	as                 check.Instance // this program instance, for the search for races
+	scanAt, scanBefore  int       // the elements that a scan combines: see fold.go
+	hushed              int       // depth of calls that no observer hears of
+	bytes               int       // of the values
+	instances, progress int64     // that it has run, and how often one of them changed memory by an atomic operation
+	resume              chan bool // in the co-operative order, has it go on, or end
+	waits               waiting
+	as                  check.Instance // this program instance, for the search for races
 }
 
 // function is a compiled function.
@@ -129,6 +133,28 @@ func (m *machine) pause(at *ttir.Op) {
 
 // work runs instances until there are none.
 func (m *machine) work() {
+	m.guard(func() {
+		for {
+			at, ok := m.launch.take()
+			if !ok {
+				return
+			}
+			m.at = at
+			m.instance()
+		}
+	})
+}
+
+// instance runs one.
+func (m *machine) instance() {
+	m.instances++
+	m.begin()
+	m.run(m.main.body)
+	m.end()
+}
+
+// guard ends the launch if something fails.
+func (m *machine) guard(do func()) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // the program may unmap the memory of a buffer
 	defer func() {
 		switch r := recover().(type) {
@@ -136,21 +162,15 @@ func (m *machine) work() {
 		case *Finding:
 			m.launch.fail(m.ended(r))
 		case error:
+			if r == errAbandoned {
+				return
+			}
 			m.launch.fail(m.unexpected(r))
 		default:
 			m.launch.fail(fmt.Errorf("%v", r))
 		}
 	}()
-	for {
-		at, ok := m.launch.take()
-		if !ok {
-			return
-		}
-		m.at = at
-		m.begin()
-		m.run(m.main.body)
-		m.end()
-	}
+	do()
 }
 
 func (m *machine) unexpected(err error) error {

@@ -3,6 +3,7 @@ package interpreter
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
@@ -43,18 +44,22 @@ func (c *compiler) watch(s *site, a *accessOf) *watcher {
 	}
 	w := &watcher{accessOf: *a, m: c.m, site: s, number: check.Site(s.number, s.size), races: checks&check.Races != 0}
 	w.swaps = c.op.Name == "tt.atomic_cas"
-	switch s.kind {
-	case storing:
-		w.use = check.Write
-	case changing:
+	order := c.op.Keyword("sem", "acq_rel")
+	switch {
+	case strings.HasPrefix(c.op.Name, "tt.atomic_"), c.op.Name == "tt.descriptor_reduce":
+		if w.use = check.AtomicChange; s.kind == loading {
+			w.use = check.AtomicRead
+		}
 		if c.op.Keyword("scope", "gpu") == "cta" { // of no meaning for other instances
-			w.use = check.Write
+			if w.use = check.Write; s.kind == loading {
+				w.use = check.Read
+			}
 			break
 		}
-		w.use = check.AtomicChange
-		order := c.op.Keyword("sem", "acq_rel")
-		w.acquires = (order == "acquire" || order == "acq_rel") && c.isUsed()
-		w.releases = order == "release" || order == "acq_rel"
+		w.acquires = (order == "acquire" || order == "acq_rel") && (c.isUsed() || c.op.Name == "tt.atomic_poll")
+		w.releases = (order == "release" || order == "acq_rel") && s.kind != loading && c.op.Name != "tt.descriptor_reduce"
+	case s.kind == storing:
+		w.use = check.Write
 	default:
 		if a := c.op.Attribute("isVolatile"); a != nil && a.Int != 0 {
 			w.use = check.AtomicRead

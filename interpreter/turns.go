@@ -1,0 +1,274 @@
+package interpreter
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/goproton/goproton/interpreter/check"
+)
+
+// In the co-operative order, instances take turns: one runs until it ends, or until an atomic operation or a load of it sees for the second time
+// what it saw before, at the same address, with nothing changed by the instance in between. It goes on when the memory there is another one,
+// or when no instance is left that can run. In other orders, an instance that waits so for too long is ended.
+
+// sight is what an operation saw of memory, in one instance.
+type sight struct {
+	instance, progress int64 // of the machine
+	address            int64
+	seen               uint64
+	turns              int64
+}
+
+// mostPolls is how often an instance may look at what nothing changes, if no other instance runs.
+const mostPolls = 1 << 20
+
+// polls says whether an operation may be one that waits for another instance: an atomic one, a volatile load, and a load that decides
+// whether a loop goes on.
+func (c *compiler) polls() bool {
+	a := c.op.Attribute("isVolatile")
+	return c.deciding || a != nil && a.Int != 0
+}
+
+// polled ends an operation on the elements at some addresses that may wait. It changed memory, or not.
+func (m *machine) polled(s *site, addresses []int64, masks []bit, changed bool) {
+	if changed {
+		m.progress++
+		return
+	}
+	seen, first := uint64(14695981039346656037), -1
+	for i, address := range addresses {
+		if masks != nil && masks[i] == 0 {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		seen = m.memory.hash(seen, address, s.size)
+	}
+	if first < 0 {
+		return
+	}
+	now := sight{m.instances, m.progress, addresses[first], seen, s.sight.turns}
+	if s.sight != now {
+		s.sight = now
+		s.sight.turns = 0
+		return
+	}
+	s.sight.turns++
+	switch l := m.launch; {
+	case l.events != nil:
+		m.park(s, addresses, masks)
+	case l.workers == 1 && s.sight.turns > mostPolls:
+		panic(m.finding(s.op, check.Deadlock, fmt.Sprintf("%s was looked at %d times, and nothing changes it: the program instance waits for another one, which does not run before this one ends. run in the co-operative order, with --order cooperative",
+			m.memory.describe(addresses[first], s.size), s.sight.turns), first))
+	}
+}
+
+// hash adds the bytes at an address to a number.
+func (m *memory) hash(h uint64, address int64, size int) uint64 {
+	for _, b := range m.bytes(address, size) {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return h
+}
+
+// waiting is what an instance waits for.
+type waiting struct {
+	site      *site
+	addresses []int64
+	masks     []bit
+	seen      uint64
+	kind      sight // with what it waited for the time before
+}
+
+// event is that a machine has stopped: it waits, or its instance has ended.
+type event struct {
+	m     *machine
+	waits bool
+}
+
+var errAbandoned = errors.New("the launch has ended")
+
+// park lets other instances run.
+func (m *machine) park(s *site, addresses []int64, masks []bit) {
+	m.waits = waiting{site: s, addresses: addresses, masks: masks, seen: s.sight.seen, kind: sight{instance: m.instances, address: addresses[0], seen: s.sight.seen}}
+	m.launch.events <- event{m, true}
+	if !<-m.resume {
+		panic(errAbandoned)
+	}
+}
+
+// changed says whether the memory that an instance waits for is another one.
+func (w *waiting) changed(m *memory) bool {
+	h := uint64(14695981039346656037)
+	for i, address := range w.addresses {
+		if w.masks == nil || w.masks[i] != 0 {
+			h = m.hash(h, address, w.site.size)
+		}
+	}
+	return h != w.seen
+}
+
+// maxWaiting bounds the memory of instances that have begun, in bytes; so many instances may begin in any case.
+const (
+	maxWaiting   = 4 << 30
+	leastWaiting = 16
+)
+
+// turns runs instances in the co-operative order.
+type turns struct {
+	l       *launch
+	more    func() (*machine, error)
+	idle    []*machine
+	parked  []*machine // in the order in which they began to wait
+	all     int
+	bytes   int
+	stalled int  // turns in which nothing changed
+	full    bool // there is no room for another instance
+	ended   bool // all instances have begun
+}
+
+// cooperate runs all instances. more makes another machine.
+func (l *launch) cooperate(first *machine, more func() (*machine, error)) error {
+	l.events = make(chan event)
+	t := &turns{l: l, more: more}
+	t.add(first)
+	defer t.close()
+	for {
+		m, err := t.next()
+		if m == nil || err != nil {
+			return err
+		}
+		before := m.waits.kind
+		m.resume <- true
+		e := <-l.events
+		switch {
+		case !e.waits:
+			t.idle = append(t.idle, m)
+			t.stalled = 0
+		default:
+			t.parked = append(t.parked, m)
+			if before != m.waits.kind {
+				t.stalled = 0
+			}
+		}
+		if l.err != nil {
+			return l.err
+		}
+	}
+}
+
+func (t *turns) add(m *machine) {
+	m.resume = make(chan bool)
+	t.all++
+	t.bytes += m.bytes
+	t.idle = append(t.idle, m)
+	go m.serve()
+}
+
+// serve runs an instance each time that it is resumed.
+func (m *machine) serve() {
+	for <-m.resume {
+		m.guard(m.instance)
+		m.launch.events <- event{m, false}
+	}
+}
+
+// next is the machine that runs now; nil at the end.
+func (t *turns) next() (*machine, error) {
+	for i, m := range t.parked {
+		if m.waits.changed(t.l.memory) {
+			t.parked = slices.Delete(t.parked, i, i+1)
+			t.stalled = 0
+			return m, nil
+		}
+	}
+	if !t.ended && (!t.full || len(t.idle) > 0) {
+		if m, err := t.begin(); m != nil || err != nil {
+			return m, err
+		}
+	}
+	if len(t.parked) == 0 {
+		return nil, nil
+	}
+	if t.stalled++; t.stalled > len(t.parked)*max(20, min(1000, 200000/len(t.parked))) {
+		return nil, t.deadlock()
+	}
+	m := t.parked[0]
+	t.parked = t.parked[1:]
+	return m, nil
+}
+
+// begin is a machine for an instance that has not begun; nil if there is none.
+func (t *turns) begin() (*machine, error) {
+	if len(t.idle) == 0 {
+		if t.bytes+t.bytes/t.all > maxWaiting && t.all >= leastWaiting {
+			t.full = true
+			return nil, nil
+		}
+		m, err := t.more()
+		if err != nil {
+			return nil, err
+		}
+		t.add(m)
+	}
+	at, ok := t.l.take()
+	if !ok {
+		t.ended = true
+		return nil, nil
+	}
+	m := t.idle[len(t.idle)-1]
+	t.idle = t.idle[:len(t.idle)-1]
+	m.at, m.waits = at, waiting{}
+	t.full = false
+	return m, nil
+}
+
+// maxPlaces bounds how many places a deadlock names.
+const maxPlaces = 8
+
+// deadlock is the finding that all instances wait.
+func (t *turns) deadlock() error {
+	var f *Finding
+	seen := map[*site]bool{}
+	for _, m := range t.parked {
+		w := &m.waits
+		text := m.memory.describe(w.addresses[0], w.site.size)
+		if f == nil {
+			f = m.finding(w.site.op, check.Deadlock, fmt.Sprintf("%d program instances wait, and nothing changes what they wait for: %s", len(t.parked), text), 0)
+			f.Access = w.site.kind.String()
+			if b, _ := m.memory.find(w.addresses[0]); b != nil {
+				f.Buffer = b.Name
+			}
+			if t.full {
+				f.Text += fmt.Sprintf("; more instances did not begin, since the values of those that wait need %d MB", t.bytes>>20)
+			}
+		} else if len(f.Others) < maxPlaces && !seen[w.site.first(m)] {
+			p := m.place(w.site.op, m.at, 0)
+			p.Access = w.site.kind.String() + " of " + text
+			f.Others = append(f.Others, p)
+		}
+		seen[w.site.first(m)] = true
+	}
+	if t.l.o.KeepGoing {
+		t.l.findings.Add(f)
+		return nil
+	}
+	return f
+}
+
+// first is the site of the same operation in the launch's first machine.
+func (s *site) first(m *machine) *site { return m.launch.first.sites[s.number] }
+
+// close ends all machines.
+func (t *turns) close() {
+	for _, m := range t.parked {
+		m.resume <- false // the instance ends
+		<-t.l.events
+		close(m.resume)
+	}
+	for _, m := range t.idle {
+		close(m.resume)
+	}
+}

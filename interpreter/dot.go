@@ -34,9 +34,12 @@ func dot(c *compiler) step {
 			switch precision {
 			case "tf32":
 				prepare = truncated
-			case "ieee", "tf32x3", "bf16x6": // as exact as f32, or nearly
+			case "ieee":
 			default:
-				panic(failure("the precision %s is not supported", precision))
+				if pieces[precision].terms == nil {
+					panic(failure("the precision %s is not supported", precision))
+				}
+				return dotOf(c, s, nil, inPieces(s, precision))
 			}
 		}
 		return dotOf(c, s, prepare, products[float32])

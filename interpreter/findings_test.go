@@ -199,7 +199,7 @@ func TestTalk(t *testing.T) {
  tt.assert %c, "small" : tensor<16xi1> loc("k.py":4:2)`)
 	var out bytes.Buffer
 	p := program(t, text)
-	if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Int(16)}, Options{Output: &out}); err != nil || out.String() != "pid (0, 0, 0)  at:  [0, 1, 2, …, 13, 14, 15]\n" {
+	if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Int(16)}, Options{Output: &out}); err != nil || !strings.HasPrefix(out.String(), "pid (0, 0, 0) idx ( 0) at: 0\npid (0, 0, 0) idx ( 1) at: 1\n") || strings.Count(out.String(), "\n") != 16 {
 		t.Errorf("%v: %q", err, out.String())
 	}
 	var f *Finding
@@ -304,6 +304,23 @@ func TestAtomics(t *testing.T) {
 		if first := little.Uint32(z.Data); o.Order == Reverse && first != 9 {
 			t.Errorf("the last instance is not the first: %d", first)
 		}
+	}
+}
+
+// TestPrints: numbers as C writes them, bits, operands and dimensions.
+func TestPrints(t *testing.T) {
+	text := body("%f: f32, %n: i32, %p: !tt.ptr<f32>", ` %r = tt.make_range {end = 2 : i32, start = 0 : i32} : tensor<2xi32>
+ %e = tt.expand_dims %r {axis = 1 : i32} : tensor<2xi32> -> tensor<2x1xi32>
+ %b = tt.broadcast %e : tensor<2x1xi32> -> tensor<2x2xi32>
+ tt.print " b: " {hex = false, isSigned = array<i32: 1>} : %b : tensor<2x2xi32>
+ tt.print " f: " {hex = false, isSigned = array<i32: 1, 0>} : %f, %n : f32, i32
+ tt.print " h: " {hex = true, isSigned = array<i32: 1, 1>} : %f, %n : f32, i32
+ tt.print " nothing" {hex = false, isSigned = array<i32>}`)
+	want := "pid (0, 0, 0) idx (0, 0) b: 0\npid (0, 0, 0) idx (0, 1) b: 0\npid (0, 0, 0) idx (1, 0) b: 1\npid (0, 0, 0) idx (1, 1) b: 1\n" +
+		"pid (0, 0, 0) idx () f: (operand 0) 1.500000\npid (0, 0, 0) idx () f: (operand 1) 4294967295\npid (0, 0, 0) idx () h: (operand 0) 0x3fc00000\npid (0, 0, 0) idx () h: (operand 1) 0xffffffff\npid (0, 0, 0) idx () nothing\n"
+	var out bytes.Buffer
+	if _, err := program(t, text).Launch("", [3]int32{1, 1, 1}, []Argument{Float(1.5), Int(-1), Pointer(nil, 0)}, Options{Output: &out}); err != nil || out.String() != want {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 

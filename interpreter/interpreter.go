@@ -21,6 +21,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 
 	"github.com/goproton/goproton/interpreter/check"
@@ -49,6 +50,11 @@ type features struct {
 
 // Load checks a module.
 func Load(m *ttir.Module) (*Program, error) {
+	for _, a := range m.Attributes {
+		if strings.HasPrefix(a.Name, "ttg.") || strings.HasPrefix(a.Name, "triton_gpu.") {
+			return nil, fmt.Errorf("the kernel cannot be run: its text has %s, so it is TTGIR or Gluon's, with the layouts of a GPU; the interpreter runs TTIR, which Triton's cache keeps in the file NAME.ttir", a.Name)
+		}
+	}
 	if bad := append(m.Problems[:len(m.Problems):len(m.Problems)], m.Verify()...); len(bad) > 0 {
 		return nil, fmt.Errorf("the kernel cannot be run: line %d of its TTIR: %s", bad[0].Line, bad[0].Text)
 	}

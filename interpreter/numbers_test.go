@@ -3,6 +3,7 @@ package interpreter
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,6 +180,38 @@ func TestLibrary(t *testing.T) {
 		got := numberAt("float"+c.kind[1:], z.Data, 0)
 		if err != nil || math.Abs(got-c.want) > 1e-7*math.Abs(c.want)+1e-12 {
 			t.Errorf("%s(%v) is %v and not %v: %v", c.symbol, c.x, got, c.want, err)
+		}
+	}
+}
+
+// TestPieces: products of f32 in pieces are as exact as their pieces allow, and no more.
+func TestPieces(t *testing.T) {
+	s := sizes{1, 4, 4, 64}
+	x, y := make([]float32, s.m*s.k), make([]float32, s.k*s.n)
+	for i := range x {
+		x[i], y[i] = 1+float32(i*7919%1000)/1000, 1+float32(i*104729%1000)/1000
+	}
+	for precision, c := range map[string]struct{ most, least float64 }{"tf32x3": {0x1p-20, 0}, "bf16x6": {0x1p-20, 0}, "bf16x3": {0x1p-15, 0x1p-22}} {
+		o := make([]float32, s.m*s.n)
+		inPieces(s, precision)(o, x, y, s)
+		worst := 0.0
+		for i := range s.m {
+			for j := range s.n {
+				want := 0.0
+				for k := range s.k {
+					want += float64(x[i*s.k+k]) * float64(y[k*s.n+j])
+				}
+				worst = max(worst, math.Abs(float64(o[i*s.n+j])-want)/want)
+			}
+		}
+		if worst > c.most || worst < c.least {
+			t.Errorf("%s is off by %v", precision, worst)
+		}
+		inf := slices.Clone(x)
+		inf[0] = float32(math.Inf(1))
+		inPieces(s, precision)(o, inf, y, s)
+		if !math.IsInf(float64(o[0]), 1) {
+			t.Errorf("%s: a sum with an infinity is %v", precision, o[0])
 		}
 	}
 }

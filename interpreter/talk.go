@@ -2,10 +2,14 @@ package interpreter
 
 import (
 	"fmt"
+	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/interpreter/check"
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 func init() {
@@ -64,7 +68,7 @@ func (c *compiler) holds(kind, text string) step {
 	}
 }
 
-// printed writes one line for each value: the instance, the text, and the elements, of which long lists have their ends only.
+// printed writes what Triton's GPU code writes: a line for each element, with the instance, the element's index, the text and the number.
 func printed(c *compiler) step {
 	prefix := ""
 	if a := c.op.Attribute("prefix"); a != nil {
@@ -73,29 +77,43 @@ func printed(c *compiler) step {
 	if strings.HasPrefix(prefix, marked) {
 		return c.marker(prefix[len(marked):])
 	}
-	hex := c.op.Attribute("hex")
+	hex, signs := c.op.Attribute("hex"), c.op.Attribute("isSigned")
 	isHex := hex != nil && hex.Int != 0
-	var values []func() string
+	var operands []*slot
 	for i := range c.op.Operands {
-		s := c.use(i)
-		values = append(values, func() string { return s.text(isHex) })
+		operands = append(operands, c.use(i))
 	}
 	m := c.m
-	write := func(text string) {
-		m.launch.mu.Lock()
-		defer m.launch.mu.Unlock()
-		fmt.Fprintf(m.launch.o.Output, "pid (%d, %d, %d) %s%s\n", m.at[0], m.at[1], m.at[2], prefix, text)
-	}
 	return func() {
 		if m.launch.o.Output == nil {
 			return
 		}
-		if len(values) == 0 {
-			write("")
+		var b strings.Builder
+		head := fmt.Sprintf("pid (%d, %d, %d) idx (", m.at[0], m.at[1], m.at[2])
+		if len(operands) == 0 {
+			fmt.Fprintf(&b, "%s)%s\n", head, prefix)
 		}
-		for _, v := range values {
-			write(" " + v())
+		for n, s := range operands {
+			text := prefix
+			if len(operands) > 1 {
+				text += fmt.Sprintf("(operand %d) ", n)
+			}
+			signed := signs == nil || n >= len(signs.Ints) || signs.Ints[n] != 0
+			full := dims(s.t)
+			each(full, func(at []int) {
+				b.WriteString(head)
+				for d, i := range at {
+					if d > 0 {
+						b.WriteString(", ")
+					}
+					fmt.Fprintf(&b, "%*d", len(strconv.Itoa(full[d]-1)), i)
+				}
+				fmt.Fprintf(&b, ")%s%s\n", text, s.printed(int(storedAt(s, at)), isHex, signed))
+			})
 		}
+		m.launch.mu.Lock()
+		defer m.launch.mu.Unlock()
+		_, _ = io.WriteString(m.launch.o.Output, b.String())
 	}
 }
 
@@ -148,7 +166,7 @@ func (p *Printed) text() string {
 	parts := strings.Split(p.Text, "\x02")
 	for i, v := range p.Values {
 		if i+1 < len(parts) {
-			parts[i] += v.s.text(false)
+			parts[i] += v.s.text()
 		}
 	}
 	return strings.Join(parts, "")
@@ -156,16 +174,16 @@ func (p *Printed) text() string {
 
 const shown = 3 // elements at each end of a dimension
 
-func (s *slot) text(hex bool) string {
+func (s *slot) text() string {
 	var b strings.Builder
-	s.nested(&b, nil, hex)
+	s.nested(&b, nil)
 	return b.String()
 }
 
-func (s *slot) nested(b *strings.Builder, at []int, hex bool) {
+func (s *slot) nested(b *strings.Builder, at []int) {
 	full := dims(s.t)
 	if len(at) == len(full) {
-		b.WriteString(s.element(int(storedAt(s, at)), hex))
+		b.WriteString(s.element(int(storedAt(s, at))))
 		return
 	}
 	b.WriteByte('[')
@@ -178,43 +196,63 @@ func (s *slot) nested(b *strings.Builder, at []int, hex bool) {
 			b.WriteString("…, ")
 			i = n - shown
 		}
-		s.nested(b, append(slices.Clone(at), i), hex)
+		s.nested(b, append(slices.Clone(at), i))
 	}
 	b.WriteByte(']')
 }
 
-func (s *slot) element(i int, hex bool) string {
-	format := "%v"
+func (s *slot) element(i int) string {
 	switch a := s.data.(type) {
-	case []bit:
-		return fmt.Sprint(a[i])
 	case []float32:
-		if hex {
-			return fmt.Sprintf("%#x", patternOf(s.t.Scalar().Float, a[i]))
-		}
 		return fmt.Sprintf("%g", a[i])
 	case []float64:
 		return fmt.Sprintf("%g", a[i])
+	}
+	return s.printed(i, false, true)
+}
+
+// printed is an element as C's printf writes it on a GPU.
+func (s *slot) printed(i int, hex, signed bool) string {
+	number := func(v int64, bits int) string {
+		switch {
+		case hex || s.t.Scalar().Kind == ttir.PointerType:
+			return fmt.Sprintf("0x%0*x", bits/4, masked(uint64(v), bits))
+		case signed:
+			return strconv.FormatInt(v, 10)
+		}
+		return strconv.FormatUint(masked(uint64(v), bits), 10)
+	}
+	switch a := s.data.(type) {
+	case []bit:
+		return strconv.Itoa(int(a[i]))
+	case []float32:
+		if hex {
+			return number(int64(patternOf(s.t.Scalar().Float, a[i])), s.t.Scalar().Bits)
+		}
+		return cFloat(float64(a[i]))
+	case []float64:
+		if hex {
+			return number(int64(math.Float64bits(a[i])), 64)
+		}
+		return cFloat(a[i])
 	case []int8:
-		if hex {
-			return fmt.Sprintf("%#x", uint8(a[i]))
-		}
-		return fmt.Sprintf(format, a[i])
+		return number(int64(a[i]), 8)
 	case []int16:
-		if hex {
-			return fmt.Sprintf("%#x", uint16(a[i]))
-		}
-		return fmt.Sprintf(format, a[i])
+		return number(int64(a[i]), 16)
 	case []int32:
-		if hex {
-			return fmt.Sprintf("%#x", uint32(a[i]))
-		}
-		return fmt.Sprintf(format, a[i])
+		return number(int64(a[i]), 32)
 	case []int64:
-		if hex {
-			return fmt.Sprintf("%#x", uint64(a[i]))
-		}
-		return fmt.Sprintf(format, a[i])
+		return number(a[i], 64)
 	}
 	return "?"
+}
+
+func cFloat(x float64) string {
+	switch {
+	case x != x:
+		return "nan"
+	case math.IsInf(x, 0):
+		return strings.TrimPrefix(strings.ToLower(fmt.Sprintf("%f", x)), "+")
+	}
+	return fmt.Sprintf("%f", x)
 }

@@ -23,6 +23,8 @@ type compiler struct {
 	point    *Point              // of the operation, for an observer
 	deciding bool                // in the region that decides whether a loop goes on
 	uses     map[ttir.Value]bool // values of the function that an operation uses; nil if nothing has asked
+
+	within *ttir.Op // whose region it is; nil in a function's body
 }
 
 // notCompiled is why a kernel cannot be run.
@@ -241,8 +243,9 @@ func (c *compiler) pure(out *slot, run step, operands ...*slot) step {
 
 // region compiles the blocks of a region. Arguments are those of the first block.
 func (c *compiler) region(r *ttir.Region, arguments []*slot) []*block {
-	outer, op := c.block, c.op
-	defer func() { c.block, c.op = outer, op }()
+	outer, op, within := c.block, c.op, c.within
+	defer func() { c.block, c.op, c.within = outer, op, within }()
+	c.within = op
 	blocks := make([]*block, len(r.Blocks))
 	for i := range r.Blocks {
 		blocks[i] = &block{}

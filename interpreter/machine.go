@@ -95,6 +95,9 @@ func (m *machine) report(f *Finding) {
 	if !m.launch.o.KeepGoing {
 		panic(f)
 	}
+	if o := m.launch.o.Observer; o != nil {
+		o.Found(f)
+	}
 	m.launch.findings.Add(f)
 }
 

@@ -16,6 +16,7 @@ type Observer interface {
 	Before(p *Point)                  // an operation, and those without meaning for values too
 	Enter(p *Point, f *ttir.Function) // the function that the operation calls begins
 	Leave(p *Point)                   // it has ended, and the results of the operation are set
+	Found(f *Finding)                 // and the instance goes on
 	End(f *Finding) error             // f is why the instance was ended, and nil if it came to its end
 }
 
@@ -25,8 +26,9 @@ type Point struct {
 	Op       *ttir.Op
 	Frames   []mlir.Frame // in the source, the innermost first
 	Operands []Value
-	Results  []Value // set by the operation
-	Begins   []Bound // arguments of the block of which it is the first operation
+	Results  []Value  // set by the operation
+	Begins   []Bound  // arguments of the block of which it is the first operation
+	Within   *ttir.Op // whose region that block is in; nil in a function's body
 }
 
 // Bound is a value with its name in the source.
@@ -49,6 +51,40 @@ func (i *Instance) Memory(address int64, size int) []byte {
 		return nil
 	}
 	return i.m.memory.bytes(address, size)
+}
+
+// Load reads elements of a type, as Value.Elements returns them. Without them it is the index of the first address that is in no buffer.
+func (i *Instance) Load(t *ttir.Type, addresses []int64) (elements any, bad int) {
+	switch classOf(t) {
+	case bits1:
+		return loadAll[int64](i, codecOf[bit](t), addresses)
+	case i8:
+		return loadAll[int64](i, codecOf[int8](t), addresses)
+	case i16:
+		return loadAll[int64](i, codecOf[int16](t), addresses)
+	case i32:
+		return loadAll[int64](i, codecOf[int32](t), addresses)
+	case i64:
+		return loadAll[int64](i, codecOf[int64](t), addresses)
+	case f32:
+		return loadAll[float64](i, codecOf[float32](t), addresses)
+	case f64:
+		return loadAll[float64](i, codecOf[float64](t), addresses)
+	}
+	return nil, 0
+}
+
+func loadAll[R int64 | float64, T number | bit](i *Instance, k codec[T], addresses []int64) (any, int) {
+	list, one := make([]R, len(addresses)), make([]T, 1)
+	for n, a := range addresses {
+		raw := i.m.memory.bytes(a, k.size)
+		if raw == nil {
+			return nil, n
+		}
+		k.get(one, raw)
+		list[n] = R(one[0])
+	}
+	return list, -1
 }
 
 // Buffer returns the buffer that an address belongs to, and the offset in it, which may be outside; nil if it belongs to none.
@@ -145,8 +181,13 @@ func Buffers(list []Argument) []*Buffer {
 	return buffers
 }
 
-// points returns the operations of a kernel and of the functions that it calls, in the order of the text.
-func (p *Program) points(kernel *ttir.Function) []*Point {
+// Points are the operations of a kernel and of the functions that it calls, in the order of the text and without their values; "" is the
+// module's own kernel.
+func (p *Program) Points(kernel string) []*Point {
+	f := p.module.Kernel()
+	if kernel != "" {
+		f = p.module.Function(kernel)
+	}
 	var list []*Point
 	seen := map[*ttir.Function]bool{}
 	var add func(f *ttir.Function)
@@ -162,16 +203,8 @@ func (p *Program) points(kernel *ttir.Function) []*Point {
 			}
 		})
 	}
-	add(kernel)
+	add(f)
 	return list
-}
-
-// Points are the operations of a kernel and of the functions that it calls, without their values; "" is the module's own kernel.
-func (p *Program) Points(kernel string) []*Point {
-	if kernel == "" {
-		return p.points(p.module.Kernel())
-	}
-	return p.points(p.module.Function(kernel))
 }
 
 // FunctionFrame is where a function begins in the source.
@@ -183,12 +216,15 @@ func (p *Program) FunctionFrame(f *ttir.Function) (mlir.Frame, bool) {
 	return frames[0], true
 }
 
+// Frames are the places in the source that an operation came from, the innermost first.
+func (p *Program) Frames(op *ttir.Op) []mlir.Frame { return p.module.Frames(op) }
+
 // Variable is the variable of the source that Triton says a value or an operation belongs to; "" if it says none.
 func (p *Program) Variable(id mlir.LocationID) string { return p.module.File.Variable(id) }
 
 // observed reports an operation to the observer before it is executed. The point's results are added when the operation is compiled.
 func (c *compiler) observed(op *ttir.Op) *Point {
-	p := &Point{Function: c.f, Op: op, Frames: c.m.module.Frames(op)}
+	p := &Point{Function: c.f, Op: op, Frames: c.m.module.Frames(op), Within: c.within}
 	for _, v := range op.Operands {
 		if v != ttir.NoValue {
 			p.Operands = append(p.Operands, Value{c.slots[v]})
@@ -216,10 +252,10 @@ func (c *compiler) resultsOf(op *ttir.Op) []Value {
 	return list
 }
 
-// sourceName is the name that a value has in the source, as far as its location or the compiler's name for it says.
+// sourceName is the name that a value has in the source: an argument's location says it, and of values of loops Triton's name for them.
 func (c *compiler) sourceName(v ttir.Value) string {
 	info := c.f.Values[v]
-	if name := c.m.module.File.Variable(info.Location); name != "" {
+	if name := c.m.module.File.Variable(info.Location); name != "" && c.within == nil {
 		return name
 	}
 	name, number := info.Name, strings.LastIndexByte(info.Name, '_')

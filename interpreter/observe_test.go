@@ -10,12 +10,13 @@ import (
 
 // recorder counts what it hears, and ends a launch at an operation.
 type recorder struct {
-	begun, ended, depth, deepest int
-	before                       map[*ttir.Op]int
-	at                           func(p *Point)
+	begun, ended, found, depth, deepest int
+	before                              map[*ttir.Op]int
+	at                                  func(p *Point)
 }
 
 func (r *recorder) Begin(*Instance) error { r.begun++; r.depth = 0; return nil }
+func (r *recorder) Found(*Finding)        { r.found++ }
 func (r *recorder) End(*Finding) error    { r.ended++; return nil }
 func (r *recorder) Before(p *Point) {
 	if r.before[p.Op]++; r.at != nil {
@@ -74,5 +75,9 @@ func TestObservedValues(t *testing.T) {
 	}
 	if _, err := program(t, adding).Launch("", [3]int32{3, 1, 1}, []Argument{Pointer(x, 0), Int(41)}, Options{Observer: &recorder{before: map[*ttir.Op]int{}}}); err == nil {
 		t.Error("an access outside was not found")
+	}
+	r = &recorder{before: map[*ttir.Op]int{}}
+	if _, err := program(t, adding).Launch("", [3]int32{3, 1, 1}, []Argument{Pointer(x, 0), Int(41)}, Options{Observer: r, KeepGoing: true}); err != nil || r.found == 0 || r.ended != 3 {
+		t.Errorf("%v: %+v", err, r)
 	}
 }

@@ -73,7 +73,7 @@ func collectAsUsual() {
 func commands() []*cobra.Command {
 	return []*cobra.Command{
 		newRunCommand(), newInterpretCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newQueryCommand(), newGateCommand(), newPprofCommand(),
-		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newCtlCommand(), newPushCommand(), newMetricsCommand(), newDoctorCommand(), newManCommand(),
+		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newCtlCommand(), newPushCommand(), newMetricsCommand(), newDoctorCommand(), newDemoCommand(), newManCommand(),
 	}
 }
 
@@ -88,6 +88,7 @@ func newRoot() *cobra.Command {
   proton report --open script.hatchet           explore it in the browser
   proton diff before.hatchet after.hatchet      show what changed
   proton doctor                                 report what is missing on this machine
+  proton demo                                   look at a recorded profile; needs no GPU
 
 "proton [flags] script.py" is short for "proton run [flags] script.py".`,
 		Version:       version.Text(),

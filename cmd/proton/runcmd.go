@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/replay"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -59,6 +61,7 @@ func newRunCommand() *cobra.Command {
 	var options run.Options
 	var trace traceFlags
 	var recording recordingFlags
+	open := false
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] TARGET [ARGS]…",
 		Short: "run a program and profile it",
@@ -85,6 +88,12 @@ func newRunCommand() *cobra.Command {
 			if err := trace.apply(&options); err != nil {
 				return &exitError{code: 2, err: err}
 			}
+			if open && options.Name == "-" {
+				return &exitError{code: 2, err: errors.New("--open needs a file: give a --name that is not standard output")}
+			}
+			if open {
+				options.Written = func(files []string) { openReport(files, toUser()) }
+			}
 			return profileProgram(options)
 		},
 	}
@@ -110,6 +119,7 @@ func newRunCommand() *cobra.Command {
 	flags.Float64Var(&options.Checkpoint, "checkpoint", 2, "rewrite the profile every `SECONDS`, so that a crash loses no more than that; 0 writes it only at the end")
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 if nothing was recorded and the target succeeded")
 	flags.StringVar(&options.Python, "python", "", "run scripts and modules with `INTERPRETER`")
+	flags.BoolVar(&open, "open", false, "at the end, write the report of the profile and open it in the browser, a timeline too: nothing is uploaded")
 	recording.add(flags)
 	flags.StringVar(&options.Push.URL, "push", "", "send what was recorded in each window to the server at `URL`: Pyroscope, Parca or, over OTLP, an OpenTelemetry collector; or into the folder file:///FOLDER")
 	flags.StringVar(&options.Push.Protocol, "push-protocol", "", "speak `PROTOCOL` with it: pyroscope, parca or otlp (default: what the URL says, as in parca+https://, or its port)")
@@ -134,7 +144,7 @@ func newRunCommand() *cobra.Command {
 		everyday{"inside", "scopes inside Triton kernels, by line", "proton run --inside 'matmul_*' train.py"},
 		everyday{"torch", "PyTorch's operators, modules and flops", "proton run --torch=modules,flops train.py"},
 		everyday{"python", "run scripts with another Python", "proton run --python python3.12 train.py"},
-		everyday{"every", "record M of each N steps", "proton run --every 100 --for 5 train.py"},
+		everyday{"open", "open the report at the end", "proton run --open train.py"},
 		everyday{"push", "send each minute to a server", "proton run --push http://pyroscope:4040 serve.py"},
 		everyday{"trace", "what Triton compiled and launched", "proton run --trace traces train.py"},
 	)
@@ -188,6 +198,16 @@ func profileProgram(options run.Options) error {
 		return &exitError{code: result.Code}
 	}
 	return nil
+}
+
+// openReport opens the report of the first profile of a run. What goes wrong is said, and the exit code remains that of the program.
+func openReport(files []string, stderr io.Writer) {
+	if len(files) > 1 {
+		tell(stderr, "the report is of the first of %d profiles; proton merge adds profiles up", len(files))
+	}
+	if err := subcommand(stderr, stderr, "report", files[0], "-o", formats.Stem(files[0])+".html", "--open"); err != nil {
+		tell(stderr, "warning: the report was not opened: %v", err)
+	}
 }
 
 // checkRun refuses invalid options before the target runs, and converts values to the runtime's spelling.

@@ -214,6 +214,15 @@ def test_python_m(install):
         assert here.run([here.python, "-m", "goproton", *words]).stdout.startswith("proton version ")
 
 
+def test_demo(install):
+    """proton demo, from the wheel alone: nothing is needed but the wheel, and what it prints names the kernel, the line and the cause."""
+    here = install()
+    done = here.run([here.python, "-m", "goproton", "demo"], PATH="/usr/bin:/bin")
+    assert all(said in done.stdout for said in ("matmul_4096_4096_4096", "tl.dot(left, right, total)", "short_scoreboard 70%")), done.stdout
+    assert "open proton-demo/matmul.html in a browser" in done.stderr
+    assert "GoProton report" in (here.work / "proton-demo" / "matmul.html").read_text()
+
+
 PAUSED = """
 import fake_gpu, os, time
 def wait_for(name):

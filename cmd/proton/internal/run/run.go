@@ -39,7 +39,9 @@ type Options struct {
 	Python         string // interpreter; "" = the one of this command, or as the shell would find it
 	// AfterTarget is called when the target has ended, with the folder of its processes' status files; nil = nothing.
 	AfterTarget func(status string)
-	Target      []string
+	// Written is called with the profiles that were written, if there are any; nil = nothing.
+	Written func(files []string)
+	Target  []string
 }
 
 // Result is how a target ended.
@@ -161,6 +163,9 @@ func finish(options Options, result Result, status, root string, stderr io.Write
 	nothing := summary.report(stderr, options, root, status, result.Signal)
 	if nothing && !options.AllowEmpty && result == (Result{}) {
 		result.Code = ExitEmpty
+	}
+	if options.Written != nil && len(summary.Files) > 0 {
+		options.Written(summary.Files)
 	}
 	return result, nil
 }

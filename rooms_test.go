@@ -52,6 +52,8 @@ var rooms = []room{
 	{50, "interpreter", "runs kernels of `triton/ttir` on the CPU: values, memory, counts by line"},
 	{54, "interpreter/run", "a run of the interpreter: settings, launches of a program and saved ones, what they did"},
 	{51, "interpreter/debug", "stops kernels at lines of their source: frames, variables, expressions, tables, commands"},
+	{51, "interpreter/counts", "what interpreted launches did, added up by kernel and line"},
+	{52, "interpreter/counts/profiles", "the same as a profile: bytes and flops below kernels"},
 	{51, "viewer", "a profile as rows and columns: metrics, units, roofline, filters, groupings, views"},
 	{52, "viewer/kernels", "the facts about kernels in a profile and in the trace of its run: samples and lines, in every representation"},
 	{52, "viewer/collectives viewer/fleet viewer/idle", "waiting between ranks; tables over many profiles, and over the sources of a merged one; when GPUs had no work, and why"},

@@ -16,7 +16,7 @@ type LineCounts struct {
 	Flops                  map[string]int64 // additions, multiplications, divisions and functions, by type: f32
 	DotFlops               map[string]int64 // 2·M·N·K, by type of the inputs: f16, f32:tf32, e2m1*e4m3
 	Operations             int64            // of TTIR
-	Touched                []Touched        // with Options.Touched
+	Touched                []Touched        `json:"-"` // with Options.Touched
 }
 
 // Access is what was loaded, stored or changed.

@@ -50,3 +50,11 @@ func Flops(metric string) (dtype string, ok bool) {
 	}
 	return "", false
 }
+
+// FlopsMetric is the metric that counts flops on operands of a type: the one that names the width alone, if that stands for the type.
+func FlopsMetric(dtype string) string {
+	if bits := OperandBits(dtype); OperandOfWidth(bits) == dtype {
+		return "flops" + strconv.Itoa(bits)
+	}
+	return "flops_" + dtype
+}

@@ -31,6 +31,11 @@ func TestFlops(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", metric, dtype, ok, want)
 		}
 	}
+	for _, dtype := range OperandTypes {
+		if back, ok := Flops(FlopsMetric(dtype)); !ok || back != dtype {
+			t.Errorf("%s counts flops of %q, want %s", FlopsMetric(dtype), back, dtype)
+		}
+	}
 	for _, metric := range []string{"", "flop", "flops_", "flops12", "flops_fp12", "operator_flops16", "estimated_flops16", "flops (count)"} {
 		if dtype, ok := Flops(metric); ok {
 			t.Errorf("%s counts flops of %q", metric, dtype)

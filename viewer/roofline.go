@@ -25,7 +25,8 @@ import (
 //	intensity   Σ F / Σ B
 //	bound       compute if Σ F/peak ≥ Σ B/peak, else memory
 //
-// For a single kernel these are the textbook's definitions. The work of a frame is known if the frame, or a scope around it, has
+// For a single kernel these are the textbook's definitions. The lines below a kernel, of a profile of counts, are parts of its work: its least
+// time is that of their sums, and theirs do not add up. The work of a frame is known if the frame, or a scope around it, has
 // flops or bytes whose peaks are known. Other frames have no least time, and their time is left out of T, since unknown work is not
 // idle time. Where T is less than half of the time, util and bound are left out, since the util of a fill of 3 µs is not that of
 // the matmuls around it. The work of copies over a link is unknown here: the memory of the GPU does not limit them.
@@ -35,8 +36,10 @@ type roofline struct {
 	devices []ceilings
 	of      map[deviceKey]int32
 	noted   map[string]bool
+	lined   map[*frame]*peaks.Roof // kernels with lines below them that have work, with the work of all; nil of such lines
 
 	compute, memory, least int // amounts, in seconds
+	unknown                int // kernels with lines of which one has an unknown peak
 	elapsed                int // time, in seconds
 	covered                int // that of frames whose work is known
 	traffic                int // bytes of the GPU's memory
@@ -122,7 +125,7 @@ func (b *builder) roofValue(name string) (column, error) {
 		return column{Column: Column{Ratio: true}, value: r.coverage, unit: figures.Unit{Factor: 1}}, nil
 	case "attainable":
 		flops := b.allFlops()
-		return column{value: func(a []float64) float64 { return flops(a) / a[r.least] }}, nil
+		return column{value: func(a []float64) float64 { return flops(a) / r.leastOf(a) }}, nil
 	case "intensity":
 		if r.bytes == nil || len(r.flops) == 0 {
 			return column{}, errors.New("intensity: needs both flops and bytes, and the profile has only one of them; let launch_metadata return both")
@@ -132,14 +135,22 @@ func (b *builder) roofValue(name string) (column, error) {
 		c.Unit = "flop/B"
 		return c, nil
 	case "roof_time":
-		return column{Column: Column{Additive: true}, value: func(a []float64) float64 { return a[r.least] }}, nil
+		return column{Column: Column{Additive: true}, value: r.leastOf}, nil
 	}
 	return column{Column: Column{Text: true}, word: r.bound}, nil
 }
 
+// leastOf is the least time of a row. That of a line below a kernel is not among those that add up.
+func (r *roofline) leastOf(a []float64) float64 {
+	if math.IsNaN(a[r.least]) && math.IsNaN(a[r.unknown]) && !(math.IsNaN(a[r.compute]) && math.IsNaN(a[r.memory])) {
+		return max(add(a[r.compute], 0), add(a[r.memory], 0))
+	}
+	return a[r.least]
+}
+
 // bound is "compute" or "memory": what limits a row's work; "" if that is not known.
 func (r *roofline) bound(a []float64) string {
-	if math.IsNaN(a[r.least]) || a[r.least] == 0 || r.coverage(a) < leastCoverage {
+	if least := r.leastOf(a); math.IsNaN(least) || least == 0 || r.coverage(a) < leastCoverage {
 		return ""
 	}
 	return peaks.Bound(add(0, a[r.compute]), add(0, a[r.memory]))
@@ -199,6 +210,7 @@ func (b *builder) needRoofline(asked string) error {
 	b.roof = r
 	b.findDevices(elapsed.own)
 	b.findWork()
+	b.findLines()
 	r.elapsed = b.computed(ours+"time", true, func(f *frame) float64 { return elapsed.own(f) })
 	r.covered = b.computed(ours+"time of known work", true, func(f *frame) float64 {
 		if !f.worked {
@@ -210,7 +222,7 @@ func (b *builder) needRoofline(asked string) error {
 	part := func(which func(compute, memory float64) float64) func(f *frame) float64 {
 		return func(f *frame) float64 {
 			work := r.work(f)
-			if math.IsNaN(work.Least()) {
+			if all := r.lined[f]; math.IsNaN(work.Least()) || all != nil && math.IsNaN(all.Least()) {
 				return missing
 			}
 			return which(work.Parts())
@@ -218,8 +230,19 @@ func (b *builder) needRoofline(asked string) error {
 	}
 	r.compute = b.computed(ours+"compute time", true, part(func(compute, _ float64) float64 { return compute }))
 	r.memory = b.computed(ours+"memory time", true, part(func(_, memory float64) float64 { return memory }))
+	r.unknown = b.computed(ours+"kernels with unknown lines", true, func(f *frame) float64 {
+		if all := r.lined[f]; all != nil && math.IsNaN(all.Least()) {
+			return 1
+		}
+		return missing
+	})
 	r.least = b.computed(ours+"least time", true, func(f *frame) float64 {
 		work := r.work(f)
+		if all, lined := r.lined[f]; all != nil {
+			work = *all
+		} else if lined {
+			return missing
+		}
 		return work.Least()
 	})
 	return nil
@@ -307,9 +330,56 @@ func (b *builder) findWork() {
 	}
 }
 
+// findLines finds frames with work below kernels. A kernel has a count of its own, and nothing that ran is below it.
+func (b *builder) findLines() {
+	b.roof.lined = map[*frame]*peaks.Roof{}
+	ran, below := make([]bool, len(b.frames)), make([]bool, len(b.frames))
+	for i := len(b.frames) - 1; i >= 0; i-- {
+		f := &b.frames[i]
+		_, ran[i] = f.node.Metric(profile.CountMetric)
+		if f.parent >= 0 {
+			below[f.parent] = below[f.parent] || below[i] || ran[i]
+		}
+	}
+	kernels := make([]int32, len(b.frames)) // the kernel that a frame is below, or is; -1 for none
+	for i := range b.frames {
+		f := &b.frames[i]
+		kernels[i] = -1
+		if f.parent >= 0 {
+			kernels[i] = kernels[f.parent]
+		}
+		if ran[i] && !below[i] {
+			kernels[i] = int32(i)
+		}
+		if ran[i] || kernels[i] < 0 {
+			continue
+		}
+		if own := b.roof.work(f); math.IsNaN(own.Least()) && !b.roof.has(f) {
+			continue
+		}
+		kernel := &b.frames[kernels[i]]
+		if b.roof.lined[kernel] == nil {
+			work := b.roof.work(kernel)
+			b.roof.lined[kernel] = &work
+		}
+		b.roof.lined[f] = nil
+		b.roof.addWork(b.roof.lined[kernel], f)
+	}
+}
+
+// has says whether a frame itself has work, whose peaks may not be known.
+func (r *roofline) has(f *frame) bool {
+	return r.bytesOf(f) > 0 || slices.ContainsFunc(r.flops, func(of flopsOf) bool { return number(f.node, of.metric.name) > 0 })
+}
+
 // work is that of a frame itself, by its metrics. The metric without a type of operands counts only if none with a type does.
 func (r *roofline) work(f *frame) peaks.Roof {
 	var work peaks.Roof
+	r.addWork(&work, f)
+	return work
+}
+
+func (r *roofline) addWork(work *peaks.Roof, f *frame) {
 	peaks := &r.devices[f.device]
 	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && number(f.node, of.metric.name) > 0 })
 	for i := range r.flops {
@@ -318,7 +388,6 @@ func (r *roofline) work(f *frame) peaks.Roof {
 		}
 	}
 	work.Move(r.bytesOf(f), peaks.bytes)
-	return work
 }
 
 // bytesOf are the bytes that a frame reads from the memory of its GPU or writes there. A copy within that memory does both.

@@ -273,3 +273,26 @@ func TestScopeCountsOnItsBusiestGPU(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesOfKernels: the least time of a kernel is that of the sums of its lines, which overlap; kernels do not.
+func TestLinesOfKernels(t *testing.T) {
+	p := tree("scope\n  k count=1\n    a.py:1 bytes=4e6\n    a.py:2 flops16=3e6\n      b.py:7 flops16=1e6 bytes=1e6\n    a.py:3 \n  m count=2 flops16=2e6\n    a.py:9 flops_bf16=5\n")
+	table, err := NewTable(p, Options{Metrics: []string{"roof_time/us", "bound", "attainable"}, BaseUnits: true, Peaks: []string{"bytes=1T", "flops16=1T"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{
+		"ROOT": {"5.0", "memory"}, "scope": {"5.0", "memory"}, "k": {"5.0", "memory"}, "a.py:1": {"4.0", "memory"}, "a.py:2": {"4.0", "compute"}, "b.py:7": {"1.0", "compute"},
+		"m": {"-", ""}, "a.py:9": {"-", ""},
+	}
+	seen := 0
+	for r := range table.All() {
+		seen++
+		if got, w := []string{figures.Places(r.Values[0], 1), table.Text(r, 1)}, want[r.Name]; fmt.Sprint(got) != fmt.Sprint(w) {
+			t.Errorf("%s: %q, want %q", r.Name, got, w)
+		}
+	}
+	if seen != len(want) {
+		t.Errorf("%d rows", seen)
+	}
+}

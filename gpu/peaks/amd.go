@@ -2,6 +2,7 @@ package peaks
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -18,7 +19,7 @@ var amd = Figures{
 		"gfx908": {"fp8": "fp16", "tf32": "fp32"}, "gfx90a": {"fp8": "fp16", "tf32": "fp32"}, "gfx950": {"tf32": "fp32"},
 		"gfx1100": {"fp8": "fp16", "tf32": "fp32"}, "gfx1151": {"fp8": "fp16", "tf32": "fp32"}, "gfx1201": {"tf32": "fp32"},
 	},
-	Complete: amdComplete, Bandwidth: amdBandwidth, Units: amdUnits,
+	Boards: amdNames, Complete: amdComplete, Bandwidth: amdBandwidth, Units: amdUnits,
 	ProtonFlops: amdProtonFlops, ProtonBandwidth: amdProtonBandwidth,
 }
 
@@ -102,6 +103,15 @@ func amdPartOf(d profile.Device) *amdPart {
 		}
 	}
 	return nil
+}
+
+func amdNames() (names []string) {
+	for _, p := range amdParts {
+		if !slices.Contains(names, p.name) {
+			names = append(names, p.name)
+		}
+	}
+	return names
 }
 
 // amdComplete fills in what a profile lacks of a part that it names: Kineto's traces have neither architecture nor clock.

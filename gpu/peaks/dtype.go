@@ -70,3 +70,43 @@ func taken(as map[string]string, rates Rates, dtype string) string {
 	}
 	return dtype
 }
+
+// Multiplied is the type, of profile.OperandTypes, in which a kernel of Triton's multiplies matrices, and the number of its multiplications for
+// each of the code's, by the type of the operands, as TTIR has it, and of f32 the input_precision. Without a multiplication the vector units
+// compute: "" is fp32.
+func Multiplied(element, precision string) (dtype string, passes int) {
+	switch {
+	case element == "f16":
+		return "fp16", 1
+	case element == "bf16":
+		return "bf16", 1
+	case element == "f32":
+		return ofPrecision(precision)
+	case element == "f64":
+		return "fp64", 1
+	case element == "i8":
+		return "int8", 1
+	case strings.HasPrefix(element, "f8"):
+		return "fp8", 1
+	case strings.HasPrefix(element, "f6"):
+		return "fp6", 1
+	case strings.HasPrefix(element, "f4"):
+		return "fp4", 1
+	}
+	return "fp32", 1
+}
+
+// ofPrecision is the type in which tl.dot multiplies operands of f32, by its input_precision. Only ieee has no tensor core.
+func ofPrecision(name string) (dtype string, passes int) {
+	switch name {
+	case "tf32":
+		return "tf32", 1
+	case "tf32x3":
+		return "tf32", 3
+	case "bf16x3":
+		return "bf16", 3
+	case "bf16x6":
+		return "bf16", 6
+	}
+	return "fp32", 1
+}

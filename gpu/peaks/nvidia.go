@@ -1,6 +1,8 @@
 package peaks
 
 import (
+	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -11,7 +13,7 @@ import (
 const cuda = "CUDA" // the type of devices in a profile
 
 var nvidia = Figures{
-	Complete: nvidiaComplete, Halved: halvedByGeForce, ProtonFlops: nvidiaFlops, Bandwidth: nvidiaBandwidth, ProtonBandwidth: nvidiaBandwidth,
+	Boards: nvidiaNames, Complete: nvidiaComplete, Halved: halvedByGeForce, ProtonFlops: nvidiaFlops, Bandwidth: nvidiaBandwidth, ProtonBandwidth: nvidiaBandwidth,
 	// Each figure is the datasheet's dense rate divided by units and boost clock. The documents are those that perClock names, and
 	// here those of the parts whose other figures are Proton's formulas.
 	Rates: map[string]Rates{
@@ -140,30 +142,38 @@ func nvidiaBandwidth(d profile.Device) (float64, bool) {
 
 // board holds facts that a profile may lack although it names the board: Kineto's traces have neither clocks nor the bus
 // width. Clocks are the maximal ones in kHz, as the driver reports them. The bus width is in bits.
-type board struct{ clock, memory, bus int64 }
+type board struct {
+	arch               string
+	units              int64 // multiprocessors
+	clock, memory, bus int64
+}
 
 // knownBoards are keyed by the name that the driver reports. Twice the product of bus width and memory clock is the bandwidth
 // of the datasheet.
 var knownBoards = map[string]board{
-	"NVIDIA H200":           {1_980_000, 3_201_000, 6016}, // as a driver reported it: 4.8 TB/s
-	"NVIDIA H100 80GB HBM3": {1_980_000, 2_619_000, 5120}, // SXM5, NVIDIA H100 datasheet: 3.35 TB/s
-	"NVIDIA H100 PCIe":      {1_755_000, 1_593_000, 5120}, // the same: 2.0 TB/s
-	"NVIDIA A100-SXM4-80GB": {1_410_000, 1_593_000, 5120}, // NVIDIA A100 datasheet: 2,039 GB/s
-	"NVIDIA A100-SXM4-40GB": {1_410_000, 1_215_000, 5120}, // the same: 1,555 GB/s
-	"NVIDIA A100-PCIE-40GB": {1_410_000, 1_215_000, 5120},
-	"NVIDIA L40S":           {2_520_000, 9_001_000, 384}, // NVIDIA L40S datasheet: 864 GB/s
-	"NVIDIA L4":             {2_040_000, 6_251_000, 192}, // NVIDIA L4 datasheet: 300 GB/s
-	"NVIDIA A10G":           {1_710_000, 6_251_000, 384}, // 600 GB/s, as the A10 of its datasheet
-	"Tesla T4":              {1_590_000, 5_001_000, 256}, // NVIDIA T4 datasheet: 320 GB/s
-	"Tesla V100-SXM2-16GB":  {1_530_000, 877_000, 4096},  // NVIDIA V100 datasheet: 900 GB/s
-	"Tesla V100-SXM2-32GB":  {1_530_000, 877_000, 4096},
+	"NVIDIA H200":           {"90", 132, 1_980_000, 3_201_000, 6016}, // as a driver reported it: 4.8 TB/s
+	"NVIDIA H100 80GB HBM3": {"90", 132, 1_980_000, 2_619_000, 5120}, // SXM5, NVIDIA H100 datasheet: 3.35 TB/s
+	"NVIDIA H100 PCIe":      {"90", 114, 1_755_000, 1_593_000, 5120}, // the same: 2.0 TB/s
+	"NVIDIA A100-SXM4-80GB": {"80", 108, 1_410_000, 1_593_000, 5120}, // NVIDIA A100 datasheet: 2,039 GB/s
+	"NVIDIA A100-SXM4-40GB": {"80", 108, 1_410_000, 1_215_000, 5120}, // the same: 1,555 GB/s
+	"NVIDIA A100-PCIE-40GB": {"80", 108, 1_410_000, 1_215_000, 5120},
+	"NVIDIA L40S":           {"89", 142, 2_520_000, 9_001_000, 384}, // NVIDIA L40S datasheet: 864 GB/s
+	"NVIDIA L4":             {"89", 58, 2_040_000, 6_251_000, 192},  // NVIDIA L4 datasheet: 300 GB/s
+	"NVIDIA A10G":           {"86", 80, 1_710_000, 6_251_000, 384},  // 600 GB/s, as the A10 of its datasheet
+	"Tesla T4":              {"75", 40, 1_590_000, 5_001_000, 256},  // NVIDIA T4 datasheet: 320 GB/s
+	"Tesla V100-SXM2-16GB":  {"70", 80, 1_530_000, 877_000, 4096},   // NVIDIA V100 datasheet: 900 GB/s
+	"Tesla V100-SXM2-32GB":  {"70", 80, 1_530_000, 877_000, 4096},
 }
 
 // nvidiaComplete fills in what a profile lacks of a board in knownBoards.
 func nvidiaComplete(d *profile.Device) {
 	if b, known := knownBoards[d.Name]; known {
+		d.Arch = cmp.Or(d.Arch, b.arch)
+		fill(&d.NumSMs, b.units)
 		fill(&d.ClockRate, b.clock)
 		fill(&d.MemoryClockRate, b.memory)
 		fill(&d.BusWidth, b.bus)
 	}
 }
+
+func nvidiaNames() []string { return slices.Sorted(maps.Keys(knownBoards)) }

@@ -8,6 +8,8 @@
 package peaks
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -21,6 +23,8 @@ type Figures struct {
 	As map[string]map[string]string
 	// Halved reports whether a board runs operands of a type at half of the rate of its architecture; nil: none does.
 	Halved func(d profile.Device, dtype string) bool
+	// Boards are the names of boards that Complete knows.
+	Boards func() []string
 	// Complete fills in the facts that a profile lacks of a board that it names.
 	Complete func(d *profile.Device)
 	// Bandwidth is the peak of the device's memory in byte/s; 0 where the profile lacks a fact, and whether the architecture is known.
@@ -51,4 +55,36 @@ func fill(fact *int64, value int64) {
 	if *fact == 0 {
 		*fact = value
 	}
+}
+
+// Board is the device that has a name, or the only one whose name has all words of it: H200, "A100 SXM4 80GB".
+func Board(name string) (profile.Device, error) {
+	var all, found []profile.Device
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == ' ' || r == '-' })
+	for kind, figures := range ByType {
+		for _, board := range figures.Boards() {
+			d := profile.Device{Type: kind, ID: "0", Name: board}
+			figures.Complete(&d)
+			if strings.EqualFold(board, name) {
+				return d, nil
+			}
+			has := strings.FieldsFunc(strings.ToLower(board), func(r rune) bool { return r == ' ' || r == '-' })
+			if all = append(all, d); len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(has, w) }) {
+				found = append(found, d)
+			}
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	what := "no GPU is"
+	if what = fmt.Sprintf("%d GPUs are", len(found)); len(found) == 0 {
+		what, found = "no GPU is", all
+	}
+	var names []string
+	for _, d := range found {
+		names = append(names, d.Name)
+	}
+	slices.Sort(names)
+	return profile.Device{}, fmt.Errorf("%s called %q: give one of %s", what, name, strings.Join(names, ", "))
 }

@@ -33,7 +33,9 @@ func Sum(list []Report) Report {
 			}
 		}
 		for _, k := range r.Kernels {
-			sum.kernel(k.Name).add(k)
+			to := sum.kernel(k.Name)
+			to.Join(&k.Kernel)
+			to.Seconds += k.Seconds
 		}
 		for _, pattern := range r.Unmatched { // of processes that had Triton
 			unmatched[pattern]++

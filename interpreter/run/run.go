@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/interpreter/counts"
 )
 
 // Run has what was asked, and collects what launches did.
@@ -38,12 +39,8 @@ type Report struct {
 
 // KernelReport sums the launches of a kernel.
 type KernelReport struct {
-	Name     string                   `json:"name"`
-	Launches int                      `json:"launches"`
-	Programs int64                    `json:"programs"`     // that ran
-	Of       int64                    `json:"of,omitempty"` // in the grids, if not all of them ran
-	Seconds  float64                  `json:"seconds"`
-	Lines    []interpreter.LineCounts `json:"lines,omitempty"`
+	counts.Kernel
+	Seconds float64 `json:"seconds"`
 }
 
 // MaxFindings bounds how many findings a run keeps.
@@ -56,9 +53,9 @@ type Outcome struct {
 	Of       int64 // program instances in the grid
 	Seconds  float64
 	Findings []*interpreter.Finding
-	More     int64 // findings that were not kept
-	Lines    []interpreter.LineCounts
-	Saved    string // its folder
+	More     int64               // findings that were not kept
+	Result   *interpreter.Result // nil of a launch that a finding ended
+	Saved    string              // its folder
 }
 
 // New begins a run.
@@ -106,7 +103,7 @@ func (r *Run) Launch(ctx context.Context, l *Launch, output io.Writer, begun *at
 	case err != nil:
 		return nil, err
 	default:
-		out.Programs, out.Lines, out.Findings, out.More = result.Programs, result.Lines, result.Findings, result.More
+		out.Programs, out.Result, out.Findings, out.More = result.Programs, result, result.Findings, result.More
 		if out.Saved != "" {
 			err = l.saveAfter(out.Saved)
 		}
@@ -118,7 +115,7 @@ func (r *Run) Launch(ctx context.Context, l *Launch, output io.Writer, begun *at
 // options are the interpreter's, for one launch; all is how many program instances its grid has.
 func (r *Run) options(l *Launch) (o interpreter.Options, all int64, err error) {
 	all = int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])
-	o = interpreter.Options{Seed: r.Seed, MaxSteps: r.MaxSteps}
+	o = interpreter.Options{Seed: r.Seed, MaxSteps: r.MaxSteps, Touched: r.Unique}
 	switch r.Order {
 	case "reverse":
 		o.Order = interpreter.Reverse
@@ -178,11 +175,13 @@ func sample(n int, all int64, grid [3]int32, seed uint64) [][3]int32 {
 func (r *Run) add(l *Launch, out *Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := &KernelReport{Launches: 1, Programs: out.Programs, Seconds: out.Seconds, Lines: out.Lines}
-	if out.Programs != out.Of {
-		k.Of = out.Of
+	k := r.kernel(l.Kernel.Name)
+	k.Seconds += out.Seconds
+	result := out.Result
+	if result == nil {
+		result = &interpreter.Result{Programs: out.Programs}
 	}
-	r.kernel(l.Kernel.Name).add(k)
+	k.Add(result, out.Of)
 	r.report.LeftOut += out.More
 	for _, f := range out.Findings {
 		if len(r.report.Findings) < MaxFindings {
@@ -197,21 +196,11 @@ func (r *Run) add(l *Launch, out *Outcome) {
 func (r *Run) kernel(name string) *KernelReport {
 	k := r.byName[name]
 	if k == nil {
-		k = &KernelReport{Name: name}
+		k = &KernelReport{Kernel: counts.Kernel{Name: name}}
 		r.byName[name] = k
 		r.report.Kernels = append(r.report.Kernels, k)
 	}
 	return k
-}
-
-func (k *KernelReport) add(other *KernelReport) {
-	if k.Of > 0 || other.Of > 0 {
-		k.Of = max(k.Of, k.Programs) + max(other.Of, other.Programs)
-	}
-	k.Launches += other.Launches
-	k.Programs += other.Programs
-	k.Seconds += other.Seconds
-	k.Lines = addLines(k.Lines, other.Lines)
 }
 
 // Report is what the run has done until now.
@@ -222,9 +211,8 @@ func (r *Run) Report() Report {
 	report.Findings = slices.Clone(report.Findings)
 	report.Kernels = make([]*KernelReport, len(r.report.Kernels))
 	for i, k := range r.report.Kernels {
-		copied := *k
-		copied.Lines = addLines(nil, k.Lines)
-		report.Kernels[i] = &copied
+		report.Kernels[i] = &KernelReport{Kernel: counts.Kernel{Name: k.Name}, Seconds: k.Seconds}
+		report.Kernels[i].Join(&k.Kernel)
 	}
 	return report
 }

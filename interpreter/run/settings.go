@@ -28,6 +28,7 @@ type Settings struct {
 	MaxSteps   int64      `json:"max_steps,omitempty"`   // operations of each worker in one launch
 	MaxSeconds float64    `json:"max_seconds,omitempty"` // of one launch
 	Save       string     `json:"save,omitempty"`        // the folder for launches
+	Unique     bool       `json:"unique,omitempty"`      // count different bytes
 	KeepGoing  bool       `json:"keep_going,omitempty"`  // a finding does not end the program
 	Status     string     `json:"status,omitempty"`      // Python: the folder for reports to the command
 }

@@ -3,7 +3,6 @@ package kernels
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/profile"
@@ -88,7 +87,7 @@ func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work
 		}
 	}
 	if c.Texts["ttir"] != "" {
-		w.Type, w.Passes = operands(counted.Dot)
+		w.Type, w.Passes = peaks.Multiplied(counted.Dot.Type, counted.Dot.Precision)
 	}
 	if counted.Flops > 0 {
 		w.computes("code", operations{float64(counted.Flops), w.Type, w.Passes})
@@ -116,44 +115,6 @@ func (w *Work) complete(counted Work) {
 	if w.BytesFrom == "code" || w.FlopsFrom == "code" {
 		w.Notes = counted.Notes
 	}
-}
-
-// operands is the type, of profile.OperandTypes, in which a kernel computes, and the number of its multiplications for each of the code's.
-func operands(dot tritonparse.Dot) (dtype string, passes int) {
-	switch {
-	case dot.Type == "f16":
-		return "fp16", 1
-	case dot.Type == "bf16":
-		return "bf16", 1
-	case dot.Type == "f32":
-		return precision(dot.Precision)
-	case dot.Type == "f64":
-		return "fp64", 1
-	case dot.Type == "i8":
-		return "int8", 1
-	case strings.HasPrefix(dot.Type, "f8"):
-		return "fp8", 1
-	case strings.HasPrefix(dot.Type, "f6"):
-		return "fp6", 1
-	case strings.HasPrefix(dot.Type, "f4"):
-		return "fp4", 1
-	}
-	return "fp32", 1 // no multiplication of matrices: the vector units
-}
-
-// precision is the type in which tl.dot multiplies operands of f32, by its input_precision. Only ieee has no tensor core.
-func precision(name string) (dtype string, passes int) {
-	switch name {
-	case "tf32":
-		return "tf32", 1
-	case "tf32x3":
-		return "tf32", 3
-	case "bf16x3":
-		return "bf16", 3
-	case "bf16x6":
-		return "bf16", 6
-	}
-	return "fp32", 1
 }
 
 // finish computes rates and the share of the roof.

@@ -1,0 +1,144 @@
+// Package counts adds up what interpreted launches did, by kernel and line. Package profiles below it makes a profile of that.
+//
+//	k := counts.Kernel{Name: "add_kernel"}
+//	k.Add(result, 10)
+package counts
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/interpreter"
+)
+
+// Kernel sums the launches of a kernel.
+type Kernel struct {
+	Name      string                   `json:"name"`
+	Launches  int                      `json:"launches"`
+	Programs  int64                    `json:"programs"`            // that ran
+	Of        int64                    `json:"of,omitempty"`        // in the grids, if not all of them ran; lines are scaled then
+	Different bool                     `json:"different,omitempty"` // different bytes were counted
+	Works     []string                 `json:"works,omitempty"`     // the different amounts of work of a launch; at most maxWorks
+	Lines     []interpreter.LineCounts `json:"lines,omitempty"`
+}
+
+// maxWorks bounds how many different amounts of work are kept.
+const maxWorks = 16
+
+// Add adds a launch with so many program instances. Where not all of them ran, its counts are scaled.
+func (k *Kernel) Add(r *interpreter.Result, programs int64) {
+	one := &Kernel{Launches: 1, Programs: r.Programs, Different: r.Touched != nil, Lines: r.Lines}
+	if r.Programs != programs {
+		one.Of = programs
+	}
+	if r.Programs < programs && r.Programs > 0 {
+		one.Lines = scaled(r, float64(programs)/float64(r.Programs))
+	}
+	if len(one.Lines) > 0 {
+		one.Works = []string{workOf(one.Lines)}
+	}
+	k.Join(one)
+}
+
+// Join adds what other launches of the kernel did.
+func (k *Kernel) Join(other *Kernel) {
+	if k.Of > 0 || other.Of > 0 {
+		k.Of = max(k.Of, k.Programs) + max(other.Of, other.Programs)
+	}
+	k.Launches += other.Launches
+	k.Programs += other.Programs
+	k.Different = k.Different || other.Different
+	k.Lines = addLines(k.Lines, other.Lines)
+	for _, w := range other.Works {
+		if len(k.Works) < maxWorks && !slices.Contains(k.Works, w) {
+			k.Works = append(k.Works, w)
+		}
+	}
+}
+
+// workOf is the bytes and the flops of a launch.
+func workOf(lines []interpreter.LineCounts) string {
+	var bytes int64
+	flops := map[string]int64{}
+	for i := range lines {
+		l := &lines[i]
+		bytes += l.Loads.ActiveBytes + l.Stores.ActiveBytes + l.Atomics.ActiveBytes
+		for of, n := range l.Flops {
+			flops[of] += n
+		}
+		for of, n := range l.DotFlops {
+			flops["dot "+of] += n
+		}
+	}
+	return fmt.Sprint(bytes, flops)
+}
+
+// scaled are the lines of a launch of which some program instances ran, as of all. Different bytes are together at most those of the buffers.
+func scaled(r *interpreter.Result, by float64) []interpreter.LineCounts {
+	most, first := 0.0, 0.0
+	for _, t := range r.Touched {
+		most += float64(len(t.Buffer.Data)) * float64(figures.OneIf[int](t.Loaded > 0)+figures.OneIf[int](t.Stored > 0))
+	}
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		first += by * float64(l.Loads.FirstBytes+l.Stores.FirstBytes+l.Atomics.FirstBytes)
+	}
+	part := 1.0
+	if first > most && r.Touched != nil {
+		part = most / first
+	}
+	times := func(n int64, by float64) int64 { return int64(math.Round(float64(n) * by)) }
+	list := slices.Clone(r.Lines)
+	for i := range list {
+		l := &list[i]
+		l.Operations = times(l.Operations, by)
+		for _, a := range []*interpreter.Access{&l.Loads, &l.Stores, &l.Atomics} {
+			*a = interpreter.Access{Operations: times(a.Operations, by), Lanes: times(a.Lanes, by), Active: times(a.Active, by),
+				Bytes: times(a.Bytes, by), ActiveBytes: times(a.ActiveBytes, by), FirstBytes: times(a.FirstBytes, by*part)}
+		}
+		for _, flops := range []*map[string]int64{&l.Flops, &l.DotFlops} {
+			*flops = maps.Clone(*flops)
+			for of, n := range *flops {
+				(*flops)[of] = times(n, by)
+			}
+		}
+	}
+	return list
+}
+
+// addLines adds the counts of lines to those of the same lines.
+func addLines(sums, list []interpreter.LineCounts) []interpreter.LineCounts {
+	for i := range list {
+		at := i // as in an earlier launch of the kernel
+		if i >= len(sums) || !slices.Equal(sums[i].Frames, list[i].Frames) {
+			at = slices.IndexFunc(sums, func(l interpreter.LineCounts) bool { return slices.Equal(l.Frames, list[i].Frames) })
+			if at < 0 {
+				at = len(sums)
+				sums = append(sums, interpreter.LineCounts{Frames: list[i].Frames, Flops: map[string]int64{}, DotFlops: map[string]int64{}})
+			}
+		}
+		addLine(&sums[at], &list[i])
+	}
+	return sums
+}
+
+func addLine(sum, l *interpreter.LineCounts) {
+	sum.Operations += l.Operations
+	for _, of := range []struct{ sum, add *interpreter.Access }{{&sum.Loads, &l.Loads}, {&sum.Stores, &l.Stores}, {&sum.Atomics, &l.Atomics}} {
+		of.sum.Operations += of.add.Operations
+		of.sum.Lanes += of.add.Lanes
+		of.sum.Active += of.add.Active
+		of.sum.Bytes += of.add.Bytes
+		of.sum.ActiveBytes += of.add.ActiveBytes
+		of.sum.FirstBytes += of.add.FirstBytes
+	}
+	for kind, n := range l.Flops {
+		sum.Flops[kind] += n
+	}
+	for kind, n := range l.DotFlops {
+		sum.DotFlops[kind] += n
+	}
+}

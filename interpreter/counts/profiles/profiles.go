@@ -1,0 +1,156 @@
+// Package profiles makes a profile of what interpreted launches did: below each kernel the lines of its source, with loads, stores, bytes and
+// flops. What reads profiles reads it; merge.AddWork adds the work of its kernels to a profile that has their times.
+package profiles
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/gpu/peaks"
+	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/interpreter/counts"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/merge"
+	"github.com/goproton/goproton/triton/mlir"
+)
+
+// Metrics of lines, in addition to profile.BytesMetric and those of flops. Bytes that are offered are those of all elements of an access, and
+// active without those that masks leave out. profile.BytesMetric has, if they were counted, different bytes: those that the launch loaded, or
+// stored, at least once, which is what the memory sees at least; each counts for the first line. Otherwise it has the active ones. Bytes that
+// an atomic operation changes are loaded and stored.
+const (
+	LoadsMetric   = "loads" // operations; those on tensors count once for each program instance
+	StoresMetric  = "stores"
+	AtomicsMetric = "atomics"
+	OfferedMetric = "offered_bytes"
+	ActiveMetric  = "active_bytes"
+)
+
+// Profile is a profile of kernels.
+func Profile(kernels []*counts.Kernel) *profile.Profile {
+	b := builder{profile.Kinds{profile.CountMetric: profile.Inclusive}}
+	p := &profile.Profile{Root: &profile.Node{}, Kinds: b.kinds, Info: profile.Info{profile.InfoTool: "goproton interpreter"}}
+	for _, k := range kernels {
+		b.add(below(p.Root, k.Name), k)
+		if k.Of > 0 {
+			p.Note(fmt.Sprintf("%d of %d program instances of %s ran, and its counts are scaled", k.Programs, k.Of, k.Name))
+		}
+	}
+	if slices.ContainsFunc(kernels, func(k *counts.Kernel) bool { return !k.Different }) {
+		p.Note("bytes are those of all accesses, whatever caches spare the memory")
+	}
+	return p
+}
+
+// builder makes a profile.
+type builder struct{ kinds profile.Kinds }
+
+func (b *builder) amount(n *profile.Node, metric string, amount int64) {
+	if amount == 0 {
+		return
+	}
+	b.kinds[metric] = profile.Inclusive
+	v := profile.IntValue(amount)
+	if old, has := n.Metric(metric); has {
+		v = profile.Sum(old, v)
+	}
+	n.Set(metric, v)
+}
+
+func (b *builder) add(kernel *profile.Node, k *counts.Kernel) {
+	b.amount(kernel, profile.CountMetric, int64(k.Launches))
+	b.kinds[merge.WorksMetric] = profile.Property
+	kernel.Set(merge.WorksMetric, profile.IntValue(int64(len(k.Works))))
+	for i := range k.Lines {
+		l := &k.Lines[i]
+		if !busy(l) {
+			continue
+		}
+		at := kernel
+		for _, f := range slices.Backward(l.Frames) {
+			at = below(at, nameOf(f))
+		}
+		active := l.Loads.ActiveBytes + l.Stores.ActiveBytes + 2*l.Atomics.ActiveBytes
+		bytes := active
+		if k.Different {
+			bytes = l.Loads.FirstBytes + l.Stores.FirstBytes + l.Atomics.FirstBytes
+		}
+		b.amount(at, profile.BytesMetric, bytes)
+		b.amount(at, ActiveMetric, active)
+		b.amount(at, OfferedMetric, l.Loads.Bytes+l.Stores.Bytes+2*l.Atomics.Bytes)
+		b.amount(at, LoadsMetric, l.Loads.Operations)
+		b.amount(at, StoresMetric, l.Stores.Operations)
+		b.amount(at, AtomicsMetric, l.Atomics.Operations)
+		for of, n := range sorted(l.Flops) {
+			dtype, _ := peaks.Multiplied(of, "ieee")
+			b.amount(at, profile.FlopsMetric(dtype), n)
+		}
+		for of, n := range sorted(l.DotFlops) {
+			dtype, passes := multiplied(of)
+			b.amount(at, profile.FlopsMetric(dtype), n*int64(passes))
+		}
+	}
+}
+
+func sorted(m map[string]int64) func(yield func(string, int64) bool) {
+	return func(yield func(string, int64) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
+}
+
+func nameOf(f mlir.Frame) string {
+	if f.File == "" {
+		return fmt.Sprintf("line %d of the TTIR", f.Line)
+	}
+	return profile.SourceFrame{File: f.File, Line: f.Line}.String()
+}
+
+// multiplied is the type in which a product is computed, and the number of its multiplications, by the name that the interpreter has for it.
+func multiplied(of string) (dtype string, passes int) {
+	if left, right, scaled := strings.Cut(of, "*"); scaled {
+		dtype, passes = peaks.Multiplied(widest(left, right), "")
+		return dtype, passes
+	}
+	if strings.HasPrefix(of, "tf32") || strings.HasPrefix(of, "bf16x") {
+		return peaks.Multiplied("f32", of)
+	}
+	return peaks.Multiplied(of, "ieee")
+}
+
+// formats of scaled products, the narrowest first. Of two that differ the wider is multiplied.
+var formats = []struct{ name, element string }{{"e2m1", "f4"}, {"e2m3", "f6"}, {"e3m2", "f6"}, {"e4m3", "f8"}, {"e5m2", "f8"}, {"fp16", "f16"}, {"bf16", "bf16"}}
+
+func widest(left, right string) string {
+	for _, f := range slices.Backward(formats) {
+		if f.name == left || f.name == right {
+			return f.element
+		}
+	}
+	return left
+}
+
+// busy says whether a line did something that is counted.
+func busy(l *interpreter.LineCounts) bool {
+	sum := l.Loads.Operations + l.Stores.Operations + l.Atomics.Operations
+	for _, flops := range []map[string]int64{l.Flops, l.DotFlops} {
+		for _, n := range flops {
+			sum += n
+		}
+	}
+	return sum > 0
+}
+
+func below(n *profile.Node, name string) *profile.Node {
+	child := n.Child(name)
+	if child == nil {
+		child = &profile.Node{Name: name}
+		n.Children = append(n.Children, child)
+	}
+	return child
+}

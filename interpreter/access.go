@@ -154,7 +154,7 @@ func loadOf[T any](c *compiler) step {
 	use := c.touching(a.site, addresses, func(from, to int, raw []byte) { get(o[from:to], raw) })
 	fill = chain(fill, fillMask)
 	rows := c.rowsOf(p, mask, shape, a.site)
-	watch := c.watch(a.site, &accessOf{p: p, mask: mask, other: other, addresses: addresses, masks: masks, fill: fill, rows: rows})
+	watch := c.watch(a.site, &accessOf{p: p, mask: mask, other: other, shape: shape, addresses: addresses, masks: masks, fill: fill, rows: rows})
 	m, polls := c.m, c.polls()
 	if polls {
 		if p.ask(); mask != nil {
@@ -236,7 +236,7 @@ func storeOf[T any](c *compiler) step {
 	put := a.put
 	use := c.touching(a.site, addresses, func(from, to int, raw []byte) { put(raw, values[from:to]) })
 	rows := c.rowsOf(p, mask, shape, a.site)
-	watch := c.watch(a.site, &accessOf{p: p, mask: mask, value: v, addresses: addresses, masks: masks, fill: fill, rows: rows, put: func(raw []byte, from, to int) { put(raw, values[from:to]) }})
+	watch := c.watch(a.site, &accessOf{p: p, mask: mask, value: v, shape: shape, addresses: addresses, masks: masks, fill: fill, rows: rows, put: func(raw []byte, from, to int) { put(raw, values[from:to]) }})
 	return chain(fillValues, func() {
 		simple := rows.set()
 		if !simple {
@@ -382,7 +382,7 @@ func atomicWith[T any](c *compiler, v *slot, mask int, o []T, f func(old, v T) T
 	}
 	masks, fillMask := c.mask(mask, shape)
 	s, k, m := c.access(element, kind), codecOf[T](element), c.m
-	watch := c.watch(s, &accessOf{p: p, mask: c.optional(mask), value: v, addresses: addresses, masks: masks})
+	watch := c.watch(s, &accessOf{p: p, mask: c.optional(mask), value: v, shape: shape, addresses: addresses, masks: masks})
 	changed, was := false, [8]byte{}
 	return chain(fill, fillValues, fillMask, func() {
 		m.memory.atomics.Lock()
@@ -545,7 +545,7 @@ func swapOf[T any](c *compiler, equal func(a, b T) bool) step {
 	values, fillValues := operand[T](c, v, shape)
 	o := dataOf[T](c.define(0, shape))
 	s, k, m := c.access(v.t, changing), codecOf[T](v.t), c.m
-	watch := c.watch(s, &accessOf{p: p, value: v, compared: old, addresses: addresses})
+	watch := c.watch(s, &accessOf{p: p, value: v, compared: old, shape: shape, addresses: addresses})
 	changed := false
 	return chain(fill, fillExpected, fillValues, func() {
 		m.memory.atomics.Lock()

@@ -22,6 +22,8 @@ func (c *compiler) movingLines(op *ttir.Op, carried []*slot) []bool {
 		moving[i] = true
 		s.shape, s.line = first.shape, newLine(first.shape)
 		s.data = makeData(classOf(s.t), first.len())
+		s.marks = [layers]*slot{}
+		c.mark(s)
 		for d := range s.line.parts {
 			if first.line.parts[d].list != nil {
 				s.line.parts[d].list = make([]int64, first.shape[d])
@@ -78,14 +80,17 @@ func (c *compiler) passedOn(carried []*slot, from []ttir.Value, moving []bool) s
 	if len(carried) != len(from) {
 		panic(failure("%d values are passed on, and %d are needed", len(from), len(carried)))
 	}
-	var to, values []*slot
+	var to, values, all []*slot
 	var lines []step
+	all = make([]*slot, len(carried))
 	for i, s := range carried {
 		if !moving[i] {
 			to, values = append(to, s), append(values, c.passed(from[i]))
+			all[i] = s // see transfer
 			continue
 		}
 		v := c.slots[from[i]]
+		all[i] = v
 		if v == nil || c.lineOf(v) == nil {
 			panic(fmt.Errorf("a value of the loop has no line"))
 		}
@@ -97,7 +102,7 @@ func (c *compiler) passedOn(carried []*slot, from []ttir.Value, moving []bool) s
 			}
 		})
 	}
-	return chain(append(lines, c.transfer(to, values))...)
+	return chain(append(lines, c.transfer(to, values), c.moveMarks(carried, all))...)
 }
 
 // moverIn copies elements between slots that are stored in the same shape.
@@ -113,7 +118,7 @@ func (c *compiler) moverIn(to, from *slot) step {
 
 // afterLoop is what a moving value is behind the loop.
 func (c *compiler) afterLoop(s *slot) *slot {
-	out := &slot{t: s.t, shape: s.shape, data: s.data, line: newLine(s.shape)}
+	out := &slot{t: s.t, shape: s.shape, data: s.data, line: newLine(s.shape), marks: s.marks}
 	out.root = out
 	for d := range out.line.parts {
 		if s.line.parts[d].list != nil {

@@ -21,6 +21,7 @@ type compiler struct {
 	busy     map[*ttir.Function]bool
 	quiet    bool                // in a region that combines elements: see observe.go
 	point    *Point              // of the operation, for an observer
+	marking  bool                // the operation is compiled for marks: see marks.go
 	deciding bool                // in the region that decides whether a loop goes on
 	uses     map[ttir.Value]bool // values of the function that an operation uses; nil if nothing has asked
 
@@ -108,7 +109,11 @@ func (c *compiler) function(f *ttir.Function) *function {
 	c.busy[f] = true
 	inner := &compiler{m: c.m, f: f, slots: make([]*slot, len(f.Values)), memory: c.memory, busy: c.busy, result: &function{}}
 	for _, a := range f.Arguments {
-		inner.result.arguments = append(inner.result.arguments, inner.declare(a.Value))
+		s := inner.declare(a.Value)
+		if f == c.m.kernel {
+			s.marks = [layers]*slot{}
+		}
+		inner.result.arguments = append(inner.result.arguments, s)
 	}
 	for _, t := range f.Results {
 		inner.result.results = append(inner.result.results, inner.make(t, dims(t)))
@@ -134,6 +139,7 @@ func (c *compiler) make(t *ttir.Type, shape []int) *slot {
 	c.room(n * sizeOf(k))
 	s := &slot{t: t, shape: shape, data: makeData(k, n)}
 	s.root = s
+	c.mark(s)
 	return s
 }
 
@@ -205,6 +211,9 @@ func (c *compiler) resultType(n int) *ttir.Type {
 	if n >= len(c.op.Results) || c.f.Type(c.op.Results[n]) == nil {
 		panic(failure("the result %d is missing, or its type", n))
 	}
+	if c.marking {
+		return c.markType(c.f.Type(c.op.Results[n]))
+	}
 	return c.f.Type(c.op.Results[n])
 }
 
@@ -224,7 +233,8 @@ func (c *compiler) alias(of *slot, shape []int) step {
 	if count(shape) != of.len() {
 		panic(failure("%s does not turn into %s", of.t.Text, t.Text))
 	}
-	c.slots[c.op.Results[0]] = &slot{t: t, shape: shape, data: of.data, root: of.root, constant: of.constant, late: of.late}
+	c.slots[c.op.Results[0]] = &slot{t: t, shape: shape, data: of.data, root: of.root, constant: of.constant, late: of.late, some: of.some}
+	c.aliasMarks(c.slots[c.op.Results[0]], of)
 	return nil
 }
 
@@ -337,6 +347,9 @@ func (c *compiler) operation(op *ttir.Op, blocks []*block) {
 		}
 		panic(failure("the operation is not supported"))
 	}
+	if s := c.sink(op); s != nil {
+		c.block.steps = append(c.block.steps, s)
+	}
 	at := len(c.block.costs)
 	c.block.costs = append(c.block.costs, cost{op: op})
 	if s := build(c); s != nil {
@@ -348,6 +361,9 @@ func (c *compiler) operation(op *ttir.Op, blocks []*block) {
 			panic(failure("its result is not set"))
 		}
 		c.block.cost += int64(c.slots[v].len() / perStep)
+	}
+	if s := c.follow(op); s != nil {
+		c.block.steps = append(c.block.steps, s)
 	}
 	if t := c.flops(op); t.flops > 0 {
 		c.block.costs[at] = t

@@ -33,13 +33,19 @@ func (c *compiler) transfer(to, from []*slot) step {
 		}
 		last = append(last, c.mover(to[i], source))
 	}
-	return chain(append(first, last...)...)
+	return chain(append(append(first, last...), c.moveMarks(to, from))...)
 }
 
 // ending compiles the last operation of a block, and says whether it is one.
 func (c *compiler) ending(op *ttir.Op, blocks []*block) bool {
 	switch op.Name {
-	case "scf.yield", "scf.condition", "tt.reduce.return", "tt.scan.return", "tt.map_elementwise.return":
+	case "scf.condition":
+		c.decides("whether the loop goes on")
+		c.block.end = func() int { return -1 }
+		if len(blocks) == 1 {
+			c.block.end = nil
+		}
+	case "scf.yield", "tt.reduce.return", "tt.scan.return", "tt.map_elementwise.return":
 		c.block.end = func() int { return -1 } // the operation around it reads the values
 		if len(blocks) == 1 {
 			c.block.end = nil
@@ -55,6 +61,7 @@ func (c *compiler) ending(op *ttir.Op, blocks []*block) bool {
 		to, run := c.jump(&op.Successors[0], blocks)
 		c.block.end = func() int { run(); return to }
 	case "cf.cond_br":
+		c.decides("which branch is taken")
 		condition := c.condition()
 		to, run := c.jump(&op.Successors[0], blocks)
 		other, otherwise := c.jump(&op.Successors[1], blocks)

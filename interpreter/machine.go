@@ -51,6 +51,7 @@ type machine struct {
 	instances, progress int64     // that it has run, and how often one of them changed memory by an atomic operation
 	resume              chan bool // in the co-operative order, has it go on, or end
 	waits               waiting
+	origins             []origin       // of marks, by their numbers
 	as                  check.Instance // this program instance, for the search for races
 }
 
@@ -73,7 +74,7 @@ func (m *machine) place(op *ttir.Op, at [3]int32, lane int) check.Place {
 	p := check.Place{Program: at, Lane: lane}
 	if op != nil {
 		p.Op, p.Line, p.Frames = op.Name, int(op.Line), m.module.Frames(op)
-		if shape := m.shapes[op]; len(shape) > 1 {
+		if shape := m.shapes[op]; len(shape) > 1 && lane >= 0 {
 			p.Index = indexOf(shape, lane)
 		}
 	}

@@ -7,10 +7,12 @@ import (
 
 // Buffer is a storage: what several tensors may be views of. An access outside of it is a finding, whatever lies next to it.
 type Buffer struct {
-	Name    string
-	Data    []byte
-	Shape   []int64 // of the tensor that fills it, if it is known: findings name its elements by dimensions
-	Address uint64  // where the program that launches has it: pointers that are stored in memory have such addresses; 0 if there are none
+	Name string
+	Data []byte
+	// Unwritten has a 1 for each byte that has no value yet, and is nil where all have one: a launch that checks for such values changes it.
+	Unwritten []byte
+	Shape     []int64 // of the tensor that fills it, if it is known: findings name its elements by dimensions
+	Address   uint64  // where the program that launches has it: pointers that are stored in memory have such addresses; 0 if there are none
 }
 
 // Buffers get addresses of their own, far from each other. A buffer begins in the middle of its range, so that an access in front of it is
@@ -23,9 +25,10 @@ const (
 
 // memory is all buffers of a launch.
 type memory struct {
-	buffers []*Buffer
-	numbers map[*Buffer]int
-	atomics sync.Mutex
+	buffers   []*Buffer
+	numbers   map[*Buffer]int
+	atomics   sync.Mutex
+	unwritten bool // a buffer has bytes without a value
 }
 
 // place gives a buffer its address.
@@ -38,6 +41,7 @@ func (m *memory) place(b *Buffer) int64 {
 		n = len(m.buffers)
 		m.buffers = append(m.buffers, b)
 		m.numbers[b] = n
+		m.unwritten = m.unwritten || b.Unwritten != nil
 	}
 	return m.addressOf(n, 0)
 }

@@ -78,8 +78,11 @@ type slot struct {
 	root     *slot // whose data it shares; itself for most
 	constant bool  // set when the kernel is compiled, and never again
 
-	line *line // what is known of the elements, and nil for others; see lines.go
-	box  *box
+	line  *line // what is known of the elements, and nil for others; see lines.go
+	box   *box
+	marks [layers]*slot // see marks.go; nil if there are none
+	some  *bool         // of marks: whether one is not 0
+
 	late *late // how the elements are made; nil if they are always there
 }
 

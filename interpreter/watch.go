@@ -17,6 +17,7 @@ type accessOf struct {
 	masks           []bit
 	fill            step // makes addresses and masks
 	rows            *rows
+	shape           []int
 	padded          bool                           // what is not loaded has a value
 	put             func(raw []byte, from, to int) // writes the elements that are stored
 }
@@ -32,8 +33,15 @@ type watcher struct {
 	acquires bool
 	releases bool
 
-	races bool
-	raw   []byte // the bytes of a run of elements
+	races     bool
+	unset     bool
+	exchanges bool
+	sunk      []*sunk
+	others    *sunk // marks of what elements are that are not loaded
+	out       *slot // marks of what is loaded
+	left      bit   // marks of new elements without a value
+	never     bit
+	raw       []byte // the bytes of a run of elements
 }
 
 // watch prepares an access for the checks; nil if there is nothing to check.
@@ -65,6 +73,8 @@ func (c *compiler) watch(s *site, a *accessOf) *watcher {
 			w.use = check.AtomicRead
 		}
 	}
+	w.exchanges = c.op.Name == "tt.atomic_store" || c.op.Keyword("atomic_rmw_op", "") == "exch"
+	w.sinks(c)
 	return w
 }
 
@@ -88,6 +98,10 @@ func (c *compiler) isUsed() bool {
 
 // before checks an access that is about to be made: by rows, or by its elements.
 func (w *watcher) before(byRows bool) {
+	w.used(byRows)
+	if w.unset && w.m.memory.unwritten && w.site.kind != loading {
+		w.written(byRows)
+	}
 	if w.put != nil && w.m.with.checks&check.Duplicates != 0 {
 		w.duplicates(byRows)
 	}
@@ -110,7 +124,11 @@ func (w *watcher) before(byRows bool) {
 }
 
 // loaded ends a load.
-func (w *watcher) loaded(byRows bool) {}
+func (w *watcher) loaded(byRows bool) {
+	if w.out != nil {
+		w.loadedMarks(byRows)
+	}
+}
 
 // eachRun calls use for runs of elements that are neighbours in memory.
 func (w *watcher) eachRun(byRows bool, use func(lane, n int, address int64)) {

@@ -224,7 +224,7 @@ func loadIntoOf[T any](c *compiler, b *blockOf, set step, nan func() bool, paddi
 	o := dataOf[T](c.define(0, dims(t)))
 	a := &accessor[T]{c.m, c.access(t, loading), codecOf[T](t)}
 	use := c.touching(a.site, b.addresses, func(from, to int, raw []byte) { a.get(o[from:to], raw) })
-	watch := c.watch(a.site, &accessOf{addresses: b.addresses, masks: b.inside, padded: true})
+	watch := c.watch(a.site, &accessOf{shape: dims(t), addresses: b.addresses, masks: b.inside, padded: true})
 	return func() {
 		if set(); nan() {
 			fillOf(o, padding)
@@ -268,7 +268,7 @@ func storeFromOf[T any](c *compiler, b *blockOf, v *slot, set step) step {
 	values, fill := operand[T](c, v, dims(v.t))
 	a := &accessor[T]{c.m, c.access(v.t, storing), codecOf[T](v.t)}
 	use := c.touching(a.site, b.addresses, func(from, to int, raw []byte) { a.put(raw, values[from:to]) })
-	watch := c.watch(a.site, &accessOf{value: v, addresses: b.addresses, masks: b.inside, put: func(raw []byte, from, to int) { a.put(raw, values[from:to]) }})
+	watch := c.watch(a.site, &accessOf{value: v, shape: dims(v.t), addresses: b.addresses, masks: b.inside, put: func(raw []byte, from, to int) { a.put(raw, values[from:to]) }})
 	return chain(fill, set, func() {
 		if watch != nil {
 			watch.before(false)
@@ -312,7 +312,7 @@ func reduceWindowOf[T any](c *compiler, f func(old, v T) T) step {
 	if len(values) != len(b.addresses) {
 		panic(failure("%s is not a window of the descriptor", v.t.Text))
 	}
-	watch := c.watch(s, &accessOf{value: v, addresses: b.addresses, masks: b.inside})
+	watch := c.watch(s, &accessOf{value: v, shape: dims(v.t), addresses: b.addresses, masks: b.inside})
 	return chain(fill, func() {
 		b.set(&w[0], offsets())
 		m.memory.atomics.Lock()

@@ -33,7 +33,7 @@ type Place struct {
 	Frames  []mlir.Frame `json:"-"`                // in the source, the innermost first
 	Line    int          `json:"ttir_line"`
 	Program [3]int32     `json:"program"`
-	Lane    int          `json:"lane"`            // the element of the tensor, in row-major order; 0 of a scalar
+	Lane    int          `json:"lane"`            // the element of the tensor, in row-major order; 0 of a scalar, -1 if it is not known
 	Index   []int        `json:"index,omitempty"` // the same, by dimensions
 }
 
@@ -60,7 +60,11 @@ func (f *Finding) Error() string {
 
 // who is the instance and the element.
 func (p *Place) who() string {
-	text := fmt.Sprintf("program (%d, %d, %d), lane %d", p.Program[0], p.Program[1], p.Program[2], p.Lane)
+	text := fmt.Sprintf("program (%d, %d, %d)", p.Program[0], p.Program[1], p.Program[2])
+	if p.Lane < 0 {
+		return text
+	}
+	text += fmt.Sprintf(", lane %d", p.Lane)
 	if len(p.Index) > 1 {
 		text += " " + index(p.Index)
 	}

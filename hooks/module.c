@@ -67,6 +67,8 @@ static struct py_method methods[] = {
     {"torch_end", (void *)native_torch_end, PY_NOARGS, "torch_end()\n--\n\nObserves them no longer."},
     {"torch_enter", (void *)native_torch_enter, PY_FASTCALL, "torch_enter(name, object, wanted, /)\n--\n\nOpens the frame of a module; returns whether it did."},
     {"torch_exit", (void *)native_torch_exit, PY_O, "torch_exit(module, /)\n--\n\nCloses the frame of a module that torch_enter has opened, and what is open inside it."},
+    {"torch_lend", (void *)native_torch_lend, PY_NOARGS, "torch_lend()\n--\n\nPrepares torch_lending; returns whether this torch can do it."},
+    {"torch_lending", (void *)native_torch_lending, PY_O, "torch_lending(function, /)\n--\n\nCalls it; what torch does for it on threads without scopes has the scopes of this thread."},
     {"torch_memory_begin", (void *)native_torch_memory_begin, PY_O, "torch_memory_begin(everywhere, /)\n--\n\nCounts the memory of torch's allocator by call path; returns None, or why not."},
     {"torch_memory_end", (void *)native_torch_memory_end, PY_NOARGS, "torch_memory_end()\n--\n\nCounts it no longer."},
     {"torch_memory_reset", (void *)native_torch_memory_reset, PY_NOARGS, "torch_memory_reset()\n--\n\nForgets who allocated what: the first session begins."},

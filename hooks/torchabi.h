@@ -50,4 +50,9 @@ PyObject *native_torch_end(PyObject *, PyObject *);
 PyObject *native_torch_enter(PyObject *, PyObject *const *args, py_ssize n);
 PyObject *native_torch_exit(PyObject *, PyObject *module);
 
+// ---- torchlend.c ----
+
+PyObject *native_torch_lend(PyObject *, PyObject *);
+PyObject *native_torch_lending(PyObject *, PyObject *function);
+
 #endif

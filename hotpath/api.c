@@ -10,6 +10,10 @@
 
 static void set_python_walker(uint32_t (*walk)(void)) { atomic_store(&hp_g.walker, walk); }
 
+static void set_lender(void *(*lender)(void)) { atomic_store(&hp_g.lender, lender); }
+
+static void *thread(void) { return hp_living(); }
+
 static uint32_t generation(void) { return atomic_load_explicit(&hp_g.generation, memory_order_acquire) + atomic_load_explicit(&hp_g.reclaims, memory_order_acquire); }
 
 static const struct hp_api table = {
@@ -25,6 +29,8 @@ static const struct hp_api table = {
     .scope_enter = hp_scope_enter,
     .scope_exit = hp_scope_exit,
     .scope_node = hp_scope_node,
+    .set_lender = set_lender,
+    .thread = thread,
     .state_enter = hp_state_enter,
     .state_exit = hp_state_exit,
     .op_enter = hp_op_enter,

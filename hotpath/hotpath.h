@@ -180,6 +180,11 @@ struct hp_api {
   // The innermost scope of the calling thread, of whichever sessions; the depth in one session is counted in Go.
   uint32_t (*scope_node)(void);
 
+  // A thread without a scope of its own has the scopes of the thread that it works for. The function registered here returns that thread,
+  // as `thread` returned it there, or NULL, which is the main thread: the one that started the last session.
+  void (*set_lender)(void *(*lender)(void));
+  void *(*thread)(void); // NULL in a forked child
+
   // States: a stack; the innermost is one extra frame below all scopes. exit of an empty stack: HP_EMPTY.
   // name 0 enters "no state", so that exits stay balanced.
   int (*state_enter)(uint32_t name);

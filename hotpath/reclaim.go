@@ -40,6 +40,11 @@ func HeldNodes(f func(node uint32)) bool {
 	if C.hp_threads_outside() == 0 {
 		return false
 	}
+	// Twice, since a thread may borrow another one's scope after it was looked at, and before the other one is, which has left the scope then.
+	return heldNodes(f) && heldNodes(f)
+}
+
+func heldNodes(f func(node uint32)) bool {
 	var out [C.HP_HELD]C.uint32_t
 	for t := C.hp_first_thread(); t != nil; t = t.next {
 		n := C.hp_thread_nodes(t, &out[0])

@@ -76,9 +76,9 @@ int hp_scope_exit(struct hp_token token) {
     t->leaf_valid = 0;
     return HP_OFF;
   }
-  if (!now) return HP_EMPTY;
+  if (!now || !t->own) return HP_EMPTY;
   atomic_store_explicit(&t->scope, hp_node_get(now).parent, memory_order_release);
-  if (t->own) t->own--;
+  t->own--;
   t->leaf_valid = 0;
   if (__builtin_expect(hp_load(&hp_g.frames), 0)) frame_closes(t, now);
   return HP_OK;

@@ -32,7 +32,7 @@ struct hp_thread {
   _Atomic uint32_t start;      // number of the record that lies at the ring's first place
   uint32_t start_before;       // start before it changed last: older records are looked up with it
   uint32_t epoch, generation;
-  _Atomic uint32_t scope;      // innermost open scope; other threads inherit from the main thread's
+  _Atomic uint32_t scope;      // innermost open scope, or that of another thread while this one has none: see borrow in thread.c
   uint32_t own;                // scopes this thread opened itself
   uint32_t leaf, leaf_valid;   // the call path that hp_leaf found last, until a scope, state or op changes
   uint32_t state_depth, state[HP_STATES];
@@ -89,6 +89,7 @@ struct hp_global {
   _Atomic(uint32_t (*)(void)) walker;
   _Atomic(void (*)(uint32_t every)) thinner;
   _Atomic(struct hp_thread *) threads, main;
+  _Atomic(void *(*)(void)) lender; // returns the hp_thread whose work the calling thread does, NULL if that is not known
   _Atomic uint32_t turns;
 };
 extern struct hp_global hp_g;

@@ -345,6 +345,7 @@ const (
 // NextCycle is called once per drain of activity buffers and forgets launches that stayed and are done.
 func (r *Resolver) NextCycle() {
 	r.cycle++
+	r.graphs.nextCycle()
 	n := 0
 	for _, corr := range r.staying {
 		l, ok := r.launches[corr]

@@ -228,6 +228,30 @@ kernel 8 6 60
 kernel 8 7 70`, `
 kernel of 8: at 90 by a graph captured at 21
 kernel of 8: at 90 by a graph captured at 21`},
+		{"copies may be reported before their originals, which another thread captured", `
+created 4 40 77 0 by-hand
+cloned 4 40 30
+cloned 5 50 40
+created 5 50 78 0 by-hand
+cloned 6 60 50
+launch 1 21 0
+created 3 30 21 0 captured
+graph-launch 8 90
+kernel 8 4 40
+kernel 8 5 50
+kernel 8 6 60`, `
+kernel of 8: at 90 by a graph captured at 21
+kernel of 8: at 90 by a graph captured at 21
+kernel of 8: at 90 by a graph captured at 21`},
+		{"originals that do not come are forgotten", `
+created 4 40 77 0 by-hand
+cloned 4 40 30
+cycles 2
+launch 1 21 0
+created 3 30 21 0 captured
+graph-launch 8 90
+kernel 8 4 40`, `
+kernel of 8: at 90 by a graph captured at 77`},
 		{"destroyed graphs go after their last records", `
 launch 1 21 0
 created 3 30 21 0 captured

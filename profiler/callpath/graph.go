@@ -8,10 +8,23 @@ type graphs struct {
 	owner map[uint64]uint64 // node of a graph → the graph
 	dying []uint64          // executable graphs destroyed since the last free
 	dead  []uint64          // and before it
+
+	early [2]early // of this cycle and of the one before
 }
 
+// early is copies that were reported before their originals: the thread that instantiates a graph may be read before a thread that
+// captured a part of it, as those for backward passes of PyTorch do.
+type early struct {
+	of     map[uint64][]earlyCopy // by original
+	copies map[uint64]bool        // the nodes
+}
+
+type earlyCopy struct{ exec, node uint64 }
+
+func newEarly() early { return early{map[uint64][]earlyCopy{}, map[uint64]bool{}} }
+
 func newGraphs() graphs {
-	return graphs{map[uint64]map[uint64]*Captured{}, map[uint64]map[uint64]*Captured{}, map[uint64]uint64{}, nil, nil}
+	return graphs{graph: map[uint64]map[uint64]*Captured{}, exec: map[uint64]map[uint64]*Captured{}, owner: map[uint64]uint64{}, early: [2]early{newEarly(), newEarly()}}
 }
 
 func put(m map[uint64]map[uint64]*Captured, id uint64, node uint64, c *Captured) {
@@ -30,6 +43,30 @@ func (g *graphs) created(graph uint64, node uint64, c *Captured) {
 	}
 	put(g.graph, graph, node, c)
 	g.owner[node] = graph
+	if !g.isEarly(node) {
+		g.placeCopies(node)
+	}
+}
+
+func (g *graphs) isEarly(node uint64) bool { return g.early[0].copies[node] || g.early[1].copies[node] }
+
+// placeCopies gives copies that were reported too early the place of their original.
+func (g *graphs) placeCopies(original uint64) {
+	for i := range g.early {
+		list := g.early[i].of[original]
+		delete(g.early[i].of, original)
+		for _, c := range list {
+			delete(g.early[i].copies, c.node)
+			g.clone(c.exec, c.node, original)
+			g.placeCopies(c.node)
+		}
+	}
+}
+
+func (g *graphs) nextCycle() {
+	if g.early[1] = g.early[0]; len(g.early[0].of) > 0 {
+		g.early[0] = newEarly()
+	}
 }
 
 // clone gives a copied node the place of the node it was copied from. The library also reports the copy as
@@ -37,7 +74,9 @@ func (g *graphs) created(graph uint64, node uint64, c *Captured) {
 // of the copy, as of a child graph or a cloned one.
 func (g *graphs) clone(exec uint64, node, original uint64) {
 	c := g.graph[g.owner[original]][original]
-	if c == nil {
+	if c == nil || g.isEarly(original) {
+		g.early[0].of[original] = append(g.early[0].of[original], earlyCopy{exec, node})
+		g.early[0].copies[node] = true
 		return
 	}
 	put(g.exec, exec, node, c)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from _thread import _local
 
-from . import _library
+from . import _imports, _library
 from .flags import flags
 
 TYPE_CHECKING = False
@@ -218,6 +218,13 @@ def _use_native(native: ModuleType) -> None:
         ours._native = theirs
         metaclass.__call__ = theirs  # type: ignore[method-assign]
     native.set_tensor_handler(_take_tensor)
+    _imports.when_imported("torch", _torch_is_here)
+
+
+def _torch_is_here() -> None:
+    from ._torch import backward
+    backward.lend()
+
 
 
 def _take_tensor(name: str, tensor: Any, leaf: tuple) -> None:

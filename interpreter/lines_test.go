@@ -1,0 +1,80 @@
+package interpreter
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestLineCorners: comparisons of indices in all directions, and indices that leave the range of i32, give what the elements give.
+func TestLineCorners(t *testing.T) {
+	defer func() { withoutLines = false }()
+	text := body("%z: !tt.ptr<i8>, %w: !tt.ptr<i64>, %a: i32, %b: i32, %n: i32", ` %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+ %step = tt.splat %a : i32 -> tensor<8xi32>
+ %from = tt.splat %b : i32 -> tensor<8xi32>
+ %bound = tt.splat %n : i32 -> tensor<8xi32>
+ %s = arith.muli %r, %step : tensor<8xi32>
+ %i = arith.addi %s, %from : tensor<8xi32>
+ %m = arith.cmpi PREDICATE, %i, %bound : tensor<8xi32>
+ %zs = tt.splat %z : !tt.ptr<i8> -> tensor<8x!tt.ptr<i8>>
+ %zp = tt.addptr %zs, %r : tensor<8x!tt.ptr<i8>>, tensor<8xi32>
+ %one = arith.constant dense<1> : tensor<8xi8>
+ tt.store %zp, %one, %m : tensor<8x!tt.ptr<i8>>
+ %eight = arith.constant 8 : i32
+ %zq = tt.addptr %z, %eight : !tt.ptr<i8>, i32
+ %qs = tt.splat %zq : !tt.ptr<i8> -> tensor<8x!tt.ptr<i8>>
+ %qp = tt.addptr %qs, %r : tensor<8x!tt.ptr<i8>>, tensor<8xi32>
+ %mi = arith.extui %m : tensor<8xi1> to tensor<8xi8>
+ tt.store %qp, %mi : tensor<8x!tt.ptr<i8>>
+ %wide = arith.EXTEND %i : tensor<8xi32> to tensor<8xi64>
+ %ws = tt.splat %w : !tt.ptr<i64> -> tensor<8x!tt.ptr<i64>>
+ %wp = tt.addptr %ws, %r : tensor<8x!tt.ptr<i64>>, tensor<8xi32>
+ tt.store %wp, %wide : tensor<8x!tt.ptr<i64>>
+ %many = tt.splat %w : !tt.ptr<i64> -> tensor<8x!tt.ptr<i64>>
+ %far = tt.addptr %many, %i : tensor<8x!tt.ptr<i64>>, tensor<8xi32>
+ %near = tt.ptr_to_int %far : tensor<8x!tt.ptr<i64>> -> tensor<8xi64>
+ %zero = tt.ptr_to_int %many : tensor<8x!tt.ptr<i64>> -> tensor<8xi64>
+ %bytes = arith.subi %near, %zero : tensor<8xi64>
+ %c = arith.constant 8 : i32
+ %wq = tt.addptr %w, %c : !tt.ptr<i64>, i32
+ %vs = tt.splat %wq : !tt.ptr<i64> -> tensor<8x!tt.ptr<i64>>
+ %vp = tt.addptr %vs, %r : tensor<8x!tt.ptr<i64>>, tensor<8xi32>
+ tt.store %vp, %bytes : tensor<8x!tt.ptr<i64>>`)
+	numbers := []int64{0, 1, -1, 3, -3, 7, 20, -20, 1 << 28, -1 << 28, 1 << 30, -1 << 31, 1<<31 - 1}
+	for _, predicate := range strings.Fields("slt sle sgt sge ult ule ugt uge eq ne") {
+		extend := "extsi"
+		if predicate[0] == 'u' {
+			extend = "extui"
+		}
+		text := strings.NewReplacer("PREDICATE", predicate, "EXTEND", extend).Replace(text)
+		withoutLines = false
+		fast := program(t, text)
+		var results [2]strings.Builder
+		for side, p := range []*Program{fast, program(t, text)} {
+			withoutLines = side == 1
+			for _, a := range numbers {
+				for _, b := range numbers {
+					for _, n := range numbers {
+						z, w := &Buffer{Name: "z", Data: make([]byte, 16)}, &Buffer{Name: "w", Data: make([]byte, 128)}
+						if _, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Pointer(z, 0), Pointer(w, 0), Int(a), Int(b), Int(n)}, Options{}); err != nil {
+							t.Fatal(err)
+						}
+						for i := range 8 {
+							index := int64(int32(int64(i)*a + b))
+							if got := int64(little.Uint64(w.Data[64+8*i:])); got != 8*index {
+								t.Fatalf("%d·%d + %d elements are %d bytes", i, a, b, got)
+							}
+							if z.Data[i] != z.Data[8+i] {
+								t.Fatalf("%s: the mask of %d·%d + %d and %d is %d, and %d", predicate, i, a, b, n, z.Data[i], z.Data[8+i])
+							}
+						}
+						fmt.Fprintf(&results[side], "%x %x\n", z.Data, w.Data)
+					}
+				}
+			}
+		}
+		if results[0].String() != results[1].String() {
+			t.Errorf("%s: the values differ", predicate)
+		}
+	}
+}

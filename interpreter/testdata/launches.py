@@ -551,6 +551,95 @@ def doubles():
     case("doubles", double_kernel, dict(x="*fp64", y="*fp64", z="*fp64"), dict(B=B), (1, 1, 1), dict(x=a, y=b, z=np.zeros(B)), dict(z=a * b + a + np.sqrt(np.abs(a)) / b), dict(z=(1e-12, 1e-12)))
 
 
+def eights():
+    """all patterns of e4m3b15 through f16, and back after a product with 2: 1.75 is the largest"""
+    p = np.arange(256).astype(np.uint8)
+    e, m = (p & 127) >> 3, (p & 7) / 8.0
+    value = np.where(p > 127, -1.0, 1.0) * np.where(e == 0, m * 2.0**-14, (1 + m) * 2.0 ** (e - 15.0))
+    value[[127, 255]] = 1.875, -1.875
+    half = value.astype(np.float16)
+    twice = np.abs(half.astype(f64)) * 2
+    table = np.abs(value[:127])
+    back = np.array([int(np.argmin(np.abs(table - min(v, 1.75)))) for v in twice], np.uint8) | (p & 128)
+    exact = np.isin(np.minimum(twice, 1.75), table)
+    assert exact.all()
+    corpus("eights", (1, 1, 1), dict(x=p, z=np.zeros(256, np.uint8), half=np.zeros(256, np.float16)), dict(half=half, z=back))
+
+
+def orders():
+    M, N = 4, 16
+    v = R.permutation(M * N).reshape(M, N).astype(f32) - 30
+    out = np.concatenate([np.sort(v, 1).reshape(-1), np.sort(v, 1)[:, ::-1][:, :4].reshape(-1), v[:, ::-1].reshape(-1)])
+    corpus("orders", (1, 1, 1), dict(x=v, z=np.zeros(out.size, f32), k=np.zeros(M, i32)), dict(z=out, k=(v.argmax(1) + (v.max(1) > 0)).astype(i32)))
+
+
+def columns():
+    M, N = 8, 16
+    v = R.integers(-1000, 1000, (M, N)).astype(i32)
+    q, r = np.trunc(v / 3).astype(i32), np.fmod(-v, 7).astype(i32)
+    parity = np.fmod(v, 2) == 0
+    cumulative = np.cumsum(v, 1).T.reshape(N, M).sum(1)
+    out = np.concatenate([v.sum(0) * 2, cumulative, (np.where(parity, q, r) * (v != 5)).reshape(-1)]).astype(i32)
+    corpus("columns", (1, 1, 1), dict(x=v, z=np.zeros(out.size, i32)), dict(z=out))
+
+
+def variances():
+    rows, n = 3, 50
+    v = normal(rows, n)
+    corpus("variance", (rows, 1, 1), dict(x=v, z=np.zeros(2 * rows, f32), n=n), dict(z=np.concatenate([v.astype(f64).var(1), v.astype(f64).mean(1)]).astype(f32)), dict(z=(1e-6, 1e-5)))
+
+
+def nibbles():
+    x = R.integers(-128, 128, 32).astype(np.int8)
+    low = ((x.astype(i32) & 15) ^ 8) - 8
+    corpus("bits", (1, 1, 1), dict(x=x, z=np.zeros(64, np.float16)), dict(z=(np.stack([low, x >> 4], -1).reshape(-1) * 0.5).astype(np.float16)))
+
+
+def waits():
+    x, n = R.integers(1, 1000, 32).astype(i32), 20
+    y = np.full(32, -1, i32)
+    out = y.copy()
+    out[:n] = x[:n]
+    out[0] = 1
+    corpus("waits", (1, 1, 1), dict(x=x, y=y, n=n), dict(y=out))
+
+
+def library():
+    import math
+    a, n = (R.random(64) * 0.8 + 0.1).astype(f32), R.integers(1, 1 << 31, 64, dtype=np.int64).astype(i32)
+    d = a.astype(f64)
+
+    def erfinv(y):
+        x = 0.0
+        for _ in range(60):
+            x -= (math.erf(x) - y) / (2 / math.sqrt(math.pi) * math.exp(-x * x))
+        return x
+
+    bessel = sum((d / 2) ** (2 * k) / math.factorial(k) ** 2 for k in range(30))
+    b = np.arcsin(d) + np.arctan2(d, 2) + np.expm1(d) + np.log1p(d) + np.cosh(d) + np.array([erfinv(v) for v in d]) + np.hypot(d, d) + np.rint(d)
+    z = b + np.fmod(d, f64(f32(0.3))) + np.nextafter(a, f32(1)) + bessel
+    k = np.array([bin(v).count("1") + 32 - int(v).bit_length() for v in n], i32)
+    corpus("library", (1, 1, 1), dict(x=a, i=n, z=np.zeros(64, f32), k=np.zeros(64, i32)), dict(z=z.astype(f32), k=k), dict(z=(1e-5, 1e-6)))
+
+
+def grouped():
+    M, N, K = 45, 50, 40
+    for kind in "fp16", "fp32":
+        make = np.float16 if kind == "fp16" else f32
+        a, b = normal(M, K).astype(make), normal(K, N).astype(make)
+        p = np.maximum(a.astype(f64) @ b.astype(f64), 0).astype(make)
+        B = 32 if kind == "fp16" else 16
+        corpus("grouped_matmul" + ("" if kind == "fp16" else "_f32"), (-(-M // B) * -(-N // B), 1, 1), dict(a=a, b=b, c=np.zeros((M, N), make), M=M, N=N, K=K, sa=K, sb=N, sc=N), dict(c=p), dict(c=(1e-4, 2**-10)))
+
+
+def entropies():
+    rows, n = 3, 150
+    x = Brain.bits(normal(rows, n) * f32(4))
+    v, labels = Brain.value(x).astype(f64), np.array([7, 149, 0])
+    loss = np.log(np.exp(v).sum(1)) - v[np.arange(rows), labels]
+    corpus("entropy", (rows, 1, 1), dict(x=x, labels=labels, z=np.zeros(rows, f32), columns=n, smoothing=0.25), dict(z=(loss * 0.75).astype(f32)), dict(z=(1e-5, 1e-5)))
+
+
 def benchmarks():
     """texts of larger blocks, without values to compare"""
     corpus("vector_add", (1, 1, 1), dict(x=normal(1), y=normal(1), z=normal(1), n=0), {})
@@ -572,7 +661,7 @@ def arguments(name, kind, v):
 
 def main():
     np.seterr(all="ignore")
-    for make in (vector_add, integers, shapes, reductions, atomics, dots, precisions, scaled, early, flow, dropout, elementwise, constants, softmax, matmul, norm, attention, scan, casts, halves, tensors, descriptors, doubles, benchmarks):
+    for make in (vector_add, integers, shapes, reductions, atomics, dots, precisions, scaled, early, flow, dropout, elementwise, constants, softmax, matmul, norm, attention, scan, casts, halves, tensors, descriptors, doubles, eights, orders, columns, variances, nibbles, waits, library, grouped, entropies, benchmarks):
         make()
     for name, fn, signature, fixed, grid, before, after, tolerance, options in CASES:
         for form, text in texts(fn, signature, fixed, options).items():

@@ -263,6 +263,194 @@ def constants(z, i, B: tl.constexpr):
     tl.store(z, tl.full((), 1.0, tl.float16).to(tl.float32) + tl.full((), 0.1, tl.bfloat16).to(tl.float32))
 
 
+@triton.jit
+def softmax(x, z, rows, columns, B: tl.constexpr):
+    at = tl.arange(0, B)
+    for row in tl.range(tl.program_id(0), rows, tl.num_programs(0), num_stages=2):
+        v = tl.load(x + row * columns + at, mask=at < columns, other=-float("inf"))
+        tl.store(z + row * columns + at, tl.softmax(v), mask=at < columns)
+
+
+@triton.jit
+def grouped_matmul(a, b, c, M, N, K, sa, sb, sc, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, G: tl.constexpr):
+    i, j = tl.swizzle2d(tl.program_id(0) // tl.cdiv(N, BN), tl.program_id(0) % tl.cdiv(N, BN), tl.cdiv(M, BM), tl.cdiv(N, BN), G)
+    m, n, k = (i * BM + tl.arange(0, BM)) % M, (j * BN + tl.arange(0, BN)) % N, tl.arange(0, BK)
+    pa, pb = a + m[:, None] * sa + k[None, :], b + k[:, None] * sb + n[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for left in range(K, 0, -BK):
+        x = tl.load(pa, mask=k[None, :] < left, other=0.0)
+        acc = tl.dot(x, tl.load(pb, mask=k[:, None] < left, other=0.0), acc, allow_tf32=False)
+        pa += BK
+        pb += BK * sb
+    m, n = i * BM + tl.arange(0, BM), j * BN + tl.arange(0, BN)
+    tl.store(c + m[:, None] * sc + n[None, :], tl.maximum(acc, 0.0).to(c.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+@triton.jit
+def welford(mean, m2, weight, other_mean, other_m2, other_weight):
+    delta, total = other_mean - mean, weight + other_weight
+    part = tl.where(total == 0.0, 0.0, other_weight / total)
+    return mean + delta * part, m2 + other_m2 + delta * delta * weight * part, total
+
+
+@triton.jit
+def variance(x, z, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + tl.program_id(0) * n + at, mask=at < n, other=0.0)
+    mean, m2, weight = tl.reduce((v, tl.zeros_like(v), (at < n).to(tl.float32)), 0, welford)
+    tl.store(z + tl.program_id(0), m2 / weight)
+    tl.store(z + tl.num_programs(0) + tl.program_id(0), mean)
+
+
+@triton.jit
+def attention(q, k, v, o, scale, n, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    rows, columns, d = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, D)
+    x = tl.load(q + rows[:, None] * D + d[None, :], mask=rows[:, None] < n, other=0.0)
+    most, total, acc = tl.full((BM,), float("-inf"), tl.float32), tl.zeros((BM,), tl.float32), tl.zeros((BM, D), tl.float32)
+    for start in range(0, tl.minimum((tl.program_id(0) + 1) * BM, n), BN):
+        start = tl.multiple_of(start, BN)
+        at = start + columns
+        s = tl.dot(x, tl.load(k + at[None, :] * D + d[:, None], mask=at[None, :] < n, other=0.0)) * scale
+        s = tl.where((rows[:, None] >= at[None, :]) & (at[None, :] < n), s, float("-inf"))
+        now = tl.maximum(most, tl.max(s, 1))
+        p, by = tl.exp2(s - now[:, None]), tl.exp2(most - now)
+        total, most = total * by + tl.sum(p, 1), now
+        acc = tl.dot(p.to(x.dtype), tl.load(v + at[:, None] * D + d[None, :], mask=at[:, None] < n, other=0.0), acc * by[:, None])
+    tl.store(o + rows[:, None] * D + d[None, :], (acc / total[:, None]).to(x.dtype), mask=rows[:, None] < n)
+
+
+@triton.jit
+def linear(al, bl, ar, br):
+    return al * ar, ar * bl + br
+
+
+@triton.jit
+def recurrence(a, b, z, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    x, y = tl.load(a + at, mask=at < n, other=1.0), tl.load(b + at, mask=at < n, other=0.0)
+    _, h = tl.associative_scan((x, y), 0, linear)
+    _, back = tl.associative_scan((x, y), 0, linear, reverse=True)
+    tl.store(z + at, h + back, mask=at < n)
+
+
+@triton.jit
+def orders(x, z, k, M: tl.constexpr, N: tl.constexpr):
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    v = tl.load(x + m[:, None] * N + n[None, :])
+    tl.store(z + m[:, None] * N + n[None, :], tl.sort(v, 1))
+    tl.store(z + M * N + m[:, None] * 4 + tl.arange(0, 4)[None, :], tl.topk(v, 4, 1))
+    tl.store(z + M * N + 4 * M + m[:, None] * N + n[None, :], tl.flip(v, 1))
+    most, at = tl.max(v, 1, return_indices=True)
+    tl.store(k + m, at + (most > 0).to(tl.int32))
+
+
+@triton.jit
+def rotary(x, c, z, n, D: tl.constexpr):
+    row, half = tl.program_id(0), tl.arange(0, D // 2)
+    first, second = tl.load(x + row * D + half), tl.load(x + row * D + D // 2 + half)
+    angle = tl.load(c + half).to(tl.float32) * row
+    cos, sin = tl.cos(angle), tl.sin(angle)
+    tl.store(z + row * D + half, (first * cos - second * sin).to(z.dtype.element_ty))
+    tl.store(z + row * D + D // 2 + half, (second * cos + first * sin).to(z.dtype.element_ty), mask=row < n)
+
+
+@triton.jit
+def entropy(x, labels, z, columns, smoothing, B: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    label = tl.load(labels + row)
+    most, total = float("-inf"), 0.0
+    for start in range(0, columns, B):
+        at = start + tl.arange(0, B)
+        v = tl.load(x + row * columns + at, mask=at < columns, other=float("-inf")).to(tl.float32)
+        now = tl.maximum(most, tl.max(v))
+        total = total * tl.exp(most - now) + tl.sum(tl.exp(v - now))
+        most = now
+    loss = most + tl.log(total) - tl.load(x + row * columns + label).to(tl.float32)
+    tl.store(z + row, tl.where(label == -100, 0.0, loss * (1 - smoothing)))
+
+
+@triton.jit
+def normals(z, seed, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(z + at, tl.randn(seed, at))
+    a, b, c, d = tl.randint4x(seed, at)
+    tl.store(z + at, ((a ^ b ^ c ^ d) & 255).to(tl.float32))
+
+
+@triton.jit
+def bits(x, z, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + at)
+    low, high = (v & 15).to(tl.int8), (v >> 4).to(tl.int8)
+    nibbles = tl.interleave((low << 4) >> 4, high)
+    tl.store(z + tl.arange(0, 2 * B), nibbles.to(tl.float16) * 0.5)
+
+
+@triton.jit
+def scaled_formats(a, b, c, sa, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k, s = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K), tl.arange(0, K // 32)
+    x, y = tl.load(a + m[:, None] * K + k[None, :]), tl.load(b + k[:, None] * N + n[None, :])
+    by = tl.load(sa + m[:, None] * (K // 32) + s[None, :])
+    acc = tl.dot_scaled(x, by, "e5m2", y, None, "bf16")
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+@triton.jit
+def library(x, i, z, k, B: tl.constexpr):
+    at = tl.arange(0, B)
+    a, n = tl.load(x + at), tl.load(i + at)
+    b = libdevice.asin(a) + libdevice.atan2(a, 2.0) + libdevice.expm1(a) + libdevice.log1p(a) + libdevice.cosh(a) + libdevice.erfinv(a) + libdevice.hypot(a, a) + libdevice.rint(a)
+    tl.store(z + at, b + libdevice.fmod(a, 0.3) + libdevice.nextafter(a, 1.0) + libdevice.cyl_bessel_i0(a))
+    tl.store(k + at, libdevice.popc(n) + libdevice.clz(n) + libdevice.isnan(b).to(tl.int32))
+
+
+@triton.jit
+def eights(x, z, half, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.load(x + at)
+    tl.store(half + at, v.to(tl.float16))
+    tl.store(z + at, (v.to(tl.float16) * 2).to(z.dtype.element_ty))
+
+
+@triton.jit
+def packs(a, b):
+    return a + b
+
+
+@triton.jit
+def columns(x, z, M: tl.constexpr, N: tl.constexpr):
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    v = tl.load(x + m[:, None] * N + n[None, :])
+    tl.store(z + n, tl.sum(v, 0) + tl.reduce(v.to(tl.float32), 0, packs).to(tl.int32))
+    tl.store(z + N + n, tl.cumsum(v, 1).trans().reshape(N, M).sum(1))
+    tl.store(z + 2 * N + m[:, None] * N + n[None, :], tl.where(v % 2 == 0, v // 3, -v % 7) * (v != 5))
+
+
+@triton.jit
+def waits(x, y, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    v = tl.atomic_load(x + at, mask=at < n)
+    tl.atomic_store(y + at, v, mask=at < n, sem="relaxed")
+    ok = tl.atomic_poll(x, tl.atomic_load(x), timeout_ns=1000)
+    tl.store(y, ok.to(tl.int32))
+
+
+@triton.jit
+def divisions(x, y, z, B: tl.constexpr):
+    at = tl.arange(0, B)
+    a, b = tl.load(x + at), tl.load(y + at)
+    tl.store(z + at, tl.fdiv(a, b) + tl.fdiv(a, b, ieee_rounding=True) + tl.math.rsqrt(b) + tl.sqrt_rn(b))
+    tl.store(z + B + at, tl.fma(a, b, 1.0) + tl.dot(tl.broadcast_to(a[None, :], (B, B)), tl.broadcast_to(b[:, None], (B, B))).sum(0))
+
+
+@triton.jit
+def tiles(given, z, m, n, M: tl.constexpr, N: tl.constexpr):
+    out = tl.make_tensor_descriptor(z, shape=[m, n], strides=[n, 1], block_shape=[M, N])
+    for tile in tl.range(tl.program_id(0), tl.cdiv(m, M) * tl.cdiv(n, N), tl.num_programs(0), flatten=True):
+        i, j = tile // tl.cdiv(n, N) * M, tile % tl.cdiv(n, N) * N
+        out.store([i, j], given.load([i, j]).to(tl.float32) * 2)
+
+
 F, H, I = "*fp32", "*fp16", "*i32"
 KERNELS = [
     ("vector_add", vector_add, dict(x=F, y=F, z=F, n="i32"), dict(B=1024), {}),
@@ -285,4 +473,24 @@ KERNELS = [
     ("indirect", indirect, dict(table="*i64", z=F, flags="*i1", n="i32"), dict(B=64), {}),
     ("elementwise", elementwise, dict(x=F, z=F), dict(B=64), {}),
     ("constants", constants, dict(z=F, i="*i64"), dict(B=64), {}),
+    ("softmax", softmax, dict(x=F, z=F, rows="i32", columns="i32"), dict(B=128), {}),
+    ("softmax_bf16", softmax, dict(x="*bf16", z="*bf16", rows="i32", columns="i32"), dict(B=128), {}),
+    ("grouped_matmul", grouped_matmul, dict(a=H, b=H, c=H, M="i32", N="i32", K="i32", sa="i32", sb="i32", sc="i32"), dict(BM=32, BN=32, BK=16, G=4), {}),
+    ("grouped_matmul_f32", grouped_matmul, dict(a=F, b=F, c=F, M="i32", N="i32", K="i32", sa="i32", sb="i32", sc="i32"), dict(BM=16, BN=16, BK=16, G=2), dict(debug=True)),
+    ("variance", variance, dict(x=F, z=F, n="i32"), dict(B=64), {}),
+    ("attention", attention, dict(q=H, k=H, v=H, o=H, scale="fp32", n="i32"), dict(D=32, BM=32, BN=16), {}),
+    ("recurrence", recurrence, dict(a=F, b=F, z=F, n="i32"), dict(B=64), {}),
+    ("orders", orders, dict(x=F, z=F, k=I), dict(M=4, N=16), {}),
+    ("rotary", rotary, dict(x=H, c=H, z=H, n="i32"), dict(D=64), {}),
+    ("entropy", entropy, dict(x="*bf16", labels="*i64", z=F, columns="i32", smoothing="fp32"), dict(B=64), {}),
+    ("normals", normals, dict(z=F, seed="i32"), dict(B=64), {}),
+    ("bits", bits, dict(x="*i8", z=H), dict(B=32), {}),
+    ("scaled_formats", scaled_formats, dict(a="*fp8e5", b="*bf16", c=F, sa="*u8"), dict(M=128, N=64, K=64), {}),
+    ("library", library, dict(x=F, i=I, z=F, k=I), dict(B=64), {}),
+    ("eights", eights, dict(x="*fp8e4b15", z="*fp8e4b15", half=H), dict(B=256), {}),
+    ("eights_nv", eights, dict(x="*fp8e4nv", z="*fp8e5", half=H), dict(B=64), {}),
+    ("columns", columns, dict(x=I, z=I), dict(M=8, N=16), {}),
+    ("waits", waits, dict(x=I, y=I, n="i32"), dict(B=32), {}),
+    ("divisions", divisions, dict(x=F, y=F, z=F), dict(B=16), {}),
+    ("tiles", tiles, dict(given="tensordesc<fp16[16, 32]>", z=F, m="i32", n="i32"), dict(M=16, N=32), {}),
 ]

@@ -590,3 +590,41 @@ func TestBirths(t *testing.T) {
 		p.found(t, Options{Checks: check.NaN | check.Infinity})
 	}
 }
+
+// TestHints: what the kernel or the launch promises of a value is compared with it, for as many elements as an instruction takes.
+func TestHints(t *testing.T) {
+	of := func(hints, by string) string {
+		text := blocksOf(16, `    %sixty = arith.constant dense<`+by+`> : tensor<16xi32>
+    %o = arith.remsi %at, %sixty {`+hints+`} : tensor<16xi32> loc("k.py":4:1)
+    %p = tt.addptr %xs, %o : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    %v = tt.load %p : tensor<16x!tt.ptr<f32>>
+    tt.store %py, %v, %mask : tensor<16x!tt.ptr<f32>>`)
+		return text
+	}
+	const both = "tt.contiguity = dense<64> : tensor<1xi32>, tt.divisibility = dense<64> : tensor<1xi32>"
+	arguments := func(address uint64, offset, n int64) func() []Argument {
+		return func() []Argument {
+			x := &Buffer{Name: "x", Data: make([]byte, 400), Address: address}
+			return []Argument{Pointer(x, offset), Pointer(newBuffer("y", 400), 0), Int(n)}
+		}
+	}
+	argued := func(text string) string {
+		return strings.NewReplacer("%x: !tt.ptr<f32>", `%x: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc("k.py":4:1)`, "%n: i32", `%n: i32 {tt.divisibility = 16 : i32} loc("k.py":4:1)`).Replace(text)
+	}
+	for _, p := range []planted{
+		{"contiguous", of(both, "64"), 4, twoBuffers, "", 0, ""},
+		{"not contiguous", of(both, "60"), 4, twoBuffers, check.WrongHint, 4, "16 elements are contiguous, and 0 follows 59 by program (3, 0, 0), lane 12, at k.py:4"},
+		{"further than an instruction", of(strings.ReplaceAll(both, "64", "8"), "56"), 4, twoBuffers, "", 0, ""},
+		{"multiples of contiguous ones", of("tt.divisibility = dense<4> : tensor<1xi32>", "60"), 4, twoBuffers, "", 0, ""},
+		{"not multiples", of("tt.divisibility = dense<16> : tensor<1xi32>", "64"), 4, func() []Argument { return twoBuffers() }, "", 0, ""},
+		{"not multiples of blocks of 15", strings.Replace(of("tt.divisibility = dense<16> : tensor<1xi32>", "64"), "constant 16 : i32", "constant 15 : i32", 1), 4, twoBuffers, check.WrongHint, 4, "a multiple of 16 where contiguous elements begin, and the value is 15 by program (1, 0, 0), lane 0"},
+		{"equal", of("tt.constancy = dense<16> : tensor<1xi32>", "1"), 4, twoBuffers, "", 0, ""},
+		{"not equal", of("tt.constancy = dense<16> : tensor<1xi32>", "2"), 4, twoBuffers, check.WrongHint, 4, "16 elements are equal, and 1 follows 0 by program (0, 0, 0), lane 1"},
+		{"arguments", argued(of(both, "64")), 4, arguments(4096, 16, 64), "", 0, ""},
+		{"a number", argued(of(both, "64")), 4, arguments(0, 0, 60), check.WrongHint, 4, "an argument n that is a multiple of 16, and it is 60"},
+		{"an address", argued(of(both, "64")), 4, arguments(4096, 8, 64), check.WrongHint, 4, "an argument x that is a multiple of 16, and it is byte 8 of x"},
+		{"an address of the program", argued(of(both, "64")), 4, arguments(4100, 16, 64), check.WrongHint, 4, "an argument x"},
+	} {
+		p.found(t, Options{Checks: check.Hints})
+	}
+}

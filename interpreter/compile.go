@@ -365,6 +365,9 @@ func (c *compiler) operation(op *ttir.Op, blocks []*block) {
 	if s := c.follow(op); s != nil {
 		c.block.steps = append(c.block.steps, s)
 	}
+	if s := c.hinted(op); s != nil {
+		c.block.steps = append(c.block.steps, s)
+	}
 	if t := c.flops(op); t.flops > 0 {
 		c.block.costs[at] = t
 	}

@@ -187,6 +187,13 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 		}
 	}
 	l.workers, l.first = workers, machines[0]
+	if o.Checks&check.Hints != 0 {
+		if f := machines[0].hintedArguments(); f != nil && !o.KeepGoing {
+			return nil, f
+		} else if f != nil {
+			l.findings.Add(f)
+		}
+	}
 	if o.Order == Cooperative {
 		if err := l.cooperate(machines[0], more); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/goproton/goproton/interpreter"
 	"github.com/goproton/goproton/triton/ttir"
@@ -18,6 +19,7 @@ type Kernel struct {
 	Program *interpreter.Program
 
 	function *ttir.Function
+	nanos    atomic.Int64 // of one program instance in the last launch
 }
 
 // NewKernel reads a text of TTIR. Name says which function of the text is the kernel; "" is the text's own.

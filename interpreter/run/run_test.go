@@ -40,7 +40,7 @@ func floats(list ...float32) (raw []byte) {
 }
 
 // doubled makes a launch of double as Python asks for it, over memory.
-func doubled(t *testing.T, settings Settings, memory []byte, limit string) (*Service, string) {
+func doubled(t testing.TB, settings Settings, memory []byte, limit string) (*Service, string) {
 	t.Helper()
 	s := &Service{Memory: func(address, bytes uint64) []byte { return memory[address-1000:][:bytes] }}
 	if _, err := s.newRun(settings); err != nil {
@@ -142,5 +142,15 @@ func TestSaved(t *testing.T) {
 	}
 	if out := l.Outputs()["x"]; out.SHA256 == out.Before {
 		t.Error("another input is not noticed")
+	}
+}
+
+// BenchmarkLaunch is a launch of two program instances from the words of Python to the answer.
+func BenchmarkLaunch(b *testing.B) {
+	s, words := doubled(b, Settings{}, floats(1, 2, 3, 4, 5, 6), "6")
+	for b.Loop() {
+		if answer, err := s.Call("interpret.launch", []byte(words)); answer != nil || err != nil {
+			b.Fatal(answer, err)
+		}
 	}
 }

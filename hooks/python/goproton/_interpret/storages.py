@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 
+_names: dict[Any, str] = {}  # of numpy's types, which take microseconds to say them
+
+
 class Array:
     """An array of numpy as Triton takes arguments: with an address and the name of a type."""
 
     __slots__ = ("array", "dtype", "begin", "bytes", "address")
 
     def __init__(self, array: Any):
-        self.array, self.dtype = array, str(array.dtype)
-        if self.dtype == "bool":
-            self.dtype = "int1"
-        self.address = array.ctypes.data
+        self.array, kind = array, array.dtype
+        self.dtype = _names.get(kind) or _names.setdefault(kind, "int1" if kind == bool else str(kind))
         own = array
         while type(own.base) is type(array):
             own = own.base
-        self.begin, self.bytes = own.ctypes.data, own.nbytes
-        if not array.flags.writeable:
-            raise TypeError("the array is read-only: a kernel may write to it; pass a copy")
+        self.address = array.__array_interface__["data"][0]
+        self.begin, self.bytes = self.address if own is array else own.__array_interface__["data"][0], own.nbytes
 
     def data_ptr(self) -> int:
         return self.address

@@ -12,6 +12,7 @@ import (
 type storage struct {
 	argument     int
 	begin, bytes uint64
+	address      uint64 // of the program, of which this may be a copy
 }
 
 // place makes a buffer of each storage. Storages that overlap, as two arrays over parts of one memory, are one buffer.
@@ -37,7 +38,7 @@ func (l *Launch) place(list []storage, memory func(address, bytes uint64) []byte
 		}
 		if buffers[n] == nil {
 			name, kind := l.nameOf(s.argument)
-			buffers[n] = NewBuffer(name, joined[n].begin, memory(joined[n].begin, joined[n].bytes))
+			buffers[n] = NewBuffer(name, joined[n].address, memory(joined[n].begin, joined[n].bytes))
 			buffers[n].Type = kind
 			l.Buffers[name] = buffers[n]
 			l.List = append(l.List, buffers[n])

@@ -51,7 +51,7 @@ func doubled(t testing.TB, settings Settings, memory []byte, limit string) (*Ser
 		t.Fatal(err)
 	}
 	s.kernels = append(s.kernels, k)
-	return s, "0 0 2 1 1 p 1000 24 0 n " + limit + " n 2.0"
+	return s, "0 0 2 1 1 p 1000 24 1000 0 n " + limit + " n 2.0"
 }
 
 func TestLaunchFromPython(t *testing.T) {
@@ -88,7 +88,7 @@ func TestFindingFromPython(t *testing.T) {
 
 func TestBadWords(t *testing.T) {
 	s, good := doubled(t, Settings{}, make([]byte, 24), "6")
-	for _, words := range []string{"", "7 0 1 1 1", "0 7 1 1 1", "0 0 1 1", "0 0 1 1 1 q 7", "0 0 1 1 1 n x", "0 0 1 1 1 p 1000", "0 0 1 1 1 t 1000 24 0 99 1", "0 0 0 1 1 p 1000 24 0 n 6 n 2.0", "0 0 1 1 1 n 6"} {
+	for _, words := range []string{"", "7 0 1 1 1", "0 7 1 1 1", "0 0 1 1", "0 0 1 1 1 q 7", "0 0 1 1 1 n x", "0 0 1 1 1 p 1000", "0 0 1 1 1 d 99 1", "0 0 1 1 1 d 1 4 1 0 p", "0 0 0 1 1 p 1000 24 1000 0 n 6 n 2.0", "0 0 1 1 1 n 6"} {
 		answer, err := s.Call("interpret.launch", []byte(words))
 		if said, _ := answer.(map[string]any); err == nil && said["error_text"] == nil {
 			t.Errorf("%q is launched: %v", words, answer)

@@ -132,9 +132,9 @@ func (s *Service) kernel(request []byte) (any, error) {
 	return map[string]any{"kernel": len(s.kernels) - 1, "addresses": k.takesAddresses()}, nil
 }
 
-// launchOf reads a launch: run, kernel and grid, then the arguments. p BASE BYTES OFFSET is a pointer into the storage at BASE, t the same with
-// RANK, the shape, the strides and whether outside of it is NaN, n a number, x BASE BYTES a storage that addresses in memory may point
-// into.
+// launchOf reads a launch: run, kernel and grid, then the arguments: n NUMBER; p STORAGE OFFSET, a pointer into a storage; d RANK SHAPE STRIDES
+// NAN STORAGE OFFSET, a descriptor, outside of which elements are NaN if NAN is 1; x STORAGE, which addresses in memory may point into. A
+// storage is where its memory is, how many bytes it has, and where the program has it: elsewhere, if it is a copy of memory of a GPU.
 func (s *Service) launchOf(words []string) (*Launch, *Run, error) {
 	in := reader{words: words}
 	run, kernel := int(in.int()), int(in.int())
@@ -160,17 +160,17 @@ func (s *Service) launchOf(words []string) (*Launch, *Run, error) {
 			var n Number
 			in.fail(n.parse(in.word()))
 			l.Arguments = append(l.Arguments, Argument{Value: &n})
-		case "p", "t":
+		case "p", "d":
 			a := Argument{}
-			ranges = append(ranges, storage{argument: len(l.Arguments), begin: in.uint(), bytes: in.uint()})
-			a.Offset = in.int()
-			if word == "t" {
+			if word == "d" {
 				rank := int(in.int())
 				a.Descriptor = &Descriptor{Shape: in.ints(rank), Strides: in.ints(rank), NaN: in.int() != 0}
 			}
+			ranges = append(ranges, storage{argument: len(l.Arguments), begin: in.uint(), bytes: in.uint(), address: in.uint()})
+			a.Offset = in.int()
 			l.Arguments = append(l.Arguments, a)
 		case "x":
-			ranges = append(ranges, storage{argument: -1, begin: in.uint(), bytes: in.uint()})
+			ranges = append(ranges, storage{argument: -1, begin: in.uint(), bytes: in.uint(), address: in.uint()})
 		default:
 			in.fail(fmt.Errorf("%q is not the kind of an argument", word))
 		}

@@ -28,7 +28,7 @@ from .scope import cpu_timed_scope, enter_scope, exit_scope, scope
 from .state import enter_state, exit_state, metadata_state, state
 
 __all__ = [
-    "DEFAULT_PROFILE_NAME", "Finding", "Push", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope",
+    "DEFAULT_PROFILE_NAME", "Array", "Finding", "Push", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope",
     "enter_state", "exit_scope", "exit_state", "finalize", "flags", "hooks", "install", "interpret", "interpreting", "metadata_state", "metric",
     "mode", "profile", "ray", "read", "schedule", "scope", "show", "specs", "start", "state", "step", "torch", "trace", "uninstall"
 ]
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from . import context as context, counting as counting, data as data, hooks as hooks, language as language, metric as metric
     from . import mode as mode, notebook as notebook, proton as proton, pushing as pushing, ray as ray, reading as reading, specs as specs, torch as torch
     from . import trace as trace, viewer as viewer
+    from ._interpret.storages import Array as Array
     from ._interpret.runs import Finding as Finding, interpret as interpret, interpreting as interpreting
     from .counting import Metrics as Metrics
     from .notebook import show as show
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 # rest of the package.
 _LAZY = frozenset(("context", "counting", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "pushing", "ray", "reading", "recording", "specs", "torch", "trace", "viewer"))
 _LAZY_NAMES = {"Metrics": "counting", "Profile": "reading", "ProfilerAction": "recording", "Push": "pushing", "read": "reading", "schedule": "recording", "show": "notebook",
-               "step": "recording", "Finding": "_interpret.runs", "interpret": "_interpret.runs", "interpreting": "_interpret.runs"}
+               "step": "recording", "Array": "_interpret.storages", "Finding": "_interpret.runs", "interpret": "_interpret.runs", "interpreting": "_interpret.runs"}
 
 
 def __getattr__(name: str):

@@ -14,6 +14,12 @@ from .launching import Kernel
 around: list[Callable[[Any], Any]] = []
 
 
+def options_of(target: Any, options: Any) -> dict[str, Any]:
+    """Those options that a target has: Inductor's are of another."""
+    known = make_backend(target).parse_options({}).__dict__
+    return {name: value for name, value in dict(options or {}).items() if name in known and value is not None}
+
+
 def compile_for(run: Any, src: Any, target: Any, options: Any) -> Kernel:
     """The kernel of a source, in the form that the run asks for."""
     src.fn.cache_key  # Triton collects the globals that the kernel uses here, and refuses launches after one has changed
@@ -30,4 +36,4 @@ def compile_for(run: Any, src: Any, target: Any, options: Any) -> Kernel:
         stages: dict[str, Any] = {}
         backend.add_stages(stages, options, src.language)
         module = stages["ttir"](module, {"target": target, **options.__dict__})
-    return Kernel(src, str(module), target, options)
+    return Kernel(run, src, str(module), target, options)

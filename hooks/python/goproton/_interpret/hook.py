@@ -54,6 +54,7 @@ def install() -> None:
     if absent:
         import triton
         raise RuntimeError(f"kernels of Triton {triton.__version__} cannot be interpreted: it has no {', '.join(absent)}; Triton 3.5 to 3.9 have")
+    import triton
     import triton.compiler
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.driver import driver
@@ -61,7 +62,7 @@ def install() -> None:
     _plain_run, _plain_compile = JITFunction.run, triton.compiler.compile
     _watch_driver(driver)
     JITFunction.run = _run
-    triton.compiler.compile = _compile
+    triton.compiler.compile = triton.compile = _compile
     plain_bench = Autotuner._bench
     Autotuner._bench = lambda self, *args, config, **meta: _bench(plain_bench, self, *args, config=config, **meta)
     _installed = True
@@ -76,7 +77,7 @@ def _watch_driver(driver: Any) -> None:
         def active(self) -> Any:
             if host.current() is not None:
                 return host.HOST
-            if runs and not getattr(host.here, "plain", False) and self._active is None and not _has_gpu():
+            if runs and not getattr(host.here, "plain", False) and self._active is None and not has_gpu():
                 return host.HOST
             return plain.active.fget(self)
 
@@ -86,7 +87,7 @@ def _watch_driver(driver: Any) -> None:
 _gpu: bool | None = None
 
 
-def _has_gpu() -> bool:
+def has_gpu() -> bool:
     """Whether Triton has one driver for this machine."""
     global _gpu
     if _gpu is None:
@@ -127,10 +128,14 @@ def _run_plainly(self: Any, args: Any, grid: Any, warmup: bool, kwargs: Any) -> 
 
 
 def _compile(src: Any, target: Any = None, options: Any = None, **more: Any) -> Any:
-    if not isinstance(target, host.Target):
-        return _plain_compile(src, target=target, options=options, **more)
     from . import compiling
-    return compiling.compile_for(host.current(), src, target, options)
+    if isinstance(target, host.Target):  # from _run
+        return compiling.compile_for(host.current(), src, target, options)
+    run = chosen_by(src.fn) if runs and hasattr(src, "fn") else None
+    if run is None:
+        return _plain_compile(src, target=target, options=options, **more)
+    known = compiling.options_of(run.target, options)  # Inductor compiles and launches itself
+    return compiling.compile_for(run, src, run.target, known)
 
 
 def _bench(plain: Any, tuner: Any, *args: Any, config: Any, **meta: Any) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
+import time
 import types
 from typing import Any, Iterator
 
 from .. import _library
 from .host import current
-from .storages import Array
+from .storages import Array, Launched
 
 
 class Finding(RuntimeError):
@@ -38,11 +38,11 @@ class Kernel:
     module = None
     packed_metadata = ()
 
-    def __init__(self, src: Any, text: str, target: Any, options: Any):
+    def __init__(self, owner: Any, src: Any, text: str, target: Any, options: Any):
         answer = _library.call("interpret.kernel", name="", ttir=text)
         self.number, self.takes_addresses = answer["kernel"], answer["addresses"]
-        self.src, self.name, self.options = src, src.name, options
-        self.asm = {"ttir": text}
+        self.owner, self.src, self.name, self.options = owner, src, src.name, options
+        self.asm = {"ttir": text, "ptx": ""}
         self.hash = f"interpreted-{self.number}"
         self.function = self
         self.metadata = types.SimpleNamespace(**{"name": src.name, "shared": 0, "hash": self.hash, "tmem_size": 0, "cluster_dims": (1, 1, 1), **options.__dict__, "target": target})
@@ -64,13 +64,27 @@ class Kernel:
     def run(self, x: int, y: int, z: int, stream: Any, function: Any, packed_metadata: Any, launch_metadata: Any, enter: Any, leave: Any, *args: Any) -> None:
         if enter is not None:
             enter(launch_metadata)
-        words = [f"{current().number} {self.number} {x} {y} {z}"]
+        run = current() or self.owner
+        words, storages = [f"{run.number} {self.number} {x} {y} {z}"], Launched()
         for place in self.passed:
             value: Any = args
             for i in place:
                 value = value[i]
-            words.append(_word(value))
-        launch(words)
+            if isinstance(value, (int, float)):
+                words.append(f"n {value!r}")
+            elif type(value) is not Array and hasattr(value, "block_shape"):
+                words += _descriptor(value, storages)
+            elif hasattr(value, "item") and not hasattr(value, "data_ptr"):  # a number of numpy
+                words.append(f"n {value.item()!r}")
+            else:
+                words.append("p " + storages.pointer(value))
+        if self.takes_addresses:
+            words += storages.others()
+        try:
+            launch(run, self.name, words)
+        finally:
+            for copy_back in storages.after:
+                copy_back()
         if leave is not None:
             leave(launch_metadata)
 
@@ -97,58 +111,64 @@ def _passed(src: Any) -> list[tuple[int, ...]]:
     return [place for i, kind in enumerate(src.signature.values()) for place in walk(kind, (i,))]
 
 
-def _word(value: Any) -> str:
-    """An argument as Go reads it: see launchOf in interpreter/run."""
-    if isinstance(value, (int, float)):
-        return f"n {value!r}"
-    if isinstance(value, Array):
-        return f"p {value.begin} {value.bytes} {value.address - value.begin}"
-    if hasattr(value, "untyped_storage"):
-        storage = value.untyped_storage()
-        begin = storage.data_ptr()
-        return f"p {begin} {storage.nbytes()} {value.data_ptr() - begin}"
-    if hasattr(value, "block_shape"):
-        return _descriptor(value)
-    if hasattr(value, "base") and hasattr(value, "data_ptr"):  # triton.reinterpret
-        return _word(value.base)
-    if hasattr(value, "item"):  # a number of numpy
-        return f"n {value.item()!r}"
-    raise TypeError(f"a kernel cannot be interpreted with an argument of the type {type(value).__name__}: pass tensors of torch, arrays of numpy and numbers")
-
-
-def _descriptor(value: Any) -> str:
-    base = value.base
+def _descriptor(value: Any, storages: Launched) -> list[str]:
+    """A descriptor, and its shape and strides, which are arguments of their own."""
     shape, strides = list(value.shape), list(value.strides)
-    nan = int(getattr(value, "padding", "zero") == "nan")
     dims = " ".join(map(str, [len(shape), *shape, *strides]))
-    pointer = _word(base)
-    return f"t{pointer[1:]} {dims} {nan} " + " ".join(f"n {n}" for n in [*shape, *strides])
+    nan = int(getattr(value, "padding", "zero") == "nan")
+    return [f"d {dims} {nan} {storages.pointer(value.base)}", *(f"n {n}" for n in [*shape, *strides])]
 
 
-def launch(words: list[str]) -> None:
+def launch(run: Any, name: str, words: list[str]) -> None:
     """Runs a launch to its end. Python looks after signals meanwhile, so that Ctrl-C ends the launch."""
     answer = _library.native.call("interpret.launch", " ".join(words))
     if answer == "{}":
         if _library.forked():
-            raise RuntimeError("a kernel cannot be interpreted in this process, which was forked after libproton.so was loaded: start it by multiprocessing's spawn or forkserver")
+            raise RuntimeError(IN_CHILD)
         return
     said = json.loads(answer)
+    progress = Progress(name)
     try:
         while "launch" in said:
             _show(said)
+            progress.show(said)
             said = _library.call("interpret.wait", launch=said["launch"])
     except BaseException:
         if "launch" in said:
             _library.call("interpret.stop", launch=said["launch"])
         raise
+    finally:
+        progress.end()
     _show(said)
     if "error_text" in said:
         raise RuntimeError(said["error_text"])
     found = said.get("findings")
-    if found and not current().keep_going:
+    if found and not run.keep_going:
         raise Finding(said["messages"][0], found)
+
+
+IN_CHILD = "kernels cannot be interpreted in this process, which was forked after libproton.so was loaded: start it by multiprocessing's spawn or forkserver"
 
 
 def _show(said: dict[str, Any]) -> None:
     if said.get("printed"):
         sys.stdout.write(said["printed"])
+
+
+class Progress:
+    """A line on the terminal for launches that take seconds."""
+
+    def __init__(self, name: str):
+        self.name, self.begin, self.next, self.shown = name, time.monotonic(), 2.0, False
+
+    def show(self, said: dict[str, Any]) -> None:
+        seconds = time.monotonic() - self.begin
+        if seconds < self.next or not sys.stderr.isatty():
+            return
+        self.next, self.shown = seconds + 1, True
+        sys.stderr.write(f"\r\x1b[Kproton: {self.name}: {said['begun']} of {said['programs']} program instances, {seconds:.0f} s")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from functools import wraps
 from typing import Any
 
 from .. import _imports, _library
@@ -18,20 +19,36 @@ def begin(settings: dict[str, Any]) -> None:
     """
     os.environ.pop("TRITON_INTERPRET", None)
     _imports.when_imported("triton", lambda: _begin(settings))
+    if settings.get("device") == "cpu":
+        from . import device
+        _imports.when_imported("torch", device.map_to_cpu)
 
 
 def _begin(settings: dict[str, Any]) -> None:
-    from . import hook, runs
+    from . import hook, inductor, runs
     try:
         run = runs.Run(tuple(settings.get("kernels") or ()), (), settings)
     except Exception as error:
         print(f"proton: {error}", file=sys.stderr)
+        sys.stderr.flush()
         os._exit(2)
     hook.runs.insert(0, run)
-    pid = os.getpid()
+    if not hook.has_gpu():
+        inductor.watch()
+    pid, leave, ended = os.getpid(), os._exit, []
 
     def end() -> None:
-        if os.getpid() == pid:
+        if os.getpid() == pid and not ended:
+            ended.append(True)
             _library.call("interpret.end", run=run.number, unmatched=[p for p in run.patterns if p not in run.matched], others=list(hook.others))
 
+    @wraps(leave)
+    def end_and_leave(status: int) -> Any:
+        """Workers of multiprocessing leave without atexit."""
+        try:
+            end()
+        finally:
+            leave(status)
+
     atexit.register(end)
+    os._exit = end_and_leave

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _library
 from . import hook, host
-from .launching import Finding as Finding
+from .launching import IN_CHILD, Finding as Finding
 from .storages import Array
 
 
@@ -33,7 +33,7 @@ class Run:
             raise RuntimeError(f"kernels cannot be interpreted: {_library.problem}")
         answer = _library.call("interpret.begin", settings=settings)
         if not answer:
-            raise RuntimeError("kernels cannot be interpreted in this process, which was forked after libproton.so was loaded: start it by multiprocessing's spawn or forkserver")
+            raise RuntimeError(IN_CHILD)
         self.number = answer["run"]
 
     def wants(self, function: Any) -> bool:

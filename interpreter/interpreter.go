@@ -107,6 +107,7 @@ type Options struct {
 	MaxSteps int64      // operations that each worker may execute, of 1024 elements at most; 0 for any number
 	Output   io.Writer  // for what the kernel prints; nil for nothing
 	Context  context.Context
+	Others   []*Buffer                     // that addresses in memory may point into, and no argument does
 	Begun    interface{ Add(int64) int64 } // counts the instances that have begun; nil for nothing
 
 	Checks    check.Set // what is checked in addition to accesses, assertions and assumptions
@@ -154,6 +155,9 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 		}
 	}
 	l := &launch{grid: grid, o: o, all: all, memory: &memory{}}
+	for _, b := range o.Others {
+		l.memory.place(b)
+	}
 	if o.Checks&check.Races != 0 {
 		if int64(grid[0])*int64(grid[1])*int64(grid[2]) > math.MaxUint32 {
 			return nil, fmt.Errorf("races are found in grids of at most %d program instances, and this one has more: leave the check out", uint32(math.MaxUint32))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -152,6 +153,11 @@ func (n *Number) parse(text string) error {
 	}
 	*n = Number{Float: v, IsFloat: true}
 	return nil
+}
+
+// uses says whether an argument is in a buffer.
+func (l *Launch) uses(b *Buffer) bool {
+	return slices.ContainsFunc(l.Arguments, func(a Argument) bool { return a.buffer == b })
 }
 
 // given are the arguments as the interpreter takes them.

@@ -91,6 +91,11 @@ func (r *Run) Launch(ctx context.Context, l *Launch, output io.Writer, begun *at
 			return nil, err
 		}
 	}
+	for _, b := range l.List {
+		if !l.uses(b) {
+			o.Others = append(o.Others, b.memory)
+		}
+	}
 	began := time.Now()
 	result, err := l.Kernel.Program.Launch(l.Kernel.Name, l.Grid, l.given(), o)
 	out.Seconds = time.Since(began).Seconds()

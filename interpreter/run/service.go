@@ -63,7 +63,9 @@ func (s *Service) Call(method string, request []byte) (any, error) {
 		Unmatched []string
 		Others    []string
 	}
-	if err := json.Unmarshal(request, &p); err != nil {
+	d := json.NewDecoder(bytes.NewReader(request))
+	d.DisallowUnknownFields() // a setting that is misspelt
+	if err := d.Decode(&p); err != nil {
 		return nil, fmt.Errorf("read the arguments of %s: %w", method, err)
 	}
 	switch method {

@@ -52,6 +52,253 @@ def finding():
         raise AssertionError("nothing was found")
 
 
+@triton.jit
+def twice(x):
+    return x + x
+
+
+@triton.jit
+def odd_arguments(pair, none, n, out_ptr, scale, flag, BLOCK: tl.constexpr, KIND: tl.constexpr = "twice"):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(pair[0] + at, mask=at < n) * scale + pair[1]
+    if none is None and KIND == "twice":
+        x = twice(x)
+    if flag:
+        tl.store(out_ptr + at, x, mask=at < n)
+
+
+def arguments():
+    """Tuples, None, a default, a bool, an integer that is 1, NaN, and a function that the kernel calls."""
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    with goproton.interpreting(odd_arguments):
+        odd_arguments[(1,)]((x, 3), None, 8, out, 0.5, True, BLOCK=8)
+        assert (out == 2 * (x * 0.5 + 3)).all(), out
+        odd_arguments[(1, 1)]((x, 1), None, n=1, out_ptr=out, scale=2.0, flag=True, BLOCK=8, KIND="once")
+        assert out[0] == 1 and out[1] == 2 * (0.5 + 3), out
+        odd_arguments[(1,)]((x, 1), None, 8, out, float("inf"), False, BLOCK=8)
+        odd_arguments[(1,)]((x, 1), None, 8, out, float("nan"), True, BLOCK=8)
+        assert np.isnan(out).all()
+
+
+@triton.jit
+def copy_tile(source, out_ptr, B: tl.constexpr):
+    tile = source.load([tl.program_id(0) * B, 0])
+    rows, columns = tl.arange(0, B), tl.arange(0, B)
+    tl.store(out_ptr + (tl.program_id(0) * B + rows[:, None]) * B + columns[None, :], tile)
+
+
+def descriptors():
+    """A tensor descriptor: what is outside of it is 0."""
+    from triton.tools.tensor_descriptor import TensorDescriptor
+    x, out = np.arange(24 * 16, dtype=np.float32).reshape(24, 16), np.zeros((32, 16), np.float32)
+    goproton.interpret(copy_tile)[(2,)](TensorDescriptor(goproton.Array(x), [24, 16], [16, 1], [16, 16]), out, B=16)
+    assert (out[:24] == x).all() and not out[24:].any()
+
+
+@triton.jit
+def increase(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at, mask=at < n) + 1, mask=at < n)
+
+
+def views():
+    """The storage of a view is its buffer: its elements and no others change, and beyond its end is what lies there."""
+    whole = np.zeros((4, 8), np.int64)
+    with goproton.interpreting() as run:
+        increase[(1,)](whole[1:, ::2], 8, BLOCK=8)
+        assert whole.sum() == 8 and whole[1].all(), whole
+        try:
+            increase[(1,)](whole[3, 4:], 5, BLOCK=8)
+        except goproton.Finding as error:
+            assert "element 32 of 32" in str(error), error
+        else:
+            raise AssertionError("the storage ends before")
+        assert len(run.findings) == 1
+
+
+def read_only():
+    """An array that is read-only is read, and an error if it is written to."""
+    x, y, out = vectors(8)
+    x.flags.writeable = False
+    with goproton.interpreting():
+        add_kernel[(1,)](x, y, out, 8, BLOCK=8)
+        assert (out == x + y).all()
+        try:
+            add_kernel[(1,)](y, y, x, 8, BLOCK=8)
+        except ValueError as error:
+            assert "read-only" in str(error)
+        else:
+            raise AssertionError("it was written to")
+
+
+tuned = []
+
+
+def hooks():
+    """Autotune runs its first configuration once, its hooks run, and pre_run_hooks and launch hooks too."""
+    from triton import knobs
+    x, y, out = vectors()
+    configs = [triton.Config({"BLOCK": block}, pre_hook=lambda args: tuned.append(args["BLOCK"])) for block in (64, 128, 256)]
+    kernel = triton.autotune(configs, key=["n"])(add_kernel)
+    before, entered = [], []
+    add_kernel.add_pre_run_hook(lambda *args, **named: before.append(named["BLOCK"]))
+    knobs.runtime.launch_enter_hook.add(lambda metadata: entered.append(metadata.get()["name"])) if hasattr(knobs.runtime.launch_enter_hook, "add") else None
+    grid = lambda meta: (triton.cdiv(len(x), meta["BLOCK"]),)
+    with goproton.interpreting("add_kernel") as run:
+        kernel[grid](x, y, out, len(x))
+        kernel[grid](x, y, out, len(x))
+    assert (out == x + y).all() and kernel.best_config.kwargs == {"BLOCK": 64}, kernel.best_config
+    assert tuned == [64, 64] and entered == ["add_kernel"] * 2 and before[-1] == 64 and run.report()["launches"] == 2, (tuned, entered, before, run.report())
+    with goproton.interpreting("add_kernel", autotune=2):
+        kernel[grid](x[:900], y[:900], out[:900], 900)
+    assert kernel.best_config.kwargs == {"BLOCK": 256}, kernel.best_config
+
+
+FACTOR = tl.constexpr(3)
+
+
+@triton.jit
+def times_factor(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at) * FACTOR)
+
+
+def changed_global():
+    """Triton refuses a launch after a global that the kernel uses has changed."""
+    global FACTOR
+    x, out = np.ones(8, np.float32), np.zeros(8, np.float32)
+    with goproton.interpreting():
+        times_factor[(1,)](x, out, BLOCK=8)
+        assert (out == 3).all()
+        FACTOR = tl.constexpr(4)
+        try:
+            times_factor[(1,)](x, out, BLOCK=8)
+        except RuntimeError as error:
+            assert "FACTOR has changed" in str(error)
+        else:
+            raise AssertionError("the old code ran")
+
+
+def threads():
+    """Launches of several threads at once, of which one has another run and one has none."""
+    import threading
+    wrong = []
+
+    def work(number):
+        x, y, out = vectors(64 + number)
+        for _ in range(30):
+            out[:] = 0
+            add_kernel[(1,)](x, y, out, len(x), BLOCK=128)
+            if (out != x + y).any():
+                wrong.append(number)
+
+    with goproton.interpreting() as run:
+        list_of = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in list_of:
+            thread.start()
+        for thread in list_of:
+            thread.join()
+    assert not wrong and run.report()["launches"] == 120
+
+
+def forked():
+    """A forked child says why it cannot."""
+    import os
+    x, y, out = vectors(8)
+    goproton.interpret(add_kernel)[(1,)](x, y, out, 8, BLOCK=8)
+    reader, writer = os.pipe()
+    if not os.fork():
+        said = "ran"
+        try:
+            with goproton.interpreting():
+                add_kernel[(1,)](x, y, out, 8, BLOCK=8)
+        except RuntimeError as error:
+            said = str(error)
+        os.write(writer, said.encode())
+        os._exit(0)
+    assert "forked" in (text := os.read(reader, 4096).decode()), text
+
+
+@triton.jit
+def forever(x_ptr, n):
+    while tl.load(x_ptr) < n:
+        tl.store(x_ptr, tl.load(x_ptr) - 1)
+
+
+def limits():
+    """Launches end by --max-seconds, by --max-steps and by Ctrl-C, and the next one runs."""
+    import _thread
+    import threading
+    x = np.zeros(1, np.int32)
+    with goproton.interpreting(max_seconds=0.2):
+        try:
+            forever[(1,)](x, 1)
+        except RuntimeError as error:
+            assert "forever was stopped after --max-seconds 0.2, when 1 of 1 program instances had begun" in str(error), error
+        else:
+            raise AssertionError("it ended")
+    with goproton.interpreting(max_steps=100_000):
+        try:
+            forever[(1,)](x, 1)
+        except goproton.Finding as error:
+            assert error.kind == "steps", error
+    with goproton.interpreting():
+        threading.Timer(0.3, _thread.interrupt_main).start()
+        try:
+            forever[(1,)](x, 1)
+        except KeyboardInterrupt:
+            pass
+        else:
+            raise AssertionError("it ended")
+        x[:] = 5
+        forever[(1,)](x, 1)
+
+
+def samples():
+    """Some program instances of many, and chosen ones."""
+    x, y, out = vectors(1000)
+    with goproton.interpreting(sample=3, seed=1) as run:
+        add_kernel[(10,)](x, y, out, 1000, BLOCK=128)
+    assert (run.counts[0]["programs"], run.counts[0]["of"]) == (3, 10) and 0 < (out != 0).sum() <= 3 * 128
+    out[:] = 0
+    with goproton.interpreting(programs=[[2, 0, 0]]):
+        add_kernel[(8,)](x, y, out, 1000, BLOCK=128)
+    assert (out[256:384] == (x + y)[256:384]).all() and not out[:256].any() and not out[384:].any()
+
+
+def refused():
+    """What cannot be interpreted is said in a sentence."""
+    x, y, out = vectors(8)
+    class Other:
+        dtype = "float32"
+        def data_ptr(self):
+            return 64
+    with goproton.interpreting():
+        try:
+            add_kernel[(1,)](Other(), y, out, 8, BLOCK=8)
+        except TypeError as error:
+            assert "an argument of the type Other: pass tensors of torch, arrays of numpy and numbers" in str(error), error
+    for wrong in {"order": "backwards"}, {"sample": -1}, {"nonsense": 1}:
+        try:
+            goproton.interpreting(**wrong)
+        except (ValueError, RuntimeError, TypeError) as error:
+            assert next(iter(wrong)) in str(error), error
+        else:
+            raise AssertionError(wrong)
+
+
+def missing_name():
+    """Of a Triton without a name that the hook needs, the name is said."""
+    from triton.runtime.jit import JITFunction
+    del JITFunction.create_binder
+    try:
+        goproton.interpreting()
+    except RuntimeError as error:
+        assert f"kernels of Triton {triton.__version__} cannot be interpreted: it has no triton.runtime.jit.JITFunction.create_binder" in str(error), error
+    else:
+        raise AssertionError("it is not missed")
+
+
 def script():
     """For proton interpret: nothing of goproton is used."""
     x, y, out = vectors()

@@ -27,10 +27,26 @@ def interpret(environment, *words, **more):
     return run([PROTON, "interpret", "--python", sys.executable, *words], environment, **more)
 
 
-@pytest.mark.parametrize("what", ["one_call", "with_statement", "finding"])
+@pytest.mark.parametrize("what", ["one_call", "with_statement", "finding", "arguments", "descriptors", "views", "read_only", "hooks", "changed_global", "threads", "forked", "limits",
+                                  "samples", "refused", "missing_name"])
 def test_from_python(variables, what):
     done = run([sys.executable, TESTS / "interpreted.py", what], variables)
     assert done.returncode == 0, done.stderr
+
+
+def test_benchmark_kernels(variables):
+    """Twelve kernels, unedited, with arrays of numpy: each is right, and nothing is found."""
+    done = interpret(variables, REPOSITORY / "bench" / "interpret" / "kernels.py")
+    assert done.returncode == 0 and done.stdout.count(" is right\n") == 12 and "12 launches of 10 kernels interpreted" in done.stderr and "0 findings" in done.stderr, done.stderr
+
+
+def test_shuffled_parallel_and_front_form(variables):
+    """The order of program instances, their number at a time and the form of the kernel do not change what kernels without atomics give."""
+    for words in ["--order", "shuffle", "--seed", "5"], ["--order", "parallel", "--workers", "3"], ["--form", "front", "--order", "reverse"], ["--target", "hip:gfx942"]:
+        if "hip:gfx942" in words and "3.6.0" in variables["PYTHONPATH"]:
+            continue  # which needs torch for it
+        done = interpret(variables, *words, REPOSITORY / "bench" / "interpret" / "kernels.py")
+        assert done.returncode == 0 and done.stdout.count(" is right\n") == 12, done.stderr
 
 
 def test_command(variables):

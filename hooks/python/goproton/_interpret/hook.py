@@ -96,9 +96,17 @@ def has_gpu() -> bool:
     return _gpu
 
 
+def below(kernel: Any) -> Any:
+    """The JITFunction that autotune and heuristics have made a kernel of."""
+    from triton.runtime.jit import JITFunction
+    while not isinstance(kernel, JITFunction) and hasattr(kernel, "fn"):
+        kernel = kernel.fn
+    return kernel
+
+
 def chosen_by(function: Any) -> Any:
     """The run that has a kernel's launches; None for none."""
-    if function.is_gluon():
+    if getattr(function, "is_gluon", bool)():
         return None
     for run in reversed(runs):
         if run.wants(function):
@@ -140,7 +148,7 @@ def _compile(src: Any, target: Any = None, options: Any = None, **more: Any) -> 
 
 def _bench(plain: Any, tuner: Any, *args: Any, config: Any, **meta: Any) -> Any:
     """Times no configuration of a chosen kernel: the one that was asked for wins, or the first after it that compiles."""
-    run = chosen_by(tuner.base_fn) if runs else None
+    run = chosen_by(below(tuner)) if runs else None
     if run is None:
         return plain(tuner, *args, config=config, **meta)
     from triton.compiler.errors import CompileTimeAssertionFailure
@@ -148,7 +156,7 @@ def _bench(plain: Any, tuner: Any, *args: Any, config: Any, **meta: Any) -> Any:
     if number < run.autotune % len(tuner.configs) or getattr(tuner, "_interpreted_for", None) is tuner.nargs:
         return [2.0] * 3
     try:
-        tuner.fn.run(*args, warmup=True, **{**meta, **config.all_kwargs()})
+        tuner.fn.run(*args, **{**meta, **config.all_kwargs(), "warmup": True})
     except CompileTimeAssertionFailure:
         return [float("inf")] * 3
     tuner._interpreted_for = tuner.nargs

@@ -74,8 +74,6 @@ class Kernel:
                 words.append(f"n {value!r}")
             elif type(value) is not Array and hasattr(value, "block_shape"):
                 words += _descriptor(value, storages)
-            elif hasattr(value, "item") and not hasattr(value, "data_ptr"):  # a number of numpy
-                words.append(f"n {value.item()!r}")
             else:
                 words.append("p " + storages.pointer(value))
         if self.takes_addresses:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import operator
 from typing import Any
 
 from .. import _library
@@ -48,8 +49,12 @@ class Run:
 
     def argument(self, value: Any) -> Any:
         """An argument as Triton takes it."""
-        if type(value).__module__ == "numpy" and hasattr(value, "ctypes"):
+        kind = type(value)
+        if kind.__module__ == "numpy" and hasattr(value, "ctypes"):
             return Array(value)
+        if kind is tuple or isinstance(value, tuple) and hasattr(value, "_fields"):
+            parts = [self.argument(part) for part in value]
+            return value if all(map(operator.is_, parts, value)) else kind(*parts) if kind is not tuple else tuple(parts)
         return value
 
     def __enter__(self) -> Run:
@@ -108,11 +113,8 @@ class _Interpreted:
 
 
 def _function(kernel: Any) -> Any:
-    """The JITFunction below what autotune and heuristics have made of it."""
     from triton.runtime.jit import JITFunction
-    function = kernel
-    while not isinstance(function, JITFunction) and hasattr(function, "fn"):
-        function = function.fn
+    function = hook.below(kernel)
     if not isinstance(function, JITFunction):
         raise TypeError(f"{kernel!r} is not a kernel of Triton: pass a function with @triton.jit")
     return function

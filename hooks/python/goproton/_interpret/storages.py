@@ -5,7 +5,19 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Iterator
 
-_names: dict[Any, str] = {}  # of numpy's types, which take microseconds to say them
+class Type(str):
+    """The name of a type, with the size that tensor descriptors ask for."""
+
+    itemsize: int
+
+
+def _type(name: str, size: int) -> Type:
+    named = Type(name)
+    named.itemsize = size
+    return named
+
+
+_names: dict[Any, Type] = {}  # of numpy's types, which take microseconds to say them
 
 
 class Array:
@@ -19,7 +31,7 @@ class Array:
 
     def __init__(self, array: Any, dtype: str | None = None):
         self.array, kind = array, array.dtype
-        self.dtype = dtype or _names.get(kind) or _names.setdefault(kind, "int1" if kind == bool else str(kind))
+        self.dtype = _type(dtype, kind.itemsize) if dtype else _names.get(kind) or _names.setdefault(kind, _type("int1" if kind == bool else str(kind), kind.itemsize))
         own = array
         while type(own.base) is type(array):
             own = own.base
@@ -124,14 +136,9 @@ def _tensors() -> Iterator[Any]:
     """The tensors of the process: those of a GPU too, which are copied, in kernels that take addresses from memory."""
     import gc
     kinds = tuple(filter(None, (getattr(sys.modules.get("torch"), "Tensor", None), getattr(sys.modules.get("numpy"), "ndarray", None))))
-    frame = sys._getframe(1)
-    held: list[Any] = []
+    frame, held = sys._getframe(1), gc.get_objects()
     while frame is not None:  # variables of functions are not the garbage collector's
         held += frame.f_locals.values()
         frame = frame.f_back
-    seen = set()
-    for value in [*held, *gc.get_objects()]:
-        for found in (value, *(gc.get_referents(value) if type(value) in (dict, list, tuple, set) else ())):
-            if isinstance(found, kinds) and id(found) not in seen:
-                seen.add(id(found))
-                yield found
+    found = {id(value): value for value in [*held, *gc.get_referents(*held)] if isinstance(value, kinds)}
+    yield from found.values()

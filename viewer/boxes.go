@@ -38,7 +38,7 @@ func printTable(out *bufio.Writer, t *Table, p *Terminal) error {
 	table := newBoxes(out, p.ASCII, align)
 	table.Header(header)
 	for r := range t.All() {
-		name := l.glyphs.Short(strings.Repeat("  ", min(r.Depth, grid.Deepest))) + t.Label(r)
+		name := l.glyphs.Short(strings.Repeat("  ", min(r.Depth, grid.Deepest))) + l.name(r)
 		if p.Width > 0 {
 			name = grid.Fit(name, max(room, leastName), l.glyphs.Dots)
 		}

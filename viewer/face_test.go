@@ -170,7 +170,7 @@ scope flops16=4e8
   copy util=0.6 bound=memory intensity=NaNflop/B attainable=NaNflop/s roof_time=600ns flop/s=NaNflop/s
   silent util=NaN bound= intensity=NaNflop/B attainable=NaNflop/s roof_time=NaNns flop/s=NaNflop/s
  scope util=0.4 bound=compute intensity=NaNflop/B attainable=1e+15flop/s roof_time=400ns(own 400) flop/s=4e+14flop/s
-  library util=NaN bound= intensity=NaNflop/B attainable=NaNflop/s roof_time=NaNns flop/s=NaNflop/s
+  library util=0.4 bound=compute intensity=NaNflop/B attainable=1e+15flop/s roof_time=400ns flop/s=4e+14flop/s
 `
 	got := strings.ReplaceAll(sketch(table), "(own 400)", "")
 	if got != strings.ReplaceAll(want, "(own 400)", "") {

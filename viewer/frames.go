@@ -9,12 +9,13 @@ import (
 // frame is one node of the profile, and where its values go.
 type frame struct {
 	node   *profile.Node
-	parent int32 // -1 for the root
-	row    int32 // that it belongs to; -1 when it is left out
-	counts bool  // its amounts count for the row; otherwise it is there for what is below it
-	worked bool  // its work is known, in the roofline if there is one
-	device int32 // in the roofline, if there is one; -1 for none
-	itself bool  // the row is this frame's, not that of a caller it was folded into
+	work   *profile.Node // where its flops and bytes are recorded, if that is another one; nothing if they were lent to a kernel
+	parent int32         // -1 for the root
+	row    int32         // that it belongs to; -1 when it is left out
+	counts bool          // its amounts count for the row; otherwise it is there for what is below it
+	worked bool          // its work is known, in the roofline if there is one
+	device int32         // in the roofline, if there is one; -1 for none
+	itself bool          // the row is this frame's, not that of a caller it was folded into
 }
 
 // collect lists the nodes below root, parents first, without metadata frames and without frames that have nothing

@@ -47,7 +47,11 @@ func printJSON(out *bufio.Writer, t *Table, _ *Terminal) error {
 			j.comma(i).raw(name)
 		}
 		j.raw(`],"values":[`).values(t, at.row, at.row.Values, false).raw(`],"own":[`).values(t, at.row, at.row.Own, true)
-		j.raw(`],"hidden":`).whole(len(at.row.Hidden)).raw("}")
+		j.raw(`],"hidden":`).whole(len(at.row.Hidden))
+		if at.row.WorkOf != "" {
+			j.raw(`,"work_of":`).text(at.row.WorkOf)
+		}
+		j.raw("}")
 		_, err := out.Write(j)
 		j = j[:0]
 		return err

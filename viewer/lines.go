@@ -152,7 +152,7 @@ func (l *lines) names() iter.Seq2[int, string] {
 	return func(yield func(depth int, name string) bool) {
 		for r := range l.table.All() {
 			depth := r.Depth * below
-			name := l.table.Label(r)
+			name := l.name(r)
 			if short := l.ending(r, name); short != "" && depth*grid.Step+grid.Columns(name) > l.room() {
 				name = short
 			}
@@ -164,6 +164,14 @@ func (l *lines) names() iter.Seq2[int, string] {
 			}
 		}
 	}
+}
+
+// name is the label of a row, with a mark if its flops and bytes are a scope's.
+func (l *lines) name(r *Row) string {
+	if r.WorkOf != "" {
+		return LentMark + l.table.Label(r)
+	}
+	return l.table.Label(r)
 }
 
 // widestName is how many columns branches and names take at most, once they are cut.
@@ -245,7 +253,7 @@ func (l *lines) row(r *Row, indent string) {
 		l.text = append(l.text, "  "...)
 	}
 	l.shareCell(share, true, heat)
-	name := l.table.Label(r)
+	name := l.name(r)
 	l.finish(indent, name, l.ending(r, name), "")
 }
 

@@ -124,7 +124,12 @@ func IsCalled(recorded, wanted string) bool {
 
 // amount returns the position of a recorded metric among the amounts.
 func (b *builder) amount(r recorded) int {
-	at := b.computed(r.name, r.inclusive, func(f *frame) float64 { return number(f.node, r.name) })
+	of := func(f *frame) float64 { return number(f.node, r.name) }
+	if isWork(r.name) {
+		b.usesWork = true
+		of = func(f *frame) float64 { return number(f.done(), r.name) }
+	}
+	at := b.computed(r.name, r.inclusive, of)
 	a := &b.sums.amounts[at]
 	a.property = b.profile.Kinds[r.name] == profile.Property
 	if a.spans = Spans(r.name); a.spans {

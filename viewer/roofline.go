@@ -159,11 +159,12 @@ func (r *roofline) bound(a []float64) string {
 // allFlops is the amount that counts flops of all types. Where a frame has both flops and flops16, they are the same work: flops
 // is the total, flops16 its part of one type.
 func (b *builder) allFlops() func(a []float64) float64 {
+	b.usesWork = true
 	list := b.flops()
 	at := b.computed(ours+"flops of all types", true, func(f *frame) float64 {
 		typed, total := missing, missing
 		for i := range list {
-			if v := number(f.node, list[i].metric.name); list[i].plain() {
+			if v := number(f.done(), list[i].metric.name); list[i].plain() {
 				total = v
 			} else {
 				typed = add(typed, v)
@@ -207,7 +208,7 @@ func (b *builder) needRoofline(asked string) error {
 	if err != nil && (asked == "util" || asked == "coverage") {
 		return err
 	}
-	b.roof = r
+	b.roof, b.usesWork = r, true
 	b.findDevices(elapsed.own)
 	b.findWork()
 	b.findLines()
@@ -381,10 +382,10 @@ func (r *roofline) work(f *frame) peaks.Roof {
 
 func (r *roofline) addWork(work *peaks.Roof, f *frame) {
 	peaks := &r.devices[f.device]
-	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && number(f.node, of.metric.name) > 0 })
+	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && number(f.done(), of.metric.name) > 0 })
 	for i := range r.flops {
 		if of := &r.flops[i]; of.plain() != typed {
-			work.Compute(number(f.node, of.metric.name), peaks.flops[i])
+			work.Compute(number(f.done(), of.metric.name), peaks.flops[i])
 		}
 	}
 	work.Move(r.bytesOf(f), peaks.bytes)
@@ -395,7 +396,7 @@ func (r *roofline) bytesOf(f *frame) float64 {
 	if r.bytes == nil {
 		return missing
 	}
-	bytes := number(f.node, r.bytes.name)
+	bytes := number(f.done(), r.bytes.name)
 	switch profile.WorkOf(f.node.Name) {
 	case profile.LinkedCopy:
 		return missing

@@ -58,6 +58,7 @@ type Row struct {
 	Values   []float64 // by column; NaN where there is none
 	Own      []float64 // by column: the same of the frame alone, without what is below it
 	Share    float64   // 0 to 1, of the whole program's ShareOf; NaN where there is none
+	WorkOf   string    // the scope whose flops and bytes a kernel has, as its only kernel; \"\" for its own
 
 	id int // position in the table's sums
 }
@@ -75,6 +76,7 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	}
 	b := &builder{profile: p, frames: collect(p.Root)}
 	b.survey()
+	b.lend()
 	if len(b.recorded) == 0 {
 		return nil, ErrNoMetrics
 	}
@@ -97,6 +99,7 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	t := &Table{Profile: p, sums: &b.sums, names: names, roofs: b.roofs()}
 	b.derive(t, o.BaseUnits)
 	t.link()
+	b.markLent(t, o.Group)
 	t.Notes = b.notes
 	if err := t.cut(&o); err != nil {
 		return nil, err
@@ -171,6 +174,8 @@ type builder struct {
 	overrides map[string]peak
 	sums      sums
 	notes     []string
+	lenders   int  // scopes whose flops and bytes count at their only kernel
+	usesWork  bool // columns are made of flops or bytes
 	trying    bool // only whether metrics can be computed is of interest: errors need no suggestions
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -42,6 +43,11 @@ func (n *names) of(name string) uint64 {
 	}
 	n.all, n.labels = append(n.all, full), append(n.labels, short)
 	return at
+}
+
+// mark puts the viewer's mark for flops and bytes of a scope before the label of a kernel.
+func (n *names) mark(name uint64) {
+	n.labels[name] = viewer.LentMark + cmp.Or(n.labels[name], n.all[name])
 }
 
 // words numbers the values of a column of text.

@@ -123,7 +123,7 @@ export class Roofline {
     parts.push(draw("text", {class: "ceiling-label", x: scale.x(right) - 6, y: scale.y(main.rate) - 8, "text-anchor": "end"}, `${main.dtype} ${quantity(main.rate, "flop/s")}`));
     const middle = Math.sqrt(start * Math.min(ridge, right)), name = `memory ${quantity(roof.bytes, "B/s")}`;
     const steepness = (scale.y(2 * roof.bytes) - scale.y(roof.bytes)) / (scale.x(2) - scale.x(1)), angle = Math.atan(steepness);
-    const x = Math.max(scale.x(middle), plotMargin.left + 8 + 0.55 * textWidth(name) * Math.cos(angle)); // bold, and not over the axis
+    const x = Math.max(scale.x(middle), plotMargin.left + 8 + 0.55 * textWidth(name) * Math.cos(angle) + 12 * Math.abs(Math.sin(angle))); // bold, and not over the axis
     const y = scale.y(middle * roof.bytes) + (x - scale.x(middle)) * steepness;
     parts.push(draw("text", {class: "ceiling-label", x, y: y - 8, "text-anchor": "middle", transform: `rotate(${(angle * 180) / Math.PI} ${x} ${y})`}, name));
     return parts;

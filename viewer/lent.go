@@ -1,0 +1,105 @@
+package viewer
+
+import (
+	"fmt"
+
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/profile"
+)
+
+// nothing is recorded at it.
+var nothing = &profile.Node{}
+
+// isWork says whether a metric counts flops or bytes of kernels.
+func isWork(metric string) bool {
+	base := withoutOrigin(baseName(metric))
+	_, flops := profile.Flops(base)
+	return flops || base == profile.BytesMetric
+}
+
+// done is where the flops and bytes of a frame are recorded.
+func (f *frame) done() *profile.Node {
+	if f.work != nil {
+		return f.work
+	}
+	return f.node
+}
+
+// lend has the flops and bytes of a scope count at the kernel below it, if that is the only one and nothing else below the scope has any. Then the
+// rate of the kernel is known: that of a library's kernel in a scope, or of one below an operator of PyTorch. Sums over subtrees stay the same.
+func (b *builder) lend() {
+	elapsed, timed := b.find("time")
+	var names []string
+	for _, r := range b.recorded {
+		if !r.text && isWork(r.name) {
+			names = append(names, r.name)
+		}
+	}
+	if !timed || names == nil {
+		return
+	}
+	kernels, works := make([]int32, len(b.frames)), make([]int32, len(b.frames)) // at and below each frame
+	kernel := make([]int32, len(b.frames))                                       // the last
+	for i := len(b.frames) - 1; i >= 0; i-- {
+		f := &b.frames[i]
+		if number(f.node, elapsed.name) > 0 {
+			kernels[i]++
+			kernel[i] = int32(i)
+		}
+		own := hasAny(f.node, names)
+		if own {
+			works[i]++
+		}
+		if own && works[i] == 1 && kernels[i] == 1 && int(kernel[i]) != i && profile.WorkOf(b.frames[kernel[i]].node.Name) == profile.KernelWork {
+			b.frames[kernel[i]].work, f.work = f.node, nothing
+			b.lenders++
+		}
+		if i > 0 {
+			kernels[f.parent] += kernels[i]
+			works[f.parent] += works[i]
+			if kernels[i] > 0 {
+				kernel[f.parent] = kernel[i]
+			}
+		}
+	}
+}
+
+func hasAny(n *profile.Node, metrics []string) bool {
+	for _, m := range metrics {
+		if number(n, m) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// markLent marks the rows whose flops and bytes, or those of some of their frames, are a scope's.
+func (b *builder) markLent(t *Table, by Grouping) {
+	if b.lenders == 0 || !b.usesWork {
+		return
+	}
+	scopes, ofName := map[*profile.Node]string{}, map[string]string{}
+	for i := range b.frames {
+		if f := &b.frames[i]; f.work != nil && f.work != nothing {
+			scopes[f.node], ofName[f.node.Name] = f.work.Name, f.work.Name
+		}
+	}
+	marked := 0
+	for r := range t.All() {
+		switch {
+		case by == ByPath:
+			r.WorkOf = scopes[r.Node]
+		case by == ByName || r.Depth == 1:
+			r.WorkOf = ofName[r.Name]
+		}
+		if r.WorkOf != "" {
+			marked++
+		}
+	}
+	if marked > 0 {
+		b.note(fmt.Sprintf("%s flops and bytes of %s are those of the scope or operator around the kernel, which has no other kernel", LentMark, figures.Count(marked, "row")))
+	}
+}
+
+// LentMark stands before the names of rows with Row.WorkOf, in views for people.
+const LentMark = "*"

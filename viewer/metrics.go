@@ -411,7 +411,7 @@ func withoutOrigin(metric string) string {
 }
 
 func scaledBytes(metric string) bool {
-	return withoutOrigin(metric) == profile.BytesMetric || metric == profile.AllocatedMetric || metric == profile.PeakMetric
+	return withoutOrigin(metric) == profile.BytesMetric || strings.HasSuffix(metric, "_bytes")
 }
 
 // amountColumn reads bytes and flops, which are easier to read in units of their own than with twelve digits.

@@ -337,7 +337,7 @@ func (b *builder) findLines() {
 	ran, below := make([]bool, len(b.frames)), make([]bool, len(b.frames))
 	for i := len(b.frames) - 1; i >= 0; i-- {
 		f := &b.frames[i]
-		_, ran[i] = f.node.Metric(profile.CountMetric)
+		ran[i] = number(f.node, profile.CountMetric) > 0
 		if f.parent >= 0 {
 			below[f.parent] = below[f.parent] || below[i] || ran[i]
 		}

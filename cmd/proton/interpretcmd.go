@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/goproton/goproton/cmd/proton/internal/interpret"
 	from "github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/interpreter/run"
 )
 
@@ -26,6 +28,7 @@ TARGET is the command line without proton, as for proton run:
   proton interpret --kernel 'softmax_*' script.py  these; others go to the GPU as always
   proton interpret --save launches script.py     each launch as a folder
   proton interpret --launch launches/1-softmax   runs it again, without Python and Triton
+  proton interpret traces --slowest              a launch of a trace, which proton run --trace has written
 
 An access outside of a tensor's storage, and an assertion that does not hold, is a finding: it names the line, the program
 instance, the lane and the tensor. In the program it is an exception of the launch; with --keep-going the program goes on.
@@ -39,18 +42,42 @@ Exit codes: the program's own, or
 func newInterpretCommand() *cobra.Command {
 	var o interpret.Options
 	var programs []string
+	var counted countFlags
+	var traced tracedFlags
 	cmd := &cobra.Command{
 		Use:   "interpret [flags] [--] TARGET [ARGS]…",
 		Short: "run a program's Triton kernels on the CPU, and check them",
 		Long:  interpretLong,
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			trace := ""
+			if o.Launch == "" && len(args) > 0 && isTrace(args[0]) {
+				trace = args[0]
+				if args, err = afterTrace(cmd, args[1:], &traced); err != nil {
+					return &exitError{code: 2, err: err}
+				}
+			}
 			o.Command = args
 			if o.Programs, err = parsePrograms(programs); err == nil {
 				err = o.Check()
 			}
+			if err == nil {
+				err = counted.check(&o.Unique)
+			}
+			if counted.asked() {
+				o.Counted = func(kernels []*counts.Kernel) error {
+					return counted.write(kernels, cmd.OutOrStdout(), toUser(), o.JSON)
+				}
+			}
+			only := slices.DeleteFunc(slices.Clone(ofTraces), func(name string) bool { return !cmd.Flags().Changed(name) })
 			switch {
 			case err != nil:
+			case trace != "" && len(args) > 0:
+				err = fmt.Errorf("%s is a trace, and %s is something else: give a trace alone", trace, args[0])
+			case trace != "":
+				return interpretTrace(trace, &traced, o, cmd.OutOrStdout())
+			case len(only) > 0:
+				err = fmt.Errorf("--%s selects launches of a trace, which proton run --trace writes: give its folder", only[0])
 			case len(args) == 0 && o.Launch == "":
 				err = errors.New("nothing to run: give a script, -- -m module, or --launch with a saved launch; see proton interpret --help")
 			case len(args) > 0 && o.Launch != "":
@@ -72,6 +99,8 @@ func newInterpretCommand() *cobra.Command {
 	flags.StringVar(&o.Launch, "launch", "", "run the launch in `FOLDER`, which --save has written, or in its launch.json")
 	flags.StringVar(&o.Save, "save", "", "write each launch into a folder below `FOLDER`: TTIR, arguments, and the contents of tensors")
 	flags.BoolVar(&o.KeepGoing, "keep-going", false, "do not raise exceptions for findings in the program; exit with 1 at its end if there were any")
+	counted.register(cmd)
+	flags.BoolVar(&o.Unique, "unique", false, "count different bytes too: what the memory sees if caches spare all else")
 	flags.BoolVar(&o.JSON, "json", false, "print launches, counts by line, findings and outputs as JSON")
 	flags.StringVar(&o.Python, "python", "", "run scripts and modules with `INTERPRETER`")
 	flags.StringVar(&o.Order, "order", run.Orders[0], "run program instances in `ORDER`: serial, reverse, shuffle (see --seed), parallel, or cooperative, in turns, as waiting for each other needs")
@@ -86,10 +115,16 @@ func newInterpretCommand() *cobra.Command {
 	flags.StringVar(&o.Device, "device", "", "with `cpu`, tensors that the program makes on a GPU are made on the CPU")
 	flags.IntVar(&o.Autotune, "autotune", 0, "of autotuned kernels, run the configuration `N`, from 0")
 
+	traced.register(cmd)
+
 	showEveryday(cmd,
 		everyday{"kernel", "only some kernels, others on the GPU", "proton interpret -k 'softmax_*' train.py"},
 		everyday{"launch", "run a saved launch again", "proton interpret --launch launches/1-softmax"},
 		everyday{"save", "each launch into a folder", "proton interpret --save launches train.py"},
+		everyday{"count", "bytes and flops by line", "proton interpret --count train.py"},
+		everyday{"output", "these as a profile", "proton interpret -o counts.hatchet train.py"},
+		everyday{"gpu", "the least time on a GPU", "proton interpret --gpu H200 train.py"},
+		everyday{"slowest", "launches of a trace", "proton interpret traces --slowest --profile train.hatchet"},
 		everyday{"keep-going", "go on after a finding", "proton interpret --keep-going train.py"},
 		everyday{"json", "everything for programs", "proton interpret --json train.py"},
 		everyday{"order", "the order of program instances", "proton interpret --order shuffle train.py"},
@@ -99,10 +134,29 @@ func newInterpretCommand() *cobra.Command {
 	)
 	heading(flags, "order", "Program instances")
 	heading(flags, "form", "How kernels are compiled")
+	heading(flags, "slowest", "Launches of a trace")
 	choices(cmd, "order", run.Orders...)
 	choices(cmd, "form", run.Forms...)
 	choices(cmd, "device", "cpu")
 	return cmd
+}
+
+// afterTrace reads the flags behind a trace, and returns what is not a flag.
+func afterTrace(cmd *cobra.Command, args []string, f *tracedFlags) ([]string, error) {
+	cmd.Flags().SetInterspersed(true)
+	if err := cmd.Flags().Parse(args); err != nil {
+		return nil, unknownFlag(cmd, flagError(err))
+	}
+	args = cmd.Flags().Args()
+	if cmd.Flags().Changed("slowest") && len(args) == 1 { // --slowest 3
+		if n, err := strconv.Atoi(args[0]); err == nil {
+			f.slowest, args = n, nil
+		}
+	}
+	if cmd.Flags().Changed("slowest") && f.slowest < 1 {
+		return nil, fmt.Errorf("read --slowest %d: give a number of launches, 1 or more", f.slowest)
+	}
+	return args, nil
 }
 
 // parsePrograms reads the places of program instances.

@@ -26,6 +26,7 @@ type mergeFlags struct {
 	by         string
 	columns    []string
 	attempt    string
+	counts     string
 	part       int
 	ofParts    bool
 	timeline   bool
@@ -104,6 +105,7 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	f.from.register(cmd)
 	flags.StringVar(&f.by, "by", "", "keep columns per `SOURCE`: rank, host, run or file")
 	flags.StringSliceVar(&f.columns, "columns", nil, "keep columns of the metrics `NAMES`, * for all amounts (default time, cycles, cpu_time)")
+	flags.StringVar(&f.counts, "counts", "", "give kernels of the sum the flops and bytes that proton interpret -o has counted in `FILE`")
 	flags.StringVar(&f.attempt, "attempt", "all", "of ranks that ran more than once, take `WHICH` attempts: all, or of each rank the last")
 	flags.IntVar(&f.part, "part", -1, "the files are a part of those of a larger merge, and the first has the place `N` among them, from 0")
 	flags.BoolVar(&f.ofParts, "of-parts", false, "the files were merged with --part")
@@ -161,6 +163,11 @@ func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writ
 		return fmt.Errorf("none of the %d files could be read; see above", len(files))
 	}
 	f.missing(p, note)
+	if f.counts != "" {
+		if err := addCounts(p, f.counts, stdin, stderr); err != nil {
+			return err
+		}
+	}
 	if f.output != "" {
 		for _, lost := range target.Format.Drops(p) {
 			note(fmt.Sprintf("%s cannot hold %s", target.Format.Name, lost))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/merge"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compat"
 	"github.com/goproton/goproton/viewer/idle"
@@ -35,6 +36,7 @@ type viewerFlags struct {
 	terminal viewer.Terminal
 	noPager  bool
 	idle     bool
+	counts   string
 	samples  sourceFlags
 	least    leastFlag
 	from     fromFlag
@@ -80,6 +82,7 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
   proton viewer -m time,p50_time,p99_time,max_time --view flat train.hatchet
   proton viewer -m util,bound,intensity,attainable --peak flops32=fp32 train.hatchet
   proton viewer --view json train.hatchet | jq '.rows[0]'
+  proton viewer -m util,bound --counts counts.hatchet train.hatchet
   proton viewer --idle train.chrome_trace
   proton viewer --source matmul sampled.hatchet
   proton viewer --inside attention inside.hatchet
@@ -137,6 +140,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	flags.StringVarP(&f.format, "format", "f", "", "print names in `FORM`: "+strings.Join(formatNames(), ", ")+" (default short)")
 	flags.BoolVar(&f.full, "full-names", false, "whole paths, complete C++ names: -f full")
 	flags.BoolVar(&f.mangled, "mangled", false, "names as recorded, C++ mangled: -f mangled")
+	flags.StringVar(&f.counts, "counts", "", "give kernels the flops and bytes that proton interpret -o has counted in `FILE`, for util and rates")
 	flags.StringSliceVar(&f.o.Peaks, "peak", nil, peakUsage)
 
 	flags.BoolVar(&f.terminal.Human, "human", false, "print each value in its own unit if -m names none: 9.90 ms instead of 9899.08 in a column of us")
@@ -302,6 +306,11 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 			return err
 		}
 	}
+	if f.counts != "" {
+		if err := addCounts(p, f.counts, stdin, stderr); err != nil {
+			return err
+		}
+	}
 	var notes []string // for standard error, once a pager has left the screen
 	err = term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) (err error) {
 		if f.samples.inside.asked {
@@ -319,6 +328,22 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 		tell(stderr, "%s", n)
 	}
 	return err
+}
+
+// addCounts gives the kernels of a profile the work that another has of them.
+func addCounts(p *profile.Profile, file string, stdin io.Reader, stderr io.Writer) error {
+	counts, err := readProfile(file, stdin, fromFlag{})
+	if err != nil {
+		return err
+	}
+	notes, err := merge.AddWork(p, counts)
+	if err != nil {
+		return fmt.Errorf("--counts %s: %w", file, err)
+	}
+	for _, n := range notes {
+		tell(stderr, "%s", n)
+	}
+	return nil
 }
 
 func (f *viewerFlags) print(p *profile.Profile, out io.Writer) ([]string, error) {

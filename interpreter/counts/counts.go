@@ -29,16 +29,23 @@ type Kernel struct {
 const maxWorks = 16
 
 // Add adds a launch with so many program instances. Where not all of them ran, its counts are scaled.
-func (k *Kernel) Add(r *interpreter.Result, programs int64) {
-	one := &Kernel{Launches: 1, Programs: r.Programs, Different: r.Touched != nil, Lines: r.Lines}
+func (k *Kernel) Add(r *interpreter.Result, programs int64) { k.AddTimes(r, programs, 1) }
+
+// AddTimes adds so many launches that do the same.
+func (k *Kernel) AddTimes(r *interpreter.Result, programs int64, launches int) {
+	one := &Kernel{Launches: launches, Programs: r.Programs * int64(launches), Different: r.Touched != nil, Lines: r.Lines}
 	if r.Programs != programs {
-		one.Of = programs
+		one.Of = programs * int64(launches)
 	}
 	if r.Programs < programs && r.Programs > 0 {
-		one.Lines = scaled(r, float64(programs)/float64(r.Programs))
+		by := float64(programs) / float64(r.Programs)
+		one.Lines = scaled(one.Lines, by, by*partOf(r, by))
 	}
 	if len(one.Lines) > 0 {
 		one.Works = []string{workOf(one.Lines)}
+	}
+	if launches != 1 {
+		one.Lines = scaled(one.Lines, float64(launches), float64(launches))
 	}
 	k.Join(one)
 }
@@ -76,8 +83,8 @@ func workOf(lines []interpreter.LineCounts) string {
 	return fmt.Sprint(bytes, flops)
 }
 
-// scaled are the lines of a launch of which some program instances ran, as of all. Different bytes are together at most those of the buffers.
-func scaled(r *interpreter.Result, by float64) []interpreter.LineCounts {
+// partOf is 1, or less if the different bytes of all program instances were together more than the bytes of the buffers.
+func partOf(r *interpreter.Result, by float64) float64 {
 	most, first := 0.0, 0.0
 	for _, t := range r.Touched {
 		most += float64(len(t.Buffer.Data)) * float64(figures.OneIf[int](t.Loaded > 0)+figures.OneIf[int](t.Stored > 0))
@@ -86,18 +93,22 @@ func scaled(r *interpreter.Result, by float64) []interpreter.LineCounts {
 		l := &r.Lines[i]
 		first += by * float64(l.Loads.FirstBytes+l.Stores.FirstBytes+l.Atomics.FirstBytes)
 	}
-	part := 1.0
 	if first > most && r.Touched != nil {
-		part = most / first
+		return most / first
 	}
+	return 1
+}
+
+// scaled are lines that did so many times as much; different bytes have a factor of their own.
+func scaled(lines []interpreter.LineCounts, by, byDifferent float64) []interpreter.LineCounts {
 	times := func(n int64, by float64) int64 { return int64(math.Round(float64(n) * by)) }
-	list := slices.Clone(r.Lines)
+	list := slices.Clone(lines)
 	for i := range list {
 		l := &list[i]
 		l.Operations = times(l.Operations, by)
 		for _, a := range []*interpreter.Access{&l.Loads, &l.Stores, &l.Atomics} {
 			*a = interpreter.Access{Operations: times(a.Operations, by), Lanes: times(a.Lanes, by), Active: times(a.Active, by),
-				Bytes: times(a.Bytes, by), ActiveBytes: times(a.ActiveBytes, by), FirstBytes: times(a.FirstBytes, by*part)}
+				Bytes: times(a.Bytes, by), ActiveBytes: times(a.ActiveBytes, by), FirstBytes: times(a.FirstBytes, byDifferent)}
 		}
 		for _, flops := range []*map[string]int64{&l.Flops, &l.DotFlops} {
 			*flops = maps.Clone(*flops)

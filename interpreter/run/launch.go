@@ -59,9 +59,33 @@ type Launch struct {
 	Arguments []Argument         `json:"args"`
 	Buffers   map[string]*Buffer `json:"buffers"`
 
+	Times  int     `json:"-"` // how many launches that do the same it stands for in counts; 0 is 1
 	Kernel *Kernel `json:"-"`
 	// List is the buffers in the order of the arguments.
 	List []*Buffer `json:"-"`
+}
+
+// NewLaunch is a call of a kernel. Arguments name their buffers.
+func NewLaunch(k *Kernel, grid [3]int32, arguments []Argument, buffers []*Buffer) (*Launch, error) {
+	l := &Launch{Grid: grid, Arguments: arguments, Buffers: map[string]*Buffer{}, Kernel: k, List: buffers}
+	for _, b := range buffers {
+		l.Buffers[b.Name] = b
+	}
+	return l, l.bind()
+}
+
+// bind finds the buffers of arguments by their names.
+func (l *Launch) bind() error {
+	for i := range l.Arguments {
+		a := &l.Arguments[i]
+		if a.Buffer == "" {
+			continue
+		}
+		if a.buffer = l.Buffers[a.Buffer]; a.buffer == nil {
+			return fmt.Errorf("the argument %s (%d) is in the buffer %q, which there is not", a.Name, i, a.Buffer)
+		}
+	}
+	return nil
 }
 
 // Argument is a number, an address in a buffer, or a descriptor.

@@ -66,6 +66,14 @@ func New(s Settings) (*Run, error) {
 	return &Run{Settings: s, byName: map[string]*KernelReport{}, report: Report{Kernels: []*KernelReport{}, Findings: []*interpreter.Finding{}}}, nil
 }
 
+// Counts are the counts of the kernels of a report.
+func (r *Report) Counts() (list []*counts.Kernel) {
+	for _, k := range r.Kernels {
+		list = append(list, &k.Kernel)
+	}
+	return list
+}
+
 // Launch runs a kernel. What the kernel did wrong is in the outcome's findings; an error is why it did not run, or not to its end. What the
 // kernel prints is written to output; begun counts the program instances that have begun. Both may be nil.
 func (r *Run) Launch(ctx context.Context, l *Launch, output io.Writer, begun *atomic.Int64) (*Outcome, error) {
@@ -186,7 +194,7 @@ func (r *Run) add(l *Launch, out *Outcome) {
 	if result == nil {
 		result = &interpreter.Result{Programs: out.Programs}
 	}
-	k.Add(result, out.Of)
+	k.AddTimes(result, out.Of, max(l.Times, 1))
 	r.report.LeftOut += out.More
 	for _, f := range out.Findings {
 		if len(r.report.Findings) < MaxFindings {

@@ -125,14 +125,5 @@ func (l *Launch) open(folder string) error {
 		b.Name, b.Bytes, b.memory = name, opened.Bytes, opened.memory
 		l.List = append(l.List, b)
 	}
-	for i := range l.Arguments {
-		a := &l.Arguments[i]
-		if a.Buffer == "" {
-			continue
-		}
-		if a.buffer = l.Buffers[a.Buffer]; a.buffer == nil {
-			return fmt.Errorf("the argument %s (%d) is in the buffer %q, which there is not", a.Name, i, a.Buffer)
-		}
-	}
-	return nil
+	return l.bind()
 }

@@ -49,15 +49,14 @@ func isWork(metric string) bool {
 func worksOf(counts *profile.Profile) map[string]*work {
 	works := map[string]*work{}
 	counts.Root.Walk(func(n *profile.Node, _ int) bool {
-		launches, ran := n.Metric(profile.CountMetric)
-		if !ran {
+		number := launchesOf(n)
+		if number == 0 {
 			return true
 		}
 		w := works[n.Name]
 		if w == nil {
 			w = &work{amounts: map[string]float64{}}
 		}
-		number, _ := launches.Float()
 		w.launches += number
 		n.Walk(func(line *profile.Node, _ int) bool {
 			for _, m := range line.Metrics {
@@ -71,12 +70,19 @@ func worksOf(counts *profile.Profile) map[string]*work {
 			kinds, _ := v.Float()
 			w.kinds = max(w.kinds, int64(kinds))
 		}
-		if number > 0 && len(w.amounts) > 0 {
+		if len(w.amounts) > 0 {
 			works[n.Name] = w
 		}
 		return false
 	})
 	return works
+}
+
+// launchesOf is how often the kernel of a frame ran; 0 for other frames, whose count may be written as 0.
+func launchesOf(n *profile.Node) float64 {
+	v, _ := n.Metric(profile.CountMetric)
+	number, _ := v.Float()
+	return max(number, 0)
 }
 
 // adding is one call of AddWork. Its sets are of names of kernels.
@@ -87,16 +93,19 @@ type adding struct {
 }
 
 func (a *adding) add(n *profile.Node, given bool) {
-	launches, ran := n.Metric(profile.CountMetric)
-	given = given || slices.ContainsFunc(n.Metrics, func(m profile.Metric) bool { return isWork(m.Name) })
-	if ran && profile.WorkOf(n.Name) == profile.KernelWork && !strings.HasPrefix(n.Name, "<") {
+	number := launchesOf(n)
+	given = given || slices.ContainsFunc(n.Metrics, func(m profile.Metric) bool {
+		v, _ := m.Value.Float()
+		return isWork(m.Name) && v > 0
+	})
+	if number > 0 && profile.WorkOf(n.Name) == profile.KernelWork && !strings.HasPrefix(n.Name, "<") {
 		w := a.works[n.Name]
-		switch number, _ := launches.Float(); {
+		switch {
 		case w == nil && !given:
 			a.unknown[n.Name] = true
 		case w != nil && given:
 			a.given[n.Name] = true
-		case w != nil && number > 0:
+		case w != nil:
 			a.done[n.Name] = true
 			for _, metric := range slices.Sorted(maps.Keys(w.amounts)) {
 				n.Set(metric, profile.IntValue(int64(math.Round(w.amounts[metric]/w.launches*number))))
@@ -109,11 +118,19 @@ func (a *adding) add(n *profile.Node, given bool) {
 	}
 }
 
-// mostNames is how many names a note has.
-const mostNames = 5
+// mostNames is how many names a note has, and mostOfName how much of each.
+const (
+	mostNames  = 5
+	mostOfName = 48
+)
 
 func names(of func(yield func(string) bool)) string {
 	list := slices.Sorted(of)
+	for i, name := range list {
+		if runes := []rune(name); len(runes) > mostOfName { // C++'s
+			list[i] = string(runes[:mostOfName]) + "…"
+		}
+	}
 	if n := len(list) - mostNames; n > 0 {
 		return strings.Join(list[:mostNames], ", ") + fmt.Sprintf(" and %d more", n)
 	}

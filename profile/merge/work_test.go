@@ -25,7 +25,7 @@ func TestAddWork(t *testing.T) {
 		nodeOf("given", []*profile.Node{nodeOf("a.py:1", nil, "bytes", 1)}, "count", 1),
 		nodeOf("scoped", []*profile.Node{nodeOf("a.py:1", nil, "bytes", 1)}, "count", 1),
 		nodeOf("gone", []*profile.Node{nodeOf("a.py:1", nil, "bytes", 1)}, "count", 1),
-	})}
+	}, "count", 0, "bytes", 0)}
 	p := &profile.Profile{Kinds: profile.Kinds{}, Root: nodeOf("", []*profile.Node{
 		nodeOf("train", []*profile.Node{
 			nodeOf("a", nil, "count", 30, "time (ns)", 9), nodeOf("given", nil, "count", 2, "bytes", 5), nodeOf("aten", nil, "count", 1), nodeOf("<memset>", nil, "count", 1),

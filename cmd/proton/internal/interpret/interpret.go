@@ -16,6 +16,7 @@ import (
 	from "github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/interpreter/run"
 )
 
@@ -26,6 +27,8 @@ type Options struct {
 	JSON    bool     // print the report in JSON
 	Launch  string   // a saved launch, instead of a program
 	Command []string // the program
+
+	Counted func([]*counts.Kernel) error // what is done with counts; nil for nothing
 }
 
 // ExitFindings is the exit code if kernels did what they must not, and the program did not fail.
@@ -172,6 +175,11 @@ func (o *Options) finish(report run.Report, stdout, stderr io.Writer) error {
 			return err
 		}
 		if _, err := fmt.Fprintf(stdout, "%s\n", text); err != nil {
+			return err
+		}
+	}
+	if o.Counted != nil && report.Launches > 0 {
+		if err := o.Counted(report.Counts()); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,133 @@
+package interpret
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/interpreter/run"
+	"github.com/goproton/goproton/tritonparse/reproduce"
+)
+
+// Traced is a launch of a trace.
+type Traced struct {
+	What   string // it is, for people
+	Inputs *reproduce.Inputs
+	Times  int // how many launches it stands for
+}
+
+// launch makes what a run launches of it.
+func (t *Traced) launch() (*run.Launch, error) {
+	in := t.Inputs
+	k, err := run.NewKernel(in.Kernel, in.TTIR)
+	if err != nil {
+		return nil, err
+	}
+	names := map[*reproduce.Region]string{}
+	var buffers []*run.Buffer
+	for _, r := range in.Memory {
+		name := r.Name
+		for slices.ContainsFunc(buffers, func(b *run.Buffer) bool { return b.Name == name }) {
+			name += "'"
+		}
+		names[r] = name
+		b := run.NewBuffer(name, 0, r.Data)
+		b.Type = r.Type
+		buffers = append(buffers, b)
+	}
+	var list []run.Argument
+	for _, a := range in.Arguments {
+		to := run.Argument{Name: a.Name, Buffer: names[a.Region], Offset: a.Offset}
+		switch {
+		case a.Shape != nil:
+			to.Descriptor = &run.Descriptor{Shape: a.Shape, Strides: a.Strides, NaN: a.NaN}
+		case a.Region == nil:
+			to.Value = &run.Number{Int: a.Int, Float: a.Float, IsFloat: a.IsFloat}
+		}
+		list = append(list, to)
+	}
+	l, err := run.NewLaunch(k, in.Grid, list, buffers)
+	if err == nil {
+		l.Times = t.Times
+	}
+	return l, err
+}
+
+// Launches runs launches of a trace; next returns one after another, and nil at the end.
+func Launches(ctx context.Context, o Options, next func() (*Traced, error), stdout, stderr io.Writer) (found bool, err error) {
+	r, err := run.New(o.Settings)
+	if err != nil {
+		return false, err
+	}
+	printed := stdout
+	if o.JSON {
+		printed = stderr
+	}
+	var outputs map[string]run.Output
+	for {
+		t, err := next()
+		if err != nil {
+			return false, err
+		}
+		if t == nil {
+			break
+		}
+		l, err := t.launch()
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", t.What, err)
+		}
+		fmt.Fprintf(stderr, "proton: %s\n", t.description())
+		outcome, err := r.Launch(ctx, l, printed, nil)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", t.What, err)
+		}
+		found = found || len(outcome.Findings) > 0
+		for _, text := range t.left() {
+			fmt.Fprintf(stderr, "proton: %s\n", text)
+		}
+		outputs = l.Outputs()
+	}
+	report := r.Report()
+	if report.Finished = true; report.Launches == 1 {
+		report.Outputs = outputs
+	}
+	return found, o.finish(report, stdout, stderr)
+}
+
+// description says what is launched, and with which contents of tensors.
+func (t *Traced) description() string {
+	var parts []string
+	for _, made := range t.Inputs.Tensors {
+		parts = append(parts, fmt.Sprintf("%s %s, %s", made.Name, made.Brief, made.From))
+	}
+	text := t.What
+	if len(parts) > 0 {
+		text += " (" + strings.Join(parts, "; ") + ")"
+	}
+	for _, note := range t.Inputs.Notes {
+		text += "; " + note
+	}
+	return text
+}
+
+// left compares what the launch has left in tensors with what the recorded one did.
+func (t *Traced) left() (list []string) {
+	for _, l := range t.Inputs.Left {
+		is := "is as recorded"
+		got := l.Region.Data[l.Offset:]
+		if got = got[:min(len(got), len(l.Values))]; !bytes.Equal(got, l.Values) {
+			differ := 0
+			for i, b := range got {
+				if b != l.Values[i] {
+					differ++
+				}
+			}
+			is = fmt.Sprintf("differs from what was recorded in %d of %d bytes", differ+len(l.Values)-len(got), len(l.Values))
+		}
+		list = append(list, fmt.Sprintf("%s %s (%s)", l.Name, is, l.From))
+	}
+	return list
+}

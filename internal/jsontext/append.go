@@ -53,18 +53,8 @@ func beforeDelete(s string) int {
 // appendRune appends a character that is not plain.
 func (f Form) appendRune(out []byte, r rune) []byte {
 	switch {
-	case r == '"' || r == '\\':
-		return append(out, '\\', byte(r))
-	case r == '\n':
-		return append(out, '\\', 'n')
-	case r == '\r':
-		return append(out, '\\', 'r')
-	case r == '\t':
-		return append(out, '\\', 't')
-	case r == '\b':
-		return append(out, '\\', 'b')
-	case r == '\f':
-		return append(out, '\\', 'f')
+	case r <= '\\' && Letters[r] != 0:
+		return append(out, '\\', Letters[r])
 	case r < ' ' || r < 0x10000 && f.ASCII:
 		return appendUnicode(out, r)
 	case f.ASCII:
@@ -73,6 +63,9 @@ func (f Form) appendRune(out []byte, r rune) []byte {
 	}
 	return utf8.AppendRune(out, r)
 }
+
+// Letters are the characters that are written as a backslash and a letter, and that letter.
+var Letters = [...]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 func appendUnicode(out []byte, r rune) []byte {
 	return append(out, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])

@@ -282,32 +282,40 @@ func escape(b []byte, i int) (int, error) {
 		return 0, wrong(i, "a string without an end")
 	}
 	if b[i+1] != 'u' {
-		if bytes.IndexByte([]byte(`"\/bfnrt`), b[i+1]) < 0 {
+		if Escapes[b[i+1]] == 0 {
 			return 0, wrong(i, "an unknown escape")
 		}
 		return 2, nil
 	}
-	r, ok := hex4(b, i)
+	r, ok := unicode(b, i)
 	if !ok {
 		return 0, wrong(i, "an unknown escape")
 	}
 	if !utf16.IsSurrogate(r) {
 		return 6, nil
 	}
-	low, ok := hex4(b, i+6)
+	low, ok := unicode(b, i+6)
 	if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
 		return 0, wrong(i, "half a surrogate pair")
 	}
 	return 12, nil
 }
 
-// hex4 reads \uXXXX at i.
-func hex4(b []byte, i int) (rune, bool) {
+// unicode reads \uXXXX at i.
+func unicode(b []byte, i int) (rune, bool) {
 	if i+6 > len(b) || b[i] != '\\' || b[i+1] != 'u' {
 		return 0, false
 	}
-	var r rune
-	for _, c := range b[i+2 : i+6] {
+	r, n := Hex(b[i+2 : i+6])
+	return r, n == 4
+}
+
+// Escapes are the letters behind a backslash, without u, and what they stand for.
+var Escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// Hex reads the digits of \uXXXX, and returns how many of text are digits.
+func Hex(text []byte) (r rune, n int) {
+	for _, c := range text {
 		switch {
 		case c >= '0' && c <= '9':
 			c -= '0'
@@ -316,53 +324,61 @@ func hex4(b []byte, i int) (rune, bool) {
 		case c >= 'A' && c <= 'F':
 			c -= 'A' - 10
 		default:
-			return 0, false
+			return r, n
 		}
 		r = r<<4 | rune(c)
+		n++
 	}
-	return r, true
+	return r, n
 }
 
 func number(b []byte, i int) (int, error) {
-	start := i
-	if b[i] == '-' {
+	n, digits := Number(b[i:])
+	if n == 0 {
+		return i, wrong(i, "not a number")
+	}
+	if digits == 0 || digits > 300 {
+		if _, err := strconv.ParseFloat(string(b[i:i+n]), 64); err != nil {
+			return i, wrong(i, "a number beyond a double")
+		}
+	}
+	return i + n, nil
+}
+
+// Number returns the length of the number that text begins with, 0 for none, and how many digits it has if it is a whole number without a
+// point or an exponent.
+func Number(text []byte) (length, whole int) {
+	i := 0
+	digits := func() int {
+		from := i
+		for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+			i++
+		}
+		return i - from
+	}
+	if len(text) > 0 && text[0] == '-' {
 		i++
 	}
-	digits := func() bool {
-		from := i
-		for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+	first := i
+	if whole = digits(); whole == 0 || whole > 1 && text[first] == '0' {
+		return 0, 0
+	}
+	if i < len(text) && text[i] == '.' {
+		whole = 0
+		if i++; digits() == 0 {
+			return 0, 0
+		}
+	}
+	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
+		whole = 0
+		if i++; i < len(text) && (text[i] == '+' || text[i] == '-') {
 			i++
 		}
-		return i > from
-	}
-	zero := i < len(b) && b[i] == '0'
-	from := i
-	if !digits() || zero && i > from+1 {
-		return i, wrong(start, "not a number")
-	}
-	whole := i - from
-	float := false
-	if i < len(b) && b[i] == '.' {
-		float = true
-		if i++; !digits() {
-			return i, wrong(start, "not a number")
+		if digits() == 0 {
+			return 0, 0
 		}
 	}
-	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
-		float = true
-		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return i, wrong(start, "not a number")
-		}
-	}
-	if float || whole > 300 {
-		if _, err := strconv.ParseFloat(string(b[start:i]), 64); err != nil {
-			return i, wrong(start, "a number beyond a double")
-		}
-	}
-	return i, nil
+	return i, whole
 }
 
 // Text is the text of a valid string, without quotes and escapes; "" for any other value.
@@ -389,30 +405,18 @@ func Text(raw []byte) string {
 
 // writeEscape writes what the escape means that text begins with, and returns its length.
 func writeEscape(b *strings.Builder, text []byte) int {
-	switch c := text[1]; c {
-	case 'b':
-		b.WriteByte('\b')
-	case 'f':
-		b.WriteByte('\f')
-	case 'n':
-		b.WriteByte('\n')
-	case 'r':
-		b.WriteByte('\r')
-	case 't':
-		b.WriteByte('\t')
-	case 'u':
-		r, _ := hex4(text, 0)
-		if !utf16.IsSurrogate(r) {
-			b.WriteRune(r)
-			return 6
-		}
-		low, _ := hex4(text, 6)
-		b.WriteRune(utf16.DecodeRune(r, low))
-		return 12
-	default:
-		b.WriteByte(c)
+	if c := text[1]; c != 'u' {
+		b.WriteByte(Escapes[c])
+		return 2
 	}
-	return 2
+	r, _ := unicode(text, 0)
+	if !utf16.IsSurrogate(r) {
+		b.WriteRune(r)
+		return 6
+	}
+	low, _ := unicode(text, 6)
+	b.WriteRune(utf16.DecodeRune(r, low))
+	return 12
 }
 
 // Get returns the value of a member of a valid object, nil if there is none.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -26,8 +27,12 @@ func (s *Scanner) Scalar() profile.Value {
 		s.Unexpected("a value")
 		return profile.Value{}
 	}
-	if v, ok := parseInt(token); ok {
-		return profile.IntValue(v)
+	length, whole := jsontext.Number(token)
+	isNumber := length == len(token)
+	if isNumber && whole > 0 {
+		if v, err := strconv.ParseInt(string(token), 10, 64); err == nil {
+			return profile.IntValue(v)
+		}
 	}
 	switch string(token) {
 	case "true":
@@ -43,7 +48,7 @@ func (s *Scanner) Scalar() profile.Value {
 	}
 	// Out of range is ±Inf from ParseFloat together with an error; as a measurement that is fine.
 	f, err := strconv.ParseFloat(string(token), 64)
-	if !isNumber(token) || err != nil && !math.IsInf(f, 0) {
+	if !isNumber || err != nil && !math.IsInf(f, 0) {
 		s.Fail(start, "expected a value, found %q", Clip(token))
 	}
 	if bytes.IndexByte(token, '.') < 0 && Rounded(string(token), f) {
@@ -104,72 +109,6 @@ func (s *Scanner) Token() []byte {
 // longestScalar bounds a number that crosses the buffer; a float64 written in full has 1077 characters.
 const longestScalar = 4096
 
-// parseInt reads an integer that fits; ok is false for everything else.
-func parseInt(token []byte) (v int64, ok bool) {
-	digits := token
-	if len(digits) > 0 && digits[0] == '-' {
-		digits = digits[1:]
-	}
-	if len(digits) == 0 || len(digits) > 19 || len(digits) > 1 && digits[0] == '0' {
-		return 0, false
-	}
-	var u uint64 // 19 digits always fit in 64 bits without a sign
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		u = u*10 + uint64(c-'0')
-	}
-	switch {
-	case len(digits) == len(token):
-		return int64(u), u <= math.MaxInt64
-	case u <= math.MaxInt64+1:
-		return int64(-u), true
-	}
-	return 0, false
-}
-
-// isNumber says whether a token is a number by JSON's grammar; ParseFloat alone also takes "1.", ".5", "0x1p4".
-func isNumber(token []byte) bool {
-	rest := token
-	if len(rest) > 0 && rest[0] == '-' {
-		rest = rest[1:]
-	}
-	n := digits(rest)
-	if n == 0 || n > 1 && rest[0] == '0' {
-		return false
-	}
-	rest = rest[n:]
-	if len(rest) > 0 && rest[0] == '.' {
-		n = digits(rest[1:])
-		if n == 0 {
-			return false
-		}
-		rest = rest[1+n:]
-	}
-	if len(rest) > 0 && (rest[0] == 'e' || rest[0] == 'E') {
-		rest = rest[1:]
-		if len(rest) > 0 && (rest[0] == '+' || rest[0] == '-') {
-			rest = rest[1:]
-		}
-		n = digits(rest)
-		if n == 0 {
-			return false
-		}
-		rest = rest[n:]
-	}
-	return len(rest) == 0
-}
-
-func digits(text []byte) int {
-	for i, c := range text {
-		if c < '0' || c > '9' {
-			return i
-		}
-	}
-	return len(text)
-}
-
 // Clip shortens what an error quotes.
 func Clip(token []byte) []byte {
 	if len(token) > 40 {
@@ -177,9 +116,6 @@ func Clip(token []byte) []byte {
 	}
 	return token
 }
-
-// escapes are the letters behind a backslash, and what they stand for.
-var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unescape reads what follows a backslash and appends it to text.
 func (s *Scanner) unescape() bool {
@@ -191,7 +127,7 @@ func (s *Scanner) unescape() bool {
 		return true
 	}
 	letter, _ := s.byte()
-	c := escapes[letter]
+	c := jsontext.Escapes[letter]
 	switch {
 	case letter == 'u':
 		return s.unicode(at)
@@ -208,11 +144,12 @@ func (s *Scanner) unescape() bool {
 // isEscape says whether a backslash that was just read escapes what follows.
 func (s *Scanner) isEscape() bool {
 	next := s.Ahead(5)
-	return len(next) == 0 || escapes[next[0]] != 0 || next[0] == 'u' && isHex(next[1:])
+	return len(next) == 0 || jsontext.Escapes[next[0]] != 0 || next[0] == 'u' && isHex(next[1:])
 }
 
 func isHex(text []byte) bool {
-	return len(text) == 4 && len(bytes.Trim(text, "0123456789abcdefABCDEF")) == 0
+	_, n := jsontext.Hex(text)
+	return n == 4
 }
 
 // asBackslashes takes escapes of letters in text back: a string with backslashes that escape nothing was written without escapes, and holds
@@ -223,13 +160,11 @@ func (s *Scanner) asBackslashes() {
 	from := 0
 	for _, at := range s.letters {
 		s.text = append(s.text, old[from:at]...)
-		s.text = append(s.text, '\\', letterOf[old[at]])
+		s.text = append(s.text, '\\', jsontext.Letters[old[at]])
 		from = at + 1
 	}
 	s.text = append(s.text, old[from:]...)
 }
-
-var letterOf = map[byte]byte{'\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // unicode reads \uXXXX after its 'u', and the second half of a surrogate pair. Half a pair alone is read as U+FFFD.
 func (s *Scanner) unicode(at int64) bool {
@@ -274,21 +209,9 @@ func (s *Scanner) Ahead(n int) []byte {
 }
 
 func (s *Scanner) hex4() (rune, bool) {
-	var r rune
-	for range 4 {
-		c, ok := s.byte()
-		switch {
-		case !ok:
-			return 0, false
-		case c >= '0' && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case c >= 'a' && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case c >= 'A' && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return 0, false
-		}
+	r, n := jsontext.Hex(s.Ahead(4))
+	if s.pos += n; n < 4 && s.pos >= s.end {
+		s.fill() // so that the error says that the file is cut off
 	}
-	return r, true
+	return r, n == 4
 }

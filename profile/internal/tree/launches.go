@@ -2,28 +2,23 @@ package tree
 
 import "github.com/goproton/goproton/profile"
 
+func launchMembers(l *profile.LaunchTimes) members {
+	return members{
+		{"count", &l.Count}, {"device", &l.Device}, {"kind", &l.Kind}, {"max", &l.Most}, {"min", &l.Least}, {"ns", &l.Nanos}, {"times", &l.Times},
+	}
+}
+
+func launchKindMembers(k *profile.LaunchKind) members {
+	return members{{"function", &k.Function}, {"hash", &k.Hash}, {"id", &k.ID}, {"kernel", &k.Kernel}, {"pid", &k.PID}}
+}
+
 func launches(w Writer, all []profile.LaunchTimes) {
 	w.Key("launches")
 	before := w.Wrap(false)
 	w.List(len(all))
 	for i := range all {
-		l := &all[i]
-		members := 6
-		if hasTimes(l.Times) {
-			members++
-		}
 		w.Next()
-		w.Object(members)
-		number(w, "count", l.Count)
-		number(w, "device", uint64(l.Device))
-		number(w, "kind", uint64(l.Kind))
-		number(w, "max", l.Most)
-		number(w, "min", l.Least)
-		number(w, "ns", l.Nanos)
-		if hasTimes(l.Times) {
-			times(w, "times", l.Times)
-		}
-		w.EndObject()
+		launchMembers(&all[i]).write(w)
 	}
 	w.EndList()
 	w.Wrap(before)
@@ -34,16 +29,9 @@ func launchKinds(w Writer, kinds []profile.LaunchKind) {
 	w.Key("launch_kinds")
 	w.List(len(kinds))
 	for i := range kinds {
-		k := &kinds[i]
 		w.Next()
 		before := w.Wrap(false)
-		w.Object(5)
-		number(w, "function", k.Function)
-		text(w, "hash", k.Hash)
-		text(w, "id", k.ID)
-		text(w, "kernel", k.Kernel)
-		number(w, "pid", uint64(k.PID))
-		w.EndObject()
+		launchKindMembers(&kinds[i]).write(w)
 		w.Wrap(before)
 	}
 	w.EndList()
@@ -55,26 +43,7 @@ func (d *Decoder) readLaunches(r Reader) (all []profile.LaunchTimes) {
 		var l profile.LaunchTimes
 		start := r.Here()
 		r.Keep(entrySize)
-		for c := r.Object("launches of one kind"); c.More; c = r.Next(c) {
-			switch string(r.Key()) {
-			case "count":
-				l.Count = unsigned(r)
-			case "device":
-				l.Device = whole(r)
-			case "kind":
-				l.Kind = whole(r)
-			case "max":
-				l.Most = unsigned(r)
-			case "min":
-				l.Least = unsigned(r)
-			case "ns":
-				l.Nanos = unsigned(r)
-			case "times":
-				l.Times = readTimes(r)
-			default:
-				r.Skip()
-			}
-		}
+		launchMembers(&l).read(r, "launches of one kind")
 		if err := l.Check(); err != nil {
 			r.Fail(start, "launches of a node: %v", err)
 		}
@@ -89,22 +58,7 @@ func readLaunchKinds(r Reader) []profile.LaunchKind {
 	for c := r.List("launch_kinds"); c.More; c = r.Next(c) {
 		var k profile.LaunchKind
 		r.Keep(entrySize)
-		for c := r.Object("a kind of launches"); c.More; c = r.Next(c) {
-			switch string(r.Key()) {
-			case "function":
-				k.Function = unsigned(r)
-			case "hash":
-				k.Hash = str(r)
-			case "id":
-				k.ID = str(r)
-			case "kernel":
-				k.Kernel = str(r)
-			case "pid":
-				k.PID = whole(r)
-			default:
-				r.Skip()
-			}
-		}
+		launchKindMembers(&k).read(r, "a kind of launches")
 		kinds = append(kinds, k)
 	}
 	return kinds

@@ -24,7 +24,28 @@ func samples(w Writer, all []profile.FunctionSamples) {
 	w.Wrap(before)
 }
 
-// sampling writes the table. Functions come last but one: the texts and frames that they refer to are collected first.
+// samplingMembers are those of the table. Functions come last but one: the texts and frames that they refer to are collected first.
+func samplingMembers(s *profile.Sampling, strings *[]string, frames *[]uint64, functions part) members {
+	return members{
+		{"mode", &s.Mode}, {"period", &s.Period}, {"reasons", &s.Reasons}, {"total", &s.Total}, {"dropped", &s.Dropped}, {"non_user", &s.NonUser},
+		{"apportioned", &s.Apportioned}, {"buffer_full", &s.BufferFull}, {"strings", strings}, {"frames", frames}, {"functions", functions},
+		{"sources", &s.Sources},
+	}
+}
+
+// functionMembers are those of a function, whose architecture and places are elsewhere.
+func functionMembers(f *profile.SampledFunction, places *[]uint64, arch ...member) members {
+	all := append(members{{"name", &f.Name}, {"module", &f.Module}, {"index", (*capped)(&f.Index)}}, arch...)
+	return append(all, members{
+		{"size", &f.Size}, {"registers", (*capped)(&f.Registers)}, {"shared", &f.Shared}, {"frame", &f.Frame},
+		{"local_loads", (*capped)(&f.LocalLoads)}, {"local_stores", (*capped)(&f.LocalStores)}, {"places", places},
+	}...)
+}
+
+func sourceMembers(f *profile.SourceText, lines *[]uint64, texts *[]string) members {
+	return members{{"file", &f.File}, {"sha256", &f.SHA256}, {"lines", lines}, {"text", texts}}
+}
+
 func sampling(w Writer, s *profile.Sampling) {
 	var shared sharedTables
 	places := make([][]uint64, len(s.Functions))
@@ -34,76 +55,37 @@ func sampling(w Writer, s *profile.Sampling) {
 		}
 	}
 	w.Key("sampling")
-	members := 11
-	if len(s.Sources) > 0 {
-		members++
-	}
-	w.Object(members)
-	text(w, "mode", s.Mode)
-	number(w, "period", s.Period)
-	line(w, "reasons", s.Reasons, w.Text)
-	number(w, "total", s.Total)
-	number(w, "dropped", s.Dropped)
-	number(w, "non_user", s.NonUser)
-	number(w, "apportioned", s.Apportioned)
-	full := uint64(0)
-	if s.BufferFull {
-		full = 1
-	}
-	number(w, "buffer_full", full)
-	line(w, "strings", shared.strings, w.Text)
-	line(w, "frames", shared.frames, w.Unsigned)
-	w.Key("functions")
-	w.List(len(s.Functions))
-	for i := range s.Functions {
-		w.Next()
-		function(w, &s.Functions[i], places[i])
-	}
-	w.EndList()
-	if len(s.Sources) > 0 {
-		sources(w, s.Sources)
-	}
-	w.EndObject()
+	samplingMembers(s, &shared.strings, &shared.frames, part{write: func(w Writer) {
+		w.List(len(s.Functions))
+		for i := range s.Functions {
+			f := &s.Functions[i]
+			w.Next()
+			functionMembers(f, &places[i], architecture(f)).write(w)
+		}
+		w.EndList()
+	}}).write(w)
 }
 
-func function(w Writer, f *profile.SampledFunction, places []uint64) {
-	w.Object(11)
-	text(w, "name", f.Name)
-	text(w, "module", f.Module)
-	number(w, "index", uint64(f.Index))
-	architecture(w, f.Arch)
-	number(w, "size", f.Size)
-	number(w, "registers", uint64(f.Registers))
-	number(w, "shared", f.Shared)
-	number(w, "frame", f.Frame)
-	number(w, "local_loads", uint64(f.LocalLoads))
-	number(w, "local_stores", uint64(f.LocalStores))
-	line(w, "places", places, w.Unsigned)
-	w.EndObject()
-}
-
-// architecture writes a compute capability as the number "sm", 0 if it is not known, and any other architecture as the text "arch".
-func architecture(w Writer, arch string) {
-	n, err := strconv.ParseUint(arch, 10, 31)
-	if arch != "" && (err != nil || n == 0 || strconv.FormatUint(n, 10) != arch) {
-		text(w, "arch", arch)
-		return
+// architecture is a compute capability as the number "sm", 0 if it is not known, and any other architecture as the text "arch".
+func architecture(f *profile.SampledFunction) member {
+	n, err := strconv.ParseUint(f.Arch, 10, 31)
+	if f.Arch != "" && (err != nil || n == 0 || strconv.FormatUint(n, 10) != f.Arch) {
+		return member{"arch", &f.Arch}
 	}
-	number(w, "sm", n)
+	return member{"sm", &n}
 }
 
 func sources(w Writer, files []profile.SourceText) {
-	w.Key("sources")
 	w.List(len(files))
 	for i := range files {
 		f := &files[i]
+		var lines []uint64
+		var texts []string
+		for _, l := range f.Lines {
+			lines, texts = append(lines, uint64(max(l.Number, 0))), append(texts, l.Text)
+		}
 		w.Next()
-		w.Object(4)
-		text(w, "file", f.File)
-		text(w, "sha256", f.SHA256)
-		line(w, "lines", f.Lines, func(l profile.SourceLine) { w.Unsigned(uint64(max(l.Number, 0))) })
-		line(w, "text", f.Lines, func(l profile.SourceLine) { w.Text(l.Text) })
-		w.EndObject()
+		sourceMembers(f, &lines, &texts).write(w)
 	}
 	w.EndList()
 }
@@ -226,36 +208,8 @@ func readSampling(r Reader) *profile.Sampling {
 	s := &profile.Sampling{}
 	var shared chains
 	var places [][]uint64 // of each function
-	for c := r.Object("sampling"); c.More; c = r.Next(c) {
-		switch string(r.Key()) {
-		case "mode":
-			s.Mode = str(r)
-		case "period":
-			s.Period = unsigned(r)
-		case "reasons":
-			s.Reasons = texts(r, "reasons")
-		case "total":
-			s.Total = unsigned(r)
-		case "dropped":
-			s.Dropped = unsigned(r)
-		case "non_user":
-			s.NonUser = unsigned(r)
-		case "apportioned":
-			s.Apportioned = unsigned(r)
-		case "buffer_full":
-			s.BufferFull = unsigned(r) != 0
-		case "strings":
-			shared.strings = texts(r, "strings")
-		case "frames":
-			shared.frames = numbers(r, "frames")
-		case "functions":
-			s.Functions, places = readFunctions(r)
-		case "sources":
-			s.Sources = readSources(r)
-		default:
-			r.Skip()
-		}
-	}
+	functions := part{read: func(r Reader) { s.Functions, places = readFunctions(r) }}
+	samplingMembers(s, &shared.strings, &shared.frames, functions).read(r, "sampling")
 	err := shared.link()
 	for i := range s.Functions {
 		if err != nil {
@@ -277,44 +231,15 @@ func readFunctions(r Reader) (functions []profile.SampledFunction, places [][]ui
 		var f profile.SampledFunction
 		var of []uint64
 		r.Keep(entrySize)
-		for c := r.Object("a function"); c.More; c = r.Next(c) {
-			switch string(r.Key()) {
-			case "name":
-				f.Name = str(r)
-			case "module":
-				f.Module = str(r)
-			case "index":
-				f.Index = clamped(r)
-			case "sm":
-				if n := clamped(r); n > 0 {
-					f.Arch = strconv.Itoa(n)
-				}
-			case "arch":
-				f.Arch = str(r)
-			case "size":
-				f.Size = unsigned(r)
-			case "registers":
-				f.Registers = clamped(r)
-			case "shared":
-				f.Shared = unsigned(r)
-			case "frame":
-				f.Frame = unsigned(r)
-			case "local_loads":
-				f.LocalLoads = clamped(r)
-			case "local_stores":
-				f.LocalStores = clamped(r)
-			case "places":
-				of = numbers(r, "places")
-			default:
-				r.Skip()
-			}
+		var sm capped
+		functionMembers(&f, &of, member{"arch", &f.Arch}, member{"sm", &sm}).read(r, "a function")
+		if sm > 0 {
+			f.Arch = strconv.Itoa(int(sm))
 		}
 		functions, places = append(functions, f), append(places, of)
 	}
 	return functions, places
 }
-
-func clamped(r Reader) int { return int(min(unsigned(r), math.MaxInt32)) }
 
 func readSources(r Reader) (files []profile.SourceText) {
 	for c := r.List("sources"); c.More; c = r.Next(c) {
@@ -323,20 +248,7 @@ func readSources(r Reader) (files []profile.SourceText) {
 		var at []uint64
 		var words []string
 		r.Keep(entrySize)
-		for c := r.Object("a source"); c.More; c = r.Next(c) {
-			switch string(r.Key()) {
-			case "file":
-				f.File = str(r)
-			case "sha256":
-				f.SHA256 = str(r)
-			case "lines":
-				at = numbers(r, "lines")
-			case "text":
-				words = texts(r, "text")
-			default:
-				r.Skip()
-			}
-		}
+		sourceMembers(&f, &at, &words).read(r, "a source")
 		if len(at) != len(words) {
 			r.Fail(start, "sampling: source %.100q has %d numbers of lines and %d texts", f.File, len(at), len(words))
 			return files

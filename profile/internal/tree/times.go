@@ -6,9 +6,8 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// times writes a sketch that is not empty.
-func times(w Writer, key string, s *profile.Sketch) {
-	w.Key(key)
+// times writes a sketch that is not empty. Sketches are most of many files, so they are written and read without a list of members.
+func times(w Writer, s *profile.Sketch) {
 	before := w.Wrap(false)
 	members := 6
 	if s.Sums != nil {
@@ -37,12 +36,7 @@ func times(w Writer, key string, s *profile.Sketch) {
 	w.EndList()
 	if s.Sums != nil {
 		w.Key("sums")
-		w.List(4)
-		for _, v := range [...]uint64{s.Sums.Values, s.Sums.SquaresHigh, s.Sums.SquaresLow >> 32, s.Sums.SquaresLow & math.MaxUint32} {
-			w.Next()
-			w.Unsigned(v)
-		}
-		w.EndList()
+		tuple(w, s.Sums.Values, s.Sums.SquaresHigh, s.Sums.SquaresLow>>32, s.Sums.SquaresLow&math.MaxUint32)
 	}
 	w.EndObject()
 	w.Wrap(before)
@@ -83,14 +77,7 @@ func readTimes(r Reader) *profile.Sketch {
 func readSums(r Reader) *profile.Sums {
 	start := r.Here()
 	var sums [4]uint64
-	n := 0
-	for c := r.List("sums"); c.More; c = r.Next(c) {
-		if v := unsigned(r); n < len(sums) {
-			sums[n] = v
-		}
-		n++
-	}
-	if n != len(sums) {
+	if n := readTuple(r, "sums", sums[:]); n != len(sums) {
 		r.Fail(start, "sums of times are 4 numbers, not %d", n)
 	}
 	return &profile.Sums{Values: sums[0], SquaresHigh: sums[1], SquaresLow: sums[2]<<32 | sums[3]&math.MaxUint32}

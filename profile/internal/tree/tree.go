@@ -108,14 +108,6 @@ func list[T any](w Writer, values []T, write func(T)) {
 	w.EndList()
 }
 
-// line writes a list on one line.
-func line[T any](w Writer, key string, values []T, write func(T)) {
-	w.Key(key)
-	before := w.Wrap(false)
-	list(w, values, write)
-	w.Wrap(before)
-}
-
 func number(w Writer, key string, n uint64) {
 	w.Key(key)
 	w.Unsigned(n)

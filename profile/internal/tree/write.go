@@ -88,7 +88,8 @@ func (e *Encoder) Write(n *profile.Node, keys Keys) {
 		sampling(e.w, e.p.Sampling)
 	}
 	if keys&Times != 0 {
-		times(e.w, "times", n.Times)
+		e.w.Key("times")
+		times(e.w, n.Times)
 	}
 }
 

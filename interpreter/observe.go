@@ -28,7 +28,7 @@ type Point struct {
 	Operands []Value
 	Results  []Value  // set by the operation
 	Begins   []Bound  // arguments of the block of which it is the first operation
-	Within   *ttir.Op // whose region that block is in; nil in a function's body
+	Within   *ttir.Op // whose region begins with it
 }
 
 // Bound is a value with its name in the source.
@@ -224,13 +224,14 @@ func (p *Program) Variable(id mlir.LocationID) string { return p.module.File.Var
 
 // observed reports an operation to the observer before it is executed. The point's results are added when the operation is compiled.
 func (c *compiler) observed(op *ttir.Op) *Point {
-	p := &Point{Function: c.f, Op: op, Frames: c.m.module.Frames(op), Within: c.within}
+	p := &Point{Function: c.f, Op: op, Frames: c.m.module.Frames(op)}
 	for _, v := range op.Operands {
 		if v != ttir.NoValue {
 			p.Operands = append(p.Operands, Value{c.slots[v]})
 		}
 	}
 	if c.block.first == op {
+		p.Within = c.within
 		for i, s := range c.block.arguments {
 			p.Begins = append(p.Begins, Bound{c.sourceName(c.block.values[i]), Value{s}})
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/goproton/goproton/cmd/proton/internal/interpret"
 	from "github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/interpreter/run"
 )
@@ -58,6 +59,9 @@ func newInterpretCommand() *cobra.Command {
 				}
 			}
 			o.Command = args
+			if o.Width = term.Width(cmd.OutOrStdout()); o.Debugging() && !cmd.Flags().Changed("form") {
+				o.Form = "front"
+			}
 			if o.Programs, err = parsePrograms(programs); err == nil {
 				err = o.Check()
 			}
@@ -110,7 +114,10 @@ func newInterpretCommand() *cobra.Command {
 	flags.IntVar(&o.Sample, "sample", 0, "run only `N` program instances of each launch, chosen at random: outputs are incomplete")
 	flags.Int64Var(&o.MaxSteps, "max-steps", 0, "end a launch as a finding after `N` operations of one worker, of 1024 elements at most")
 	flags.Float64Var(&o.MaxSeconds, "max-seconds", 0, "end a launch as an error after `SECONDS`")
-	flags.StringVar(&o.Form, "form", run.Forms[0], "run kernels in `FORM`: ttir, as GPUs get them, or front, before Triton's passes, with all variables")
+	flags.BoolVar(&o.Debug, "debug", false, "stop at the first line of the first launch, or where --break says, and ask for commands; help lists them")
+	flags.StringArrayVar(&o.Break, "break", nil, "stop at `PLACE`: FILE:LINE, FILE:LINE if EXPRESSION, or the name of a function; may be repeated")
+	flags.StringArrayVar(&o.Settings.Print, "print", nil, "print `'FILE:LINE EXPRESSION'` whenever that line is reached, as in 'add.py:11 offsets[0, :]'; may be repeated")
+	flags.StringVar(&o.Form, "form", run.Forms[0], "run kernels in `FORM`: ttir, as GPUs get them, or front, before Triton's passes, with all variables: that of the debugger")
 	flags.StringVar(&o.Settings.Target, "target", "", "compile for `GPU`, as in cuda:90 or hip:gfx942 (default: the one of this machine, else cuda:90)")
 	flags.StringVar(&o.Device, "device", "", "with `cpu`, tensors that the program makes on a GPU are made on the CPU")
 	flags.IntVar(&o.Autotune, "autotune", 0, "of autotuned kernels, run the configuration `N`, from 0")
@@ -130,9 +137,13 @@ func newInterpretCommand() *cobra.Command {
 		everyday{"order", "the order of program instances", "proton interpret --order shuffle train.py"},
 		everyday{"programs", "one program instance", "proton interpret --programs 0,1 train.py"},
 		everyday{"sample", "some program instances, at random", "proton interpret --sample 16 train.py"},
+		everyday{"debug", "stop, look and step", "proton interpret --debug train.py"},
+		everyday{"break", "stop at a line", "proton interpret --break add.py:11 train.py"},
+		everyday{"print", "a variable at a line", "proton interpret --print 'add.py:11 x[0]' train.py"},
 		everyday{"form", "before Triton's passes", "proton interpret --form front train.py"},
 	)
 	heading(flags, "order", "Program instances")
+	heading(flags, "debug", "Debugger")
 	heading(flags, "form", "How kernels are compiled")
 	heading(flags, "slowest", "Launches of a trace")
 	choices(cmd, "order", run.Orders...)

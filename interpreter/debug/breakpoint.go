@@ -327,7 +327,7 @@ func (r *run) lookup(f *Frame, name string) (value, error) {
 		return x.read()
 	}
 	switch name {
-	case "pid":
+	case "pid", "program":
 		return tupleOf(int(r.instance.Program[0]), int(r.instance.Program[1]), int(r.instance.Program[2])), nil
 	case "grid":
 		return tupleOf(int(r.grid[0]), int(r.grid[1]), int(r.grid[2])), nil
@@ -352,6 +352,9 @@ func (x *variable) read() (value, error) {
 	v, err := read(x.value)
 	if err != nil {
 		return v, fmt.Errorf("%s: %w", x.name, err)
+	}
+	if x.unsigned {
+		v.unsigned()
 	}
 	return v, nil
 }

@@ -27,6 +27,7 @@ type Settings struct {
 	Breakpoints []string          // FILE:LINE, FILE:LINE if EXPRESSION, or the name of a function
 	Prints      []string          // FILE:LINE EXPRESSION: printed when the line is reached
 	Stop        bool              // at the first line of the first launch, if there is no breakpoint
+	Findings    bool              // stop where a kernel does what it must not; a kernel that calls breakpoint() does so too
 	Width       int               // of tables, in columns; 0 is 80
 	Sources     map[string]string // texts of sources that are in no file
 }
@@ -96,6 +97,19 @@ func New(s Settings) (*Debugger, error) {
 		}
 	}
 	return d, nil
+}
+
+// AddSources adds texts of sources that are in no file.
+func (d *Debugger) AddSources(texts map[string]string) {
+	for file, text := range texts {
+		if d.Source.given[file] != text {
+			if d.Source.given == nil {
+				d.Source.given = map[string]string{}
+			}
+			d.Source.given[file] = text
+			delete(d.Source.lines, file)
+		}
+	}
 }
 
 // Pause stops a running launch at its next line.

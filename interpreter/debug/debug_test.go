@@ -119,7 +119,7 @@ func TestExpressions(t *testing.T) {
 		"x[1, 0]": "32", "x_ptr[128]": "32", "*(x_ptr + 128)": "32", "(x_ptr + offsets)[1, 0] - x_ptr": "512", "x_ptr[0:10:4]": "[0, 1, 2]", "*(x_ptr + offsets)[1, :2]": "[32, 32.25]", "x_ptr + 128": "x_ptr[128]",
 		"offsets * 2000000 // 2000000 == offsets": "", "x + 1 == x + 1.0": "", "offsets[0, :4] * 0.5": "[0, 0.5, 1, 1.5]", "dim0 * 33554432": "4294967296",
 	}
-	bad := map[string]string{"offsets[3.5]": "an index is a whole number", "x[0] and 1": "many elements", "~x": "is not defined", "x & 1": "is not defined", "1 % 0": "divides by 0", "sum(x, axis=2)": "from 0 to 1", "sum(1, 2, 3)": "at most an axis",
+	bad := map[string]string{"offsets[3.5]": "an index is a whole number", "x[0] and 1": "many elements", "~x": "is not defined", "x & 1": "is not defined", "1 % 0": "divides by 0", "dim0 == (1, 0, 0)": "int32 == tuple is not defined", "program == 1": "not defined", "sum(x, axis=2)": "from 0 to 1", "sum(1, 2, 3)": "at most an axis",
 		"x[0, 0, 0]": "2 dimensions", "x[::0]": "step", "x_ptr[0:99999999999]": "elements", "x[None, None, 0, 0, 0]": "indices", "sum()": "0 arguments", "pid.shape + 1": "not defined", "x[": "missing", "x[]": "needs an index", "x[1:2:3:4]": "missing",
 		strings.Repeat("(", 500): "nested", strings.Repeat("not ", 500) + "1": "nested", strings.Repeat("-", 500) + "1": "nested", strings.Repeat("1+", 4000) + "1": "4096 bytes", "max(\"a\")": "needs a tensor", "x.T": "no .T", "*3": "not a pointer", "1 2": "not understood", "0x": "not a number", "..": "not understood", "x.": "a name is missing", "len(1)": "number"}
 	d.UI = &walker{decide: func(s *Stop) Resume {

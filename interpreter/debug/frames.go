@@ -27,6 +27,7 @@ type variable struct {
 	constant string // of a constexpr
 	argument bool
 	copied   bool
+	unsigned bool
 }
 
 func (f *Frame) variable(name string) *variable {
@@ -149,13 +150,19 @@ func (r *run) commit(p *interpreter.Point) {
 	k, f := r.points[p], last(r.current().stack)
 	switch {
 	case k.variable != "" && len(p.Operands) == 1:
-		f.set(k.variable, p.Operands[0], true)
+		f.set(k.variable, p.Operands[0], true).unsigned = unsigned(p.Op)
 	case k.constant != "":
 		name, text, _ := strings.Cut(k.constant, " ")
 		f.set(name, interpreter.Value{}, false).constant = text
 	case k.named != "" && !f.marked && len(p.Results) == 1:
 		f.set(k.named, p.Results[0], false)
 	}
+}
+
+// unsigned says whether a mark's operand is an integer without a sign, which its type in the text does not say.
+func unsigned(op *ttir.Op) bool {
+	a := op.Attribute("isSigned")
+	return a != nil && len(a.Ints) == 1 && a.Ints[0] == 0
 }
 
 // fact is what is known of an operation before it runs.

@@ -78,7 +78,7 @@ func pairs(shape []int, a, b *value, visit func(at, i, j int)) {
 
 func operate(operator string, a, b *value) (value, error) {
 	if a.kind >= text || b.kind >= text {
-		if operator == "==" || operator == "!=" {
+		if (operator == "==" || operator == "!=") && a.kind == b.kind {
 			return truth(sameTuple(a, b) == (operator == "==")), nil
 		}
 		return value{}, fmt.Errorf("%s %s %s is not defined", a.typeText(), operator, b.typeText())

@@ -99,7 +99,7 @@ func (r *run) Begin(i *interpreter.Instance) error {
 // End is called when it ends.
 func (r *run) End(f *interpreter.Finding) (err error) {
 	r.ended++
-	if f == nil || r.d.detached || r.d.UI == nil {
+	if f == nil || !r.stopsAtFindings() {
 		return nil
 	}
 	defer func() { // the user may want the launch to run again
@@ -111,9 +111,13 @@ func (r *run) End(f *interpreter.Finding) (err error) {
 	return nil
 }
 
+func (r *run) stopsAtFindings() bool {
+	return (r.d.settings.Findings || r.hasBreak) && !r.d.detached && r.d.UI != nil
+}
+
 // Found is called for a finding after which the instance goes on.
 func (r *run) Found(f *interpreter.Finding) {
-	if !r.d.detached && !r.repeats() {
+	if r.stopsAtFindings() && !r.repeats() {
 		r.ask(&Stop{Reason: f.Kind, Text: f.Error(), Finding: f, Stack: r.stack(len(r.current().stack) - 1), Point: r.before})
 	}
 }
@@ -152,6 +156,9 @@ func (r *run) Before(p *interpreter.Point) {
 		a.regions[p.Op] = last(a.stack)
 	}
 	r.bind(p)
+	if w := p.Within; w != nil && (w.Name == "scf.for" || w.Name == "scf.while") && a.regions[w] != nil {
+		a.regions[w].Line = 0 // another turn, which comes to the same line again
+	}
 	if wrote && len(r.d.watches) > 0 && !r.d.detached {
 		r.watch(p)
 	}

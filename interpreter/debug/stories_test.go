@@ -61,7 +61,7 @@ var errEarly = errors.New("the launch ended before the commands")
 // session carries out commands, and returns what a terminal shows: prompts, commands and answers.
 func session(t testing.TB, l *launched, s Settings, commands []string) (string, error) {
 	t.Helper()
-	s.Sources = l.sources
+	s.Sources, s.Findings = l.sources, true
 	d, err := New(s)
 	if err != nil {
 		return "", err

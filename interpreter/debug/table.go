@@ -114,6 +114,8 @@ func shownOf(n, most int) []int {
 // cell is one element.
 func (s *style) cell(v *value, i int) string {
 	switch {
+	case v.kind == float && len(v.shape) > 0:
+		return brief(v.floats[i])
 	case v.kind == float:
 		return floatText(v.floats[i], v.bits)
 	case v.kind == pointer && s.name != nil:
@@ -143,9 +145,9 @@ func floatText(f float64, bits int) string {
 	return shortest
 }
 
-// brief is a number of a table, which has less room.
+// brief is a number of a table, which has less room: a scalar has all digits.
 func brief(f float64) string {
-	text := floatText(f, 64)
+	text := floatText(f, 32)
 	if limited := strconv.FormatFloat(f, 'g', 5, 64); len(limited) < len(text) && !math.IsNaN(f) && !math.IsInf(f, 0) {
 		return limited
 	}

@@ -33,6 +33,11 @@ func NewTerminal(d *Debugger, ask func(prompt string) (string, error), out io.Wr
 	return &Terminal{d: d, ask: ask, out: out}
 }
 
+// Connect has the terminal ask and write elsewhere.
+func (t *Terminal) Connect(ask func(prompt string) (string, error), out io.Writer) {
+	t.ask, t.out = ask, out
+}
+
 func (t *Terminal) say(format string, args ...any) { fmt.Fprintf(t.out, format, args...) }
 
 // complain says what is wrong with a command.
@@ -122,7 +127,10 @@ func (t *Terminal) sourceLine(f *Frame, n int, arrow bool) bool {
 		return false
 	}
 	line := fmt.Sprintf("%s %4d  %s", mark, n, foreign.Printable(strings.ReplaceAll(text, "\t", "    ")))
-	t.say("%s\n", strings.TrimRight(term.Fit(line, t.d.settings.Width), " "))
+	if all := []rune(line); len(all) > t.d.settings.Width {
+		line = string(all[:max(t.d.settings.Width-1, 20)]) + "…"
+	}
+	t.say("%s\n", strings.TrimRight(line, " "))
 	return true
 }
 
@@ -428,7 +436,7 @@ func help(t *Terminal, _ string) error {
 		names := strings.Join(c.names, ", ")
 		t.say("  %-34s %s\n", strings.TrimSpace(names+" "+c.usage), c.help)
 	}
-	t.say("%s", term.Broken("Any other line is printed as an expression, and an empty one repeats the last command. Functions: "+functionNames()+"; pid and grid are the program instance and the grid.", 2, t.d.settings.Width))
+	t.say("%s", term.Broken("Any other line is printed as an expression, and an empty one repeats the last command. Functions: "+functionNames()+"; pid (or program) and grid are the program instance and the grid.", 2, t.d.settings.Width))
 	return nil
 }
 

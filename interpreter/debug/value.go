@@ -125,6 +125,17 @@ func typeName(t *ttir.Type) string {
 	return t.Text
 }
 
+// unsigned reads the bits of integers as numbers that are not negative; those of 64 bits stay as they are.
+func (v *value) unsigned() {
+	if v.kind != number || v.bits >= 64 {
+		return
+	}
+	v.dtype = "u" + v.dtype
+	for i, n := range v.ints {
+		v.ints[i] = n & (1<<v.bits - 1)
+	}
+}
+
 // typeText is a type with its shape: fp32[16, 16].
 func (v *value) typeText() string {
 	switch v.kind {

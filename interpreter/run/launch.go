@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/goproton/goproton/interpreter"
@@ -18,6 +19,9 @@ type Kernel struct {
 	Text    string // its TTIR
 	Module  *ttir.Module
 	Program *interpreter.Program
+	Sources map[string]string // texts of sources that are in no file, by path
+
+	hasBreak bool // it calls breakpoint()
 
 	function *ttir.Function
 	nanos    atomic.Int64 // of one program instance in the last launch
@@ -37,7 +41,7 @@ func NewKernel(name, text string) (*Kernel, error) {
 	if f == nil {
 		return nil, fmt.Errorf("the kernel %s is not in its TTIR", name)
 	}
-	return &Kernel{Name: f.Name, Text: text, Module: m, Program: p, function: f}, nil
+	return &Kernel{Name: f.Name, Text: text, Module: m, Program: p, function: f, hasBreak: strings.Contains(text, `"\01break"`)}, nil
 }
 
 // parameter is the name and the type of an argument, as the TTIR has them.

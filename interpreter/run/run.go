@@ -22,6 +22,8 @@ type Run struct {
 	mu     sync.Mutex
 	report Report
 	byName map[string]*KernelReport
+
+	debugger *debugger
 }
 
 // Report is what a run did, in JSON.
@@ -63,7 +65,11 @@ func New(s Settings) (*Run, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	return &Run{Settings: s, byName: map[string]*KernelReport{}, report: Report{Kernels: []*KernelReport{}, Findings: []*interpreter.Finding{}}}, nil
+	d, err := s.newDebugger()
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Settings: s, debugger: d, byName: map[string]*KernelReport{}, report: Report{Kernels: []*KernelReport{}, Findings: []*interpreter.Finding{}}}, nil
 }
 
 // Counts are the counts of the kernels of a report.
@@ -105,7 +111,7 @@ func (r *Run) Launch(ctx context.Context, l *Launch, output io.Writer, begun *at
 		}
 	}
 	began := time.Now()
-	result, err := l.Kernel.Program.Launch(l.Kernel.Name, l.Grid, l.given(), o)
+	result, err := r.run(l, o, output)
 	out.Seconds = time.Since(began).Seconds()
 	var finding *interpreter.Finding
 	switch {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/goproton/goproton/interpreter/debug"
 )
 
 // Service answers the control calls of Python whose names begin with "interpret.": runs, the kernels that Python has compiled, and launches.
@@ -36,6 +38,10 @@ type running struct {
 	begun   atomic.Int64
 	all     int64
 	printed printed
+
+	ctx      context.Context
+	question question
+	asked    chan struct{} // has an element when the launch begins to wait for a command
 }
 
 // Ours says whether a control call is one of this service's.
@@ -62,6 +68,8 @@ func (s *Service) Call(method string, request []byte) (any, error) {
 		Launch    int
 		Unmatched []string
 		Others    []string
+		Line      string
+		End       bool
 	}
 	d := json.NewDecoder(bytes.NewReader(request))
 	d.DisallowUnknownFields() // a setting that is misspelt
@@ -74,6 +82,8 @@ func (s *Service) Call(method string, request []byte) (any, error) {
 			p.Settings = &Settings{}
 		}
 		return s.newRun(*p.Settings)
+	case "interpret.command":
+		return s.command(p.Launch, line{p.Line, p.End})
 	case "interpret.wait", "interpret.stop":
 		return s.wait(p.Launch, method == "interpret.stop")
 	case "interpret.report", "interpret.end":
@@ -120,7 +130,10 @@ func (s *Service) runOf(n int) (*Run, error) {
 }
 
 func (s *Service) kernel(request []byte) (any, error) {
-	var p struct{ Name, TTIR string }
+	var p struct {
+		Name, TTIR string
+		Sources    map[string]string
+	}
 	if err := json.Unmarshal(request, &p); err != nil {
 		return nil, fmt.Errorf("read the arguments of interpret.kernel: %w", err)
 	}
@@ -130,6 +143,7 @@ func (s *Service) kernel(request []byte) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	k.Sources = p.Sources
 	s.kernels = append(s.kernels, k)
 	return map[string]any{"kernel": len(s.kernels) - 1, "addresses": k.takesAddresses()}, nil
 }
@@ -232,8 +246,8 @@ const short = 2 * time.Millisecond
 // begin starts a launch and waits a while for its end.
 func (s *Service) begin(r *Run, l *Launch) (any, error) {
 	ctx, stop := context.WithCancel(context.Background())
-	w := &running{done: make(chan struct{}), stop: stop, all: int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])}
-	if per := l.Kernel.nanos.Load(); per > 0 && time.Duration(per)*time.Duration(min(w.all, 1<<20)) < short {
+	w := &running{done: make(chan struct{}), stop: stop, ctx: ctx, asked: make(chan struct{}, 1), all: int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])}
+	if per := l.Kernel.nanos.Load(); per > 0 && time.Duration(per)*time.Duration(min(w.all, 1<<20)) < short && !r.stops(l) {
 		w.launch(ctx, r, l) // a goroutine costs tens of microseconds in a program whose threads wait
 		return w.answer()
 	}
@@ -243,6 +257,7 @@ func (s *Service) begin(r *Run, l *Launch) (any, error) {
 	select {
 	case <-w.done:
 		return w.answer()
+	case <-w.asked:
 	case <-t.C:
 	}
 	s.mu.Lock()
@@ -262,7 +277,7 @@ func (w *running) launch(ctx context.Context, r *Run, l *Launch) {
 			w.err = fmt.Errorf("BUG: the launch of %s panicked: %v; please report this", l.Kernel.Name, p)
 		}
 	}()
-	if w.outcome, w.err = r.Launch(ctx, l, &w.printed, &w.begun); w.err == nil && w.outcome.Programs > 0 {
+	if w.outcome, w.err = r.Launch(ctx, l, w, &w.begun); w.err == nil && w.outcome.Programs > 0 {
 		l.Kernel.nanos.Store(1 + int64(w.outcome.Seconds*1e9)/w.outcome.Programs)
 	}
 }
@@ -286,12 +301,31 @@ func (s *Service) wait(n int, stop bool) (any, error) {
 		delete(s.launches, n)
 		s.mu.Unlock()
 		return w.answer()
+	case <-w.asked:
+		return w.progress(n), nil
 	case <-after:
 		return w.progress(n), nil
 	}
 }
 
+// command passes a line on to a launch that a debugger has stopped, and waits for what follows.
+func (s *Service) command(n int, l line) (any, error) {
+	s.mu.Lock()
+	w := s.launches[n]
+	s.mu.Unlock()
+	if w == nil {
+		return nil, fmt.Errorf("there is no launch %d", n)
+	}
+	if err := w.answerTo(l); err != nil {
+		return nil, err
+	}
+	return s.wait(n, false)
+}
+
 func (w *running) progress(n int) any {
+	if prompt, ok := w.asks(); ok {
+		return map[string]any{"launch": n, "ask": prompt, "printed": w.printed.take()}
+	}
 	return map[string]any{"launch": n, "begun": w.begun.Load(), "programs": w.all, "printed": w.printed.take()}
 }
 
@@ -300,7 +334,7 @@ func (w *running) answer() (any, error) {
 	w.stop()
 	text := w.printed.take()
 	if w.err != nil {
-		return map[string]any{"error_text": w.err.Error(), "printed": text}, nil
+		return map[string]any{"error_text": w.err.Error(), "printed": text, "left": errors.Is(w.err, debug.ErrQuit)}, nil
 	}
 	if len(w.outcome.Findings) == 0 && text == "" {
 		return nil, nil

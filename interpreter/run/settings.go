@@ -31,6 +31,11 @@ type Settings struct {
 	Unique     bool       `json:"unique,omitempty"`      // count different bytes
 	KeepGoing  bool       `json:"keep_going,omitempty"`  // a finding does not end the program
 	Status     string     `json:"status,omitempty"`      // Python: the folder for reports to the command
+
+	Debug bool     `json:"debug,omitempty"` // Python: stop at the first line, or at breakpoints
+	Break []string `json:"break,omitempty"` // Python: as debug.Settings.Breakpoints
+	Print []string `json:"print,omitempty"` // Python: as debug.Settings.Prints
+	Width int      `json:"width,omitempty"` // of the terminal
 }
 
 // Orders and Forms are what Settings.Order and Settings.Form may be; the first of each is what "" means.
@@ -60,5 +65,5 @@ func (s *Settings) Check() error {
 	if s.Sample > 0 && s.Programs != nil {
 		return fmt.Errorf("--sample %d and --programs both choose program instances: give one of them", s.Sample)
 	}
-	return nil
+	return s.checkDebugging()
 }

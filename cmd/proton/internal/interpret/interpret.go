@@ -3,6 +3,7 @@
 package interpret
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	from "github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/interpreter/run"
 )
@@ -133,7 +135,7 @@ func Saved(ctx context.Context, o Options, stdout, stderr io.Writer) (found bool
 	if o.JSON {
 		printed = stderr
 	}
-	outcome, err := r.Launch(ctx, l, printed, nil)
+	outcome, err := r.Launch(ctx, l, &console{Writer: printed, lines: bufio.NewReader(os.Stdin)}, nil)
 	if err != nil {
 		return false, err
 	}
@@ -144,6 +146,25 @@ func Saved(ctx context.Context, o Options, stdout, stderr io.Writer) (found bool
 		fmt.Fprintln(stderr, "proton: "+compared(report.Outputs))
 	}
 	return len(outcome.Findings) > 0, o.finish(report, stdout, stderr)
+}
+
+// console is the terminal, through which the debugger asks for commands.
+type console struct {
+	io.Writer
+	lines *bufio.Reader
+}
+
+// Ask writes a prompt and reads a line. If no user types it, the line is written too.
+func (c *console) Ask(prompt string) (string, error) {
+	fmt.Fprint(c, prompt)
+	line, err := c.lines.ReadString('\n')
+	if err != nil && line == "" {
+		return "", err
+	}
+	if !term.IsTerminal(os.Stdin) {
+		fmt.Fprint(c, strings.TrimSuffix(line, "\n")+"\n")
+	}
+	return line, nil
 }
 
 // compared says whether a launch left the bytes that it left when it was saved.

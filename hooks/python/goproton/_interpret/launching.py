@@ -38,8 +38,8 @@ class Kernel:
     module = None
     packed_metadata = ()
 
-    def __init__(self, owner: Any, src: Any, text: str, target: Any, options: Any):
-        answer = _library.call("interpret.kernel", name="", ttir=text)
+    def __init__(self, owner: Any, src: Any, text: str, target: Any, options: Any, sources: dict[str, str] | None = None):
+        answer = _library.call("interpret.kernel", name="", ttir=text, sources=sources or {})
         self.number, self.takes_addresses = answer["kernel"], answer["addresses"]
         self.owner, self.src, self.name, self.options = owner, src, src.name, options
         self.asm = {"ttir": text, "ptx": ""}
@@ -129,8 +129,12 @@ def launch(run: Any, name: str, words: list[str]) -> None:
     try:
         while "launch" in said:
             _show(said)
-            progress.show(said)
-            said = _library.call("interpret.wait", launch=said["launch"])
+            if "ask" in said:
+                from .debugging import ask
+                said = _library.call("interpret.command", **ask(said))
+            else:
+                progress.show(said)
+                said = _library.call("interpret.wait", launch=said["launch"])
     except BaseException:
         if "launch" in said:
             _library.call("interpret.stop", launch=said["launch"])
@@ -138,6 +142,8 @@ def launch(run: Any, name: str, words: list[str]) -> None:
     finally:
         progress.end()
     _show(said)
+    if said.get("left"):
+        run.leave()
     if "error_text" in said:
         raise RuntimeError(said["error_text"])
     found = said.get("findings")

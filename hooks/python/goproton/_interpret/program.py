@@ -32,6 +32,7 @@ def _begin(settings: dict[str, Any]) -> None:
         print(f"proton: {error}", file=sys.stderr)
         sys.stderr.flush()
         os._exit(2)
+    run.leave = _leave  # type: ignore[method-assign]
     hook.runs.insert(0, run)
     if not hook.has_gpu():
         inductor.watch()
@@ -52,3 +53,9 @@ def _begin(settings: dict[str, Any]) -> None:
 
     atexit.register(end)
     os._exit = end_and_leave
+
+
+def _leave() -> None:
+    """Ends the program whose debugger was left."""
+    print("proton: the debugger was left", file=sys.stderr)
+    raise SystemExit(1)

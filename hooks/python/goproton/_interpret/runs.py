@@ -26,9 +26,12 @@ class Run:
         self.target = host.target_of(settings.get("target") or "")
         self.autotune = settings.get("autotune") or 0
         self.keep_going = bool(settings.get("keep_going"))
-        self.key = ("interpreted", settings.get("target"), self.form)
+        self.debugging = any(settings.get(name) for name in ("debug", "break", "print"))
+        if self.debugging:
+            self.form = settings.get("form") or "front"
+        self.key = ("interpreted", settings.get("target"), self.form, self.debugging)
         self.matched: set[str] = set()
-        self._wanted: dict[Any, bool] = {}
+        self._wanted: dict[int, tuple[Any, bool]] = {}  # by id: a hash of a JITFunction looks into all that it calls
         hook.install()
         if _library.load() is None:
             raise RuntimeError(f"kernels cannot be interpreted: {_library.problem}")
@@ -39,13 +42,14 @@ class Run:
 
     def wants(self, function: Any) -> bool:
         """Whether the run has the launches of a JITFunction."""
-        wanted = self._wanted.get(function)
-        if wanted is None:
+        known = self._wanted.get(id(function))
+        if known is None:
             name = function.__name__
             fitting = [p for p in self.patterns if fnmatch.fnmatchcase(name, p)]
             self.matched.update(fitting)
-            wanted = self._wanted[function] = function in self.functions or bool(fitting) or not self.patterns and not self.functions
-        return wanted
+            wanted = any(f is function for f in self.functions) or bool(fitting) or not self.patterns and not self.functions
+            known = self._wanted[id(function)] = (function, wanted)
+        return known[1]
 
     def argument(self, value: Any) -> Any:
         """An argument as Triton takes it."""
@@ -56,6 +60,11 @@ class Run:
             parts = [self.argument(part) for part in value]
             return value if all(map(operator.is_, parts, value)) else kind(*parts) if kind is not tuple else tuple(parts)
         return value
+
+    def leave(self) -> None:
+        """Ends what the debugger was left in, as pdb does."""
+        import bdb
+        raise bdb.BdbQuit
 
     def __enter__(self) -> Run:
         hook.runs.append(self)

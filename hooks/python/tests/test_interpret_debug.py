@@ -1,0 +1,120 @@
+"""The debugger of proton interpret, with the pinned wheels of Triton and numpy: stops and prints in kernels, and sessions of commands."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import LIBRARY, PACKAGE, PATIENCE, REPOSITORY, TESTS
+
+PROTON = REPOSITORY / "build" / "proton"
+SCRIPT = TESTS / "debugged.py"
+SUM = "sum 1056.0\n"
+pytestmark = pytest.mark.skipif(not LIBRARY.exists() or not PROTON.exists(), reason="needs build/: run make build")
+
+
+@pytest.fixture
+def interpret(triton, library):
+    def run(*words, typed=""):
+        path = os.pathsep.join(map(str, [PACKAGE, TESTS, triton]))
+        environment = {**os.environ, "PYTHONPATH": path, "PROTON_LIB": library, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore"}
+        return subprocess.run([str(word) for word in (PROTON, "interpret", "--python", sys.executable, *words)], env=environment, input=typed, capture_output=True, text=True, timeout=PATIENCE)
+
+    return run
+
+
+def line_of(text):
+    return next(i for i, line in enumerate(SCRIPT.read_text().splitlines(), 1) if text in line)
+
+
+@pytest.mark.parametrize("stop, text", [(1, "breakpoint()"), (2, "pdb.set_trace()")])
+def test_stops_in_kernels(interpret, stop, text):
+    done = interpret(SCRIPT, stop, typed="p offsets\nprevious[1:3]\nBLOCK * 2\nn\nx\np *(x_ptr + offsets)\nc\n")
+    line, load = line_of(text), line_of("x = tl.load")
+    assert done.returncode == 0 and done.stdout == f"""\
+breakpoint() in the kernel.
+program (2, 0, 0), add_kernel at debugged.py:{line}
+->   {line}              {text}
+(proton) p offsets
+offsets: int32[8]  16 … 23
+  0  16  17  18  19  20  21  22  23
+(proton) previous[1:3]
+previous[1:3]: int32[2]  17 … 18
+  1  17  18
+(proton) BLOCK * 2
+BLOCK * 2: int64 = 16
+(proton) n
+->   {load}      x = tl.load(x_ptr + offsets, mask=mask)
+(proton) x
+*** x is not set yet in add_kernel
+(proton) p *(x_ptr + offsets)
+*(x_ptr + offsets): fp32[8]  16 … 23, mean 19.5
+  0  16  17  18  19  20  21  22  23
+(proton) c
+The launch has ended.
+{SUM}""", done.stdout + done.stderr
+
+
+def test_prints_in_kernels(interpret):
+    done = interpret(SCRIPT, 3)
+    assert done.returncode == 0 and done.stdout == "(1, 0, 0) total|[18, 20, 22, …, 28, 30, 32]|(8,)|1/8 32\n" + SUM, done.stdout + done.stderr
+
+
+def test_commands(interpret):
+    done = interpret("--debug", SCRIPT, 0, typed=f"b {line_of('total = double')} if pid == 1\nc\ns\nn\nbt\nup\nfinish\nn\XX\nb double\nd 1\nc\nq\n")
+    assert done.returncode == 1 and "proton: the debugger was left" in done.stderr and "sum" not in done.stdout, done.stderr
+    for text in ("->   18      pid = tl.program_id(0)", "double at debugged.py:13", "->   13      return twice", "breakpoint 2, program (2, 0, 0), double at debugged.py:12"):
+        assert text in done.stdout, done.stdout
+    assert "turn: int32 = 0" in done.stdout, done.stdout
+
+
+def test_marks_of_variables(interpret):
+    """What has no operation of its own, and what the TTIR's types do not say."""
+    done = interpret("--break", f"debugged.py:{line_of('if STOP == 3')}", "--break", f"{SCRIPT.name}:{line_of('tl.store')}", SCRIPT, 0, typed="part[:2]\nunused\nbits\nbits.dtype\nturn\nSTOP\nlocals\nd 1\nd 2\nc\n")
+    for text in ("part[:2]: fp32[2]  2 … 4, mean 3\n", "unused: int32 = 5\n", "bits: uint32 = 4294967293\n", "turn: int32 = 1\n", "STOP: int64 = 0\n"):
+        assert text in done.stdout, done.stdout + done.stderr
+    assert done.stdout.endswith(SUM)
+
+
+def test_print_without_touching_the_source(interpret):
+    done = interpret("--print", f"debugged.py:{line_of('tl.store')} total[2:5]", "--programs", "3,0,0", SCRIPT, 0)
+    assert done.returncode == 0 and done.stdout.startswith(f"(3, 0, 0) at debugged.py:{line_of('tl.store')}  total[2:5]: fp32[3]  54 … 58, mean 56\n  2  54  56  58\nsum "), done.stdout + done.stderr
+
+
+def test_finding(interpret):
+    done = interpret("--debug", SCRIPT, 0, 40, typed="")
+    assert done.returncode == 1, done.stderr
+    done = interpret("--break", "other.py:1", SCRIPT, 0, 33, typed="c\n")
+    assert done.returncode == 0 and done.stdout == SUM, done.stdout  # the mask is one too long, and the grid is not
+    done = interpret("--break", "debugged.py:1", SCRIPT, 1, typed="q\n")
+    assert "breakpoint() in the kernel" in done.stdout and done.returncode == 1
+
+
+@pytest.mark.parametrize("words, says", [(["--break", "add.py"], "is not a place"), (["--print", "add.py:3"], "what is printed where"), (["--debug", "--order", "parallel"], "one after another"), (["--break", "a.py:3 if ("], "ends where a value is missing")])
+def test_refused(interpret, words, says):
+    done = interpret(*words, SCRIPT, 0)
+    assert done.returncode == 2 and says in done.stderr, done.stderr
+
+
+def test_saved_launch(interpret, tmp_path):
+    assert interpret("--save", tmp_path / "l", "--form", "front", SCRIPT, 0).returncode == 0
+    done = interpret("--debug", "--launch", tmp_path / "l" / "1-add_kernel", typed=f"b {line_of('tl.store')}\nc\ntotal\nd 1\nc\n")
+    assert done.returncode == 0 and "total: fp32[8]  2 … 16, mean 9\n" in done.stdout and "the same bytes" in done.stderr, done.stdout + done.stderr
+
+
+def test_other_compiles_are_left_alone(interpret, tmp_path):
+    """Outside of the interpreter Triton says what it says without goproton, also after a kernel was interpreted."""
+    script = tmp_path / "other.py"
+    script.write_text(f"""\
+import sys; sys.path.insert(0, {str(TESTS)!r})
+import debugged, pdb
+from triton.compiler.code_generator import CodeGenerator
+from triton.language import core
+before = dict(CodeGenerator.builtin_namespace), CodeGenerator.visit_Assign
+debugged.main(0)
+assert (dict(CodeGenerator.builtin_namespace), CodeGenerator.visit_Assign) == before
+assert CodeGenerator.builtin_namespace['print'] is core.device_print and 'breakpoint' not in CodeGenerator.builtin_namespace
+assert not hasattr(pdb.set_trace, '__triton_builtin__')
+""")
+    done = interpret("--print", "debugged.py:19 pid", script)
+    assert done.returncode == 0 and done.stdout.count("pid: int32 = ") == 4, done.stdout + done.stderr

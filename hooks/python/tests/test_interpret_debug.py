@@ -61,7 +61,7 @@ def test_prints_in_kernels(interpret):
 
 
 def test_commands(interpret):
-    done = interpret("--debug", SCRIPT, 0, typed=f"b {line_of('total = double')} if pid == 1\nc\ns\nn\nbt\nup\nfinish\nn\XX\nb double\nd 1\nc\nq\n")
+    done = interpret("--debug", SCRIPT, 0, typed=f"b {line_of('total = double')} if pid == 1\nc\ns\nn\nbt\nup\nfinish\nn\nn\nturn\nb double\nd 1\nc\nq\n")
     assert done.returncode == 1 and "proton: the debugger was left" in done.stderr and "sum" not in done.stdout, done.stderr
     for text in ("->   18      pid = tl.program_id(0)", "double at debugged.py:13", "->   13      return twice", "breakpoint 2, program (2, 0, 0), double at debugged.py:12"):
         assert text in done.stdout, done.stdout

@@ -129,18 +129,12 @@ func newInterpretCommand() *cobra.Command {
 		everyday{"launch", "run a saved launch again", "proton interpret --launch launches/1-softmax"},
 		everyday{"save", "each launch into a folder", "proton interpret --save launches train.py"},
 		everyday{"count", "bytes and flops by line", "proton interpret --count train.py"},
-		everyday{"output", "these as a profile", "proton interpret -o counts.hatchet train.py"},
 		everyday{"gpu", "the least time on a GPU", "proton interpret --gpu H200 train.py"},
-		everyday{"slowest", "launches of a trace", "proton interpret traces --slowest --profile train.hatchet"},
 		everyday{"keep-going", "go on after a finding", "proton interpret --keep-going train.py"},
-		everyday{"json", "everything for programs", "proton interpret --json train.py"},
 		everyday{"order", "the order of program instances", "proton interpret --order shuffle train.py"},
 		everyday{"programs", "one program instance", "proton interpret --programs 0,1 train.py"},
-		everyday{"sample", "some program instances, at random", "proton interpret --sample 16 train.py"},
 		everyday{"debug", "stop, look and step", "proton interpret --debug train.py"},
-		everyday{"break", "stop at a line", "proton interpret --break add.py:11 train.py"},
 		everyday{"print", "a variable at a line", "proton interpret --print 'add.py:11 x[0]' train.py"},
-		everyday{"form", "before Triton's passes", "proton interpret --form front train.py"},
 	)
 	heading(flags, "order", "Program instances")
 	heading(flags, "debug", "Debugger")

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"runtime/debug"
 
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -376,7 +377,7 @@ func (c *compiler) operation(op *ttir.Op, blocks []*block) {
 // refuse makes a step that ends the launch with what is wrong with an operation, and slots for its results, which nothing will read.
 func (c *compiler) refuse(op *ttir.Op, why *notCompiled) {
 	m := c.m
-	fail := func() { panic(m.finding(op, unsupported, why.text, 0)) }
+	fail := func() { panic(m.finding(op, check.NotSupported, why.text, 0)) }
 	c.block.steps = append(c.block.steps, fail)
 	for _, v := range op.Results {
 		if c.slots[v] == nil {
@@ -385,9 +386,6 @@ func (c *compiler) refuse(op *ttir.Op, why *notCompiled) {
 		}
 	}
 }
-
-// unsupported is the kind of finding of an operation that the interpreter does not execute.
-const unsupported = "not supported"
 
 // silent are operations that have no meaning for values; not all of them are TTIR's.
 var silent = map[string]bool{"gpu.barrier": true, "ttg.barrier": true, "ttg.local_barrier": true, "tt.grid_dependency_wait": true, "tt.grid_dependency_launch_dependents": true}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -398,7 +399,7 @@ func checkRandom(t *testing.T, seed uint64, n int) (ran bool) {
 	defer func() { withoutLines, withoutKnown = false, false }()
 	want, first := outcome(p, Options{})
 	var f *Finding
-	if first != nil && (!errors.As(first, &f) || f.Kind == unsupported) {
+	if first != nil && (!errors.As(first, &f) || f.Kind == check.NotSupported) {
 		t.Fatalf("seed %d, %d operations: %v\n%s", seed, n, first, text)
 	}
 	for turn, how := range []func() *Program{

@@ -16,6 +16,7 @@ import (
 	"github.com/goproton/goproton/cmd/proton/internal/interpret"
 	from "github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/interpreter/run"
 )
@@ -33,6 +34,8 @@ TARGET is the command line without proton, as for proton run:
 
 An access outside of a tensor's storage, and an assertion that does not hold, is a finding: it names the line, the program
 instance, the lane and the tensor. In the program it is an exception of the launch; with --keep-going the program goes on.
+--check looks for more: races between program instances, values that were never set, wrong hints, and others; docs/interpret.md
+says what each check finds.
 
 Exit codes: the program's own, or
     1  a kernel did what it must not, and the program succeeded
@@ -102,6 +105,8 @@ func newInterpretCommand() *cobra.Command {
 	flags.StringSliceVarP(&o.Kernels, "kernel", "k", nil, "run only the kernels whose names match `PATTERNS` on the CPU (as in 'matmul_*', separated by commas)")
 	flags.StringVar(&o.Launch, "launch", "", "run the launch in `FOLDER`, which --save has written, or in its launch.json")
 	flags.StringVar(&o.Save, "save", "", "write each launch into a folder below `FOLDER`: TTIR, arguments, and the contents of tensors")
+	flags.StringSliceVar(&o.Checks, "check", nil, "look for `CHECKS` too: "+check.All.String()+", or all")
+	flags.StringVar(&o.SARIF, "sarif", "", "write findings into `FILE` in SARIF, as code hosts and editors read it")
 	flags.BoolVar(&o.KeepGoing, "keep-going", false, "do not raise exceptions for findings in the program; exit with 1 at its end if there were any")
 	counted.register(cmd)
 	flags.BoolVar(&o.Unique, "unique", false, "count different bytes too: what the memory sees if caches spare all else")
@@ -131,6 +136,7 @@ func newInterpretCommand() *cobra.Command {
 		everyday{"count", "bytes and flops by line", "proton interpret --count train.py"},
 		everyday{"gpu", "the least time on a GPU", "proton interpret --gpu H200 train.py"},
 		everyday{"keep-going", "go on after a finding", "proton interpret --keep-going train.py"},
+		everyday{"check", "races, values that were never set and more", "proton interpret --check all train.py"},
 		everyday{"order", "the order of program instances", "proton interpret --order shuffle train.py"},
 		everyday{"programs", "one program instance", "proton interpret --programs 0,1 train.py"},
 		everyday{"debug", "stop, look and step", "proton interpret --debug train.py"},

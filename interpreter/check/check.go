@@ -11,14 +11,14 @@ import (
 type Set uint16
 
 const (
-	Races         Set           = 1 << iota // accesses of program instances that nothing orders
-	Uninitialised                           // values that were never set decide, address or are stored
-	Hints                                   // tl.multiple_of, tl.max_contiguous, tl.max_constancy, and what the launch promises of arguments
-	Duplicates                              // different values are stored at one address by one operation
-	Overflow                                // an address is computed with integers that are too small
-	NaN                                     // a NaN that is stored came from numbers
-	Infinity                                // an infinity that is stored came from finite numbers
-	All           = 1<<iota - 1             // of the above
+	Races         Set = 1 << iota   // accesses of program instances that nothing orders
+	Uninitialised                   // values that were never set decide, address or are stored
+	Hints                           // tl.multiple_of, tl.max_contiguous, tl.max_constancy, and what the launch promises of arguments
+	Duplicates                      // different values are stored at one address by one operation
+	Overflow                        // an address is computed with integers that are too small
+	NaN                             // a NaN that is stored came from numbers
+	Infinity                        // an infinity that is stored came from finite numbers
+	All           Set = 1<<iota - 1 // of the above
 )
 
 // names of the checks, as users write them, in the order of the constants.

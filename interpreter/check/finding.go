@@ -24,6 +24,7 @@ const (
 	BirthOfNaN         = "NaN"
 	BirthOfInfinity    = "infinity"
 	Deadlock           = "deadlock"
+	NotSupported       = "not supported" // by the interpreter
 )
 
 // Place is an operation as one program instance executed it for one element.

@@ -182,4 +182,5 @@ var descriptions = map[string]string{
 	WrongHint: "What the kernel or the launch promises of a value does not hold.", DuplicateAddresses: "One operation stores different values at one address.",
 	IntegerOverflow: "An address is computed with integers that are too small for it.", BirthOfNaN: "A NaN that is stored came from numbers.",
 	BirthOfInfinity: "An infinity that is stored came from finite numbers.", Deadlock: "Program instances wait for each other.",
+	NotSupported: "The interpreter does not execute an operation.",
 }

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/interpreter/counts"
 )
 
 // Run has what was asked, and collects what launches did.
 type Run struct {
 	Settings
+	checks check.Set
 	mu     sync.Mutex
 	report Report
 	byName map[string]*KernelReport
@@ -69,7 +71,11 @@ func New(s Settings) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Run{Settings: s, debugger: d, byName: map[string]*KernelReport{}, report: Report{Kernels: []*KernelReport{}, Findings: []*interpreter.Finding{}}}, nil
+	checks, err := s.checked()
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Settings: s, checks: checks, debugger: d, byName: map[string]*KernelReport{}, report: Report{Kernels: []*KernelReport{}, Findings: []*interpreter.Finding{}}}, nil
 }
 
 // Counts are the counts of the kernels of a report.
@@ -134,7 +140,7 @@ func (r *Run) Launch(ctx context.Context, l *Launch, output io.Writer, begun *at
 // options are the interpreter's, for one launch; all is how many program instances its grid has.
 func (r *Run) options(l *Launch) (o interpreter.Options, all int64, err error) {
 	all = int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])
-	o = interpreter.Options{Seed: r.Seed, MaxSteps: r.MaxSteps, Touched: r.Unique}
+	o = interpreter.Options{Seed: r.Seed, MaxSteps: r.MaxSteps, Checks: r.checks, Touched: r.Unique}
 	switch r.Order {
 	case "reverse":
 		o.Order = interpreter.Reverse

@@ -21,6 +21,7 @@ import (
 // Service answers the control calls of Python whose names begin with "interpret.": runs, the kernels that Python has compiled, and launches.
 type Service struct {
 	Memory func(address, bytes uint64) []byte // memory of the process
+	signed atomic.Bool                        // memory was filled: see unwritten.go
 
 	mu       sync.Mutex
 	runs     []*Run
@@ -59,6 +60,8 @@ func (s *Service) Call(method string, request []byte) (any, error) {
 			return nil, err
 		}
 		return s.begin(r, l)
+	case "interpret.unwritten":
+		return s.unwritten(request)
 	case "interpret.kernel":
 		return s.kernel(request)
 	}
@@ -195,6 +198,7 @@ func (s *Service) launchOf(words []string) (*Launch, *Run, error) {
 		return nil, nil, fmt.Errorf("read the arguments of interpret.launch: %w", in.err)
 	}
 	l.place(ranges, s.Memory)
+	s.findUnwritten(r, l)
 	return l, r, nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/interpreter/check"
 )
 
 // Settings is what a run is to do. It is JSON on its way from the command through an environment variable and Python to the library; Python
@@ -29,6 +31,7 @@ type Settings struct {
 	MaxSeconds float64    `json:"max_seconds,omitempty"` // of one launch
 	Save       string     `json:"save,omitempty"`        // the folder for launches
 	Unique     bool       `json:"unique,omitempty"`      // count different bytes
+	Checks     []string   `json:"check,omitempty"`       // names, as check.Parse reads them
 	KeepGoing  bool       `json:"keep_going,omitempty"`  // a finding does not end the program
 	Status     string     `json:"status,omitempty"`      // Python: the folder for reports to the command
 
@@ -62,8 +65,20 @@ func (s *Settings) Check() error {
 			return fmt.Errorf("--%s %g: give a number that is not negative", of.flag, of.value)
 		}
 	}
+	if _, err := s.checked(); err != nil {
+		return err
+	}
 	if s.Sample > 0 && s.Programs != nil {
 		return fmt.Errorf("--sample %d and --programs both choose program instances: give one of them", s.Sample)
 	}
 	return s.checkDebugging()
+}
+
+// checked are the checks that are asked for.
+func (s *Settings) checked() (check.Set, error) {
+	set, err := check.Parse(strings.Join(s.Checks, ","))
+	if err != nil {
+		return 0, fmt.Errorf("--check: %w", err)
+	}
+	return set, nil
 }

@@ -73,3 +73,21 @@ def test_saved_launch_gives_the_same_bytes(variables, tmp_path):
     assert saved.returncode == 0, saved.stderr
     again = run([PROTON, "interpret", "--launch", tmp_path / "launches" / "1-add_kernel"], {"PATH": ""})
     assert again.returncode == 0 and "the same bytes as when the launch was saved, in 3 buffers" in again.stderr, again.stderr
+
+
+@pytest.mark.parametrize("what", ["races", "waiting", "uninitialised", "memory", "hints", "duplicates", "overflow", "births"])
+def test_checks(variables, what):
+    """Each fault is found in its line, and in a kernel without it nothing is."""
+    done = run([sys.executable, TESTS / "checked.py", what], variables)
+    assert done.returncode == 0, done.stderr
+
+
+def test_checks_of_benchmark_kernels(variables, tmp_path):
+    """All checks are silent on kernels that are right, and what is found is written for other tools."""
+    done = interpret(variables, "--check", "all", "--sarif", tmp_path / "x.sarif", REPOSITORY / "bench" / "interpret" / "kernels.py")
+    assert done.returncode == 0 and done.stdout.count(" is right\n") == 12 and "0 findings" in done.stderr, done.stderr
+    assert json.loads((tmp_path / "x.sarif").read_text())["runs"][0]["results"] == []
+    found = interpret(variables, "--check", "all", "--keep-going", "--sarif", tmp_path / "x.sarif", TESTS / "interpreted.py", "script", "1")
+    assert found.returncode == 1 and "tl.store(out_ptr + offsets" in found.stderr, found.stderr
+    results = json.loads((tmp_path / "x.sarif").read_text())["runs"][0]["results"]
+    assert {r["ruleId"] for r in results} == {"out-of-bounds"} and all(r["locations"][0]["physicalLocation"]["region"]["startLine"] > 1 for r in results)

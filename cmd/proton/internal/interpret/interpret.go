@@ -18,6 +18,7 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/interpreter/run"
 )
@@ -27,6 +28,7 @@ type Options struct {
 	run.Settings
 	Python  string   // the interpreter of scripts
 	JSON    bool     // print the report in JSON
+	SARIF   string   // a file for findings
 	Launch  string   // a saved launch, instead of a program
 	Command []string // the program
 
@@ -204,6 +206,11 @@ func (o *Options) finish(report run.Report, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
+	if o.SARIF != "" {
+		if err := writeSARIF(o.SARIF, report.Findings); err != nil {
+			return err
+		}
+	}
 	for _, pattern := range report.Unmatched {
 		launched := "the program launched no Triton kernel"
 		if len(report.Others) > 0 {
@@ -216,13 +223,31 @@ func (o *Options) finish(report run.Report, stdout, stderr io.Writer) error {
 			fmt.Fprintf(stderr, "proton: and %s more; --json has them\n", figures.Count(int64(len(report.Findings)-i), "finding"))
 			break
 		}
-		fmt.Fprintf(stderr, "proton: %v\n", f)
+		fmt.Fprint(stderr, "proton: ")
+		check.Print(stderr, []*check.Finding{f})
 	}
 	fmt.Fprintf(stderr, "proton: %s\n", closing(&report))
 	return nil
 }
 
 const shownFindings = 20
+
+// writeSARIF writes findings for code hosts, which want names of files relative to the checkout.
+func writeSARIF(path string, list []*check.Finding) error {
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write findings: %w", err)
+	}
+	if err := check.SARIF(f, list, root); err != nil {
+		f.Close()
+		return fmt.Errorf("write findings: %w", err)
+	}
+	return f.Close()
+}
 
 // closing is the last line.
 func closing(r *run.Report) string {

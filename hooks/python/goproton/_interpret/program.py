@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any
 
 from .. import _imports, _library
+from . import unwritten
 
 
 def begin(settings: dict[str, Any]) -> None:
@@ -19,6 +20,8 @@ def begin(settings: dict[str, Any]) -> None:
     """
     os.environ.pop("TRITON_INTERPRET", None)
     _imports.when_imported("triton", lambda: _begin(settings))
+    if unwritten.wanted(settings):
+        unwritten.begin()
     if settings.get("device") == "cpu":
         from . import device
         _imports.when_imported("torch", device.map_to_cpu)

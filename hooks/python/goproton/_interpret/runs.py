@@ -7,7 +7,7 @@ import operator
 from typing import Any
 
 from .. import _library
-from . import hook, host
+from . import hook, host, unwritten
 from .launching import IN_CHILD, Finding as Finding
 from .storages import Array
 
@@ -22,6 +22,9 @@ class Run:
 
     def __init__(self, patterns: tuple[str, ...], functions: tuple[Any, ...], settings: dict[str, Any]):
         self.patterns, self.functions = patterns, functions
+        if isinstance(settings.get("check"), str):
+            settings["check"] = settings["check"].split(",")
+        self.fills = unwritten.wanted(settings)
         self.form = settings.get("form") or "ttir"
         self.target = host.target_of(settings.get("target") or "")
         self.autotune = settings.get("autotune") or 0
@@ -68,10 +71,14 @@ class Run:
 
     def __enter__(self) -> Run:
         hook.runs.append(self)
+        if self.fills:
+            unwritten.begin()
         return self
 
     def __exit__(self, *exception: Any) -> None:
         hook.runs.remove(self)
+        if self.fills:
+            unwritten.end()
 
     def report(self) -> dict[str, Any]:
         """What has happened until now: launches, kernels, findings."""
@@ -96,7 +103,7 @@ def interpreting(*kernels: Any, **settings: Any) -> Run:
     Args:
         kernels: patterns of names, or kernels.
         settings: those of ``proton interpret``, with underscores: order, seed, workers, programs, sample, form, target, autotune, max_steps,
-            max_seconds, save, keep_going.
+            max_seconds, save, keep_going, check (as in ["race", "uninit"], or "all").
     """
     patterns = tuple(k for k in kernels if isinstance(k, str))
     return Run(patterns, tuple(_function(k) for k in kernels if not isinstance(k, str)), settings)

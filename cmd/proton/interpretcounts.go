@@ -50,7 +50,7 @@ func (f *countFlags) check(unique *bool) (err error) {
 			return fmt.Errorf("read --gpu: %w", err)
 		}
 		f.device, *unique = &d, true
-		f.count = f.count || f.output == ""
+		f.count = f.count || f.output != "-"
 	}
 	if f.output == "" {
 		return nil

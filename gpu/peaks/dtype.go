@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/profile"
@@ -109,4 +110,28 @@ func ofPrecision(name string) (dtype string, passes int) {
 		return "bf16", 6
 	}
 	return "fp32", 1
+}
+
+// Counted is Multiplied by the name that the interpreter counts an operation under: the type of its operands, f16, of products of f32 the
+// input_precision, tf32x3, and of scaled products both formats, e2m1*e4m3.
+func Counted(name string) (dtype string, passes int) {
+	if left, right, scaled := strings.Cut(name, "*"); scaled {
+		return Multiplied(widest(left, right), "")
+	}
+	if strings.HasPrefix(name, "tf32") || strings.HasPrefix(name, "bf16x") {
+		return ofPrecision(name)
+	}
+	return Multiplied(name, "ieee")
+}
+
+// formats of scaled products, the narrowest first. Of two that differ the wider is multiplied.
+var formats = []struct{ name, element string }{{"e2m1", "f4"}, {"e2m3", "f6"}, {"e3m2", "f6"}, {"e4m3", "f8"}, {"e5m2", "f8"}, {"fp16", "f16"}, {"bf16", "bf16"}}
+
+func widest(left, right string) string {
+	for _, f := range slices.Backward(formats) {
+		if f.name == left || f.name == right {
+			return f.element
+		}
+	}
+	return left
 }

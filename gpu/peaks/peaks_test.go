@@ -1,6 +1,7 @@
 package peaks
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,6 +41,16 @@ func TestBoard(t *testing.T) {
 	for name, want := range map[string]string{"A100": "3 GPUs are called \"A100\": give one of NVIDIA A100-PCIE-40GB, NVIDIA A100-SXM4-40GB, NVIDIA A100-SXM4-80GB", "": "no GPU is called", "Z9": "no GPU is called \"Z9\": give one of 8060S, MI100, "} {
 		if _, err := Board(name); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCounted: the types in which products are computed, by the interpreter's names of them.
+func TestCounted(t *testing.T) {
+	for of, want := range map[string]string{"f16": "fp16 1", "bf16": "bf16 1", "f32": "fp32 1", "tf32": "tf32 1", "tf32x3": "tf32 3", "bf16x6": "bf16 6", "i8": "int8 1", "f8E5M2": "fp8 1", "f64": "fp64 1",
+		"e2m1*e2m1": "fp4 1", "e2m1*e4m3": "fp8 1", "bf16*e4m3": "bf16 1"} {
+		if dtype, passes := Counted(of); fmt.Sprint(dtype, " ", passes) != want {
+			t.Errorf("%s: %s %d, want %s", of, dtype, passes, want)
 		}
 	}
 }

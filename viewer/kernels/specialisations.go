@@ -96,6 +96,7 @@ type joiner struct {
 	groups  map[inSpecialisation]*Group
 	work    worker
 
+	ran      int  // kinds of launches whose work was counted by running them
 	untraced bool // all samples are of kernels that the trace does not have
 }
 

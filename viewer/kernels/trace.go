@@ -75,7 +75,7 @@ func (j *joiner) readLaunches(s *Specialisation) error {
 			}
 		}
 		if !j.options.namesOnly {
-			g.Work.complete(staticWork(s.Compilation, l))
+			g.Work.complete(j.tracedWork(s.Compilation, l))
 		}
 	}
 	return nil

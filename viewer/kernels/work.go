@@ -12,7 +12,7 @@ import (
 // Work is what one launch moves and computes, and which rates its average time makes of that.
 type Work struct {
 	Bytes, Flops float64 // per launch; 0 if that is not known
-	BytesFrom    string  // "profile": metrics that the program reported; "code": counted in the TTIR; "arguments": each tensor once
+	BytesFrom    string  // "profile": metrics that the program reported; "code": counted in the TTIR; "run": by running it; "arguments": each tensor once
 	FlopsFrom    string
 	Type         string // type of most operands, see profile.OperandTypes; "" if that is not known
 	Passes       int    // multiplications of that type per flop: 3 for tf32x3, which computes f32; 0 means 1
@@ -74,12 +74,18 @@ func (w *Work) computes(from string, all ...operations) {
 	}
 }
 
-// staticWork is the work of a launch as far as the trace shows it.
-func staticWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work) {
+// tracedWork is the work of a launch as far as the trace shows it.
+func (j *joiner) tracedWork(c *tritonparse.Compilation, l *tritonparse.LaunchRecord) (w Work) {
 	if c == nil {
 		return w
 	}
 	counted := c.Work(l)
+	if depends(&counted) && j.ran < mostRun {
+		j.ran++
+		if ran, ok := runWork(j.options.Trace, l, &counted); ok {
+			return ran
+		}
+	}
 	if counted.Bytes > 0 {
 		w.Bytes, w.BytesFrom = float64(counted.Bytes), "code"
 		if counted.Bytes == counted.Arguments {
@@ -112,7 +118,7 @@ func (w *Work) complete(counted Work) {
 	if w.FlopsFrom != "" {
 		w.computes(w.FlopsFrom, w.operations...)
 	}
-	if w.BytesFrom == "code" || w.FlopsFrom == "code" {
+	if own := []string{"code", "run"}; slices.Contains(own, w.BytesFrom) || slices.Contains(own, w.FlopsFrom) {
 		w.Notes = counted.Notes
 	}
 }

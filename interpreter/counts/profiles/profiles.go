@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/interpreter"
@@ -84,11 +83,11 @@ func (b *builder) add(kernel *profile.Node, k *counts.Kernel) {
 		b.amount(at, StoresMetric, l.Stores.Operations)
 		b.amount(at, AtomicsMetric, l.Atomics.Operations)
 		for of, n := range sorted(l.Flops) {
-			dtype, _ := peaks.Multiplied(of, "ieee")
+			dtype, _ := peaks.Counted(of)
 			b.amount(at, profile.FlopsMetric(dtype), n)
 		}
 		for of, n := range sorted(l.DotFlops) {
-			dtype, passes := multiplied(of)
+			dtype, passes := peaks.Counted(of)
 			b.amount(at, profile.FlopsMetric(dtype), n*int64(passes))
 		}
 	}
@@ -109,30 +108,6 @@ func nameOf(f mlir.Frame) string {
 		return fmt.Sprintf("line %d of the TTIR", f.Line)
 	}
 	return profile.SourceFrame{File: f.File, Line: f.Line}.String()
-}
-
-// multiplied is the type in which a product is computed, and the number of its multiplications, by the name that the interpreter has for it.
-func multiplied(of string) (dtype string, passes int) {
-	if left, right, scaled := strings.Cut(of, "*"); scaled {
-		dtype, passes = peaks.Multiplied(widest(left, right), "")
-		return dtype, passes
-	}
-	if strings.HasPrefix(of, "tf32") || strings.HasPrefix(of, "bf16x") {
-		return peaks.Multiplied("f32", of)
-	}
-	return peaks.Multiplied(of, "ieee")
-}
-
-// formats of scaled products, the narrowest first. Of two that differ the wider is multiplied.
-var formats = []struct{ name, element string }{{"e2m1", "f4"}, {"e2m3", "f6"}, {"e3m2", "f6"}, {"e4m3", "f8"}, {"e5m2", "f8"}, {"fp16", "f16"}, {"bf16", "bf16"}}
-
-func widest(left, right string) string {
-	for _, f := range slices.Backward(formats) {
-		if f.name == left || f.name == right {
-			return f.element
-		}
-	}
-	return left
 }
 
 // busy says whether a line did something that is counted.

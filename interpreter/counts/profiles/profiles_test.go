@@ -115,13 +115,3 @@ func TestProfileOfSampled(t *testing.T) {
 		t.Error(note)
 	}
 }
-
-// TestMultiplied: the types in which products are computed, by the interpreter's names of them.
-func TestMultiplied(t *testing.T) {
-	for of, want := range map[string]string{"f16": "fp16 1", "bf16": "bf16 1", "f32": "fp32 1", "tf32": "tf32 1", "tf32x3": "tf32 3", "bf16x6": "bf16 6", "i8": "int8 1", "f8E5M2": "fp8 1", "f64": "fp64 1",
-		"e2m1*e2m1": "fp4 1", "e2m1*e4m3": "fp8 1", "bf16*e4m3": "bf16 1"} {
-		if dtype, passes := multiplied(of); fmt.Sprint(dtype, " ", passes) != want {
-			t.Errorf("%s: %s %d, want %s", of, dtype, passes, want)
-		}
-	}
-}

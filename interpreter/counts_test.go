@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 // amounts are the sums of a launch over its lines.
@@ -270,5 +272,90 @@ func TestByteSet(t *testing.T) {
 		if got, want := new(byteSet).join(sets[0]), int64(len(lists[0]))+added; got != want {
 			t.Fatalf("%d bytes, and there are %d", got, want)
 		}
+	}
+}
+
+// bruteForce counts accesses one element after another, from the addresses and masks that the launch has before each operation.
+type bruteForce struct {
+	i                      *Instance
+	loads, stores, atomics Access
+	loaded, stored         map[int64]bool // addresses
+	lost                   bool           // of windows, whose addresses are not known here
+}
+
+func (b *bruteForce) Begin(i *Instance) error      { b.i = i; return nil }
+func (b *bruteForce) Enter(*Point, *ttir.Function) {}
+func (b *bruteForce) Leave(*Point)                 {}
+func (b *bruteForce) Found(*Finding)               {}
+func (b *bruteForce) End(*Finding) error           { return nil }
+
+func (b *bruteForce) Before(p *Point) {
+	mask := map[string]int{"tt.load": 1, "tt.store": 2, "tt.atomic_rmw": 2, "tt.atomic_cas": -1, "tt.atomic_load": 1, "tt.atomic_store": 2, "tt.atomic_poll": -1}
+	at, accesses := mask[p.Op.Name]
+	if b.lost = b.lost || strings.Contains(p.Op.Name, "descriptor") || p.Op.Name == "tt.make_tensor_ptr"; !accesses || b.lost {
+		return
+	}
+	addresses := p.Operands[0].Elements().([]int64)
+	active := make([]int64, len(addresses))
+	for i := range active {
+		active[i] = 1
+	}
+	if at > 0 && at < len(p.Operands) && p.Operands[at].Known() {
+		active = p.Operands[at].Elements().([]int64)
+	}
+	size := int64(max(1, p.Operands[0].Type().Scalar().Element.Bits/8))
+	to, sets := &b.atomics, []map[int64]bool{b.loaded, b.stored}
+	switch p.Op.Name {
+	case "tt.load", "tt.atomic_load", "tt.atomic_poll":
+		to, sets = &b.loads, sets[:1]
+	case "tt.store", "tt.atomic_store":
+		to, sets = &b.stores, sets[1:]
+	}
+	to.Operations++
+	for i, a := range addresses {
+		to.Lanes++
+		to.Bytes += size
+		if active[i] == 0 {
+			continue
+		}
+		to.Active++
+		to.ActiveBytes += size
+		for _, set := range sets {
+			for k := range size {
+				if !set[a+k] {
+					to.FirstBytes++
+					set[a+k] = true
+				}
+			}
+		}
+	}
+}
+
+// TestCountsByBruteForce compares with a second way to count, for all launches.
+func TestCountsByBruteForce(t *testing.T) {
+	compared := 0
+	for _, m := range launches(t) {
+		if strings.HasPrefix(m.Name, "big_") {
+			continue
+		}
+		b := &bruteForce{loaded: map[int64]bool{}, stored: map[int64]bool{}}
+		m.run(t, Options{Observer: b})
+		if b.lost {
+			continue
+		}
+		compared++
+		_, r := m.run(t, Options{Touched: true})
+		got := amountsOf(r)
+		first := got.loads.FirstBytes + got.stores.FirstBytes + got.atomics.FirstBytes
+		want := b.loads.FirstBytes + b.stores.FirstBytes + b.atomics.FirstBytes
+		for _, a := range []*Access{&got.loads, &got.stores, &got.atomics, &b.loads, &b.stores, &b.atomics} {
+			a.FirstBytes = 0 // an atomic operation may be the first here, and another line in the order of the program
+		}
+		if got.loads != b.loads || got.stores != b.stores || got.atomics != b.atomics || first != want {
+			t.Errorf("%s/%s: %+v %+v %+v %d, and one by one %+v %+v %+v %d", m.Name, m.Form, got.loads, got.stores, got.atomics, first, b.loads, b.stores, b.atomics, want)
+		}
+	}
+	if compared < 50 {
+		t.Errorf("%d launches were compared", compared)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/gpu/peaks"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/interpreter/counts/profiles"
@@ -99,8 +100,36 @@ func (f *countFlags) write(kernels []*counts.Kernel, stdout, stderr io.Writer, j
 			is = "of counts that are scaled, and so about a bound that no launch can beat"
 		}
 		tell(stderr, "roof_time is the least time on %s, at the peaks of its arithmetic and memory: %s", f.device.Name, is)
+		for _, k := range kernels {
+			f.noteUnits(k, p.Root.Child(k.Name), stderr)
+		}
 	}
 	return err
+}
+
+// noteUnits says what a kernel's arithmetic takes at least if its launches have fewer program instances than the GPU has multiprocessors: an
+// instance runs on one of them.
+func (f *countFlags) noteUnits(k *counts.Kernel, n *profile.Node, stderr io.Writer) {
+	programs := max(k.Of, k.Programs) / int64(max(k.Launches, 1))
+	if n == nil || programs == 0 || programs >= f.device.NumSMs {
+		return
+	}
+	var roof peaks.Roof
+	n.Walk(func(line *profile.Node, _ int) bool {
+		for _, m := range line.Metrics {
+			if dtype, flops := profile.Flops(m.Name); flops {
+				peak, err := peaks.Peak(*f.device, dtype)
+				if v, _ := m.Value.Float(); err == nil {
+					roof.Compute(v*float64(f.device.NumSMs)/float64(programs), peak)
+				}
+			}
+		}
+		return true
+	})
+	if seconds, _ := roof.Parts(); seconds > 0 {
+		tell(stderr, "%s has %s a launch, for %d multiprocessors: its arithmetic alone takes at least %s on those that it can use", k.Name,
+			figures.Count(programs, "program instance"), f.device.NumSMs, figures.Time(seconds*1e9))
+	}
 }
 
 // columns are the metrics of the table.

@@ -80,9 +80,9 @@ func (op *operation) measure(f *ttir.Function) {
 		return n
 	}
 	switch op.Name {
-	case "tt.load":
+	case "tt.load", "tt.atomic_load", "tt.atomic_poll":
 		op.cost.Loaded = access(f.Type(op.Operand(0)), pointed)
-	case "tt.store":
+	case "tt.store", "tt.atomic_store":
 		op.cost.Stored = access(f.Type(op.Operand(0)), pointed)
 	case "tt.descriptor_load", "tt.descriptor_gather", "tt.experimental_descriptor_load":
 		op.cost.Loaded = access(op.result(f), bytesOf)

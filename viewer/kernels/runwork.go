@@ -29,7 +29,9 @@ func depends(counted *tritonparse.Work) bool {
 	if slices.Contains(counted.Notes, tritonparse.NoteMasked) && (counted.Arguments < 0 || counted.FromCode < counted.Arguments) {
 		return true
 	}
-	return slices.ContainsFunc(counted.Notes, func(note string) bool { return note != tritonparse.NoteMasked && !strings.HasPrefix(note, "programs differ") })
+	return slices.ContainsFunc(counted.Notes, func(note string) bool {
+		return note != tritonparse.NoteMasked && !strings.HasPrefix(note, "programs differ")
+	})
 }
 
 // runWork counts what a launch does by running program instances of it, with recorded contents of tensors, or made-up ones. It is false if the

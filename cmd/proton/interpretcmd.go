@@ -135,7 +135,6 @@ func newInterpretCommand() *cobra.Command {
 		everyday{"save", "each launch into a folder", "proton interpret --save launches train.py"},
 		everyday{"count", "bytes and flops by line", "proton interpret --count train.py"},
 		everyday{"gpu", "the least time on a GPU", "proton interpret --gpu H200 train.py"},
-		everyday{"keep-going", "go on after a finding", "proton interpret --keep-going train.py"},
 		everyday{"check", "races, values that were never set and more", "proton interpret --check all train.py"},
 		everyday{"order", "the order of program instances", "proton interpret --order shuffle train.py"},
 		everyday{"programs", "one program instance", "proton interpret --programs 0,1 train.py"},

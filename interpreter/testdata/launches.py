@@ -678,4 +678,5 @@ def main():
                               "arguments": [a for k, kind in signature.items() for a in arguments(k, kind, before[k])]}))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -112,7 +112,8 @@ func (c *compiler) bitsOf(s *slot, shape []int) (func(i int) uint64, step) {
 		get, fill := c.scalars(s, shape)
 		if _, double := s.data.([]float64); double {
 			a, fill := operand[float64](c, s, shape)
-			return func(i int) uint64 { return ttir.F64.Pattern(a[i]) }, fill
+			f := s.t.Scalar().Float
+			return func(i int) uint64 { return wideBits(f, a[i]) }, fill
 		}
 		bits := 64
 		if s.t.Scalar().Kind == ttir.IntegerType {
@@ -132,7 +133,8 @@ func (c *compiler) bitsInto(s *slot) func(i int, v uint64) {
 		f := s.t.Scalar().Float
 		return func(i int, v uint64) { o[i] = valueOf(f, uint32(v)) }
 	case []float64:
-		return func(i int, v uint64) { o[i] = ttir.F64.Value(v) }
+		f := s.t.Scalar().Float
+		return func(i int, v uint64) { o[i] = f.Value(v) }
 	}
 	put := scalarsInto(s)
 	return func(i int, v uint64) { put(i, scalar{i: int64(v)}) }

@@ -236,7 +236,21 @@ func recast(c *compiler) step {
 	}
 	a, b := classOf(from.t), classOf(to)
 	of, as := from.t.Scalar().Float, to.Scalar().Float
-	switch {
+	switch wide := from.t.Scalar().Wide || to.Scalar().Wide; {
+	case wide && a == b && of != as:
+		return each1(c, with(func(x float64) float64 { return as.Value(wideBits(of, x)) }))
+	case wide && a == f64 && b == i32:
+		return each1(c, with(func(x float64) int32 { return int32(wideBits(of, x)) }))
+	case wide && a == f64 && b == i16:
+		return each1(c, with(func(x float64) int16 { return int16(wideBits(of, x)) }))
+	case wide && a == f64 && b == i8:
+		return each1(c, with(func(x float64) int8 { return int8(wideBits(of, x)) }))
+	case wide && a == i32 && b == f64:
+		return each1(c, with(func(x int32) float64 { return as.Value(uint64(uint32(x))) }))
+	case wide && a == i16 && b == f64:
+		return each1(c, with(func(x int16) float64 { return as.Value(uint64(uint16(x))) }))
+	case wide && a == i8 && b == f64:
+		return each1(c, with(func(x int8) float64 { return as.Value(uint64(uint8(x))) }))
 	case a == b && (a != f32 || of == as):
 		return c.alias(from, from.shape)
 	case a == f32 && b == f32:
@@ -308,7 +322,7 @@ func constantOf(s *slot, patterns []uint64) {
 		}
 	case []float64:
 		for i := range data {
-			data[i] = math.Float64frombits(at(i))
+			data[i] = s.t.Scalar().Float.Value(at(i))
 		}
 	}
 }

@@ -227,6 +227,32 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestWide: kernels whose numbers are kept as f64 give what numpy gives, but where they round on the way.
+func TestWide(t *testing.T) {
+	near := 0
+	for _, m := range launches(t) {
+		module := ttir.Parse(m.TTIR)
+		module.Widen()
+		p, err := Load(module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buffers, list := m.arguments()
+		if _, err := p.Launch("", m.Grid, list, Options{}); err != nil && !strings.Contains(err.Error(), "tt.dot_scaled") {
+			t.Errorf("%s/%s: %v", m.Name, m.Form, err)
+			continue
+		}
+		for name, b := range m.Buffers {
+			if b.After != nil && differences(b.Type, buffers[name].Data, b.After, max(b.Absolute, 1e-5), max(b.Relative, 1e-3)) == "" {
+				near++
+			}
+		}
+	}
+	if near < 80 {
+		t.Errorf("only %d buffers are near", near)
+	}
+}
+
 // TestForms: the form of the front end and that after Triton's passes give the same bits.
 func TestForms(t *testing.T) {
 	list := launches(t)

@@ -264,6 +264,37 @@ func codecF32(f ttir.Float) codec[float32] {
 	return wordsCodec(1, func(b []byte) float32 { return bytesOf[f][b[0]] }, func(b []byte, v float32) { b[0] = byte(patternOf(f, v)) })
 }
 
+// wideCodec is that of numbers that are kept as f64 (see ttir.Widen): they are rounded where they are stored.
+func wideCodec(f ttir.Float) codec[float64] {
+	k, n := codecF32(f), narrows[f]
+	var list []float32
+	return codec[float64]{k.size, func(to []float64, raw []byte) {
+		list = append(list[:0], make([]float32, len(to))...)
+		k.get(list, raw)
+		for i, v := range list {
+			to[i] = float64(v)
+		}
+	}, func(raw []byte, from []float64) {
+		list = list[:0]
+		for _, v := range from {
+			if n != nil {
+				list = append(list, n.nearest(oddly(v)))
+			} else {
+				list = append(list, float32(v))
+			}
+		}
+		k.put(raw, list)
+	}}
+}
+
+// wideBits are the bits of a number that is kept as f64, rounded to its format.
+func wideBits(f ttir.Float, v float64) uint64 {
+	if n := narrows[f]; n != nil {
+		return uint64(patternOf(f, n.nearest(oddly(v))))
+	}
+	return f.Pattern(v)
+}
+
 func readHalves(to []float32, raw []byte) {
 	if words := wordsOf(raw); len(words) >= len(to) {
 		for i, h := range words[:len(to)] {
@@ -311,7 +342,9 @@ func codecOf[T any](t *ttir.Type) codec[T] {
 	case f32:
 		c = codecF32(t.Scalar().Float)
 	case f64:
-		c = copied(codecF64)
+		if c = copied(codecF64); t.Scalar().Float != ttir.F64 {
+			c = wideCodec(t.Scalar().Float)
+		}
 	}
 	typed, ok := c.(codec[T])
 	if !ok {

@@ -60,6 +60,9 @@ func classOf(t *ttir.Type) class {
 	case ttir.DescriptorType:
 		return windows
 	case ttir.FloatType:
+		if t.Wide {
+			return f64
+		}
 		switch t.Float {
 		case ttir.F64:
 			return f64

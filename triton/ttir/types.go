@@ -31,11 +31,19 @@ type Type struct {
 	Space    int     // of a pointer: 1 is global memory
 	Layout   string  // of a tensor: what stands behind the comma; "" in TTIR
 	Text     string  // as Triton writes it
+	Wide     bool    // see Widen
 	wrapped  bool    // !tt.tensordesc<tensor<…>>, as up to Triton 3.7
 }
 
 // maxTypeDepth bounds how deep types may be nested.
 const maxTypeDepth = 16
+
+// Widen marks all floating-point types of the module: an interpreter keeps their numbers as f64, and rounds none.
+func (m *Module) Widen() {
+	for _, t := range m.types {
+		t.Wide = t.Kind == FloatType
+	}
+}
 
 // Elements is how many numbers a value of the type has: 1 for a scalar. It stays at the largest number where it would overflow.
 func (t *Type) Elements() int64 {

@@ -52,6 +52,7 @@ var rooms = []room{
 	{50, "interpreter", "runs kernels of `triton/ttir` on the CPU: values, memory, counts by line"},
 	{54, "interpreter/run", "a run of the interpreter: settings, launches of a program and saved ones, what they did"},
 	{51, "interpreter/debug", "stops kernels at lines of their source: frames, variables, expressions, tables, commands"},
+	{51, "interpreter/compare", "two texts of a kernel, or one with and without rounding: which variable differs first, how exact each line is"},
 	{51, "interpreter/counts", "what interpreted launches did, added up by kernel and line"},
 	{52, "interpreter/counts/profiles", "the same as a profile: bytes and flops below kernels"},
 	{51, "viewer", "a profile as rows and columns: metrics, units, roofline, filters, groupings, views"},

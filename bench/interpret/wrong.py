@@ -1,4 +1,4 @@
-"""What Triton's interpreter (TRITON_INTERPRET=1) answers where the answer of the compiled kernel is known, beside what `goproton.interpret` answers:
+"""What Triton's interpreter (TRITON_INTERPRET=1) answers where the answer of the compiled kernel is known, next to what `goproton.interpret` answers:
 
     PYTHONPATH=build/python:.venv/oracles/triton-3.9.0:.venv/oracles/torch-2.15.0 .venv/bin/python bench/interpret/wrong.py
 

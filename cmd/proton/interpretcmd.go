@@ -30,6 +30,8 @@ TARGET is the command line without proton, as for proton run:
   proton interpret --kernel 'softmax_*' script.py  these; others go to the GPU as always
   proton interpret --save launches script.py     each launch as a folder
   proton interpret --launch launches/1-softmax   runs it again, without Python and Triton
+  proton interpret --launch launches/1-softmax --precision      how exact each of its lines is
+  proton interpret diff a.ttir b.ttir --launch launches/1-softmax  the first variable in which two texts differ
   proton interpret traces --slowest              a launch of a trace, which proton run --trace has written
 
 An access outside of a tensor's storage, and an assertion that does not hold, is a finding: it names the line, the program
@@ -48,6 +50,7 @@ func newInterpretCommand() *cobra.Command {
 	var programs []string
 	var counted countFlags
 	var traced tracedFlags
+	var precision bool
 	cmd := &cobra.Command{
 		Use:   "interpret [flags] [--] TARGET [ARGS]…",
 		Short: "run a program's Triton kernels on the CPU, and check them",
@@ -93,6 +96,12 @@ func newInterpretCommand() *cobra.Command {
 			if err != nil {
 				return &exitError{code: 2, err: err}
 			}
+			if precision && o.Launch == "" {
+				return &exitError{code: 2, err: errors.New("--precision compares a saved launch: give --launch FOLDER, which --save writes")}
+			}
+			if precision {
+				return interpretPrecision(cmd.OutOrStdout(), o)
+			}
 			if o.Launch != "" {
 				return interpretLaunch(cmd.OutOrStdout(), o)
 			}
@@ -104,6 +113,7 @@ func newInterpretCommand() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringSliceVarP(&o.Kernels, "kernel", "k", nil, "run only the kernels whose names match `PATTERNS` on the CPU (as in 'matmul_*', separated by commas)")
 	flags.StringVar(&o.Launch, "launch", "", "run the launch in `FOLDER`, which --save has written, or in its launch.json")
+	flags.BoolVar(&precision, "precision", false, "of --launch: compare each floating-point number with what it is in f64 without rounding, by line")
 	flags.StringVar(&o.Save, "save", "", "write each launch into a folder below `FOLDER`: TTIR, arguments, and the contents of tensors")
 	flags.StringSliceVar(&o.Checks, "check", nil, "look for `CHECKS` too: "+check.All.String()+", or all")
 	flags.StringVar(&o.SARIF, "sarif", "", "write findings into `FILE` in SARIF, as code hosts and editors read it")
@@ -128,6 +138,7 @@ func newInterpretCommand() *cobra.Command {
 	flags.IntVar(&o.Autotune, "autotune", 0, "of autotuned kernels, run the configuration `N`, from 0")
 
 	traced.register(cmd)
+	cmd.AddCommand(newInterpretDiffCommand())
 
 	showEveryday(cmd,
 		everyday{"kernel", "only some kernels, others on the GPU", "proton interpret -k 'softmax_*' train.py"},

@@ -268,7 +268,7 @@ func worst(a, b any, o *Options) (off float64, first int, count int) {
 			if x[i] == y[i] || x[i] != x[i] && y[i] != y[i] {
 				d = 0
 			}
-			if !(d <= o.Absolute+o.Relative*math.Abs(y[i])) {
+			if d != 0 && !(d <= o.Absolute+o.Relative*math.Abs(y[i])) {
 				if count++; first < 0 {
 					first = i
 				}

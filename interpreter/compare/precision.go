@@ -108,6 +108,9 @@ func Precision(a, wide *Side, o Options) (*Precise, error) {
 		return nil
 	})
 	for _, l := range lines {
+		if l.File == "" && l.Error == 0 { // constants, mostly
+			continue
+		}
 		slices.Sort(l.Variables)
 		p.Lines = append(p.Lines, *l)
 	}

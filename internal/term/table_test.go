@@ -28,3 +28,21 @@ func TestTable(t *testing.T) {
 type fullDisk struct{ err error }
 
 func (d fullDisk) Write([]byte) (int, error) { return 0, d.err }
+
+// A table that is wider than the terminal keeps every cell: its last column is broken, or each row has lines of its own.
+func TestTableOfANarrowTerminal(t *testing.T) {
+	for width, want := range map[int]string{
+		0:  "KERNEL  KIND  ARGUMENTS\nk       a     x=1 y=2 z=3 longer=4 andmore=5\n",
+		80: "KERNEL  KIND  ARGUMENTS\nk       a     x=1 y=2 z=3 longer=4 andmore=5\n",
+		40: "KERNEL  KIND  ARGUMENTS\nk       a     x=1 y=2 z=3 longer=4\n              andmore=5\n",
+		30: "k\n  kind       a\n  arguments  x=1 y=2 z=3\n             longer=4\n             andmore=5\n",
+	} {
+		var b strings.Builder
+		table := NewTable(&b, "KERNEL", "KIND", "ARGUMENTS")
+		table.rows.terminal = width
+		table.Row("k", "a", "x=1 y=2 z=3 longer=4 andmore=5")
+		if err := table.Flush(); err != nil || b.String() != want {
+			t.Errorf("%d columns: %v, got\n%s\nwant\n%s", width, err, b.String(), want)
+		}
+	}
+}

@@ -21,7 +21,7 @@ const muchMoved = 0.02
 // PrintComparison prints the lines of the requested kernels with the samples of both runs, and returns notes on what limits
 // them.
 func PrintComparison(w io.Writer, c *kernels.Comparison, terminal viewer.Terminal) (notes []string, err error) {
-	l := comparedListing{&printer{newView(c.Sides[1], c.Sides[1].Samples, Options{Terminal: terminal}), bufio.NewWriter(w)}, c}
+	l := comparedListing{&printer{view: newView(c.Sides[1], c.Sides[1].Samples, Options{Terminal: terminal}), out: bufio.NewWriter(w)}, c}
 	l.old = c.Sides[0].Files
 	for i, k := range c.Kernels {
 		if i > 0 {

@@ -42,13 +42,14 @@ const (
 // printer prints text for a terminal.
 type printer struct {
 	*view
-	out *bufio.Writer
+	out      *bufio.Writer
+	noStalls bool // a table had no room for the reasons of stalls
 }
 
 // Print prints the requested kernels of a run: with a trace a table of their specialisations and launches, then their source or
 // instructions. It returns notes on what is missing.
 func Print(w io.Writer, r *kernels.Run, o Options) (notes []string, err error) {
-	p := &printer{newView(r, r.Samples, o), bufio.NewWriter(w)}
+	p := &printer{view: newView(r, r.Samples, o), out: bufio.NewWriter(w)}
 	var dropped []string
 	if r.Traced() {
 		if dropped, err = p.tables(); err != nil {
@@ -66,6 +67,9 @@ func Print(w io.Writer, r *kernels.Run, o Options) (notes []string, err error) {
 		p.otherKernels()
 	}
 	notes = slices.Concat(r.Notes, notes, p.notes)
+	if p.noStalls {
+		dropped = append(dropped, "the stalls of each line")
+	}
 	if len(dropped) > 0 {
 		notes = append(notes, "the table has no room for "+strings.Join(dropped, ", ")+"; a larger --width shows them")
 	}

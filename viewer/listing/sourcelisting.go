@@ -207,12 +207,19 @@ func (p *printer) rows(of uint64, what string, rows []row) {
 		p.bareRows(number, text, rows)
 		return
 	}
-	most, stalls := p.stallColumn(rows, count+8+grid.BarCells+2+2+number+4)
-	before := count + 8 + grid.BarCells + 2 + stalls + 2 + number + 4
-	p.line(p.Faint(grid.Pad("samples", count, true) + "   share" + strings.Repeat(" ", grid.BarCells+2) + grid.Pad("stalls"[:min(stalls, len("stalls"))], stalls, false) + "  " + grid.Pad(what, number+2, true)))
+	bars := grid.BarCells
+	most, stalls := p.stallColumn(rows, count+8+bars+2+2+number+4, 0)
+	if most == 0 { // the reason says more than the bar
+		if most, stalls = p.stallColumn(rows, count+8+2+2+number+4, 8); most > 0 {
+			bars = 0
+		}
+	}
+	p.noStalls = p.noStalls || most == 0
+	before := count + 8 + bars + 2 + stalls + 2 + number + 4
+	p.line(p.Faint(grid.Pad("samples", count, true) + "   share" + strings.Repeat(" ", bars+2) + grid.Pad("stalls"[:min(stalls, len("stalls"))], stalls, false) + "  " + grid.Pad(what, number+2, true)))
 	for i := range rows {
 		r := &rows[i]
-		line := p.numbers(r, of, widest, count, most, stalls)
+		line := p.numbers(r, of, widest, count, bars, most, stalls)
 		mark := " "
 		if r.mark {
 			mark = p.Paint(p.glyphs.Right, grid.Red)
@@ -246,8 +253,8 @@ func (r *row) body(column int) string {
 // the text shorter than the second.
 var leastText = [...]int{1: 38, 2: 60}
 
-// stallColumn says how many reasons each row has room for, and how wide they are.
-func (p *printer) stallColumn(rows []row, others int) (most, width int) {
+// stallColumn says how many reasons each row has room for, and how wide they are; the text may be shorter than leastText by some columns.
+func (p *printer) stallColumn(rows []row, others, shorter int) (most, width int) {
 	for most = len(leastText) - 1; most > 0; most-- {
 		width = len("stalls")
 		for i := range rows {
@@ -255,7 +262,7 @@ func (p *printer) stallColumn(rows []row, others int) (most, width int) {
 				width = max(width, grid.Columns(mix(p.s, rows[i].counts, most)))
 			}
 		}
-		if p.Width <= 0 || p.Width-others-width >= leastText[most] {
+		if p.Width <= 0 || p.Width-others-width >= leastText[most]-shorter {
 			return most, width
 		}
 	}
@@ -263,16 +270,16 @@ func (p *printer) stallColumn(rows []row, others int) (most, width int) {
 }
 
 // numbers are the cells of a row on the left.
-func (p *printer) numbers(r *row, of, widest uint64, count, most, stalls int) string {
+func (p *printer) numbers(r *row, of, widest uint64, count, bars, most, stalls int) string {
 	if r.counts.Samples == 0 {
-		return strings.Repeat(" ", count+8+grid.BarCells+2+stalls+2)
+		return strings.Repeat(" ", count+8+bars+2+stalls+2)
 	}
 	share := r.counts.Share(of)
 	bar := ""
-	if !r.gap {
+	if !r.gap && bars > 0 {
 		bar = p.glyphs.Bar(float64(r.counts.Samples) / float64(widest))
 	}
 	color := heat(share)
 	return p.Paint(grid.Pad(fmt.Sprint(r.counts.Samples), count, true), color) + "  " + grid.Pad(figures.Share(share), 6, true) + " " +
-		p.Paint(grid.Pad(bar, grid.BarCells, false), color) + " " + grid.Pad(mix(p.s, r.counts, most), stalls, false) + "  "
+		p.Paint(grid.Pad(bar, bars, false), color) + " " + grid.Pad(mix(p.s, r.counts, most), stalls, false) + "  "
 }

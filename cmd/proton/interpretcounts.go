@@ -101,7 +101,11 @@ func (f *countFlags) write(kernels []*counts.Kernel, stdout, stderr io.Writer, j
 		}
 		tell(stderr, "roof_time is the least time on %s, at the peaks of its arithmetic and memory: %s", f.device.Name, is)
 		for _, k := range kernels {
-			f.noteUnits(k, p.Root.Child(k.Name), stderr)
+			n := p.Root.Child(k.Name)
+			if k.Kind != "" && n != nil {
+				n = n.Child(k.Label)
+			}
+			f.noteUnits(k, n, stderr)
 		}
 	}
 	return err

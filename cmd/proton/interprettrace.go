@@ -15,6 +15,7 @@ import (
 
 	"github.com/goproton/goproton/cmd/proton/internal/interpret"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/nearby"
 	"github.com/goproton/goproton/tritonparse/reproduce"
@@ -129,6 +130,19 @@ func (f *tracedFlags) ofKinds(trace *tritonparse.Trace) (places []reproduce.Sele
 	return places, whys, times, nil
 }
 
+// kindLabel is the grid and the arguments of a launch; those that are constants are at the end of most lists.
+func kindLabel(l *tritonparse.LaunchRecord) string {
+	text := strings.ReplaceAll(fmt.Sprint(l.Grid), " ", ",")
+	for i := range l.Args {
+		more := " " + l.Args[i].Name + "=" + l.Args[i].Brief()
+		if len(text)+len(more) > 160 {
+			return text + " …"
+		}
+		text += more
+	}
+	return text
+}
+
 // interpretTrace runs launches of a trace.
 func interpretTrace(source string, f *tracedFlags, o interpret.Options, stdout io.Writer) error {
 	stderr := toUser()
@@ -168,7 +182,11 @@ func interpretTrace(source string, f *tracedFlags, o interpret.Options, stdout i
 		if whys[at] != "" {
 			what += ", " + whys[at]
 		}
-		return &interpret.Traced{What: what, Inputs: inputs, Times: times[at]}, nil
+		t := &interpret.Traced{What: what, Inputs: inputs, Times: times[at]}
+		if f.kinds {
+			t.Of = counts.Kernel{Kind: l.Kind, Hash: l.Hash, Label: kindLabel(l)}
+		}
+		return t, nil
 	}, stdout, stderr)
 	switch {
 	case err != nil:

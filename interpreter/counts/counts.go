@@ -17,12 +17,20 @@ import (
 // Kernel sums the launches of a kernel.
 type Kernel struct {
 	Name      string                   `json:"name"`
+	Kind      string                   `json:"kind,omitempty"`  // of these launches, as a trace has it, if they are of one
+	Hash      string                   `json:"hash,omitempty"`  // of the compilation
+	Label     string                   `json:"label,omitempty"` // of the kind, for people
 	Launches  int                      `json:"launches"`
 	Programs  int64                    `json:"programs"`            // that ran
 	Of        int64                    `json:"of,omitempty"`        // in the grids, if not all of them ran; lines are scaled then
 	Different bool                     `json:"different,omitempty"` // different bytes were counted
 	Works     []string                 `json:"works,omitempty"`     // the different amounts of work of a launch; at most maxWorks
 	Lines     []interpreter.LineCounts `json:"lines,omitempty"`
+}
+
+// Same is a kernel without launches, whose launches are of the same kind.
+func (k *Kernel) Same() Kernel {
+	return Kernel{Name: k.Name, Kind: k.Kind, Hash: k.Hash, Label: k.Label}
 }
 
 // maxWorks bounds how many different amounts of work are kept.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -63,8 +64,9 @@ type Launch struct {
 	Arguments []Argument         `json:"args"`
 	Buffers   map[string]*Buffer `json:"buffers"`
 
-	Times  int     `json:"-"` // how many launches that do the same it stands for in counts; 0 is 1
-	Kernel *Kernel `json:"-"`
+	Times  int           `json:"-"` // how many launches that do the same it stands for in counts; 0 is 1
+	Of     counts.Kernel `json:"-"` // the kind that it is counted as
+	Kernel *Kernel       `json:"-"`
 	// List is the buffers in the order of the arguments.
 	List []*Buffer `json:"-"`
 }

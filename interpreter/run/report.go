@@ -33,7 +33,7 @@ func Sum(list []Report) Report {
 			}
 		}
 		for _, k := range r.Kernels {
-			to := sum.kernel(k.Name)
+			to := sum.kernel(&k.Kernel)
 			to.Join(&k.Kernel)
 			to.Seconds += k.Seconds
 		}

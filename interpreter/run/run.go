@@ -23,7 +23,7 @@ type Run struct {
 	checks check.Set
 	mu     sync.Mutex
 	report Report
-	byName map[string]*KernelReport
+	byKind map[[2]string]*KernelReport // name and kind
 
 	debugger *debugger
 }
@@ -75,7 +75,7 @@ func New(s Settings) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Run{Settings: s, checks: checks, debugger: d, byName: map[string]*KernelReport{}, report: Report{Kernels: []*KernelReport{}, Findings: []*interpreter.Finding{}}}, nil
+	return &Run{Settings: s, checks: checks, debugger: d, byKind: map[[2]string]*KernelReport{}, report: Report{Kernels: []*KernelReport{}, Findings: []*interpreter.Finding{}}}, nil
 }
 
 // Counts are the counts of the kernels of a report.
@@ -200,7 +200,8 @@ func sample(n int, all int64, grid [3]int32, seed uint64) [][3]int32 {
 func (r *Run) add(l *Launch, out *Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := r.kernel(l.Kernel.Name)
+	l.Of.Name = l.Kernel.Name
+	k := r.kernel(&l.Of)
 	k.Seconds += out.Seconds
 	result := out.Result
 	if result == nil {
@@ -218,11 +219,12 @@ func (r *Run) add(l *Launch, out *Outcome) {
 }
 
 // kernel is the sum for a kernel.
-func (r *Run) kernel(name string) *KernelReport {
-	k := r.byName[name]
+func (r *Run) kernel(of *counts.Kernel) *KernelReport {
+	key := [2]string{of.Name, of.Kind}
+	k := r.byKind[key]
 	if k == nil {
-		k = &KernelReport{Kernel: counts.Kernel{Name: name}}
-		r.byName[name] = k
+		k = &KernelReport{Kernel: of.Same()}
+		r.byKind[key] = k
 		r.report.Kernels = append(r.report.Kernels, k)
 	}
 	return k
@@ -236,7 +238,7 @@ func (r *Run) Report() Report {
 	report.Findings = slices.Clone(report.Findings)
 	report.Kernels = make([]*KernelReport, len(r.report.Kernels))
 	for i, k := range r.report.Kernels {
-		report.Kernels[i] = &KernelReport{Kernel: counts.Kernel{Name: k.Name}, Seconds: k.Seconds}
+		report.Kernels[i] = &KernelReport{Kernel: k.Same(), Seconds: k.Seconds}
 		report.Kernels[i].Join(&k.Kernel)
 	}
 	return report

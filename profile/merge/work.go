@@ -18,7 +18,46 @@ const WorksMetric = "kinds_of_work"
 type work struct {
 	launches float64
 	amounts  map[string]float64
-	kinds    int64
+	kinds    int64            // of work
+	byKind   map[string]*work // of launches, of those whose kind is known
+}
+
+func (w *work) add(n *profile.Node) {
+	w.launches += launchesOf(n)
+	n.Walk(func(line *profile.Node, _ int) bool {
+		for _, m := range line.Metrics {
+			if v, ok := m.Value.Float(); ok && isWork(m.Name) {
+				w.amounts[m.Name] += v
+			}
+		}
+		return true
+	})
+}
+
+// of is the work of the launches at a frame: of their kinds if all are known, else their number times the average.
+func (w *work) of(p *profile.Profile, n *profile.Node) (amounts map[string]float64, exact bool) {
+	amounts, left := map[string]float64{}, launchesOf(n)
+	for i := range n.Launches {
+		l := &n.Launches[i]
+		if l.Kind >= len(p.Launches) || w.byKind[p.Launches[l.Kind].ID] == nil {
+			break
+		}
+		left -= float64(l.Count)
+		w.byKind[p.Launches[l.Kind].ID].times(float64(l.Count), amounts)
+	}
+	if left == 0 {
+		return amounts, true
+	}
+	clear(amounts)
+	w.times(launchesOf(n), amounts)
+	return amounts, w.kinds <= 1
+}
+
+// times adds the average work of so many launches.
+func (w *work) times(launches float64, to map[string]float64) {
+	for metric, v := range w.amounts {
+		to[metric] += v / w.launches * launches
+	}
 }
 
 // AddWork adds to the kernels of a profile the flops and bytes that counts has for a launch of each, such as those of interpreted kernels. A
@@ -28,7 +67,7 @@ func AddWork(p, counts *profile.Profile) (notes []string, err error) {
 	if len(works) == 0 {
 		return nil, fmt.Errorf("the profile of counts has no kernel with flops or bytes: proton interpret --count -o OUT makes one")
 	}
-	a := adding{profile: p, works: works, done: map[string]bool{}, given: map[string]bool{}, unknown: map[string]bool{}}
+	a := adding{profile: p, works: works, done: map[string]bool{}, given: map[string]bool{}, unknown: map[string]bool{}, average: map[string]bool{}}
 	a.add(p.Root, false)
 	if len(a.done)+len(a.given) == 0 {
 		return nil, fmt.Errorf("no kernel of the profile has the name of one that was counted: %s", names(maps.Keys(works)))
@@ -49,29 +88,29 @@ func isWork(metric string) bool {
 func worksOf(counts *profile.Profile) map[string]*work {
 	works := map[string]*work{}
 	counts.Root.Walk(func(n *profile.Node, _ int) bool {
-		number := launchesOf(n)
-		if number == 0 {
+		if launchesOf(n) == 0 {
 			return true
 		}
-		w := works[n.Name]
+		name, kind := n.Name, ""
+		if len(n.Launches) == 1 && n.Launches[0].Kind < len(counts.Launches) { // a kind of launches, below the frame of its kernel
+			name, kind = counts.Launches[n.Launches[0].Kind].Kernel, counts.Launches[n.Launches[0].Kind].ID
+		}
+		w := works[name]
 		if w == nil {
-			w = &work{amounts: map[string]float64{}}
+			w = &work{amounts: map[string]float64{}, byKind: map[string]*work{}}
 		}
-		w.launches += number
-		n.Walk(func(line *profile.Node, _ int) bool {
-			for _, m := range line.Metrics {
-				if v, ok := m.Value.Float(); ok && isWork(m.Name) {
-					w.amounts[m.Name] += v
-				}
-			}
-			return true
-		})
+		w.add(n)
+		if kind != "" {
+			w.byKind[kind] = &work{amounts: map[string]float64{}}
+			w.byKind[kind].add(n)
+			w.kinds = int64(len(w.byKind))
+		}
 		if v, ok := n.Metric(WorksMetric); ok {
 			kinds, _ := v.Float()
 			w.kinds = max(w.kinds, int64(kinds))
 		}
 		if len(w.amounts) > 0 {
-			works[n.Name] = w
+			works[name] = w
 		}
 		return false
 	})
@@ -87,9 +126,9 @@ func launchesOf(n *profile.Node) float64 {
 
 // adding is one call of AddWork. Its sets are of names of kernels.
 type adding struct {
-	profile              *profile.Profile
-	works                map[string]*work
-	done, given, unknown map[string]bool
+	profile                       *profile.Profile
+	works                         map[string]*work
+	done, given, unknown, average map[string]bool
 }
 
 func (a *adding) add(n *profile.Node, given bool) {
@@ -107,8 +146,12 @@ func (a *adding) add(n *profile.Node, given bool) {
 			a.given[n.Name] = true
 		case w != nil:
 			a.done[n.Name] = true
-			for _, metric := range slices.Sorted(maps.Keys(w.amounts)) {
-				n.Set(metric, profile.IntValue(int64(math.Round(w.amounts[metric]/w.launches*number))))
+			amounts, exact := w.of(a.profile, n)
+			if !exact {
+				a.average[n.Name] = true
+			}
+			for _, metric := range slices.Sorted(maps.Keys(amounts)) {
+				n.Set(metric, profile.IntValue(int64(math.Round(amounts[metric]))))
 			}
 			given = true
 		}
@@ -146,15 +189,13 @@ func (a *adding) notes() (notes []string) {
 	say(a.done, "flops and bytes of %s are from the counts: %s")
 	say(a.given, "of %s flops or bytes are the profile's own: %s")
 	say(a.unknown, "of %s of the profile there are no counts: %s")
-	missing, several := map[string]bool{}, map[string]bool{}
-	for name, w := range a.works {
-		missing[name] = !a.done[name] && !a.given[name]
-		several[name] = a.done[name] && w.kinds > 1
-	}
-	for _, of := range []map[string]bool{missing, several} {
-		maps.DeleteFunc(of, func(_ string, is bool) bool { return !is })
+	missing := map[string]bool{}
+	for name := range a.works {
+		if !a.done[name] && !a.given[name] {
+			missing[name] = true
+		}
 	}
 	say(missing, "counts of %s have no kernel in the profile: %s")
-	say(several, "the counted launches of %s differ in their work, and each launch gets their average: %s")
+	say(a.average, "the counted launches of %s differ in their work, and each launch gets their average: %s")
 	return notes
 }

@@ -75,3 +75,34 @@ func TestAddWorkOfOthers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAddWorkByKind: where profile and counts know the kinds of launches, each has the work of its own; otherwise it is the average.
+func TestAddWorkByKind(t *testing.T) {
+	launches := func(n *profile.Node, counts ...int) *profile.Node {
+		for kind, count := range counts {
+			if count > 0 {
+				n.Launches = append(n.Launches, profile.LaunchTimes{Kind: kind, Durations: profile.Durations{Count: uint64(count)}})
+			}
+		}
+		return n
+	}
+	counts := &profile.Profile{Launches: []profile.LaunchKind{{ID: "small", Kernel: "a"}, {ID: "large", Kernel: "a"}}, Root: nodeOf("", []*profile.Node{nodeOf("a", []*profile.Node{
+		launches(nodeOf("[1] n=1", []*profile.Node{nodeOf("a.py:1", nil, "bytes", 20)}, "count", 2), 2),
+		launches(nodeOf("[9] n=9", []*profile.Node{nodeOf("a.py:1", nil, "bytes", 900)}, "count", 1), 0, 1),
+	})})}
+	p := &profile.Profile{Kinds: profile.Kinds{}, Launches: []profile.LaunchKind{{ID: "large"}, {ID: "small"}, {ID: "other"}}, Root: nodeOf("", []*profile.Node{
+		nodeOf("x", []*profile.Node{launches(nodeOf("a", nil, "count", 5), 1, 4)}), nodeOf("y", []*profile.Node{launches(nodeOf("a", nil, "count", 3), 1, 1, 1)}),
+	})}
+	notes, err := AddWork(p, counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{900 + 4*10, 3 * 920 / 3} {
+		if v, _ := p.Root.Children[i].Children[0].Metric("bytes"); v.Int() != want {
+			t.Errorf("%d bytes, want %d", v.Int(), want)
+		}
+	}
+	if text := strings.Join(notes, "\n"); !strings.Contains(text, "the counted launches of 1 kernel differ in their work, and each launch gets their average: a") {
+		t.Error(text)
+	}
+}

@@ -32,15 +32,33 @@ func Profile(kernels []*counts.Kernel) *profile.Profile {
 	b := builder{profile.Kinds{profile.CountMetric: profile.Inclusive}}
 	p := &profile.Profile{Root: &profile.Node{}, Kinds: b.kinds, Info: profile.Info{profile.InfoTool: "goproton interpreter"}}
 	for _, k := range kernels {
-		b.add(below(p.Root, k.Name), k)
-		if k.Of > 0 {
-			p.Note(fmt.Sprintf("%d of %d program instances of %s ran, and its counts are scaled", k.Programs, k.Of, k.Name))
+		n := below(p.Root, k.Name)
+		if k.Kind != "" {
+			n = below(n, k.Label)
+			n.Launches = append(n.Launches, profile.LaunchTimes{Kind: len(p.Launches), Durations: profile.Durations{Count: uint64(k.Launches)}})
+			p.Launches = append(p.Launches, profile.LaunchKind{ID: k.Kind, Kernel: k.Name, Hash: k.Hash})
 		}
+		b.add(n, k)
 	}
+	noteSampled(p, kernels)
 	if slices.ContainsFunc(kernels, func(k *counts.Kernel) bool { return !k.Different }) {
 		p.Note("bytes are those of all accesses, whatever caches spare the memory")
 	}
 	return p
+}
+
+// noteSampled notes the kernels of which only some program instances ran.
+func noteSampled(p *profile.Profile, kernels []*counts.Kernel) {
+	ran, of := map[string]int64{}, map[string]int64{}
+	for _, k := range kernels {
+		ran[k.Name] += k.Programs
+		of[k.Name] += max(k.Of, k.Programs)
+	}
+	for _, name := range slices.Sorted(maps.Keys(ran)) {
+		if ran[name] < of[name] {
+			p.Note(fmt.Sprintf("%d of %d program instances of %s ran, and its counts are scaled", ran[name], of[name], name))
+		}
+	}
 }
 
 // builder makes a profile.

@@ -256,7 +256,9 @@ func closing(r *run.Report) string {
 	}
 	var programs, of int64
 	var seconds float64
+	names := map[string]bool{}
 	for _, k := range r.Kernels {
+		names[k.Name] = true
 		programs, seconds = programs+k.Programs, seconds+k.Seconds
 		if of += k.Programs; k.Of > 0 {
 			of += k.Of - k.Programs
@@ -266,6 +268,6 @@ func closing(r *run.Report) string {
 	if of != programs {
 		sampled = fmt.Sprintf(" of %s in the grids", figures.Grouped(of))
 	}
-	return fmt.Sprintf("%s of %s interpreted: %s%s in %s, %s", figures.Count(int64(r.Launches), "launch"), figures.Count(int64(len(r.Kernels)), "kernel"),
+	return fmt.Sprintf("%s of %s interpreted: %s%s in %s, %s", figures.Count(int64(r.Launches), "launch"), figures.Count(len(names), "kernel"),
 		figures.Count(programs, "program instance"), sampled, figures.Time(seconds*1e9), figures.Count(int64(len(r.Findings))+r.LeftOut, "finding"))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/interpreter/run"
 	"github.com/goproton/goproton/tritonparse/reproduce"
 )
@@ -16,7 +17,8 @@ import (
 type Traced struct {
 	What   string // it is, for people
 	Inputs *reproduce.Inputs
-	Times  int // how many launches it stands for
+	Times  int           // how many launches it stands for
+	Of     counts.Kernel // the kind that it is counted as
 }
 
 // launch makes what a run launches of it.
@@ -51,7 +53,7 @@ func (t *Traced) launch() (*run.Launch, error) {
 	}
 	l, err := run.NewLaunch(k, in.Grid, list, buffers)
 	if err == nil {
-		l.Times = t.Times
+		l.Times, l.Of = t.Times, t.Of
 	}
 	return l, err
 }

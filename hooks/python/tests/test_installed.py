@@ -158,6 +158,28 @@ def test_python(way, install):
         here.run([here.python, "-c", USES, here.place, VECTORS], **fake, PATH=f"{ORACLES}/triton-3.9.0/bin:{here.bin}")
 
 
+@pytest.mark.parametrize("way", ["", "--target"])
+def test_kernels_on_the_cpu(way, install):
+    """proton interpret and goproton.interpret, with a real Triton and numpy, and a saved launch without either."""
+    import numpy
+    triton = ORACLES / "triton-3.9.0"
+    if not triton.exists():
+        pytest.skip("Triton's wheel is missing: run tools/oracles.sh")
+    here = install(way)
+    packages = here.home / "packages"
+    packages.mkdir()
+    for name in "numpy", "numpy.libs":
+        if (found := Path(numpy.__file__).parent.with_name(name)).exists():
+            (packages / name).symlink_to(found)
+    path = os.pathsep.join(filter(None, [here.own.get("PYTHONPATH"), str(packages), str(triton)]))
+    shutil.copy(TESTS / "interpreted.py", here.work)
+    here.run([here.python, "-c", "import interpreted, goproton, sys; assert goproton.__file__.startswith(sys.argv[1]); interpreted.one_call(); interpreted.finding()", here.place], PYTHONPATH=path, PYTHONWARNINGS="ignore")
+    done = here.run([here.python, "-m", "goproton", "interpret", "--save", "launches", "interpreted.py", "script", "0"], PYTHONPATH=path, PYTHONWARNINGS="ignore")
+    assert done.stdout == "sum True\n" and "1 launch of 1 kernel interpreted" in done.stderr, done.stderr
+    again = here.run([here.bin / "goproton", "interpret", "--launch", "launches/1-add_kernel"])
+    assert "the same bytes as when the launch was saved" in again.stderr
+
+
 def test_pip_target_into_a_folder_with_commands(install, wheel):
     """pip leaves out our commands then, with a warning of its own; we say what to do."""
     here = install("--target")

@@ -96,6 +96,15 @@ def has_gpu() -> bool:
     return _gpu
 
 
+def target_here() -> str:
+    """The target of this machine's GPU, as the setting is written; "" without one."""
+    if not has_gpu():
+        return ""
+    from triton.runtime.driver import driver
+    target = driver.default.get_current_target()
+    return f"{target.backend}:{target.arch}"
+
+
 def below(kernel: Any) -> Any:
     """The JITFunction that autotune and heuristics have made a kernel of."""
     from triton.runtime.jit import JITFunction
@@ -106,11 +115,12 @@ def below(kernel: Any) -> Any:
 
 def chosen_by(function: Any) -> Any:
     """The run that has a kernel's launches; None for none."""
-    if getattr(function, "is_gluon", bool)():
-        return None
     for run in reversed(runs):
         if run.wants(function):
-            return run
+            if not getattr(function, "is_gluon", bool)():
+                return run
+            if not has_gpu():
+                raise RuntimeError(f"{function.__name__} is written in Gluon, whose kernels are not interpreted: they need the GPU that they are for")
     return None
 
 

@@ -39,7 +39,12 @@ class Kernel:
     packed_metadata = ()
 
     def __init__(self, owner: Any, src: Any, text: str, target: Any, options: Any, sources: dict[str, str] | None = None):
-        answer = _library.call("interpret.kernel", name="", ttir=text, sources=sources or {})
+        try:
+            answer = _library.call("interpret.kernel", name="", ttir=text, sources=sources or {})
+        except RuntimeError as error:
+            raise RuntimeError(f"{src.name}: {error}") from None
+        if not answer:
+            raise RuntimeError(IN_CHILD)
         self.number, self.takes_addresses = answer["kernel"], answer["addresses"]
         self.owner, self.src, self.name, self.options = owner, src, src.name, options
         self.asm = {"ttir": text, "ptx": ""}

@@ -26,16 +26,16 @@ class Run:
             settings["check"] = settings["check"].split(",")
         self.fills = unwritten.wanted(settings)
         self.form = settings.get("form") or "ttir"
-        self.target = host.target_of(settings.get("target") or "")
         self.autotune = settings.get("autotune") or 0
         self.keep_going = bool(settings.get("keep_going"))
         self.debugging = any(settings.get(name) for name in ("debug", "break", "print"))
         if self.debugging:
             self.form = settings.get("form") or "front"
-        self.key = ("interpreted", settings.get("target"), self.form, self.debugging)
         self.matched: set[str] = set()
         self._wanted: dict[int, tuple[Any, bool]] = {}  # by id: a hash of a JITFunction looks into all that it calls
         hook.install()
+        self.target = host.target_of(settings.get("target") or hook.target_here())
+        self.key = ("interpreted", self.target.backend, self.target.arch, self.form, self.debugging)
         if _library.load() is None:
             raise RuntimeError(f"kernels cannot be interpreted: {_library.problem}")
         answer = _library.call("interpret.begin", settings=settings)

@@ -34,15 +34,31 @@ static PyObject *raise_error(const struct control_answer *a) {
   return NULL;
 }
 
+static _Thread_local void *released; // the state of this thread while it is in a control call, without the GIL
+
+int hooks_interrupted(void) {
+  void *state = released;
+  if (!state) return 0;
+  released = NULL; // a handler may make a control call of its own
+  hooks_retake_gil(state);
+  int raised = py.PyErr_CheckSignals() < 0;
+  released = py.PyEval_SaveThread();
+  return raised;
+}
+
 PyObject *hooks_call(const char *method, size_t method_len, const char *params, size_t params_len) {
   if (hooks_in_child()) return py.PyUnicode_FromStringAndSize("{}", 2);
   struct control_answer a = {0};
-  void *state = py.PyEval_SaveThread();
+  void *outer = released;
+  released = py.PyEval_SaveThread();
   goprotonControl((char *)method, method_len, (char *)params, params_len, &a);
+  void *state = released;
+  released = outer;
   hooks_retake_gil(state);
-  PyObject *result = !a.text     ? py.PyErr_NoMemory()
-                     : a.kind[0] ? raise_error(&a)
-                                 : py.PyUnicode_DecodeUTF8(a.text, (py_ssize)a.len, "replace");
+  PyObject *result = py.PyErr_Occurred() ? NULL
+                     : !a.text           ? py.PyErr_NoMemory()
+                     : a.kind[0]         ? raise_error(&a)
+                                         : py.PyUnicode_DecodeUTF8(a.text, (py_ssize)a.len, "replace");
   free(a.text);
   return result;
 }

@@ -38,6 +38,10 @@ func Init(hotpath, scratch unsafe.Pointer) {
 	C.hooks_set_scratch(scratch)
 }
 
+// Interrupted lets Python look after signals, in a control call that takes long, on the goroutine that Control was called on. It returns true
+// if a handler has raised an exception, as that of Ctrl-C does: the call then has to end, and the exception is what it raises.
+func Interrupted() bool { return C.hooks_interrupted() != 0 }
+
 type failure struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`

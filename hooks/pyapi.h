@@ -108,6 +108,7 @@ struct py_module {
   X(void, PyErr_SetString, (PyObject *, const char *))                                         \
   X(PyObject *, PyErr_NoMemory, (void))                                                        \
   X(PyObject *, PyErr_Occurred, (void))                                                        \
+  X(int, PyErr_CheckSignals, (void))                                                           \
   X(int, PyErr_ExceptionMatches, (PyObject *))                                                 \
   X(void, PyErr_Fetch, (PyObject **, PyObject **, PyObject **))                                \
   X(void, PyErr_NormalizeException, (PyObject **, PyObject **, PyObject **))                   \

@@ -134,7 +134,7 @@ func traceCall(method string, params []byte) []byte {
 }
 
 // interpreting runs kernels on the CPU. Python holds the memory of a launch until the launch has ended.
-var interpreting = run.Service{Memory: func(address, bytes uint64) []byte {
+var interpreting = run.Service{Interrupted: hooks.Interrupted, Memory: func(address, bytes uint64) []byte {
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&address)), bytes)
 }}
 

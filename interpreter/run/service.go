@@ -20,8 +20,9 @@ import (
 
 // Service answers the control calls of Python whose names begin with "interpret.": runs, the kernels that Python has compiled, and launches.
 type Service struct {
-	Memory func(address, bytes uint64) []byte // memory of the process
-	signed atomic.Bool                        // memory was filled: see unwritten.go
+	Memory      func(address, bytes uint64) []byte // memory of the process
+	Interrupted func() bool                        // whether a signal is to end a launch that Python's thread runs itself
+	signed      atomic.Bool                        // memory was filled: see unwritten.go
 
 	mu       sync.Mutex
 	runs     []*Run
@@ -252,7 +253,7 @@ func (s *Service) begin(r *Run, l *Launch) (any, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	w := &running{done: make(chan struct{}), stop: stop, ctx: ctx, asked: make(chan struct{}, 1), all: int64(l.Grid[0]) * int64(l.Grid[1]) * int64(l.Grid[2])}
 	if per := l.Kernel.nanos.Load(); per > 0 && time.Duration(per)*time.Duration(min(w.all, 1<<20)) < short && !r.stops(l) {
-		w.launch(ctx, r, l) // a goroutine costs tens of microseconds in a program whose threads wait
+		w.launch(&watched{Context: ctx, stop: stop, interrupted: s.Interrupted, next: time.Now().Add(slice).UnixNano()}, r, l) // a goroutine costs tens of microseconds in a program whose threads wait
 		return w.answer()
 	}
 	go w.launch(ctx, r, l)
@@ -272,6 +273,22 @@ func (s *Service) begin(r *Run, l *Launch) (any, error) {
 	s.last++
 	s.launches[s.last] = w
 	return w.progress(s.last), nil
+}
+
+// watched is the context of a launch on Python's own thread. It looks after signals when it is asked, now and then.
+type watched struct {
+	context.Context
+	stop        context.CancelFunc
+	interrupted func() bool
+	next        int64
+}
+
+// Err is asked by the goroutine that runs the launch, and by others if program instances run in parallel.
+func (w *watched) Err() error {
+	if now, next := time.Now().UnixNano(), atomic.LoadInt64(&w.next); now > next && atomic.CompareAndSwapInt64(&w.next, next, now+int64(slice)) && w.interrupted != nil && w.interrupted() {
+		w.stop()
+	}
+	return w.Context.Err()
 }
 
 func (w *running) launch(ctx context.Context, r *Run, l *Launch) {

@@ -243,6 +243,9 @@ def limits():
         except goproton.Finding as error:
             assert error.kind == "steps", error
     with goproton.interpreting():
+        x[:] = 1
+        forever[(1,)](x, 1)  # which ends at once: the next one is expected to
+        x[:] = 0
         threading.Timer(0.3, _thread.interrupt_main).start()
         try:
             forever[(1,)](x, 1)

@@ -140,7 +140,7 @@ func (p *CallPaths) touched(arrows []*Flow, report func(f *Flow, slice int32)) {
 	open := map[int][]int32{} // of each lane, the innermost last
 	until := func(lane int, at int64) []int32 {
 		list := open[lane]
-		for len(list) > 0 && p.t.Slices[list[len(list)-1]].end() < at {
+		for len(list) > 0 && p.t.Slices[list[len(list)-1]].End() < at {
 			list = list[:len(list)-1]
 		}
 		open[lane] = list
@@ -162,7 +162,8 @@ func (p *CallPaths) touched(arrows []*Flow, report func(f *Flow, slice int32)) {
 	}
 }
 
-func (s *Slice) end() int64 { return s.Start + max(s.Duration, 0) }
+// End is when a slice ends; a negative duration counts as none.
+func (s *Slice) End() int64 { return s.Start + max(s.Duration, 0) }
 
 // IsWork says whether a slice is something that a GPU does: a kernel, a graph, a copy or a fill.
 func (s *Slice) IsWork() bool {

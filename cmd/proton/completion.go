@@ -19,20 +19,8 @@ func choices(cmd *cobra.Command, flag string, words ...string) {
 // amountChoices completes a metric that was recorded as a number.
 func amountChoices(cmd *cobra.Command, flag string) {
 	complete(cmd, flag, func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		for _, file := range args {
-			p, err := formats.ReadFile(file)
-			if err != nil {
-				continue
-			}
-			var names []string
-			for _, m := range viewer.Metrics(p) {
-				if !m.Derived && !m.Text {
-					names = append(names, m.Name)
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		}
-		return []string{"time", "count", "bytes", "flops", "cpu_time"}, cobra.ShellCompDirectiveNoFileComp
+		recorded := func(m viewer.Metric) bool { return !m.Derived && !m.Text }
+		return metricsOf(args, recorded, "time", "count", "bytes", "flops", "cpu_time"), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
@@ -41,7 +29,7 @@ func metricChoices(cmd *cobra.Command, flag string) {
 	complete(cmd, flag, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
 		var words []string
-		for _, name := range metricsOf(args) {
+		for _, name := range metricsOf(args, func(viewer.Metric) bool { return true }, "time", "time/%", "avg_time", "count", "util", "flop/s", "byte/s") {
 			words = append(words, before+name)
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -54,8 +42,8 @@ func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
 	}
 }
 
-// metricsOf lists the metrics of the first profile among args, or the usual metrics if there is none.
-func metricsOf(args []string) []string {
+// metricsOf lists some metrics of the first profile among args, or the usual ones if there is none.
+func metricsOf(args []string, wanted func(viewer.Metric) bool, usual ...string) []string {
 	for _, file := range args {
 		p, err := formats.ReadFile(file)
 		if err != nil {
@@ -63,11 +51,13 @@ func metricsOf(args []string) []string {
 		}
 		var names []string
 		for _, m := range viewer.Metrics(p) {
-			names = append(names, m.Name)
+			if wanted(m) {
+				names = append(names, m.Name)
+			}
 		}
 		return names
 	}
-	return []string{"time", "time/%", "avg_time", "count", "util", "flop/s", "byte/s"}
+	return usual
 }
 
 func formatChoices() []string {

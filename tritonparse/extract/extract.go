@@ -73,18 +73,18 @@ func Write(t *tritonparse.Trace, o Options) ([]File, error) {
 	return w.files, err
 }
 
-// place is where a compilation's record is.
-type place struct {
+// recordPlace is where a compilation's record is.
+type recordPlace struct {
 	file string
 	line int
 }
 
-func placeOf(c *tritonparse.Compilation) place { return place{c.File, c.Line} }
+func placeOf(c *tritonparse.Compilation) recordPlace { return recordPlace{c.File, c.Line} }
 
 // names returns unique beginnings of file names: the kernel's name with as many digits of the hash as distinguish it from others,
 // or with the number of the record if it has no hash.
-func names(compilations []*tritonparse.Compilation) map[place]string {
-	names := map[place]string{}
+func names(compilations []*tritonparse.Compilation) map[recordPlace]string {
+	names := map[recordPlace]string{}
 	for digits := 8; ; digits *= 2 {
 		clear(names)
 		used, unique := map[string]bool{}, true
@@ -107,7 +107,7 @@ func names(compilations []*tritonparse.Compilation) map[place]string {
 type writer struct {
 	options Options
 	out     *nearby.Folder
-	names   map[place]string
+	names   map[recordPlace]string
 	files   []File
 }
 

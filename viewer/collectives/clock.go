@@ -41,10 +41,7 @@ func fit(pairs []pair, within bounds) (c clock, left float64) {
 		return clock{}, math.Inf(1)
 	}
 	c.from = pairs[len(pairs)/2].theirs
-	x, y := make([]float64, len(pairs)), make([]float64, len(pairs))
-	for i, p := range pairs {
-		x[i], y[i] = float64(p.theirs-c.from), float64(p.ours-p.theirs)
-	}
+	x, y := c.offsets(pairs)
 	level := figures.Median(y)
 	c.offset, left = level, spread(x, y, level, 0)
 	if len(pairs) < 8 || within.drift == 0 {
@@ -75,14 +72,19 @@ func fit(pairs []pair, within bounds) (c clock, left float64) {
 	return c, left
 }
 
+// offsets are how far our clock is ahead in each pair, by the time since c.from.
+func (c *clock) offsets(pairs []pair) (since, ahead []float64) {
+	for _, p := range pairs {
+		since, ahead = append(since, float64(p.theirs-c.from)), append(ahead, float64(p.ours-p.theirs))
+	}
+	return since, ahead
+}
+
 // guess is a quick fit, for the choice between many ways to match: the line through the medians of the first and the last third.
 func guess(pairs []pair, within bounds) (c clock, left float64) {
 	pairs = thinned(pairs, 63)
 	c.from = pairs[len(pairs)/2].theirs
-	x, y := make([]float64, len(pairs)), make([]float64, len(pairs))
-	for i, p := range pairs {
-		x[i], y[i] = float64(p.theirs-c.from), float64(p.ours-p.theirs)
-	}
+	x, y := c.offsets(pairs)
 	if third := len(x) / 3; third > 2 {
 		if dx := figures.Median(x[2*third:]) - figures.Median(x[:third]); dx > 1e6 {
 			slope := (figures.Median(y[2*third:]) - figures.Median(y[:third])) / dx

@@ -11,21 +11,18 @@ import (
 // filter applies the three filters one after another. After each, recorded sums are computed again over the remaining frames.
 // Derived values keep what they were before the filter, so that a share remains a share of the whole profile.
 func (t *table) filter(include, exclude string, threshold float64) error {
-	if include != "" {
-		re, err := compile("include", include)
+	for _, f := range []struct {
+		flag, pattern string
+		keep          func(r *row, re *regexp.Regexp) *row
+	}{{"include", include, onPathThrough}, {"exclude", exclude, without}} {
+		if f.pattern == "" {
+			continue
+		}
+		re, err := compile(f.flag, f.pattern)
 		if err != nil {
 			return err
 		}
-		if err := t.keep(func(r *row) *row { return onPathThrough(r, re) }, "--include "+include); err != nil {
-			return err
-		}
-	}
-	if exclude != "" {
-		re, err := compile("exclude", exclude)
-		if err != nil {
-			return err
-		}
-		if err := t.keep(func(r *row) *row { return without(r, re) }, "--exclude "+exclude); err != nil {
+		if err := t.keep(func(r *row) *row { return f.keep(r, re) }, "--"+f.flag+" "+f.pattern); err != nil {
 			return err
 		}
 	}

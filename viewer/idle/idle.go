@@ -174,7 +174,7 @@ func newFinder(t *profile.Timeline) *finder {
 		if at == 0 {
 			f.report.First = s.Start
 		}
-		f.last = max(f.last, end(s))
+		f.last = max(f.last, s.End())
 		lane := f.lanes[s.Lane]
 		switch {
 		case lane == nil:
@@ -200,8 +200,6 @@ func newFinder(t *profile.Timeline) *finder {
 	return f
 }
 
-func end(s *profile.Slice) int64 { return s.Start + max(s.Duration, 0) }
-
 // device sweeps over the work of one GPU.
 func (f *finder) device(g gpu) {
 	at, work := len(f.report.Devices), f.work[g]
@@ -215,7 +213,7 @@ func (f *finder) device(g gpu) {
 			d.Idle += s.Start - until
 			d.Gaps++
 		}
-		until = max(until, end(s))
+		until = max(until, s.End())
 		if streams[s.Lane] == nil {
 			streams[s.Lane] = &stream{overlap: Overlap{Device: at, Lane: f.lanes[s.Lane].Name}}
 		}
@@ -241,12 +239,12 @@ type stream struct {
 func (st *stream) add(s *profile.Slice) {
 	const rounding = 1000 // older traces have whole microseconds
 	st.overlap.Work++
-	st.work += end(s) - s.Start
+	st.work += s.End() - s.Start
 	if s.Start < st.until-rounding {
 		st.overlap.Early++
-		st.overlap.Nanos += min(end(s), st.until) - s.Start
+		st.overlap.Nanos += min(s.End(), st.until) - s.Start
 	}
-	st.until = max(st.until, end(s))
+	st.until = max(st.until, s.End())
 }
 
 // gap divides a gap among what was done in it: before the launch what the launching thread did, then the launch, then nothing.
@@ -269,8 +267,8 @@ func (f *finder) gap(device int, g Gap, work int32) {
 		th := f.threads[launch.Lane]
 		th.during(g.Start, min(launch.Start, ends), add)
 		if launch.Start < ends {
-			add(doingIn(launch), f.path(i), launch.Start, end(launch))
-			add(Queued, f.path(i), end(launch), ends)
+			add(doingIn(launch), f.path(i), launch.Start, launch.End())
+			add(Queued, f.path(i), launch.End(), ends)
 		}
 	}
 	for _, p := range f.parts {

@@ -76,7 +76,7 @@ func drawn(rows string) *profile.Timeline {
 func scopesAround(t *profile.Timeline, s *profile.Slice) []string {
 	path := []string{"ROOT"}
 	for i := range t.Slices {
-		if o := &t.Slices[i]; o.Kind == profile.ScopeSlice && o.Lane == s.Lane && o.Start <= s.Start && end(o) > s.Start {
+		if o := &t.Slices[i]; o.Kind == profile.ScopeSlice && o.Lane == s.Lane && o.Start <= s.Start && o.End() > s.Start {
 			path = o.Path
 		}
 	}
@@ -163,7 +163,7 @@ func TestBusyAndIdleAreTheWall(t *testing.T) {
 		r := Find(timeline, 1000)
 		first, last := int64(1)<<62, int64(0)
 		for i := range timeline.Slices {
-			first, last = min(first, timeline.Slices[i].Start), max(last, end(&timeline.Slices[i]))
+			first, last = min(first, timeline.Slices[i].Start), max(last, timeline.Slices[i].End())
 		}
 		for at, d := range r.Devices {
 			var busy int64
@@ -171,11 +171,11 @@ func TestBusyAndIdleAreTheWall(t *testing.T) {
 			from, to := last, first
 			for _, s := range timeline.Slices {
 				if works(s) {
-					from, to = min(from, s.Start), max(to, end(&s))
+					from, to = min(from, s.Start), max(to, s.End())
 				}
 			}
 			for now := first; now < last; now++ {
-				if slices.ContainsFunc(timeline.Slices, func(s profile.Slice) bool { return works(s) && s.Start <= now && now < end(&s) }) {
+				if slices.ContainsFunc(timeline.Slices, func(s profile.Slice) bool { return works(s) && s.Start <= now && now < s.End() }) {
 					busy++
 				}
 			}

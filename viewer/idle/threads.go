@@ -41,13 +41,13 @@ func (th *thread) add(i int32) {
 // close ends the slices that end until a time.
 func (th *thread) close(until int64) {
 	for len(th.open) > 0 {
-		ended := end(&th.t.Slices[th.open[len(th.open)-1]])
+		ended := th.t.Slices[th.open[len(th.open)-1]].End()
 		if ended > until {
 			return
 		}
 		th.open = th.open[:len(th.open)-1]
 		// What ended before the slices within it, as scopes that overlap do, is left out.
-		for len(th.open) > 0 && end(&th.t.Slices[th.open[len(th.open)-1]]) <= ended {
+		for len(th.open) > 0 && th.t.Slices[th.open[len(th.open)-1]].End() <= ended {
 			th.open = th.open[:len(th.open)-1]
 		}
 		outer := int32(none)

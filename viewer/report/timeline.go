@@ -136,13 +136,11 @@ func (b *builder) sortSlices(t *profile.Timeline, paths *profile.CallPaths) (byL
 		if i == 0 {
 			first = s.Start
 		}
-		last = max(last, end(s.Slice))
+		last = max(last, s.End())
 		byLane[s.Lane] = append(byLane[s.Lane], s)
 	}
 	return byLane, first, max(last, first)
 }
-
-func end(s *profile.Slice) int64 { return s.Start + max(s.Duration, 0) }
 
 // laneRow is one row of a lane in the making.
 type laneRow struct {
@@ -165,7 +163,7 @@ func stack(all []placed) []*laneRow {
 			list = append(list, &laneRow{})
 		}
 		list[at].slices = append(list[at].slices, s)
-		list[at].end = max(list[at].end, end(s.Slice))
+		list[at].end = max(list[at].end, s.End())
 	}
 	return list
 }
@@ -217,7 +215,7 @@ func sliceAt(list []*laneRow, at int64) (row, position int, found bool) {
 		i, _ := slices.BinarySearchFunc(r.slices, at, func(s placed, t int64) int {
 			return cmp.Or(cmp.Compare(s.Start, t), -1) // the first that starts later
 		})
-		if i > 0 && end(r.slices[i-1].Slice) >= at {
+		if i > 0 && r.slices[i-1].End() >= at {
 			return r.number, i - 1, true
 		}
 	}

@@ -75,7 +75,7 @@ func (k *patterns) match(text []byte, f func(p *pattern, differences []differenc
 // add makes a pattern of a launch.
 func (k *patterns) add(rec ndjson.Record, members []jsontext.Member) *pattern {
 	p := &pattern{traits: k.records.traits(rec, members), marks: marksOf(rec.Text)}
-	p.Take(rec.Text, members, func(place launchtext.Place, _ []byte) {
+	p.Take(rec.Text, members, func(place launchtext.LeafPath, _ []byte) {
 		p.leaves = append(p.leaves, patternLeaf{place.DecidesKind(), len(place.Path) > 0 && place.Path[len(place.Path)-1] == "tensor_hash"})
 	})
 	if !p.Reusable {

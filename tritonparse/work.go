@@ -34,7 +34,7 @@ func (c *Compilation) Work(l *LaunchRecord) Work {
 			c.dot = Dot(c.work.Dot())
 		}
 	})
-	k := &work.Kind{}
+	k := &work.Inputs{}
 	for _, n := range l.Grid {
 		k.Dims = append(k.Dims, int64(n))
 	}

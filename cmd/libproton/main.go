@@ -113,7 +113,7 @@ func call(method string, params []byte) []byte {
 }
 
 // register gives a launch kind its number, and writes it to a recording, for the replay.
-func register(k record.Kind) uint32 {
+func register(k record.LaunchKind) uint32 {
 	if recording != nil {
 		text, _ := json.Marshal(map[string]any{"id": k.ID, "kernel": k.Kernel, "hash": k.Hash, "function": k.Function})
 		recording.Control("launch_kind", string(text))

@@ -20,7 +20,7 @@ const (
 	pageData, pageDictionary         = 0, 2
 )
 
-func (k Kind) physical() int64 {
+func (k Type) physical() int64 {
 	switch k {
 	case Text:
 		return typeBytes
@@ -55,7 +55,7 @@ func (w *Writer) chunk(l *leaf) chunk {
 	return c
 }
 
-func (k Kind) encoding() int64 {
+func (k Type) encoding() int64 {
 	if k == Text {
 		return encodingDictionary
 	}
@@ -97,7 +97,7 @@ func (w *Writer) footer() []byte {
 // schema is the tree of columns: each node, then those below it.
 func (w *Writer) schema() (nodes []func(*object)) {
 	node := func(fill func(*object)) { nodes = append(nodes, fill) }
-	value := func(name string, kind Kind, repetition int64) {
+	value := func(name string, kind Type, repetition int64) {
 		node(func(o *object) {
 			o.i32(1, kind.physical())
 			o.i32(3, repetition)
@@ -135,7 +135,7 @@ func (w *Writer) schema() (nodes []func(*object)) {
 }
 
 // describe says what the values of a kind mean.
-func (k Kind) describe(o *object) {
+func (k Type) describe(o *object) {
 	switch k {
 	case Text:
 		o.i32(6, convertedText)

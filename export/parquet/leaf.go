@@ -10,7 +10,7 @@ import (
 // leaf is a column of values, which lists and maps have below themselves. Each of its entries is a value, or stands for a row without.
 type leaf struct {
 	path     []string // names from the outermost
-	kind     Kind
+	kind     Type
 	repeated bool
 
 	defined []byte // 1: there is a value, 0: none, of each entry
@@ -26,7 +26,7 @@ type leaf struct {
 
 // leaves are those of a column, as readers expect lists and maps to be laid out.
 func (c *Column) leaves() []*leaf {
-	below := func(kind Kind, path ...string) *leaf {
+	below := func(kind Type, path ...string) *leaf {
 		l := &leaf{path: append([]string{c.Name}, path...), kind: kind, repeated: c.Shape != One}
 		l.reset()
 		return l

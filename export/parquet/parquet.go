@@ -14,11 +14,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Kind is what a column has.
-type Kind uint8
+// Type is what a column has.
+type Type uint8
 
 const (
-	Text  Kind = iota // UTF-8
+	Text  Type = iota // UTF-8
 	Int               // 64 bits, signed
 	Float             // 64 bits
 	Time              // ns since 1970, in UTC
@@ -36,7 +36,7 @@ const (
 // Column is a column of a file.
 type Column struct {
 	Name  string
-	Kind  Kind
+	Kind  Type
 	Shape Shape
 }
 

@@ -22,16 +22,16 @@ import (
 // what utilisation is computed from, here and in readers that know nothing of merging.
 type deviceTable struct {
 	devices []device
-	known   map[place][]deviceID // more than one where facts differ
+	known   map[deviceKey][]deviceID // more than one where facts differ
 }
 
 type deviceID int32
 
-// place is where a device is.
-type place struct{ host, rank, typ, ordinal string }
+// deviceKey is where a device is.
+type deviceKey struct{ host, rank, typ, ordinal string }
 
 type device struct {
-	place
+	deviceKey
 	facts profile.Device // without Type and ID; zero where the profile does not describe it
 }
 
@@ -64,11 +64,11 @@ func (s deviceSet) key() string {
 }
 
 func newDeviceTable() deviceTable {
-	return deviceTable{known: map[place][]deviceID{}}
+	return deviceTable{known: map[deviceKey][]deviceID{}}
 }
 
 // intern finds or makes a device. Facts that one file lacks are taken from another.
-func (t *deviceTable) intern(at place, facts profile.Device) deviceID {
+func (t *deviceTable) intern(at deviceKey, facts profile.Device) deviceID {
 	facts.Type, facts.ID = "", ""
 	for _, id := range t.known[at] {
 		switch d := &t.devices[id]; {
@@ -217,16 +217,16 @@ func isNumber(s string) bool {
 }
 
 // placeOf reads what deviceNames.name writes.
-func placeOf(name string) place {
+func placeOf(name string) deviceKey {
 	prefix, ordinal, ok := cutLast(name, ":")
 	if !ok {
-		return place{ordinal: name}
+		return deviceKey{ordinal: name}
 	}
 	host, rank, ok := cutLast("."+prefix, ".rank")
 	if _, err := strconv.Atoi(rank); !ok || err != nil {
-		return place{host: prefix, ordinal: ordinal}
+		return deviceKey{host: prefix, ordinal: ordinal}
 	}
-	return place{host: strings.TrimPrefix(host, "."), rank: rank, ordinal: ordinal}
+	return deviceKey{host: strings.TrimPrefix(host, "."), rank: rank, ordinal: ordinal}
 }
 
 func cutLast(s, mark string) (before, after string, ok bool) {
@@ -289,7 +289,7 @@ func (t *deviceTable) names(severalRanks, inFull bool) *deviceNames {
 			n.single[id] = n.single[ids[i-1]]
 			continue
 		}
-		name := n.name(d.place)
+		name := n.name(d.deviceKey)
 		taken[[2]string{d.typ, name}]++
 		if nth := taken[[2]string{d.typ, name}]; nth > 1 { // equal but for its facts
 			name = fmt.Sprintf("%s#%d", name, nth)
@@ -303,7 +303,7 @@ func (t *deviceTable) names(severalRanks, inFull bool) *deviceNames {
 	return n
 }
 
-func (n *deviceNames) name(p place) string {
+func (n *deviceNames) name(p deviceKey) string {
 	var prefix []string
 	if n.byHost && p.host != "" {
 		prefix = append(prefix, p.host)
@@ -410,7 +410,7 @@ func (n *deviceNames) follows(a, b deviceID) bool {
 	x, y := n.devices[a], n.devices[b]
 	first, err1 := strconv.Atoi(x.rank)
 	second, err2 := strconv.Atoi(y.rank)
-	return err1 == nil && err2 == nil && second == first+1 && x.ordinal == y.ordinal && n.single[a] == n.name(x.place) && n.single[b] == n.name(y.place)
+	return err1 == nil && err2 == nil && second == first+1 && x.ordinal == y.ordinal && n.single[a] == n.name(x.deviceKey) && n.single[b] == n.name(y.deviceKey)
 }
 
 // shared are the facts that all members of a set have; others stay unknown.

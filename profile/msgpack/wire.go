@@ -56,18 +56,18 @@ func (w *wire) Next(c tree.Cursor) tree.Cursor {
 func (w *wire) Key() []byte  { return w.Text("a key") }
 func (w *wire) AtText() bool { return w.kind() == textKind }
 
-// kind is the type of the next value.
-type kind uint8
+// wireType is the type of the next value.
+type wireType uint8
 
 const (
-	otherKind kind = iota
+	otherKind wireType = iota
 	numberKind
 	textKind
 	arrayKind
 	mapKind
 )
 
-func (w *wire) kind() kind {
+func (w *wire) kind() wireType {
 	if w.pos >= len(w.data) {
 		return otherKind
 	}
@@ -85,7 +85,7 @@ func (w *wire) kind() kind {
 }
 
 // want fails unless a value of a kind comes next.
-func (w *wire) want(k kind, what string) bool {
+func (w *wire) want(k wireType, what string) bool {
 	switch {
 	case w.err != nil:
 		return false
@@ -121,7 +121,7 @@ func (w *wire) uint(n int) uint64 {
 
 // container reads the head of an array or a map whose members take at least size bytes each. A count that the
 // file cannot hold is an error here, before memory is allocated for it.
-func (w *wire) container(k kind, short, long byte, size int, what string) int {
+func (w *wire) container(k wireType, short, long byte, size int, what string) int {
 	if !w.want(k, what) {
 		return 0
 	}

@@ -26,19 +26,19 @@ func CheckSources(folders []string) error {
 	return nil
 }
 
-// Kind is what a file must be to be read. It is decided by the file's name after all links.
-type Kind struct{ names *regexp.Regexp }
+// FileNames is what a file must be to be read. It is decided by the file's name after all links.
+type FileNames struct{ names *regexp.Regexp }
 
 // The kinds of files that traces name.
 var (
-	MachineCode = Kind{regexp.MustCompile(`\.(` + strings.Join(backend.Binaries(), "|") + `)$`)}
-	Contents    = Kind{regexp.MustCompile(`^[0-9a-f]+\.bin(\.gz)?$`)} // of tensors
-	Python      = Kind{regexp.MustCompile(`\.py$`)}
+	MachineCode = FileNames{regexp.MustCompile(`\.(` + strings.Join(backend.Binaries(), "|") + `)$`)}
+	Contents    = FileNames{regexp.MustCompile(`^[0-9a-f]+\.bin(\.gz)?$`)} // of tensors
+	Python      = FileNames{regexp.MustCompile(`\.py$`)}
 )
 
 // Find returns the first of several places that has a file of that kind which may be read, and "" if there is none. The file is
 // a regular one that lies, with all links followed, below the folder of the trace's file or below one of the sources.
-func (s Sources) Find(trace string, kind Kind, places ...string) string {
+func (s Sources) Find(trace string, kind FileNames, places ...string) string {
 	for _, place := range places {
 		if real := regular(place); real != "" && kind.names.MatchString(filepath.Base(real)) && s.has(trace, real) {
 			return real
@@ -48,7 +48,7 @@ func (s Sources) Find(trace string, kind Kind, places ...string) string {
 }
 
 // Outside returns the first of several places that has a file of that kind, which may not be read, and "" if there is none.
-func (s Sources) Outside(trace string, kind Kind, places ...string) string {
+func (s Sources) Outside(trace string, kind FileNames, places ...string) string {
 	for _, place := range places {
 		if real := regular(place); real != "" && kind.names.MatchString(filepath.Base(real)) && !s.has(trace, real) {
 			return place

@@ -27,7 +27,7 @@ type launchDiff struct {
 
 // leafRuns are the runs of equal values of one leaf.
 type leafRuns struct {
-	place   *launchtext.Place
+	place   *launchtext.LeafPath
 	current []byte // value of the run that goes on
 	owned   bool   // current may be written over
 	from    int    // where that run began; -1 if the last launch had no such leaf

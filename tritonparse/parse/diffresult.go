@@ -32,7 +32,7 @@ func (d *launchDiff) result(q quirks.Set) (diffs, sames *store.Object) {
 
 // members are the leaves of each member or argument, all runs ended.
 func (d *launchDiff) members() [][]*leafRuns {
-	var firsts []*launchtext.Place // of the groups
+	var firsts []*launchtext.LeafPath // of the groups
 	of := make([]int, len(d.leaves))
 	sizes := make([]int, 0, 32)
 	for i := range d.leaves {

@@ -118,7 +118,7 @@ func (r *roofline) define() int {
 
 // irrelevantOf says which of a kind's arguments are irrelevant, nil if that is not known. That depends on which argument belongs to which
 // parameter, which is the same for most kinds.
-func (r *roofline) irrelevantOf(k *work.Kind) []bool {
+func (r *roofline) irrelevantOf(k *work.Inputs) []bool {
 	if r.template == nil {
 		return nil
 	}
@@ -141,14 +141,14 @@ func (r *roofline) irrelevantOf(k *work.Kind) []bool {
 // workLog are the functions that each calls with the entries of a log.
 type workLog struct {
 	anew     func()
-	kind     func(*work.Kind) // may use the kind until it returns; nil if kinds are not needed
+	kind     func(*work.Inputs) // may use the kind until it returns; nil if kinds are not needed
 	launches func(workRun)
 }
 
 func (r *roofline) each(s *store.Spill, to workLog) error {
 	r.flush()
 	var at workRun
-	var k work.Kind
+	var k work.Inputs
 	return r.log.Each(s, func(log []byte) error {
 		for c := (store.Cursor{In: log}); len(c.In) > 0; {
 			switch n := c.Uvarint(); n {

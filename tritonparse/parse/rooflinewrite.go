@@ -11,13 +11,13 @@ import (
 
 // estimates are the estimates of the kinds in one part of the log, by number.
 type estimates struct {
-	of   func(*work.Kind) work.Estimate
+	of   func(*work.Inputs) work.Estimate
 	list []work.Estimate
 	anew bool // the log has several parts
 }
 
 func (e *estimates) begin()               { e.list, e.anew = e.list[:0], true }
-func (e *estimates) add(k *work.Kind)     { e.list = append(e.list, e.of(k)) }
+func (e *estimates) add(k *work.Inputs)   { e.list = append(e.list, e.of(k)) }
 func (e *estimates) last() *work.Estimate { return &e.list[len(e.list)-1] }
 
 // write writes the roofline event of a kernel, up to its occurrence id.
@@ -32,7 +32,7 @@ func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *wor
 	if q.Has(quirks.StaticWork) {
 		all.of, s, take = t.Compat.Estimate, t.Compat.Summary(), func() {}
 	}
-	err := r.each(sp, workLog{anew: all.begin, kind: func(k *work.Kind) { all.add(k); take() }, launches: func(workRun) {}})
+	err := r.each(sp, workLog{anew: all.begin, kind: func(k *work.Inputs) { all.add(k); take() }, launches: func(workRun) {}})
 	if err != nil {
 		return err
 	}

@@ -62,6 +62,6 @@ func TestTunedGroups(t *testing.T) {
 // leaves are the places of a launch's values, each with its text.
 func leaves(l *launchtext.Launch) []string {
 	var all []string
-	l.Each(func(p *launchtext.Place, text []byte) { all = append(all, fmt.Sprint(p.Route, " = ", string(text))) })
+	l.Each(func(p *launchtext.LeafPath, text []byte) { all = append(all, fmt.Sprint(p.Route, " = ", string(text))) })
 	return all
 }

@@ -148,7 +148,7 @@ func (m *configMembers) add(l *launchtext.Launch) {
 		return
 	}
 	m.universe[l.Hash] = true
-	l.Each(func(p *launchtext.Place, text []byte) {
+	l.Each(func(p *launchtext.LeafPath, text []byte) {
 		if !p.IsArg || slices.Contains(p.Path, "data_ptr") || isTensor(l, p) {
 			return
 		}
@@ -171,7 +171,7 @@ func (m *configMembers) add(l *launchtext.Launch) {
 }
 
 // isTensor says whether an argument is described as a tensor.
-func isTensor(l *launchtext.Launch, p *launchtext.Place) bool {
+func isTensor(l *launchtext.Launch, p *launchtext.LeafPath) bool {
 	return string(l.Value(p.Member, p.Argument, "type")) == `"tensor"`
 }
 
@@ -216,7 +216,7 @@ func (m *configMembers) find() config {
 // key is the hash of what the launch has in common with the others of its session.
 func (c config) key(l *launchtext.Launch) string {
 	o := &store.Object{}
-	l.Each(func(p *launchtext.Place, text []byte) {
+	l.Each(func(p *launchtext.LeafPath, text []byte) {
 		masked, ok := c[p.Argument]
 		if !p.IsArg || ok && (masked == nil || len(p.Path) == 0) {
 			return

@@ -14,8 +14,8 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// Kind is what launches of one specialisation with the same arguments have in common.
-type Kind struct {
+// LaunchKind is what launches of one specialisation with the same arguments have in common.
+type LaunchKind struct {
 	ID       string // tritonparse.LaunchKind
 	Kernel   string // as compiled
 	Hash     string // Triton's compile hash
@@ -24,9 +24,9 @@ type Kind struct {
 
 // Service is the trace of a process as Python controls it: method names and texts in, texts out.
 type Service struct {
-	Complain func(string)      // one line for the program's standard error
-	Env      settings.Env      // the program's environment
-	Register func(Kind) uint32 // gives a kind its number in the profile; nil = there is no profile
+	Complain func(string)            // one line for the program's standard error
+	Env      settings.Env            // the program's environment
+	Register func(LaunchKind) uint32 // gives a kind its number in the profile; nil = there is no profile
 
 	life  sync.Mutex // held while a trace begins or ends: the next one must not find the files of the last
 	mu    sync.Mutex // guards log; taken after life
@@ -135,5 +135,5 @@ func (s *Service) kind(log *Log, payload []byte) uint32 {
 	if err != nil {
 		return 0
 	}
-	return s.Register(Kind{ID: tritonparse.LaunchKind(t.Hash, a.grid, a.args), Kernel: t.Name, Hash: t.Hash, Function: l.function})
+	return s.Register(LaunchKind{ID: tritonparse.LaunchKind(t.Hash, a.grid, a.args), Kernel: t.Name, Hash: t.Hash, Function: l.function})
 }

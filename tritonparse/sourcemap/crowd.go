@@ -20,7 +20,7 @@ type crowd struct {
 }
 
 // crowdsOf are those of two stages, by place; nil if there can be none.
-func crowdsOf(entries []Entry, at map[place]*others, key func(*Entry) place) map[place]*crowd {
+func crowdsOf(entries []Entry, at map[codeOrigin]*others, key func(*Entry) codeOrigin) map[codeOrigin]*crowd {
 	longest := 0
 	for _, o := range at {
 		longest = max(longest, len(o.lines))
@@ -28,7 +28,7 @@ func crowdsOf(entries []Entry, at map[place]*others, key func(*Entry) place) map
 	if len(entries)*longest <= mostPairs {
 		return nil
 	}
-	all := map[place]*crowd{}
+	all := map[codeOrigin]*crowd{}
 	for i := range entries {
 		p := key(&entries[i])
 		if all[p] == nil {

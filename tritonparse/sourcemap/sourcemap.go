@@ -139,8 +139,8 @@ func (m *Map) Entries(stage string) []Entry {
 	return nil
 }
 
-// place is equal for two lines that came from the same code.
-type place struct {
+// codeOrigin is equal for two lines that came from the same code.
+type codeOrigin struct {
 	Frame
 	outer Frame
 }
@@ -150,8 +150,8 @@ type place struct {
 func (m *Map) join(i, j int, q quirks.Set) {
 	columns := !m.stages[i].sass && !m.stages[j].sass
 	callers := !q.Has(quirks.MapByLine) && hasCallers(m.entries[i]) && hasCallers(m.entries[j])
-	key := func(e *Entry) place {
-		p := place{Frame: e.Frame}
+	key := func(e *Entry) codeOrigin {
+		p := codeOrigin{Frame: e.Frame}
 		if callers && e.Inlined {
 			p.outer = Frame{File: e.Outer.File, Line: e.Outer.Line}
 		}
@@ -160,7 +160,7 @@ func (m *Map) join(i, j int, q quirks.Set) {
 		}
 		return p
 	}
-	at := map[place]*others{}
+	at := map[codeOrigin]*others{}
 	for k := range m.entries[j] {
 		e := &m.entries[j][k]
 		p := key(e)
@@ -174,7 +174,7 @@ func (m *Map) join(i, j int, q quirks.Set) {
 	for _, o := range at {
 		slices.Sort(o.lines)
 	}
-	var crowds map[place]*crowd
+	var crowds map[codeOrigin]*crowd
 	if !q.Has(quirks.MapAllLines) {
 		crowds = crowdsOf(m.entries[i], at, key)
 	}

@@ -9,9 +9,9 @@ import (
 // joiner compares records with one another, in the order of the trace.
 type joiner struct {
 	v         *validator
-	compiled  map[string]bool  // hashes
-	launched  map[string]place // hashes, by their first launch
-	counted   map[string]int64 // launches of a hash in the file that is read
+	compiled  map[string]bool        // hashes
+	launched  map[string]recordPlace // hashes, by their first launch
+	counted   map[string]int64       // launches of a hash in the file that is read
 	functions map[[2]string]string
 	rank      string
 	ids       bitset // occurrence ids of the rank that is read
@@ -19,13 +19,13 @@ type joiner struct {
 	order     []string // hashes of launches, as they came
 }
 
-type place struct {
+type recordPlace struct {
 	file string
 	line int
 }
 
 func (j *joiner) init(v *validator) {
-	*j = joiner{v: v, compiled: map[string]bool{}, launched: map[string]place{}, functions: map[[2]string]string{}}
+	*j = joiner{v: v, compiled: map[string]bool{}, launched: map[string]recordPlace{}, functions: map[[2]string]string{}}
 }
 
 // file begins a file. Occurrence ids are given rank by rank, and each rank of a parsed trace has its folder.
@@ -68,7 +68,7 @@ func (j *joiner) launch(path string, r *record, wrong func(member, what string, 
 	}
 	j.counted[r.hash]++
 	if _, known := j.launched[r.hash]; !known {
-		j.launched[r.hash] = place{path, r.line}
+		j.launched[r.hash] = recordPlace{path, r.line}
 		j.order = append(j.order, r.hash)
 	}
 	if r.function == "" || r.function == "null" {

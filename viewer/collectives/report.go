@@ -13,7 +13,7 @@ import (
 // Report is what Compare found. All times are in ns.
 type Report struct {
 	Ranks       []Times
-	Kinds       []Kind       // the most time first
+	Kinds       []Operation  // the most time first
 	Longest     []Wait       // the longest first
 	Collectives int          // that several ranks ran together
 	Median, P99 int64        // how far the end of a rank is from those of the others, on the common clock
@@ -44,8 +44,8 @@ func (d Drift) MarshalJSON() ([]byte, error) {
 	return jsontext.Encode(math.Round(float64(d)*1e9) / 1e3)
 }
 
-// Kind is the collectives of one operation and type.
-type Kind struct {
+// Operation is the collectives of one operation and type.
+type Operation struct {
 	Name     string `json:"operation"`
 	Count    int    `json:"count"`
 	Time     int64  `json:"time_ns"`     // mean over the ranks of the time in them
@@ -190,19 +190,19 @@ func (r *Report) measure(all []*group, lanes [][]*lane) {
 	for _, k := range kinds {
 		r.Kinds = append(r.Kinds, k.kind(r.Ranks))
 	}
-	slices.SortFunc(r.Kinds, func(a, b Kind) int { return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(r.Kinds, func(a, b Operation) int { return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name)) })
 	slices.SortFunc(r.Longest, func(a, b Wait) int { return cmp.Or(cmp.Compare(b.Nanos, a.Nanos), cmp.Compare(a.Start, b.Start)) })
 	r.Longest = r.Longest[:min(len(r.Longest), longest)]
 }
 
 // kindSums adds up the collectives of one kind.
 type kindSums struct {
-	Kind
+	Operation
 	parts int         // parts of ranks in them
 	last  map[int]int // rank → how often it arrived last
 }
 
-func (k *kindSums) kind(ranks []Times) Kind {
+func (k *kindSums) kind(ranks []Times) Operation {
 	members := max(1, (k.parts+k.Count-1)/max(1, k.Count))
 	k.Time, k.Waiting = k.Time/int64(members), k.Waiting/int64(members)
 	for rank, times := range k.last {
@@ -210,7 +210,7 @@ func (k *kindSums) kind(ranks []Times) Kind {
 			k.Last, k.LastIn = ranks[rank].Label, times
 		}
 	}
-	return k.Kind
+	return k.Operation
 }
 
 // together adds collective n of a communicator.
@@ -237,7 +237,7 @@ func (r *Report) together(g *group, n int, waits [][]interval, apart [][]float64
 	name := shownName(g.leader.calls[n].name)
 	k := kinds[name]
 	if k == nil {
-		k = &kindSums{Kind: Kind{Name: name}, last: map[int]int{}}
+		k = &kindSums{Operation: Operation{Name: name}, last: map[int]int{}}
 		kinds[name] = k
 	}
 	k.Count++

@@ -131,11 +131,11 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		Unaligned   []string `json:"unaligned"`
 	}
 	return jsontext.Write(w, struct {
-		Schema string  `json:"schema"`
-		Clock  clock   `json:"clock"`
-		Ranks  []Times `json:"ranks"`
-		Kinds  []Kind  `json:"operations"`
-		Waits  []Wait  `json:"longest_waits"`
+		Schema string      `json:"schema"`
+		Clock  clock       `json:"clock"`
+		Ranks  []Times     `json:"ranks"`
+		Kinds  []Operation `json:"operations"`
+		Waits  []Wait      `json:"longest_waits"`
 	}{Schema, clock{r.Collectives, r.Median, r.P99, append([]string{}, r.Unaligned...)},
-		append([]Times{}, r.Ranks...), append([]Kind{}, r.Kinds...), append([]Wait{}, r.Longest...)}, "")
+		append([]Times{}, r.Ranks...), append([]Operation{}, r.Kinds...), append([]Wait{}, r.Longest...)}, "")
 }

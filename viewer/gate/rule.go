@@ -28,21 +28,21 @@ type Rule struct {
 	Text   string
 	Metric string // by the viewer's name: "time", "tflop16/s"
 	Above  bool   // the rule fails above the amount; otherwise below it
-	Kind   Kind
+	Kind   Compared
 	Amount float64 // 0.05 for 5%
 	Unit   string  // of Amount, as written: "ms"; "" if none was written
 	Total  bool    // the whole program only
 	Scope  *regexp.Regexp
 }
 
-// Kind says what a rule compares with its amount.
-type Kind uint8
+// Compared says what a rule compares with its amount.
+type Compared uint8
 
 // The kinds of rules.
 const (
-	Relative Kind = iota // the change as a part of the baseline
-	Absolute             // the change
-	Limit                // the new value
+	Relative Compared = iota // the change as a part of the baseline
+	Absolute                 // the change
+	Limit                    // the new value
 )
 
 // A SyntaxError reports what is wrong with a rule, and where.

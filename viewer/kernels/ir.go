@@ -33,8 +33,8 @@ func lastStages(x *tritonparse.Compilation) (assembly, machine string) {
 	return cmp.Or(b.Assembly, backend.Unknown.Assembly), cmp.Or(b.Machine, backend.Unknown.Machine)
 }
 
-// place is a line of the source in the kernel function itself, not in inlined code.
-type place struct {
+// sourceLine is a line of the source in the kernel function itself, not in inlined code.
+type sourceLine struct {
 	file string
 	line int
 }
@@ -42,30 +42,30 @@ type place struct {
 // listing is what the compiler made of the lines of a function.
 type listing struct {
 	stages []string
-	lines  map[place][]IRLine
-	bases  map[place]place // the same places by the last element of the file's path, where that names one file
+	lines  map[sourceLine][]IRLine
+	bases  map[sourceLine]sourceLine // the same places by the last element of the file's path, where that names one file
 }
 
 // origin is where a line of a stage came from. Lines with the same origin were compiled from the same code.
 type origin struct {
 	sourcemap.Frame
-	outer place
+	outer sourceLine
 }
 
 func originOf(e *sourcemap.Entry) origin {
 	o := origin{Frame: e.Frame}
 	if e.Inlined {
-		o.outer = place{e.Outer.File, e.Outer.Line}
+		o.outer = sourceLine{e.Outer.File, e.Outer.Line}
 	}
 	return o
 }
 
 // ownLine is the line of the kernel function that an entry belongs to.
-func ownLine(e *sourcemap.Entry) place {
+func ownLine(e *sourcemap.Entry) sourceLine {
 	if e.Inlined && e.Outer.File != "" {
-		return place{e.Outer.File, e.Outer.Line}
+		return sourceLine{e.Outer.File, e.Outer.Line}
 	}
-	return place{e.File, e.Line}
+	return sourceLine{e.File, e.Line}
 }
 
 // Stages are the stages of the compiler that the function has lines of, in their order. Machine code is the last.
@@ -74,10 +74,10 @@ func (m *Compiled) Stages() []string { return m.lines().stages }
 // Lines are the lines of IR that were compiled from a line of the function, by stage and in the order of their texts.
 func (m *Compiled) Lines(file string, line int) []IRLine {
 	l := m.lines()
-	if lines, exact := l.lines[place{file, line}]; exact {
+	if lines, exact := l.lines[sourceLine{file, line}]; exact {
 		return lines
 	}
-	return l.lines[l.bases[place{path.Base(file), line}]]
+	return l.lines[l.bases[sourceLine{path.Base(file), line}]]
 }
 
 // Stages are those that compilations of the trace have.
@@ -126,7 +126,7 @@ func (m *Compiled) lines() *listing {
 	if m.listing != nil {
 		return m.listing
 	}
-	l := &listing{lines: map[place][]IRLine{}}
+	l := &listing{lines: map[sourceLine][]IRLine{}}
 	m.listing = l
 	if m.Compilation == nil {
 		return l
@@ -150,11 +150,11 @@ func (m *Compiled) lines() *listing {
 
 // nameBases finds lines by the last elements of their files' paths, for files that had another path when they were sampled.
 func (l *listing) nameBases() {
-	l.bases = map[place]place{}
+	l.bases = map[sourceLine]sourceLine{}
 	for at := range l.lines {
-		base := place{path.Base(at.file), at.line}
+		base := sourceLine{path.Base(at.file), at.line}
 		if _, another := l.bases[base]; another {
-			at = place{} // two files of one name: the line is not known to be either's
+			at = sourceLine{} // two files of one name: the line is not known to be either's
 		}
 		l.bases[base] = at
 	}
@@ -267,7 +267,7 @@ func (l *listing) addInstructions(m *Compiled, module *Module) {
 		}
 		from[0].Line = wrong.Right(module.Function.AssemblyLine(pc), from[0].Line)
 		outer := from[len(from)-1]
-		at := place{outer.File, outer.Line}
+		at := sourceLine{outer.File, outer.Line}
 		l.lines[at] = append(l.lines[at], IRLine{Stage: machine, Number: fmt.Sprintf("%04x", pc), Text: code.Text[pc], Counts: m.function.At(pc)})
 	}
 }

@@ -57,7 +57,7 @@ func TestWithoutLocation(t *testing.T) {
 // TestFilesOfOneName: a line is found by a file's last name only where that is one file's.
 func TestFilesOfOneName(t *testing.T) {
 	f := &Function{Symbol: &profile.SampledFunction{Name: "k"}}
-	l := &listing{lines: map[place][]IRLine{
+	l := &listing{lines: map[sourceLine][]IRLine{
 		{"/a/ops.py", 3}: {{Stage: "ttir", Number: "1"}}, {"/b/ops.py", 3}: {{Stage: "ttir", Number: "2"}}, {"/b/ops.py", 4}: {{Stage: "ttir", Number: "3"}},
 	}}
 	l.nameBases()

@@ -9,7 +9,7 @@ import (
 // Decisive are the names of the kernel's parameters that may decide how often loops run and which branches are taken. Launches that
 // differ only in other parameters do the same work.
 func (m *Module) Decisive() map[string]bool {
-	d := decisive{module: m, values: map[place]bool{}}
+	d := decisive{module: m, values: map[functionValue]bool{}}
 	for before := -1; before != len(d.values); {
 		before = len(d.values)
 		for _, f := range m.functions {
@@ -18,7 +18,7 @@ func (m *Module) Decisive() map[string]bool {
 	}
 	parameters := map[string]bool{}
 	for _, p := range m.Parameters() {
-		if d.values[place{m.kernel, p.value}] {
+		if d.values[functionValue{m.kernel, p.value}] {
 			parameters[p.Name] = true
 		}
 	}
@@ -28,11 +28,11 @@ func (m *Module) Decisive() map[string]bool {
 // decisive gathers the values that loops and branches depend on.
 type decisive struct {
 	module *Module
-	values map[place]bool
+	values map[functionValue]bool
 }
 
-// place is a value of a function.
-type place struct {
+// functionValue is a value of a function.
+type functionValue struct {
 	function *function
 	value    ttir.Value
 }
@@ -91,13 +91,13 @@ func (d *decisive) operation(f *function, op *operation) {
 }
 
 func (d *decisive) has(f *function, values []ttir.Value) bool {
-	return slices.ContainsFunc(values, func(v ttir.Value) bool { return d.values[place{f, v}] })
+	return slices.ContainsFunc(values, func(v ttir.Value) bool { return d.values[functionValue{f, v}] })
 }
 
 func (d *decisive) add(f *function, values []ttir.Value) {
 	for _, v := range values {
 		if v != ttir.NoValue {
-			d.values[place{f, v}] = true
+			d.values[functionValue{f, v}] = true
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 type Fact struct{ Place, Value uint32 }
 
 // fact returns zero for a value that the program did not pass.
-func (p *Place) fact(text []byte) Fact {
+func (p *LeafPath) fact(text []byte) Fact {
 	if p.identity == 0 {
 		return Fact{}
 	}
@@ -44,7 +44,7 @@ func (l *Launch) ArgumentHash() uint64 {
 func (l *Launch) Facts() []Fact {
 	var room [128]Fact
 	all := room[:0]
-	l.Each(func(p *Place, text []byte) {
+	l.Each(func(p *LeafPath, text []byte) {
 		if f := p.fact(text); f.Place != 0 {
 			all = append(all, f)
 		}

@@ -25,7 +25,7 @@ type Interner struct {
 	values   map[string]*Value
 	frames   map[string]*Frame
 	stacks   map[string]*Value // by the numbers of their frames
-	places   map[string]*Place
+	places   map[string]*LeafPath
 	shapes   map[string]*Shape
 	size     struct{ programs, templates, values, frames, stacks, shapes int }
 	framed   uint32       // frames that were numbered
@@ -134,7 +134,7 @@ func (in *Interner) get(raw []byte) *Value {
 	return v
 }
 
-func (in *Interner) place(p Place) *Place {
+func (in *Interner) place(p LeafPath) *LeafPath {
 	argument := ""
 	if p.IsArg {
 		argument = "." + p.Argument
@@ -146,7 +146,7 @@ func (in *Interner) place(p Place) *Place {
 		return known
 	}
 	if in.size.shapes += 100 + 2*len(p.Id); in.size.shapes > InternBudget || in.places == nil {
-		in.places, in.shapes, in.size.shapes = map[string]*Place{}, map[string]*Shape{}, 0
+		in.places, in.shapes, in.size.shapes = map[string]*LeafPath{}, map[string]*Shape{}, 0
 	}
 	p.Counted, p.Work = p.onlyCounted(in.Quirks), p.matters()
 	if p.identifies() {
@@ -161,7 +161,7 @@ func (in *Interner) place(p Place) *Place {
 	return &p
 }
 
-func (in *Interner) shape(places []*Place) *Shape {
+func (in *Interner) shape(places []*LeafPath) *Shape {
 	var id []byte
 	for _, p := range places {
 		id = binary.AppendUvarint(id, uint64(len(p.Id)))
@@ -175,8 +175,8 @@ func (in *Interner) shape(places []*Place) *Shape {
 	if in.shapes == nil {
 		in.shapes = map[string]*Shape{}
 	}
-	s := &Shape{Places: places, Captured: slices.ContainsFunc(places, func(p *Place) bool { return p.IsArg && p.Argument == "_note" })}
-	once := map[*Place]bool{}
+	s := &Shape{Places: places, Captured: slices.ContainsFunc(places, func(p *LeafPath) bool { return p.IsArg && p.Argument == "_note" })}
+	once := map[*LeafPath]bool{}
 	for _, p := range places {
 		once[p] = true
 	}

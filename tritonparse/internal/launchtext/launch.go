@@ -167,7 +167,7 @@ func (l *Launch) Tuning() *Tuning {
 }
 
 // Each calls f with every leaf, in the record's order.
-func (l *Launch) Each(f func(p *Place, text []byte)) {
+func (l *Launch) Each(f func(p *LeafPath, text []byte)) {
 	next := 0
 	for i, p := range l.Shape.Places {
 		text := l.Leaves[i].Text

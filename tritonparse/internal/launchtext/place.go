@@ -8,7 +8,7 @@ import (
 )
 
 // flat is tritonparse's name of a leaf.
-func (p *Place) flat() string {
+func (p *LeafPath) flat() string {
 	name := p.Member
 	if p.IsArg {
 		name += "." + p.Argument
@@ -23,7 +23,7 @@ func (p *Place) flat() string {
 var ofEachLaunch = []string{"pid", "timestamp", "stream", "function", "data_ptr"}
 
 // onlyCounted says whether a leaf is one of ofEachLaunch. In tritonparse an argument named stream_len is, too.
-func (p *Place) onlyCounted(q quirks.Set) bool {
+func (p *LeafPath) onlyCounted(q quirks.Set) bool {
 	if q.Has(quirks.CountedByPart) {
 		return slices.ContainsFunc(ofEachLaunch, func(part string) bool { return strings.Contains(p.flat(), part) })
 	}
@@ -32,7 +32,7 @@ func (p *Place) onlyCounted(q quirks.Set) bool {
 
 // identifies reports whether the value at a place is one that the program passed. Addresses, contents and devices of tensors
 // are not.
-func (p *Place) identifies() bool {
+func (p *LeafPath) identifies() bool {
 	if !p.IsArg || p.Member != "extracted_args" || len(p.Path) == 0 {
 		return false
 	}
@@ -41,12 +41,12 @@ func (p *Place) identifies() bool {
 }
 
 // Together says whether two places are below the same member or argument.
-func (p *Place) Together(q *Place) bool {
+func (p *LeafPath) Together(q *LeafPath) bool {
 	return p.Member == q.Member && p.Argument == q.Argument && p.IsArg == q.IsArg
 }
 
 // DecidesKind reports whether LaunchKind may depend on the value at a place. Values inside a list are not looked at.
-func (p *Place) DecidesKind() bool {
+func (p *LeafPath) DecidesKind() bool {
 	switch p.Member {
 	case "grid":
 		return true
@@ -62,14 +62,14 @@ func (p *Place) DecidesKind() bool {
 }
 
 // matters says whether the work of a launch may depend on the value at a place.
-func (p *Place) matters() bool {
+func (p *LeafPath) matters() bool {
 	if !p.IsArg {
 		return p.isGrid()
 	}
 	return p.Member == "extracted_args" && (len(p.Path) == 0 || p.Path[len(p.Path)-1] != "data_ptr")
 }
 
-func (p *Place) isGrid() bool { return !p.IsArg && p.Member == "grid" && len(p.Path) == 0 }
+func (p *LeafPath) isGrid() bool { return !p.IsArg && p.Member == "grid" && len(p.Path) == 0 }
 
 // OfOneLaunch are members of an argument that differ between launches of one kind: the address and contents of a tensor.
 // LaunchKind leaves them out.

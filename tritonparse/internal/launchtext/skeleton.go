@@ -37,8 +37,8 @@ const (
 	TheStack
 )
 
-// Place says where a leaf stands, by the names that lead to it.
-type Place struct {
+// LeafPath says where a leaf stands, by the names that lead to it.
+type LeafPath struct {
 	Member   string
 	Argument string // if IsArg
 	IsArg    bool
@@ -50,7 +50,7 @@ type Place struct {
 	Id       string
 }
 
-func (p *Place) role() role {
+func (p *LeafPath) role() role {
 	switch {
 	case p.Member == "stack" && len(p.Path) == 0:
 		return TheStack
@@ -75,7 +75,7 @@ type node struct {
 
 // Take takes a record apart. It calls leaf, which may keep what it gets and must not change it, with each leaf's place and text. It
 // returns the record's members.
-func (s *Skeleton) Take(text []byte, members []jsontext.Member, leaf func(p Place, raw []byte)) []node {
+func (s *Skeleton) Take(text []byte, members []jsontext.Member, leaf func(p LeafPath, raw []byte)) []node {
 	s.Raw = bytes.Clone(text)
 	w := walker{s, leaf, nil}
 	nodes := make([]node, 0, len(members))
@@ -91,26 +91,26 @@ func (s *Skeleton) Take(text []byte, members []jsontext.Member, leaf func(p Plac
 
 type walker struct {
 	*Skeleton
-	leaf func(p Place, raw []byte)
+	leaf func(p LeafPath, raw []byte)
 	path []string
 }
 
 func (w *walker) member(m jsontext.Member) node {
 	n := node{name: m.Name, at: int32(m.At), raw: w.Raw[m.At : m.At+len(m.Value)]}
 	if m.Name != "extracted_args" || n.raw[0] != '{' {
-		w.value(&n, Place{Member: m.Name})
+		w.value(&n, LeafPath{Member: m.Name})
 		return n
 	}
 	arguments, _ := jsontext.Members(n.raw)
 	for _, a := range arguments {
 		k := node{name: a.Name, at: n.at + int32(a.At), raw: a.Value}
-		w.value(&k, Place{Member: m.Name, Argument: a.Name, IsArg: true})
+		w.value(&k, LeafPath{Member: m.Name, Argument: a.Name, IsArg: true})
 		n.kids = append(n.kids, k)
 	}
 	return n
 }
 
-func (w *walker) value(n *node, p Place) {
+func (w *walker) value(n *node, p LeafPath) {
 	if n.raw[0] == '{' {
 		members, _ := jsontext.Members(n.raw)
 		for _, m := range members {

@@ -38,14 +38,14 @@ type Value struct {
 
 // Shape is the places of a launch's leaves in the record's order. Launches of one program have few shapes.
 type Shape struct {
-	Places   []*Place
+	Places   []*LeafPath
 	Captured bool // a note says that the launch was captured, in the place of its arguments
 	Distinct bool // no place comes twice
 }
 
 // find returns the index of a leaf, -1 if there is none. Below extracted_args the path begins with the argument's name.
 func (s *Shape) find(member string, path ...string) int {
-	return slices.IndexFunc(s.Places, func(p *Place) bool {
+	return slices.IndexFunc(s.Places, func(p *LeafPath) bool {
 		if p.Member != member {
 			return false
 		}
@@ -59,9 +59,9 @@ func (s *Shape) find(member string, path ...string) int {
 func newTemplate(in *Interner, text []byte, members []jsontext.Member) *Template {
 	own := slices.DeleteFunc(slices.Clone(members), func(m jsontext.Member) bool { return isOurs(m.Name) })
 	t := &Template{hash: jsontext.Text(jsontext.Get(field.Get(members, "compilation_metadata"), "hash")), name: field.TextOf(members, "name")}
-	var places []*Place
+	var places []*LeafPath
 	shrunk := false
-	nodes := t.Take(text, own, func(p Place, raw []byte) {
+	nodes := t.Take(text, own, func(p LeafPath, raw []byte) {
 		var v *Value
 		if p.role() == TheStack && raw[0] == '[' {
 			v, _, _ = in.stackAt(raw, 0, 1, nil)

@@ -45,7 +45,7 @@ func plainKernel(text []byte) (hash, name string) {
 
 func (l *Launch) Plain() []string {
 	var leaves []string
-	l.Each(func(p *Place, text []byte) {
+	l.Each(func(p *LeafPath, text []byte) {
 		path := "\x00" + p.Member
 		if p.IsArg {
 			path += "\x00" + p.Argument

@@ -75,7 +75,7 @@ func (l *Launch) facts(i int) work.Facts {
 // KindReader makes the work.Kind of launches, on one goroutine. It remembers what the last launch changed in each argument of its template:
 // the next one often changes the same.
 type KindReader struct {
-	kind     work.Kind
+	kind     work.Inputs
 	template *Template
 	changed  []changedArgument
 }
@@ -86,13 +86,13 @@ type changedArgument struct {
 }
 
 // Read returns the kind of a launch, which is valid until the next call.
-func (r *KindReader) Read(l *Launch, q quirks.Set) *work.Kind {
+func (r *KindReader) Read(l *Launch, q quirks.Set) *work.Inputs {
 	w := l.Template.work()
 	if r.template != l.Template {
 		r.template, r.changed = l.Template, make([]changedArgument, len(w.arguments))
 	}
 	k := &r.kind
-	*k = work.Kind{Arguments: k.Arguments[:0]}
+	*k = work.Inputs{Arguments: k.Arguments[:0]}
 	if w.grid >= 0 {
 		if text := l.At(w.grid); text[0] == '[' {
 			k.Grid = text

@@ -54,7 +54,7 @@ type Estimate struct {
 }
 
 // newEstimate is an estimate from the launch alone.
-func newEstimate(k *Kind) Estimate {
+func newEstimate(k *Inputs) Estimate {
 	e := Estimate{grid: k.Grid, programs: -1, FromIR: -1, FromArgs: -1, Flops: -1}
 	if k.HasArgs {
 		e.FromArgs = k.FromArgs
@@ -76,7 +76,7 @@ func (e *Estimate) Moved() int64 {
 // NoteMasked is said of every kernel that loads or stores with a mask.
 const NoteMasked = "masked elements count as moved"
 
-func (t *Model) Estimate(k *Kind) Estimate {
+func (t *Model) Estimate(k *Inputs) Estimate {
 	e := newEstimate(k)
 	n, ok := k.programs()
 	if !ok {
@@ -108,7 +108,7 @@ type bound struct {
 }
 
 // bind gives the kernel's parameters their values: by name where the text has names, else by position.
-func (t *Model) bind(k *Kind) map[string]bound {
+func (t *Model) bind(k *Inputs) map[string]bound {
 	parameters := t.module.Parameters()
 	values, byName := map[string]bound{}, map[string]bound{}
 	var order []bound // of parameters that arguments are expected to have; only whole numbers matter
@@ -154,7 +154,7 @@ func (t *Model) bind(k *Kind) map[string]bound {
 }
 
 // Irrelevant reports, for each argument of a kind, whether the work of the kernel is the same for every value of the argument.
-func (t *Model) Irrelevant(k *Kind) []bool {
+func (t *Model) Irrelevant(k *Inputs) []bool {
 	irrelevant := make([]bool, len(k.Arguments))
 	for i := range irrelevant {
 		irrelevant[i] = k.Arguments[i].IsNumber

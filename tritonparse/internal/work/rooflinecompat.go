@@ -107,7 +107,7 @@ func (w *compatWork) Summary() Summary {
 	return s
 }
 
-func (w *compatWork) Estimate(k *Kind) Estimate {
+func (w *compatWork) Estimate(k *Inputs) Estimate {
 	e := newEstimate(k)
 	n, ok := k.programs()
 	if !ok {

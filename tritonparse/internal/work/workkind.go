@@ -14,8 +14,8 @@ import (
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
 
-// Kind is what decides the work of a launch: its grid and its arguments. Launches of one kind do the same work.
-type Kind struct {
+// Inputs is what decides the work of a launch: its grid and its arguments. Launches of one kind do the same work.
+type Inputs struct {
 	Grid      []byte // as in the record
 	Dims      []int64
 	Arguments []boundArgument // numbers and descriptors
@@ -34,7 +34,7 @@ type boundArgument struct {
 	Strides  []int64
 }
 
-func (k *Kind) Add(name string, f *Facts, q quirks.Set) {
+func (k *Inputs) Add(name string, f *Facts, q quirks.Set) {
 	bytes, ok := f.Bytes, f.IsTensor
 	if !q.Has(quirks.StaticWork) {
 		bytes, ok = f.Distinct, f.Distinct >= 0
@@ -54,7 +54,7 @@ func (k *Kind) Add(name string, f *Facts, q quirks.Set) {
 }
 
 // programs is how many programs the launch has; false if the grid is not known.
-func (k *Kind) programs() (int64, bool) {
+func (k *Inputs) programs() (int64, bool) {
 	if len(k.Dims) == 0 {
 		return 0, false
 	}
@@ -70,7 +70,7 @@ func (k *Kind) programs() (int64, bool) {
 
 // AppendKind writes a kind for a log. Kinds with the same work have the same bytes. irrelevant has, for each argument, whether its
 // number is left out; nil: none is.
-func AppendKind(out []byte, k *Kind, irrelevant []bool) []byte {
+func AppendKind(out []byte, k *Inputs, irrelevant []bool) []byte {
 	numbers := func(list []int64) {
 		out = binary.AppendUvarint(out, uint64(len(list)))
 		for _, n := range list {
@@ -98,10 +98,10 @@ func AppendKind(out []byte, k *Kind, irrelevant []bool) []byte {
 }
 
 // Read reads what AppendKind wrote, in the memory of the kind before, which mostly has arguments of the same names.
-func (k *Kind) Read(in []byte) error {
+func (k *Inputs) Read(in []byte) error {
 	r := store.Cursor{In: in}
 	before := k.Arguments
-	*k = Kind{Grid: bytes.Clone(r.Text()), Arguments: before[:0]}
+	*k = Inputs{Grid: bytes.Clone(r.Text()), Arguments: before[:0]}
 	k.Dims = field.WholeNumbers(k.Grid)
 	k.Positions, k.FromArgs, k.HasArgs = int(r.Varint()), r.Varint(), r.Flag()
 	for i := 0; len(r.In) > 0 && !r.Damaged; i++ {

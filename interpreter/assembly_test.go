@@ -114,3 +114,13 @@ func TestInlineAssembly(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// FuzzAssembly: instructions are refused or executed, whatever they are.
+func FuzzAssembly(f *testing.F) {
+	for _, s := range []string{"add.u32 $0, $1, 5;", "{ .reg .b16 a, b; mov.b32 {a, b}, $1; mov.b32 $0, {b, a}; }", "@!p cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;", "lop3.b32 $0, $1, 0x80008000, $2, 0xf8;", "mov.b32 {}, $1;", "setp.lt.and.f16x2 p|q, $1, $2, !q;"} {
+		f.Add(s, uint64(1), uint64(2))
+	}
+	f.Fuzz(func(t *testing.T, text string, a, b uint64) {
+		_, _ = ptx(t, ".reg .pred p, q; "+text, "rrr", a, b)
+	})
+}

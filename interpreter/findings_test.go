@@ -350,6 +350,20 @@ func TestAtomicAccesses(t *testing.T) {
 			t.Errorf("%+v: %v, %x, %x", c.o, err, z.Data, f.Data)
 		}
 	}
+	waits := program(t, body("%x: !tt.ptr<i32>, %n: i32", ` %true = arith.constant true
+ %pid = tt.get_program_id x : i32
+ %zero = arith.constant 0 : i32
+ %first = arith.cmpi eq, %pid, %zero : i32
+ scf.if %first {
+  %ok = tt.atomic_poll acquire, gpu, %x, %n : !tt.ptr<i32>, i32 -> i1
+ } else {
+  tt.atomic_store release, gpu, %x, %n, %true : !tt.ptr<i32>
+ }`))
+	for _, o := range []Options{{Order: Cooperative}, {Workers: 2}} {
+		if _, err := waits.Launch("", [3]int32{2, 1, 1}, []Argument{Pointer(&Buffer{Name: "x", Data: make([]byte, 4)}, 0), Int(7)}, o); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
 	text := body("%x: !tt.ptr<i32>, %n: i32", "%ok = tt.atomic_poll acquire, gpu, %x, %n : !tt.ptr<i32>, i32 -> i1")
 	_, err := program(t, text).Launch("", [3]int32{1, 1, 1}, []Argument{Pointer(&Buffer{Name: "x", Data: make([]byte, 4)}, 0), Int(7)}, Options{MaxSteps: 1000})
 	if f := (*Finding)(nil); !errors.As(err, &f) || f.Kind != "steps" {

@@ -58,6 +58,9 @@ func (i *instruction) move(m *machine) func(r []uint64) {
 				list = append(list, i.a.named(name))
 			}
 		}
+		if len(list) == 0 {
+			panic(i.fail())
+		}
 		size := t.bits / len(list)
 		return func(r []uint64) {
 			v := r[a]
@@ -68,7 +71,10 @@ func (i *instruction) move(m *machine) func(r []uint64) {
 	case strings.HasPrefix(from, "{"):
 		var list []int
 		names := parts(from)
-		size := t.bits / max(len(names), 1)
+		if len(names) == 0 {
+			panic(i.fail())
+		}
+		size := t.bits / len(names)
 		for _, name := range names {
 			list = append(list, i.a.value(name, ptxType{"b", size, 1}, i))
 		}

@@ -266,10 +266,13 @@ func TestByteSet(t *testing.T) {
 				added++
 			}
 		}
-		if got := sets[0].join(sets[1]); got != added {
+		if got, want := union(sets[:]), int64(len(lists[0]))+added; got != want {
+			t.Fatalf("%d bytes together, and there are %d", got, want)
+		}
+		if got := sets[0].join(sets[1], r.IntN(2) == 0); got != added {
 			t.Fatalf("%d bytes are added, and there are %d", got, added)
 		}
-		if got, want := new(byteSet).join(sets[0]), int64(len(lists[0]))+added; got != want {
+		if got, want := union(sets[:1]), int64(len(lists[0]))+added; got != want {
 			t.Fatalf("%d bytes, and there are %d", got, want)
 		}
 	}

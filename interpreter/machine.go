@@ -196,7 +196,8 @@ func (m *machine) prepare(l *launch, list []Argument) error {
 		b.turns = 0
 	}
 	for _, s := range m.sites {
-		s.counts, s.touched = accessCounts{}, nil
+		s.counts = accessCounts{}
+		s.forget()
 	}
 	if len(list) != len(m.main.arguments) {
 		return fmt.Errorf("%s has %d arguments, and %d are given", m.kernel.Name, len(m.main.arguments), len(list))

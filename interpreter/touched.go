@@ -1,6 +1,9 @@
 package interpreter
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync"
+)
 
 // Touched is how many different bytes of a buffer were loaded and stored. Bytes that are changed by an atomic operation are both.
 type Touched struct {
@@ -26,12 +29,33 @@ func (s *byteSet) add(at, n int64) {
 	}
 }
 
+// pages are those of accesses of earlier launches.
+var pages sync.Pool
+
+// forget gives the pages of an access back.
+func (s *site) forget() {
+	for _, set := range s.touched {
+		for _, p := range set {
+			if p != nil {
+				pages.Put(p)
+			}
+		}
+	}
+	s.touched = nil
+}
+
 func (s *byteSet) page(n int) *page {
 	for len(*s) <= n {
 		*s = append(*s, nil)
 	}
 	if (*s)[n] == nil {
-		(*s)[n] = new(page)
+		p, used := pages.Get().(*page)
+		if used {
+			*p = page{}
+		} else {
+			p = new(page)
+		}
+		(*s)[n] = p
 	}
 	return (*s)[n]
 }
@@ -52,10 +76,19 @@ func (p *page) set(at, n int) {
 	}
 }
 
-// join adds what another set has, and returns how many bytes that are which this one had not.
-func (s *byteSet) join(other byteSet) (added int64) {
+// join adds what another set has, and returns how many bytes that are which this one had not. The other set is not used any more if its
+// pages may be taken.
+func (s *byteSet) join(other byteSet, take bool) (added int64) {
+	for len(*s) < len(other) {
+		*s = append(*s, nil)
+	}
 	for n, from := range other {
 		if from == nil {
+			continue
+		}
+		if (*s)[n] == nil && take {
+			(*s)[n] = from
+			added += from.count()
 			continue
 		}
 		to := s.page(n)
@@ -65,6 +98,30 @@ func (s *byteSet) join(other byteSet) (added int64) {
 		}
 	}
 	return added
+}
+
+func (p *page) count() (n int64) {
+	for _, w := range p {
+		n += int64(bits.OnesCount64(w))
+	}
+	return n
+}
+
+// union is how many bytes are in several sets, each once.
+func union(sets []byteSet) (n int64) {
+	if len(sets) == 1 {
+		for _, p := range sets[0] {
+			if p != nil {
+				n += p.count()
+			}
+		}
+		return n
+	}
+	var all byteSet
+	for _, s := range sets {
+		n += all.join(s, false)
+	}
+	return n
 }
 
 // touching has an access note the bytes of the runs that it uses, if the kernel is compiled so.
@@ -93,45 +150,68 @@ func (s *site) touch(m *memory, address int64, size int) {
 // countTouched counts bytes, each once: those of each line, and those of the launch. All machines have the same accesses, in the order of the
 // program.
 func (r *Result) countTouched(memory *memory, machines []*machine) {
-	var all [2][]byteSet // of loads and of stores, by number of the buffer
-	lines := make([][2][]byteSet, len(r.Lines))
+	lines := make([]lineSets, len(r.Lines))
+	for i, s := range machines[0].sites {
+		for _, m := range machines {
+			lines[s.line].add(m.sites[i])
+		}
+	}
+	for i := range lines {
+		r.Lines[i].Touched = lines[i].count(memory)
+	}
+	// Bytes of the launch count for the first line. Lines are counted: their pages may be taken.
+	all := make([][2]byteSet, len(memory.buffers))
+	r.Touched = []Touched{}
+	sums := make([]Touched, len(memory.buffers))
 	for i, s := range machines[0].sites {
 		access := r.Lines[s.line].access(s.kind)
 		for _, m := range machines {
-			for which := range all {
-				if s.kind == changing || int(s.kind) == which {
-					joinAll(&lines[s.line][which], m.sites[i].touched)
-					access.FirstBytes += joinAll(&all[which], m.sites[i].touched)
+			for n, set := range m.sites[i].touched {
+				for which, sum := range []*int64{loading: &sums[n].Loaded, storing: &sums[n].Stored} {
+					if s.kind == changing || int(s.kind) == which {
+						added := all[n][which].join(set, s.kind != changing)
+						access.FirstBytes += added
+						*sum += added
+					}
 				}
 			}
 		}
 	}
-	for i := range lines {
-		r.Lines[i].Touched = memory.touched(&lines[i])
-	}
-	r.Touched = memory.touched(&all)
-}
-
-func joinAll(to *[]byteSet, from []byteSet) (added int64) {
-	for len(*to) < len(from) {
-		*to = append(*to, nil)
-	}
-	for n, set := range from {
-		added += (*to)[n].join(set)
-	}
-	return added
-}
-
-// touched are the buffers that have bytes in two lists of sets.
-func (m *memory) touched(sets *[2][]byteSet) (list []Touched) {
-	size := func(of []byteSet, n int) int64 {
-		if n >= len(of) {
-			return 0
+	for n, b := range memory.buffers {
+		if sums[n].Buffer = b; sums[n].Loaded+sums[n].Stored > 0 {
+			r.Touched = append(r.Touched, sums[n])
 		}
-		return new(byteSet).join(of[n])
 	}
+}
+
+// lineSets are the sets of the accesses of a line, by number of the buffer: of what is loaded, and of what is stored.
+type lineSets [2][][]byteSet
+
+func (l *lineSets) add(s *site) {
+	for which := range l {
+		if s.kind != changing && int(s.kind) != which {
+			continue
+		}
+		for n, set := range s.touched {
+			for len(l[which]) <= n {
+				l[which] = append(l[which], nil)
+			}
+			if set != nil {
+				l[which][n] = append(l[which][n], set)
+			}
+		}
+	}
+}
+
+func (l *lineSets) count(m *memory) (list []Touched) {
 	for n, b := range m.buffers {
-		if t := (Touched{b, size(sets[0], n), size(sets[1], n)}); t.Loaded+t.Stored > 0 {
+		t := Touched{Buffer: b}
+		for which, to := range []*int64{&t.Loaded, &t.Stored} {
+			if n < len(l[which]) {
+				*to = union(l[which][n])
+			}
+		}
+		if t.Loaded+t.Stored > 0 {
 			list = append(list, t)
 		}
 	}

@@ -14,7 +14,7 @@ export class Idle {
     const causesCard = this.card("What the program did meanwhile", `${quantity(idle, "ns")} idle`, ["At", "doing", "idle", "share", "gaps", "longest"],
       causes.map((c) => [this.place(c.device, c.path), this.doing(c.doing), quantity(c.time, "ns"), percent(c.time / idle), grouped(c.gaps), quantity(c.longest, "ns")]));
     const gapsCard = this.card("Longest gaps", "choose one to see it in the timeline", ["At", "then", "mostly", "idle", "from"],
-      gaps.map((g) => [this.place(g.device, g.path), label(g.then), [this.doing(g.doing), ` ${percent(g.part / (g.to - g.from))}`],
+      gaps.map((g) => [this.place(g.device, g.path), make("span", {class: "name", text: label(g.then)}), [this.doing(g.doing), ` ${percent(g.part / (g.to - g.from))}`],
         this.button(g), quantity(g.from, "ns")]));
     if (more) causesCard.append(make("p", {class: "muted", text: `${counted(more, "more cause")} took ${quantity(moreTime, "ns")}`}));
     panel.append(make("div", {class: "page idle"}, make("h2", {class: "unseen"}, "Idle"), make("div", {class: "columns"}, ...devices.map((d) => this.device(d))), causesCard, gapsCard));

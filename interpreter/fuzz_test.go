@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -51,6 +52,10 @@ func launchAny(t *testing.T, text string) (ran bool) {
 	_, err = p.Launch("", [3]int32{2, 1, 1}, list, Options{MaxSteps: 1 << 20})
 	if err != nil && strings.Contains(err.Error(), "the interpreter failed") {
 		t.Errorf("%.1500v\n%s", err, text)
+	}
+	_, checked := p.Launch("", [3]int32{2, 1, 1}, list, Options{MaxSteps: 1 << 20, Checks: check.All, KeepGoing: true})
+	if checked != nil && strings.Contains(checked.Error(), "the interpreter failed") || err == nil && checked != nil {
+		t.Errorf("with checks: %.1500v\n%s", checked, text)
 	}
 	if d := time.Since(begin); d > 20*time.Second {
 		t.Errorf("it took %v:\n%s", d, text)

@@ -387,8 +387,8 @@ func outcome(p *Program, o Options) ([]byte, error) {
 	return raw, err
 }
 
-// checkRandom: a random kernel ends in values or in a finding, which are the same whether or not addresses and masks are lines, in each launch, and
-// in the generic form of what is printed.
+// checkRandom: a random kernel ends in values or in a finding, which are the same whether or not addresses and masks are lines, in each launch,
+// in the generic form of what is printed, and with all checks.
 func checkRandom(t *testing.T, seed uint64, n int) (ran bool) {
 	text := randomKernel(seed, n)
 	m := ttir.Parse(text)
@@ -411,6 +411,11 @@ func checkRandom(t *testing.T, seed uint64, n int) (ran bool) {
 		}
 		if err == nil && !bytes.Equal(got, want) {
 			t.Fatalf("seed %d, %d operations: the buffers differ in way %d\n%s", seed, n, turn, text)
+		}
+	}
+	for _, o := range []Options{{Checks: check.All, KeepGoing: true}, {Checks: check.All &^ check.Overflow, KeepGoing: true}, {Checks: check.All, KeepGoing: true, Order: Cooperative}} {
+		if got, err := outcome(p, o); err != nil && !errors.As(err, &f) || first == nil && (err != nil || !bytes.Equal(got, want) && o.Order == Serial) {
+			t.Fatalf("seed %d, %d operations, with checks in the order %d: %v, and without %v\n%s", seed, n, o.Order, err, first, text)
 		}
 	}
 	return first == nil

@@ -85,7 +85,7 @@ func newInterpretCommand() *cobra.Command {
 			case trace != "" && len(args) > 0:
 				err = fmt.Errorf("%s is a trace, and %s is something else: give a trace alone", trace, args[0])
 			case trace != "":
-				return interpretTrace(trace, &traced, o, cmd.OutOrStdout())
+				return interpretTrace(trace, &traced, counted.device, o, cmd.OutOrStdout())
 			case len(only) > 0:
 				err = fmt.Errorf("--%s selects launches of a trace, which proton run --trace writes: give its folder", only[0])
 			case len(args) == 0 && o.Launch == "":

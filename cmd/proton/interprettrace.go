@@ -14,11 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/cmd/proton/internal/interpret"
+	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/interpreter/counts"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/nearby"
 	"github.com/goproton/goproton/tritonparse/reproduce"
+	"github.com/goproton/goproton/tritonparse/resources"
 )
 
 // tracedFlags select launches of a trace, as those of `proton reproduce` do.
@@ -143,8 +146,23 @@ func kindLabel(l *tritonparse.LaunchRecord) string {
 	return text
 }
 
+// noteOccupancy says how many program instances of a launch a GPU holds at a time, if the trace has the machine code of the kernel.
+func noteOccupancy(c *tritonparse.Compilation, grid [3]int32, device *profile.Device, stderr io.Writer) {
+	if c == nil {
+		return
+	}
+	r, err := resources.Of(c)
+	if err != nil || r.Occupancy == nil || r.Occupancy.Blocks == 0 || cmp.Or(r.Arch, fmt.Sprint(r.SM)) != peaks.Architecture(*device) {
+		return
+	}
+	all := int64(grid[0]) * int64(grid[1]) * int64(grid[2])
+	most := int64(r.Occupancy.Blocks) * device.NumSMs
+	tell(stderr, "%s: %s at a time on each of %d multiprocessors, limited by %s: a grid of %d takes %s", c.Name, figures.Count(r.Occupancy.Blocks, "program instance"), device.NumSMs,
+		strings.Join(r.Occupancy.Limits, " and "), all, figures.Count((all+most-1)/most, "wave"))
+}
+
 // interpretTrace runs launches of a trace.
-func interpretTrace(source string, f *tracedFlags, o interpret.Options, stdout io.Writer) error {
+func interpretTrace(source string, f *tracedFlags, device *profile.Device, o interpret.Options, stdout io.Writer) error {
 	stderr := toUser()
 	if len(o.Kernels) > 1 {
 		return &exitError{code: 2, err: fmt.Errorf("--kernel of a trace is the name of one kernel; give one of %s", strings.Join(o.Kernels, ", "))}
@@ -181,6 +199,9 @@ func interpretTrace(source string, f *tracedFlags, o interpret.Options, stdout i
 		what := fmt.Sprintf("%s, launch %d, record %d of %s", l.Name, l.ID, l.Line, l.File)
 		if whys[at] != "" {
 			what += ", " + whys[at]
+		}
+		if device != nil {
+			noteOccupancy(trace.Compilation(l.Hash), inputs.Grid, device, stderr)
 		}
 		t := &interpret.Traced{What: what, Inputs: inputs, Times: times[at]}
 		if f.kinds {

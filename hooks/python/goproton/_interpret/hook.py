@@ -13,7 +13,7 @@ from . import host
 
 # What the hook needs of Triton, of 3.5 to 3.9: module and name.
 NEEDED = (
-    ("triton.runtime.jit", "JITFunction.run"), ("triton.runtime.jit", "JITFunction.create_binder"), ("triton.runtime.driver", "driver.active"), ("triton.runtime.driver", "DriverConfig"),
+    ("triton.runtime.jit", "JITFunction.run"), ("triton.runtime.jit", "JITFunction.create_binder"), ("triton.runtime.driver", "driver.active"), ("triton.runtime.driver", "driver._active"),
     ("triton.runtime.autotuner", "Autotuner._bench"), ("triton.compiler", "compile"), ("triton.compiler", "ASTSource.make_ir"), ("triton.compiler.compiler", "make_backend"),
     ("triton.backends.compiler", "GPUTarget"), ("triton.backends.driver", "DriverBase"), ("triton._C.libtriton", "ir.context"), ("triton._C.libtriton", "ir.load_dialects"),
     ("triton.knobs", "runtime.launch_enter_hook"),
@@ -34,7 +34,7 @@ def missing() -> list[str]:
             found: Any = importlib.import_module(module)
             for part in name.split("."):
                 found = found.__dict__[part] if isinstance(found, type) and part in found.__dict__ else _attribute(found, part)
-        except (ImportError, AttributeError):
+        except (ImportError, AttributeError, KeyError):
             absent.append(f"{module}.{name}")
     return absent
 

@@ -8,6 +8,8 @@ import time
 import types
 from typing import Any, Iterator
 
+from triton import knobs
+
 from .. import _library
 from .host import current
 from .storages import Array, Launched
@@ -57,8 +59,8 @@ class Kernel:
         pass
 
     def launch_metadata(self, grid: Any, stream: Any, *args: Any) -> Any:
-        from triton import knobs
-        if not _has_calls(knobs.runtime.launch_enter_hook) and not _has_calls(knobs.runtime.launch_exit_hook):
+        runtime = knobs.runtime
+        if not _has_calls(runtime.launch_enter_hook) and not _has_calls(runtime.launch_exit_hook):
             return None
         made = {"name": self.name, "function": self.function, "stream": stream}
         if getattr(self.src.fn, "launch_metadata", None) is not None:
@@ -71,9 +73,9 @@ class Kernel:
             enter(launch_metadata)
         run = current() or self.owner
         words, storages = [f"{run.number} {self.number} {x} {y} {z}"], Launched()
-        for place in self.passed:
-            value: Any = args
-            for i in place:
+        for i, *inside in self.passed:
+            value = args[i]
+            for i in inside:
                 value = value[i]
             if isinstance(value, (int, float)):
                 words.append(f"n {value!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import operator
+import sys
 from typing import Any
 
 from .. import _library
@@ -56,13 +57,8 @@ class Run:
 
     def argument(self, value: Any) -> Any:
         """An argument as Triton takes it."""
-        kind = type(value)
-        if kind.__module__ == "numpy" and hasattr(value, "ctypes"):
-            return Array(value)
-        if kind is tuple or isinstance(value, tuple) and hasattr(value, "_fields"):
-            parts = [self.argument(part) for part in value]
-            return value if all(map(operator.is_, parts, value)) else kind(*parts) if kind is not tuple else tuple(parts)
-        return value
+        made = _made.get(type(value)) or _how(type(value))
+        return value if made is _as_it_is else made(value, self.argument)
 
     def leave(self) -> None:
         """Ends what the debugger was left in, as pdb does."""
@@ -91,6 +87,31 @@ class Run:
     @property
     def counts(self) -> list[dict[str, Any]]:
         return self.report()["kernels"]
+
+
+def _as_it_is(value: Any, argument: Any) -> Any:
+    return value
+
+
+def _tuple(value: Any, argument: Any) -> Any:
+    parts = list(map(argument, value))
+    if all(map(operator.is_, parts, value)):
+        return value
+    return tuple(parts) if type(value) is tuple else type(value)(*parts)
+
+
+_made: dict[type, Any] = {}  # what makes an argument of a value, by its type
+
+
+def _how(kind: type) -> Any:
+    if issubclass(kind, tuple):
+        made = _tuple
+    elif "numpy" in sys.modules and issubclass(kind, sys.modules["numpy"].ndarray):
+        made = lambda value, argument: Array(value)
+    else:
+        made = _as_it_is
+    _made[kind] = made
+    return made
 
 
 def interpreting(*kernels: Any, **settings: Any) -> Run:

@@ -1,5 +1,5 @@
-"""What a launch of an interpreted kernel costs, besides the kernel: microseconds of one core, with arrays of numpy and, if it is there, tensors
-of torch.
+"""What a launch of an interpreted kernel costs without the work of the kernel: microseconds of one core, with arrays of numpy and, if it is there,
+tensors of torch.
 
     PYTHONPATH=build/python taskset -c 1 python bench/interpret/launch.py
 """

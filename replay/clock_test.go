@@ -137,7 +137,7 @@ func TestRecordingsSayWhenEventsHappened(t *testing.T) {
 	}
 }
 
-func unpacked(t *testing.T, path string) []byte {
+func unpacked(t testing.TB, path string) []byte {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {

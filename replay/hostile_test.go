@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -182,20 +181,7 @@ func mutated(plain []byte, seed uint64) []byte {
 
 func plainCapture(t testing.TB, name string) []byte {
 	t.Helper()
-	f, err := os.Open("../testdata/captures/" + name + ".capture.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := Unpack(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plain
+	return unpacked(t, "../testdata/captures/"+name+".capture.gz")
 }
 
 func TestMutatedCaptures(t *testing.T) {

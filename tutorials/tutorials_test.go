@@ -3,7 +3,6 @@ package tutorials
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -100,15 +99,7 @@ func fillIn(t *testing.T, page string, outputs map[string]string) (filled, said 
 	t.Helper()
 	interpreter := python(t)
 	folder := t.TempDir()
-	write := func(path, text string) {
-		path = filepath.Join(folder, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(path, text string) { testkit.Write(t, filepath.Join(folder, path), text) }
 	write("tutorials/fill.py", testkit.Read(t, "fill.py"))
 	write("tutorials/demo/README.md", page)
 	write("out/machine.txt", "GPU: GPU-X\ndriver: 1.2\nPython: 3.12\ntorch: none\nTriton: none\nnvcc: none\nGoProton: v0\ndate: 2030-01-02\n")

@@ -88,13 +88,28 @@ backward
   <clear> time=700 count=1
 `
 
+type tableTest struct {
+	name string
+	o    Options
+	want string
+}
+
+func (test *tableTest) run(t *testing.T, text string) {
+	t.Helper()
+	table, err := NewTable(tree(text), test.o)
+	if err != nil {
+		t.Errorf("%s: %v", test.name, err)
+		return
+	}
+	want := strings.ReplaceAll(test.want, "\t", "")[1:] + "\n"
+	if got := sketch(table); got != want {
+		t.Errorf("%s: got\n%swant\n%s", test.name, got, want)
+	}
+}
+
 func TestTables(t *testing.T) {
 	time := []string{"time"}
-	tests := []struct {
-		name string
-		o    Options
-		want string
-	}{
+	tests := []tableTest{
 		{"everything", Options{}, `
 			ROOT time=1000ns
 			 forward time=180ns
@@ -156,15 +171,7 @@ func TestTables(t *testing.T) {
 			  attention time=80ns +2`},
 	}
 	for _, test := range tests {
-		table, err := NewTable(tree(network), test.o)
-		if err != nil {
-			t.Errorf("%s: %v", test.name, err)
-			continue
-		}
-		want := strings.ReplaceAll(test.want, "\t", "")[1:] + "\n"
-		if got := sketch(table); got != want {
-			t.Errorf("%s: got\n%swant\n%s", test.name, got, want)
-		}
+		test.run(t, network)
 	}
 }
 
@@ -179,11 +186,7 @@ other
 `
 
 func TestGroupings(t *testing.T) {
-	tests := []struct {
-		name string
-		o    Options
-		want string
-	}{
+	tests := []tableTest{
 		{"by name, recursion once", Options{Group: ByName}, `
 			ROOT time=25ns
 			 main time=15ns
@@ -209,15 +212,7 @@ func TestGroupings(t *testing.T) {
 			 add time=12ns avg_time=6ns count=2`},
 	}
 	for _, test := range tests {
-		table, err := NewTable(tree(recursive), test.o)
-		if err != nil {
-			t.Errorf("%s: %v", test.name, err)
-			continue
-		}
-		want := strings.ReplaceAll(test.want, "\t", "")[1:] + "\n"
-		if got := sketch(table); got != want {
-			t.Errorf("%s: got\n%swant\n%s", test.name, got, want)
-		}
+		test.run(t, recursive)
 	}
 }
 

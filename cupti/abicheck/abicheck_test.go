@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // versions are the oldest CUPTI that is supported, the one of Triton 3.6, and the newest.
@@ -67,20 +69,7 @@ func oracle(t *testing.T, folder string) string {
 }
 
 func compile(t *testing.T, source string, flags ...string) string {
-	t.Helper()
-	cc := os.Getenv("CC")
-	if cc == "" {
-		cc = "cc"
-	}
-	if _, err := exec.LookPath(cc); err != nil {
-		t.Skipf("needs a C compiler: %v", err)
-	}
-	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
-	args := append([]string{"-std=gnu11", "-w", "-I../../hotpath/recorder", "-o", program, filepath.Join("testdata", source)}, flags...)
-	if out, err := exec.Command(cc, append(args, "-ldl")...).CombinedOutput(); err != nil {
-		t.Fatalf("%s does not compile: %v\n%.4000s", source, err, out)
-	}
-	return program
+	return testkit.CompileC(t, source, append(flags, "-I../../hotpath/recorder")...)
 }
 
 // glob returns the files nvidia/*/pattern of a folder of wheels: a wheel has its files in nvidia/<name of the wheel>.

@@ -29,17 +29,7 @@ func schemaServer(t *testing.T) (url string, end func() [][]byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience())
 	t.Cleanup(cancel)
 	server := exec.CommandContext(ctx, program)
-	input, err := server.StdinPipe() // it ends when this is closed
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	input, output := testkit.Piped(t, server) // it ends when this is closed
 	lines := bufio.NewScanner(output)
 	lines.Buffer(nil, 16<<20)
 	if !lines.Scan() {

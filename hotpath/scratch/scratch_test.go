@@ -135,12 +135,7 @@ func launches(t *testing.T, limit uint64) (all int, seen map[uint32]int) {
 func TestAwaitingWhileAThreadLaunches(t *testing.T) {
 	begin(t)
 	k := &inside.Kernel{Name: "k", Triton: "3.9.0", Warps: 1, BufferSize: 256, SlotSize: 384}
-	if err := scratch.Define(4242, k); err != nil {
-		t.Fatal(err)
-	}
-	if err := scratch.Start(1 << 30); err != nil {
-		t.Fatal(err)
-	}
+	define(t, 1<<30, 4242, k)
 	defer scratch.Stop()
 	defer hotpathtest.HoldScratch(false)
 	launch := func(n uint32) {
@@ -184,16 +179,22 @@ func TestAwaitingWhileAThreadLaunches(t *testing.T) {
 	}
 }
 
+// define makes a kernel known and starts with so many bytes for records.
+func define(t *testing.T, bytes, function uint64, kernel *inside.Kernel) {
+	t.Helper()
+	if err := scratch.Define(function, kernel); err != nil {
+		t.Fatal(err)
+	}
+	if err := scratch.Start(bytes); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What is used again of a launch in one context does not go with the streams of another one.
 func TestLaunchesInTwoContexts(t *testing.T) {
 	begin(t)
 	const slot = 384
-	if err := scratch.Define(99, &inside.Kernel{Name: "k", Triton: "3.9.0", Warps: 1, SlotSize: slot, BufferSize: 256}); err != nil {
-		t.Fatal(err)
-	}
-	if err := scratch.Start(48 << 20); err != nil {
-		t.Fatal(err)
-	}
+	define(t, 48<<20, 99, &inside.Kernel{Name: "k", Triton: "3.9.0", Warps: 1, SlotSize: slot, BufferSize: 256})
 	defer scratch.Stop()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -233,12 +234,7 @@ func captured(t *testing.T, function, bytes uint64) hotpathtest.ScratchCaptured 
 func TestReplaysOfAGraphOfAnEarlierSession(t *testing.T) {
 	begin(t)
 	const slot = 384
-	if err := scratch.Define(123, &inside.Kernel{Name: "k", Triton: "3.9.0", Warps: 1, SlotSize: slot, BufferSize: 256}); err != nil {
-		t.Fatal(err)
-	}
-	if err := scratch.Start(48 << 20); err != nil {
-		t.Fatal(err)
-	}
+	define(t, 48<<20, 123, &inside.Kernel{Name: "k", Triton: "3.9.0", Warps: 1, SlotSize: slot, BufferSize: 256})
 	defer scratch.Stop()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -275,12 +271,7 @@ func TestMemoryOfGraphsComesBack(t *testing.T) {
 	begin(t)
 	const slot, blocks = 1024, 1024
 	k := &inside.Kernel{Name: "captured", Triton: "3.9.0", Warps: 4, SlotSize: slot, BufferSize: 512}
-	if err := scratch.Define(77, k); err != nil {
-		t.Fatal(err)
-	}
-	if err := scratch.Start(48 << 20); err != nil {
-		t.Fatal(err)
-	}
+	define(t, 48<<20, 77, k)
 	defer scratch.Stop()
 	before, places := scratch.Lost(), map[uint64]bool{}
 	for range 40 {
@@ -300,12 +291,7 @@ func TestMemoryOfGraphsComesBack(t *testing.T) {
 func TestLargerMemoryIsUsedBeforeNone(t *testing.T) {
 	begin(t)
 	const slot, large, small = 1024, 80 << 20, 24 << 20
-	if err := scratch.Define(78, &inside.Kernel{Name: "captured", Triton: "3.9.0", Warps: 4, SlotSize: slot, BufferSize: 512}); err != nil {
-		t.Fatal(err)
-	}
-	if err := scratch.Start(4 << 30); err != nil {
-		t.Fatal(err)
-	}
+	define(t, 4<<30, 78, &inside.Kernel{Name: "captured", Triton: "3.9.0", Warps: 4, SlotSize: slot, BufferSize: 512})
 	defer scratch.Stop()
 	hotpathtest.ScratchGraph(78, large)
 	time.Sleep(50 * time.Millisecond) // the thread that takes memory back looks every 5 ms

@@ -35,6 +35,17 @@ func Read(t testing.TB, path string) string {
 	return string(text)
 }
 
+// Write writes a file, and makes its folder.
+func Write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Linked returns a new folder with links to files. files has their paths by the path in the folder.
 func Linked(t testing.TB, files map[string]string) string {
 	t.Helper()

@@ -16,7 +16,6 @@ import (
 
 	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profiler"
 )
 
@@ -760,14 +759,7 @@ func (h *hipStory) report() {
 	}
 	h.m.Flush()
 	status := h.m.Status()
-	files, err := h.m.Finalize(nil, "")
-	if err != nil || len(files) != 1 {
-		h.Fatalf("wrote %q, %v", files, err)
-	}
-	p, err := formats.ReadFile(files[0])
-	if err != nil {
-		h.Fatal(err)
-	}
+	p := h.finish()
 	fmt.Print("STORY\n")
 	if p.Timeline != nil {
 		printTimeline(p.Timeline)

@@ -11,20 +11,7 @@ import (
 )
 
 func compile(t *testing.T, source string, flags ...string) string {
-	t.Helper()
-	cc := os.Getenv("CC")
-	if cc == "" {
-		cc = "cc"
-	}
-	if _, err := exec.LookPath(cc); err != nil {
-		t.Skipf("needs a C compiler: %v", err)
-	}
-	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
-	args := append([]string{"-std=gnu11", "-w", "-I../../hotpath", "-I../../hotpath/recorder", "-o", program, filepath.Join("testdata", source)}, flags...)
-	if out, err := exec.Command(cc, append(args, "-ldl", "-pthread")...).CombinedOutput(); err != nil {
-		t.Fatalf("%s does not compile: %v\n%.4000s", source, err, out)
-	}
-	return program
+	return testkit.CompileC(t, source, append(flags, "-I../../hotpath", "-I../../hotpath/recorder")...)
 }
 
 // TestLegacyABI compares every number of abi_legacy.h, abi_hip.h and hip_calls.c with the headers of HIP 7.1 and roctracer 4.1.

@@ -103,17 +103,7 @@ func TestAnotherProcessWithOurNames(t *testing.T) {
 	h := newHeader(Options{Folder: folder, Compression: "none"})
 	command := exec.Command(os.Args[0], "-test.run", "^TestRingHelper$", "-test.v")
 	command.Env = append(os.Environ(), "TRACELOG_HELP="+h.ringFile("ring"))
-	input, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	input, output := testkit.Piped(t, command)
 	said := bufio.NewScanner(output)
 	for said.Scan() && said.Text() != "has it" {
 	}

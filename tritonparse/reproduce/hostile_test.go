@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/foreign"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -217,17 +218,7 @@ func newParser(t testing.TB) *parser {
 		t.Skip("needs python3 on PATH")
 	}
 	cmd := exec.Command(python, "-I", "testdata/shape.py")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testkit.Piped(t, cmd)
 	t.Cleanup(func() {
 		in.Close()
 		cmd.Wait() //nolint:errcheck // it ends with its input

@@ -60,15 +60,7 @@ const (
 // TestFindings: one of each.
 func TestFindings(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name, text string) {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(name, text string) { testkit.Write(t, filepath.Join(dir, name), text) }
 	// Of the six bytes below, as b2sum has it.
 	const tensorHash = "c48d1e9d5503852149e1d3899e297cc50e8c41e33f08be3ce45ffb0dd26fd95c9466e49b803d045c944b57a565508984fe0d8d1fbe99fbbad76bc386d381870e"
 	lines := []string{

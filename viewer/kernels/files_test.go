@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -71,16 +72,7 @@ func TestKeptLines(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	folder := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		name = filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(name, text string) { testkit.Write(t, filepath.Join(folder, name), text) }
 	write("src/k.py", "a\r\nb\n\nc")
 	write("k.py", "other")
 	write("id_rsa", "secret")

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,20 +19,11 @@ import (
 // pageOf writes a report into a file.
 func pageOf(t testing.TB, name string, profiles ...*profile.Profile) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "page.html")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	var sources []Source
 	for i, p := range profiles {
 		sources = append(sources, Source{Name: name + []string{"", "-after"}[i] + ".hatchet", Profile: p})
 	}
-	if err := Write(f, sources, Options{Version: "test"}); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return pageWith(t, sources, Options{Version: "test"})
 }
 
 var (

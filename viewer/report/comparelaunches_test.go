@@ -1,8 +1,6 @@
 package report
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,15 +53,7 @@ func TestLaunchesOfTwoRuns(t *testing.T) {
 
 func TestPageOfTwoTracedRuns(t *testing.T) {
 	sources, o := comparedTraces(t)
-	path := filepath.Join(t.TempDir(), "page.html")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := Write(f, sources, o); err != nil {
-		t.Fatal(err)
-	}
+	path := pageWith(t, sources, o)
 	for _, s := range []screen{desk, {width: 1280, height: 800, dark: true}, phone} {
 		page := browser(t).open(t, path+"#launches", s)
 		page.wait(`document.querySelectorAll("#panel-launches .card").length === 2`)

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,17 +25,8 @@ func comparedPage(t *testing.T) string {
 	t.Helper()
 	a, textsA := withSamples(t, model(300, 1))
 	b, textsB := withSamples(t, model(300, 1))
-	path := filepath.Join(t.TempDir(), "page.html")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	sources := []Source{{Name: "before.hatchet", Profile: a}, {Name: "after.hatchet", Profile: slowLoads(b)}}
-	if err := Write(f, sources, Options{Version: "test", Old: textsA, Texts: textsB}); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return pageWith(t, sources, Options{Version: "test", Old: textsA, Texts: textsB})
 }
 
 func TestSourceOfTwoProfilesShowsWhatMoved(t *testing.T) {

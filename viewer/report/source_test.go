@@ -69,19 +69,25 @@ func withSamples(t testing.TB, p *profile.Profile) (*profile.Profile, *Texts) {
 	}
 }
 
-func sampledPage(t *testing.T) string {
+// pageWith writes a page and returns its path.
+func pageWith(t testing.TB, sources []Source, o Options) string {
 	t.Helper()
-	p, texts := withSamples(t, model(300, 1))
 	path := filepath.Join(t.TempDir(), "page.html")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := Write(f, []Source{{Name: "run.hatchet", Profile: p}}, Options{Version: "test", Texts: texts}); err != nil {
+	if err := Write(f, sources, o); err != nil {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func sampledPage(t *testing.T) string {
+	t.Helper()
+	p, texts := withSamples(t, model(300, 1))
+	return pageWith(t, []Source{{Name: "run.hatchet", Profile: p}}, Options{Version: "test", Texts: texts})
 }
 
 func TestSourceShowsWhereWarpsWait(t *testing.T) {

@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,16 +30,7 @@ func traced(t testing.TB) (*profile.Profile, *Texts) {
 
 func tracedPage(t testing.TB, p *profile.Profile, texts *Texts) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "page.html")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := Write(f, []Source{{Name: "joined.hatchet", Profile: p}}, Options{Version: "test", Texts: texts}); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return pageWith(t, []Source{{Name: "joined.hatchet", Profile: p}}, Options{Version: "test", Texts: texts})
 }
 
 // The same numbers as proton viewer --trace prints of this run: see viewer/listing/testdata/h200/matmul.txt.

@@ -5,24 +5,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // TestAnotherCommand: a command of the same name that comes first in PATH is named; the wheel's script and a link are not.
 func TestAnotherCommand(t *testing.T) {
 	folder := t.TempDir()
 	own := filepath.Join(folder, "bin", "goproton")
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(own, "\x7fELF")
-	write(filepath.Join(folder, "wheel", "proton"), "#!/bin/sh\nhere=$0\nexec \"${here%/*}/goproton\" \"$@\"\n")
-	write(filepath.Join(folder, "triton", "proton"), "#!/venv/bin/python\nfrom triton.profiler.proton import main\n")
+	testkit.Write(t, own, "\x7fELF")
+	testkit.Write(t, filepath.Join(folder, "wheel", "proton"), "#!/bin/sh\nhere=$0\nexec \"${here%/*}/goproton\" \"$@\"\n")
+	testkit.Write(t, filepath.Join(folder, "triton", "proton"), "#!/venv/bin/python\nfrom triton.profiler.proton import main\n")
 	if err := os.MkdirAll(filepath.Join(folder, "link"), 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,13 @@
 package doctor
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // machine lays out files below a root and examines it without probe and Python.
@@ -15,13 +15,7 @@ func machine(t *testing.T, env map[string]string, files map[string]string) Repor
 	t.Helper()
 	root := t.TempDir()
 	for path, text := range files {
-		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, filepath.Join(root, path), text)
 	}
 	return Examine(Machine{Root: root, Env: func(name string) string { return env[name] }})
 }

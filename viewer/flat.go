@@ -3,10 +3,12 @@ package viewer
 import (
 	"bufio"
 	"slices"
+
+	"github.com/goproton/goproton/profile"
 )
 
 // wantFlat is a row per frame name, the largest of their own first.
-func wantFlat(o *Options) {
+func wantFlat(_ *profile.Profile, o *Options) {
 	o.Group = ByName
 	if o.Sort == "" {
 		o.Sort = "own"
@@ -18,8 +20,8 @@ func wantFlat(o *Options) {
 const DefaultTop = 20
 
 // wantTop is wantFlat for the largest few rows only.
-func wantTop(o *Options) {
-	wantFlat(o)
+func wantTop(_ *profile.Profile, o *Options) {
+	wantFlat(nil, o)
 	if o.Top == 0 {
 		o.Top = DefaultTop
 	}
@@ -27,7 +29,7 @@ func wantTop(o *Options) {
 }
 
 // wantBottomUp is a row per frame name with something of its own, its callers below it.
-func wantBottomUp(o *Options) {
+func wantBottomUp(_ *profile.Profile, o *Options) {
 	o.Group = ByCaller
 	if o.Sort == "" {
 		o.Sort = "share"

@@ -15,7 +15,7 @@ type View struct {
 	Name  string
 	About string // half a line for --help
 
-	prepare func(o *Options)                                     // sets the options that the view needs; may be nil
+	prepare func(p *profile.Profile, o *Options)                 // sets the options that the view needs; may be nil
 	print   func(out *bufio.Writer, t *Table, p *Terminal) error // whole lines; the writer's errors are looked at once, after it
 }
 
@@ -26,6 +26,7 @@ var views = []View{
 	{"top", "the frames with most of their own", wantTop, printFlat},
 	{"bottom-up", "frames by name, their callers below them", wantBottomUp, printTree},
 	{"table", "the tree as a table with borders", nil, printTable},
+	{"configs", "configurations of autotuned kernels: warps, stages and blocks as columns, the best and the worst marked", wantConfigs, printConfigs},
 	{"csv", "a line per row, for spreadsheets and data frames", baseUnits, printCSV},
 	{"json", "rows and columns as a document of a promised layout, for programs", baseUnits, printJSON},
 }
@@ -33,10 +34,10 @@ var views = []View{
 func (v *View) forPrograms() bool { return v.Name == "csv" || v.Name == "json" }
 
 // baseUnits is for output that programs read: its units must not depend on the values.
-func baseUnits(o *Options) { o.BaseUnits = true }
+func baseUnits(_ *profile.Profile, o *Options) { o.BaseUnits = true }
 
 // wantTail is for people: what is small may be left out.
-func wantTail(o *Options) { o.elide = true }
+func wantTail(_ *profile.Profile, o *Options) { o.elide = true }
 
 // Views lists the views.
 func Views() []View { return views }
@@ -57,7 +58,7 @@ func Render(w io.Writer, p *profile.Profile, view string, o Options, terminal Te
 		return nil, err
 	}
 	if v.prepare != nil {
-		v.prepare(&o)
+		v.prepare(p, &o)
 	}
 	o.elide = o.elide && !terminal.All
 	t, err := NewTable(p, o)

@@ -160,7 +160,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	showEveryday(cmd,
 		everyday{"list", "the metrics that a profile has", "proton viewer -l train.hatchet"},
 		everyday{"metrics", "which metrics, in which units", "proton viewer -m util,tflop/s,time train.hatchet"},
-		everyday{"view", "tree, flat, bottom-up, csv, json …", "proton viewer --view bottom-up train.hatchet"},
+		everyday{"view", "tree, flat, bottom-up, configs, json …", "proton viewer --view bottom-up train.hatchet"},
 		everyday{"top", "the hottest frames", "proton viewer --top 20 train.hatchet"},
 		everyday{"idle", "when GPUs had nothing to do", "proton viewer --idle train.chrome_trace"},
 		everyday{"source", "samples by source line", "proton viewer --source matmul sampled.hatchet"},

@@ -11,19 +11,24 @@ import (
 // LineCounts is what a launch did in one line of the source, as it was inlined at one place. Active is without the elements that masks
 // leave out.
 type LineCounts struct {
-	Frames                 []mlir.Frame // the innermost first, without columns; where the text has no source, one without a file: the line of the text
-	Loads, Stores, Atomics Access
-	Flops                  map[string]int64 // additions, multiplications, divisions and functions, by type: f32
-	DotFlops               map[string]int64 // 2·M·N·K, by type of the inputs: f16, f32:tf32, e2m1*e4m3
-	Operations             int64            // of TTIR
-	Touched                []Touched        `json:"-"` // with Options.Touched
+	Frames     []mlir.Frame     `json:"frames"` // the innermost first, without columns; where the text has no source, one without a file: the line of the text
+	Loads      Access           `json:"loads,omitzero"`
+	Stores     Access           `json:"stores,omitzero"`
+	Atomics    Access           `json:"atomics,omitzero"`
+	Flops      map[string]int64 `json:"flops,omitempty"`     // additions, multiplications, divisions and functions, by type: f32
+	DotFlops   map[string]int64 `json:"dot_flops,omitempty"` // 2·M·N·K, by type of the inputs: f16, f32:tf32, e2m1*e4m3
+	Operations int64            `json:"operations"`          // of TTIR
+	Touched    []Touched        `json:"-"`                   // with Options.Touched
 }
 
 // Access is what was loaded, stored or changed.
 type Access struct {
-	Operations, Lanes, Active int64
-	Bytes, ActiveBytes        int64
-	FirstBytes                int64 // with Options.Touched: bytes, each once, that no line before it in the program loaded, or stored; both of atomics
+	Operations  int64 `json:"operations"`
+	Lanes       int64 `json:"lanes"`
+	Active      int64 `json:"active"` // lanes that no mask leaves out
+	Bytes       int64 `json:"bytes"`  // of all lanes
+	ActiveBytes int64 `json:"active_bytes"`
+	FirstBytes  int64 `json:"first_bytes,omitempty"` // with Options.Touched: bytes, each once, that no line before it in the program loaded, or stored; both of atomics
 }
 
 func (a *Access) add(s *site) {

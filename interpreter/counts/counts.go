@@ -88,7 +88,11 @@ func workOf(lines []interpreter.LineCounts) string {
 			flops["dot "+of] += n
 		}
 	}
-	return fmt.Sprint(bytes, flops)
+	text := fmt.Sprintf("%d bytes", bytes)
+	for _, of := range slices.Sorted(maps.Keys(flops)) {
+		text += fmt.Sprintf(", %d flops of %s", flops[of], of)
+	}
+	return text
 }
 
 // partOf is 1, or less if the different bytes of all program instances were together more than the bytes of the buffers.

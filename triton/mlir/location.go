@@ -31,8 +31,9 @@ type Location struct {
 
 // Frame is a place in a source file.
 type Frame struct {
-	File         string
-	Line, Column int
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column,omitempty"`
 }
 
 // MaxFrames bounds how deep code may be inlined; of more, the callers are left out.

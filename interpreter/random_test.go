@@ -418,6 +418,12 @@ func checkRandom(t *testing.T, seed uint64, n int) (ran bool) {
 			t.Fatalf("seed %d, %d operations, with checks in the order %d: %v, and without %v\n%s", seed, n, o.Order, err, first, text)
 		}
 	}
+	withoutLines, withoutKnown = false, false
+	for _, o := range []Options{{Touched: true}, {Observer: &recorder{before: map[*ttir.Op]int{}}}} {
+		if got, err := outcome(p, o); (err == nil) != (first == nil) || err == nil && !bytes.Equal(got, want) {
+			t.Fatalf("seed %d, %d operations, %+v: %v, and otherwise %v; or the buffers differ\n%s", seed, n, o, err, first, text)
+		}
+	}
 	return first == nil
 }
 

@@ -24,7 +24,7 @@ type accessor[T any] struct {
 func (c *compiler) access(t *ttir.Type, kind accessKind) *site {
 	s := &site{op: c.op, number: len(c.m.sites), size: max(1, t.Scalar().Bits/8), kind: kind, watched: c.m.with.touched}
 	c.m.sites = append(c.m.sites, s)
-	c.named(c.use(0).t)
+	c.named(c.peek(0).t)
 	return s
 }
 

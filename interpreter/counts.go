@@ -70,6 +70,7 @@ type site struct {
 	kind    accessKind
 	line    int // its number in the machine's list
 	counts  accessCounts
+	late    *late     // how the addresses are made, of an access by rows
 	watched bool      // it notes the bytes that it uses
 	touched []byteSet // by number of the buffer
 }

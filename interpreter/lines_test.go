@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 // TestLineCorners: comparisons of indices in all directions, and indices that leave the range of i32, give what the elements give.
@@ -76,5 +78,29 @@ func TestLineCorners(t *testing.T) {
 		if results[0].String() != results[1].String() {
 			t.Errorf("%s: the values differ", predicate)
 		}
+	}
+}
+
+// TestAddressesAreNotMade: in usual kernels nothing asks for the elements of addresses.
+func TestAddressesAreNotMade(t *testing.T) {
+	seen := 0
+	for _, m := range launches(t) {
+		if m.Form != "ttir" || !strings.HasPrefix(m.Name, "big_") && m.Name != "softmax" && m.Name != "grouped_matmul" {
+			continue
+		}
+		module := ttir.Parse(m.TTIR)
+		compiled, err := compile(module, module.Kernel(), features{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range compiled.sites {
+			if s.late == nil || s.late.asked {
+				t.Errorf("%s: the addresses of line %d are made", m.Name, s.op.Line)
+			}
+			seen++
+		}
+	}
+	if seen < 15 {
+		t.Errorf("%d accesses", seen)
 	}
 }

@@ -42,6 +42,7 @@ func (c *compiler) rowsOf(p, mask *slot, shape []int, s *site) *rows {
 	if mask != nil {
 		r.box, r.boxed = mask.box, mask.shape
 	}
+	s.late = p.late
 	r.from, r.to, r.at = make([]int, len(shape)), make([]int, len(shape)), make([]int, len(shape))
 	return r
 }

@@ -53,6 +53,12 @@ func (f *countFlags) check(unique *bool) (err error) {
 		f.device, *unique = &d, true
 		f.count = f.count || f.output != "-"
 	}
+	if f.output == "" && f.format != "" {
+		if _, err := formats.ByName(f.format); err != nil {
+			return err
+		}
+		return fmt.Errorf("--to %s is the format of -o OUT: give it too", f.format)
+	}
 	if f.output == "" {
 		return nil
 	}

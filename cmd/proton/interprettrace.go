@@ -182,12 +182,7 @@ func interpretTrace(source string, f *tracedFlags, device *profile.Device, o int
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	at := 0
-	found, err := interpret.Launches(ctx, o, func() (*interpret.Traced, error) {
-		if at == len(places) {
-			return nil, nil
-		}
-		defer func() { at++ }()
+	found, err := interpret.Launches(ctx, o, len(places), f.kinds, func(at int) (*interpret.Traced, error) {
 		l, err := reproduce.Pick(trace, places[at])
 		if err != nil {
 			return nil, err

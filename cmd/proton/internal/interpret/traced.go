@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/interpreter/run"
 	"github.com/goproton/goproton/tritonparse/reproduce"
@@ -58,8 +59,8 @@ func (t *Traced) launch() (*run.Launch, error) {
 	return l, err
 }
 
-// Launches runs launches of a trace; next returns one after another, and nil at the end.
-func Launches(ctx context.Context, o Options, next func() (*Traced, error), stdout, stderr io.Writer) (found bool, err error) {
+// Launches runs so many launches of a trace, which at makes. With goOn, one that cannot be run is said and left out.
+func Launches(ctx context.Context, o Options, count int, goOn bool, at func(i int) (*Traced, error), stdout, stderr io.Writer) (found bool, err error) {
 	r, err := run.New(o.Settings)
 	if err != nil {
 		return false, err
@@ -69,34 +70,49 @@ func Launches(ctx context.Context, o Options, next func() (*Traced, error), stdo
 		printed = stderr
 	}
 	var outputs map[string]run.Output
-	for {
-		t, err := next()
-		if err != nil {
+	left := 0
+	for i := range count {
+		t, err := at(i)
+		var l *run.Launch
+		if err == nil {
+			l, err = t.run(ctx, r, &found, printed, stderr)
+		}
+		switch {
+		case err != nil && (!goOn || ctx.Err() != nil):
 			return false, err
+		case err != nil:
+			left++
+			fmt.Fprintf(stderr, "proton: %v; it is left out\n", err)
+		default:
+			outputs = l.Outputs()
 		}
-		if t == nil {
-			break
-		}
-		l, err := t.launch()
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", t.What, err)
-		}
-		fmt.Fprintf(stderr, "proton: %s\n", t.description())
-		outcome, err := r.Launch(ctx, l, printed, nil)
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", t.What, err)
-		}
-		found = found || len(outcome.Findings) > 0
-		for _, text := range t.left() {
-			fmt.Fprintf(stderr, "proton: %s\n", text)
-		}
-		outputs = l.Outputs()
+	}
+	if left > 0 {
+		fmt.Fprintf(stderr, "proton: %d of %s could not be run and are not in the counts\n", left, figures.Count(count, "launch"))
 	}
 	report := r.Report()
 	if report.Finished = true; report.Launches == 1 {
 		report.Outputs = outputs
 	}
 	return found, o.finish(report, stdout, stderr)
+}
+
+// run runs a launch, and compares what it leaves.
+func (t *Traced) run(ctx context.Context, r *run.Run, found *bool, printed, stderr io.Writer) (*run.Launch, error) {
+	l, err := t.launch()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.What, err)
+	}
+	fmt.Fprintf(stderr, "proton: %s\n", t.description())
+	outcome, err := r.Launch(ctx, l, printed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.What, err)
+	}
+	*found = *found || len(outcome.Findings) > 0
+	for _, text := range t.left() {
+		fmt.Fprintf(stderr, "proton: %s\n", text)
+	}
+	return l, nil
 }
 
 // description says what is launched, and with which contents of tensors.

@@ -32,9 +32,6 @@ func (h *Headers) Add(b *Block) {
 // Reset begins with the next launch.
 func (h *Headers) Reset() { h.list = h.list[:0] }
 
-// Count is how many blocks there are.
-func (h *Headers) Count() int { return len(h.list) }
-
 // Span is when the first block began and when the last one ended, in ns of the global timer; 0 without blocks.
 func (h *Headers) Span() (begin, end uint64) {
 	for i := range h.list {

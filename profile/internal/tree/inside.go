@@ -6,20 +6,7 @@ import (
 )
 
 func kernelMembers(k *profile.InsideKernel) members {
-	builds := part{
-		func(w Writer) {
-			w.List(len(k.Builds))
-			for i := range k.Builds {
-				w.Next()
-				before := w.Wrap(false)
-				buildMembers(&k.Builds[i]).write(w)
-				w.Wrap(before)
-			}
-			w.EndList()
-		},
-		func(r Reader) { k.Builds = readBuilds(r) },
-	}
-	all := append(members{{"builds", builds}, {"by_sm", &k.BySM}}, figureMembers(k.Figures())...)
+	all := append(members{{"builds", &k.Builds}, {"by_sm", &k.BySM}}, figureMembers(k.Figures())...)
 	return append(all, member{"losses", losses(k.Losses.Figures())}, member{"times", &k.Times})
 }
 
@@ -72,16 +59,6 @@ func readInside(r Reader) *profile.Inside {
 		r.Fail(start, "inside of a node: %v", err)
 	}
 	return i
-}
-
-func readBuilds(r Reader) (list []profile.InsideBuild) {
-	for c := r.List("builds"); c.More; c = r.Next(c) {
-		var b profile.InsideBuild
-		r.Keep(entrySize)
-		buildMembers(&b).read(r, "a build")
-		list = append(list, b)
-	}
-	return list
 }
 
 func readShares(r Reader) (list []profile.InsideShare) {

@@ -15,26 +15,13 @@ func launchKindMembers(k *profile.LaunchKind) members {
 func launches(w Writer, all []profile.LaunchTimes) {
 	w.Key("launches")
 	before := w.Wrap(false)
-	w.List(len(all))
+	w.List(len(all)) // not by objects: nearly every node may have launches, and members that are returned by a parameter take memory
 	for i := range all {
 		w.Next()
 		launchMembers(&all[i]).write(w)
 	}
 	w.EndList()
 	w.Wrap(before)
-}
-
-// launchKinds writes what the launches are, a line each.
-func launchKinds(w Writer, kinds []profile.LaunchKind) {
-	w.Key("launch_kinds")
-	w.List(len(kinds))
-	for i := range kinds {
-		w.Next()
-		before := w.Wrap(false)
-		launchKindMembers(&kinds[i]).write(w)
-		w.Wrap(before)
-	}
-	w.EndList()
 }
 
 // readLaunches reads the sums of a node. Finish checks their kinds: the list of kinds may come later.
@@ -51,15 +38,4 @@ func (d *Decoder) readLaunches(r Reader) (all []profile.LaunchTimes) {
 		all = append(all, l)
 	}
 	return all
-}
-
-func readLaunchKinds(r Reader) []profile.LaunchKind {
-	kinds := []profile.LaunchKind{}
-	for c := r.List("launch_kinds"); c.More; c = r.Next(c) {
-		var k profile.LaunchKind
-		r.Keep(entrySize)
-		launchKindMembers(&k).read(r, "a kind of launches")
-		kinds = append(kinds, k)
-	}
-	return kinds
 }

@@ -102,6 +102,8 @@ func writeValue(w Writer, value any) {
 		v.write(w)
 	case *[]profile.SourceText:
 		sources(w, *v)
+	case *[]profile.InsideBuild:
+		objects(w, *v, buildMembers)
 	case **profile.Sketch:
 		times(w, *v)
 	default:
@@ -159,11 +161,37 @@ func readValue(r Reader, value any) {
 		*v = readLines(r)
 	case *[]profile.SourceText:
 		*v = readSources(r)
+	case *[]profile.InsideBuild:
+		*v = readObjects(r, "builds", "a build", buildMembers)
 	case losses:
 		figureMembers(v).read(r, "losses")
 	default:
 		panic("BUG: a member of a file is a " + reflect.TypeOf(value).String())
 	}
+}
+
+// objects writes a list of objects, a line each.
+func objects[T any](w Writer, all []T, of func(*T) members) {
+	w.List(len(all))
+	for i := range all {
+		w.Next()
+		before := w.Wrap(false)
+		of(&all[i]).write(w)
+		w.Wrap(before)
+	}
+	w.EndList()
+}
+
+// readObjects is the reverse of objects.
+func readObjects[T any](r Reader, what, one string, of func(*T) members) []T {
+	all := []T{}
+	for c := r.List(what); c.More; c = r.Next(c) {
+		var v T
+		r.Keep(entrySize)
+		of(&v).read(r, one)
+		all = append(all, v)
+	}
+	return all
 }
 
 // seen are the figures that are not 0.

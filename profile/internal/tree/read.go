@@ -73,7 +73,7 @@ func (d *Decoder) RootKey(r Reader, key []byte) bool {
 	case "sampling":
 		d.Sampling = readSampling(r)
 	case "launch_kinds":
-		d.Root.Launches = readLaunchKinds(r)
+		d.Root.Launches = readObjects(r, "launch_kinds", "a kind of launches", launchKindMembers)
 	default:
 		return false
 	}

@@ -76,7 +76,8 @@ func (e *Encoder) Write(n *profile.Node, keys Keys) {
 		e.strings("kinds", e.strong, func(metric string) string { return e.p.Kinds[metric].String() })
 	}
 	if keys&LaunchKinds != 0 {
-		launchKinds(e.w, e.p.Launches)
+		e.w.Key("launch_kinds")
+		objects(e.w, e.p.Launches, launchKindMembers)
 	}
 	if keys&Launches != 0 {
 		launches(e.w, n.Launches)

@@ -2,6 +2,7 @@ package interpreter
 
 import (
 	"math"
+	"slices"
 
 	"github.com/goproton/goproton/interpreter/check"
 )
@@ -471,11 +472,7 @@ func widenList(o []int64, a []int32) {
 }
 
 func newBox(shape []int) *box {
-	b := &box{from: make([]int, len(shape)), to: make([]int, len(shape))}
-	for d := range shape {
-		b.to[d] = shape[d]
-	}
-	return b
+	return &box{from: make([]int, len(shape)), to: slices.Clone(shape)}
 }
 
 func (b *box) fill(o []bit, shape []int) {

@@ -7,7 +7,6 @@ type rows struct {
 	shape []int
 	size  int64
 	line  *line // nil if the addresses never have one
-	wide  []bool
 	box   *box
 	boxed []int // its stored shape
 	all   bool  // the box has all elements

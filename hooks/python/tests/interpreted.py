@@ -27,6 +27,13 @@ def one_call():
     assert (out == x + y).all()
 
 
+def one_launch(number):
+    """For proton interpret: nothing of goproton is used."""
+    x, y, out = vectors()
+    add_kernel[(4,)](x, y, out, len(x), BLOCK=256)
+    assert (out == x + y).all()
+
+
 def with_statement():
     x, y, out = vectors()
     with goproton.interpreting("add_*", order="reverse") as run:

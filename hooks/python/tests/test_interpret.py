@@ -91,3 +91,34 @@ def test_checks_of_benchmark_kernels(variables, tmp_path):
     assert found.returncode == 1 and "tl.store(out_ptr + offsets" in found.stderr, found.stderr
     results = json.loads((tmp_path / "x.sarif").read_text())["runs"][0]["results"]
     assert {r["ruleId"] for r in results} == {"out-of-bounds"} and all(r["locations"][0]["physicalLocation"]["region"]["startLine"] > 1 for r in results)
+
+
+def test_pytest_and_processes(variables, tmp_path):
+    """A test that pytest runs, and processes of multiprocessing, whose launches are summed."""
+    (tmp_path / "test_sum.py").write_text("from interpreted import one_launch\ndef test_sum(): one_launch(0)\n")
+    done = interpret(variables, "--", "-m", "pytest", "-q", "test_sum.py", cwd=tmp_path)
+    assert done.returncode == 0 and "1 launch of 1 kernel interpreted" in done.stderr, done.stdout + done.stderr
+    (tmp_path / "pool.py").write_text("import multiprocessing, interpreted\nif __name__ == '__main__':\n    interpreted.one_launch(0)\n"
+                                      "    with multiprocessing.get_context('spawn').Pool(2) as pool: pool.map(interpreted.one_launch, range(2), chunksize=1); pool.close(); pool.join()\n")
+    done = interpret(variables, tmp_path / "pool.py")
+    assert done.returncode == 0 and "3 launches of 1 kernel interpreted: 12 program instances" in done.stderr, done.stderr
+
+
+def test_progress_on_a_terminal(monkeypatch):
+    """A launch of seconds has a line, which is removed at its end; without a terminal there is none."""
+    import importlib.util
+    import io
+    spec = importlib.util.spec_from_file_location("progress", PACKAGE / "goproton" / "_interpret" / "progress.py")
+    progress = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(progress)
+    for terminal in True, False:
+        said = io.StringIO()
+        said.isatty = lambda: terminal
+        now = [100.0]
+        monkeypatch.setattr(sys, "stderr", said)
+        monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+        line = progress.Progress("softmax")
+        for now[0] in 101, 102.5, 102.6, 104:
+            line.show({"begun": int(now[0]), "programs": 500})
+        line.end()
+        assert said.getvalue().replace("\r\x1b[K", "|") == ("|proton: softmax: 102 of 500 program instances, 2 s|proton: softmax: 104 of 500 program instances, 4 s|" if terminal else "")

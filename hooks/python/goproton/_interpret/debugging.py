@@ -44,14 +44,15 @@ def handlers(marks: Marks) -> Iterator[None]:
         names.update(breakpoint=builtins.breakpoint, print=builtins.print)
         stop = lambda generator, node: _break(generator, marks)  # noqa: E731
         functions.update({builtins.breakpoint: stop, pdb.set_trace: stop, builtins.print: _print})
-        pdb.set_trace.__triton_builtin__ = True  # type: ignore[attr-defined]  # Triton refuses to look at other functions
+        known: Any = getattr(pdb.set_trace, "__func__", pdb.set_trace)  # pytest's is a method
+        known.__triton_builtin__ = True  # Triton refuses to look at other functions
         if marks.variables:
             for name, visit in visits.items():
                 setattr(CodeGenerator, name, _marking(visit))
         try:
             yield
         finally:
-            del pdb.set_trace.__triton_builtin__  # type: ignore[attr-defined]
+            del known.__triton_builtin__
             for table, kept in zip(tables, before):
                 table.clear()
                 table.update(kept)

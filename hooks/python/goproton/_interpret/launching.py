@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 import types
 from typing import Any, Iterator
 
@@ -12,6 +11,7 @@ from triton import knobs
 
 from .. import _library
 from .host import current
+from .progress import Progress
 from .storages import Array, Launched
 
 
@@ -164,22 +164,3 @@ IN_CHILD = "kernels cannot be interpreted in this process, which was forked afte
 def _show(said: dict[str, Any]) -> None:
     if said.get("printed"):
         sys.stdout.write(said["printed"])
-
-
-class Progress:
-    """A line on the terminal for launches that take seconds."""
-
-    def __init__(self, name: str):
-        self.name, self.begin, self.next, self.shown = name, time.monotonic(), 2.0, False
-
-    def show(self, said: dict[str, Any]) -> None:
-        seconds = time.monotonic() - self.begin
-        if seconds < self.next or not sys.stderr.isatty():
-            return
-        self.next, self.shown = seconds + 1, True
-        sys.stderr.write(f"\r\x1b[Kproton: {self.name}: {said['begun']} of {said['programs']} program instances, {seconds:.0f} s")
-        sys.stderr.flush()
-
-    def end(self) -> None:
-        if self.shown:
-            sys.stderr.write("\r\x1b[K")

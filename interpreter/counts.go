@@ -114,9 +114,9 @@ func framesOf(module *ttir.Module, op *ttir.Op) []mlir.Frame {
 
 // resultOf adds up what machines did, by line.
 func resultOf(memory *memory, programs int64, machines []*machine) *Result {
-	r := &Result{Programs: programs}
-	for _, frames := range machines[0].lines {
-		r.Lines = append(r.Lines, LineCounts{Frames: frames, Flops: map[string]int64{}, DotFlops: map[string]int64{}})
+	r := &Result{Programs: programs, Lines: make([]LineCounts, len(machines[0].lines))}
+	for i, frames := range machines[0].lines {
+		r.Lines[i].Frames = frames
 	}
 	for _, m := range machines {
 		for _, b := range m.blocks {
@@ -125,9 +125,9 @@ func resultOf(memory *memory, programs int64, machines []*machine) *Result {
 				l.Operations += b.turns
 				switch {
 				case c.dot:
-					l.DotFlops[c.of] += c.flops * b.turns
+					addTo(&l.DotFlops, c.of, c.flops*b.turns)
 				case c.flops > 0:
-					l.Flops[c.of] += c.flops * b.turns
+					addTo(&l.Flops, c.of, c.flops*b.turns)
 				}
 			}
 		}
@@ -139,6 +139,14 @@ func resultOf(memory *memory, programs int64, machines []*machine) *Result {
 		r.countTouched(memory, machines)
 	}
 	return r
+}
+
+// addTo makes the map if there is none: most lines compute nothing, and a launch may take microseconds.
+func addTo(m *map[string]int64, key string, n int64) {
+	if *m == nil {
+		*m = map[string]int64{}
+	}
+	(*m)[key] += n
 }
 
 func (l *LineCounts) access(kind accessKind) *Access {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -110,6 +112,19 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+func TestNoSources(t *testing.T) {
+	for mode, want := range map[string]string{"pcsampling": "pcsampling:sources=drop", "pcsampling:interval=64:kernels=a:b": "pcsampling:sources=drop:interval=64:kernels=a:b"} {
+		o := run.Options{}
+		o.Mode = mode
+		if err := leaveOutSources(true, &o); err != nil || o.Mode != want || vendors.CheckMode("cupti", "pcsampling", strings.TrimPrefix(o.Mode, "pcsampling:")) != nil {
+			t.Errorf("%s: %v, %s", mode, err, o.Mode)
+		}
+	}
+	if err := leaveOutSources(true, &run.Options{}); err == nil || !strings.Contains(err.Error(), "add -m pcsampling") {
+		t.Errorf("without samples: %v", err)
+	}
+}
+
 // proton run --open writes the report of what was recorded, a tree or a timeline, and opens it from the disk.
 func TestRunOpens(t *testing.T) {
 	environment := testkit.Built(t)
@@ -128,7 +143,7 @@ func TestRunOpens(t *testing.T) {
 		said := succeeds(t, cmd)
 		page := filepath.Join(folder, "local.html")
 		text, err := os.ReadFile(page)
-		if err != nil || !strings.Contains(string(text), "add_kernel") || !strings.Contains(said, "wrote "+page) {
+		if err != nil || !strings.Contains(string(text), "<title>local") || !strings.Contains(said, "wrote "+page) {
 			t.Errorf("%s: %v, %s", data, err, said)
 		}
 		testkit.Await(t, "the browser to be started", func() bool {

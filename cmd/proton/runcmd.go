@@ -61,7 +61,7 @@ func newRunCommand() *cobra.Command {
 	var options run.Options
 	var trace traceFlags
 	var recording recordingFlags
-	open := false
+	open, noSources := false, false
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--] TARGET [ARGS]…",
 		Short: "run a program and profile it",
@@ -74,6 +74,9 @@ func newRunCommand() *cobra.Command {
 				return &exitError{code: 2, err: err}
 			}
 			if err := options.Push.FillFrom(os.Getenv, cmd.Flags().Changed); err != nil {
+				return &exitError{code: 2, err: err}
+			}
+			if err := leaveOutSources(noSources, &options); err != nil {
 				return &exitError{code: 2, err: err}
 			}
 			if err := checkRun(&options); err != nil {
@@ -113,6 +116,7 @@ func newRunCommand() *cobra.Command {
 	flags.Lookup("torch").NoOptDefVal = strings.Join(runinfo.TorchWords[:2], ",")
 	flags.BoolVar(&options.Idle, "idle", false, "sum how long GPUs had nothing to do before the work of each call path; copies and fills are recorded too (a trace shows it without this)")
 	flags.BoolVar(&options.NoStats, "no-stats", false, "do not record the distribution of kernel times at each call path")
+	flags.BoolVar(&noSources, "no-sources", false, "with -m pcsampling: do not keep the text of the sampled lines in the profile, with which --source works on another machine")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "use a launch `HOOK`: triton takes names, flops and bytes of kernels from their launch_metadata, none does not")
 	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs at `LEVEL`: node times each kernel, graph each replay, with less overhead")
 	flags.StringVar(&options.Budget, "budget", "", "take at most `SHARE` of the program's time, such as 1%: as far as needed, instructions are sampled for a part of the time, and Python call paths are not taken at some launches; kernels are always timed")
@@ -197,6 +201,21 @@ func profileProgram(options run.Options) error {
 	case result.Code != 0:
 		return &exitError{code: result.Code}
 	}
+	return nil
+}
+
+// leaveOutSources gives the mode of instruction samples its option to keep no source texts.
+func leaveOutSources(asked bool, o *run.Options) error {
+	head, option, _ := strings.Cut(o.Mode, ":")
+	switch {
+	case !asked:
+		return nil
+	case !strings.EqualFold(head, "pcsampling"):
+		return errors.New("--no-sources is about the lines of instruction samples: add -m pcsampling, or leave it out; other profiles have no source texts")
+	case option != "":
+		option = ":" + option
+	}
+	o.Mode = head + ":sources=drop" + option
 	return nil
 }
 

@@ -32,7 +32,12 @@ func newInterpretDiffCommand() *cobra.Command {
 		Use:   "diff [flags] A.ttir B.ttir",
 		Short: "the first variable in which two texts of a kernel differ",
 		Long:  interpretDiffLong,
-		Args:  cobra.ExactArgs(2),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return &exitError{code: 2, err: fmt.Errorf("give two texts of a kernel, and not %d: proton interpret diff --launch FOLDER A.ttir B.ttir", len(args))}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Programs, err = parsePrograms(programs); err == nil && launch == "" {
 				err = errors.New("give the saved launch that both texts run: --launch FOLDER, which proton interpret --save writes")

@@ -124,6 +124,7 @@ type Result struct {
 	Touched  []Touched    // with Options.Touched, of buffers that were used
 	Findings []*Finding   // with Options.KeepGoing: the first of each kind in each line
 	More     int64        // findings that were not kept
+	Warning  string       // what was not checked, and why
 }
 
 const maxPrograms = 1 << 40
@@ -207,6 +208,9 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 	}
 	r := resultOf(l.memory, all, machines)
 	r.Findings, r.More = l.findings.All()
+	if l.shadow != nil && l.shadow.Full {
+		r.Warning = fmt.Sprintf("the check for races needs more than %d GB of memory, and not all accesses were checked: sample program instances, or use smaller tensors", check.MaxShadow>>30)
+	}
 	return r, nil
 }
 

@@ -192,7 +192,7 @@ func (t *turns) next() (*machine, error) {
 	if len(t.parked) == 0 {
 		return nil, nil
 	}
-	if t.stalled++; t.stalled > len(t.parked)*max(20, min(1000, 200000/len(t.parked))) {
+	if t.stalled++; t.stalled > max(mostTurns, 20*len(t.parked)) {
 		return nil, t.deadlock()
 	}
 	m := t.parked[0]
@@ -227,6 +227,10 @@ func (t *turns) begin() (*machine, error) {
 
 // maxPlaces bounds how many places a deadlock names.
 const maxPlaces = 8
+
+// mostTurns is how many instances may run, one after another, without a change: some only look a certain number of times. It is a variable for
+// tests.
+var mostTurns = 1 << 20
 
 // deadlock is the finding that all instances wait.
 func (t *turns) deadlock() error {

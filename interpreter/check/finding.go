@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -88,6 +89,7 @@ const MaxFindings = 100
 
 // List collects findings: one of each kind and line, with how often it was found. It may be used by several goroutines.
 type List struct {
+	Max   int // how many are kept; 0 for MaxFindings
 	mu    sync.Mutex
 	list  []*Finding
 	known map[string]*Finding
@@ -98,15 +100,15 @@ type List struct {
 func (l *List) Add(f *Finding) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	key := f.Kind + " " + f.where()
+	key := f.Kernel + " " + f.Kind + " " + f.where()
 	for i := range f.Others {
 		key += " " + f.Others[i].where()
 	}
 	if old := l.known[key]; old != nil {
-		old.Count++
+		old.Count += max(f.Count, 1)
 		return
 	}
-	if len(l.list) == MaxFindings {
+	if len(l.list) >= cmp.Or(l.Max, MaxFindings) {
 		l.more++
 		return
 	}

@@ -271,19 +271,27 @@ func (a *access) free(l last) bool {
 	return a.ordered(n) || a.u.atomic() && a.s.records[n].atomic
 }
 
-// keep replaces an access that comes before this one anyway; of others, two are kept. A plain access is not replaced by an atomic one of
-// the same instance, since it conflicts with more.
+// keep keeps an access in one of two places: in that of the same instance, in an empty one, in that of an access which comes before this one
+// anyway. A plain access conflicts with more than an atomic one: it takes the place of one, and is not replaced by one.
 func (a *access) keep(first, second *last, now last) {
-	for _, l := range []*last{first, second} {
-		if *l == 0 {
+	weaker := func(l last) bool { return a.s.records[l.record()].atomic || !a.u.atomic() } // than this one, or equal
+	places := [2]*last{first, second}
+	for _, l := range places {
+		if *l != 0 && a.s.records[l.record()].instance == a.i.number {
+			if l.record() != now.record() && weaker(*l) {
+				*l = now
+			}
+			return
+		}
+	}
+	for _, l := range places {
+		if *l == 0 || weaker(*l) && a.ordered(l.record()) {
 			*l = now
 			return
 		}
-		n := l.record()
-		if n == now.record() {
-			return
-		}
-		if a.ordered(n) && (a.s.records[n].atomic || !a.u.atomic()) {
+	}
+	for _, l := range places {
+		if !a.u.atomic() && a.s.records[l.record()].atomic {
 			*l = now
 			return
 		}

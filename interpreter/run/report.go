@@ -24,14 +24,8 @@ func Sum(list []Report) Report {
 	unmatched := map[string]int{}
 	for _, r := range list {
 		out.Launches += r.Launches
-		out.LeftOut += r.LeftOut
-		for _, f := range r.Findings {
-			if len(out.Findings) < MaxFindings {
-				out.Findings = append(out.Findings, f)
-			} else {
-				out.LeftOut++
-			}
-		}
+		sum.found.add(out, r.Findings, r.LeftOut)
+		out.Warnings = appendNew(out.Warnings, r.Warnings)
 		for _, k := range r.Kernels {
 			to := sum.kernel(&k.Kernel)
 			to.Join(&k.Kernel)

@@ -22,6 +22,7 @@ type Run struct {
 	Settings
 	checks check.Set
 	mu     sync.Mutex
+	found  found
 	report Report
 	byKind map[[2]string]*KernelReport // name and kind
 
@@ -36,15 +37,35 @@ type Report struct {
 	Kernels   []*KernelReport        `json:"kernels"`
 	Findings  []*interpreter.Finding `json:"findings"`
 	LeftOut   int64                  `json:"findings_left_out,omitempty"` // beyond MaxFindings
-	Unmatched []string               `json:"unmatched,omitempty"`         // patterns that match the name of none of the kernels
-	Others    []string               `json:"others,omitempty"`            // kernels that were launched and not chosen
-	Outputs   map[string]Output      `json:"outputs,omitempty"`           // of a saved launch
+	Warnings  []string               `json:"warnings,omitempty"`
+	Unmatched []string               `json:"unmatched,omitempty"` // patterns that match the name of none of the kernels
+	Others    []string               `json:"others,omitempty"`    // kernels that were launched and not chosen
+	Outputs   map[string]Output      `json:"outputs,omitempty"`   // of a saved launch
 }
 
 // KernelReport sums the launches of a kernel.
 type KernelReport struct {
 	counts.Kernel
 	Seconds float64 `json:"seconds"`
+}
+
+// found collects findings of launches: those of one kind in one line of a kernel are one.
+type found struct {
+	list check.List
+	more int64 // that launches did not keep
+}
+
+func (f *found) add(to *Report, list []*interpreter.Finding, more int64) {
+	f.list.Max = MaxFindings
+	for _, one := range list {
+		own := *one // of which the count changes
+		f.list.Add(&own)
+	}
+	f.more += more
+	kept, left := f.list.All()
+	if to.LeftOut = left + f.more; len(kept) > 0 {
+		to.Findings = kept
+	}
 }
 
 // MaxFindings bounds how many findings a run keeps.
@@ -208,14 +229,10 @@ func (r *Run) add(l *Launch, out *Outcome) {
 		result = &interpreter.Result{Programs: out.Programs}
 	}
 	k.AddTimes(result, out.Of, max(l.Times, 1))
-	r.report.LeftOut += out.More
-	for _, f := range out.Findings {
-		if len(r.report.Findings) < MaxFindings {
-			r.report.Findings = append(r.report.Findings, f)
-		} else {
-			r.report.LeftOut++
-		}
+	if result.Warning != "" {
+		r.report.Warnings = appendNew(r.report.Warnings, []string{l.Kernel.Name + ": " + result.Warning})
 	}
+	r.found.add(&r.report, out.Findings, out.More)
 }
 
 // kernel is the sum for a kernel.

@@ -211,6 +211,9 @@ func (o *Options) finish(report run.Report, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
+	for _, text := range report.Warnings {
+		fmt.Fprintf(stderr, "proton: warning: %s\n", text)
+	}
 	for _, pattern := range report.Unmatched {
 		launched := "the program launched no Triton kernel"
 		if len(report.Others) > 0 {

@@ -51,6 +51,7 @@ var rooms = []room{
 	{50, "viewer/internal/grid viewer/compat viewer/pprofui", "columns of text that fit a width; the text of upstream's proton-viewer; pprof's driver for any profile"},
 	{50, "interpreter", "runs kernels of `triton/ttir` on the CPU: values, memory, counts by line"},
 	{54, "interpreter/run", "a run of the interpreter: settings, launches of a program and saved ones, what they did"},
+	{52, "interpreter/dap", "the debugger for editors: the Debug Adapter Protocol; `vscode`: the extension's package.json"},
 	{51, "interpreter/debug", "stops kernels at lines of their source: frames, variables, expressions, tables, commands"},
 	{51, "interpreter/compare", "two texts of a kernel, or one with and without rounding: which variable differs first, how exact each line is"},
 	{51, "interpreter/counts", "what interpreted launches did, added up by kernel and line"},

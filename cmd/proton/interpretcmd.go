@@ -64,6 +64,9 @@ func newInterpretCommand() *cobra.Command {
 					return &exitError{code: 2, err: err}
 				}
 			}
+			if o.DAP == "-" && len(args) == 0 && o.Launch == "" {
+				return adaptEditor(cmd)
+			}
 			o.Command = args
 			if o.Width = term.Width(cmd.OutOrStdout()); o.Debugging() && !cmd.Flags().Changed("form") {
 				o.Form = "front"
@@ -131,6 +134,7 @@ func newInterpretCommand() *cobra.Command {
 	flags.Float64Var(&o.MaxSeconds, "max-seconds", 0, "end a launch as an error after `SECONDS`")
 	flags.BoolVar(&o.Debug, "debug", false, "stop at the first line of the first launch, or where --break says, and ask for commands; help lists them")
 	flags.StringArrayVar(&o.Break, "break", nil, "stop at `PLACE`: FILE:LINE, FILE:LINE if EXPRESSION, or the name of a function; may be repeated")
+	flags.StringVar(&o.DAP, "dap", "", "wait for an editor at `PORT` of this machine, or HOST:PORT, and debug there by the Debug Adapter Protocol; - is for editors that start proton themselves")
 	flags.StringArrayVar(&o.Settings.Print, "print", nil, "print `'FILE:LINE EXPRESSION'` whenever that line is reached, as in 'add.py:11 offsets[0, :]'; may be repeated")
 	flags.StringVar(&o.Form, "form", run.Forms[0], "run kernels in `FORM`: ttir, as GPUs get them, or front, before Triton's passes, with all variables: that of the debugger")
 	flags.StringVar(&o.Settings.Target, "target", "", "compile for `GPU`, as in cuda:90 or hip:gfx942 (default: the one of this machine, else cuda:90)")
@@ -230,4 +234,15 @@ func interpretLaunch(stdout io.Writer, o interpret.Options) error {
 		return &exitError{code: interpret.ExitFindings}
 	}
 	return nil
+}
+
+// adaptEditor serves an editor that has started the command.
+func adaptEditor(cmd *cobra.Command) error {
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the parts of proton: %w", err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	return interpret.Adapt(ctx, executable, cmd.InOrStdin(), term.Raw(cmd.OutOrStdout()))
 }

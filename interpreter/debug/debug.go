@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"github.com/goproton/goproton/interpreter"
@@ -76,8 +77,14 @@ type Debugger struct {
 	numbers     int
 	detached    bool
 	stopped     bool // once
+	entry       bool // the next launch stops at its first line
 	paused      atomic.Bool
 	run         *run // the launch
+
+	mu      sync.Mutex // of moving and todo: see Do
+	moving  bool
+	todo    []func()
+	pending atomic.Bool
 }
 
 // New makes a debugger. The error names what is wrong with a breakpoint.
@@ -133,9 +140,36 @@ const maxKept = 2 << 30
 // Launch runs a kernel as Program.Launch does.
 func (d *Debugger) Launch(p *interpreter.Program, kernel string, grid [3]int32, arguments []interpreter.Argument, o interpreter.Options) (*interpreter.Result, error) {
 	r := &run{d: d, program: p, points: map[*interpreter.Point]*fact{}, marked: map[string]bool{}, names: map[string]bool{}, hoisted: map[*ttir.Op]bool{}, buffers: interpreter.Buffers(arguments), grid: grid}
-	d.run = r
-	defer func() { d.run = nil }()
-	points := p.Points(kernel)
+	d.Do(func() { d.enter(r, p.Points(kernel)) })
+	defer d.move(false)
+	output := o.Output
+	o.Observer, o.Print = r, r.printed
+	if output != nil {
+		o.Output = muting{r, output}
+	}
+	if d.UI != nil {
+		d.UI.Launched(d)
+	}
+	d.Do(r.begin)
+	d.move(true)
+	for {
+		result, err := p.Launch(kernel, grid, arguments, o)
+		if errors.Is(err, errAgain) {
+			r.again()
+			continue
+		}
+		d.move(false)
+		d.Do(func() { d.run = nil })
+		if d.UI != nil {
+			d.UI.Ended(d, err)
+		}
+		return result, err
+	}
+}
+
+// enter makes a launch the present one.
+func (d *Debugger) enter(r *run, points []*interpreter.Point) {
+	d.run, d.watches = r, nil // watches name buffers and functions of another launch
 	var function *ttir.Function
 	for _, x := range points {
 		if x.Function != function {
@@ -147,27 +181,6 @@ func (d *Debugger) Launch(p *interpreter.Program, kernel string, grid [3]int32, 
 		r.add(x)
 	}
 	r.keep()
-	d.watches = nil // they name buffers and functions of another launch
-	output := o.Output
-	o.Observer, o.Print = r, r.printed
-	if output != nil {
-		o.Output = muting{r, output}
-	}
-	if d.UI != nil {
-		d.UI.Launched(d)
-	}
-	r.begin()
-	for {
-		result, err := p.Launch(kernel, grid, arguments, o)
-		if errors.Is(err, errAgain) {
-			r.again()
-			continue
-		}
-		if d.UI != nil {
-			d.UI.Ended(d, err)
-		}
-		return result, err
-	}
 }
 
 // muting leaves out what was printed when the launch ran before.

@@ -71,7 +71,8 @@ type Stop struct {
 func (r *run) begin() {
 	r.begun = map[[3]int32]bool{}
 	d := r.d
-	if d.settings.Stop && !d.stopped && len(d.breakpoints) == 0 && !r.hasBreak {
+	if d.settings.Stop && !d.stopped && len(d.breakpoints) == 0 && !r.hasBreak || d.entry {
+		d.entry = false
 		r.mode = mode{kind: Step}
 	}
 }
@@ -136,7 +137,9 @@ func (r *run) Leave(p *interpreter.Point) {
 
 // Before is called before each operation.
 func (r *run) Before(p *interpreter.Point) {
-	r.count++
+	if r.count++; r.d.pending.Load() {
+		r.d.move(true)
+	}
 	k := r.points[p]
 	if k == nil {
 		k = r.fact(p)
@@ -239,7 +242,9 @@ func (r *run) ask(s *Stop) {
 	if r.d.UI == nil {
 		return
 	}
+	r.d.move(false)
 	to := r.d.UI.Stopped(s)
+	r.d.move(true)
 	r.mode = mode{kind: to.Kind, frame: last(s.Stack)}
 	switch to.Kind {
 	case Quit:

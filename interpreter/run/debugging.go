@@ -1,12 +1,14 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/interpreter/dap"
 	"github.com/goproton/goproton/interpreter/debug"
 )
 
@@ -15,6 +17,7 @@ type debugger struct {
 	mu       sync.Mutex
 	d        *debug.Debugger
 	terminal *debug.Terminal
+	server   *dap.Server // of editors, instead of the terminal
 }
 
 // asker is an output that a user can be asked through.
@@ -24,7 +27,7 @@ type asker interface {
 }
 
 // Debugging says whether launches are run by the debugger, whatever their kernels ask for.
-func (s *Settings) Debugging() bool { return s.Debug || len(s.Break)+len(s.Print) > 0 }
+func (s *Settings) Debugging() bool { return s.Debug || s.DAP != "" || len(s.Break)+len(s.Print) > 0 }
 
 func (s *Settings) newDebugger() (*debugger, error) {
 	d, err := debug.New(debug.Settings{Breakpoints: s.Break, Prints: s.Print, Stop: s.Debug, Findings: s.Debug || len(s.Break) > 0, Width: s.Width})
@@ -38,6 +41,11 @@ func (s *Settings) newDebugger() (*debugger, error) {
 func (s *Settings) checkDebugging() error {
 	if s.Debugging() && (s.Order == "parallel" || s.Order == "cooperative") {
 		return fmt.Errorf("--order %s runs several program instances at a time, and the debugger one after another: leave --order out", s.Order)
+	}
+	if s.DAP != "" {
+		if _, err := dap.Address(s.DAP); err != nil {
+			return err
+		}
 	}
 	_, err := s.newDebugger()
 	return err
@@ -63,6 +71,10 @@ func (r *Run) run(l *Launch, o interpreter.Options, output io.Writer) (*interpre
 	defer g.mu.Unlock()
 	o.Order, o.Workers = onlySerial(o.Order), 1
 	g.d.AddSources(l.Kernel.Sources)
+	if g.server != nil {
+		defer context.AfterFunc(o.Context, g.server.Abort)()
+		return g.d.Launch(l.Kernel.Program, l.Kernel.Name, l.Grid, l.given(), o)
+	}
 	if g.terminal == nil {
 		g.terminal = debug.NewTerminal(g.d, nil, nil)
 		g.d.UI = g.terminal
@@ -74,6 +86,22 @@ func (r *Run) run(l *Launch, o interpreter.Options, output io.Writer) (*interpre
 		return ask.Ask(prompt)
 	}, output)
 	return g.d.Launch(l.Kernel.Program, l.Kernel.Name, l.Grid, l.given(), o)
+}
+
+// Listen has editors connect, if the settings say where; otherwise the address is "".
+func (r *Run) Listen() (address string, err error) {
+	if r.DAP == "" {
+		return "", nil
+	}
+	if address, err = dap.Address(r.DAP); err != nil {
+		return "", err
+	}
+	g := r.debugger
+	if g.server, err = dap.Listen(address, g.d); err != nil {
+		return "", err
+	}
+	g.d.UI = g.server
+	return g.server.Addr(), nil
 }
 
 func onlySerial(o interpreter.Order) interpreter.Order {

@@ -118,10 +118,14 @@ func (s *Service) newRun(settings Settings) (any, error) {
 	if err := r.writeStatus(); err != nil {
 		return nil, err
 	}
+	address, err := r.Listen()
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runs = append(s.runs, r)
-	return map[string]int{"run": len(s.runs) - 1}, nil
+	return map[string]any{"run": len(s.runs) - 1, "address": address}, nil
 }
 
 func (s *Service) runOf(n int) (*Run, error) {
@@ -408,6 +412,9 @@ func (r *Run) End(unmatched, others []string) (any, error) {
 	r.mu.Lock()
 	r.report.Finished, r.report.Unmatched, r.report.Others = true, unmatched, others
 	r.mu.Unlock()
+	if r.debugger.server != nil {
+		r.debugger.server.Finish()
+	}
 	return r.Report(), r.writeStatus()
 }
 

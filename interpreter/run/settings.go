@@ -38,6 +38,7 @@ type Settings struct {
 	Debug bool     `json:"debug,omitempty"` // Python: stop at the first line, or at breakpoints
 	Break []string `json:"break,omitempty"` // Python: as debug.Settings.Breakpoints
 	Print []string `json:"print,omitempty"` // Python: as debug.Settings.Prints
+	DAP   string   `json:"dap,omitempty"`   // Python: where editors connect: a port, or HOST:PORT
 	Width int      `json:"width,omitempty"` // of the terminal
 }
 

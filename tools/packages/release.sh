@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # release.sh [SYSTEM/ARCHITECTURE...]: archives of the viewer alone, for each system and architecture or for those that are named, in
-# build/release, with SHA256SUMS. Each has the command as one static file, the licence, README, CHANGELOG, manual pages and completions for shells. "proton run" needs the wheel.
+# build/release, with SHA256SUMS. Each has the command as one static file, the licence, README, CHANGELOG, manual pages, completions for shells, and the extension for VS Code. "proton run" needs the wheel.
 set -eu
 cd "$(dirname "$0")/../.."
 [ $# -gt 0 ] || set -- {linux,darwin,windows}/{amd64,arm64}
@@ -18,6 +18,7 @@ mkdir "$out/common/completions"
 "$out/here" completion fish >"$out/common/completions/proton.fish"
 "$out/here" completion powershell >"$out/common/completions/proton.ps1"
 cp LICENSE README.md CHANGELOG.md "$out/common"
+cp -r interpreter/dap/vscode "$out/common/vscode"
 
 for target in "$@"; do
   system=${target%/*} architecture=${target#*/} proton=proton

@@ -133,6 +133,13 @@ func Saved(ctx context.Context, o Options, stdout, stderr io.Writer) (found bool
 	if err != nil {
 		return false, err
 	}
+	address, err := r.Listen()
+	if err != nil {
+		return false, err
+	}
+	if address != "" {
+		fmt.Fprintf(stderr, "proton: waiting for an editor at %s\n", address)
+	}
 	var printed io.Writer = stdout
 	if o.JSON {
 		printed = stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import sys
 import operator
 import sys
 from typing import Any
@@ -29,7 +30,7 @@ class Run:
         self.form = settings.get("form") or "ttir"
         self.autotune = settings.get("autotune") or 0
         self.keep_going = bool(settings.get("keep_going"))
-        self.debugging = any(settings.get(name) for name in ("debug", "break", "print"))
+        self.debugging = any(settings.get(name) for name in ("debug", "break", "print", "dap"))
         if self.debugging:
             self.form = settings.get("form") or "front"
         self.matched: set[str] = set()
@@ -43,6 +44,8 @@ class Run:
         if not answer:
             raise RuntimeError(IN_CHILD)
         self.number = answer["run"]
+        if answer.get("address"):
+            print(f"proton: waiting for an editor at {answer['address']}", file=sys.stderr, flush=True)
 
     def wants(self, function: Any) -> bool:
         """Whether the run has the launches of a JITFunction."""

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -62,21 +63,28 @@ func start(t *testing.T, sources bool) (*editor, chan error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Listen("127.0.0.1:0", d)
+	s := New(d)
+	d.UI = s
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
-	d.UI = s
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		if server, err := l.Accept(); err == nil {
+			defer server.Close()
+			s.Serve(server)
+		}
+	}()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	ended := make(chan error, 1)
 	go func() {
 		_, err := d.Launch(p, "", [3]int32{8, 8, 1}, arguments, interpreter.Options{})
 		ended <- err
 	}()
-	c, err := net.Dial("tcp", s.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() { c.Close() })
 	return &editor{t: t, c: c, r: bufio.NewReader(c)}, ended
 }
@@ -378,6 +386,16 @@ func TestEditorGoes(t *testing.T) {
 	e.c.Close()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAddress: a port, or a host and a port.
+func TestAddress(t *testing.T) {
+	for text, want := range map[string]string{"4711": "127.0.0.1 4711", "0.0.0.0:0": "0.0.0.0 0", "[::1]:65535": "::1 65535", "": "", ":1": "", "x": "", "h:65536": "", "-": "", "h:": ""} {
+		host, port, err := Address(text)
+		if got := fmt.Sprint(host, " ", port); want == "" && err == nil || want != "" && got != want {
+			t.Errorf("%q: %s, %v", text, got, err)
+		}
 	}
 }
 

@@ -1,8 +1,9 @@
 // Package dap serves the debugger of interpreted kernels to editors, by the Debug Adapter Protocol: the threads are the program instances of a
 // launch, of which one has begun and not ended.
 //
-//	s, err := dap.Listen("127.0.0.1:4711", d)
+//	s := dap.New(d)
 //	d.UI = s
+//	go s.Serve(connection)
 package dap
 
 import (
@@ -10,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,9 +22,8 @@ import (
 
 // Server is the user interface of a debugger whose user is an editor. One editor is connected at a time; the first launch waits for it.
 type Server struct {
-	d        *debug.Debugger
-	listener net.Listener
-	ready    chan struct{} // closed when an editor has set its breakpoints
+	d     *debug.Debugger
+	ready chan struct{} // closed when an editor has set its breakpoints
 
 	mu      sync.Mutex // of what follows, and of messages
 	once    sync.Once
@@ -42,51 +41,23 @@ type Server struct {
 // firstHandle is the number of the first handle, as editors take 0 for none.
 const firstHandle = 1000
 
-// Address is an address to listen at, of a port, or of a host and a port.
-func Address(text string) (string, error) {
-	if !strings.Contains(text, ":") {
-		text = "127.0.0.1:" + text
+// Address is the host and the port of an address, of which the port alone suffices.
+func Address(text string) (host string, port int, err error) {
+	host, number := "127.0.0.1", text
+	if i := strings.LastIndexByte(text, ':'); i >= 0 {
+		host, number = strings.Trim(text[:i], "[]"), text[i+1:]
 	}
-	_, port, err := net.SplitHostPort(text)
-	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n > 65535 {
-		return "", fmt.Errorf("--dap %q: give a port, or HOST:PORT", text)
+	n, err := strconv.ParseUint(number, 10, 16)
+	if err != nil || host == "" {
+		return "", 0, fmt.Errorf("--dap %q: give a port, or HOST:PORT", text)
 	}
-	return text, nil
-}
-
-// Listen waits for editors.
-func Listen(address string, d *debug.Debugger) (*Server, error) {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listen for an editor: %w", err)
-	}
-	s := New(d)
-	s.listener = l
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				s.Serve(c)
-			}()
-		}
-	}()
-	return s, nil
+	return host, int(n), nil
 }
 
 // New is a server that Serve connects.
 func New(d *debug.Debugger) *Server {
 	return &Server{d: d, ready: make(chan struct{}), set: map[string][]*debug.Breakpoint{}}
 }
-
-// Addr is where the server listens.
-func (s *Server) Addr() string { return s.listener.Addr().String() }
-
-// Close stops listening.
-func (s *Server) Close() error { return s.listener.Close() }
 
 // Serve answers one editor until it leaves.
 func (s *Server) Serve(c io.ReadWriter) {
@@ -253,7 +224,6 @@ func (s *Server) Ended(_ *debug.Debugger, err error) {
 // Finish says that the program has ended.
 func (s *Server) Finish() {
 	s.send(&dap.TerminatedEvent{Event: event("terminated")})
-	s.Close()
 }
 
 // at is where a launch stands; nil while none does.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 
 	"github.com/goproton/goproton/interpreter"
@@ -43,7 +44,7 @@ func (s *Settings) checkDebugging() error {
 		return fmt.Errorf("--order %s runs several program instances at a time, and the debugger one after another: leave --order out", s.Order)
 	}
 	if s.DAP != "" {
-		if _, err := dap.Address(s.DAP); err != nil {
+		if _, _, err := dap.Address(s.DAP); err != nil {
 			return err
 		}
 	}
@@ -88,20 +89,36 @@ func (r *Run) run(l *Launch, o interpreter.Options, output io.Writer) (*interpre
 	return g.d.Launch(l.Kernel.Program, l.Kernel.Name, l.Grid, l.given(), o)
 }
 
-// Listen has editors connect, if the settings say where; otherwise the address is "".
-func (r *Run) Listen() (address string, err error) {
+// Editors is the server of editors, and where they connect; nil if the settings want none.
+func (r *Run) Editors() (s *dap.Server, host string, port int) {
 	if r.DAP == "" {
-		return "", nil
+		return nil, "", 0
 	}
-	if address, err = dap.Address(r.DAP); err != nil {
-		return "", err
-	}
+	host, port, _ = dap.Address(r.DAP) // Check has looked at it
 	g := r.debugger
-	if g.server, err = dap.Listen(address, g.d); err != nil {
-		return "", err
+	if g.server == nil {
+		g.server = dap.New(g.d)
+		g.d.UI = g.server
 	}
-	g.d.UI = g.server
-	return g.server.Addr(), nil
+	return g.server, host, port
+}
+
+// edit serves an editor whose connection Python has: the library has no network of its own.
+func (s *Service) edit(n, descriptor int) error {
+	r, err := s.runOf(n)
+	if err != nil {
+		return err
+	}
+	server, _, _ := r.Editors()
+	if server == nil || descriptor < 0 {
+		return errors.New("the run has no editors")
+	}
+	connection := os.NewFile(uintptr(descriptor), "editor")
+	go func() {
+		defer connection.Close()
+		server.Serve(connection)
+	}()
+	return nil
 }
 
 func onlySerial(o interpreter.Order) interpreter.Order {

@@ -74,6 +74,8 @@ func (s *Service) Call(method string, request []byte) (any, error) {
 		Others    []string
 		Line      string
 		End       bool
+
+		Descriptor int
 	}
 	d := json.NewDecoder(bytes.NewReader(request))
 	d.DisallowUnknownFields() // a setting that is misspelt
@@ -86,6 +88,8 @@ func (s *Service) Call(method string, request []byte) (any, error) {
 			p.Settings = &Settings{}
 		}
 		return s.newRun(*p.Settings)
+	case "interpret.editor":
+		return nil, s.edit(p.Run, p.Descriptor)
 	case "interpret.command":
 		return s.command(p.Launch, line{p.Line, p.End})
 	case "interpret.wait", "interpret.stop":
@@ -118,14 +122,11 @@ func (s *Service) newRun(settings Settings) (any, error) {
 	if err := r.writeStatus(); err != nil {
 		return nil, err
 	}
-	address, err := r.Listen()
-	if err != nil {
-		return nil, err
-	}
+	editors, host, port := r.Editors()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runs = append(s.runs, r)
-	return map[string]any{"run": len(s.runs) - 1, "address": address}, nil
+	return map[string]any{"run": len(s.runs) - 1, "editors": editors != nil, "host": host, "port": port}, nil
 }
 
 func (s *Service) runOf(n int) (*Run, error) {

@@ -1,6 +1,8 @@
 """The debugger of proton interpret, with the pinned wheels of Triton and numpy: stops and prints in kernels, and sessions of commands."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -118,3 +120,85 @@ assert not hasattr(pdb.set_trace, '__triton_builtin__')
 """)
     done = interpret("--print", "debugged.py:19 pid", script)
     assert done.returncode == 0 and done.stdout.count("pid: int32 = ") == 4, done.stdout + done.stderr
+
+
+class Editor:
+    """Speaks the Debug Adapter Protocol over two files."""
+
+    def __init__(self, reading, writing):
+        self.reading, self.writing, self.seq, self.events = reading, writing, 0, []
+
+    def read(self):
+        headers = iter(self.reading.readline, b"\r\n")
+        size = next(int(line.split(b":")[1]) for line in list(headers) if line.lower().startswith(b"content-length"))
+        return json.loads(self.reading.read(size))
+
+    def send(self, command, **arguments):
+        self.seq += 1
+        raw = json.dumps({"seq": self.seq, "type": "request", "command": command, "arguments": arguments}).encode()
+        self.writing.write(b"Content-Length: %d\r\n\r\n%s" % (len(raw), raw))
+        self.writing.flush()
+        return self.seq
+
+    def ask(self, command, **arguments):
+        seq = self.send(command, **arguments)
+        while True:
+            message = self.read()
+            if message["type"] == "event":
+                self.events.append(message)
+            elif message["request_seq"] == seq:
+                assert message["success"], message
+                return message.get("body", {})
+
+    def event(self, name):
+        while True:
+            for message in self.events:
+                if message["event"] == name:
+                    self.events.remove(message)
+                    return message.get("body", {})
+            message = self.read()
+            assert message["type"] == "event", message
+            self.events.append(message)
+
+    def session(self, begin, **configuration):
+        """A breakpoint at the store of the second instance, and on to the end of the program."""
+        assert self.ask("initialize", adapterID="proton")["supportsLogPoints"]
+        self.ask(begin, **configuration)
+        self.event("initialized")
+        self.ask("setBreakpoints", source={"path": str(SCRIPT)}, breakpoints=[{"line": line_of("tl.store"), "condition": "pid == 1"}])
+        self.ask("configurationDone")
+        stopped = self.event("stopped")
+        assert (stopped["reason"], stopped["threadId"]) == ("breakpoint", 2)
+        frame = self.ask("stackTrace", threadId=2)["stackFrames"][0]
+        assert (frame["name"], frame["line"], frame["source"]["path"]) == ("add_kernel", line_of("tl.store"), str(SCRIPT))
+        assert self.ask("evaluate", expression="total[0]", frameId=frame["id"], context="hover")["result"] == "18"
+        self.ask("continue", threadId=2)
+
+
+def test_editor_at_a_port(interpret, triton, library):
+    path = os.pathsep.join(map(str, [PACKAGE, TESTS, triton]))
+    environment = {**os.environ, "PYTHONPATH": path, "PROTON_LIB": library, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore"}
+    command = [str(w) for w in (PROTON, "interpret", "--python", sys.executable, "--dap", "0", SCRIPT, 0)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        said = program.stderr.readline().decode()
+        host, _, port = said.rsplit(" ", 1)[1].strip().rpartition(":")
+        assert said.startswith("proton: waiting for an editor at 127.0.0.1:"), said
+        with socket.create_connection((host, int(port)), PATIENCE) as connection:
+            editor = Editor(connection.makefile("rb"), connection.makefile("wb"))
+            editor.session("attach")
+            editor.event("terminated")
+        assert (program.stdout.read().decode(), program.wait(PATIENCE)) == (SUM, 0)
+
+
+def test_editor_that_starts_the_program(triton, library):
+    path = os.pathsep.join(map(str, [PACKAGE, TESTS, triton]))
+    environment = {**os.environ, "PYTHONPATH": path, "PROTON_LIB": library, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore"}
+    with subprocess.Popen([str(PROTON), "interpret", "--dap", "-"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as adapter:
+        editor = Editor(adapter.stdout, adapter.stdin)
+        editor.session("launch", program=str(SCRIPT), args=["0"], python=sys.executable)
+        while (output := editor.event("output"))["category"] != "stdout":
+            pass
+        assert output["output"] == SUM
+        assert editor.event("exited")["exitCode"] == 0
+        adapter.stdin.close()
+        assert adapter.wait(PATIENCE) == 0

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,6 +17,28 @@ import (
 
 	"github.com/goproton/goproton/interpreter/dap"
 )
+
+// listen has editors connect.
+func listen(editors *dap.Server, host string, port int, stderr io.Writer) error {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return fmt.Errorf("wait for an editor: %w", err)
+	}
+	fmt.Fprintf(stderr, "proton: waiting for an editor at %s\n", l.Addr())
+	go func() {
+		for {
+			connection, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer connection.Close()
+				editors.Serve(connection)
+			}()
+		}
+	}()
+	return nil
+}
 
 // adapter passes messages between an editor, which has started this command, and the server in the process that launches kernels. It answers
 // the first message itself, since only the second one says which program that process runs.

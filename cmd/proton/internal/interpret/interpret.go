@@ -133,12 +133,11 @@ func Saved(ctx context.Context, o Options, stdout, stderr io.Writer) (found bool
 	if err != nil {
 		return false, err
 	}
-	address, err := r.Listen()
-	if err != nil {
-		return false, err
-	}
-	if address != "" {
-		fmt.Fprintf(stderr, "proton: waiting for an editor at %s\n", address)
+	if editors, host, port := r.Editors(); editors != nil {
+		if err := listen(editors, host, port, stderr); err != nil {
+			return false, err
+		}
+		defer editors.Finish()
 	}
 	var printed io.Writer = stdout
 	if o.JSON {

@@ -19,6 +19,8 @@ from typing import Any, Callable, Iterator
 from triton.compiler.code_generator import CodeGenerator
 from triton.language import core
 
+from .. import _library
+
 MARK = "\x01"
 VALUE = "\x02"  # in the text of print: the place of a value
 
@@ -208,3 +210,19 @@ def ask(said: dict[str, Any]) -> dict[str, Any]:
         if not sys.stdin.isatty() and not hasattr(builtins, "__IPYTHON__"):
             print(line)  # what a terminal would show
         return {"launch": said["launch"], "line": line}
+
+
+def serve(run: int, host: str, port: int) -> None:
+    """Passes the connections of editors on to Go, which has no network in this process."""
+    import socket
+    import sys
+    listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+
+    def accept() -> None:
+        while True:
+            connection, _ = listener.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _library.call("interpret.editor", run=run, descriptor=connection.detach())
+
+    threading.Thread(target=accept, name="goproton-editors", daemon=True).start()
+    print(f"proton: waiting for an editor at {host}:{listener.getsockname()[1]}", file=sys.stderr, flush=True)

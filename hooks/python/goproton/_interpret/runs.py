@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import sys
 import operator
 import sys
 from typing import Any
@@ -44,8 +43,9 @@ class Run:
         if not answer:
             raise RuntimeError(IN_CHILD)
         self.number = answer["run"]
-        if answer.get("address"):
-            print(f"proton: waiting for an editor at {answer['address']}", file=sys.stderr, flush=True)
+        if answer.get("editors"):
+            from .debugging import serve
+            serve(self.number, answer["host"], answer["port"])
 
     def wants(self, function: Any) -> bool:
         """Whether the run has the launches of a JITFunction."""

@@ -41,7 +41,7 @@ report, which it opens in the browser. The profile is of a matrix product in Tri
 			if len(args) > 0 {
 				folder = args[0]
 			}
-			return demo(folder, !noOpen && hasBrowser(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return demo(folder, !noOpen && hasBrowser(cmd.OutOrStdout()), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&noOpen, "no-open", false, "write the report, and do not open it")
@@ -110,10 +110,10 @@ func subcommand(stdout, stderr io.Writer, words ...string) error {
 }
 
 // hasBrowser says whether a page can probably be shown: without a screen, xdg-open would start a browser in this terminal.
-func hasBrowser() bool {
+func hasBrowser(out io.Writer) bool {
 	if runtime.GOOS != "linux" {
 		return true
 	}
 	_, err := exec.LookPath("xdg-open")
-	return err == nil && (os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "") && term.IsTerminal(os.Stdout)
+	return err == nil && (os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "") && term.IsTerminal(out)
 }

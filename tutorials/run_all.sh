@@ -133,6 +133,13 @@ steps_notebook() {
     step proton viewer -m time/ms,util --top 3 matmul.hatchet
 }
 
+# It needs no GPU, and a test of the Python package keeps its page.
+steps_debug() {
+  step proton interpret add.py &&
+    step proton interpret --print 'add.py:20 offsets[3, :]' --programs 6,5,0 add.py &&
+    step proton interpret stop.py <commands.txt
+}
+
 # It needs no GPU, and TestAlwaysOn keeps its page.
 steps_always_on() {
   step python always_on.py --without prometheus,collector
@@ -177,7 +184,7 @@ tutorial dynamic_net
 tutorial cuda_graph
 tutorial overlap
 tutorial inside
-for name in amd notebook always_on; do
+for name in amd debug notebook always_on; do
   if [ -e "$out/../testdata/captures" ]; then tutorial $name; else skip $name "OUTDIR is not in the root of the repository, whose capture it plays"; fi
 done
 if command -v nvcc >/dev/null; then tutorial cpp; else skip cpp "there is no nvcc in PATH"; fi

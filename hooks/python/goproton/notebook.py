@@ -6,6 +6,9 @@
     loss = model(x).sum()
     loss.backward()
 
+``%%proton interpret`` runs the Triton kernels of a cell on the CPU: what they print, where they stop (``breakpoint()``), and their findings
+stand below the cell.
+
 The magic profiles what the cell does and shows the page of ``proton report`` below it. The page is part of the output, needs no
 network, and stays in the saved notebook.
 """
@@ -68,7 +71,9 @@ def load(shell: Any) -> None:
     @argument("--height", type=int, default=HEIGHT, help="height of the page in pixels")
     @argument("--quiet", action="store_true", help="show nothing")
     def proton(line: str, cell: str) -> None:
-        """Profiles a cell and shows its profile."""
+        """Profiles a cell and shows its profile. %%proton interpret runs its Triton kernels on the CPU: see %%proton interpret --help."""
+        if line.split()[:1] == ["interpret"]:
+            return _interpret_cell(shell, line.split(None, 1)[1:], cell)
         options = parse_argstring(proton, line)
         if options.output and not options.output.isidentifier():
             raise UsageError(f"-o {options.output}: give the name of a variable")
@@ -95,6 +100,37 @@ def _profile_cell(shell: Any, options: Any, cell: str) -> reading.Profile | None
             finalize(session)
     path = name + (".chrome_trace" if options.data == "trace" else ".hatchet")
     return reading.read(path) if session is not None and os.path.exists(path) else None
+
+
+def _interpret_cell(shell: Any, line: list[str], cell: str) -> None:
+    """Runs the cell's Triton kernels on the CPU: what they print, and where they stop, as they run; then findings and counts."""
+    import argparse
+    import shlex
+    parser = argparse.ArgumentParser(prog="%%proton interpret", description="runs the Triton kernels of a cell on the CPU")
+    parser.add_argument("-k", "--kernel", action="append", default=[], help="only the kernels whose names match this pattern")
+    parser.add_argument("--print", action="append", metavar="'LINE EXPRESSION'", help="print an expression whenever a line of this cell is reached")
+    parser.add_argument("--break", action="append", metavar="PLACE", help="stop at a line of this cell, or at a function, and ask for commands")
+    parser.add_argument("--debug", action="store_true", help="stop at the first line")
+    parser.add_argument("--programs", action="append", metavar="X,Y,Z", help="only this program instance")
+    parser.add_argument("--order", help="of program instances: serial, reverse, shuffle")
+    try:
+        options = vars(parser.parse_args(shlex.split(line[0]) if line else []))
+    except SystemExit:
+        return
+    kernels = options.pop("kernel")
+    file = shell.compile.get_code_name(cell, cell, shell.execution_count) if hasattr(shell.compile, "get_code_name") else ""
+    for name in ("print", "break"):
+        options[name] = [f"{file}:{place}" if place[:1].isdigit() else place for place in options[name] or []]
+    options["programs"] = [[int(n) for n in (*at.split(","), 0, 0)[:3]] for at in options["programs"] or []] or None
+    from . import interpreting
+    with interpreting(*kernels, keep_going=True, **{name: value for name, value in options.items() if value}) as run:
+        shell.run_cell(cell)
+    report = run.report()
+    for finding in report["findings"]:
+        frame = (finding.get("frames") or [{}])[0]
+        print(f"{finding['kind']}: {finding['text']}, line {frame.get('line', '?')}, program {tuple(finding['program'])}")
+    for kernel in report["kernels"]:
+        print(f"{kernel['name']}: {kernel['launches']} × {kernel['programs'] // max(kernel['launches'], 1)} program instances, {len(report['findings'])} findings")
 
 
 def _show_cell(profile: reading.Profile, options: Any) -> None:

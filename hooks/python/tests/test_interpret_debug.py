@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 
 import pytest
-from conftest import LIBRARY, PACKAGE, PATIENCE, REPOSITORY, TESTS
+from conftest import LIBRARY, ORACLES, PACKAGE, PATIENCE, REPOSITORY, TESTS
 
 PROTON = REPOSITORY / "build" / "proton"
 SCRIPT = TESTS / "debugged.py"
@@ -203,3 +204,39 @@ def test_editor_that_starts_the_program(triton, library):
         assert editor.event("exited")["exitCode"] == 0
         adapter.stdin.close()
         assert adapter.wait(PATIENCE) == 0
+
+
+def test_tutorial(triton, library):
+    """Its page has what its programs print."""
+    folder = REPOSITORY / "tutorials" / "debug"
+    path = os.pathsep.join(map(str, [PACKAGE, triton]))
+    environment = {**os.environ, "PYTHONPATH": path, "PROTON_LIB": library, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore"}
+    blocks = re.findall(r"```console\n\$ (.*)\n((?:.*\n)*?)```", (folder / "README.md").read_text())
+    assert len(blocks) == 3
+    for command, printed in blocks:
+        command = command.replace("proton interpret", f"{PROTON} interpret --python {sys.executable}", 1)
+        done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+        assert (done.returncode, done.stdout) == (0, printed), done.stderr
+
+
+MAGIC = """
+import sys
+sys.path.insert(0, {tests!r})
+from IPython.testing.globalipapp import start_ipython
+shell = start_ipython()
+shell.run_line_magic("load_ext", "goproton")
+shell.run_cell_magic("proton", "interpret --break 'double if program == (2, 0, 0)' -k 'add_*'", "import debugged; debugged.main(3)")
+shell.run_cell_magic("proton", "interpret --nonsense", "1")
+"""
+
+
+def test_notebook(triton, library, tmp_path):
+    jupyter = ORACLES / "jupyter"
+    if not jupyter.exists():
+        pytest.skip(f"{jupyter} is not there; make oracles")
+    path = os.pathsep.join(map(str, [PACKAGE, triton, jupyter]))
+    environment = {**os.environ, "IPYTHONDIR": str(tmp_path), "PYTHONPATH": path, "PROTON_LIB": library, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run([sys.executable, "-c", MAGIC.format(tests=str(TESTS))], env=environment, input="value[:2]\nc\n", capture_output=True, text=True, timeout=PATIENCE)
+    assert "value[:2]: fp32[2]  17 … 18, mean 17.5" in done.stdout, done.stdout + done.stderr
+    assert "(1, 0, 0)  total|" in done.stdout and "add_kernel: 1 × 4 program instances, 0 findings" in done.stdout, done.stdout + done.stderr
+    assert "unrecognized arguments: --nonsense" in done.stderr

@@ -309,7 +309,6 @@ func (v *value) typeTextWithoutShape() string {
 
 // folding is a function of the elements of a line.
 type folding struct {
-	name  string
 	fold  func(v *value, line []int) float64
 	plain func(v *value, i int) bool // of each element; the result is a tensor of int1
 	exact bool                       // the result has the type of the tensor

@@ -194,6 +194,17 @@ func TestRaces(t *testing.T) {
 	}
 }
 
+// TestFailedWhileOthersWait: an instance that is ended by a finding while it has a lock does not let those that wait for the lock run for ever.
+func TestFailedWhileOthersWait(t *testing.T) {
+	text := strings.Replace(blocksOf(16, with1(locked, "ORDER", "acquire", "FREED", "release")), "%r = tt.load %y", "%far = arith.constant 1000 : i32\n%yy = tt.addptr %y, %far : !tt.ptr<f32>, i32\n%r = tt.load %yy", 1)
+	for range 20 {
+		var f *Finding
+		if _, err := program(t, text).Launch("", [3]int32{8, 1, 1}, twoBuffers(), Options{Workers: 4}); !errors.As(err, &f) || f.Kind != check.OutOfBounds {
+			t.Fatalf("%v", err)
+		}
+	}
+}
+
 // TestDuplicates: one store with two values for an element; equal values, and elements that a mask leaves out, are none.
 func TestDuplicates(t *testing.T) {
 	text := func(by, value string) string {

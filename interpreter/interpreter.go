@@ -23,6 +23,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	flags "sync/atomic"
 
 	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
@@ -164,6 +165,7 @@ func (p *Program) Launch(kernel string, grid [3]int32, arguments []Argument, o O
 			return nil, fmt.Errorf("races are found in grids of at most %d program instances, and this one has more: leave the check out", uint32(math.MaxUint32))
 		}
 		l.shadow = &check.Shadow{}
+		defer l.shadow.Close()
 	}
 	if o.Order == Shuffled {
 		l.shuffle()
@@ -251,6 +253,7 @@ type launch struct {
 	workers  int
 	first    *machine
 	events   chan event // of machines in the co-operative order
+	failed   flags.Bool // err is set: other instances end, which may wait for the one that failed
 	findings check.List
 	shadow   *check.Shadow // of the search for races
 
@@ -314,6 +317,7 @@ func (l *launch) fail(err error) {
 	if l.err == nil {
 		l.err = err
 	}
+	l.failed.Store(true)
 }
 
 func (l *launch) run(machines []*machine) error {

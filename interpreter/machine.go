@@ -129,6 +129,9 @@ func (m *machine) pause(at *ttir.Op) {
 	if c := m.launch.o.Context; c != nil && c.Err() != nil {
 		panic(fmt.Errorf("the launch of %s was ended: %w", m.kernel.Name, c.Err()))
 	}
+	if m.launch.failed.Load() {
+		panic(errAbandoned)
+	}
 	m.check = m.steps + betweenChecks
 	if m.limit > 0 {
 		m.check = min(m.check, m.limit+1)

@@ -125,12 +125,16 @@ func (s *Shadow) Access(i *Instance, site uint32, u Use, buffer int, bytes, at, 
 		if !s.take((bytes/chunkBytes + 1) * 64) {
 			return c, false
 		}
-		b.chunks = make([]chunk, bytes/chunkBytes+1)
+		b.chunks = chunksFor(int(bytes/chunkBytes + 1))
 	}
 	a := access{s: s, i: i, u: u, record: uint64(s.recordOf(i, site, u)) << 32, same: same}
 	for end := at + n; at < end; {
 		k := &b.chunks[at/chunkBytes]
 		from := at % chunkBytes
+		if from == 0 && end-at >= chunkBytes && k.cells == nil && a.first(&k.cell, lane) {
+			at, lane = at+chunkBytes, lane+chunkBytes/size
+			continue
+		}
 		a.base = at - from
 		to := min(chunkBytes, from+end-at)
 		a.chunk(k, int(from), int(to), lane, size)
@@ -138,6 +142,42 @@ func (s *Shadow) Access(i *Instance, site uint32, u Use, buffer int, bytes, at, 
 		lane += int(to-from) / size
 	}
 	return a.conflict, a.found
+}
+
+// spare are chunks of earlier launches, of at most maxSpare in all: new memory costs more than what is done with it.
+var spare struct {
+	sync.Mutex
+	lists [][]chunk
+	total int
+}
+
+const maxSpare = 1 << 20
+
+func chunksFor(n int) []chunk {
+	spare.Lock()
+	defer spare.Unlock()
+	for i, list := range spare.lists {
+		if cap(list) >= n && cap(list) <= 2*n+16 {
+			spare.lists = slices.Delete(spare.lists, i, i+1)
+			spare.total -= cap(list)
+			return list[:n] // cleared by Close
+		}
+	}
+	return make([]chunk, n)
+}
+
+// Close ends the use of a Shadow.
+func (s *Shadow) Close() {
+	spare.Lock()
+	defer spare.Unlock()
+	for _, b := range s.buffers {
+		if b.chunks != nil && spare.total+cap(b.chunks) <= maxSpare {
+			clear(b.chunks)
+			spare.total += cap(b.chunks)
+			spare.lists = append(spare.lists, b.chunks)
+		}
+	}
+	s.buffers = nil
 }
 
 func (s *Shadow) take(bytes int64) bool {
@@ -159,6 +199,21 @@ type access struct {
 	base     int64 // where the chunk begins in the buffer
 	conflict Conflict
 	found    bool
+}
+
+// first notes an access where there was none yet that matters, which is so for most.
+func (a *access) first(c *cell, lane int) bool {
+	switch {
+	case c.write|c.change|c.change2|c.read2 != 0:
+		return false
+	case a.u == Write && c.read == 0:
+		c.write = last(a.record | uint64(uint32(lane)))
+	case a.u == Read && (c.read == 0 || c.read.record() == uint32(a.record>>32)):
+		c.read = last(a.record | uint64(uint32(lane)))
+	default:
+		return false
+	}
+	return true
 }
 
 // chunk notes the bytes from..to of a chunk, and says whether there is a conflict in it.

@@ -27,6 +27,16 @@ def one_call():
     assert (out == x + y).all()
 
 
+def empty_grid():
+    x, y, out = vectors(0)
+    add_kernel_hooked = []
+    triton.knobs.runtime.launch_exit_hook.add(add_kernel_hooked.append)
+    with goproton.interpreting() as run:
+        for grid in (0,), (triton.cdiv(len(x), 256), 1), lambda meta: (1, 0, 3):
+            add_kernel[grid](x, y, out, len(x), BLOCK=256)
+    assert run.counts == [] and len(add_kernel_hooked) == 3, run.counts  # as on a GPU: hooks are called, and nothing is launched
+
+
 def one_launch(number):
     """For proton interpret: nothing of goproton is used."""
     x, y, out = vectors()

@@ -165,7 +165,10 @@ func (s *Service) launchOf(words []string) (*Launch, *Run, error) {
 	run, kernel := int(in.int()), int(in.int())
 	l := &Launch{Buffers: map[string]*Buffer{}}
 	for i := range l.Grid {
-		l.Grid[i] = int32(in.int())
+		n := in.int()
+		if l.Grid[i] = int32(n); int64(l.Grid[i]) != n {
+			in.fail(fmt.Errorf("a grid of %d in dimension %d cannot be launched: it has more than 31 bits", n, i))
+		}
 	}
 	r, err := s.runOf(run)
 	if err != nil {

@@ -37,6 +37,19 @@ def empty_grid():
     assert run.counts == [] and len(add_kernel_hooked) == 3, run.counts  # as on a GPU: hooks are called, and nothing is launched
 
 
+def wrong_grids():
+    """Grids that Triton's launchers and GPUs refuse."""
+    x, y, out = vectors()
+    for grid, kind, text in ((2.5,), TypeError, "'float' object cannot be"), ((1, 65536), RuntimeError, "a grid of 1 × 65536 × 1 cannot be launched"), (
+            (2**32 + 1,), RuntimeError, "a grid of 4294967297 in dimension 0"), ((-1,), RuntimeError, "a grid of -1 × 1 × 1"):
+        try:
+            goproton.interpret(add_kernel)[grid](x, y, out, 256, BLOCK=256)
+        except kind as error:
+            assert text in str(error), error
+        else:
+            raise AssertionError(f"the grid {grid} was launched")
+
+
 def one_launch(number):
     """For proton interpret: nothing of goproton is used."""
     x, y, out = vectors()
@@ -95,6 +108,8 @@ def arguments():
         odd_arguments[(1,)]((x, 1), None, 8, out, float("inf"), False, BLOCK=8)
         odd_arguments[(1,)]((x, 1), None, 8, out, float("nan"), True, BLOCK=8)
         assert np.isnan(out).all()
+        odd_arguments[(np.int64(1),)]((x, 3), None, 8, out, 1 / np.sqrt(4.0), True, BLOCK=8)  # numpy.float64
+        assert (out == 2 * (x * 0.5 + 3)).all(), out
 
 
 @triton.jit

@@ -28,7 +28,7 @@ def interpret(environment, *words, **more):
 
 
 @pytest.mark.parametrize("what", ["one_call", "with_statement", "finding", "arguments", "descriptors", "views", "read_only", "hooks", "changed_global", "threads", "forked", "limits",
-                                  "samples", "refused", "missing_name", "empty_grid"])
+                                  "samples", "refused", "missing_name", "empty_grid", "wrong_grids"])
 def test_from_python(variables, what):
     done = run([sys.executable, TESTS / "interpreted.py", what], variables)
     assert done.returncode == 0, done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import types
+from operator import index
 from typing import Any, Iterator
 
 from triton import knobs
@@ -71,8 +72,11 @@ class Kernel:
     def run(self, x: int, y: int, z: int, stream: Any, function: Any, packed_metadata: Any, launch_metadata: Any, enter: Any, leave: Any, *args: Any) -> None:
         if enter is not None:
             enter(launch_metadata)
-        if 0 not in (x, y, z):  # Triton's launchers launch an empty grid as nothing
-            self._launch((x, y, z), args)
+        grid = index(x), index(y), index(z)
+        if self.metadata.target.backend == "cuda" and max(grid[1:]) > 65535:
+            raise RuntimeError(f"a grid of {x} × {y} × {z} cannot be launched: GPUs of NVIDIA take at most 65535 in its second and third dimension")
+        if 0 not in grid:  # Triton's launchers launch an empty grid as nothing
+            self._launch(grid, args)
         if leave is not None:
             leave(launch_metadata)
 
@@ -84,7 +88,8 @@ class Kernel:
             for i in inside:
                 value = value[i]
             if isinstance(value, (int, float)):
-                words.append(f"n {value!r}")
+                plain = float if isinstance(value, float) else int  # numpy.float64 is a float with a repr of its own, and so is IntEnum
+                words.append(f"n {plain(value)!r}")
             elif type(value) is not Array and hasattr(value, "block_shape"):
                 words += _descriptor(value, storages)
             else:

@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -127,7 +128,7 @@ func (m *machine) pause(at *ttir.Op) {
 		panic(m.finding(at, check.Steps, fmt.Sprintf("%d operations were executed, and no more are allowed", m.limit), 0))
 	}
 	if c := m.launch.o.Context; c != nil && c.Err() != nil {
-		panic(fmt.Errorf("the launch of %s was ended: %w", m.kernel.Name, c.Err()))
+		panic(fmt.Errorf("the launch of %s was ended: %w", m.kernel.Name, context.Cause(c)))
 	}
 	if m.launch.failed.Load() {
 		panic(errAbandoned)

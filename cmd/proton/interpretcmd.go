@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -82,7 +83,9 @@ func newInterpretCommand() *cobra.Command {
 					return counted.write(kernels, cmd.OutOrStdout(), toUser(), o.JSON)
 				}
 			}
-			only := slices.DeleteFunc(slices.Clone(ofTraces), func(name string) bool { return !cmd.Flags().Changed(name) })
+			notGiven := func(name string) bool { return !cmd.Flags().Changed(name) }
+			only := slices.DeleteFunc(slices.Clone(ofTraces), notGiven)
+			compiling := slices.DeleteFunc([]string{"kernel", "python", "form", "target", "device", "autotune"}, notGiven)
 			switch {
 			case err != nil:
 			case trace != "" && len(args) > 0:
@@ -95,6 +98,8 @@ func newInterpretCommand() *cobra.Command {
 				err = errors.New("nothing to run: give a script, -- -m module, or --launch with a saved launch; see proton interpret --help")
 			case len(args) > 0 && o.Launch != "":
 				err = fmt.Errorf("--launch %s runs a saved launch, and %s is a program: give one of them", o.Launch, args[0])
+			case o.Launch != "" && len(compiling) > 0:
+				err = fmt.Errorf("--%s selects or compiles kernels of a program, and --launch %s is a kernel that was compiled: leave it out", compiling[0], o.Launch)
 			}
 			if err != nil {
 				return &exitError{code: 2, err: err}
@@ -228,6 +233,8 @@ func interpretLaunch(stdout io.Writer, o interpret.Options) error {
 	defer stop()
 	found, err := interpret.Saved(ctx, o, stdout, toUser())
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return &exitError{code: 128 + int(syscall.SIGINT), err: err}
 	case err != nil:
 		return &exitError{code: 2, err: err}
 	case found:

@@ -28,6 +28,15 @@ func (b *Buffer) filled() ([]byte, error) {
 	if b.Fill == nil || *b.Fill == (Fill{Seed: b.Fill.Seed}) {
 		return data, nil
 	}
+	kinds := 0
+	for _, given := range []bool{b.Fill.Constant != nil, b.Fill.Iota, b.Fill.Uniform, b.Fill.Normal} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds > 1 {
+		return nil, fmt.Errorf("it has %d kinds of fill: give one of constant, iota, uniform and normal", kinds)
+	}
 	e, known := elements[b.Type]
 	if !known {
 		return nil, fmt.Errorf("elements of the type %q cannot be made up", b.Type)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -93,6 +94,11 @@ func Read(path string) (*Launch, error) {
 	}
 	l := &Launch{}
 	if err := json.Unmarshal(text, l); err != nil {
+		return nil, fmt.Errorf("read the launch %s: %w", path, err)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields() // a misspelt fill would be zeros; after Unmarshal, whose errors say more of the other faults
+	if err := d.Decode(&Launch{}); err != nil && l.Version == 1 {
 		return nil, fmt.Errorf("read the launch %s: %w", path, err)
 	}
 	if err := l.open(filepath.Dir(path)); err != nil {

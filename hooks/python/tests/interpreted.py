@@ -257,6 +257,11 @@ def forever(x_ptr, n):
         tl.store(x_ptr, tl.load(x_ptr) - 1)
 
 
+def endless():
+    """For proton interpret: its launch does not end."""
+    forever[(1,)](np.zeros(1, np.int32), 1)
+
+
 def limits():
     """Launches end by --max-seconds, by --max-steps and by Ctrl-C, and the next one runs."""
     import _thread

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from conftest import LIBRARY, PACKAGE, PATIENCE, REPOSITORY, TESTS
@@ -73,6 +75,19 @@ def test_saved_launch_gives_the_same_bytes(variables, tmp_path):
     assert saved.returncode == 0, saved.stderr
     again = run([PROTON, "interpret", "--launch", tmp_path / "launches" / "1-add_kernel"], {"PATH": ""})
     assert again.returncode == 0 and "the same bytes as when the launch was saved, in 3 buffers" in again.stderr, again.stderr
+
+
+def test_interrupted_launch(variables, tmp_path):
+    """Ctrl-C ends a saved launch with the exit code of the signal, and says so."""
+    run([PROTON, "interpret", "--python", sys.executable, "--max-seconds", "0.1", "--save", tmp_path / "launches", TESTS / "interpreted.py", "endless"], variables)
+    saved = tmp_path / "launches" / "1-forever"
+    process = subprocess.Popen([PROTON, "interpret", "--launch", saved], stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    error = process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == 130 and "the launch of forever was ended: interrupt" in error, error
+    refused = run([PROTON, "interpret", "--kernel", "x*", "--launch", saved], {})
+    assert refused.returncode == 2 and "--kernel selects or compiles kernels of a program" in refused.stderr, refused.stderr
 
 
 @pytest.mark.parametrize("what", ["races", "waiting", "uninitialised", "memory", "hints", "duplicates", "overflow", "births"])

@@ -41,7 +41,12 @@ func HeldNodes(f func(node uint32)) bool {
 		return false
 	}
 	// Twice, since a thread may borrow another one's scope after it was looked at, and before the other one is, which has left the scope then.
-	return heldNodes(f) && heldNodes(f)
+	for range 2 {
+		if !heldNodes(f) {
+			return false
+		}
+	}
+	return true
 }
 
 func heldNodes(f func(node uint32)) bool {

@@ -122,7 +122,7 @@ def _interpret_cell(shell: Any, line: list[str], cell: str) -> None:
     for name in ("print", "break"):
         options[name] = [f"{file}:{place}" if place[:1].isdigit() else place for place in options[name] or []]
     options["programs"] = [[int(n) for n in (*at.split(","), 0, 0)[:3]] for at in options["programs"] or []] or None
-    from . import interpreting
+    from ._interpret.runs import interpreting
     with interpreting(*kernels, keep_going=True, **{name: value for name, value in options.items() if value}) as run:
         shell.run_cell(cell)
     report = run.report()

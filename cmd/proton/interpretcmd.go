@@ -85,7 +85,7 @@ func newInterpretCommand() *cobra.Command {
 			}
 			notGiven := func(name string) bool { return !cmd.Flags().Changed(name) }
 			only := slices.DeleteFunc(slices.Clone(ofTraces), notGiven)
-			compiling := slices.DeleteFunc([]string{"kernel", "python", "form", "target", "device", "autotune"}, notGiven)
+			compiling := slices.DeleteFunc([]string{"kernel", "form", "target", "device", "autotune"}, notGiven)
 			switch {
 			case err != nil:
 			case trace != "" && len(args) > 0:

@@ -25,6 +25,7 @@ type Breakpoint struct {
 	condition expression
 	log       []logPart
 	at        *codeLine // where it is in the launch
+	placed    bool      // a launch had it
 	hits      int
 }
 
@@ -200,6 +201,17 @@ func (r *run) place(b *Breakpoint) {
 	if b.at != nil && b.Function == "" && b.at.line != b.Line && r.startsBetween(b) {
 		b.at = nil
 	}
+	b.placed = b.placed || b.at != nil
+}
+
+// Nowhere are the breakpoints and prints of the settings whose place none of the launches had.
+func (d *Debugger) Nowhere() (list []string) {
+	for i, text := range append(slices.Clone(d.settings.Breakpoints), d.settings.Prints...) {
+		if !d.given[i].placed {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // startsBetween says whether another function begins between a line without operations and the next one with some.

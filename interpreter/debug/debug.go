@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -81,7 +82,8 @@ type Debugger struct {
 	paused      atomic.Bool
 	run         *run // the launch
 
-	mu      sync.Mutex // of moving and todo: see Do
+	mu      sync.Mutex    // of moving and todo: see Do
+	given   []*Breakpoint // of the settings
 	moving  bool
 	todo    []func()
 	pending atomic.Bool
@@ -103,6 +105,7 @@ func New(s Settings) (*Debugger, error) {
 			return nil, err
 		}
 	}
+	d.given = slices.Clone(d.breakpoints)
 	return d, nil
 }
 

@@ -70,6 +70,11 @@ func (r *Run) run(l *Launch, o interpreter.Options, output io.Writer) (*interpre
 	g := r.debugger
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		r.report.Nowhere = g.d.Nowhere()
+		r.mu.Unlock()
+	}()
 	o.Order, o.Workers = onlySerial(o.Order), 1
 	g.d.AddSources(l.Kernel.Sources)
 	if g.server != nil {

@@ -1,5 +1,10 @@
 package run
 
+import (
+	"maps"
+	"slices"
+)
+
 // Output is what a launch has left in a buffer.
 type Output struct {
 	Bytes  int64  `json:"bytes"`
@@ -21,8 +26,14 @@ func Sum(list []Report) Report {
 	sum, _ := New(Settings{}) // settings without a fault
 	out := &sum.report
 	out.Finished = true
-	unmatched := map[string]int{}
+	unmatched, nowhere, launched := map[string]int{}, map[string]int{}, 0
 	for _, r := range list {
+		if r.Launches > 0 {
+			launched++
+		}
+		for _, place := range r.Nowhere {
+			nowhere[place]++
+		}
 		out.Launches += r.Launches
 		sum.found.add(out, r.Findings, r.LeftOut)
 		out.Warnings = appendNew(out.Warnings, r.Warnings)
@@ -38,6 +49,11 @@ func Sum(list []Report) Report {
 			}
 		}
 		out.Others = appendNew(out.Others, r.Others)
+	}
+	for _, place := range slices.Sorted(maps.Keys(nowhere)) {
+		if nowhere[place] == launched {
+			out.Nowhere = append(out.Nowhere, place)
+		}
 	}
 	return sum.Report()
 }

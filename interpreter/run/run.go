@@ -40,6 +40,7 @@ type Report struct {
 	Warnings  []string               `json:"warnings,omitempty"`
 	Unmatched []string               `json:"unmatched,omitempty"` // patterns that match the name of none of the kernels
 	Others    []string               `json:"others,omitempty"`    // kernels that were launched and not chosen
+	Nowhere   []string               `json:"nowhere,omitempty"`   // places to stop and to print that no launch had
 	Outputs   map[string]Output      `json:"outputs,omitempty"`   // of a saved launch
 }
 

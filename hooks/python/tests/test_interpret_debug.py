@@ -240,3 +240,11 @@ def test_notebook(triton, library, tmp_path):
     assert "value[:2]: fp32[2]  17 … 18, mean 17.5" in done.stdout, done.stdout + done.stderr
     assert "(1, 0, 0)  total|" in done.stdout and "add_kernel: 1 × 4 program instances, 0 findings" in done.stdout, done.stdout + done.stderr
     assert "unrecognized arguments: --nonsense" in done.stderr
+
+
+def test_places_that_no_kernel_has(interpret):
+    """A place of --break or --print that no launch had is named at the end, and one that a launch had is not."""
+    line = next(i for i, text in enumerate((TESTS / "interpreted.py").read_text().splitlines(), 1) if "# the sum" in text)
+    done = interpret("--print", f"interpreted.py:{line} n", "--print", "interpreted.py:99999 n", "--break", "nosuch", TESTS / "interpreted.py", "script", "0")
+    assert done.returncode == 0 and done.stderr.count("no kernel that ran has the place") == 2, done.stderr
+    assert "has the place nosuch\n" in done.stderr and "has the place interpreted.py:99999 n\n" in done.stderr, done.stderr

@@ -227,6 +227,9 @@ func (o *Options) finish(report run.Report, stdout, stderr io.Writer) error {
 		}
 		fmt.Fprintf(stderr, "proton: warning: --kernel: no kernel is named %s; %s\n", pattern, launched)
 	}
+	for _, place := range report.Nowhere {
+		fmt.Fprintf(stderr, "proton: warning: --break or --print: no kernel that ran has the place %s\n", place)
+	}
 	for i, f := range report.Findings {
 		if i == shownFindings {
 			fmt.Fprintf(stderr, "proton: and %s more; --json has them\n", figures.Count(int64(len(report.Findings)-i), "finding"))

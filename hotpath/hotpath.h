@@ -180,8 +180,8 @@ struct hp_api {
   // The innermost scope of the calling thread, of whichever sessions; the depth in one session is counted in Go.
   uint32_t (*scope_node)(void);
 
-  // A thread without a scope of its own has the scopes of the thread that it works for. The function registered here returns that thread,
-  // as `thread` returned it there, or NULL, which is the main thread: the one that started the last session.
+  // A thread without a scope of its own has those that the main thread, which started the last session, had when they met, or those of the
+  // thread that it works for at the moment: the function registered here returns it, as `thread` returned it there, or NULL.
   void (*set_lender)(void *(*lender)(void));
   void *(*thread)(void); // NULL in a forked child
 

@@ -23,7 +23,7 @@ static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
 void hp_thread_free(struct hp_thread *t) {
   t->last_corr = 0;
-  t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = t->own_work = t->lent.depth = 0;
+  t->own = t->state_depth = t->op_open = t->held_count = t->leaf_valid = t->tag = t->own_work = t->lent.depth = t->borrows = 0;
   t->seen.op = t->seen.op_over = t->meter.depth = t->meter.reading = 0;
   atomic_store(&t->adding, 0); // a thread that was cancelled while it added has left the arena
   if (t->making_depth) t->making_depth = 1, hp_paths_end(t);
@@ -83,7 +83,7 @@ static struct hp_thread *attach(void) {
 }
 
 // catch_up brings a thread up to date after a session has started. A new generation means that all call
-// paths were forgotten.
+// paths were forgotten. A thread without a scope of its own inherits the main thread's, as in Triton's Proton.
 static void catch_up(struct hp_thread *t) {
   hp_paths_begin(t);
   uint32_t generation = atomic_load_explicit(&hp_g.generation, memory_order_acquire);
@@ -97,17 +97,21 @@ static void catch_up(struct hp_thread *t) {
     t->seen.op = t->seen.op_over = 0;
     memset(t->memo, 0, sizeof t->memo);
   }
+  struct hp_thread *main = atomic_load(&hp_g.main);
+  if (t->own == 0 && main && main != t && main->generation == generation)
+    atomic_store_explicit(&t->scope, atomic_load_explicit(&main->scope, memory_order_acquire), memory_order_relaxed);
   t->leaf_valid = 0;
   t->epoch = atomic_load_explicit(&hp_g.epoch, memory_order_acquire);
   hp_paths_end(t);
 }
 
-// borrow gives a thread without a scope of its own the scope that is open in the thread it works for or, where that is not known, in the
-// main thread. Triton's Proton does this once, when it first sees the thread: PyTorch's threads for backward passes live longer than any scope.
-static void borrow(struct hp_thread *t) {
-  void *(*lender)(void) = atomic_load_explicit(&hp_g.lender, memory_order_relaxed);
-  const struct hp_thread *of = lender ? lender() : NULL;
+// borrow gives a thread without a scope of its own the scope that is open in the thread whose work it does now. PyTorch's threads for
+// backward passes live longer than any scope, and work for all threads.
+static void borrow(struct hp_thread *t, void *(*lender)(void)) {
+  const struct hp_thread *of = lender();
   if (of == t) return; // it works for itself, with the scope that it borrowed when it began to
+  if (!of && !t->borrows) return;
+  t->borrows = of != NULL;
   if (!of) of = atomic_load_explicit(&hp_g.main, memory_order_relaxed);
   int lends = of && of != t && __atomic_load_n(&of->generation, __ATOMIC_RELAXED) == t->generation;
   if (hp_load(&t->scope) == (lends ? atomic_load_explicit(&of->scope, memory_order_acquire) : 0)) return;
@@ -121,7 +125,8 @@ struct hp_thread *hp_self(void) {
   struct hp_thread *t = self;
   if (__builtin_expect(!t, 0) && !(t = attach())) return NULL;
   if (__builtin_expect(t->epoch != atomic_load_explicit(&hp_g.epoch, memory_order_relaxed), 0)) catch_up(t);
-  if (!t->own) borrow(t);
+  void *(*lender)(void) = atomic_load_explicit(&hp_g.lender, memory_order_relaxed);
+  if (__builtin_expect(lender && !t->own, 0)) borrow(t, lender);
   return t;
 }
 

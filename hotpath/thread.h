@@ -32,8 +32,9 @@ struct hp_thread {
   _Atomic uint32_t start;      // number of the record that lies at the ring's first place
   uint32_t start_before;       // start before it changed last: older records are looked up with it
   uint32_t epoch, generation;
-  _Atomic uint32_t scope;      // innermost open scope, or that of another thread while this one has none: see borrow in thread.c
+  _Atomic uint32_t scope;      // innermost open scope, or that of another thread while this one has none
   uint32_t own;                // scopes this thread opened itself
+  uint32_t borrows;            // not 0: scope is that of the thread it works for
   uint32_t leaf, leaf_valid;   // the call path that hp_leaf found last, until a scope, state or op changes
   uint32_t state_depth, state[HP_STATES];
   uint32_t op_name, op_seq, op_open;

@@ -4,7 +4,7 @@ The library is hooks/internal/testlib: the extension module on the real hot path
 recording on, launch imaginary kernels and read back what was recorded. Only the standard library is needed.
 """
 
-import contextlib, gc, importlib.util, io, json, os, queue, re, subprocess, sys, tempfile, threading, time, traceback, types, warnings
+import contextlib, gc, importlib.util, io, json, os, re, subprocess, sys, tempfile, threading, time, traceback, types, warnings
 from decimal import Decimal
 from fractions import Fraction
 from importlib.machinery import ExtensionFileLoader
@@ -296,77 +296,6 @@ def test_threads_inherit_scopes():
             t.start()
             t.join()
         check(launches(), ["main"])
-
-
-class Worker(threading.Thread):
-    """A thread that lives longer than any scope, as PyTorch's for backward passes do."""
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.calls, self.results = queue.Queue(), queue.Queue()
-        self.start()
-
-    def run(self):
-        while True:
-            self.results.put(self.calls.get()())
-
-    def do(self, function):
-        self.calls.put(function)
-        return self.results.get()
-
-
-def test_threads_have_the_main_threads_scope_of_the_moment():
-    worker = Worker()
-    with session():
-        worker.do(launch)
-        for step in ("1", "2"):
-            with n.scope(step):
-                worker.do(launch)
-                with n.scope("inner"):
-                    worker.do(launch)
-                worker.do(launch)
-        worker.do(launch)
-        check(launches(), ["", "1", "1/inner", "1", "2", "2/inner", "2", ""])
-
-
-def test_a_threads_own_scopes_stay():
-    worker, token = Worker(), []
-    with session():
-        with n.scope("main"):
-            worker.do(lambda: n.enter_scope("own"))
-            worker.do(launch)
-        worker.do(launch)
-        with n.scope("other"):
-            worker.do(launch)
-            worker.do(n.exit_scope)
-            worker.do(launch)
-            worker.do(lambda: n.enter_state("s"))
-            worker.do(launch)
-            worker.do(n.exit_state)
-        check(launches(), ["main/own"] * 3 + ["other", "other/s"])
-
-        def leave():
-            with raises(RuntimeError, "none is open"):
-                n.exit_scope()
-
-        with n.scope("main"):
-            worker.do(leave)
-            launch()
-        check(launches(), ["main"])
-
-
-def test_the_thread_that_started_the_last_session_is_the_main_one():
-    worker = Worker()
-    with session():
-        with n.scope("a"):
-            worker.do(launch)
-            worker.do(lambda: call("start", Shadow=True))
-            launch()
-            worker.do(launch)
-        worker.do(lambda: n.enter_scope("b"))
-        launch()
-        worker.do(n.exit_scope)
-        check(launches(), ["a", "b", "a", ""])  # of one thread after the other
 
 
 # ---- states and ops ----

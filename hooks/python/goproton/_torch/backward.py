@@ -1,7 +1,6 @@
 """Backward passes have the scopes of the thread that calls ``backward``, on whichever thread torch runs them: hooks/torchlend.c.
 
-Without this, as with a torch that differs, they have the scopes that the main thread has at that moment: the same, unless several
-threads call ``backward`` or another one than the main thread does.
+With a torch that differs they have the scopes that the main thread had when they first met the session.
 """
 
 from __future__ import annotations

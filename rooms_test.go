@@ -54,7 +54,7 @@ var rooms = []room{
 	{52, "interpreter/dap", "the debugger for editors: the Debug Adapter Protocol; `vscode`: the extension's package.json"},
 	{51, "interpreter/debug", "stops kernels at lines of their source: frames, variables, expressions, tables, commands"},
 	{51, "interpreter/compare", "two texts of a kernel, or one with and without rounding: which variable differs first, how exact each line is"},
-	{51, "interpreter/counts", "what interpreted launches did, added up by kernel and line"},
+	{51, "interpreter/fromtrace interpreter/counts", "launches of a trace as the interpreter takes them; what interpreted launches did, added up by kernel and line"},
 	{52, "interpreter/counts/profiles", "the same as a profile: bytes and flops below kernels"},
 	{51, "viewer", "a profile as rows and columns: metrics, units, roofline, filters, groupings, views"},
 	{52, "viewer/kernels", "the facts about kernels in a profile and in the trace of its run: samples and lines, in every representation"},

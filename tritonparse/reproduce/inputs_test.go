@@ -1,4 +1,4 @@
-package reproduce
+package reproduce_test
 
 import (
 	"archive/zip"
@@ -16,52 +16,37 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/interpreter/fromtrace"
 	"github.com/goproton/goproton/triton/ttir"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/internal/tracetest"
+	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 
-func inputsOf(t *testing.T, folder string, s Selection, o Options) *Inputs {
+func inputsOf(t *testing.T, folder string, s reproduce.Selection, o reproduce.Options) *reproduce.Inputs {
 	t.Helper()
 	trace, err := tritonparse.Open(folder, tritonparse.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Pick(trace, s)
+	l, err := reproduce.Pick(trace, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := ReadInputs(trace, l, o)
+	in, err := reproduce.ReadInputs(trace, l, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return in
 }
 
-func (in *Inputs) run(t *testing.T) {
+func runInputs(t *testing.T, in *reproduce.Inputs) {
 	t.Helper()
 	p, err := interpreter.Load(ttir.Parse(in.TTIR))
 	if err != nil {
 		t.Fatal(err)
 	}
-	buffers := map[*Region]*interpreter.Buffer{}
-	for _, r := range in.Memory {
-		buffers[r] = &interpreter.Buffer{Name: r.Name, Data: r.Data}
-	}
-	var list []interpreter.Argument
-	for _, a := range in.Arguments {
-		switch {
-		case a.Shape != nil:
-			list = append(list, interpreter.Descriptor(buffers[a.Region], a.Offset, a.Shape, a.Strides, a.NaN))
-		case a.Region != nil:
-			list = append(list, interpreter.Pointer(buffers[a.Region], a.Offset))
-		case a.IsFloat:
-			list = append(list, interpreter.Float(a.Float))
-		default:
-			list = append(list, interpreter.Int(a.Int))
-		}
-	}
-	if _, err := p.Launch(in.Kernel, in.Grid, list, interpreter.Options{}); err != nil {
+	if _, err := p.Launch(in.Kernel, in.Grid, fromtrace.Arguments(in), interpreter.Options{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -73,7 +58,7 @@ func recordedAgain(t *testing.T, sum func(x, y float32) float32) string {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	in := inputsOf(t, from, Selection{Line: -1}, Options{})
+	in := inputsOf(t, from, reproduce.Selection{Line: -1}, reproduce.Options{})
 	files, _ := filepath.Glob(to + "/*.ndjson")
 	lines := strings.Split(strings.TrimSpace(string(testkit.Gunzip(t, files[0]))), "\n")
 	blob := regexp.MustCompile(`("out_ptr".*?"tensor_hash": ?)"([^"]*)"(.*?"blob_path": ?)"[^"]*"`)
@@ -110,13 +95,13 @@ func TestInputsOfRecordedTensors(t *testing.T) {
 		sum  func(x, y float32) float32
 		same bool
 	}{"sums": {func(x, y float32) float32 { return x + y }, true}, "products": {func(x, y float32) float32 { return x * y }, false}} {
-		in := inputsOf(t, recordedAgain(t, c.sum), Selection{Line: -1}, Options{})
+		in := inputsOf(t, recordedAgain(t, c.sum), reproduce.Selection{Line: -1}, reproduce.Options{})
 		for _, made := range in.Tensors {
 			if made.From != "recorded" {
 				t.Errorf("%+v", made)
 			}
 		}
-		in.run(t)
+		runInputs(t, in)
 		if len(in.Left) != 1 || in.Left[0].Name != "out_ptr" {
 			t.Fatalf("%s: %+v", name, in.Left)
 		}
@@ -134,12 +119,12 @@ func TestInputsLikeRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Pick(trace, Selection{Line: -1})
+	l, err := reproduce.Pick(trace, reproduce.Selection{Line: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := inputsOf(t, folder, Selection{Line: -1}, Options{})
-	again, other := inputsOf(t, folder, Selection{Line: -1}, Options{}), inputsOf(t, folder, Selection{Line: -1}, Options{Seed: 1})
+	in := inputsOf(t, folder, reproduce.Selection{Line: -1}, reproduce.Options{})
+	again, other := inputsOf(t, folder, reproduce.Selection{Line: -1}, reproduce.Options{}), inputsOf(t, folder, reproduce.Selection{Line: -1}, reproduce.Options{Seed: 1})
 	for i, r := range in.Memory {
 		stats := l.Arg(r.Name).Stats
 		sum, n := 0.0, len(r.Data)/4
@@ -159,18 +144,18 @@ func TestInputsLikeRecorded(t *testing.T) {
 }
 
 // asked is a launch of a kernel with two tensors, an integer and a number, described by its arguments.
-func asked(t *testing.T, constants, arguments string) (*Inputs, error) {
+func asked(t *testing.T, constants, arguments string) (*reproduce.Inputs, error) {
 	t.Helper()
 	text := `module {\n tt.func public @k(%x: !tt.ptr<f16>, %y: !tt.ptr<i32>, %n: i32, %s: f32) {\n tt.return\n }\n}\n`
 	trace, err := tritonparse.Open(tracetest.Traces(t, map[string][]string{"a": {`{"event_type":"compilation","pid":1,"stack":[],"payload":{"metadata":{"hash":"h1","name":"k"` + constants + `},"file_content":{"k.ttir":"` + text + `"}}}`, `{"event_type":"launch","pid":1,"name":"k","grid":[2,3],"compilation_metadata":{"hash":"h1"},"extracted_args":{` + arguments + `}}`}}), tritonparse.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Pick(trace, Selection{Line: -1})
+	l, err := reproduce.Pick(trace, reproduce.Selection{Line: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ReadInputs(trace, l, Options{})
+	return reproduce.ReadInputs(trace, l, reproduce.Options{})
 }
 
 const (

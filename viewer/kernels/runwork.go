@@ -7,6 +7,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/interpreter/fromtrace"
 	"github.com/goproton/goproton/triton/ttir"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/reproduce"
@@ -52,7 +53,7 @@ func runWork(t *tritonparse.Trace, l *tritonparse.LaunchRecord, counted *tritonp
 		at := i * all / n
 		o.Programs = append(o.Programs, [3]int32{int32(at % int64(in.Grid[0])), int32(at / int64(in.Grid[0]) % int64(in.Grid[1])), int32(at / int64(in.Grid[0]) / int64(in.Grid[1]))})
 	}
-	r, err := p.Launch(in.Kernel, in.Grid, argumentsOf(in), o)
+	r, err := p.Launch(in.Kernel, in.Grid, fromtrace.Arguments(in), o)
 	if err != nil {
 		return w, false
 	}
@@ -96,25 +97,4 @@ func (w *Work) take(r *interpreter.Result, by float64) {
 	if w.Type, w.Passes = peaks.Multiplied("", ""); len(all) > 0 {
 		w.computes("run", all...)
 	}
-}
-
-// argumentsOf are the arguments of a recorded launch as the interpreter takes them.
-func argumentsOf(in *reproduce.Inputs) (list []interpreter.Argument) {
-	buffers := map[*reproduce.Region]*interpreter.Buffer{}
-	for _, r := range in.Memory {
-		buffers[r] = &interpreter.Buffer{Name: r.Name, Data: r.Data}
-	}
-	for _, a := range in.Arguments {
-		switch {
-		case a.Shape != nil:
-			list = append(list, interpreter.Descriptor(buffers[a.Region], a.Offset, a.Shape, a.Strides, a.NaN))
-		case a.Region != nil:
-			list = append(list, interpreter.Pointer(buffers[a.Region], a.Offset))
-		case a.IsFloat:
-			list = append(list, interpreter.Float(a.Float))
-		default:
-			list = append(list, interpreter.Int(a.Int))
-		}
-	}
-	return list
 }

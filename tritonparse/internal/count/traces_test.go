@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/testkit"
-	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/interpreter/fromtrace"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/internal/count"
 	"github.com/goproton/goproton/tritonparse/reproduce"
@@ -39,8 +39,11 @@ func TestConformanceOfTraces(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				list, numbers := given(in)
-				if all++; count.Conforms(t, in.TTIR, in.Grid, list, numbers) {
+				var numbers []int64
+				for _, a := range in.Arguments {
+					numbers = append(numbers, a.Int)
+				}
+				if all++; count.Conforms(t, in.TTIR, in.Grid, fromtrace.Arguments(in), numbers) {
 					exact++
 				}
 			})
@@ -49,25 +52,4 @@ func TestConformanceOfTraces(t *testing.T) {
 	if t.Logf("%d of %d kinds", exact, all); exact < 30 {
 		t.Errorf("%d of %d kinds of launches were compared", exact, all)
 	}
-}
-
-func given(in *reproduce.Inputs) (list []interpreter.Argument, numbers []int64) {
-	buffers := map[*reproduce.Region]*interpreter.Buffer{}
-	for _, r := range in.Memory {
-		buffers[r] = &interpreter.Buffer{Name: r.Name, Data: r.Data}
-	}
-	for _, a := range in.Arguments {
-		numbers = append(numbers, a.Int)
-		switch {
-		case a.Shape != nil:
-			list = append(list, interpreter.Descriptor(buffers[a.Region], a.Offset, a.Shape, a.Strides, a.NaN))
-		case a.Region != nil:
-			list = append(list, interpreter.Pointer(buffers[a.Region], a.Offset))
-		case a.IsFloat:
-			list = append(list, interpreter.Float(a.Float))
-		default:
-			list = append(list, interpreter.Int(a.Int))
-		}
-	}
-	return list, numbers
 }

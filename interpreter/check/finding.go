@@ -32,11 +32,11 @@ const (
 type Place struct {
 	Op      string       `json:"op,omitempty"`
 	Access  string       `json:"access,omitempty"` // read, write, or atomic
-	Frames  []mlir.Frame `json:"-"`                // in the source, the innermost first
 	Line    int          `json:"ttir_line"`
 	Program [3]int32     `json:"program"`
 	Lane    int          `json:"lane"`            // the element of the tensor, in row-major order; 0 of a scalar, -1 if it is not known
 	Index   []int        `json:"index,omitempty"` // the same, by dimensions
+	Frames  []mlir.Frame `json:"frames"`          // in the source, the innermost first
 }
 
 // Finding is what a kernel did that it must not.

@@ -60,40 +60,31 @@ func sourceLine(file string, line int) string {
 	return ""
 }
 
-// frame is a place in the source, in JSON.
-type frame struct {
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Column int    `json:"column,omitempty"`
-}
-
-func framesOf(list []mlir.Frame) []frame {
-	to := make([]frame, 0, len(list))
-	for _, f := range list {
-		to = append(to, frame(f))
+// framesOf is a list in JSON, and not null, where there are no frames.
+func framesOf(list []mlir.Frame) []mlir.Frame {
+	if list == nil {
+		return []mlir.Frame{}
 	}
-	return to
+	return list
 }
 
-// MarshalJSON adds the frames under the names that JSON has everywhere.
+// MarshalJSON writes a place.
 func (p Place) MarshalJSON() ([]byte, error) {
 	type plain Place
-	return json.Marshal(struct {
-		plain
-		Frames []frame `json:"frames"`
-	}{plain(p), framesOf(p.Frames)})
+	p.Frames = framesOf(p.Frames)
+	return json.Marshal(plain(p))
 }
 
-// MarshalJSON writes a finding with the place's fields next to its own.
+// MarshalJSON writes a finding with the place's fields next to its own, where encoding/json finds them when it reads one.
 func (f *Finding) MarshalJSON() ([]byte, error) {
 	type place Place
 	return json.Marshal(struct {
-		Kind   string  `json:"kind"`
-		Text   string  `json:"text"`
-		Kernel string  `json:"kernel"`
-		Buffer string  `json:"buffer,omitempty"`
-		Count  int64   `json:"count"`
-		Frames []frame `json:"frames"`
+		Kind   string       `json:"kind"`
+		Text   string       `json:"text"`
+		Kernel string       `json:"kernel"`
+		Buffer string       `json:"buffer,omitempty"`
+		Count  int64        `json:"count"`
+		Frames []mlir.Frame `json:"frames"`
 		place
 		Others []Place `json:"others,omitempty"`
 	}{f.Kind, f.Text, f.Kernel, f.Buffer, max(f.Count, 1), framesOf(f.Frames), place(f.Place), f.Others})

@@ -216,31 +216,25 @@ func (a *access) first(c *cell, lane int) bool {
 	return true
 }
 
-// chunk notes the bytes from..to of a chunk, and says whether there is a conflict in it.
-func (a *access) chunk(k *chunk, from, to, lane, size int) bool {
-	if k.cells == nil {
-		if from == 0 && to == chunkBytes {
-			return a.cell(&k.cell, lane, 0, chunkBytes)
-		}
-		if !a.split(k, from, to) {
-			return false
-		}
+// chunk notes the bytes from..to of a chunk.
+func (a *access) chunk(k *chunk, from, to, lane, size int) {
+	if k.cells == nil && from == 0 && to == chunkBytes {
+		a.cell(&k.cell, lane, 0, chunkBytes)
+		return
 	}
-	if len(k.cells) < chunkBytes && (from|to)&3 != 0 {
+	if k.cells == nil || len(k.cells) < chunkBytes && (from|to)&3 != 0 {
 		if !a.split(k, from, to) {
-			return false
+			return
 		}
 	}
 	each := chunkBytes / len(k.cells)
-	found := false
 	for at := from; at < to; at += each {
-		found = a.cell(&k.cells[at/each], lane+(at-from)/size, at, each) || found
+		a.cell(&k.cells[at/each], lane+(at-from)/size, at, each)
 	}
 	if a.u == Write && from == 0 && to == chunkBytes && !slices.ContainsFunc(k.cells, func(c cell) bool { return c.change|c.read != 0 }) {
 		a.s.room -= int64(len(k.cells)) * 40
 		*k = chunk{cell: cell{write: last(a.record | uint64(uint32(lane)))}}
 	}
-	return found
 }
 
 // split gives a chunk smaller cells.
@@ -283,18 +277,19 @@ func Site(number, size int) uint32 { return uint32(number)<<4 | uint32(size) }
 // Number is the number of the operation of a site.
 func Number(site uint32) int { return int(site >> 4) }
 
-// cell notes an access, and says whether it conflicts with one before.
-func (a *access) cell(c *cell, lane, at, n int) bool {
+// cell notes an access, and whether it conflicts with one before.
+func (a *access) cell(c *cell, lane, at, n int) {
 	now := last(a.record | uint64(uint32(lane)))
-	bad := false
-	if c.write != 0 && !a.free(c.write) {
-		bad = (a.u != Write || a.same == nil || !a.same(a.base+int64(at), a.base+int64(at+n))) && a.against(c.write, true, at)
+	if c.write != 0 && !a.free(c.write) && (a.u != Write || a.same == nil || !a.same(a.base+int64(at), a.base+int64(at+n))) {
+		a.against(c.write, true, at)
 	}
-	if c.change != 0 && !a.u.atomic() {
-		bad = a.against(c.change, true, at) || c.change2 != 0 && a.against(c.change2, true, at) || bad
+	if !a.u.atomic() {
+		a.against(c.change, true, at)
+		a.against(c.change2, true, at)
 	}
-	if a.u.writes() && c.read != 0 {
-		bad = a.against(c.read, false, at) || c.read2 != 0 && a.against(c.read2, false, at) || bad
+	if a.u.writes() {
+		a.against(c.read, false, at)
+		a.against(c.read2, false, at)
 	}
 	switch a.u {
 	case Write:
@@ -304,20 +299,15 @@ func (a *access) cell(c *cell, lane, at, n int) bool {
 	default:
 		a.keep(&c.read, &c.read2, now)
 	}
-	return bad
 }
 
-// against compares with an earlier access.
-func (a *access) against(l last, writes bool, at int) bool {
-	n := l.record()
-	if a.free(l) {
-		return false
+// against notes an earlier access, if it is the first that conflicts.
+func (a *access) against(l last, writes bool, at int) {
+	if l == 0 || a.found || a.free(l) {
+		return
 	}
-	if !a.found {
-		r := &a.s.records[n]
-		a.found, a.conflict = true, Conflict{r.instance, r.site, l.lane(), writes, a.base + int64(at)}
-	}
-	return true
+	r := &a.s.records[l.record()]
+	a.found, a.conflict = true, Conflict{r.instance, r.site, l.lane(), writes, a.base + int64(at)}
 }
 
 // free says whether an earlier access does not conflict with this one.

@@ -94,12 +94,17 @@ func (c *compiler) named(t *ttir.Type) {
 }
 
 func (m *machine) bad(s *site, address int64, lane int) {
-	f := m.finding(s.op, check.OutOfBounds, s.kind.String()+" of "+m.memory.describe(address, s.size), lane)
+	m.report(m.accessFinding(s, check.OutOfBounds, s.kind.String()+" of "+m.memory.describe(address, s.size), address, lane))
+}
+
+// accessFinding is a finding of an access at an address.
+func (m *machine) accessFinding(s *site, kind, text string, address int64, lane int) *Finding {
+	f := m.finding(s.op, kind, text, lane)
+	f.Access = s.kind.String()
 	if b, _ := m.memory.find(address); b != nil {
 		f.Buffer = b.Name
 	}
-	f.Access = s.kind.String()
-	m.report(f)
+	return f
 }
 
 func load(c *compiler) step {

@@ -17,9 +17,7 @@ func (w *watcher) duplicates(byRows bool) {
 	if rising {
 		return
 	}
-	if byRows {
-		elements(w.p, w.mask, w.fill)
-	}
+	w.make(byRows)
 	lanes := make([]int32, 0, len(w.addresses)) // in the order of their addresses
 	for i := range w.addresses {
 		if w.masks == nil || w.masks[i] != 0 {
@@ -53,11 +51,7 @@ func (w *watcher) duplicates(byRows bool) {
 
 func (w *watcher) duplicate(a, b int) {
 	m := w.m
-	f := m.finding(w.site.op, check.DuplicateAddresses, "another element of the same operation, with another value, is stored at "+m.memory.describe(w.addresses[b], w.site.size), b)
-	f.Access = w.site.kind.String()
-	if to, _ := m.memory.find(w.addresses[b]); to != nil {
-		f.Buffer = to.Name
-	}
+	f := m.accessFinding(w.site, check.DuplicateAddresses, "another element of the same operation, with another value, is stored at "+m.memory.describe(w.addresses[b], w.site.size), w.addresses[b], b)
 	earlier := m.place(w.site.op, m.at, a)
 	earlier.Access = f.Access
 	f.Others = []check.Place{earlier}

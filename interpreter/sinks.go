@@ -182,12 +182,7 @@ func (w *watcher) written(byRows bool) {
 			return
 		}
 		if w.site.kind == changing && !w.exchanges {
-			f := w.m.finding(w.site.op, check.UninitialisedValue, "an element that was never set is changed: "+w.m.memory.describe(address+int64(i), w.site.size), lane+i/w.site.size)
-			f.Access = w.site.kind.String()
-			if b, _ := w.m.memory.find(address); b != nil {
-				f.Buffer = b.Name
-			}
-			w.m.report(f)
+			w.m.report(w.m.accessFinding(w.site, check.UninitialisedValue, "an element that was never set is changed: "+w.m.memory.describe(address+int64(i), w.site.size), address, lane+i/w.site.size))
 		}
 		clear(never)
 	})

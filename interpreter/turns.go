@@ -240,11 +240,7 @@ func (t *turns) deadlock() error {
 		w := &m.waits
 		text := m.memory.describe(w.addresses[0], w.site.size)
 		if f == nil {
-			f = m.finding(w.site.op, check.Deadlock, fmt.Sprintf("%d program instances wait, and nothing changes what they wait for: %s", len(t.parked), text), 0)
-			f.Access = w.site.kind.String()
-			if b, _ := m.memory.find(w.addresses[0]); b != nil {
-				f.Buffer = b.Name
-			}
+			f = m.accessFinding(w.site, check.Deadlock, fmt.Sprintf("%d program instances wait, and nothing changes what they wait for: %s", len(t.parked), text), w.addresses[0], 0)
 			if t.full {
 				f.Text += fmt.Sprintf("; more instances did not begin, since the values of those that wait need %d MB", t.bytes>>20)
 			}

@@ -242,9 +242,9 @@ func (w *watcher) run(shadow *check.Shadow, use check.Use, lane, n int, address 
 func (w *watcher) race(c check.Conflict, buffer, lane int) {
 	m := w.m
 	other := m.sites[check.Number(c.Site)]
-	f := m.finding(w.site.op, check.Race, w.site.kind.String()+" of "+m.memory.describe(m.memory.addressOf(buffer, c.Offset), w.site.size)+
-		", which another program instance uses too, and nothing orders the two", lane)
-	f.Access, f.Buffer = w.site.kind.String(), m.memory.buffers[buffer].Name
+	address := m.memory.addressOf(buffer, c.Offset)
+	f := m.accessFinding(w.site, check.Race, w.site.kind.String()+" of "+m.memory.describe(address, w.site.size)+
+		", which another program instance uses too, and nothing orders the two", address, lane)
 	earlier := m.place(other.op, m.launch.programOf(int64(c.Instance)), c.Lane)
 	earlier.Access = other.kind.String()
 	f.Others = []check.Place{earlier}

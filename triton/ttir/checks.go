@@ -162,16 +162,9 @@ func (v *verifier) atomicSize(p *Type, least int) {
 	}
 }
 
-func checkAtomicLoad(v *verifier, _ *Op) {
-	p := v.typ(0)
-	to := p.Pointee()
-	if to == nil {
-		v.fail("%s is not a pointer", p.Text)
-		return
-	}
-	v.equal("what is loaded", v.result(0), v.m.tensorOf(p, to))
-	v.mask(p, 1)
-	v.atomicSize(p, 8)
+func checkAtomicLoad(v *verifier, op *Op) {
+	checkLoad(v, op)
+	v.atomicSize(v.typ(0), 8)
 }
 
 func checkAtomicStore(v *verifier, op *Op) {

@@ -162,9 +162,7 @@ func loadOf[T any](c *compiler) step {
 	watch := c.watch(a.site, &accessOf{p: p, mask: mask, other: other, shape: shape, addresses: addresses, masks: masks, fill: fill, rows: rows})
 	m, polls := c.m, c.polls()
 	if polls {
-		if p.ask(); mask != nil {
-			mask.ask()
-		}
+		asked(nil, p, mask)
 	}
 	return chain(fillOther, func() {
 		simple := rows.set() && !polls

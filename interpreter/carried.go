@@ -20,15 +20,11 @@ func (c *compiler) movingLines(op *ttir.Op, carried []*slot) []bool {
 		}
 		first := c.slots[v]
 		moving[i] = true
-		s.shape, s.line = first.shape, newLine(first.shape)
+		s.shape = first.shape
+		s.line = combined(s, first)
 		s.data = makeData(classOf(s.t), first.len())
 		s.marks = [layers]*slot{}
 		c.mark(s)
-		for d := range s.line.parts {
-			if first.line.parts[d].list != nil {
-				s.line.parts[d].list = make([]int64, first.shape[d])
-			}
-		}
 	}
 	return moving
 }
@@ -118,13 +114,8 @@ func (c *compiler) moverIn(to, from *slot) step {
 
 // afterLoop is what a moving value is behind the loop.
 func (c *compiler) afterLoop(s *slot) *slot {
-	out := &slot{t: s.t, shape: s.shape, data: s.data, line: newLine(s.shape), marks: s.marks}
-	out.root = out
-	for d := range out.line.parts {
-		if s.line.parts[d].list != nil {
-			out.line.parts[d].list = make([]int64, s.shape[d])
-		}
-	}
+	out := &slot{t: s.t, shape: s.shape, data: s.data, marks: s.marks}
+	out.root, out.line = out, combined(out, s)
 	c.later(out, func() { out.line.take(s.line) }, nil)
 	return out
 }

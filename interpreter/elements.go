@@ -27,8 +27,7 @@ func each1[T, R any](c *compiler, loop func(o []R, a []T)) step {
 	case "arith.extui", "arith.index_castui":
 		return c.extended(run, out, a, true)
 	}
-	a.ask()
-	return run
+	return asked(run, a)
 }
 
 // zip3 is an operation on the elements of three operands.

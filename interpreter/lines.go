@@ -65,6 +65,16 @@ func (s *slot) ask() {
 	}
 }
 
+// asked says that an operation needs the elements of its operands, of which some may be nil: it is not put off.
+func asked(run step, operands ...*slot) step {
+	for _, s := range operands {
+		if s != nil {
+			s.ask()
+		}
+	}
+	return run
+}
+
 // ensure makes the elements now, if they are not made in their place.
 func (s *slot) ensure() {
 	if l := s.late; l != nil && !l.asked {
@@ -303,9 +313,7 @@ func (c *compiler) simplified(run step, out, a, b *slot) step {
 	case "arith.andi":
 		return c.intersected(run, out, a, b)
 	}
-	a.ask()
-	b.ask()
-	return run
+	return asked(run, a, b)
 }
 
 func bitsOf(s *slot) int { return 8 * sizeOf(classOf(s.t)) }
@@ -314,9 +322,7 @@ func bitsOf(s *slot) int { return 8 * sizeOf(classOf(s.t)) }
 func (c *compiler) summed(run step, out, a, b *slot, by int64) step {
 	x, y := c.lineOf(a), c.lineOf(b)
 	if x == nil || y == nil || out.constant || len(a.shape) != len(b.shape) {
-		a.ask()
-		b.ask()
-		return run
+		return asked(run, a, b)
 	}
 	l := combined(out, a, b)
 	out.line = l
@@ -330,9 +336,7 @@ func (c *compiler) scaled(run step, out, a, b *slot) step {
 	}
 	x, y := c.lineOf(a), c.lineOf(b)
 	if x == nil || y == nil || out.constant || b.len() != 1 || len(a.shape) != len(b.shape) {
-		a.ask()
-		b.ask()
-		return run
+		return asked(run, a, b)
 	}
 	l := combined(out, a)
 	out.line = l
@@ -343,16 +347,10 @@ func (c *compiler) scaled(run step, out, a, b *slot) step {
 func (c *compiler) displaced(run step, out, a, b *slot, size int64) step {
 	x, y := c.lineOf(a), c.lineOf(b)
 	if x == nil || y == nil || len(a.shape) != len(b.shape) {
-		a.ask()
-		b.ask()
-		return run
+		return asked(run, a, b)
 	}
 	l, wide, bits := combined(out, a, b), combined(b, b), bitsOf(b)
 	out.line = l
-	same := make([]int, len(b.shape))
-	for d := range same {
-		same[d] = d
-	}
 	set := func() { l.sum(x, y, size) }
 	if bits == 32 {
 		set = func() {
@@ -378,8 +376,7 @@ func (l *line) take(a *line) {
 func (c *compiler) extended(run step, out, a *slot, isUnsigned bool) step {
 	x := c.lineOf(a)
 	if x == nil || out.constant || bitsOf(out) != 64 || bitsOf(a) != 32 {
-		a.ask()
-		return run
+		return asked(run, a)
 	}
 	l := combined(out, a)
 	out.line = l
@@ -516,9 +513,7 @@ func (c *compiler) compared(run step, out, a, b *slot, predicate string) step {
 		wide = 2
 	}
 	if x == nil || y == nil || out.constant || wide > 1 || len(a.shape) != len(b.shape) || a.shape[at] > 1 && x.parts[at].list != nil || b.shape[at] > 1 && y.parts[at].list != nil {
-		a.ask()
-		b.ask()
-		return run
+		return asked(run, a, b)
 	}
 	k, p, q, bits, n := newBox(out.shape), newLine(a.shape), newLine(b.shape), bitsOf(a), out.shape[at]
 	out.box = k
@@ -555,9 +550,7 @@ func negative(base, step int64, n int) (from, to int) {
 func (c *compiler) intersected(run step, out, a, b *slot) step {
 	x, y := a.box, b.box
 	if x == nil || y == nil || out.constant || len(a.shape) != len(b.shape) || !c.lined() {
-		a.ask()
-		b.ask()
-		return run
+		return asked(run, a, b)
 	}
 	k := newBox(out.shape)
 	out.box = k

@@ -24,18 +24,11 @@ type run struct {
 // rowsOf prepares an access; it has no line if elements are to be used one by one.
 func (c *compiler) rowsOf(p, mask *slot, shape []int, s *site) *rows {
 	r := &rows{m: c.m, site: s, shape: shape, size: int64(s.size), all: true}
-	if len(shape) == 0 || len(p.shape) != len(shape) || mask != nil && (mask.box == nil || len(mask.shape) != len(shape)) || !c.lined() {
-		p.ask()
-		if mask != nil {
-			mask.ask()
-		}
-		return r
+	if len(p.shape) == len(shape) && (mask == nil || mask.box != nil && len(mask.shape) == len(shape)) {
+		r.line = c.lineOf(p)
 	}
-	if r.line = c.lineOf(p); r.line == nil {
-		p.ask()
-		if mask != nil {
-			mask.ask()
-		}
+	if r.line == nil {
+		asked(nil, p, mask)
 		return r
 	}
 	if mask != nil {

@@ -172,7 +172,7 @@ func (s *Server) Launched(d *debug.Debugger) {
 		s.watched = nil
 		for _, list := range s.set {
 			for _, b := range list {
-				if file, line, ok := d.PlaceOf(b); ok {
+				if file, line, ok := b.Place(); ok {
 					s.send(&dap.BreakpointEvent{Event: event("breakpoint"), Body: dap.BreakpointEventBody{Reason: "changed", Breakpoint: dap.Breakpoint{Id: b.Number, Verified: true, Line: line, Source: s.source(file)}}})
 				}
 			}

@@ -227,9 +227,6 @@ func (r *run) startsBetween(b *Breakpoint) bool {
 // reached looks for breakpoints at a line that a frame has come to.
 func (r *run) reached(s *Stop, f *Frame) {
 	for _, b := range r.d.breakpoints {
-		if b.at == nil {
-			r.place(b)
-		}
 		if b.at == nil || b.at.line != f.Line || b.at.file != f.File {
 			continue
 		}

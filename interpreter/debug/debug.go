@@ -183,6 +183,9 @@ func (d *Debugger) enter(r *run, points []*interpreter.Point) {
 	for _, x := range points {
 		r.add(x)
 	}
+	for _, b := range d.breakpoints {
+		r.place(b)
+	}
 	r.keep()
 }
 

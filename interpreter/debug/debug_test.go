@@ -5,10 +5,13 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 // walker decides at each stop what follows.
@@ -200,4 +203,32 @@ func FuzzTables(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestBreakpointsOfLaterLaunches: where a breakpoint is depends on the launch, as where constants decide which lines a kernel has. One text has
+// no operation at line 22.
+func TestBreakpointsOfLaterLaunches(t *testing.T) {
+	l := kernel(t, "add.ttir")
+	without := strings.ReplaceAll(string(testkit.Read(t, "testdata/add.ttir")), `add.py":22:`, `add.py":23:`)
+	other, err := interpreter.Load(ttir.Parse(without))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(Settings{Breakpoints: []string{"add.py:22"}, Sources: l.sources})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []int
+	d.UI = &walker{decide: func(s *Stop) Resume {
+		lines = append(lines, last(s.Stack).Line)
+		return Resume{Kind: Continue}
+	}}
+	for _, p := range []*interpreter.Program{other, l.program, other} {
+		if _, err := d.Launch(p, "", [3]int32{1, 1, 1}, l.arguments, interpreter.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []int{23, 22, 23}; !slices.Equal(lines, want) {
+		t.Errorf("stopped at the lines %v, want %v", lines, want)
+	}
 }

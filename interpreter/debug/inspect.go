@@ -151,11 +151,3 @@ func (d *Debugger) move(moving bool) {
 	d.todo = nil
 	d.pending.Store(false)
 }
-
-// PlaceOf is where a breakpoint is in this launch, and false if the launch has no such line.
-func (d *Debugger) PlaceOf(b *Breakpoint) (file string, line int, ok bool) {
-	if d.run != nil {
-		d.run.place(b)
-	}
-	return b.Place()
-}

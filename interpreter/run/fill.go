@@ -41,7 +41,7 @@ func (b *Buffer) filled() ([]byte, error) {
 	if !known {
 		return nil, fmt.Errorf("elements of the type %q cannot be made up", b.Type)
 	}
-	f, random := b.Fill, rand.New(rand.NewPCG(b.Fill.Seed, 3))
+	t, f, random := ttir.Parse("").Type(b.Type), b.Fill, rand.New(rand.NewPCG(b.Fill.Seed, 3))
 	for i := 0; i+e.size <= len(data); i += e.size {
 		v := 0.0
 		switch {
@@ -58,15 +58,15 @@ func (b *Buffer) filled() ([]byte, error) {
 				v = math.Floor(100 * v)
 			}
 		}
-		put(data[i:i+e.size], b.Type, v)
+		put(data[i:i+e.size], t, v)
 	}
 	return data, nil
 }
 
 // put stores a number as an element of a type.
-func put(raw []byte, kind string, v float64) {
+func put(raw []byte, t *ttir.Type, v float64) {
 	bits := uint64(int64(v))
-	if t := ttir.Parse("").Type(kind); t.Kind == ttir.FloatType {
+	if t.Kind == ttir.FloatType {
 		bits = t.Float.Pattern(v)
 	}
 	var all [8]byte

@@ -60,7 +60,7 @@ type Launch struct {
 	Version   int                `json:"version"`
 	TTIR      string             `json:"ttir"` // the file
 	Name      string             `json:"kernel,omitempty"`
-	Grid      [3]int32           `json:"grid"`
+	Grid      Grid               `json:"grid"`
 	Arguments []Argument         `json:"args"`
 	Buffers   map[string]*Buffer `json:"buffers"`
 
@@ -80,10 +80,26 @@ func NewLaunch(k *Kernel, grid [3]int32, arguments []Argument, buffers []*Buffer
 	return l, l.bind()
 }
 
+// Grid is how many program instances there are in each dimension.
+type Grid [3]int32
+
+// UnmarshalJSON reads three numbers: an array of Go would take more or fewer in silence.
+func (g *Grid) UnmarshalJSON(raw []byte) error {
+	var list []int32
+	if err := json.Unmarshal(raw, &list); err != nil || len(list) != len(g) {
+		return fmt.Errorf("its grid is %s: give three whole numbers, as in [8, 1, 1]", strings.Join(strings.Fields(string(raw)), " "))
+	}
+	*g = Grid(list)
+	return nil
+}
+
 // bind finds the buffers of arguments by their names.
 func (l *Launch) bind() error {
 	for i := range l.Arguments {
 		a := &l.Arguments[i]
+		if a.Value != nil && (a.Buffer != "" || a.Descriptor != nil) {
+			return fmt.Errorf("the argument %s (%d) has a value in addition to its buffer or descriptor: give one of them", a.Name, i)
+		}
 		if a.Buffer == "" {
 			continue
 		}

@@ -47,17 +47,20 @@ func writeNPY(path, kind string, data []byte) error {
 }
 
 // contents are the bytes of a buffer, from its file or by its fill.
-func (b *Buffer) contents(folder string) ([]byte, error) {
+func (b *Buffer) contents(folder string) (data []byte, err error) {
 	if b.File == "" {
 		return b.filled()
 	}
-	raw, err := os.ReadFile(filepath.Join(folder, b.File))
-	if err != nil || filepath.Ext(b.File) != ".npy" {
-		return raw, err
+	if data, err = os.ReadFile(filepath.Join(folder, b.File)); err != nil {
+		return nil, err
 	}
-	data, err := readNPY(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.File, err)
+	if filepath.Ext(b.File) == ".npy" {
+		if data, err = readNPY(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.File, err)
+		}
+	}
+	if b.Bytes != 0 && b.Bytes != int64(len(data)) {
+		return nil, fmt.Errorf("%s: it has %d bytes of elements, and its launch says %d", b.File, len(data), b.Bytes)
 	}
 	return data, nil
 }

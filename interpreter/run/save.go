@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 // launchFile is the name of a launch in its folder.
@@ -40,12 +42,20 @@ func (r *Run) save(l *Launch, number int) (string, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Buffers)) {
 		b := l.Buffers[name]
+		if !isType(b.Type) {
+			b.Type = "" // which Read would refuse
+		}
 		b.File = fileName(name) + ".npy"
 		if err := writeNPY(filepath.Join(folder, b.File), b.Type, b.Data()); err != nil {
 			return "", fmt.Errorf("--save: %w", err)
 		}
 	}
 	return folder, l.write(folder)
+}
+
+// isType says whether a text is a type of elements, or says nothing of them.
+func isType(kind string) bool {
+	return kind == "" || ttir.Parse("").Type(kind).Kind != ttir.OpaqueType
 }
 
 // saveAfter adds what the launch has left in its buffers.
@@ -126,6 +136,9 @@ func (l *Launch) open(folder string) error {
 		data, err := b.contents(folder)
 		if err != nil {
 			return fmt.Errorf("the buffer %s: %w", name, err)
+		}
+		if !isType(b.Type) {
+			return fmt.Errorf("the buffer %s: its type is %q, which is none of TTIR's: use one as f32, bf16 or i64", name, b.Type)
 		}
 		opened := NewBuffer(name, b.Address, data)
 		b.Name, b.Bytes, b.memory = name, opened.Bytes, opened.memory

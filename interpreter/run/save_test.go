@@ -27,6 +27,8 @@ func TestBadLaunches(t *testing.T) {
 	write("big.npy", npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }\n", "1234"))
 	write("short.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }\n", "1234"))
 	write("cut.npy", npyMagic+"\xff\xff")
+	write("one.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\n", "1234"))
+	write("raw.bin", "1234")
 	write("text.npy", "some text that is longer than a header")
 	for text, want := range map[string]string{
 		`{`:                                    "unexpected end",
@@ -45,6 +47,15 @@ func TestBadLaunches(t *testing.T) {
 		`{"version": 1, "ttir": "kernel.ttir", "buffers": {"x": {"bytes": 8, "type": "f7", "fill": {"iota": true}}}}`:                 `elements of the type "f7" cannot be made up`,
 		`{"version": 1, "ttir": "kernel.ttir", "buffers": {"x": {"bytes": 8, "type": "f32", "fill": {"itoa": true}}}}`:                `unknown field "itoa"`,
 		`{"version": 1, "ttir": "kernel.ttir", "buffers": {"x": {"bytes": 8, "type": "f32", "fill": {"iota": true, "constant": 1}}}}`: "it has 2 kinds of fill: give one of",
+		`{"version": 1, "ttir": "kernel.ttir", "grid": [8]}`:                                                                          "its grid is [8]: give three whole numbers",
+		`{"version": 1, "ttir": "kernel.ttir", "grid": [1, 2, 3, 4]}`:                                                                 "its grid is [1, 2, 3, 4]: give three",
+		`{"version": 1, "ttir": "kernel.ttir", "grid": [1, 2, 3000000000]}`:                                                           "its grid is [1, 2, 3000000000]: give three",
+		`{"version": 1, "ttir": "kernel.ttir", "grid": "8"}`:                                                                          `its grid is "8": give three`,
+		`{"version": 1, "ttir": "kernel.ttir", "buffers": {"x": {"bytes": 8, "type": "float32"}}}`:                                    `the buffer x: its type is "float32"`,
+		`{"version": 1, "ttir": "kernel.ttir", "buffers": {"x": {"bytes": 8, "file": "raw.bin"}}}`:                                    "the buffer x: raw.bin: it has 4 bytes of elements, and its launch says 8",
+		`{"version": 1, "ttir": "kernel.ttir", "buffers": {"x": {"bytes": 8, "file": "one.npy"}}}`:                                    "the buffer x: one.npy: it has 4 bytes of elements, and its launch says 8",
+		`{"version": 1, "ttir": "kernel.ttir", "buffers": {"x": {}}, "args": [{"buffer": "x", "value": 1}]}`:                          "(0) has a value in addition to its buffer",
+		`{"version": 1, "ttir": "kernel.ttir", "args": [{"value": 1, "descriptor": {}}]}`:                                             "(0) has a value in addition to its buffer or descriptor",
 		`{"version": 1, "ttir": "kernel.ttir", "args": [{"value": "many"}]}`:                                                          `"many" is not a number`,
 	} {
 		write(launchFile, text)

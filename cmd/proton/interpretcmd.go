@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/cmd/proton/internal/interpret"
 	from "github.com/goproton/goproton/cmd/proton/internal/run"
@@ -119,6 +120,13 @@ func newInterpretCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SetInterspersed(false)
 	flags.SortFlags = false
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "m" {
+			return &exitError{code: 2, err: errors.New("read -m: to run a Python module, write: proton interpret -- -m MODULE")}
+		}
+		return cmd.Root().FlagErrorFunc()(cmd, err)
+	})
 	flags.StringSliceVarP(&o.Kernels, "kernel", "k", nil, "run only the kernels whose names match `PATTERNS` on the CPU (as in 'matmul_*', separated by commas)")
 	flags.StringVar(&o.Launch, "launch", "", "run the launch in `FOLDER`, which --save has written, or in its launch.json")
 	flags.BoolVar(&precision, "precision", false, "of --launch: compare each floating-point number with what it is in f64 without rounding, by line")

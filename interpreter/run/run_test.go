@@ -99,6 +99,26 @@ func TestBadWords(t *testing.T) {
 	}
 }
 
+// TestBadSettings: a setting that cannot be read is named, in words that are not Go's.
+func TestBadSettings(t *testing.T) {
+	for settings, want := range map[string]string{
+		`{"order": 3}`:                "the setting order takes a text, and is a number",
+		`{"sample": "7"}`:             "the setting sample takes a whole number that is not too large, and is a text",
+		`{"sample": 1.5}`:             "the setting sample takes a whole number that is not too large, and is 1.5",
+		`{"keep_going": 1}`:           "the setting keep_going takes True or False, and is a number",
+		`{"check": true}`:             "the setting check takes a list, and is True or False",
+		`{"check": [1]}`:              "the setting check takes a text, and is a number",
+		`{"programs": [3]}`:           "the setting programs takes a list of three numbers, and is a number",
+		`{"max_seconds": {"a": "b"}}`: "the setting max_seconds takes a number, and is a dictionary",
+		`{"ordre": "serial"}`:         `there is no setting "ordre"; there are kernels, order, seed, workers, `,
+	} {
+		_, err := new(Service).Call("interpret.begin", []byte(`{"settings": `+settings+`}`))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "json") || strings.Contains(err.Error(), "Go") {
+			t.Errorf("%s: %v, want %q", settings, err, want)
+		}
+	}
+}
+
 // TestSaved: a saved launch has the inputs, gives the same bytes when it is run again, and says so if it does not.
 func TestSaved(t *testing.T) {
 	folder := t.TempDir()

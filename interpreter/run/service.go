@@ -80,7 +80,7 @@ func (s *Service) Call(method string, request []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(request))
 	d.DisallowUnknownFields() // a setting that is misspelt
 	if err := d.Decode(&p); err != nil {
-		return nil, fmt.Errorf("read the arguments of %s: %w", method, err)
+		return nil, fmt.Errorf("read the arguments of %s: %w", method, settingError(err))
 	}
 	switch method {
 	case "interpret.begin":

@@ -7,7 +7,11 @@
 package run
 
 import (
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -82,4 +86,28 @@ func (s *Settings) checked() (check.Set, error) {
 		return 0, fmt.Errorf("--check: %w", err)
 	}
 	return set, nil
+}
+
+// settingError says of settings that cannot be read which one is wrong, in the words of Python.
+func settingError(err error) error {
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		wants := map[reflect.Kind]string{reflect.String: "a text", reflect.Bool: "True or False", reflect.Slice: "a list", reflect.Array: "a list of three numbers", reflect.Float64: "a number"}[kind.Type.Kind()]
+		if wants == "" {
+			wants = "a whole number that is not too large"
+		}
+		what, number, _ := strings.Cut(kind.Value, " ")
+		given := map[string]string{"string": "a text", "number": "a number", "bool": "True or False", "array": "a list", "object": "a dictionary"}[what]
+		return fmt.Errorf("the setting %s takes %s, and is %s", kind.Field[strings.LastIndexByte(kind.Field, '.')+1:], wants, cmp.Or(number, given))
+	}
+	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown { // which has no type of its own
+		var names []string
+		for _, f := range reflect.VisibleFields(reflect.TypeFor[Settings]()) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+				names = append(names, name)
+			}
+		}
+		return fmt.Errorf("there is no setting %s; there are %s", name, strings.Join(names, ", "))
+	}
+	return err
 }

@@ -18,7 +18,6 @@ type Frame struct {
 	variables []*variable // in the order in which they were set
 	marked    bool        // marks say what its variables are
 	inlined   map[mlir.Frame]*Frame
-	parent    *Frame
 }
 
 type variable struct {
@@ -62,18 +61,14 @@ func (f *Frame) set(name string, v interpreter.Value, copied bool) *variable {
 // activation is a function of the text that runs, with the functions that were inlined into it.
 type activation struct {
 	root    *Frame
-	call    *interpreter.Point // the operation that called it; nil of the kernel
-	stack   []*Frame           // the root, and what is inlined at the operation, the outermost first
+	stack   []*Frame // the root, and what is inlined at the operation, the outermost first
 	regions map[*ttir.Op]*Frame
 }
 
-func (r *run) activate(f *ttir.Function, call *interpreter.Point) *activation {
+func (r *run) activate(f *ttir.Function) *activation {
 	at, _ := r.program.FunctionFrame(f)
 	root := &Frame{Name: r.d.Source.functionName(f, at), File: at.File, marked: r.marked[f.Name]}
-	if n := len(r.activations); n > 0 {
-		root.parent = last(r.activations[n-1].stack)
-	}
-	return &activation{root: root, call: call, stack: []*Frame{root}, regions: map[*ttir.Op]*Frame{}}
+	return &activation{root: root, stack: []*Frame{root}, regions: map[*ttir.Op]*Frame{}}
 }
 
 // locate finds the frames of an operation. Those of functions that were inlined at the same places are the same.
@@ -87,7 +82,7 @@ func (a *activation) locate(r *run, frames []mlir.Frame) {
 			if name == "" {
 				name = fmt.Sprintf("the function at line %d", frames[i-1].Line)
 			}
-			next = &Frame{Name: name, File: frames[i-1].File, parent: f, marked: a.root.marked}
+			next = &Frame{Name: name, File: frames[i-1].File, marked: a.root.marked}
 			if f.inlined == nil {
 				f.inlined = map[mlir.Frame]*Frame{}
 			}
@@ -171,7 +166,6 @@ type fact struct {
 	variable, constant string // of a mark
 	named              string // the variable that Triton says its result belongs to
 	silent             bool   // it is at no line that a user would stop at
-	writes             bool
 }
 
 func (r *run) fact(p *interpreter.Point) *fact {
@@ -182,13 +176,11 @@ func (r *run) fact(p *interpreter.Point) *fact {
 	}
 	if p.Op.Name == "tt.print" {
 		k.isBreak = text == interpreter.MarkBreak
-		k.variable, _ = strings.CutPrefix(text, interpreter.MarkVariable)
-		k.constant, _ = strings.CutPrefix(text, interpreter.MarkConstant)
-		if k.variable == text {
-			k.variable = ""
+		if name, ok := strings.CutPrefix(text, interpreter.MarkVariable); ok {
+			k.variable = name
 		}
-		if k.constant == text {
-			k.constant = ""
+		if set, ok := strings.CutPrefix(text, interpreter.MarkConstant); ok {
+			k.constant = set
 		}
 	} else if len(p.Op.Regions) == 0 || strings.HasPrefix(p.Op.Name, "tt.") {
 		k.named = r.program.Variable(p.Op.Location)
@@ -199,7 +191,6 @@ func (r *run) fact(p *interpreter.Point) *fact {
 	if known && last(append([]mlir.Frame{{}}, p.Frames...)).Line == at.Line && len(p.Frames) == 1 {
 		k.silent = true // the return of a function without a return, and marks of its arguments
 	}
-	k.writes = slices.Contains([]string{"tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_scatter"}, p.Op.Name)
 	return k
 }
 

@@ -55,7 +55,6 @@ type moment struct {
 
 // Stop is where a launch stands.
 type Stop struct {
-	Debugger  *Debugger
 	Reason    string // breakpoint, step, pause, entry, watch, or the kind of a finding
 	Text      string // a sentence for the user; "" after a step
 	Numbers   []int  // of breakpoints and watches
@@ -84,7 +83,7 @@ func (r *run) repeats() bool { return r.count <= r.furthest }
 func (r *run) Begin(i *interpreter.Instance) error {
 	r.instance, r.before, r.activations = i, nil, nil
 	r.begun[i.Program] = true
-	r.activations = append(r.activations, r.activate(i.Kernel, nil))
+	r.activations = append(r.activations, r.activate(i.Kernel))
 	for _, w := range r.d.watches {
 		w.begin()
 	}
@@ -126,7 +125,7 @@ func (r *run) Found(f *interpreter.Finding) {
 // Enter is called when a function begins that an operation calls.
 func (r *run) Enter(p *interpreter.Point, f *ttir.Function) {
 	r.before = nil
-	r.activations = append(r.activations, r.activate(f, p))
+	r.activations = append(r.activations, r.activate(f))
 }
 
 // Leave is called when it has ended.
@@ -233,7 +232,7 @@ func isLibrary(file string) bool {
 
 // ask has the user decide.
 func (r *run) ask(s *Stop) {
-	s.Debugger, s.Program = r.d, r.instance.Program
+	s.Program = r.instance.Program
 	if s.Reason == "step" && !r.d.stopped {
 		s.Reason = "entry"
 	}

@@ -41,19 +41,23 @@ type event struct {
 	value     ttir.Value
 	values    any // []int64 or []float64
 	addresses []int64
-	isFloat   bool
 	begins    bool // an argument of a block: set elsewhere
 }
 
-func (e *event) size() int {
-	n := len(e.addresses)
+// count is how many elements the value has, and whether they are floating-point numbers.
+func (e *event) count() (n int, isFloat bool) {
 	switch v := e.values.(type) {
 	case []int64:
-		n += len(v)
+		return len(v), false
 	case []float64:
-		n += len(v)
+		return len(v), true
 	}
-	return 8*n + 64
+	return 0, false
+}
+
+func (e *event) size() int {
+	n, _ := e.count()
+	return 8*(len(e.addresses)+n) + 64
 }
 
 // recorder hears of an instance's operations, and passes their values on.
@@ -125,14 +129,14 @@ func (r *recorder) set(p *interpreter.Point, name string, number ttir.Value, v i
 		return
 	}
 	if elements := v.Elements(); elements != nil {
-		_, isFloat := elements.([]float64)
-		r.event(&event{function: p.Function, op: p.Op, frames: p.Frames, name: name, value: number, values: elements, isFloat: isFloat, begins: begins})
+		r.event(&event{function: p.Function, op: p.Op, frames: p.Frames, name: name, value: number, values: elements, begins: begins})
 	}
 }
 
 // stored passes on what is written: the elements that a mask does not leave out.
 func (r *recorder) stored(p *interpreter.Point) {
-	pointers, what, mask := -1, len(p.Operands)-1, -1
+	const what = 1 // the operand that is written, of all operations of which Before tells
+	pointers, mask := -1, -1
 	for i, v := range p.Operands {
 		if !v.Known() {
 			return
@@ -144,13 +148,10 @@ func (r *recorder) stored(p *interpreter.Point) {
 			mask = i
 		}
 	}
-	if p.Op.Name == "tt.store" || p.Op.Name == "tt.atomic_rmw" || p.Op.Name == "tt.descriptor_store" || p.Op.Name == "tt.descriptor_reduce" {
-		what = 1
-	}
-	if what < 0 || what >= len(p.Operands) {
+	if what >= len(p.Operands) {
 		return
 	}
-	e := &event{function: p.Function, op: p.Op, frames: p.Frames, value: p.Op.Operands[what], values: p.Operands[what].Elements()}
+	e := &event{function: p.Function, op: p.Op, frames: p.Frames, name: "what is stored", value: p.Op.Operands[what], values: p.Operands[what].Elements()}
 	if pointers >= 0 {
 		e.addresses = p.Operands[pointers].Elements().([]int64)
 	}
@@ -163,11 +164,9 @@ func (r *recorder) stored(p *interpreter.Point) {
 		e.values, e.addresses = active(v, e.addresses, keep)
 	case []float64:
 		e.values, e.addresses = active(v, e.addresses, keep)
-		e.isFloat = true
 	default:
 		return
 	}
-	e.name = "what is stored"
 	r.event(e)
 }
 

@@ -92,7 +92,7 @@ func Precision(a, wide *Side, o Options) (*Precise, error) {
 				notes[fmt.Sprintf("the instances go other ways without rounding from line %d of the TTIR on, and are compared up to there", e.op.Line)] = true
 				return
 			}
-			if mine.isFloat {
+			if _, isFloat := mine.count(); isFloat {
 				p.line(lines, mine, e, errors, at)
 			}
 		})

@@ -168,16 +168,11 @@ func common(a, b []key) (n int) {
 // differ returns the difference of two values; nil if they are near enough.
 func differ(at [3]int32, k key, a, b *event, o *Options) *Difference {
 	off, first, count := worst(a.values, b.values, o)
-	if first < 0 && slices.Equal(a.addresses, b.addresses) && a.isFloat == b.isFloat {
+	of, isFloat := a.count()
+	if _, too := b.count(); first < 0 && slices.Equal(a.addresses, b.addresses) && isFloat == too {
 		return nil
 	}
-	d := &Difference{Program: at, Variable: k.name, Times: k.turn, A: place(a, first), B: place(b, first), Element: max(first, 0), Count: count, Off: off, Of: count}
-	switch v := a.values.(type) {
-	case []int64:
-		d.Of = len(v)
-	case []float64:
-		d.Of = len(v)
-	}
+	d := &Difference{Program: at, Variable: k.name, Times: k.turn, A: place(a, first), B: place(b, first), Element: max(first, 0), Count: count, Off: off, Of: of}
 	if first < 0 { // the same values at other addresses
 		for i := range a.addresses {
 			if i < len(b.addresses) && a.addresses[i] != b.addresses[i] {

@@ -31,6 +31,16 @@ type Access struct {
 	FirstBytes  int64 `json:"first_bytes,omitempty"` // with Options.Touched: bytes, each once, that no line before it in the program loaded, or stored; both of atomics
 }
 
+// Join adds what other accesses did.
+func (a *Access) Join(other *Access) {
+	a.Operations += other.Operations
+	a.Lanes += other.Lanes
+	a.Active += other.Active
+	a.Bytes += other.Bytes
+	a.ActiveBytes += other.ActiveBytes
+	a.FirstBytes += other.FirstBytes
+}
+
 func (a *Access) add(s *site) {
 	a.Operations += s.counts.operations
 	a.Lanes += s.counts.lanes

@@ -23,14 +23,9 @@ func amountsOf(r *Result) amounts {
 	a := amounts{flops: map[string]int64{}, dots: map[string]int64{}}
 	for i := range r.Lines {
 		l := &r.Lines[i]
-		for _, s := range []struct{ to, from *Access }{{&a.loads, &l.Loads}, {&a.stores, &l.Stores}, {&a.atomics, &l.Atomics}} {
-			s.to.Operations += s.from.Operations
-			s.to.Lanes += s.from.Lanes
-			s.to.Active += s.from.Active
-			s.to.Bytes += s.from.Bytes
-			s.to.ActiveBytes += s.from.ActiveBytes
-			s.to.FirstBytes += s.from.FirstBytes
-		}
+		a.loads.Join(&l.Loads)
+		a.stores.Join(&l.Stores)
+		a.atomics.Join(&l.Atomics)
 		for of, n := range l.Flops {
 			a.flops[of] += n
 		}

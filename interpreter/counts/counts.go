@@ -150,14 +150,9 @@ func addLines(sums, list []interpreter.LineCounts) []interpreter.LineCounts {
 
 func addLine(sum, l *interpreter.LineCounts) {
 	sum.Operations += l.Operations
-	for _, of := range []struct{ sum, add *interpreter.Access }{{&sum.Loads, &l.Loads}, {&sum.Stores, &l.Stores}, {&sum.Atomics, &l.Atomics}} {
-		of.sum.Operations += of.add.Operations
-		of.sum.Lanes += of.add.Lanes
-		of.sum.Active += of.add.Active
-		of.sum.Bytes += of.add.Bytes
-		of.sum.ActiveBytes += of.add.ActiveBytes
-		of.sum.FirstBytes += of.add.FirstBytes
-	}
+	sum.Loads.Join(&l.Loads)
+	sum.Stores.Join(&l.Stores)
+	sum.Atomics.Join(&l.Atomics)
 	for kind, n := range l.Flops {
 		sum.Flops[kind] += n
 	}

@@ -66,25 +66,25 @@ func (t *traceFlags) apply(options *run.Options) error {
 		return err
 	}
 	for _, choice := range []struct {
-		flag, value string
-		known       []string
+		option, value string
+		known         []string
 	}{
-		{"--trace-launches", t.Launches, []string{"all", "profiled", "none"}},
-		{"--trace-compression", t.Compression, []string{"zstd", "gzip", "none"}},
+		{"launches", t.Launches, []string{"all", "profiled", "none"}},
+		{"compression", t.Compression, []string{"zstd", "gzip", "none"}},
 	} {
 		if !slices.Contains(choice.known, choice.value) {
-			return fmt.Errorf("read %s %q: use %s", choice.flag, choice.value, strings.Join(choice.known, ", "))
+			return fmt.Errorf("read the option %s of --trace %q: use %s", choice.option, choice.value, strings.Join(choice.known, ", "))
 		}
 	}
 	var err error
 	if t.TensorLimit, err = parseSize(t.limit); err != nil {
-		return fmt.Errorf("--trace-tensor-limit: %w", err)
+		return fmt.Errorf("the option tensor-limit of --trace: %w", err)
 	}
 	if t.TensorQuota, err = parseSize(t.quota); err != nil {
-		return fmt.Errorf("--trace-tensor-quota: %w", err)
+		return fmt.Errorf("the option tensor-quota of --trace: %w", err)
 	}
 	if t.TensorSkip < 0 || t.TensorMax < 0 {
-		return errors.New("--trace-tensor-skip and --trace-tensor-max are numbers of launches: give 0 or more")
+		return errors.New("the options tensor-skip and tensor-max of --trace are numbers of launches: give 0 or more")
 	}
 	if info, err := os.Stat(t.Folder); err == nil && !info.IsDir() {
 		return fmt.Errorf("--trace %s: this is a file; give a folder for traces", t.Folder)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,24 @@ func TestOptionsOfValues(t *testing.T) {
 	} {
 		if got := values(strings.Fields(given)...); !strings.Contains(got, want) || strings.Contains(got, "strconv") {
 			t.Errorf("%s: %s, want %s", given, got, want)
+		}
+	}
+}
+
+// What is wrong with an option is said by the option's name, not by the name of the hidden flag.
+func TestWrongOptionsAreNamed(t *testing.T) {
+	for given, want := range map[string]string{
+		"--trace DIR:launches=some":    `read the option launches of --trace "some": use all, profiled, none`,
+		"--trace DIR:compression=clp":  `read the option compression of --trace "clp": use zstd, gzip, none`,
+		"--trace DIR:tensor-limit=big": `the option tensor-limit of --trace: "big" is not a size`,
+		"--trace DIR:tensor-quota=all": `the option tensor-quota of --trace: "all" is not a size`,
+		"--trace DIR:tensor-skip=-1":   `the options tensor-skip and tensor-max of --trace are numbers of launches`,
+		"--metrics 0:wait=-1":          `the option wait=-1 of --metrics: give 0`,
+		"--push http://h:4040:every=0": `the option every=0 of --push: give 1`,
+	} {
+		err := quietly(newRunCommand(), &bytes.Buffer{}, append(strings.Fields(given), "--", "true")...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", given, err, want)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func newFolder(given, protocol string) (*folder, error) {
 	}
 	switch {
 	case protocol != "":
-		return nil, fmt.Errorf("--push-protocol is for servers, and %s is a folder: leave it out", given)
+		return nil, fmt.Errorf("a protocol is for servers, and %s is a folder: leave the protocol out", given)
 	case u.Host != "" || !path.IsAbs(u.Path) || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return nil, fmt.Errorf("the folder to push to is %q: give an absolute path, as in file:///mnt/windows", given)
 	}

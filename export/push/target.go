@@ -97,7 +97,7 @@ func chooseProtocol(u *url.URL, name string) (protocol, error) {
 	before, scheme, found := strings.Cut(u.Scheme, "+")
 	if found {
 		if name != "" && !strings.EqualFold(name, before) {
-			return protocol{}, fmt.Errorf("the URL to push to says protocol %s, and --push-protocol says %s: leave one out", before, name)
+			return protocol{}, fmt.Errorf("the URL to push to says protocol %s, and the option protocol says %s: leave one out", before, name)
 		}
 		u.Scheme, name = scheme, before
 	}

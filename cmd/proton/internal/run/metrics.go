@@ -26,13 +26,13 @@ func (o Options) CheckMetrics() error {
 	m := o.Metrics
 	switch {
 	case m.Scopes < 0: // counters may be pushed, and not served
-		return fmt.Errorf("--metrics-scopes %d is negative: give a number of scopes, or 0 for none", m.Scopes)
+		return fmt.Errorf("the option scopes=%d of --metrics is negative: give a number of scopes, or 0 for none", m.Scopes)
 	case m.Address == "":
 		return nil
 	case strings.EqualFold(o.Data, "trace"):
 		return errors.New("--metrics needs --data tree: the work of a timeline is not added up")
 	case !(m.Wait >= 0 && m.Wait <= longestWait): // false for NaN
-		return fmt.Errorf("--metrics-wait %g: give 0 to %d seconds", m.Wait, longestWait)
+		return fmt.Errorf("the option wait=%g of --metrics: give 0 to %d seconds", m.Wait, longestWait)
 	}
 	if err := prometheus.CheckAddress(m.Address); err != nil {
 		return fmt.Errorf("--metrics %w", err)

@@ -22,12 +22,12 @@ func TestCheckMetrics(t *testing.T) {
 		{Metrics{Address: "0", Wait: longestWait}, "tree", ""},
 		{Metrics{Address: "9464"}, "trace", "--metrics needs --data tree"},
 		{Metrics{Address: "9464"}, "TRACE", "--metrics needs --data tree"},
-		{Metrics{Address: "9464", Wait: -1}, "tree", "--metrics-wait -1: give 0 to 31536000 seconds"},
-		{Metrics{Address: "9464", Wait: 1e300}, "tree", "--metrics-wait 1e+300: give 0 to"},
-		{Metrics{Address: "9464", Wait: 1e10}, "tree", "--metrics-wait 1e+10"}, // more than a time.Duration holds
-		{Metrics{Address: "9464", Wait: math.NaN()}, "tree", "--metrics-wait NaN: give 0 to"},
-		{Metrics{Address: "9464", Scopes: -1}, "tree", "--metrics-scopes -1 is negative"},
-		{Metrics{Scopes: -1}, "tree", "--metrics-scopes -1 is negative"},
+		{Metrics{Address: "9464", Wait: -1}, "tree", "the option wait=-1 of --metrics: give 0 to 31536000 seconds"},
+		{Metrics{Address: "9464", Wait: 1e300}, "tree", "the option wait=1e+300 of --metrics: give 0 to"},
+		{Metrics{Address: "9464", Wait: 1e10}, "tree", "the option wait=1e+10 of --metrics: give"}, // more than a time.Duration holds
+		{Metrics{Address: "9464", Wait: math.NaN()}, "tree", "the option wait=NaN of --metrics: give 0 to"},
+		{Metrics{Address: "9464", Scopes: -1}, "tree", "the option scopes=-1 of --metrics is negative"},
+		{Metrics{Scopes: -1}, "tree", "the option scopes=-1 of --metrics is negative"},
 		{Metrics{Address: "a:b:c"}, "tree", "--metrics "},
 		{Metrics{Address: "nowhere"}, "tree", "give HOST:PORT"},
 	} {

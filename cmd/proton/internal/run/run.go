@@ -116,6 +116,11 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	return finish(options, result, status, root, stderr)
 }
 
+// Supervise runs a command whose processes write no profiles, as if it had been started without this one.
+func Supervise(command Command, environment []string) (Result, error) {
+	return supervise(command, environment, "")
+}
+
 // statusFolder makes the folder for the status files of processes: in TMPDIR, or if that is full in shared memory.
 func statusFolder() (string, error) {
 	var first error

@@ -27,11 +27,6 @@ var forOne = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, sysca
 // ending are those of them that end a target which does not handle them, as launchers and schedulers send them.
 var ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 
-// Supervise runs a command whose processes write no profiles, as if it had been started without this one.
-func Supervise(command Command, environment []string) (Result, error) {
-	return supervise(command, environment, "")
-}
-
 // supervise runs a command with the terminal, files, folder and process group of this process, and waits for its end. The target
 // behaves as it would alone: it gets the signals that are meant for it, this process stops when the target stops, and the target
 // is killed if this process is. Before a signal that may end the target is passed on, its processes write their profiles.

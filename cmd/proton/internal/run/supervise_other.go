@@ -9,11 +9,6 @@ func supervise(Command, []string, string) (Result, error) {
 	return Result{}, errors.New("profiling a program needs Linux")
 }
 
-// Supervise refuses as supervise does.
-func Supervise(command Command, environment []string) (Result, error) {
-	return supervise(command, environment, "")
-}
-
 // DieBy is for targets that a signal ended; without supervise there are none.
 func DieBy(int) {}
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,28 +71,12 @@ func spelling(f *pflag.Flag) string {
 	return text
 }
 
-// addHelpAll gives a command and its subcommands the flag that asks for the whole help.
+// addHelpAll gives a command and its subcommands the flag that asks for the whole help. It sets --help too, which ends the reading of the
+// command line.
 func addHelpAll(cmd *cobra.Command) {
-	all := cmd.Flags().VarPF(&helpAllFlag{cmd: cmd}, helpAll, "", "all flags, by task, and the whole description")
-	all.NoOptDefVal = "true"
-	all.Hidden = !isBrief(cmd)
+	cmd.Flags().BoolFunc(helpAll, "all flags, by task, and the whole description", func(text string) error { return cmd.Flags().Set("help", text) })
+	cmd.Flags().Lookup(helpAll).Hidden = !isBrief(cmd)
 	for _, sub := range cmd.Commands() {
 		addHelpAll(sub)
 	}
-}
-
-// helpAllFlag sets the flag --help too, which ends the reading of the command line.
-type helpAllFlag struct {
-	cmd   *cobra.Command
-	given bool
-}
-
-func (h *helpAllFlag) String() string { return strconv.FormatBool(h.given) }
-func (h *helpAllFlag) Type() string   { return "bool" }
-
-func (h *helpAllFlag) Set(text string) (err error) {
-	if h.given, err = strconv.ParseBool(text); err != nil {
-		return err
-	}
-	return h.cmd.Flags().Set("help", text)
 }

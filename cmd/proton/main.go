@@ -205,7 +205,7 @@ func flagError(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	kinds := map[string]string{"int": "a whole number", "int64": "a whole number", "uint": "a whole number, 0 or more", "uint64": "a whole number, 0 or more", "float64": "a number", "least": "a share such as 5%, a time such as 1ms, or a number in the unit of the first metric", "intSlice": "whole numbers, with commas between them", "bool": "true or false"}
+	kinds := map[string]string{"int": "a whole number", "int64": "a whole number", "uint": "a whole number, 0 or more", "uint64": "a whole number, 0 or more", "float64": "a number", "least": "a share such as 5%, a time such as 1ms, or a number in the unit of the first metric", "intSlice": "whole numbers, with commas between them", "bool": "true or false", "boolfunc": "true or false"}
 	flag := invalid.GetFlag()
 	kind := kinds[flag.Value.Type()]
 	if kind == "" {

@@ -26,8 +26,13 @@ func (f *frame) done() *profile.Node {
 }
 
 // lend has the flops and bytes of a scope count at the kernel below it, if that is the only one and nothing else below the scope has any. Then the
-// rate of the kernel is known: that of a library's kernel in a scope, or of one below an operator of PyTorch. Sums over subtrees stay the same.
+// rate of the kernel is known: that of a library's kernel in a scope, or of one below an operator of PyTorch. Sums over subtrees stay the same. It is called wherever a
+// column needs flops or bytes, and does its work once.
 func (b *builder) lend() {
+	if b.usesWork {
+		return
+	}
+	b.usesWork = true
 	elapsed, timed := b.find("time")
 	var names []string
 	for _, r := range b.recorded {
@@ -75,7 +80,7 @@ func hasAny(n *profile.Node, metrics []string) bool {
 
 // markLent marks the rows whose flops and bytes, or those of some of their frames, are a scope's.
 func (b *builder) markLent(t *Table, by Grouping) {
-	if b.lenders == 0 || !b.usesWork {
+	if b.lenders == 0 {
 		return
 	}
 	scopes, ofName := map[*profile.Node]string{}, map[string]string{}

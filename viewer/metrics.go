@@ -126,7 +126,7 @@ func IsCalled(recorded, wanted string) bool {
 func (b *builder) amount(r recorded) int {
 	of := func(f *frame) float64 { return number(f.node, r.name) }
 	if isWork(r.name) {
-		b.usesWork = true
+		b.lend()
 		of = func(f *frame) float64 { return number(f.done(), r.name) }
 	}
 	at := b.computed(r.name, r.inclusive, of)

@@ -159,7 +159,7 @@ func (r *roofline) bound(a []float64) string {
 // allFlops is the amount that counts flops of all types. Where a frame has both flops and flops16, they are the same work: flops
 // is the total, flops16 its part of one type.
 func (b *builder) allFlops() func(a []float64) float64 {
-	b.usesWork = true
+	b.lend()
 	list := b.flops()
 	at := b.computed(ours+"flops of all types", true, func(f *frame) float64 {
 		typed, total := missing, missing
@@ -208,7 +208,8 @@ func (b *builder) needRoofline(asked string) error {
 	if err != nil && (asked == "util" || asked == "coverage") {
 		return err
 	}
-	b.roof, b.usesWork = r, true
+	b.roof = r
+	b.lend()
 	b.findDevices(elapsed.own)
 	b.findWork()
 	b.findLines()

@@ -58,7 +58,7 @@ type Row struct {
 	Values   []float64 // by column; NaN where there is none
 	Own      []float64 // by column: the same of the frame alone, without what is below it
 	Share    float64   // 0 to 1, of the whole program's ShareOf; NaN where there is none
-	WorkOf   string    // the scope whose flops and bytes a kernel has, as its only kernel; \"\" for its own
+	WorkOf   string    // the scope whose flops and bytes a kernel has, as its only kernel; "" for its own
 
 	id int // position in the table's sums
 }
@@ -76,7 +76,6 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	}
 	b := &builder{profile: p, frames: collect(p.Root)}
 	b.survey()
-	b.lend()
 	if len(b.recorded) == 0 {
 		return nil, ErrNoMetrics
 	}
@@ -175,7 +174,7 @@ type builder struct {
 	sums      sums
 	notes     []string
 	lenders   int  // scopes whose flops and bytes count at their only kernel
-	usesWork  bool // columns are made of flops or bytes
+	usesWork  bool // columns are made of flops or bytes, and lend was called
 	trying    bool // only whether metrics can be computed is of interest: errors need no suggestions
 }
 

@@ -38,6 +38,9 @@ func configOf(name string) (kernel string, pairs [][2]string) {
 		}
 		return strings.TrimSuffix(head+" ["+strings.TrimSpace(arguments)+"]", " []"), pairs
 	}
+	if !strings.Contains(name, "<") { // as most names
+		return name, nil
+	}
 	for _, m := range inAngles.FindAllStringSubmatch(name, -1) {
 		pairs = append(pairs, [2]string{m[1], m[2]})
 	}

@@ -60,7 +60,10 @@ func fill(fact *int64, value int64) {
 // Board is the device that has a name, or the only one whose name has all words of it: H200, "A100 SXM4 80GB".
 func Board(name string) (profile.Device, error) {
 	var all, found []profile.Device
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == ' ' || r == '-' })
+	wordsOf := func(name string) []string {
+		return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == ' ' || r == '-' })
+	}
+	words := wordsOf(name)
 	for kind, figures := range ByType {
 		for _, board := range figures.Boards() {
 			d := profile.Device{Type: kind, ID: "0", Name: board}
@@ -68,7 +71,7 @@ func Board(name string) (profile.Device, error) {
 			if strings.EqualFold(board, name) {
 				return d, nil
 			}
-			has := strings.FieldsFunc(strings.ToLower(board), func(r rune) bool { return r == ' ' || r == '-' })
+			has := wordsOf(board)
 			if all = append(all, d); len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(has, w) }) {
 				found = append(found, d)
 			}
@@ -77,8 +80,8 @@ func Board(name string) (profile.Device, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	what := "no GPU is"
-	if what = fmt.Sprintf("%d GPUs are", len(found)); len(found) == 0 {
+	what := fmt.Sprintf("%d GPUs are", len(found))
+	if len(found) == 0 {
 		what, found = "no GPU is", all
 	}
 	var names []string

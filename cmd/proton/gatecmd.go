@@ -234,13 +234,13 @@ func (f *gateFlags) options() (o gate.Options, err error) {
 
 // minTime is a time, or a share of the whole program's time.
 func minTime(l figures.Least) (gate.Least, error) {
-	switch nanos, isTime := l.Of(0, "ns"); {
+	switch {
 	case l.Unit == "%":
 		return gate.Least{Share: l.Amount}, nil
-	case l.Unit == "" && l.Amount > 0 || !isTime:
+	case l.Unit == "" && l.Amount > 0:
 		return gate.Least{}, fmt.Errorf("read --min-time %s: give a time such as 10us, or a share of the whole program such as 0.1%%", l)
 	default:
-		return gate.Least{Nanos: nanos}, nil
+		return gate.Least{Nanos: l.Amount * figures.Nanos(l.Unit)}, nil
 	}
 }
 

@@ -7,11 +7,12 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/tritonparse/nearby"
-	"github.com/spf13/cobra"
 )
 
 // fromFlag is --from of the commands that read profiles: the format of all that they read, nil for any.

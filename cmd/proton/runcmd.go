@@ -10,18 +10,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/export/counters"
-	"github.com/goproton/goproton/export/push"
-	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/internal/settings"
-	"github.com/goproton/goproton/profile/formats"
-	"github.com/goproton/goproton/replay"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/export/counters"
+	"github.com/goproton/goproton/export/push"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/replay"
 )
 
 const runLong = `run runs a program and profiles its work on the GPU. TARGET is a script, a module (-- -m NAME), pytest, or any program.

@@ -6,12 +6,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/inside"
 	"github.com/goproton/goproton/viewer/kernels"
-	"github.com/spf13/pflag"
 )
 
 // flagsOfInside are those that --inside knows.

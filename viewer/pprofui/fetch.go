@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/pprof/driver"
 	pprof "github.com/google/pprof/profile"
+
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"

@@ -9,8 +9,9 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/goproton/goproton/internal/term"
 	xterm "golang.org/x/term"
+
+	"github.com/goproton/goproton/internal/term"
 )
 
 // shell is the driver.UI: messages on stderr, and commands from a terminal, with history and completion, or from

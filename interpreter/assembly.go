@@ -108,22 +108,21 @@ func inlineAssembly(c *compiler) step {
 
 // bitsOf reads the elements of an operand as bits.
 func (c *compiler) bitsOf(s *slot, shape []int) (func(i int) uint64, step) {
-	if _, ok := s.data.([]float32); !ok {
-		get, fill := c.scalars(s, shape)
-		if _, double := s.data.([]float64); double {
-			a, fill := operand[float64](c, s, shape)
-			f := s.t.Scalar().Float
-			return func(i int) uint64 { return wideBits(f, a[i]) }, fill
-		}
-		bits := 64
-		if s.t.Scalar().Kind == ttir.IntegerType {
-			bits = s.t.Scalar().Bits
-		}
-		return func(i int) uint64 { return masked(uint64(get(i).i), bits) }, fill
+	e := s.t.Scalar()
+	switch s.data.(type) {
+	case []float32:
+		a, fill := operand[float32](c, s, shape)
+		return func(i int) uint64 { return uint64(patternOf(e.Float, a[i])) }, fill
+	case []float64:
+		a, fill := operand[float64](c, s, shape)
+		return func(i int) uint64 { return wideBits(e.Float, a[i]) }, fill
 	}
-	a, fill := operand[float32](c, s, shape)
-	f := s.t.Scalar().Float
-	return func(i int) uint64 { return uint64(patternOf(f, a[i])) }, fill
+	get, fill := c.scalars(s, shape)
+	bits := 64
+	if e.Kind == ttir.IntegerType {
+		bits = e.Bits
+	}
+	return func(i int) uint64 { return masked(uint64(get(i).i), bits) }, fill
 }
 
 // bitsInto writes the elements of a result from their bits.

@@ -46,7 +46,6 @@ func readPTX(m *machine, text string, widths []int) (a *assembly, err error) {
 // statements cuts a text at semicolons, without comments and the braces of blocks.
 func statements(text string) (list []string) {
 	var b strings.Builder
-	depth := 0
 	end := func() {
 		if s := strings.Join(strings.Fields(b.String()), " "); s != "" {
 			list = append(list, s)
@@ -70,7 +69,7 @@ func statements(text string) (list []string) {
 		case text[i] == ';':
 			end()
 		case text[i] == '{' && strings.TrimSpace(b.String()) == "":
-			depth++ // a block
+			// a block
 		case text[i] == '{':
 			n := strings.IndexByte(rest, '}')
 			if n < 0 {
@@ -80,7 +79,6 @@ func statements(text string) (list []string) {
 			i += n
 		case text[i] == '}':
 			end()
-			depth--
 		default:
 			b.WriteByte(text[i])
 		}

@@ -72,7 +72,7 @@ func (i *instruction) integers(to, from ptxType, a int) func(r []uint64) {
 func reader(t ptxType) func(v uint64) float64 {
 	switch t.kind {
 	case "f", "bf":
-		return ptxGet(ptxType{t.kind, t.bits / t.lanes, 1})
+		return ptxGet(t)
 	case "s":
 		return func(v uint64) float64 { return float64(signedOf(v, t.bits)) }
 	}
@@ -99,18 +99,15 @@ func (i *instruction) writer(t ptxType) func(v float64) uint64 {
 	if f == ttir.F8E8M0FNU {
 		return func(v float64) uint64 { return scaleOf(v, mode) }
 	}
-	largest := f.Value(1<<(f.Bits()-1) - 1)
-	switch f {
-	case ttir.F8E4M3FN:
-		largest = 448
-	case ttir.F8E5M2:
-		largest = 57344
+	largest, n := f.Value(1<<(f.Bits()-1)-1), narrows[f]
+	if n != nil { // which has NaN and perhaps infinity behind its largest number
+		largest = float64(n.largest)
 	}
 	return func(v float64) uint64 {
 		if i.has["relu"] && !(v > 0) && v == v {
 			v = 0
 		}
-		if v != v && narrows[f] == nil { // there is no NaN: the largest
+		if v != v && n == nil { // there is no NaN: the largest
 			v = largest
 		}
 		return f.Pattern(max(-largest, min(v, largest)))
@@ -133,24 +130,18 @@ func scaleOf(v float64, mode rounding) uint64 {
 }
 
 func (i *instruction) floatWriter(t ptxType, mode rounding) func(v float64) uint64 {
-	one := ptxType{t.kind, t.bits / t.lanes, 1}
-	put := ptxPut(one)
-	n := narrows[ptxFormat(one)]
+	f, put := ptxFormat(t), ptxPut(t)
+	n := narrows[f]
 	return func(v float64) uint64 {
 		if i.has["rni"] || i.has["rzi"] || i.has["rmi"] || i.has["rpi"] {
 			v = whole(v, mode)
 		}
-		if i.has["sat"] {
-			v = smaller(larger(v, 0), 1)
-		}
-		if i.has["relu"] && !(v > 0) && v == v {
-			v = 0
-		}
+		v = i.limited(v)
 		switch {
 		case mode == toNearest || i.has["rni"] || i.has["rzi"] || i.has["rmi"] || i.has["rpi"]:
 		case n != nil && mode == toZero:
-			return uint64(patternOf(ptxFormat(one), n.towardZero(downward(v))))
-		case n == nil && one.bits == 32:
+			return uint64(patternOf(f, n.towardZero(downward(v))))
+		case f == ttir.F32:
 			v = directed(v, mode, true, func(y float64) int { return exact(v).Cmp(exact(y)) }, v)
 		case n != nil:
 			panic(i.fail())
@@ -161,17 +152,17 @@ func (i *instruction) floatWriter(t ptxType, mode rounding) func(v float64) uint
 
 // toTF32 rounds to 10 bits: to the nearest, where .rna takes ties away from zero.
 func (i *instruction) toTF32() func(r []uint64) {
-	a := i.source(1, ptxType{"f", 32, 1})
+	a, round := i.source(1, ptxType{"f", 32, 1}), narrows[ttir.TF32].nearest
+	switch {
+	case i.has["rz"]:
+		round = narrows[ttir.TF32].towardZero
+	case i.has["rna"]:
+		round = awayTF32
+	}
 	return i.result(func(r []uint64) uint64 {
 		u := uint32(r[a])
-		switch {
-		case u&0x7F800000 == 0x7F800000:
-		case i.has["rz"]:
-			u &^= 1<<13 - 1
-		case i.has["rna"]:
-			u = (u + 1<<12) &^ (1<<13 - 1)
-		default:
-			u = (u + 1<<12 - 1 + u>>13&1) &^ (1<<13 - 1)
+		if x := math.Float32frombits(u); x-x == 0 {
+			u = math.Float32bits(round(x))
 		}
 		return uint64(u)
 	})

@@ -47,6 +47,7 @@ func (i *instruction) move(m *machine) func(r []uint64) {
 	}
 	to, from := i.operands[0], i.operands[1]
 	parts := func(s string) []string { return operandsOf(strings.Trim(s, "{} ")) }
+	_, declared := i.a.names[from]
 	switch {
 	case strings.HasPrefix(to, "{"):
 		a := i.source(1, t)
@@ -84,10 +85,8 @@ func (i *instruction) move(m *machine) func(r []uint64) {
 			}
 			return v
 		})
-	case strings.HasPrefix(from, "%") && i.a.names[from] == 0:
-		if _, declared := i.a.names[from]; !declared {
-			return i.result(special(m, from))
-		}
+	case strings.HasPrefix(from, "%") && !declared:
+		return i.result(special(m, from))
 	}
 	a := i.source(1, t)
 	return i.result(func(r []uint64) uint64 { return r[a] })
@@ -263,7 +262,7 @@ func (i *instruction) integer(t ptxType) func(r []uint64) {
 		})
 	case "lop3":
 		x := arguments(3)
-		table, err := strconv.ParseUint(strings.TrimPrefix(i.operands[len(i.operands)-1], "0x"), map[bool]int{true: 16, false: 10}[strings.HasPrefix(i.operands[len(i.operands)-1], "0x")], 8)
+		table, err := strconv.ParseUint(i.operands[len(i.operands)-1], 0, 8)
 		if err != nil || len(i.operands) != 5 {
 			panic(i.fail())
 		}
@@ -368,13 +367,7 @@ func (i *instruction) lanesOf(t ptxType, count int, f func(x []float64) float64)
 					x[k] = flushed(x[k])
 				}
 			}
-			y := f(x[:count])
-			if i.has["sat"] {
-				y = smaller(larger(y, 0), 1)
-			}
-			if i.has["relu"] && !(y > 0) && y == y {
-				y = 0
-			}
+			y := i.limited(f(x[:count]))
 			if flush {
 				y = flushed(y)
 			}
@@ -382,6 +375,17 @@ func (i *instruction) lanesOf(t ptxType, count int, f func(x []float64) float64)
 		}
 		return v
 	})
+}
+
+// limited is a number from 0 to 1 with .sat, and one that is not negative with .relu.
+func (i *instruction) limited(y float64) float64 {
+	if i.has["sat"] {
+		y = smaller(larger(y, 0), 1)
+	}
+	if i.has["relu"] && !(y > 0) && y == y {
+		y = 0
+	}
+	return y
 }
 
 // flushed is 0 instead of a subnormal number of f32.
@@ -571,7 +575,7 @@ func (i *instruction) comparison(t ptxType) func(a, b uint64) bool {
 			continue
 		}
 		if t.kind == "f" || t.kind == "bf" {
-			get := ptxGet(ptxType{t.kind, t.bits / t.lanes, 1})
+			get := ptxGet(t)
 			return func(a, b uint64) bool {
 				x, y := get(a), get(b)
 				switch name {

@@ -24,13 +24,14 @@ func (c *compiler) sink(op *ttir.Op) step {
 		return nil
 	}
 	first, last, what := 0, 0, ""
+	of := []layer{unset, wrapped} // the second one of places in memory only
 	switch op.Name {
 	case "scf.if":
-		last, what = 1, "decides which branch is taken"
+		last, what, of = 1, "decides which branch is taken", of[:1]
 	case "scf.for":
-		last, what = 3, "decides how often the loop runs"
+		last, what, of = 3, "decides how often the loop runs", of[:1]
 	case "tt.assert", "llvm.intr.assume":
-		last, what = 1, "is asserted"
+		last, what, of = 1, "is asserted", of[:1]
 	case "tt.make_tensor_descriptor", "tt.make_tensor_ptr", "tt.advance":
 		last, what = len(op.Operands), "is an address, or the shape or a stride of a tensor"
 	case "tt.descriptor_load", "tt.experimental_descriptor_load", "tt.descriptor_gather":
@@ -42,9 +43,8 @@ func (c *compiler) sink(op *ttir.Op) step {
 	}
 	var steps []step
 	for n := first; n < min(last, len(op.Operands)); n++ {
-		steps = append(steps, c.sinkOperand(op, n, unset, what))
-		if what[:2] == "is" && what != "is asserted" {
-			steps = append(steps, c.sinkOperand(op, n, wrapped, what))
+		for _, l := range of {
+			steps = append(steps, c.sinkOperand(op, n, l, what))
 		}
 	}
 	return chain(steps...)

@@ -3,6 +3,7 @@ package interpreter
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 
 	"github.com/goproton/goproton/interpreter/check"
@@ -36,16 +37,7 @@ func (m *machine) polled(s *site, addresses []int64, masks []bit, changed bool) 
 		m.progress++
 		return
 	}
-	seen, first := uint64(14695981039346656037), -1
-	for i, address := range addresses {
-		if masks != nil && masks[i] == 0 {
-			continue
-		}
-		if first < 0 {
-			first = i
-		}
-		seen = m.memory.hash(seen, address, s.size)
-	}
+	seen, first := m.memory.seen(addresses, masks, s.size)
 	if first < 0 {
 		return
 	}
@@ -65,12 +57,19 @@ func (m *machine) polled(s *site, addresses []int64, masks []bit, changed bool) 
 	}
 }
 
-// hash adds the bytes at an address to a number.
-func (m *memory) hash(h uint64, address int64, size int) uint64 {
-	for _, b := range m.bytes(address, size) {
-		h = (h ^ uint64(b)) * 1099511628211
+// seen is a hash of the elements at some addresses, and the first of them that the mask does not leave out; -1 if it leaves out all.
+func (m *memory) seen(addresses []int64, masks []bit, size int) (sum uint64, first int) {
+	h, first := fnv.New64a(), -1
+	for i, address := range addresses {
+		if masks != nil && masks[i] == 0 {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		_, _ = h.Write(m.bytes(address, size))
 	}
-	return h
+	return h.Sum64(), first
 }
 
 // waiting is what an instance waits for.
@@ -78,8 +77,7 @@ type waiting struct {
 	site      *site
 	addresses []int64
 	masks     []bit
-	seen      uint64
-	kind      sight // with what it waited for the time before
+	kind      sight // what it saw there, which it compares with what it waited for the time before
 }
 
 // event is that a machine has stopped: it waits, or its instance has ended.
@@ -92,7 +90,7 @@ var errAbandoned = errors.New("the launch has ended")
 
 // park lets other instances run.
 func (m *machine) park(s *site, addresses []int64, masks []bit) {
-	m.waits = waiting{site: s, addresses: addresses, masks: masks, seen: s.sight.seen, kind: sight{instance: m.instances, address: addresses[0], seen: s.sight.seen}}
+	m.waits = waiting{site: s, addresses: addresses, masks: masks, kind: sight{instance: m.instances, address: addresses[0], seen: s.sight.seen}}
 	m.launch.events <- event{m, true}
 	if !<-m.resume {
 		panic(errAbandoned)
@@ -101,13 +99,8 @@ func (m *machine) park(s *site, addresses []int64, masks []bit) {
 
 // changed says whether the memory that an instance waits for is another one.
 func (w *waiting) changed(m *memory) bool {
-	h := uint64(14695981039346656037)
-	for i, address := range w.addresses {
-		if w.masks == nil || w.masks[i] != 0 {
-			h = m.hash(h, address, w.site.size)
-		}
-	}
-	return h != w.seen
+	h, _ := m.seen(w.addresses, w.masks, w.site.size)
+	return h != w.kind.seen
 }
 
 // maxWaiting bounds the memory of instances that have begun, in bytes; so many instances may begin in any case.

@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -149,24 +150,7 @@ func (v Value) Copy(earlier Value) Value {
 		to = &slot{t: v.s.t, shape: v.s.shape, data: makeData(classOf(v.s.t), v.s.len())}
 		to.root = to
 	}
-	switch data := v.s.data.(type) {
-	case []bit:
-		copy(to.data.([]bit), data)
-	case []int8:
-		copy(to.data.([]int8), data)
-	case []int16:
-		copy(to.data.([]int16), data)
-	case []int32:
-		copy(to.data.([]int32), data)
-	case []int64:
-		copy(to.data.([]int64), data)
-	case []float32:
-		copy(to.data.([]float32), data)
-	case []float64:
-		copy(to.data.([]float64), data)
-	case []window:
-		copy(to.data.([]window), data)
-	}
+	reflect.Copy(reflect.ValueOf(to.data), reflect.ValueOf(v.s.data)) // of one class: lists of one type
 	return Value{to}
 }
 

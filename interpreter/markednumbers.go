@@ -1,6 +1,8 @@
 package interpreter
 
 import (
+	"slices"
+
 	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
@@ -8,13 +10,10 @@ import (
 // followIntegers marks results that wrapped around. Marks end where a program wants only some of the bits: at a remainder, a shift to the
 // right, a bit operation, and where integers are taken as unsigned.
 func (c *compiler) followIntegers(op *ttir.Op, out []*slot, drop func() step) step {
-	passes := false
 	switch op.Name {
 	case "arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.trunci", "arith.extsi", "arith.index_cast", "arith.maxsi", "arith.minsi", "arith.select", "tt.addptr", "tt.trans", "tt.reshape", "tt.split",
 		"tt.join", "tt.cat", "tt.gather", "tt.reduce", "tt.scan":
-		passes = true
-	}
-	if !passes {
+	default:
 		return drop()
 	}
 	in := make([]*slot, len(op.Operands))
@@ -135,7 +134,7 @@ func (c *compiler) followFloats(op *ttir.Op, out []*slot, drop func() step) step
 	if c.m.with.checks&check.Infinity != 0 {
 		aboutInfinity = c.originOf("the result is infinite, and all operands are finite", check.BirthOfInfinity)
 	}
-	var finite []func() bool
+	var infinite []func() bool // or NaN
 	var later []step
 	n := 0
 	for _, v := range op.Results {
@@ -147,28 +146,15 @@ func (c *compiler) followFloats(op *ttir.Op, out []*slot, drop func() step) step
 		n++
 		switch o := s.data.(type) {
 		case []float32:
-			finite = append(finite, func() bool { return allFinite(o) })
+			infinite = append(infinite, func() bool { return !allFinite(o) })
 			later = append(later, func() { births(marks, o, aboutNaN, aboutInfinity) })
 		case []float64:
-			finite = append(finite, func() bool { return allFinite(o) })
+			infinite = append(infinite, func() bool { return !allFinite(o) })
 			later = append(later, func() { births(marks, o, aboutNaN, aboutInfinity) })
 		}
 	}
-	slow := chain(append(append(fills, run), later...)...)
-	return func() {
-		for _, f := range finite {
-			if !f() {
-				slow()
-				for _, s := range out {
-					*s.some = anyMark(s.data.([]bit))
-				}
-				return
-			}
-		}
-		for _, s := range out {
-			s.clearMarks()
-		}
-	}
+	needed := func() bool { return slices.ContainsFunc(infinite, func(f func() bool) bool { return f() }) }
+	return markedWhen(out, needed, chain(append(append(fills, run), later...)...))
 }
 
 // allFinite says whether there is neither a NaN nor an infinity.

@@ -116,18 +116,21 @@ func ifMarked(out, in []*slot, run step) step {
 	for _, s := range in {
 		flags = append(flags, s.some)
 	}
+	return markedWhen(out, func() bool { return slices.ContainsFunc(flags, func(f *bool) bool { return *f }) }, run)
+}
+
+// markedWhen has marks computed where there may be one, and removes them elsewhere.
+func markedWhen(out []*slot, needed func() bool, run step) step {
 	return func() {
-		for _, f := range flags {
-			if *f {
-				run()
-				for _, s := range out {
-					*s.some = anyMark(s.data.([]bit))
-				}
-				return
+		if !needed() {
+			for _, s := range out {
+				s.clearMarks()
 			}
+			return
 		}
+		run()
 		for _, s := range out {
-			s.clearMarks()
+			*s.some = anyMark(s.data.([]bit))
 		}
 	}
 }
@@ -362,25 +365,31 @@ func (c *compiler) restructured(op *ttir.Op, out, in []*slot, n int) step {
 	return run
 }
 
+// together is the marks that operands have for each element of a shape; those of a pack are at its first element.
+func (c *compiler) together(in []*slot, shape []int, pack int) ([]bit, step) {
+	all := make([]bit, count(shape))
+	steps := []step{func() { clear(all) }}
+	for _, s := range present(in) {
+		x, fill := operand[bit](c, s, shape)
+		steps = append(steps, fill, func() {
+			for i, m := range x {
+				all[i/pack*pack] = either(all[i/pack*pack], m)
+			}
+		})
+	}
+	return all, chain(steps...)
+}
+
 // foldMarks marks all results along a line of which an element has a mark; those of a scan from there on.
 func (c *compiler) foldMarks(op *ttir.Op, out, in []*slot) step {
 	full := dims(c.slots[op.Operands[0]].t)
 	axis := c.axis(len(full))
 	outer, n, inner := lines(full, axis)
-	all := make([]bit, count(full))
-	steps := []step{func() { clear(all) }}
-	for _, s := range present(in) {
-		x, fill := operand[bit](c, s, full)
-		steps = append(steps, fill, func() {
-			for i, m := range x {
-				all[i] = either(all[i], m)
-			}
-		})
-	}
+	all, fill := c.together(in, full, 1)
 	reverse := op.Attribute("reverse")
 	backwards := reverse != nil && reverse.Int != 0
 	line := make([]bit, outer*inner)
-	steps = append(steps, func() {
+	steps := []step{fill, func() {
 		clear(line)
 		for o := range outer {
 			for k := range n {
@@ -394,7 +403,7 @@ func (c *compiler) foldMarks(op *ttir.Op, out, in []*slot) step {
 				}
 			}
 		}
-	})
+	}}
 	from := all
 	if op.Name == "tt.reduce" {
 		from = line
@@ -412,17 +421,8 @@ func (c *compiler) foldMarks(op *ttir.Op, out, in []*slot) step {
 // packMarks marks all results of a pack of which an element has a mark.
 func (c *compiler) packMarks(op *ttir.Op, out, in []*slot) step {
 	pack := int(op.Attribute("pack").Int)
-	full := dims(c.slots[op.Operands[0]].t)
-	all := make([]bit, count(full))
-	steps := []step{func() { clear(all) }}
-	for _, s := range present(in) {
-		x, fill := operand[bit](c, s, full)
-		steps = append(steps, fill, func() {
-			for i, m := range x {
-				all[i/pack*pack] = either(all[i/pack*pack], m)
-			}
-		})
-	}
+	all, fill := c.together(in, dims(c.slots[op.Operands[0]].t), pack)
+	steps := []step{fill}
 	for _, s := range out {
 		if s.len() != len(all) {
 			return nil

@@ -191,11 +191,12 @@ threads = [threading.Thread(target=target) for target in (loops, scopes, loops)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 async def elsewhere():
-    loop = asyncio.get_running_loop()
-    await loop.run_in_executor(None, launch)  # a new thread begins with the scopes of the main thread
+    loop, one = asyncio.get_running_loop(), ThreadPoolExecutor(1)  # the loop's own may take another thread each time
+    await loop.run_in_executor(one, launch)  # a new thread begins with the scopes of the main thread
     with scope("task"):
-        await loop.run_in_executor(None, lambda: [launch() for _ in range(3)])
+        await loop.run_in_executor(one, lambda: [launch() for _ in range(3)])
         launch()
+from concurrent.futures import ThreadPoolExecutor
 asyncio.run(elsewhere())
 end()
 """)

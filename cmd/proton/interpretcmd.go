@@ -227,13 +227,8 @@ func interpretProgram(stdout io.Writer, o interpret.Options) error {
 		return &exitError{code: notStarted.Code, err: err}
 	case err != nil:
 		return err
-	case result.Signal != 0:
-		from.DieBy(result.Signal)
-		return &exitError{code: 128 + result.Signal} // only when something in our way ignores the signal
-	case result.Code != 0:
-		return &exitError{code: result.Code}
 	}
-	return nil
+	return endAs(result)
 }
 
 func interpretLaunch(stdout io.Writer, o interpret.Options) error {

@@ -195,6 +195,13 @@ func profileProgram(options run.Options) error {
 		return err
 	case err != nil:
 		return err
+	}
+	return endAs(result)
+}
+
+// endAs ends the command as its target has ended.
+func endAs(result run.Result) error {
+	switch {
 	case result.Signal != 0:
 		run.DieBy(result.Signal)
 		return &exitError{code: 128 + result.Signal} // only when something in our way ignores the signal

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/cmd/proton/internal/interpret"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/interpreter/compare"
 	"github.com/goproton/goproton/interpreter/run"
 )
@@ -120,8 +120,7 @@ func interpretPrecision(w io.Writer, o interpret.Options) error {
 	if o.JSON {
 		return printJSON(w, p)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "line\tvariables\tvalues\terror\tof its inputs\tgrowth\toperation")
+	t := term.NewTable(w, "line", "variables", "values", "error", "of its inputs", "growth", "operation")
 	for _, l := range p.Lines {
 		growth := "-"
 		if l.Growth > 0 {
@@ -131,7 +130,7 @@ func interpretPrecision(w io.Writer, o interpret.Options) error {
 		if l.File == "" {
 			place = fmt.Sprintf("line %d of the TTIR", l.Line)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%.2g\t%.2g\t%s\t%s\n", place, strings.Join(l.Variables, ", "), l.Values, l.Error, l.Input, growth, l.Op)
+		t.Row(place, strings.Join(l.Variables, ", "), l.Values, fmt.Sprintf("%.2g", l.Error), fmt.Sprintf("%.2g", l.Input), growth, l.Op)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -38,7 +38,7 @@ func (s *Server) handle(m dap.RequestMessage) {
 
 func (s *Server) leave(end bool, answer dap.Message) {
 	s.send(answer)
-	s.send(&dap.TerminatedEvent{Event: event("terminated")})
+	s.send(&dap.TerminatedEvent{Event: Event("terminated")})
 	how := debug.Detach
 	if end {
 		how = debug.Quit
@@ -53,11 +53,11 @@ func (s *Server) answer(m dap.RequestMessage) error {
 	case *dap.LaunchRequest:
 		s.entry(m.Arguments)
 		s.send(&dap.LaunchResponse{Response: response(&m.Request)})
-		s.send(&dap.InitializedEvent{Event: event("initialized")})
+		s.send(&dap.InitializedEvent{Event: Event("initialized")})
 	case *dap.AttachRequest:
 		s.entry(m.Arguments)
 		s.send(&dap.AttachResponse{Response: response(&m.Request)})
-		s.send(&dap.InitializedEvent{Event: event("initialized")})
+		s.send(&dap.InitializedEvent{Event: Event("initialized")})
 	case *dap.ConfigurationDoneRequest:
 		s.send(&dap.ConfigurationDoneResponse{Response: response(&m.Request)})
 		s.begin()

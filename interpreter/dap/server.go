@@ -146,7 +146,8 @@ func (s *Server) send(m dap.Message) {
 	dap.WriteProtocolMessage(s.client, m) // a client that has gone is noticed when it is read from
 }
 
-func event(name string) dap.Event {
+// Event is the head of an event.
+func Event(name string) dap.Event {
 	return dap.Event{ProtocolMessage: dap.ProtocolMessage{Type: "event"}, Event: name}
 }
 
@@ -173,7 +174,7 @@ func (s *Server) Launched(d *debug.Debugger) {
 		for _, list := range s.set {
 			for _, b := range list {
 				if file, line, ok := b.Place(); ok {
-					s.send(&dap.BreakpointEvent{Event: event("breakpoint"), Body: dap.BreakpointEventBody{Reason: "changed", Breakpoint: dap.Breakpoint{Id: b.Number, Verified: true, Line: line, Source: s.source(file)}}})
+					s.send(&dap.BreakpointEvent{Event: Event("breakpoint"), Body: dap.BreakpointEventBody{Reason: "changed", Breakpoint: dap.Breakpoint{Id: b.Number, Verified: true, Line: line, Source: s.source(file)}}})
 				}
 			}
 		}
@@ -201,7 +202,7 @@ func (s *Server) Stopped(stop *debug.Stop) debug.Resume {
 	case stop.Text != "":
 		body.Description = stop.Text
 	}
-	s.send(&dap.StoppedEvent{Event: event("stopped"), Body: body})
+	s.send(&dap.StoppedEvent{Event: Event("stopped"), Body: body})
 	to := <-resume
 	s.mu.Lock()
 	s.stop, s.handles = nil, nil
@@ -211,19 +212,19 @@ func (s *Server) Stopped(stop *debug.Stop) debug.Resume {
 
 // Print shows what a kernel prints.
 func (s *Server) Print(place, text string) {
-	s.send(&dap.OutputEvent{Event: event("output"), Body: dap.OutputEventBody{Category: "stdout", Output: place + "  " + text}})
+	s.send(&dap.OutputEvent{Event: Event("output"), Body: dap.OutputEventBody{Category: "stdout", Output: place + "  " + text}})
 }
 
 // Ended says that a launch has.
 func (s *Server) Ended(_ *debug.Debugger, err error) {
 	if err != nil && !errors.Is(err, debug.ErrQuit) {
-		s.send(&dap.OutputEvent{Event: event("output"), Body: dap.OutputEventBody{Category: "stderr", Output: err.Error() + "\n"}})
+		s.send(&dap.OutputEvent{Event: Event("output"), Body: dap.OutputEventBody{Category: "stderr", Output: err.Error() + "\n"}})
 	}
 }
 
 // Finish says that the program has ended.
 func (s *Server) Finish() {
-	s.send(&dap.TerminatedEvent{Event: event("terminated")})
+	s.send(&dap.TerminatedEvent{Event: Event("terminated")})
 }
 
 // at is where a launch stands; nil while none does.

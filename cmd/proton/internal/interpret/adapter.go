@@ -133,12 +133,12 @@ func (a *adapter) start(ctx context.Context, self string, c *configuration, refu
 		}
 		select {
 		case <-ended:
-			a.send(&protocol.TerminatedEvent{Event: protocol.Event{ProtocolMessage: protocol.ProtocolMessage{Type: "event"}, Event: "terminated"}})
+			a.send(&protocol.TerminatedEvent{Event: dap.Event("terminated")})
 			return refuse(errors.New("the program ended before it imported Triton"))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	a.send(&protocol.ExitedEvent{Event: protocol.Event{ProtocolMessage: protocol.ProtocolMessage{Type: "event"}, Event: "exited"}, Body: protocol.ExitedEventBody{ExitCode: child.ProcessState.ExitCode()}})
+	a.send(&protocol.ExitedEvent{Event: dap.Event("exited"), Body: protocol.ExitedEventBody{ExitCode: child.ProcessState.ExitCode()}})
 	return nil
 }
 
@@ -197,6 +197,6 @@ type output struct {
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	o.a.send(&protocol.OutputEvent{Event: protocol.Event{ProtocolMessage: protocol.ProtocolMessage{Type: "event"}, Event: "output"}, Body: protocol.OutputEventBody{Category: o.category, Output: string(p)}})
+	o.a.send(&protocol.OutputEvent{Event: dap.Event("output"), Body: protocol.OutputEventBody{Category: o.category, Output: string(p)}})
 	return len(p), nil
 }

@@ -130,7 +130,8 @@ def _interpret_cell(shell: Any, line: list[str], cell: str) -> None:
         frame = (finding.get("frames") or [{}])[0]
         print(f"{finding['kind']}: {finding['text']}, line {frame.get('line', '?')}, program {tuple(finding['program'])}")
     for kernel in report["kernels"]:
-        print(f"{kernel['name']}: {kernel['launches']} × {kernel['programs'] // max(kernel['launches'], 1)} program instances, {len(report['findings'])} findings")
+        found = sum(finding.get("kernel") == kernel["name"] for finding in report["findings"])
+        print(f"{kernel['name']}: {kernel['launches']} × {kernel['programs'] // max(kernel['launches'], 1)} program instances, {found} findings")
 
 
 def _show_cell(profile: reading.Profile, options: Any) -> None:

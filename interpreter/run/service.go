@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/interpreter/debug"
 )
 
@@ -140,13 +142,13 @@ func (s *Service) runOf(n int) (*Run, error) {
 
 func (s *Service) kernel(request []byte) (any, error) {
 	var p struct {
-		Name, TTIR string
-		Sources    map[string]string
+		TTIR    string
+		Sources map[string]string
 	}
 	if err := json.Unmarshal(request, &p); err != nil {
 		return nil, fmt.Errorf("read the arguments of interpret.kernel: %w", err)
 	}
-	k, err := NewKernel(p.Name, p.TTIR)
+	k, err := NewKernel("", p.TTIR)
 	if err != nil {
 		return nil, err
 	}
@@ -428,13 +430,5 @@ func (r *Run) writeStatus() error {
 	}
 	report := r.Report()
 	report.PID = os.Getpid()
-	text, err := json.Marshal(report)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(r.Status, fmt.Sprintf("%d.json", report.PID))
-	if err := os.WriteFile(path+".part", text, 0o666); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
+	return atomicfile.Write(filepath.Join(r.Status, fmt.Sprintf("%d.json", report.PID)), func(w io.Writer) error { return json.NewEncoder(w).Encode(report) })
 }

@@ -16,6 +16,7 @@ import (
 
 	from "github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/interpreter/check"
@@ -199,11 +200,7 @@ func compared(outputs map[string]run.Output) string {
 // finish writes what was asked for, and the closing lines.
 func (o *Options) finish(report run.Report, stdout, stderr io.Writer) error {
 	if o.JSON {
-		text, err := json.MarshalIndent(report, "", " ")
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(stdout, "%s\n", text); err != nil {
+		if err := jsontext.Write(stdout, report, " "); err != nil {
 			return err
 		}
 	}

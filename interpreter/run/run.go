@@ -86,7 +86,7 @@ type Outcome struct {
 
 // New begins a run.
 func New(s Settings) (*Run, error) {
-	if err := s.Check(); err != nil {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
 	d, err := s.newDebugger()

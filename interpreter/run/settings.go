@@ -54,6 +54,12 @@ var (
 
 // Check says what is wrong with settings, in the words of the command's flags.
 func (s *Settings) Check() error {
+	_, err := New(*s)
+	return err
+}
+
+// check looks at what stands alone; New reads the rest.
+func (s *Settings) check() error {
 	for _, of := range []struct {
 		flag, value string
 		known       []string
@@ -69,9 +75,6 @@ func (s *Settings) Check() error {
 		if !(of.value >= 0) {
 			return fmt.Errorf("--%s %g: give a number that is not negative", of.flag, of.value)
 		}
-	}
-	if _, err := s.checked(); err != nil {
-		return err
 	}
 	if s.Sample > 0 && s.Programs != nil {
 		return fmt.Errorf("--sample %d and --programs both choose program instances: give one of them", s.Sample)

@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -20,6 +19,7 @@ import (
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/interpreter/counts"
+	"github.com/goproton/goproton/interpreter/debug"
 	"github.com/goproton/goproton/interpreter/run"
 )
 
@@ -200,14 +200,9 @@ func afterTrace(cmd *cobra.Command, args []string, f *tracedFlags) ([]string, er
 // parsePrograms reads the places of program instances.
 func parsePrograms(list []string) (places [][3]int32, err error) {
 	for _, text := range list {
-		var at [3]int32
-		parts := strings.Split(text, ",")
-		for i, part := range parts {
-			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 32)
-			if err != nil || n < 0 || i > 2 {
-				return nil, fmt.Errorf("--programs %q: give X, X,Y or X,Y,Z, from 0", text)
-			}
-			at[i] = int32(n)
+		at, err := debug.ParseInstance(text)
+		if err != nil {
+			return nil, fmt.Errorf("--programs %q: give X, X,Y or X,Y,Z, from 0", text)
 		}
 		places = append(places, at)
 	}

@@ -235,16 +235,16 @@ func switchTo(t *Terminal, argument string) (Resume, bool, error) {
 		t.say("program %s of the grid %s; %d have ended\n", instanceText(t.stop.Program), instanceText(t.d.run.grid), t.d.run.ended)
 		return Resume{}, false, nil
 	}
-	at, err := ParseInstance(argument)
+	at, err := ParseInstance(strings.Trim(argument, "()"))
 	if err == nil {
 		err = t.d.CanSwitch(at)
 	}
 	return Resume{Kind: Switch, Instance: at}, err == nil, err
 }
 
-// ParseInstance reads a program instance: 6,5,0, or (6, 5).
+// ParseInstance reads a program instance: 6,5,0, or 6, 5.
 func ParseInstance(text string) (at [3]int32, err error) {
-	parts := strings.Split(strings.Trim(strings.TrimSpace(text), "()"), ",")
+	parts := strings.Split(text, ",")
 	if len(parts) > 3 {
 		return at, fmt.Errorf("%q is not a program instance: write X,Y,Z, as in 6,5,0", text)
 	}

@@ -253,6 +253,7 @@ func storeOf[T any](c *compiler) step {
 		} else {
 			a.runs(addresses, masks, use)
 		}
+		watch.after()
 	})
 }
 
@@ -410,6 +411,7 @@ func atomicWith[T any](c *compiler, v *slot, mask int, o []T, f func(old, v T) T
 			}
 			s.counts.active++
 		}
+		watch.after()
 		s.counts.operations++
 		s.counts.lanes += int64(len(o))
 	}, func() { m.polled(s, addresses, masks, changed) })
@@ -570,6 +572,7 @@ func swapOf[T any](c *compiler, equal func(a, b T) bool) step {
 			}
 			s.counts.active++
 		}
+		watch.after()
 		s.counts.operations++
 		s.counts.lanes += int64(len(o))
 	}, func() { m.polled(s, addresses, nil, changed) })

@@ -54,6 +54,7 @@ type machine struct {
 	waits               waiting
 	origins             []origin       // of marks, by their numbers
 	as                  check.Instance // this program instance, for the search for races
+	shadowed            bool           // it has locked the launch's Shadow
 }
 
 // function is a compiled function.
@@ -165,7 +166,9 @@ func (m *machine) instance() {
 func (m *machine) guard(do func()) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // the program may unmap the memory of a buffer
 	defer func() {
-		switch r := recover().(type) {
+		r := recover()
+		m.unshadow() // if an access failed
+		switch r := r.(type) {
 		case nil:
 		case *Finding:
 			m.launch.fail(m.ended(r))

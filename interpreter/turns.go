@@ -37,6 +37,9 @@ func (m *machine) polled(s *site, addresses []int64, masks []bit, changed bool) 
 		m.progress++
 		return
 	}
+	if m.launch.events == nil && m.launch.workers != 1 {
+		return // others run, and may write there at this moment
+	}
 	seen, first := m.memory.seen(addresses, masks, s.size)
 	if first < 0 {
 		return
@@ -48,10 +51,10 @@ func (m *machine) polled(s *site, addresses []int64, masks []bit, changed bool) 
 		return
 	}
 	s.sight.turns++
-	switch l := m.launch; {
-	case l.events != nil:
+	switch {
+	case m.launch.events != nil:
 		m.park(s, addresses, masks)
-	case l.workers == 1 && s.sight.turns > mostPolls:
+	case s.sight.turns > mostPolls:
 		panic(m.finding(s.op, check.Deadlock, fmt.Sprintf("%s was looked at %d times, and nothing changes it: the program instance waits for another one, which does not run before this one ends. run in the co-operative order, with --order cooperative",
 			m.memory.describe(addresses[first], s.size), s.sight.turns), first))
 	}

@@ -96,7 +96,8 @@ func (c *compiler) isUsed() bool {
 	return slices.ContainsFunc(c.op.Results, func(v ttir.Value) bool { return c.uses[v] })
 }
 
-// before checks an access that is about to be made: by rows, or by its elements.
+// before checks an access that is about to be made: by rows, or by its elements. Races are found by what is in memory, too, so that no other
+// instance makes an access until after.
 func (w *watcher) before(byRows bool) {
 	w.used(byRows)
 	if w.unset && w.m.memory.unwritten && w.site.kind != loading {
@@ -110,7 +111,7 @@ func (w *watcher) before(byRows bool) {
 	}
 	shadow := w.m.launch.shadow
 	shadow.Lock()
-	defer shadow.Unlock()
+	w.m.shadowed = true
 	if w.acquires {
 		w.ordered(shadow.Acquire)
 	}
@@ -123,11 +124,27 @@ func (w *watcher) before(byRows bool) {
 	}
 }
 
+// after ends an access. w is nil if nothing is checked.
+func (w *watcher) after() {
+	if w != nil {
+		w.m.unshadow()
+	}
+}
+
+// unshadow lets other instances make accesses.
+func (m *machine) unshadow() {
+	if m.shadowed {
+		m.shadowed = false
+		m.launch.shadow.Unlock()
+	}
+}
+
 // loaded ends a load.
 func (w *watcher) loaded(byRows bool) {
 	if w.out != nil {
 		w.loadedMarks(byRows)
 	}
+	w.after()
 }
 
 // eachRun calls use for runs of elements that are neighbours in memory.
@@ -193,10 +210,7 @@ func (w *watcher) swapped(lane int, exchanged bool) {
 	if !w.races {
 		return
 	}
-	shadow := w.m.launch.shadow
-	shadow.Lock()
-	defer shadow.Unlock()
-	use := w.use
+	shadow, use := w.m.launch.shadow, w.use
 	if !exchanged && use == check.AtomicChange {
 		use = check.AtomicRead
 	}

@@ -274,6 +274,7 @@ func storeFromOf[T any](c *compiler, b *blockOf, v *slot, set step) step {
 			watch.before(false)
 		}
 		a.runs(b.addresses, b.inside, use)
+		watch.after()
 	})
 }
 
@@ -331,6 +332,7 @@ func reduceWindowOf[T any](c *compiler, f func(old, v T) T) step {
 			k.put(raw, one)
 			s.counts.active++
 		}
+		watch.after()
 		s.counts.operations++
 		s.counts.lanes += int64(len(values))
 	})

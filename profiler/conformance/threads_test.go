@@ -13,7 +13,7 @@ import (
 func TestNoKernelOfShortThreadsIsLost(t *testing.T) {
 	gpu := fakeCUDA(t).(FakeCUDA)
 	times := 3000
-	if testkit.All() {
+	if testkit.All() && !testing.Short() {
 		times = 30_000
 	}
 	for _, c := range []struct{ times, atATime int }{{times, 1}, {times / 50, 50}} {

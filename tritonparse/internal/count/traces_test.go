@@ -2,6 +2,7 @@ package count_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/goproton/goproton/internal/testkit"
@@ -28,6 +29,8 @@ func TestConformanceOfTraces(t *testing.T) {
 		for _, k := range kinds {
 			if c := trace.Compilation(k.Hash); !k.Whole || c == nil || c.Inferred || c.Texts["ttir"] == "" {
 				continue
+			} else if testing.Short() && strings.Contains(c.Texts["ttir"], "tt.dot") {
+				continue // products take minutes with the race detector
 			}
 			name, _ := filepath.Rel(root, source)
 			t.Run(name+"/"+k.Name, func(t *testing.T) {

@@ -61,6 +61,25 @@ func Open(source string, o OpenOptions) (*Trace, error) {
 	return t, nil
 }
 
+// OfRecords is a trace of one launch and its compilation, which are records of source. It holds nothing else of source, but finds the contents
+// of tensors that were recorded next to it.
+func OfRecords(source string, compilation, launch []byte) (*Trace, *LaunchRecord, error) {
+	t := &Trace{Source: source, Records: map[string]int{}, byHash: map[string]*Compilation{}, known: &patterns{}}
+	file := source
+	if filepath.Ext(source) == "" {
+		file = filepath.Join(source, "trace")
+	}
+	members, err := jsontext.Members(compilation)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.keep(newCompilation(file, ndjson.Record{Text: compilation}, members, true))
+	if members, err = jsontext.Members(launch); err != nil {
+		return nil, nil, err
+	}
+	return t, t.known.records.read(file, ndjson.Record{Text: launch}, members), nil
+}
+
 func (t *Trace) index(files []string, o OpenOptions) error {
 	x := indexer{trace: t, options: o, seen: map[string]bool{}}
 	for _, f := range files {

@@ -15,6 +15,7 @@ type Work struct {
 	Flops     int64 // of tt.dot, or where there is none of everything else
 	Dot       Dot   // of the first tt.dot
 	Notes     []string
+	Depends   bool // on values, so that only a run can say more: how often a loop turns, or what a mask leaves out of the arguments
 }
 
 // Dot is how a TTIR multiplies matrices, by its first tt.dot.
@@ -50,5 +51,5 @@ func (c *Compilation) Work(l *LaunchRecord) Work {
 		return w
 	}
 	e := c.work.Estimate(k)
-	return Work{Bytes: e.Moved(), FromCode: e.FromIR, Arguments: e.FromArgs, Flops: e.Flops, Dot: c.dot, Notes: e.Notes}
+	return Work{Bytes: e.Moved(), FromCode: e.FromIR, Arguments: e.FromArgs, Flops: e.Flops, Dot: c.dot, Notes: e.Notes, Depends: e.Depends}
 }

@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/interpreter/fromtrace"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
 	"github.com/goproton/goproton/tritonparse/parse"
@@ -187,6 +189,12 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 	}
 	collectMore()
 	progress := term.NewProgress(stderr, "proton")
+	var one sync.Mutex // launch is run at a time: memory stays bounded
+	options.Run = func(compilation, launch []byte) (parse.Ran, error) {
+		one.Lock()
+		defer one.Unlock()
+		return fromtrace.Run(source, compilation, launch)
+	}
 	options.Progress = func(p parse.Progress) { progress.Report(p.Read, p.Size) }
 	result, err := parse.Parse(source, part, options)
 	progress.Stop()

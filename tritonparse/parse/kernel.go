@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 	"github.com/goproton/goproton/tritonparse/internal/work"
 )
@@ -42,16 +43,21 @@ type residentState struct {
 }
 
 // add adds a launch with its place among all launches and its occurrence id. works says whether its work is counted too.
-func (h *residentState) add(p *parser, l *launchtext.Launch, index, id int, works bool) {
+func (h *residentState) add(p *parser, k *kernel, l *launchtext.Launch, index, id int, works bool) {
 	q := p.options.quirks
 	h.places.Add(index, index+1)
 	h.places.Log.Lighten(p.spill, store.LogBytes)
 	h.diff.add(l)
 	h.diff.lighten(p.spill, p.options.room.values, q)
 	if works {
-		h.work.add(l, index, id, h.source, q)
+		h.work.add(l, index, id, h.source, p.runs(k), q)
 		h.work.log.Lighten(p.spill, store.LogBytes)
 	}
+}
+
+// runs says whether launches of a kernel may be run: of so many kernels, and not as tritonparse counts.
+func (p *parser) runs(k *kernel) bool {
+	return p.options.Run != nil && k.number < mostKernelsRun && !p.options.quirks.Has(quirks.StaticWork)
 }
 
 // room is how much is held in memory while a rank is read.
@@ -169,7 +175,7 @@ func appendParsed(out []byte, l *launchtext.Launch, id int, use string) []byte {
 
 // keep adds a launch to a resident kernel.
 func (p *parser) keep(k *kernel, h *residentState, l *launchtext.Launch, index, id int, use string) {
-	h.add(p, l, index, id, k.compiled == nil || k.hasWork)
+	h.add(p, k, l, index, id, k.compiled == nil || k.hasWork)
 	if h.buffer == nil && len(k.chunks) > 0 {
 		h.buffer = p.spill.Buffer()
 		p.held += cap(h.buffer)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 	"github.com/goproton/goproton/tritonparse/internal/work"
 )
@@ -176,7 +177,7 @@ func (w *kernelWriter) read(text []byte) error {
 		}
 		if w.state == &w.own {
 			before, _ := slices.BinarySearch(w.p.compiled, id)
-			w.state.add(w.p, l, id-before, id, w.k.hasWork)
+			w.state.add(w.p, w.k, l, id-before, id, w.k.hasWork)
 		}
 		return w.reads()
 	})
@@ -211,12 +212,26 @@ func (w *kernelWriter) rest() error {
 	}
 	q := w.p.options.quirks
 	if k.hasWork {
-		if err := state.work.write(w.p.spill, w.out.Text, k, state.source, q); err != nil {
+		if err := state.work.write(w.p.spill, w.out.Text, k, state.source, w.run(), q); err != nil {
 			return err
 		}
 		w.out.Text(fmt.Appendf(nil, ",\"occurrence_id\":%d}\n", w.nextID()))
 	}
 	return w.launchDiff()
+}
+
+// run is the function that runs launches of the kernel; nil if none is run.
+func (w *kernelWriter) run() func(launch []byte) (Ran, error) {
+	if w.p.options.Run == nil || w.p.options.quirks.Has(quirks.StaticWork) {
+		return nil
+	}
+	return func(launch []byte) (Ran, error) {
+		compilation, err := w.p.spill.Read(w.k.compiled, nil)
+		if err != nil {
+			return Ran{}, err
+		}
+		return w.p.options.Run(compilation, launch)
+	}
 }
 
 // launchDiff writes what is the same in all launches and what is not.

@@ -18,6 +18,7 @@ import (
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
+	"github.com/goproton/goproton/tritonparse/internal/work"
 )
 
 // Options says how traces are parsed.
@@ -35,6 +36,9 @@ type Options struct {
 	OwnProcedures bool                // these are the user's, to be looked for on every backend
 	FileCheck     string              // the program that checks what we cannot; "" for none
 
+	// Run runs a launch whose work its code alone does not say; nil for none. Both are records, and several goroutines call it.
+	Run func(compilation, launch []byte) (Ran, error)
+
 	Warn     func(string)
 	Progress func(Progress) // called a few times a second, on one goroutine
 
@@ -42,6 +46,9 @@ type Options struct {
 	torch  torchCompilations
 	room   room
 }
+
+// Ran is what running a launch says of its work.
+type Ran = work.Ran
 
 // Progress says how far parsing is.
 type Progress struct {

@@ -23,6 +23,7 @@ type roofline struct {
 	key    []byte // changes of the last launch against base, of values that work depends on
 	reader launchtext.KindReader
 	coded  []byte
+	kept   int // kinds of which log has a launch
 
 	template   *work.Model // once there are many kinds
 	form       []byte      // of the kind for which irrelevant was computed
@@ -37,16 +38,19 @@ const (
 	severalKinds = 1 << 6  // from this number on it pays to know which arguments are irrelevant
 )
 
+// mostRun bounds how many kinds of launches of a kernel are run, and of how many kernels of a rank.
+const mostRun, mostKernelsRun = 4, 64
+
 // The first number of an entry of the log.
 const (
 	logAnew = iota // kinds are numbered from 0 again
-	logKind        // a kind follows
+	logKind        // a kind follows, and a launch of it if it may be run
 	logRuns        // plus the number of a kind: launches of that kind follow
 )
 
-// add adds a launch with its place among all launches and its occurrence id. source may be nil.
-func (r *roofline) add(l *launchtext.Launch, index, id int, source *work.Source, q quirks.Set) {
-	kind := r.kind(l, source, q)
+// add adds a launch with its place among all launches and its occurrence id. source may be nil. runs says whether kinds may be run.
+func (r *roofline) add(l *launchtext.Launch, index, id int, source *work.Source, runs bool, q quirks.Set) {
+	kind := r.kind(l, source, runs, q)
 	if n := &r.run; n.count > 0 && n.kind == kind && n.index+n.count == index && n.id+n.count == id {
 		n.count++
 		return
@@ -70,7 +74,7 @@ func (r *roofline) flush() {
 }
 
 // kind is the number of a launch's kind. Most launches are of the same kind as the one before.
-func (r *roofline) kind(l *launchtext.Launch, source *work.Source, q quirks.Set) int {
+func (r *roofline) kind(l *launchtext.Launch, source *work.Source, runs bool, q quirks.Set) int {
 	var room [128]byte
 	key := room[:0]
 	for _, c := range l.Changes {
@@ -87,23 +91,35 @@ func (r *roofline) kind(l *launchtext.Launch, source *work.Source, q quirks.Set)
 	if r.template == nil && len(r.known) >= severalKinds && source != nil && !q.Has(quirks.StaticWork) {
 		r.template = work.NewModel(source, q)
 		r.held += 2 * len(source.Text)
+		r.anew() // a number that is irrelevant for counts may decide what a run does
 	}
 	r.coded = work.AppendKind(r.coded[:0], k, r.irrelevantOf(k))
 	if n, ok := r.known[string(r.coded)]; ok {
 		return n
 	}
-	return r.define()
+	var launch []byte
+	if runs && r.kept < mostRun {
+		r.kept++
+		launch = l.AppendLine(nil)
+		launch[len(launch)-1] = '}'
+	}
+	return r.define(launch)
+}
+
+// anew begins another part of the log.
+func (r *roofline) anew() {
+	r.flush()
+	for code := range r.known {
+		r.held -= len(code) + launchtext.ValueBytes
+	}
+	clear(r.known)
+	r.log.Buffer = append(r.log.Buffer, logAnew)
 }
 
 // define numbers the kind in coded.
-func (r *roofline) define() int {
+func (r *roofline) define(launch []byte) int {
 	if len(r.known) >= mostKinds {
-		r.flush()
-		for code := range r.known {
-			r.held -= len(code) + launchtext.ValueBytes
-		}
-		clear(r.known)
-		r.log.Buffer = append(r.log.Buffer, logAnew)
+		r.anew()
 	}
 	if r.known == nil {
 		r.known = map[string]int{}
@@ -112,7 +128,7 @@ func (r *roofline) define() int {
 	r.known[string(r.coded)] = n
 	r.held += len(r.coded) + launchtext.ValueBytes
 	r.flush()
-	r.log.Buffer = store.AppendCounted(append(r.log.Buffer, logKind), r.coded)
+	r.log.Buffer = store.AppendCounted(store.AppendCounted(append(r.log.Buffer, logKind), r.coded), launch)
 	return n
 }
 
@@ -141,7 +157,7 @@ func (r *roofline) irrelevantOf(k *work.Inputs) []bool {
 // workLog are the functions that each calls with the entries of a log.
 type workLog struct {
 	anew     func()
-	kind     func(*work.Inputs) // may use the kind until it returns; nil if kinds are not needed
+	kind     func(k *work.Inputs, launch []byte) // may use both until it returns; nil if kinds are not needed
 	launches func(workRun)
 }
 
@@ -155,14 +171,14 @@ func (r *roofline) each(s *store.Spill, to workLog) error {
 			case logAnew:
 				to.anew()
 			case logKind:
-				text := c.Text()
+				text, launch := c.Text(), c.Text()
 				if to.kind == nil {
 					break
 				}
 				if err := k.Read(text); err != nil {
 					return err
 				}
-				to.kind(&k)
+				to.kind(&k, launch)
 			default:
 				at = workRun{n - logRuns, at.index + c.Uvarint(), at.id + c.Uvarint(), c.Uvarint()}
 				if c.Damaged {

@@ -12,27 +12,50 @@ import (
 // estimates are the estimates of the kinds in one part of the log, by number.
 type estimates struct {
 	of   func(*work.Inputs) work.Estimate
+	run  func(launch []byte) (Ran, error) // nil if no launch is run
+	ran  map[string]work.Estimate         // of launches
 	list []work.Estimate
 	anew bool // the log has several parts
 }
 
 func (e *estimates) begin()               { e.list, e.anew = e.list[:0], true }
-func (e *estimates) add(k *work.Inputs)   { e.list = append(e.list, e.of(k)) }
 func (e *estimates) last() *work.Estimate { return &e.list[len(e.list)-1] }
 
-// write writes the roofline event of a kernel, up to its occurrence id.
-func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *work.Source, q quirks.Set) error {
+// add estimates a kind. A launch is run once, though the log is read twice.
+func (e *estimates) add(k *work.Inputs, launch []byte) {
+	if ran, ok := e.ran[string(launch)]; ok {
+		e.list = append(e.list, ran)
+		return
+	}
+	e.list = append(e.list, e.of(k))
+	if now := e.last(); now.Depends && e.run != nil {
+		if len(launch) == 0 {
+			now.Notes = append(now.Notes, notAll)
+			return
+		}
+		if !now.Run(func() (Ran, error) { return e.run(launch) }) {
+			e.run = nil // others of the kernel would mostly fail too, which may take long
+		}
+		e.ran[string(launch)] = *now
+	}
+}
+
+// notAll is said of kinds that would have to be run.
+var notAll = fmt.Sprintf("of a kernel %d kinds of launches are run, and of a trace's rank %d kernels: others are counted in their code", mostRun, mostKernelsRun)
+
+// write writes the roofline event of a kernel, up to its occurrence id. run may be nil.
+func (r *roofline) write(sp *store.Spill, w store.Writer, k *kernel, source *work.Source, run func(launch []byte) (Ran, error), q quirks.Set) error {
 	t := r.template
 	if t == nil {
 		t = work.NewModel(source, q)
 	}
-	all := &estimates{of: t.Estimate}
+	all := &estimates{of: t.Estimate, run: run, ran: map[string]work.Estimate{}}
 	s := work.Summary{Bytes: -1, Flops: -1}
 	take := func() { s.Take(all.last()) }
 	if q.Has(quirks.StaticWork) {
 		all.of, s, take = t.Compat.Estimate, t.Compat.Summary(), func() {}
 	}
-	err := r.each(sp, workLog{anew: all.begin, kind: func(k *work.Inputs) { all.add(k); take() }, launches: func(workRun) {}})
+	err := r.each(sp, workLog{anew: all.begin, kind: func(k *work.Inputs, launch []byte) { all.add(k, launch); take() }, launches: func(workRun) {}})
 	if err != nil {
 		return err
 	}

@@ -94,6 +94,9 @@ func (in *inputs) findLeft() error {
 	return nil
 }
 
+// mostMadeUp bounds the elements of a tensor that are made one by one, in 35 ns each: they repeat in a larger one. No power of two, so that rows differ.
+const mostMadeUp = 1<<20 - 3
+
 // madeUp are values for the elements of a tensor: some like the recorded, if their statistics are known, else random ones, as in a script.
 func (in *inputs) madeUp(t *tritonparse.Argument, stream uint64) []byte {
 	r := rand.New(rand.NewPCG(uint64(in.plan.seed), stream))
@@ -101,13 +104,17 @@ func (in *inputs) madeUp(t *tritonparse.Argument, stream uint64) []byte {
 	values := make([]byte, n*int64(size))
 	dtype := strings.TrimPrefix(t.Dtype, "torch.")
 	element := in.maker(t, dtype, r)
-	for i := 0; i < len(values); i += size {
+	made := min(len(values), mostMadeUp*size)
+	for i := 0; i < made; i += size {
 		var bits [16]byte
 		binary.LittleEndian.PutUint64(bits[:], element())
 		if strings.HasPrefix(dtype, "complex") { // two numbers
 			binary.LittleEndian.PutUint64(bits[size/2:], element())
 		}
 		copy(values[i:i+size], bits[:])
+	}
+	for ; made > 0 && made < len(values); made *= 2 {
+		copy(values[made:], values[:made])
 	}
 	return values
 }

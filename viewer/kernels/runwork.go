@@ -1,71 +1,29 @@
 package kernels
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/interpreter"
 	"github.com/goproton/goproton/interpreter/fromtrace"
-	"github.com/goproton/goproton/triton/ttir"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 
-// Bounds of what is run to count it.
-const (
-	mostRun      = 64      // kinds of launches
-	mostPrograms = 64      // program instances of each, at even distances
-	mostSteps    = 1 << 18 // operations of these
-	mostTensors  = 1 << 30 // bytes
-)
+// mostRun bounds how many kinds of launches are run to count them.
+const mostRun = 64
 
-// depends says whether what a launch does depends on what is not known without running it: a loop or branch on values, or masks that leave out
-// some of what its tensors have.
-func depends(counted *tritonparse.Work) bool {
-	if counted.FromCode < 0 || counted.Arguments > mostTensors {
-		return false
-	}
-	if slices.Contains(counted.Notes, tritonparse.NoteMasked) && (counted.Arguments < 0 || counted.FromCode < counted.Arguments) {
-		return true
-	}
-	return slices.ContainsFunc(counted.Notes, func(note string) bool {
-		return note != tritonparse.NoteMasked && !strings.HasPrefix(note, "programs differ")
-	})
-}
-
-// runWork counts what a launch does by running program instances of it, with recorded contents of tensors, or made-up ones. It is false if the
-// launch cannot be run.
+// runWork counts what a launch does by running it. It is false if the launch cannot be run.
 func runWork(t *tritonparse.Trace, l *tritonparse.LaunchRecord, counted *tritonparse.Work) (w Work, ok bool) {
-	in, err := reproduce.ReadInputs(t, l, reproduce.Options{})
+	r, err := fromtrace.Count(t, l)
 	if err != nil {
 		return w, false
 	}
-	p, err := interpreter.Load(ttir.Parse(in.TTIR))
-	if err != nil {
-		return w, false
-	}
-	all := int64(in.Grid[0]) * int64(in.Grid[1]) * int64(in.Grid[2])
-	n := min(all, mostPrograms)
-	o := interpreter.Options{MaxSteps: mostSteps}
-	for i := range n {
-		at := i * all / n
-		o.Programs = append(o.Programs, [3]int32{int32(at % int64(in.Grid[0])), int32(at / int64(in.Grid[0]) % int64(in.Grid[1])), int32(at / int64(in.Grid[0]) / int64(in.Grid[1]))})
-	}
-	r, err := p.Launch(in.Kernel, in.Grid, fromtrace.Arguments(in), o)
-	if err != nil {
-		return w, false
-	}
-	w.take(r, float64(all)/float64(n))
+	w.take(r.Result, r.By)
 	if counted.Arguments >= 0 && w.Bytes > float64(counted.Arguments) {
 		w.Bytes, w.BytesFrom = float64(counted.Arguments), "arguments"
 	}
-	note := fmt.Sprintf("counted by running %d of %d program instances", n, all)
-	if slices.ContainsFunc(in.Tensors, func(made reproduce.Rebuilt) bool { return made.From != "recorded" }) {
-		note += " on made-up values"
-	}
-	w.Notes = []string{note}
+	w.Notes = []string{r.Note}
 	return w, true
 }
 

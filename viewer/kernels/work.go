@@ -80,7 +80,7 @@ func (j *joiner) tracedWork(c *tritonparse.Compilation, l *tritonparse.LaunchRec
 		return w
 	}
 	counted := c.Work(l)
-	if depends(&counted) && j.ran < mostRun {
+	if counted.Depends && j.ran < mostRun {
 		j.ran++
 		if ran, ok := runWork(j.options.Trace, l, &counted); ok {
 			return ran

@@ -29,6 +29,9 @@ type Total struct {
 // are counted.
 const maxPrograms = 512
 
+// Differ begins the note that says how many programs were counted.
+const Differ = "programs differ"
+
 // maxSteps bounds the operations that are counted for one launch.
 const maxSteps = 1 << 20
 
@@ -62,7 +65,7 @@ func (m *Module) Count(l Launch) Total {
 	}
 	t.Work = sum.scaled(programs, counted)
 	t.Exact = false
-	t.Notes = append(t.Notes, fmt.Sprintf("programs differ: %d of %d were counted", counted, programs))
+	t.Notes = append(t.Notes, fmt.Sprintf(Differ+": %d of %d were counted", counted, programs))
 	return t
 }
 

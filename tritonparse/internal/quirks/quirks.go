@@ -62,7 +62,7 @@ var Table = []Section{
 		{StaticWork, "`tt.dot`", "The first one of a kernel counts.", "All of them count, batched and scaled ones too."},
 		{StaticWork, "TMA descriptors, block pointers, scalars, atomics", "They have no bytes, or the bytes of the whole kernel are unknown.", "They are counted."},
 		{StaticWork, "kernels without `tt.dot`", "They have no operations.", "Arithmetic on floating-point numbers counts: one operation for each element, two for `fma`."},
-		{StaticWork, "loops and branches that depend on data", "–", "Such a loop counts once, the larger of two branches counts, and a note names the line. Masked elements count."},
+		{StaticWork, "loops and branches that depend on data, and masks that leave out some of what the arguments have", "–", "The kernel is run on the CPU: 64 program instances of 4 kinds of launches of each kernel, 262,144 operations at most, with recorded contents of tensors or made-up ones. A note says so. In other launches such a loop counts once, the larger of two branches counts, masked elements count, and notes name the lines and why the launch was not run."},
 		{StaticWork, "programs with different work, as for a triangular matrix", "All are counted as equal.", "Up to 512 are counted one by one. Of more, 512 are counted, and a note says so."},
 		{StaticWork, "bytes counted from arguments", "Tensors passed as arguments count.", "Tensors of descriptors and of triton_kernels count too. Repeated elements (stride 0) count once."},
 		{FirstLoop, "`loop_schedules`", "The first loop of TTIR is compared with the first of TTGIR, for four operations.", "Each innermost loop is followed to the place of its operations in TTGIR; TMA, tensor memory and buffer loads are included."},

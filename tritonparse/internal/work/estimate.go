@@ -51,6 +51,34 @@ type Estimate struct {
 	programs, FromIR, FromArgs, Flops int64
 	work                              count.Work // of all programs
 	Notes                             []string
+	Depends                           bool // on what is not known without running it: a loop or branch on values, or masks that leave out some of what tensors have
+}
+
+// Ran is what running a launch, or some of its programs, says of all of it.
+type Ran struct {
+	Loaded, Stored, Dots, Flops float64
+	Note                        string // how it was run
+}
+
+// total sets the sums of work.
+func (e *Estimate) total() {
+	e.FromIR = e.work.Bytes()
+	if e.Flops = e.work.Dots; e.Flops == 0 {
+		e.Flops = e.work.Flops
+	}
+}
+
+// Run takes what running the launch says, or notes why the launch was not run, and is false.
+func (e *Estimate) Run(run func() (Ran, error)) bool {
+	r, err := run()
+	if err != nil {
+		e.Notes = append(e.Notes, "not run: "+err.Error())
+		return false
+	}
+	e.work = count.Work{Loaded: int64(r.Loaded), Stored: int64(r.Stored), Dots: int64(r.Dots), Flops: int64(r.Flops)}
+	e.total()
+	e.Notes = []string{r.Note}
+	return true
 }
 
 // newEstimate is an estimate from the launch alone.
@@ -91,12 +119,11 @@ func (t *Model) Estimate(k *Inputs) Estimate {
 	copy(launch.Grid[:], k.Dims)
 	total := t.module.Count(launch)
 	e.work, e.Notes = total.Work, total.Notes
+	e.total()
+	e.Depends = slices.ContainsFunc(e.Notes, func(note string) bool { return !strings.HasPrefix(note, count.Differ) })
 	if total.Masked {
 		e.Notes = append(e.Notes, NoteMasked)
-	}
-	e.FromIR = e.work.Bytes()
-	if e.Flops = e.work.Dots; e.Flops == 0 {
-		e.Flops = e.work.Flops
+		e.Depends = e.Depends || e.FromArgs < 0 || e.FromIR < e.FromArgs
 	}
 	return e
 }

@@ -104,7 +104,7 @@ var rooms = []room{
 	{10, "triton/mlir", "the text of MLIR: operations, regions and locations, of any dialect"},
 	{11, "triton/ttir", "the operations of Triton's first representation: typed, verified, printed"},
 	{10, "internal/environ internal/ownfile internal/procstat", "C's environment; descriptors that the program may close; processes: parents, beginnings, waiting, free memory"},
-	{10, "internal/figures internal/foreign internal/jsontext internal/version internal/inflate internal/lookup", "numbers for people; names of others; JSON as text; this release; unpacking within bounds; elements of lists by their keys"},
+	{10, "internal/figures internal/foreign internal/jsontext internal/version internal/inflate internal/lookup internal/globs", "numbers for people; names of others; JSON as text; this release; unpacking within bounds; elements of lists by their keys; kernels by their names"},
 	{10, "internal/settings internal/testkit", "environment variables, and programs in Python's folders; goldens and waiting, for tests"},
 	{11, "internal/atomicfile internal/ctl internal/term internal/when", "files replaced in one step; the socket of `proton ctl`; the terminal; when a session records"},
 	{12, "internal/outname internal/runinfo", "names of profiles, by rank and size of a job; what `proton run` and the profiled processes tell each other"},

@@ -346,16 +346,16 @@ func (c *Collector) samplingProblems(f *C.struct_sampling_facts) (problems []str
 	switch {
 	case c.sampler.filtered > 0 && c.sampler.kept == 0:
 		add("kernels= matches no sampled kernel: the %s; "+
-			"give a regular expression that matches a kernel's name", figures.Plural(uint64(c.sampler.filtered), "sample taken is of another", "samples taken are of others"))
+			"give names of kernels, such as 'matmul_*'", figures.Plural(uint64(c.sampler.filtered), "sample taken is of another", "samples taken are of others"))
 	case f.unseen > 0 && c.opts.Replay:
 		add("%s fell in modules that the capture does not hold: their source lines are not known", figures.Count(uint64(f.unseen), "sample"))
 	case f.unseen > 0:
 		add("%s fell in code that was loaded before sampling began and not compiled by Triton: "+
-			"its source lines are not known; begin before the first launch, as `proton run -m pcsampling` does", figures.Count(uint64(f.unseen), "sample"))
+			"its source lines are not known; begin before the first launch, as `proton run --mode pcsampling` does", figures.Count(uint64(f.unseen), "sample"))
 	}
 	if f.same_crc > 0 {
 		add("%s fell in code that was loaded before sampling began, and several modules "+
-			"have the checksum that CUPTI reports for it; begin before the first launch, as `proton run -m pcsampling` does", figures.Plural(uint64(f.same_crc), "sample is unattributed: it", "samples are unattributed: they"))
+			"have the checksum that CUPTI reports for it; begin before the first launch, as `proton run --mode pcsampling` does", figures.Plural(uint64(f.same_crc), "sample is unattributed: it", "samples are unattributed: they"))
 	}
 	if f.lost > 0 {
 		add("%s not read in time", figures.Plural(uint64(f.lost), "sample was lost: it was", "samples were lost: they were"))

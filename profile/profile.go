@@ -257,4 +257,4 @@ type FormatError struct {
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason) }
 
 // ErrNoTimeline says that a profile has sums only, from which a format of timelines cannot be written.
-var ErrNoTimeline = errors.New("this profile has no timeline; record one with proton run -d trace")
+var ErrNoTimeline = errors.New("this profile has no timeline; record one with proton run --data timeline")

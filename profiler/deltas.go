@@ -135,7 +135,7 @@ func (o *StartOptions) checkDeltas(timeline bool) error {
 	for _, one := range o.Deltas {
 		switch {
 		case timeline:
-			return &ArgumentError{"Windows are pushed and counted of trees, not of traces; leave data=\"trace\", or push and metrics out"}
+			return &ArgumentError{"Windows are pushed and counted of trees, not of timelines; leave data=\"timeline\", or push and prometheus out"}
 		case one.Every < time.Second:
 			return &ArgumentError{fmt.Sprintf("Windows of %v are too short; give at least 1 s", one.Every)}
 		}

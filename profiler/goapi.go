@@ -23,7 +23,7 @@ type Options struct {
 
 	// Record in windows: of so many steps, which Step ends, the last ones (both 0: in all), and only while a scope of this name is open.
 	Every, For int
-	Gate       string
+	Within     string
 }
 
 // Session is one profile being collected in a Go program.
@@ -59,10 +59,10 @@ func Start(name string, o Options) (*Session, error) {
 
 // conditions are when to record; nil is all the time.
 func (o *Options) conditions() (*when.Conditions, error) {
-	if o.Every == 0 && o.For == 0 && o.Gate == "" {
+	if o.Every == 0 && o.For == 0 && o.Within == "" {
 		return nil, nil
 	}
-	c := &when.Conditions{Gate: o.Gate}
+	c := &when.Conditions{Gate: o.Within}
 	if o.Every != 0 || o.For != 0 {
 		if o.Every < 1 || o.For < 1 || o.For > o.Every {
 			return nil, &ArgumentError{fmt.Sprintf("record %d of each %d steps: give numbers of 1 or more, For at most Every", o.For, o.Every)}

@@ -48,7 +48,7 @@ func (d *drainer) checkConditions(c *when.Conditions) error {
 		return &ArgumentError{err.Error()}
 	}
 	if gate := d.gate(); c.Gate != "" && gate != "" && gate != c.Gate {
-		return &ArgumentError{fmt.Sprintf("Cannot add a session with the gate %q to one with %q: a process has one gate", c.Gate, gate)}
+		return &ArgumentError{fmt.Sprintf("Cannot add a session that records within %q to one within %q: a process has one such scope", c.Gate, gate)}
 	}
 	return nil
 }

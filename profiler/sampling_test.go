@@ -537,7 +537,7 @@ func TestSamplingRefusals(t *testing.T) {
 		{":interval=3", "", "fake", "[PROTON] CuptiProfiler: interval=3: want a number of cycles from 32 to 2147483648"},
 		{":speed=3", "", "fake", "[PROTON] CuptiProfiler: unsupported option key: speed; interval, collection, buffer, scratch, cubins, sources and kernels are known"},
 		{":collection=often", "", "fake", "[PROTON] CuptiProfiler: unsupported collection: often; continuous and serialized are known"},
-		{":kernels=a:b(", "", "fake", "[PROTON] CuptiProfiler: kernels=a:b(: want a regular expression: error parsing regexp: missing closing ): `a:b(`"},
+		{":kernels=a:b(", "", "fake", "[PROTON] CuptiProfiler: kernels=a:b(: read the pattern \"a:b(\": error parsing regexp: missing closing ): `a:b(`; write names with *, ? and [seq], with commas between several"},
 		{":buffer=12", "", "fake", "[PROTON] CuptiProfiler: buffer=12: it must be from 1M to 64G"},
 		{"", "trace", "fake", `[PROTON] mode="pcsampling" adds up samples: use data="tree", or leave mode out for a timeline`},
 		{"", "", "timer", `[PROTON] mode="pcsampling": this backend cannot sample instructions; leave mode out to time kernels`},

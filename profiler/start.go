@@ -206,7 +206,7 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	if s.python, err = second(runinfo.Contexts, o.Context, "Unknown context source: "); err != nil {
 		return nil, err
 	}
-	if s.timeline, err = second(runinfo.DataForms, o.Data, "Unknown data: "); err != nil {
+	if s.timeline, err = second([]string{"tree", "trace"}, runinfo.DataForm(o.Data), "Unknown data: "); err != nil {
 		return nil, err
 	}
 	if s.upstream, err = second(runinfo.TraceForms, o.TraceForm, "Unknown form of a trace: "); err != nil {

@@ -30,7 +30,7 @@ func (s *sampler) said(f *C.struct_sdk_sampling_facts) (problems []string) {
 		add("samples stopped: kernels ran for %.1f s without one; the driver has stopped sampling, and what the profile shows is a part: run again, with a longer interval=", float64(f.silent)/1e9)
 	}
 	if s.filtered > 0 && s.kept == 0 {
-		add("kernels= matches no sampled kernel: %s of others; give a regular expression that matches a kernel's name", figures.Plural(s.filtered, "sample taken is", "samples taken are"))
+		add("kernels= matches no sampled kernel: %s of others; give names of kernels, such as 'matmul_*'", figures.Plural(s.filtered, "sample taken is", "samples taken are"))
 	}
 	count(s.unseen, "fell in code whose loading was not seen or that was not kept, and are left out")
 	count(uint64(f.invalid), "have no place, as the driver reports errors; they are left out")

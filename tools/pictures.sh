@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 folder=$PWD/build/pictures
 mkdir -p "$folder" docs/pictures
-build/proton run --backend replay -m pcsampling --name "$folder/matmul" testdata/captures/matmul_sampled.capture.gz
+build/proton run --backend replay --mode pcsampling --name "$folder/matmul" testdata/captures/matmul_sampled.capture.gz
 build/proton report "$folder/matmul.hatchet" -o "$folder/matmul.html" --force --source-path tutorials/matmul
 PROTON_PICTURES=$folder go test ./viewer/report -run '^TestPictures$' -count 1
 cp "$folder/flame.png" docs/pictures/report-flame.png

@@ -35,8 +35,8 @@ def main(url, capture=ROOT / "testdata/captures/attention.capture.gz"):
     run = f"check{time.time_ns()}"
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PROTON_PUSH_SPOOL": folder + "/spool"}
-        subprocess.run([PROTON, "run", "--name", folder + "/local", "--push", url, "--push-wait", str(PATIENCE), "--push-service", "goproton-push-check",
-                        "--push-label", "run=" + run, "--backend", "replay", capture], env=environment, check=True)
+        subprocess.run([PROTON, "run", "--name", folder + "/local", "--push", f"{url}:wait={PATIENCE}:service=goproton-push-check:label=run={run}",
+                        "--backend", "replay", capture], env=environment, check=True)
         left = [str(path) for path in Path(folder).glob("spool/*/*.window*")]
         if left:
             sys.exit(f"push_check: {len(left)} windows were not sent")

@@ -47,7 +47,7 @@ func alwaysOn(t *testing.T, env []string, command string) {
 	}
 	text := string(out)
 	for _, port := range []struct{ before, usual string }{
-		{"--push otlp\\+http://127.0.0.1:", "4318"}, {"--metrics ", "9464"}, {"instant http://127.0.0.1:", "9090"},
+		{"--push otlp\\+http://127.0.0.1:", "4318"}, {"--prometheus ", "9464"}, {"instant http://127.0.0.1:", "9090"},
 		{"(?s)rank 0:.*?counters at http://127.0.0.1:", "9464"}, {"(?s)rank 1:.*?counters at http://127.0.0.1:", "9465"},
 	} {
 		text = regexp.MustCompile("("+port.before+")[0-9]+").ReplaceAllString(text, "${1}"+port.usual)

@@ -72,14 +72,14 @@ steps_matmul() {
     step proton viewer matmul.hatchet &&
     step proton viewer -m util,flop/s,bound -i matmul_4096_4096_4096 matmul.hatchet &&
     step proton viewer -m util,flop/s,time -e '<autotune>|inputs' matmul.hatchet &&
-    step proton run -m pcsampling -n sampled matmul.py &&
+    step proton run --mode pcsampling -n sampled matmul.py &&
     step proton viewer -m num_samples,num_stalled_samples -i ".*matmul.*" -t 1000 sampled.hatchet &&
     step proton viewer --source sampled.hatchet
 }
 
 steps_trace() {
   cp "$here/matmul/matmul.py" .
-  step proton run -m pcsampling --trace traces -n traced matmul.py &&
+  step proton run --mode pcsampling --trace traces -n traced matmul.py &&
     step proton viewer --trace traces --launches -m time,count -i matmul_4096 -e '<autotune>|cublas' traced.hatchet &&
     step proton viewer --trace traces --source matmul_kernel -e '<autotune>' traced.hatchet &&
     step proton reproduce traces --slowest --profile traced.hatchet -e '<autotune>' --out-dir repro --benchmark --run
@@ -101,7 +101,7 @@ steps_cuda_graph() {
 }
 
 steps_overlap() {
-  step proton run -d trace overlap.py &&
+  step proton run --data timeline overlap.py &&
     step proton viewer -m time/ms,count overlap.chrome_trace &&
     step proton run --activities memcpy,sync -n overlap.tree overlap.py &&
     step proton viewer -m time/ms,gbyte/s,count overlap.tree.hatchet
@@ -111,19 +111,19 @@ steps_inside() {
   step proton run --inside attention attention.py &&
     step proton viewer -m normalized_cycles attention.hatchet &&
     step proton viewer --inside attention attention.hatchet &&
-    step proton run -m pcsampling -n sampled attention.py &&
+    step proton run --mode pcsampling -n sampled attention.py &&
     step proton viewer --inside attention --samples sampled.hatchet --source --width 130 attention.hatchet
 }
 
 # It needs no GPU, and TestReplaysOnPages keeps its page.
 steps_amd() {
-  step proton run -m pcsampling -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
+  step proton run --mode pcsampling -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
     step proton viewer -m time,count mi300x.hatchet &&
     step proton viewer -m util,tflop/s,tbyte/s,bound mi300x.hatchet &&
     step proton viewer --source --source-path ../../testdata/captures/mi300x mi300x.hatchet &&
     step proton viewer --source softmax --source-path ../../testdata/captures/mi300x mi300x.hatchet &&
     step proton pprof -top mi300x.hatchet &&
-    step proton run -d trace -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
+    step proton run --data timeline -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
     step proton viewer -m time,count --top 5 mi300x.chrome_trace
 }
 

@@ -42,8 +42,7 @@ func (r *run) start(t *testing.T, name, role string, rate, burst float64) *proce
 	p := &process{name: name, mapped: mapped, state: (*state)(unsafe.Pointer(&mapped[0])), output: &bytes.Buffer{}}
 	args := []string{r.launcher, file, fmt.Sprint(rate), fmt.Sprint(burst), fmt.Sprint(len(name) * 7919), role}
 	if role != "plain" {
-		args = append([]string{filepath.Join(r.build, "proton"), "run", "-n", filepath.Join(r.folder, name), "--push", "pyroscope+http://" + r.server.address,
-			"--push-every", "2", "--push-wait", "60", "--push-service", name, "--"}, args...)
+		args = append([]string{filepath.Join(r.build, "proton"), "run", "-n", filepath.Join(r.folder, name), "--push", "pyroscope+http://" + r.server.address + ":every=2:wait=60:service=" + name, "--"}, args...)
 	}
 	p.cmd = exec.Command(args[0], args[1:]...)
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = r.folder, p.output, p.output

@@ -120,7 +120,7 @@ func TestNoSources(t *testing.T) {
 			t.Errorf("%s: %v, %s", mode, err, o.Mode)
 		}
 	}
-	if err := leaveOutSources(true, &run.Options{}); err == nil || !strings.Contains(err.Error(), "add -m pcsampling") {
+	if err := leaveOutSources(true, &run.Options{}); err == nil || !strings.Contains(err.Error(), "add --mode pcsampling") {
 		t.Errorf("without samples: %v", err)
 	}
 }

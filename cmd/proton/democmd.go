@@ -17,7 +17,7 @@ import (
 	"github.com/goproton/goproton/internal/term"
 )
 
-// demoProfile is what proton run -m pcsampling tutorials/matmul/matmul.py recorded on an NVIDIA H200, with the text of the program.
+// demoProfile is what proton run --mode pcsampling tutorials/matmul/matmul.py recorded on an NVIDIA H200, with the text of the program.
 //
 //go:embed demo/matmul.hatchet.gz
 var demoProfile []byte

@@ -18,7 +18,7 @@ import (
 
 // registerSource adds the flags of `proton diff` that compare instruction samples.
 func (f *diffFlags) registerSource(flags *pflag.FlagSet) {
-	flags.Var(&f.samples.source, "source", "compare instruction samples by source line, for kernels that match the regular expression `KERNEL`")
+	flags.Var(&f.samples.source, "source", "compare instruction samples by source line, for kernels that match the `PATTERNS`, as in proton viewer")
 	flags.Lookup("source").NoOptDefVal = hottest
 	flags.StringArrayVar(&f.samples.paths, "source-path", nil, "replace `OLD=NEW` in paths of sources, or search a folder")
 	flags.BoolVar(&f.allLines, "all", false, "with --source: also show lines with few samples")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 var errFull = errors.New("no space left on device")
@@ -43,6 +45,17 @@ func TestGateOfAnUnknownMetric(t *testing.T) {
 		err := quietly(newGateCommand(), io.Discard, "--fail-on", rule, "--baseline", matmul, "--", matmul)
 		if !errors.As(err, &code) || code.code != want || code.err == nil || want == gateUndecided && !strings.Contains(code.err.Error(), "there is no metric nonsense") {
 			t.Errorf("%s: %v, want code %d", rule, err, want)
+		}
+	}
+}
+
+// A pattern that cannot be read is a wrong command line, wherever kernels are chosen.
+func TestWrongPatterns(t *testing.T) {
+	sampled, scoped := filepath.Join(testkit.Root(t), "viewer/kernels/testdata/hotline.hatchet"), filepath.Join(recorded(t), "inside.hatchet.gz")
+	for _, words := range []string{"viewer --source=( SAMPLED", "viewer --sass=( SAMPLED", "viewer --inside=( SCOPED", "diff --source=( SAMPLED SAMPLED", "run --mode pcsampling:kernels=( true"} {
+		var said strings.Builder
+		if code := execute(append([]string{"proton"}, strings.Fields(strings.NewReplacer("SAMPLED", sampled, "SCOPED", scoped).Replace(words))...), &said); code != 2 || !strings.Contains(said.String(), `read the pattern "("`) {
+			t.Errorf("%s: exit code %d, %s", words, code, said.String())
 		}
 	}
 }

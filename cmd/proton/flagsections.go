@@ -14,6 +14,7 @@ const (
 	headingKey = "proton_heading" // the title of the section of the help text that begins at the flag
 	optionKey  = "proton_option"  // the flag that has this one as an option of its value
 	olderKey   = "proton_older"   // what to write instead of the flag, which goes on working
+	formerKey  = "proton_former"  // the older name of the flag, which goes on working
 )
 
 func annotate(flags *pflag.FlagSet, flag, key string, values ...string) {
@@ -29,6 +30,21 @@ func heading(flags *pflag.FlagSet, flag, title string) { annotate(flags, flag, h
 func older(flags *pflag.FlagSet, flag, instead string) {
 	annotate(flags, flag, olderKey, instead)
 	flags.Lookup(flag).Hidden = true
+}
+
+// renamed lets older names of flags go on working: they set the flags that have other names now.
+func renamed(flags *pflag.FlagSet, names map[string]string) {
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if now, old := names[name]; old {
+			name = now
+		}
+		return pflag.NormalizedName(name)
+	})
+	for old, now := range names {
+		if !strings.Contains(now, "-") {
+			annotate(flags, now, formerKey, old)
+		}
+	}
 }
 
 // flagSections prints flags below their headings, with the options of their values. Flags before the first heading, and those for help, are
@@ -49,6 +65,9 @@ func flagSections(flags *pflag.FlagSet) string {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if instead := f.Annotations[olderKey]; instead != nil {
 			replaced = append(replaced, [2]string{"--" + f.Name, instead[0]})
+		}
+		if former := f.Annotations[formerKey]; former != nil {
+			replaced = append(replaced, [2]string{"--" + former[0], "--" + f.Name})
 		}
 		switch title := f.Annotations[headingKey]; {
 		case f.Name == "help" || f.Name == helpAll:

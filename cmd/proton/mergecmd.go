@@ -70,7 +70,7 @@ proton run --name train has written, train.rank0.hatchet and so on. Ranks that h
 A rank that its launcher has started again, because some rank failed, has a file for each attempt. All attempts are added
 up, because the GPU did their work, and a line names such ranks. --attempt last takes the last attempt of each rank alone.
 
---timeline puts the timelines of ranks (proton run -d trace) on one clock: a collective of NCCL ends on all of its
+--timeline puts the timelines of ranks (proton run --data timeline) on one clock: a collective of NCCL ends on all of its
 ranks at about the same time. It prints how well the clocks agree, how long each rank communicated, how much of that
 its other kernels overlapped, and how long it waited for the last rank; -o OUT is optional.
 

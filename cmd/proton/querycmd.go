@@ -89,7 +89,7 @@ columns.`,
 	flags.StringVar(&f.ranks, "rank", "", "only the ranks in `LIST`: 0-7,64")
 	flags.StringArrayVar(&f.labels, "label", nil, "only profiles with the label `NAME=VALUE`, such as job=train, host=node7 or team=vision; several must all hold")
 	flags.StringVar(&f.attempt, "attempt", "all", "of ranks that ran more than once, take `WHICH` attempts: all, or of each rank the last")
-	flags.StringVar(&f.exclude, "exclude", "", "leave out frames whose names match `REGEX`, and what is below them")
+	flags.StringVar(&f.exclude, "exclude", "", "leave out frames whose names match `REGEXP`, and what is below them")
 	flags.StringVarP(&f.metric, "metric", "m", profile.TimeMetric, "the metric `NAME`, one that is recorded and adds up: time, bytes, count, cpu_time")
 	flags.IntVar(&f.top, "top", 10, "print `N` ranks and as many call paths")
 	flags.StringVar(&f.parquet, "parquet", "", "also write what is asked for as rows of the Parquet `FILE`, one for each profile and call path; - is standard output, without the answer")

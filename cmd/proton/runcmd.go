@@ -106,8 +106,8 @@ func newRunCommand() *cobra.Command {
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
 	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: "+strings.Join(backends(), ", ")+" (default: the one for this machine); instrumentation also records scopes inside kernels, and the TARGET of replay is a capture")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
-	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of proton.start: pcsampling samples instructions (and :interval=CYCLES, :collection=serialized, :kernels=REGEX), periodic_flushing writes each phase when it ends (and :format=FORMAT), default and mma record scopes inside kernels")
-	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree, or trace, a timeline")
+	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of proton.start: pcsampling samples instructions (and :interval=CYCLES, :collection=serialized, :kernels=PATTERNS), periodic_flushing writes each phase when it ends (and :format=FORMAT), default and mma record scopes inside kernels")
+	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, sums by call path, or timeline, events in time")
 	flags.StringVar(&options.Format, "format", "", "write `FORMAT`: hatchet (default) or hatchet_msgpack for a tree, chrome_trace for a trace")
 	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work in addition to kernels, separated by commas: memcpy, memset, sync (default: all in a trace, none in a tree)")
 	flags.StringVar(&options.Inside, "inside", "", "put scopes into the Triton kernels whose names match `PATTERNS` (as in 'matmul_*', separated by commas): around loops, loads, stores, dots, waits and barriers, by source line")
@@ -116,7 +116,7 @@ func newRunCommand() *cobra.Command {
 	flags.Lookup("torch").NoOptDefVal = strings.Join(runinfo.TorchWords[:2], ",")
 	flags.BoolVar(&options.Idle, "idle", false, "sum how long GPUs had nothing to do before the work of each call path; copies and fills are recorded too (a trace shows it without this)")
 	flags.BoolVar(&options.NoStats, "no-stats", false, "do not record the distribution of kernel times at each call path")
-	flags.BoolVar(&noSources, "no-sources", false, "with -m pcsampling: do not keep the text of the sampled lines in the profile, with which --source works on another machine")
+	flags.BoolVar(&noSources, "no-sources", false, "with --mode pcsampling: do not keep the text of the sampled lines in the profile, with which --source works on another machine")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "use a launch `HOOK`: triton takes names, flops and bytes of kernels from their launch_metadata, none does not")
 	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs at `LEVEL`: node times each kernel, graph each replay, with less overhead")
 	flags.StringVar(&options.Budget, "budget", "", "take at most `SHARE` of the program's time, such as 1%: as far as needed, instructions are sampled for a part of the time, and Python call paths are not taken at some launches; kernels are always timed")
@@ -131,20 +131,21 @@ func newRunCommand() *cobra.Command {
 	flags.Float64Var(&options.Push.Wait, "push-wait", 5, "wait at the end at most `SECONDS` for the server; what is not sent then is sent by the next run")
 	flags.StringVar(&options.Push.Service, "push-service", "", "label windows with the service `NAME` (default: named after the target)")
 	flags.StringArrayVar(&options.Push.Labels, "push-label", nil, "label windows with `NAME=VALUE`, in addition to service, job, host, rank and gpu; may be repeated")
-	flags.BoolVar(&options.Push.Metrics, "push-metrics", false, "send the counters of --metrics too, over OTLP, at each window and at the end")
-	flags.StringVar(&options.Metrics.Address, "metrics", "", "serve counters of GPU time, launches and so on to Prometheus at `ADDRESS`, as in 127.0.0.1:9464, path /metrics; a port alone, or 0 for any, is of this machine only")
-	flags.Float64Var(&options.Metrics.Wait, "metrics-wait", 0, "serve the last counters at the end until someone has read them, at most `SECONDS`")
-	flags.IntVar(&options.Metrics.Scopes, "metrics-scopes", counters.MostScopes, "count at most `N` outermost scopes of each process on their own, and all others together")
+	flags.BoolVar(&options.Push.Metrics, "push-counters", false, "send the counters of --prometheus too, over OTLP, at each window and at the end")
+	flags.StringVar(&options.Metrics.Address, "prometheus", "", "serve counters of GPU time, launches and so on to Prometheus at `ADDRESS`, as in 127.0.0.1:9464, path /metrics; a port alone, or 0 for any, is of this machine only")
+	flags.Float64Var(&options.Metrics.Wait, "prometheus-wait", 0, "serve the last counters at the end until someone has read them, at most `SECONDS`")
+	flags.IntVar(&options.Metrics.Scopes, "prometheus-scopes", counters.MostScopes, "count at most `N` outermost scopes of each process on their own, and all others together")
 	trace.add(flags)
 
-	for _, name := range []string{"push", "metrics", "trace"} {
+	renamed(flags, map[string]string{"gate": "within", "metrics": "prometheus", "metrics-wait": "prometheus-wait", "metrics-scopes": "prometheus-scopes", "push-metrics": "push-counters"})
+	for _, name := range []string{"push", "prometheus", "trace"} {
 		structured(flags, name)
 	}
 	showEveryday(cmd,
 		everyday{"name", "write NAME.hatchet", "proton run -n out/first train.py"},
-		everyday{"context", "kernels by scope, or by Python call path", "proton run -c python train.py"},
-		everyday{"mode", "sample instructions, for viewer --source", "proton run -m pcsampling train.py"},
-		everyday{"data", "a tree, or a timeline", "proton run -d trace train.py"},
+		everyday{"context", "kernels by scope, or by Python call path", "proton run --context python train.py"},
+		everyday{"mode", "sample instructions, for viewer --source", "proton run --mode pcsampling train.py"},
+		everyday{"data", "a tree, or a timeline", "proton run --data timeline train.py"},
 		everyday{"inside", "scopes inside Triton kernels, by line", "proton run --inside 'matmul_*' train.py"},
 		everyday{"torch", "PyTorch's operators, modules and flops", "proton run --torch=modules,flops train.py"},
 		everyday{"python", "run scripts with another Python", "proton run --python python3.12 train.py"},
@@ -157,7 +158,7 @@ func newRunCommand() *cobra.Command {
 	heading(flags, "allow-empty", "The program")
 	heading(flags, "delay", "When it is recorded")
 	heading(flags, "push", "Windows for a server")
-	heading(flags, "metrics", "Counters for Prometheus")
+	heading(flags, "prometheus", "Counters for Prometheus")
 	heading(flags, "trace", "TritonParse traces")
 	choices(cmd, "backend", backends()...)
 	choices(cmd, "context", runinfo.Contexts...)
@@ -218,7 +219,7 @@ func leaveOutSources(asked bool, o *run.Options) error {
 	case !asked:
 		return nil
 	case !strings.EqualFold(head, "pcsampling"):
-		return errors.New("--no-sources is about the lines of instruction samples: add -m pcsampling, or leave it out; other profiles have no source texts")
+		return errors.New("--no-sources is about the lines of instruction samples: add --mode pcsampling, or leave it out; other profiles have no source texts")
 	case option != "":
 		option = ":" + option
 	}
@@ -257,7 +258,9 @@ func checkRun(o *run.Options) error {
 		{"--graph", &o.Graph, runinfo.GraphLevels, ""},
 		{"--backend", &o.Backend, append(backends(), ""), "other backends are not supported yet"},
 	} {
-		*choice.value = strings.ToLower(*choice.value)
+		if *choice.value = strings.ToLower(*choice.value); choice.value == &o.Data && *choice.value == "trace" { // upstream's word
+			continue
+		}
 		if slices.Contains(choice.known, *choice.value) {
 			continue
 		}
@@ -267,6 +270,7 @@ func checkRun(o *run.Options) error {
 		}
 		return fmt.Errorf("read %s %q: use %s", choice.flag, *choice.value, known)
 	}
+	o.Data = runinfo.DataForm(o.Data)
 	if o.Hook == "none" {
 		o.Hook = ""
 	}
@@ -327,7 +331,7 @@ func checkFlags(flags *pflag.FlagSet, o *run.Options) (err error) {
 				what = "there is no program " + o.Target[0]
 			}
 			err = fmt.Errorf("%s: --%s took %s as its %s; write: proton run --%s %s %s", what, f.Name, value, kind, f.Name, kind, strings.Join(append([]string{value}, o.Target...), " "))
-		case o.Push.URL == "" && strings.HasPrefix(f.Name, "push-") && f.Name != "push-metrics": // which says what URL it needs
+		case o.Push.URL == "" && strings.HasPrefix(f.Name, "push-") && f.Name != "push-counters": // which says what URL it needs
 			err = fmt.Errorf("--%s needs --push with the URL of a server", f.Name)
 		case o.Backend == "replay" && slices.Contains([]string{"torch", "memory", "python", "hook"}, f.Name):
 			tell(toUser(), "warning: --%s has no effect on a replay, which runs no Python", f.Name)

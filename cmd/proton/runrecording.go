@@ -24,7 +24,7 @@ func (f *recordingFlags) add(flags *pflag.FlagSet) {
 	flags.Var((*secondsFlag)(&f.conditions.Duration), "duration", "end to record `TIME` after the first window began")
 	flags.IntVar(&f.every, "every", 0, "record the last steps of each `N`, as many as --for says; a step ends with proton.step(), or with a step of torch's optimizers")
 	flags.IntVar(&f.of, "for", 0, "record `M` steps of each --every")
-	flags.StringVar(&f.conditions.Gate, "gate", "", "record only while a scope or NVTX range of this `NAME` is open in any thread; "+when.ProfilerAPI+" stands for cudaProfilerStart and cudaProfilerStop")
+	flags.StringVar(&f.conditions.Gate, "within", "", "record only while a scope or NVTX range of this `NAME` is open in any thread; "+when.ProfilerAPI+" stands for cudaProfilerStart and cudaProfilerStop")
 	flags.BoolVar(&f.conditions.Paused, "paused", false, "begin without recording, and wait for proton ctl PID start; implies --ctl")
 	flags.BoolVar(&f.ctl, "ctl", false, "let proton ctl of the same user start and stop recording, through a private socket")
 	flags.BoolVar(&f.conditions.Split, "split", false, "write each window into a file of its own, NAME.window1 and so on")
@@ -43,14 +43,14 @@ func (f *recordingFlags) apply(given func(string) bool, o *run.Options) error {
 	if err := f.schedule(given); err != nil {
 		return err
 	}
-	if given("gate") && f.conditions.Gate == "" {
-		return errors.New("--gate '': give the name of a scope or NVTX range, or " + when.ProfilerAPI)
+	if given("within") && f.conditions.Gate == "" {
+		return errors.New("--within '': give the name of a scope or NVTX range, or " + when.ProfilerAPI)
 	}
 	o.Ctl = f.ctl || f.conditions.Paused
 	split := f.conditions
 	split.Split = false
 	if f.conditions.Split && split == (when.Conditions{}) && !o.Ctl {
-		return errors.New("--split without windows: add --every and --for, --gate, --delay or --ctl")
+		return errors.New("--split without windows: add --every and --for, --within, --delay or --ctl")
 	}
 	if f.conditions.Split && o.Name == "-" {
 		return errors.New("--split writes several files: give a --name that is not standard output")

@@ -33,7 +33,7 @@ func (t *traceFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&t.Folder, "trace", "", "write a TritonParse trace of what Triton compiles and launches into the folder `DIR`, next to the profile")
 	flags.StringVar(&t.Launches, "trace-launches", "all", "trace `WHICH` launches: all, profiled (while torch.profiler or a session records), none")
 	flags.StringVar(&t.Compression, "trace-compression", "zstd", "`FORMAT` of trace files: zstd, gzip, none")
-	flags.StringVar(&t.Kernels, "trace-kernels", "", "trace kernels whose names match the shell `PATTERNS`, separated by commas (default: all)")
+	flags.StringVar(&t.Kernels, "trace-kernels", "", "trace kernels whose names match `PATTERNS`, separated by commas (default: all)")
 	flags.BoolVar(&t.SASS, "trace-sass", false, "disassemble compiled kernels with nvdisasm")
 	flags.BoolVar(&t.FullSource, "trace-source", false, "store the whole source file of a kernel, not its function alone")
 	flags.BoolVar(&t.Statistics, "trace-statistics", false, "record minimum, maximum, mean and deviation of each tensor; every launch waits for the GPU")

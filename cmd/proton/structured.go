@@ -49,7 +49,11 @@ func (v *structuredValue) Set(text string) error {
 		known = append(known, strings.TrimPrefix(f.Name, v.name+"-"))
 	}
 	head, rest := text, ""
-	each := regexp.MustCompile(`:(` + strings.Join(known, "|") + `)(=|:|$)`)
+	words := known
+	if v.flags.Lookup(v.name+"-metrics") != nil { // an older name of counters
+		words = append(words, "metrics")
+	}
+	each := regexp.MustCompile(`:(` + strings.Join(words, "|") + `)(=|:|$)`)
 	if at := each.FindStringIndex(text); at != nil {
 		head, rest = text[:at[0]], text[at[0]:]
 	}

@@ -28,12 +28,17 @@ func TestOptionsOfValues(t *testing.T) {
 		{"--trace a:12:30/b", "--trace a:12:30/b"}, // a time in the name of a folder
 		{"--trace DIR:tensors=false", "--trace DIR --trace-tensors=false"},
 		{"--push http://h:4040", "--push http://h:4040"},
-		{"--push http://h:4040:every=10:metrics", "--push http://h:4040 --push-every 10 --push-metrics"},
+		{"--push http://h:4040:every=10:counters", "--push http://h:4040 --push-every 10 --push-counters"},
 		{"--push http://h/a?x=y:label=at=12:30:label=b=c:service=s", "--push http://h/a?x=y --push-label at=12:30 --push-label b=c --push-service s"},
 		{"--push file:///windows:wait=0.5", "--push file:///windows --push-wait 0.5"},
-		{"--metrics 127.0.0.1:9464:wait=5:scopes=3", "--metrics 127.0.0.1:9464 --metrics-wait 5 --metrics-scopes 3"},
-		{"--metrics [::1]:9464:scopes=3", "--metrics [::1]:9464 --metrics-scopes 3"},
-		{"--metrics 0", "--metrics 0"},
+		{"--prometheus 127.0.0.1:9464:wait=5:scopes=3", "--prometheus 127.0.0.1:9464 --prometheus-wait 5 --prometheus-scopes 3"},
+		{"--prometheus [::1]:9464:scopes=3", "--prometheus [::1]:9464 --prometheus-scopes 3"},
+		{"--prometheus 0", "--prometheus 0"},
+		// Older names.
+		{"--metrics 127.0.0.1:9464:wait=5:scopes=3", "--prometheus 127.0.0.1:9464 --metrics-wait 5 --metrics-scopes 3"},
+		{"--push http://h:4040:metrics", "--push http://h:4040 --push-metrics"},
+		{"--push http://h:4040:metrics", "--push http://h:4040:counters"},
+		{"--gate forward", "--within forward"},
 	} {
 		structured, flags := values(strings.Fields(c.structured)...), values(strings.Fields(c.flags)...)
 		if structured != flags || strings.Contains(structured, "invalid") {
@@ -42,6 +47,7 @@ func TestOptionsOfValues(t *testing.T) {
 	}
 	for given, want := range map[string]string{
 		"--trace DIR:sas":             `there is no option sas: the options are launches, compression, kernels, sass,`,
+		"--trace DIR:metrics":         `there is no option metrics`,
 		"--trace DIR:sass:tensor=3":   `there is no option tensor=3: the options are`,
 		"--trace DIR:tensor-limit":    `the option tensor-limit has no value: write tensor-limit=…`,
 		"--trace DIR:tensor-skip=x":   `read the option tensor-skip of --trace "x": give a whole number`,
@@ -62,7 +68,7 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 		"--trace DIR:tensor-limit=big": `the option tensor-limit of --trace: "big" is not a size`,
 		"--trace DIR:tensor-quota=all": `the option tensor-quota of --trace: "all" is not a size`,
 		"--trace DIR:tensor-skip=-1":   `the options tensor-skip and tensor-max of --trace are numbers of launches`,
-		"--metrics 0:wait=-1":          `the option wait=-1 of --metrics: give 0`,
+		"--prometheus 0:wait=-1":       `the option wait=-1 of --prometheus: give 0`,
 		"--push http://h:4040:every=0": `the option every=0 of --push: give 1`,
 	} {
 		err := quietly(newRunCommand(), &bytes.Buffer{}, append(strings.Fields(given), "--", "true")...)

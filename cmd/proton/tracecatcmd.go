@@ -74,7 +74,7 @@ left out too, unless --type names them.`,
 	return cmd
 }
 
-const kernelsUsage = "only kernels that match one of `NAMES`, separated by commas; *, ? and [seq] as in a shell"
+const kernelsUsage = "only kernels whose names match `PATTERNS` (as in 'matmul_*', separated by commas)"
 
 func (f *traceCatFlags) check() (err error) {
 	o := &f.options

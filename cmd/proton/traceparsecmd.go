@@ -73,7 +73,7 @@ written, because of --strict or because no kernel matches --kernel-allowlist for
 	flags.StringVar(&f.compat, "compat", "", "`tritonparse`: the same output as tritonparse; its procedure checks need LLVM's FileCheck, which Triton includes")
 	flags.StringVarP(&f.rank, "rank", "r", "", "only rank `N`, or none for the files without a rank; if no file has a rank, N takes them too")
 	flags.BoolVar(&f.noPreInit, "no-pre-init-attribution", false, "keep records from before a process had its rank apart, without a rank")
-	flags.StringVar(&f.kernels, "kernel-allowlist", "", "only kernels with one of these `NAMES`, separated by commas; with wildcards * ? [abc] [!abc]. The configurations of one autotuner session stay together")
+	flags.StringVar(&f.kernels, "kernel-allowlist", "", "only kernels whose names match `PATTERNS` (as in 'matmul_*', separated by commas). The configurations of one autotuner session stay together")
 	flags.StringVar(&f.launches, "args-list", "", "only launches that match `FILTER`, see proton trace info")
 	flags.StringVar(&f.analyses, "analysis", "", "make the analyses `NAMES`, separated by commas, all, or none (default: $TRITONPARSE_ANALYSIS, or all)")
 	flags.StringVar(&f.procedures, "procedure-checks", "", "check the procedures in `FILE`, in tritonparse's format, instead of AMD's schedules")

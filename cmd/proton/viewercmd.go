@@ -69,7 +69,7 @@ time. FILE may have any format that proton reads, or be - for standard input.
   NAME/%                          share of the whole program
   NAME                            any recorded metric: see --list
 
-Profiles of proton run -m pcsampling have instruction samples. --source shows them at the source lines of the hottest
+Profiles of proton run --mode pcsampling have instruction samples. --source shows them at the source lines of the hottest
 kernel, --sass at its instructions; docs/sampling.md explains the numbers. With the trace of the same run (proton run
 --trace DIR), --source also shows the Triton IR, PTX and machine code of each line, --sass shows the lines that each
 instruction came from, and both show times of launches by specialisation and arguments. --launches shows these times in

@@ -44,7 +44,7 @@ type kernelFlag struct {
 const hottest = "the hottest"
 
 func (k *kernelFlag) String() string { return k.pattern }
-func (k *kernelFlag) Type() string   { return "KERNEL" }
+func (k *kernelFlag) Type() string   { return "PATTERNS" }
 
 func (k *kernelFlag) Set(pattern string) error {
 	k.asked = true
@@ -59,14 +59,14 @@ func (f *sourceFlags) register(flags *pflag.FlagSet) {
 		name, about string
 		value       *kernelFlag
 	}{
-		{"source", "show samples by source line, for kernels that match the regular expression `KERNEL`; with --inside, scopes next to the source", &f.source},
-		{"sass", "show samples by instruction, for kernels that match `KERNEL`", &f.sass},
-		{"inside", "show the scopes inside of kernels that match `KERNEL` (default the one with most cycles)", &f.inside},
+		{"source", "show samples by source line, for kernels that match the `PATTERNS`, separated by commas: a part of a name, or 'matmul_*' for whole ones; with --inside, scopes next to the source", &f.source},
+		{"sass", "show samples by instruction, for kernels that match the `PATTERNS`", &f.sass},
+		{"inside", "show the scopes inside of kernels that match the `PATTERNS` (default the one with most cycles)", &f.inside},
 	} {
 		flags.Var(k.value, k.name, k.about)
 		flags.Lookup(k.name).NoOptDefVal = hottest
 	}
-	flags.StringVar(&f.sampled, "samples", "", "with --inside, add the instruction samples of the same kernels in `FILE`, of a run with -m pcsampling")
+	flags.StringVar(&f.sampled, "samples", "", "with --inside, add the instruction samples of the same kernels in `FILE`, of a run with --mode pcsampling")
 	flags.StringArrayVar(&f.paths, "source-path", nil, "replace `OLD=NEW` in paths of sources, or search a folder")
 	flags.IntVar(&f.context, "context", 2, "show `N` lines around lines with samples")
 	flags.BoolVar(&f.unfold, "unfold", false, "show the lines of inlined functions")

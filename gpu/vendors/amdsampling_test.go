@@ -34,7 +34,7 @@ func TestAMDSampling(t *testing.T) {
 		"collection=serialized": "it is continuous",
 		"buffer=1M":             "unsupported option key: buffer",
 		"images=no":             "keep and drop are known",
-		"kernels=(":             "want a regular expression",
+		"kernels=(":             "read the pattern",
 	} {
 		if _, err := parseAMDSampling(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

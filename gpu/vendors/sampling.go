@@ -2,10 +2,10 @@ package vendors
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/internal/globs"
 )
 
 // parseSampling reads the options of the mode "pcsampling": "interval=65536:sources=drop:kernels=matmul.*", in any order, except that
@@ -24,11 +24,10 @@ func parseSampling(text string, request *record.SamplingRequest, kernels *func(s
 		var err error
 		switch key {
 		case "kernels":
-			var pattern *regexp.Regexp
-			if pattern, err = regexp.Compile(value); err != nil {
-				return fmt.Errorf("kernels=%s: want a regular expression: %w", value, err)
+			if *kernels, err = globs.Kernels(value); err != nil {
+				return fmt.Errorf("kernels=%s: %w", value, err)
 			}
-			*kernels, request.Some = pattern.MatchString, true
+			request.Some = true
 		case "cubins", "images": // the first is how NVIDIA's are called
 			request.KeepImages, err = keep(key, value)
 		case "sources":

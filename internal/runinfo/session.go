@@ -36,16 +36,24 @@ type Session struct {
 // The words that a session may be asked for in, the default first.
 var (
 	Contexts    = []string{"shadow", "python"}
-	DataForms   = []string{"tree", "trace"}
+	DataForms   = []string{"tree", "timeline"}
 	TraceForms  = []string{"goproton", "triton"}
 	GraphLevels = []string{"node", "graph"}
 	TorchWords  = []string{"operators", "modules", "flops"}      // --torch alone: the first two
 	Activities  = []string{"kernel", "memcpy", "memset", "sync"} // the first always
 )
 
+// DataForm is the word for a form of data in files and settings: upstream calls a timeline a trace.
+func DataForm(data string) string {
+	if data = strings.ToLower(data); data == "timeline" {
+		return "trace"
+	}
+	return data
+}
+
 // Formats lists what a form of data can be written as.
 func Formats(data string) []string {
-	if strings.EqualFold(data, "trace") {
+	if DataForm(data) == "trace" {
 		return []string{"chrome_trace"}
 	}
 	return []string{"hatchet", "hatchet_msgpack"}

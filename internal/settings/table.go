@@ -36,7 +36,7 @@ var (
 	PushWait        = &Setting{"PROTON_PUSH_WAIT", "seconds", "5", "Go Python", "How long the end waits for the server, where neither `--push URL:wait` nor `goproton.Push` says it."}
 	PushService     = &Setting{"PROTON_PUSH_SERVICE", "text", "the name of the target", "Go Python", "The label `service_name`, where neither `--push URL:service` nor `goproton.Push` gives one."}
 	PushLabels      = &Setting{"PROTON_PUSH_LABELS", "text", "", "Go Python", "More labels of windows, `NAME=VALUE` separated by commas. Those of `--push URL:label` and `goproton.Push` replace labels of the same name."}
-	PushMetrics     = &Setting{"PROTON_PUSH_METRICS", "switch", "0", "Go Python", "`1` has counters sent to the collector too, where neither `--push URL:metrics` nor `goproton.Push` says it."}
+	PushMetrics     = &Setting{"PROTON_PUSH_METRICS", "switch", "0", "Go Python", "`1` has counters sent to the collector too, where neither `--push URL:counters` nor `goproton.Push` says it."}
 	PushSpool       = &Setting{"PROTON_PUSH_SPOOL", "folder", "`~/.local/state/goproton/spool`", "Go", "Where windows wait until they are sent."}
 
 	// TritonParse's, for recording.

@@ -13,7 +13,7 @@ type Conditions struct {
 	Delay    float64   `json:"delay,omitempty"`     // seconds from the start of the session to the first window
 	Duration float64   `json:"duration,omitempty"`  // seconds from the beginning of the first window to the end of the last; 0 = no end
 	Schedule *Schedule `json:"schedule,omitempty"`  // by the program's steps
-	Gate     string    `json:"gate,omitempty"`      // name of a scope, or ProfilerAPI
+	Gate     string    `json:"gate,omitempty"`      // --within: name of a scope, or ProfilerAPI
 	Paused   bool      `json:"paused,omitempty"`    // begins closed, until Resume
 	ByCaller bool      `json:"by_caller,omitempty"` // the caller decides with State.SetAction; begins closed
 	Split    bool      `json:"split,omitempty"`     // each window is a phase, with a file of its own

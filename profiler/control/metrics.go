@@ -29,7 +29,7 @@ type counted struct {
 	finished bool // the files were the last: who has read one may have added it up, and removed it
 }
 
-// countedFile is what one reader gets: the server of start(metrics=…), or a sender with the service and labels of a session. Each has a
+// countedFile is what one reader gets: the server of start(prometheus=…), or a sender with the service and labels of a session. Each has a
 // file of its own, because it removes the file of a process that has ended.
 type countedFile struct {
 	folder, path string
@@ -89,7 +89,7 @@ func (s *Service) countsAnother(name string) error {
 	if c.changed == nil || !s.Manager.Lives(c.session) || s.Manager.Name(c.session) == name {
 		return nil
 	}
-	return &profiler.ArgumentError{Text: fmt.Sprintf("metrics: the session %s is counted already: leave metrics out, of push too, because its work would count twice", s.Manager.Name(c.session))}
+	return &profiler.ArgumentError{Text: fmt.Sprintf("prometheus: the session %s is counted already: leave prometheus out, and counters of push too, because its work would count twice", s.Manager.Name(c.session))}
 }
 
 // into has the session that is counted counted in a folder. One that no session had before begins at 0.

@@ -46,7 +46,7 @@ func (s *Service) keepsReaders(name string, asked runinfo.Session) (lives bool, 
 	if !samePush(has.Push, asked.Push) {
 		err = otherReaders("push", name)
 	} else if !sameMetrics(has.Metrics, asked.Metrics) {
-		err = otherReaders("metrics", name)
+		err = otherReaders("prometheus", name)
 	}
 	return true, err
 }

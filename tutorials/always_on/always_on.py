@@ -175,9 +175,9 @@ def run_ranks(stack, folder, push, metrics, read):
     """Runs both ranks, as a launcher does, and returns the last page of each if they are to be read here."""
     processes, pages = [], {}
     for rank, capture in enumerate(CAPTURES):
-        command = ["proton", "run", "-n", "always_on", "--push", push, "--push-wait", "60", "--push-service", "training",
-                   "--metrics", str(metrics), "--metrics-wait", "60", "--backend", "replay", f"testdata/captures/{capture}.capture.gz"]
-        print(f"$ RANK={rank} LOCAL_RANK={rank} WORLD_SIZE=2 \\\n    " + " ".join(command[:10]) + " \\\n    " + " ".join(command[10:]), flush=True)
+        command = ["proton", "run", "-n", "always_on", "--push", f"{push}:wait=60:service=training",
+                   "--prometheus", f"{metrics}:wait=60", "--backend", "replay", f"testdata/captures/{capture}.capture.gz"]
+        print(f"$ RANK={rank} LOCAL_RANK={rank} WORLD_SIZE=2 \\\n    " + " ".join(command[:6]) + " \\\n    " + " ".join(command[6:]), flush=True)
         environment = {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "always_on",
                        "PROTON_PUSH_SPOOL": str(folder / "spool"), "NO_COLOR": "1"}
         command[0], command[-1] = str(ROOT / "build/proton"), str(ROOT / command[-1])

@@ -1,6 +1,6 @@
 """Copies to the GPU, first before the work and then during it.
 
-    proton run -d trace overlap.py      writes overlap.chrome_trace
+    proton run --data timeline overlap.py      writes overlap.chrome_trace
 
 Batches come from the host. On one stream a copy and the work on it take turns; on two the next batch is copied while
 the GPU still works on this one. The sums say how long that takes, the timeline why.

@@ -131,7 +131,7 @@ func OneClock(all []merge.Member, note func(string)) *Report {
 	}
 	switch {
 	case len(ranks) == 0:
-		note("no file has a timeline; record them with proton run -d trace")
+		note("no file has a timeline; record them with proton run --data timeline")
 		return nil
 	case len(ranks) < 2:
 		return nil

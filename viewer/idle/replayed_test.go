@@ -33,7 +33,7 @@ func TestTreeAgreesWithTimeline(t *testing.T) {
 		return r
 	}
 	tree := run("tree.hatchet", "--idle -n tree").Devices[0]
-	timeline := run("timeline.chrome_trace", "-d trace -n timeline")
+	timeline := run("timeline.chrome_trace", "--data timeline -n timeline")
 	d := timeline.Devices[0]
 	if tree.Busy != d.Busy || tree.Idle != d.Idle || tree.Gaps != d.Gaps || tree.Idle == 0 {
 		t.Errorf("the tree has busy %d, idle %d in %d gaps; the timeline %d, %d in %d", tree.Busy, tree.Idle, tree.Gaps, d.Busy, d.Idle, d.Gaps)

@@ -25,7 +25,7 @@ type Options struct {
 }
 
 // ErrNoTimeline is that a profile does not say when its work ran.
-var ErrNoTimeline = errors.New("idle times need to know when work ran, and this profile has only sums: record it with proton run --idle PROGRAM, or a timeline with proton run -d trace PROGRAM")
+var ErrNoTimeline = errors.New("idle times need to know when work ran, and this profile has only sums: record it with proton run --idle PROGRAM, or a timeline with proton run --data timeline PROGRAM")
 
 // ErrNoWork is that a timeline has nothing that a GPU did.
 var ErrNoWork = errors.New("the timeline has no work of a GPU, so that its idle times are unknown")

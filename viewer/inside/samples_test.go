@@ -153,7 +153,7 @@ check: the shares of cycles and of samples are at most 12.9 points apart, in all
 	if _, err := Write(&b, scoped(), "", Options{Samples: other}); err == nil || !strings.Contains(err.Error(), "join the samples of scale: no kernel with samples matches") {
 		t.Errorf("another kernel: %v", err)
 	}
-	if _, err := Write(&b, scoped(), "", Options{Samples: scoped()}); err == nil || !strings.Contains(err.Error(), "proton run -m pcsampling") {
+	if _, err := Write(&b, scoped(), "", Options{Samples: scoped()}); err == nil || !strings.Contains(err.Error(), "proton run --mode pcsampling") {
 		t.Errorf("no samples: %v", err)
 	}
 }

@@ -16,8 +16,8 @@ func TestNothingToCollect(t *testing.T) {
 	for want, o := range map[string]Options{
 		"the profile has no instruction samples":                                               {},
 		`no kernel matches "softmax"; those with most time are matmul_kernel, fused_op_kernel`: {Trace: trace, Kernel: "softmax"},
-		`read the kernel's name "("`:                                                           {Trace: trace, Kernel: "("},
-		`read include "("`:                                                                     {Trace: trace, Profile: &profile.Profile{Root: &profile.Node{}}, Include: "("},
+		`read the pattern "("`: {Trace: trace, Kernel: "("},
+		`read include "("`:     {Trace: trace, Profile: &profile.Profile{Root: &profile.Node{}}, Include: "("},
 	} {
 		if _, err := Collect(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)

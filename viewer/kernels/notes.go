@@ -14,10 +14,10 @@ import (
 )
 
 // howTo is the command that records a profile with samples and its trace.
-const howTo = "proton run --trace DIR -m pcsampling PROGRAM"
+const howTo = "proton run --trace DIR --mode pcsampling PROGRAM"
 
 // timelineAlone explains what a timeline lacks that was recorded without a trace.
-const timelineAlone = "the timeline knows launches by the kernel's name only, not by their arguments; record both in one run: proton run -d trace --trace DIR PROGRAM"
+const timelineAlone = "the timeline knows launches by the kernel's name only, not by their arguments; record both in one run: proton run --data timeline --trace DIR PROGRAM"
 
 // notes adds a line for each thing that is missing, with the way to get it.
 func (j *joiner) notes() {

@@ -57,7 +57,7 @@ func TestTraceOfAnotherRun(t *testing.T) {
 		expect(t, TraceNotes(open(t, folder), p), c.want)
 	}
 	expect(t, TraceNotes(open(t, "../../testdata/traces/vector_add/goproton"), p), []string{
-		"the trace has none of the profile's specialisations: it is of another run; record both in one: proton run --trace DIR -m pcsampling PROGRAM"})
+		"the trace has none of the profile's specialisations: it is of another run; record both in one: proton run --trace DIR --mode pcsampling PROGRAM"})
 	expect(t, TraceNotes(own, nil), nil)
 	expect(t, TraceNotes(own, &profile.Profile{}), nil)
 }

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/globs"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -64,7 +64,7 @@ type Counts struct {
 }
 
 // ErrNoSamples is returned for profiles without instruction samples.
-var ErrNoSamples = errors.New("the profile has no instruction samples; record them with: proton run -m pcsampling PROGRAM")
+var ErrNoSamples = errors.New("the profile has no instruction samples; record them with: proton run --mode pcsampling PROGRAM")
 
 // NoMatchError says that no kernel with samples, or with scopes inside, has the requested name.
 type NoMatchError struct {
@@ -172,12 +172,12 @@ func Choose[T any](all []T, what, pattern string, names func(T) []string) (chose
 
 // split separates those with a name that matches a pattern from the others.
 func split[T any](all []T, pattern string, names func(T) []string) (chosen, others []T, err error) {
-	wanted, err := regexp.Compile(pattern)
+	wanted, err := globs.Kernels(pattern)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the kernel's name %q: %w", pattern, err)
+		return nil, nil, &viewer.OptionError{Err: err}
 	}
 	for _, one := range all {
-		if slices.ContainsFunc(names(one), wanted.MatchString) {
+		if slices.ContainsFunc(names(one), wanted) {
 			chosen = append(chosen, one)
 		} else {
 			others = append(others, one)

@@ -78,9 +78,9 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 	for want, o := range map[string]Options{
 		`no kernel with samples matches "softmax"; those with most are matmul, second, inlined, inlined, first`: {Kernel: "softmax"},
-		"read the kernel's name":                         {Kernel: "("},
+		"read the pattern": {Kernel: "("},
 		"no instruction samples are left by the filters": {Include: "no such"},
-		"read exclude":                                   {Exclude: "["},
+		"read exclude": {Exclude: "["},
 	} {
 		o.Profile = model(t)
 		if _, err := Collect(o); err == nil || !strings.Contains(err.Error(), want) {

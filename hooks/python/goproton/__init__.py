@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from . import trace as trace, viewer as viewer
     from ._interpret.storages import Array as Array
     from ._interpret.runs import Finding as Finding, interpret as interpret, interpreting as interpreting
-    from .counting import Metrics as Metrics
+    from .counting import Metrics as Metrics, Prometheus as Prometheus
     from .notebook import show as show
     from .pushing import Push as Push
     from .reading import Profile as Profile, read as read
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 # Submodules that most profiling scripts never use are imported at their first use: together they cost more than the
 # rest of the package.
 _LAZY = frozenset(("context", "counting", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "pushing", "ray", "reading", "recording", "specs", "torch", "trace", "viewer"))
-_LAZY_NAMES = {"Metrics": "counting", "Profile": "reading", "ProfilerAction": "recording", "Push": "pushing", "read": "reading", "schedule": "recording", "show": "notebook",
+_LAZY_NAMES = {"Metrics": "counting", "Profile": "reading", "ProfilerAction": "recording", "Prometheus": "counting", "Push": "pushing", "read": "reading", "schedule": "recording", "show": "notebook",
                "step": "recording", "Array": "_interpret.storages", "Finding": "_interpret.runs", "interpret": "_interpret.runs", "interpreting": "_interpret.runs"}
 
 

@@ -62,7 +62,7 @@ def load(shell: Any) -> None:
     @magic_arguments()
     @argument("name", nargs="?", help="keep the profile as NAME.hatchet; by default it is a temporary file")
     @argument("-c", "--context", default="shadow", help="call paths of scopes (shadow) or of Python functions (python)")
-    @argument("-d", "--data", default="tree", help="tree or trace")
+    @argument("-d", "--data", default="tree", help="tree or timeline")
     @argument("-b", "--backend", help="cupti, rocprofiler, roctracer; by default that of this machine")
     @argument("--mode", help="pcsampling and its options")
     @argument("-k", "--hook", default="triton", help="triton (default), or none")
@@ -98,7 +98,7 @@ def _profile_cell(shell: Any, options: Any, cell: str) -> reading.Profile | None
     finally:
         if session is not None:
             finalize(session)
-    path = name + (".chrome_trace" if options.data == "trace" else ".hatchet")
+    path = name + (".chrome_trace" if options.data in ("timeline", "trace") else ".hatchet")
     return reading.read(path) if session is not None and os.path.exists(path) else None
 
 

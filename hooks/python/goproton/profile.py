@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .hooks import Hook
     from .mode import BaseMode
-    from .counting import Metrics
+    from .counting import Prometheus
     from .pushing import Push
 
 DEFAULT_PROFILE_NAME = "proton"
@@ -31,15 +31,15 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
           backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None,
           stats: bool | None = None, activities: str | Sequence[str] | None = None, idle: bool = False,
           inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None, push: str | Push | None = None,
-          metrics: str | Metrics | None = None, budget: str | None = None) -> int | None:
+          prometheus: str | Prometheus | None = None, budget: str | None = None, metrics: str | Prometheus | None = None) -> int | None:
     """Starts a session, or activates the one that writes to the same file.
 
     Args:
         name: output path without suffix, relative to the current directory; "proton" by default. "" or "-" writes
             to standard output.
         context: "shadow" attributes work to the scopes around it, "python" to the Python call stack.
-        data: "tree" adds up the work at each call path; "trace" records events in time, as a timeline that is written
-            while the program runs.
+        data: "tree" adds up the work at each call path; "timeline" records events in time, and is written
+            while the program runs; upstream calls it "trace".
         backend: "cupti" (NVIDIA), "rocprofiler" or "roctracer" (AMD). By default that of the imported torch, else of Triton's
             active driver, else "cupti". Of AMD's, the default is the one whose library is installed, rocprofiler if both are.
             "instrumentation" records scopes inside Triton kernels in addition, see :mod:`goproton.language`.
@@ -59,9 +59,10 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         schedule: in which steps of the program to record, from :func:`goproton.schedule` or ``torch.profiler.schedule``;
             :func:`goproton.step` ends a step. Between its windows the session costs what a deactivated one costs.
         push: URL of a server, or a :class:`goproton.Push`: what is recorded in each minute is sent to Pyroscope, Parca or an
-            OpenTelemetry collector, in addition to the file, by a process of its own; a collector gets counters as well with ``metrics=True`` there.
-        metrics: HOST:PORT, or a :class:`goproton.Metrics`: counters are served to Prometheus there, at /metrics, by a process of its own. A process
+            OpenTelemetry collector, in addition to the file, by a process of its own; a collector gets counters as well with ``counters=True`` there.
+        prometheus: HOST:PORT, or a :class:`goproton.Prometheus`: counters are served to Prometheus there, at /metrics, by a process of its own. A process
             has counters of one session at a time.
+        metrics: an older name of ``prometheus``.
         budget: the share of the program's time that the profiler may take, such as "1%". As far as needed, instructions are sampled
             for a part of the time, and the Python call paths of some launches are not taken; kernels are always timed.
 
@@ -95,7 +96,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
              "mode": upstream_mode("" if mode is None else str(mode), backend), "graph": "", "site_packages": site_packages(), "stats": stats,
              "activities": _comma_separated(activities), "idle": idle, "trace_form": trace_form(),
              "when": {"by_caller": True} if schedule else None, "budget": "" if budget is None else str(budget)}
-    answer = _library.call("start", **asked, **_readers(name, asked, push, metrics))
+    answer = _library.call("start", **asked, **_readers(name, asked, push, metrics if prometheus is None else prometheus))
     _say_problems(answer)
     session = answer["session"]
     if of_amd(backend):
@@ -117,17 +118,17 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     return session
 
 
-def _readers(name: str, asked: dict[str, Any], push: str | Push | None, metrics: str | Metrics | None) -> dict[str, Any]:
+def _readers(name: str, asked: dict[str, Any], push: str | Push | None, metrics: str | Prometheus | None) -> dict[str, Any]:
     """Starts the processes that send and serve what a session records, and returns what it has to know of them."""
     if push is None and metrics is None:
         return {}
     from . import counting, pushing
     push = pushing.Push(push) if isinstance(push, str) else push
-    metrics = metrics if metrics is None or isinstance(metrics, counting.Metrics) else counting.Metrics(metrics)
+    metrics = metrics if metrics is None or isinstance(metrics, counting.Prometheus) else counting.Prometheus(metrics)
     counts = _check(asked, push, metrics)  # before anything is started
     pushed, folders, sends = None, [], None
     if push is not None:
-        pushed, folder, sender = pushing.begin(push, name, counts and push.metrics)
+        pushed, folder, sender = pushing.begin(push, name, counts and push.counters)
         folders.append(folder)
         sends = pushed["spool"], sender
     if metrics is not None:
@@ -136,17 +137,17 @@ def _readers(name: str, asked: dict[str, Any], push: str | Push | None, metrics:
     return {"push": pushed, "metrics": {"folders": folders, "scopes": metrics.scopes if metrics else counting.SCOPES} if folders else None}
 
 
-def _check(asked: dict[str, Any], push: Push | None, metrics: Metrics | None) -> bool:
+def _check(asked: dict[str, Any], push: Push | None, metrics: Prometheus | None) -> bool:
     """Refuses what cannot be started, and says whether the session is counted."""
     from . import pushing
     pushed = pushing.asks(push) if push else None
-    if metrics is not None or not (push and push.metrics):
+    if metrics is not None or not (push and push.counters):
         _library.call("check", **asked, push=pushed, metrics={} if metrics else None)
         return metrics is not None
     try:
         _library.call("check", **asked, push=pushed, metrics={})
     except ValueError as error:
-        if push.metrics_asked:
+        if push.counters_asked:
             raise
         _library.call("check", **asked, push=pushed)  # what PROTON_PUSH_METRICS asks for is for the sessions that can have it
         _say(f"PROTON_PUSH_METRICS is set, and the counters of {asked['name']} are not pushed: {str(error).removeprefix('[PROTON] ')}")

@@ -80,7 +80,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("-c", "--context", default="shadow", choices=["shadow", "python"],
                         help="name work by scopes or by Python call stacks (default: shadow)")
     parser.add_argument("-m", "--mode", help="profiling mode")
-    parser.add_argument("-d", "--data", default="tree", choices=["tree", "trace"], help="what is recorded (default: tree)")
+    parser.add_argument("-d", "--data", default="tree", choices=["tree", "timeline", "trace"], help="what is recorded (default: tree)")
     parser.add_argument("-k", "--hook", choices=["triton"], help="take names and metrics from Triton's launch metadata")
     parser.add_argument("target", nargs=argparse.REMAINDER, help="the script or pytest, and its arguments")
     options = parser.parse_args(argv)

@@ -31,13 +31,13 @@ class Push:
             is sent by the next program that pushes to the same server.
         service: label ``service_name``; by default the name of the session.
         labels: more labels. GoProton adds job, host, rank and gpu.
-        metrics: send the counters of :class:`goproton.Metrics` too, at each window and at the end, with or without ``metrics=`` of the
+        counters: send the counters of :class:`goproton.Prometheus` too, at each window and at the end, with or without ``prometheus=`` of the
             session. Only an OpenTelemetry collector takes them. A process has counters of one session at a time. Where neither ``service`` nor a
             label says it, their service is the first session that was counted. ``PROTON_PUSH_METRICS=1`` asks for them where this is None.
     """
 
     def __init__(self, url: str, *, every: float | None = None, wait: float | None = None, service: str | None = None,
-                 labels: Mapping[str, str] | None = None, metrics: bool | None = None):
+                 labels: Mapping[str, str] | None = None, counters: bool | None = None, metrics: bool | None = None):
         every = _seconds("PROTON_PUSH_EVERY", every, os.environ.get("PROTON_PUSH_EVERY"), 60)
         wait = _seconds("PROTON_PUSH_WAIT", wait, os.environ.get("PROTON_PUSH_WAIT"), 5)
         service = service or os.environ.get("PROTON_PUSH_SERVICE")
@@ -45,12 +45,13 @@ class Push:
         if not (1 <= every <= 24 * 3600 and 0 <= wait <= 365 * 24 * 3600):  # false for NaN
             raise ValueError(f"Push with every={every} and wait={wait}: a window has 1 second to a day, and wait is 0 seconds to a year")
         self.url, self.every, self.wait, self.service, self.labels = url, every, wait, service, labels
-        self.metrics = is_on("PROTON_PUSH_METRICS") if metrics is None else metrics
-        self.metrics_asked = metrics is not None  # by the program, and not by the environment of all of its sessions
+        asked = metrics if counters is None else counters  # metrics is an older name
+        self.counters = is_on("PROTON_PUSH_METRICS") if asked is None else asked
+        self.counters_asked = asked is not None  # by the program, and not by the environment of all of its sessions
 
     def __repr__(self) -> str:
         return (f"goproton.Push({self.url!r}, every={self.every}, wait={self.wait}, service={self.service!r}, labels={self.labels!r}, "
-                f"metrics={self.metrics})")
+                f"counters={self.counters})")
 
 
 def _seconds(name: str, given: float | None, variable: str | None, default: float) -> float:

@@ -46,26 +46,26 @@ def of_program(tree):
 
 def test_profiler_start_and_stop(windowed):
     """cudaProfilerStart and Stop around 10 of 30 launches, with kernels in flight at both."""
-    said, tree = windowed("--gate", "cudaProfilerApi", at="if i in (10, 20): (torch.cuda.profiler.start if i == 10 else torch.cuda.profiler.stop)()")
+    said, tree = windowed("--within", "cudaProfilerApi", at="if i in (10, 20): (torch.cuda.profiler.start if i == 10 else torch.cuda.profiler.stop)()")
     assert tree.total() == 10 and tree.total("program", "cos") == 10, (said, tree.counts())
     assert "in 1 window of" in said
 
 
 def test_gate_by_nvtx_range(windowed):
-    said, tree = windowed("--gate", "wanted", at="(i == 10) and torch.cuda.nvtx.range_push('wanted')",
+    said, tree = windowed("--within", "wanted", at="(i == 10) and torch.cuda.nvtx.range_push('wanted')",
                           after="(i == 19) and torch.cuda.nvtx.range_pop()")
     assert tree.total() == 10 and tree.total("program", "wanted", "cos") == 10, (said, tree.counts())
 
 
 def test_gate_by_scope(windowed):
-    said, tree = windowed("--gate", "wanted", at="s = proton.scope('wanted' if i % 3 == 0 else 'other'); s.__enter__()", after="s.__exit__(None, None, None)")
+    said, tree = windowed("--within", "wanted", at="s = proton.scope('wanted' if i % 3 == 0 else 'other'); s.__enter__()", after="s.__exit__(None, None, None)")
     assert tree.total() == 10 and tree.total("program", "wanted") == 10, (said, tree.counts())
     assert "in 10 windows of" in said
 
 
 def test_a_range_outside_of_windows_is_kept(windowed):
     """A range that was opened before the window has the kernels of the window below it."""
-    _, tree = windowed("--gate", "cudaProfilerApi", before="torch.cuda.nvtx.range_push('before')", at="(i == 10) and torch.cuda.profiler.start()",
+    _, tree = windowed("--within", "cudaProfilerApi", before="torch.cuda.nvtx.range_push('before')", at="(i == 10) and torch.cuda.profiler.start()",
                        after="(i == 19) and torch.cuda.profiler.stop()")
     assert tree.total("before", "program", "cos") == 10 and tree.total() == 10, tree.counts()
 

@@ -46,7 +46,7 @@ import goproton as proton
 gpu.init()
 kernel = gpu.function("kernel")
 for n in range(2):
-    proton.start(f"session{{n}}", metrics=proton.Metrics(sys.argv[1], wait=60))
+    proton.start(f"session{{n}}", prometheus=proton.Prometheus(sys.argv[1], wait=60))
     if n == 0:
         try:
             proton.start("another", metrics=sys.argv[1])
@@ -94,7 +94,7 @@ def launches(page):
 
 def test_ranks_of_a_run(folder):
     (folder / "ranks.py").write_text(RANKS)
-    command = [BUILD / "proton", "run", "--name", "w", "--metrics", "0", "--metrics-wait", "60", "--", sys.executable, "ranks.py", "10", "0", "1", "-", "-"]
+    command = [BUILD / "proton", "run", "--name", "w", "--prometheus", "0:wait=60", "--", sys.executable, "ranks.py", "10", "0", "1", "-", "-"]
     page, said = last_page(list(map(str, command)))
     work = 'gpu="0",scope="scope \\"%s\\" ",work="kernel"'
     got = launches(page)
@@ -109,7 +109,7 @@ def test_sessions_of_a_program(folder):
     (folder / "sessions.py").write_text(SESSIONS)
     page, said = last_page([sys.executable, "sessions.py", "0"])
     assert launches(page) == {'process="0",gpu="0",scope="step",work="kernel"': 10}, said
-    assert "metrics: the session session0 is counted already: leave metrics out" in said
+    assert "prometheus: the session session0 is counted already: leave prometheus out" in said
 
 
 # Pushes windows of an hour while the sender of another program has the lock, and serves counters until a line comes.
@@ -153,9 +153,9 @@ def test_port_that_is_taken(folder):
 def test_addresses_that_cannot_be_read(folder):
     (folder / "sessions.py").write_text(SESSIONS)
     result = subprocess.run([BUILD / "proton", "run", "--metrics", "nowhere", "x.py"], capture_output=True, text=True, timeout=PATIENCE)
-    assert result.returncode == 2 and '--metrics "nowhere" is not an address to listen at' in result.stderr, result.stderr
+    assert result.returncode == 2 and '--prometheus "nowhere" is not an address to listen at' in result.stderr, result.stderr
     result = subprocess.run([sys.executable, "sessions.py", "nowhere"], capture_output=True, text=True, timeout=PATIENCE)
-    assert 'ValueError: metrics: "nowhere" is not an address' in result.stderr, result.stderr
+    assert 'ValueError: prometheus: "nowhere" is not an address' in result.stderr, result.stderr
 
 
 def test_nothing_listens_in_the_program(folder):

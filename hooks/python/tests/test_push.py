@@ -316,10 +316,10 @@ def test_options_of_the_environment(monkeypatch):
     import goproton
     for name, value in ("EVERY", "30"), ("WAIT", "0"), ("SERVICE", "trainer"), ("LABELS", "stage=prod,team=vision"):
         monkeypatch.setenv(f"PROTON_PUSH_{name}", value)
-    assert repr(goproton.Push("u", labels={"stage": "test"})) == "goproton.Push('u', every=30.0, wait=0.0, service='trainer', labels={'stage': 'test', 'team': 'vision'}, metrics=False)"
-    assert repr(goproton.Push("u", every=5, wait=1, service="s")) == "goproton.Push('u', every=5, wait=1, service='s', labels={'stage': 'prod', 'team': 'vision'}, metrics=False)"
+    assert repr(goproton.Push("u", labels={"stage": "test"})) == "goproton.Push('u', every=30.0, wait=0.0, service='trainer', labels={'stage': 'test', 'team': 'vision'}, counters=False)"
+    assert repr(goproton.Push("u", every=5, wait=1, service="s")) == "goproton.Push('u', every=5, wait=1, service='s', labels={'stage': 'prod', 'team': 'vision'}, counters=False)"
     monkeypatch.setenv("PROTON_PUSH_METRICS", "1")
-    assert goproton.Push("u").metrics and not goproton.Push("u", metrics=False).metrics
+    assert goproton.Push("u").counters and not goproton.Push("u", counters=False).counters and not goproton.Push("u", metrics=False).counters  # an older name
     for name, value, message in ("EVERY", "soon", "not a number of seconds"), ("EVERY", "nan", "a window has 1 second"), ("LABELS", "stage", "not NAME=VALUE"):
         with monkeypatch.context() as patch:
             patch.setenv(f"PROTON_PUSH_{name}", value)

@@ -208,8 +208,8 @@ def test_what_sessions_are_started_with_again(server, folder):  # noqa: F811
     """Nothing is asked for in vain: a living session keeps its readers, and a second one that would be counted says so."""
     done = subprocess.run([sys.executable, "-c", AGAIN, server.url.replace("pyroscope", "otlp")], capture_output=True, text=True, timeout=PATIENCE)
     said = done.stdout.splitlines()
-    assert said[0] == "plain 0" and "push: the session plain lives, and was started without this" in said[1] and "metrics: the session plain lives" in said[2], done
+    assert said[0] == "plain 0" and "push: the session plain lives, and was started without this" in said[1] and "prometheus: the session plain lives" in said[2], done
     assert said[3:5] == ["pushed 1"] * 2 and "push: the session pushed lives" in said[5], done
-    assert said[6:8] == ["counted 2", "second 3"] and "PROTON_PUSH_METRICS is set, and the counters of second are not pushed: metrics: the session counted is counted already" in done.stderr, done
-    assert said[8].startswith("third ") and "the session counted is counted already: leave metrics out, of push too" in said[8] and said[9:] == ["child None"], done
+    assert said[6:8] == ["counted 2", "second 3"] and "PROTON_PUSH_METRICS is set, and the counters of second are not pushed: prometheus: the session counted is counted already" in done.stderr, done
+    assert said[8].startswith("third ") and "the session counted is counted already: leave prometheus out, and counters of push too" in said[8] and said[9:] == ["child None"], done
     assert done.stderr.count("profiling is off: this process was forked") == 1 and "counters at" not in done.stderr, done

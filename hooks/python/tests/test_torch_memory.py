@@ -186,7 +186,7 @@ def test_a_torch_without_a_gpu_says_so(library, torch_python, tmp_path):  # noqa
 def test_the_counter_of_a_timeline_has_the_numbers_of_the_tree(library, torch_python, tmp_path):  # noqa: F811
     """Its steps up are what was allocated, and its highest value is what the tree says of the peak."""
     run(torch_python, tmp_path, """
-timeline = proton.start("timeline", data="trace")
+timeline = proton.start("timeline", data="timeline")
 def work():
     with proton.scope("kept"): kept = torch.empty(1000)
     with proton.scope("at the peak"): large = torch.empty(5000)

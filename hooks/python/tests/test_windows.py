@@ -124,7 +124,7 @@ with proton.scope("outer", {"items": 1}):
     launch(6)
 proton.enter_scope("gate"); launch(7); proton.exit_scope()
 launch(8)
-""", "--gate", "gate")
+""", "--gate", "gate")  # the older name of --within
     assert counts(tmp_path / "out.hatchet") == {"outer/gate/k1": 1, "outer/gate/inner/k2": 1, "outer/gate/inner/gate/k3": 1,
                                                 "outer/gate/inner/k4": 1, "outer/gate/k5": 1, "gate/k7": 1}
     assert at(load(tmp_path / "out.hatchet"), "outer", "gate")["metrics"]["items"] == 2
@@ -148,7 +148,7 @@ launch(1)
 launched.set(); one.join()
 while _library.call("status")["windows"]["open"]: time.sleep(0.01)
 launch(2)
-""", "--gate", "gate")
+""", "--within", "gate")
     assert list(counts(tmp_path / "out.hatchet")) == ["k1"]
 
 
@@ -159,7 +159,7 @@ with proton.scope("s"):
         if n == 10: fake_gpu.cuda.cuProfilerStart(); fake_gpu.cuda.cuProfilerStart()
         if n == 20: fake_gpu.cuda.cuProfilerStop()
         launch(n)
-""", "--gate", "cudaProfilerApi")
+""", "--within", "cudaProfilerApi")
     assert kernels(tmp_path / "out.hatchet") == list(range(10, 20)) and "in 1 window of" in said
     assert all(path.startswith("s/") for path in counts(tmp_path / "out.hatchet"))
 
@@ -190,8 +190,8 @@ json.dump(launched, open("launched.json", "w"))
 
 @pytest.mark.parametrize("flags, why", [
     (["--every", "100", "--for", "1"], "the program made 30 steps, and step 99 is the first to be recorded, counted from 0"),
-    (["--gate", "gone"], 'the program opened no scope and no NVTX range named "gone"'),
-    (["--gate", "cudaProfilerApi"], "the program did not call cudaProfilerStart"),
+    (["--within", "gone"], 'the program opened no scope and no NVTX range named "gone"'),
+    (["--within", "cudaProfilerApi"], "the program did not call cudaProfilerStart"),
     (["--delay", "1h"], "and recording was to begin after 3600 s"),
     (["--paused"], "it began paused, and `proton ctl PID start` was not given"),
 ])
@@ -202,7 +202,7 @@ def test_no_window(run, flags, why):
 
 
 def test_windows_without_launches(run):
-    said = run("launch(0)\nwith proton.scope('g'): pass", "--gate", "g", code_of_exit=3)
+    said = run("launch(0)\nwith proton.scope('g'): pass", "--within", "g", code_of_exit=3)
     assert "no kernel was launched in 1 recording window of" in said
 
 
@@ -312,13 +312,13 @@ def replayed(tmp_path, capture, *flags):
 @pytest.mark.parametrize("capture, gate", [("dynamic_net", "forward"), ("dynamic_net", "backward"), ("mi300x_synthetic", "forward"), ("mi300x_synthetic", "backward")])
 def test_a_gate_in_a_replay(run, tmp_path, capture, gate):
     """The kernels of a real run, with a gate, are those that the whole run has below scopes of that name."""
-    whole, gated = replayed(tmp_path, capture), replayed(tmp_path, capture, "--gate", gate)
+    whole, gated = replayed(tmp_path, capture), replayed(tmp_path, capture, "--within", gate)
     assert gated == {path: count for path, count in whole.items() if gate in path.split("/")} != {}
 
 
 def test_a_graph_that_was_captured_outside_of_windows(run, tmp_path):
     """Its kernels stand below the launch of the graph, all of them."""
-    whole, gated = replayed(tmp_path, "mi300x_synthetic"), replayed(tmp_path, "mi300x_synthetic", "--gate", "update")
+    whole, gated = replayed(tmp_path, "mi300x_synthetic"), replayed(tmp_path, "mi300x_synthetic", "--within", "update")
     assert sum(gated.values()) == sum(count for path, count in whole.items() if "/update/" in path) == 15
     assert gated == {"step/update/add": 10, "step/update/softmax_kernel": 5}
 

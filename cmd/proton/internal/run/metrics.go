@@ -26,16 +26,16 @@ func (o Options) CheckMetrics() error {
 	m := o.Metrics
 	switch {
 	case m.Scopes < 0: // counters may be pushed, and not served
-		return fmt.Errorf("the option scopes=%d of --metrics is negative: give a number of scopes, or 0 for none", m.Scopes)
+		return fmt.Errorf("the option scopes=%d of --prometheus is negative: give a number of scopes, or 0 for none", m.Scopes)
 	case m.Address == "":
 		return nil
 	case strings.EqualFold(o.Data, "trace"):
-		return errors.New("--metrics needs --data tree: the work of a timeline is not added up")
+		return errors.New("--prometheus needs --data tree: the work of a timeline is not added up")
 	case !(m.Wait >= 0 && m.Wait <= longestWait): // false for NaN
-		return fmt.Errorf("the option wait=%g of --metrics: give 0 to %d seconds", m.Wait, longestWait)
+		return fmt.Errorf("the option wait=%g of --prometheus: give 0 to %d seconds", m.Wait, longestWait)
 	}
 	if err := prometheus.CheckAddress(m.Address); err != nil {
-		return fmt.Errorf("--metrics %w", err)
+		return fmt.Errorf("--prometheus %w", err)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (m Metrics) listen(collector *prometheus.Collector, pushed bool, w io.Write
 		if pushed {
 			without = "the counters of this run are pushed, and not served"
 		}
-		fmt.Fprintf(w, "proton: warning: --metrics: %v; %s\n", err, without)
+		fmt.Fprintf(w, "proton: warning: --prometheus: %v; %s\n", err, without)
 		return nil
 	}
 	who := ""

@@ -20,15 +20,15 @@ func TestCheckMetrics(t *testing.T) {
 		{Metrics{Address: "9464", Wait: 60, Scopes: 200}, "tree", ""},
 		{Metrics{Wait: -1}, "tree", ""}, // nothing is served
 		{Metrics{Address: "0", Wait: longestWait}, "tree", ""},
-		{Metrics{Address: "9464"}, "trace", "--metrics needs --data tree"},
-		{Metrics{Address: "9464"}, "TRACE", "--metrics needs --data tree"},
-		{Metrics{Address: "9464", Wait: -1}, "tree", "the option wait=-1 of --metrics: give 0 to 31536000 seconds"},
-		{Metrics{Address: "9464", Wait: 1e300}, "tree", "the option wait=1e+300 of --metrics: give 0 to"},
-		{Metrics{Address: "9464", Wait: 1e10}, "tree", "the option wait=1e+10 of --metrics: give"}, // more than a time.Duration holds
-		{Metrics{Address: "9464", Wait: math.NaN()}, "tree", "the option wait=NaN of --metrics: give 0 to"},
-		{Metrics{Address: "9464", Scopes: -1}, "tree", "the option scopes=-1 of --metrics is negative"},
-		{Metrics{Scopes: -1}, "tree", "the option scopes=-1 of --metrics is negative"},
-		{Metrics{Address: "a:b:c"}, "tree", "--metrics "},
+		{Metrics{Address: "9464"}, "trace", "--prometheus needs --data tree"},
+		{Metrics{Address: "9464"}, "TRACE", "--prometheus needs --data tree"},
+		{Metrics{Address: "9464", Wait: -1}, "tree", "the option wait=-1 of --prometheus: give 0 to 31536000 seconds"},
+		{Metrics{Address: "9464", Wait: 1e300}, "tree", "the option wait=1e+300 of --prometheus: give 0 to"},
+		{Metrics{Address: "9464", Wait: 1e10}, "tree", "the option wait=1e+10 of --prometheus: give"}, // more than a time.Duration holds
+		{Metrics{Address: "9464", Wait: math.NaN()}, "tree", "the option wait=NaN of --prometheus: give 0 to"},
+		{Metrics{Address: "9464", Scopes: -1}, "tree", "the option scopes=-1 of --prometheus is negative"},
+		{Metrics{Scopes: -1}, "tree", "the option scopes=-1 of --prometheus is negative"},
+		{Metrics{Address: "a:b:c"}, "tree", "--prometheus "},
 		{Metrics{Address: "nowhere"}, "tree", "give HOST:PORT"},
 	} {
 		o := Options{Metrics: c.metrics}
@@ -40,7 +40,7 @@ func TestCheckMetrics(t *testing.T) {
 	}
 }
 
-// Where --metrics cannot listen, the message says whether the counters are pushed.
+// Where --prometheus cannot listen, the message says whether the counters are pushed.
 func TestCountersThatAreNotServed(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -59,7 +59,7 @@ func (p *Push) FillFrom(env settings.Env, given func(flag string) bool) error {
 	if !given("push-service") {
 		p.Service = settings.PushService.Get(env)
 	}
-	if !given("push-metrics") {
+	if !given("push-counters") {
 		p.Metrics = settings.PushMetrics.On(env)
 	}
 	if text := settings.PushLabels.Get(env); text != "" {
@@ -73,7 +73,7 @@ func (o Options) CheckPush() error {
 	p := o.Push
 	switch {
 	case p.URL == "" && p.Metrics:
-		return errors.New("--push-metrics needs --push with the URL of an OpenTelemetry collector: write --push otlp+http://localhost:4318:metrics")
+		return errors.New("the option counters needs --push with the URL of an OpenTelemetry collector: write --push otlp+http://localhost:4318:counters")
 	case p.URL == "":
 		return nil
 	case strings.EqualFold(o.Data, "trace"):

@@ -24,7 +24,7 @@ func TestPushOptionsOfTheEnvironment(t *testing.T) {
 		{Push{URL: "u", Every: 10, Wait: 1, Service: "f", Labels: []string{"b=3"}}, []string{"push-every", "push-wait", "push-service", "push-label"},
 			"EVERY=30 WAIT=0 SERVICE=s LABELS=a=1,b=2", "{u  10 1 f [a=1 b=2 b=3] false}"},
 		{Push{URL: "u", Every: 60, Wait: 5}, nil, "METRICS=1", "{u  60 5  [] true}"},
-		{Push{URL: "u", Every: 60, Wait: 5}, []string{"push-metrics"}, "METRICS=1", "{u  60 5  [] false}"},
+		{Push{URL: "u", Every: 60, Wait: 5}, []string{"push-counters"}, "METRICS=1", "{u  60 5  [] false}"},
 		{Push{URL: "u", Every: 60}, nil, "EVERY=soon", `error: read PROTON_PUSH_EVERY="soon": give seconds`},
 		{Push{}, nil, "EVERY=soon LABELS=a=1", "{  0 0  [] false}"},
 	} {
@@ -70,7 +70,7 @@ func TestPushToAFolderThatIsAway(t *testing.T) {
 
 // Counters need a URL, and a collector there.
 func TestPushOfCountersNeedsACollector(t *testing.T) {
-	if err := (Options{Push: Push{Metrics: true}}).CheckPush(); err == nil || !strings.Contains(err.Error(), "--push-metrics needs --push") {
+	if err := (Options{Push: Push{Metrics: true}}).CheckPush(); err == nil || !strings.Contains(err.Error(), "the option counters needs --push") {
 		t.Errorf("without a URL: %v", err)
 	}
 	for _, url := range []string{"http://localhost:4040", "parca+http://localhost:7070", "file://" + t.TempDir()} {

@@ -91,7 +91,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 		warnings = append(warnings, options.Target[0]+": "+play.Newer)
 	}
 	if play != nil && play.Sampled && !strings.HasPrefix(strings.ToLower(config.Mode), "pcsampling") {
-		how := "to replay them, add -m pcsampling"
+		how := "to replay them, add --mode pcsampling"
 		if strings.EqualFold(config.Data, "trace") {
 			how = "a timeline has none"
 		}

@@ -53,7 +53,7 @@ func (m *machine) polled(s *site, addresses []int64, masks []bit, changed bool) 
 	s.sight.turns++
 	switch {
 	case m.launch.events != nil:
-		m.park(s, addresses, masks)
+		m.park(s, addresses, masks, now.address)
 	case s.sight.turns > mostPolls:
 		panic(m.finding(s.op, check.Deadlock, fmt.Sprintf("%s was looked at %d times, and nothing changes it: the program instance waits for another one, which does not run before this one ends. run in the co-operative order, with --order cooperative",
 			m.memory.describe(addresses[first], s.size), s.sight.turns), first))
@@ -91,9 +91,9 @@ type event struct {
 
 var errAbandoned = errors.New("the launch has ended")
 
-// park lets other instances run.
-func (m *machine) park(s *site, addresses []int64, masks []bit) {
-	m.waits = waiting{site: s, addresses: addresses, masks: masks, kind: sight{instance: m.instances, address: addresses[0], seen: s.sight.seen}}
+// park lets other instances run. first is the first of the addresses that the mask does not leave out.
+func (m *machine) park(s *site, addresses []int64, masks []bit, first int64) {
+	m.waits = waiting{site: s, addresses: addresses, masks: masks, kind: sight{instance: m.instances, address: first, seen: s.sight.seen}}
 	m.launch.events <- event{m, true}
 	if !<-m.resume {
 		panic(errAbandoned)
@@ -234,9 +234,9 @@ func (t *turns) deadlock() error {
 	seen := map[*site]bool{}
 	for _, m := range t.parked {
 		w := &m.waits
-		text := m.memory.describe(w.addresses[0], w.site.size)
+		text := m.memory.describe(w.kind.address, w.site.size)
 		if f == nil {
-			f = m.accessFinding(w.site, check.Deadlock, fmt.Sprintf("%d program instances wait, and nothing changes what they wait for: %s", len(t.parked), text), w.addresses[0], 0)
+			f = m.accessFinding(w.site, check.Deadlock, fmt.Sprintf("%d program instances wait, and nothing changes what they wait for: %s", len(t.parked), text), w.kind.address, 0)
 			if t.full {
 				f.Text += fmt.Sprintf("; more instances did not begin, since the values of those that wait need %d MB", t.bytes>>20)
 			}

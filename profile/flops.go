@@ -51,6 +51,12 @@ func Flops(metric string) (dtype string, ok bool) {
 	return "", false
 }
 
+// CountsWork reports whether a metric counts flops or bytes.
+func CountsWork(metric string) bool {
+	_, flops := Flops(metric)
+	return flops || metric == BytesMetric
+}
+
 // FlopsMetric is the metric that counts flops on operands of a type: the one that names the width alone, if that stands for the type.
 func FlopsMetric(dtype string) string {
 	if bits := OperandBits(dtype); OperandOfWidth(bits) == dtype {

@@ -55,16 +55,13 @@ func isZero(v Value) bool {
 	return ok && f == 0
 }
 
-// isWork reports whether a metric counts flops or bytes.
-func isWork(name string) bool { return name == BytesMetric || strings.HasPrefix(name, "flops") }
-
 // givesWork reports whether the program gave flops or bytes to a frame. Those of copies and fills come from their records.
 func givesWork(n *Node) bool {
 	if WorkOf(n.Name) != KernelWork {
 		return false
 	}
 	for i := range n.Metrics {
-		if m := &n.Metrics[i]; isWork(m.Name) {
+		if m := &n.Metrics[i]; CountsWork(m.Name) {
 			operators, _ := n.Metric(OperatorPrefix + m.Name)
 			if _, left := without(m.Value, operators); left {
 				return true
@@ -81,7 +78,7 @@ func dropOperators(n *Node) {
 		if strings.HasPrefix(m.Name, EstimatedPrefix) {
 			continue
 		}
-		if operators, has := n.Metric(OperatorPrefix + m.Name); has && isWork(m.Name) {
+		if operators, has := n.Metric(OperatorPrefix + m.Name); has && CountsWork(m.Name) {
 			var left bool
 			if m.Value, left = without(m.Value, operators); !left {
 				continue

@@ -89,7 +89,8 @@ const (
 )
 
 // Node is one frame of a call path with the metrics that were recorded at exactly that path.
-// A node's own values never include its children's: inclusive sums are the reader's business.
+// A node's own values do not include its children's: inclusive sums are the reader's business. The exception are times from a scope's
+// begin to its end (viewer.Spans).
 type Node struct {
 	Name     string
 	Metrics  []Metric          // in order of first recording; names are unique
@@ -112,7 +113,7 @@ type Kind uint8
 const (
 	Exclusive Kind = iota // additive over runs, but not shown summed over a subtree
 	Inclusive             // additive; a parent's shown value is the sum over its subtree
-	Property              // not additive: the last value stands (device_id, device_type, "(pty)" metrics)
+	Property              // not additive: the last value at a node stands (device_id, device_type, "(pty)" metrics)
 )
 
 var kindWords = [...]string{Exclusive: "exclusive", Inclusive: "inclusive", Property: "property"}

@@ -10,12 +10,8 @@ import (
 // nothing is recorded at it.
 var nothing = &profile.Node{}
 
-// isWork says whether a metric counts flops or bytes of kernels.
-func isWork(metric string) bool {
-	base := withoutOrigin(baseName(metric))
-	_, flops := profile.Flops(base)
-	return flops || base == profile.BytesMetric
-}
+// countsWork says whether a metric counts flops or bytes, whatever its unit and the profile that it comes from.
+func countsWork(metric string) bool { return profile.CountsWork(withoutOrigin(baseName(metric))) }
 
 // done is where the flops and bytes of a frame are recorded.
 func (f *frame) done() *profile.Node {
@@ -36,7 +32,7 @@ func (b *builder) lend() {
 	elapsed, timed := b.find("time")
 	var names []string
 	for _, r := range b.recorded {
-		if !r.text && isWork(r.name) {
+		if !r.text && countsWork(r.name) {
 			names = append(names, r.name)
 		}
 	}

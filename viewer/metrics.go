@@ -22,7 +22,7 @@ type recorded struct {
 type amount struct {
 	name      string
 	inclusive bool // added up over subtrees
-	property  bool // not added up at all: the first value stands
+	property  bool // not added up at all: over the frames of a row the first value stands
 	spans     bool // what a frame has includes all below it; frames without any have the sum of those below
 	of        func(f *frame) float64
 }
@@ -125,7 +125,7 @@ func IsCalled(recorded, wanted string) bool {
 // amount returns the position of a recorded metric among the amounts.
 func (b *builder) amount(r recorded) int {
 	of := func(f *frame) float64 { return number(f.node, r.name) }
-	if isWork(r.name) {
+	if countsWork(r.name) {
 		b.lend()
 		of = func(f *frame) float64 { return number(f.done(), r.name) }
 	}

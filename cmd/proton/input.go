@@ -12,6 +12,7 @@ import (
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
@@ -45,6 +46,16 @@ func (f *fromFlag) String() string {
 
 // Type is for pflag.
 func (*fromFlag) Type() string { return "format" }
+
+// openTrace reads a trace after completing it for killed processes.
+func openTrace(source string) (*tritonparse.Trace, error) {
+	completeTraces(toUser(), source)
+	t, err := tritonparse.Open(source, tritonparse.OpenOptions{Kinds: true})
+	if err != nil {
+		return nil, fmt.Errorf("read trace %s: %w", source, err)
+	}
+	return t, nil
+}
 
 // readProfile reads a file, or standard input for "-".
 func readProfile(file string, stdin io.Reader, from fromFlag) (*profile.Profile, error) {

@@ -20,6 +20,7 @@ import (
 
 // viewerFlags are the flags of `proton viewer` as they were given.
 type viewerFlags struct {
+	file     string // the argument; "" where a trace alone is shown
 	list     bool
 	metrics  []string
 	view     string
@@ -90,21 +91,20 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
   proton viewer --trace traces matmul.hatchet --source matmul --ir ttgir,ptx
   proton viewer --trace traces --launches matmul.hatchet`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if args = f.samples.kernelOf(args); len(args) != 1 && !(len(args) == 0 && f.samples.traceAlone()) {
+			args = f.samples.kernelOf(args)
+			if len(args) != 1 && !(len(args) == 0 && f.samples.traceAlone()) {
 				return &exitError{code: 2, err: fmt.Errorf("must specify one file to read, or - for standard input; got %d: proton viewer [flags] FILE", len(args))}
+			}
+			if len(args) == 1 {
+				f.file = args[0]
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(cmd.Flags()); err != nil {
 				return &exitError{code: 2, err: err}
 			}
-			args = f.samples.kernelOf(args)
-			file := ""
-			if len(args) > 0 {
-				file = args[0]
-			}
-			return f.run(file, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return f.run(f.file, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f.register(cmd)

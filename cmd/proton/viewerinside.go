@@ -57,13 +57,3 @@ func (f *viewerFlags) splitLaunches(p *profile.Profile) ([]string, error) {
 	}
 	return kernels.Split(p, trace)
 }
-
-// openTrace reads a trace after completing it for killed processes.
-func openTrace(source string) (*tritonparse.Trace, error) {
-	completeTraces(toUser(), source)
-	t, err := tritonparse.Open(source, tritonparse.OpenOptions{Kinds: true})
-	if err != nil {
-		return nil, fmt.Errorf("read trace %s: %w", source, err)
-	}
-	return t, nil
-}

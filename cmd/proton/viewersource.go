@@ -135,8 +135,6 @@ func (f *sourceFlags) kernelOf(args []string) []string {
 	case len(args) == 1 && f.traceAlone() && *pattern == "" && !exists(args[0]):
 		*pattern = args[0]
 		return nil
-	case len(args) == 1 && f.traceAlone() && *pattern == args[0]: // taken off before
-		return nil
 	case len(args) != 2:
 		return args
 	}

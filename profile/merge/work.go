@@ -26,7 +26,7 @@ func (w *work) add(n *profile.Node) {
 	w.launches += launchesOf(n)
 	n.Walk(func(line *profile.Node, _ int) bool {
 		for _, m := range line.Metrics {
-			if v, ok := m.Value.Float(); ok && isWork(m.Name) {
+			if v, ok := m.Value.Float(); ok && profile.CountsWork(m.Name) {
 				w.amounts[m.Name] += v
 			}
 		}
@@ -73,16 +73,11 @@ func AddWork(p, counts *profile.Profile) (notes []string, err error) {
 		return nil, fmt.Errorf("no kernel of the profile has the name of one that was counted: %s", names(maps.Keys(works)))
 	}
 	for metric, kind := range counts.Kinds {
-		if _, has := p.Kinds[metric]; !has && isWork(metric) {
+		if _, has := p.Kinds[metric]; !has && profile.CountsWork(metric) {
 			p.Kinds[metric] = kind
 		}
 	}
 	return a.notes(), nil
-}
-
-func isWork(metric string) bool {
-	_, flops := profile.Flops(metric)
-	return flops || metric == profile.BytesMetric
 }
 
 func worksOf(counts *profile.Profile) map[string]*work {
@@ -135,7 +130,7 @@ func (a *adding) add(n *profile.Node, given bool) {
 	number := launchesOf(n)
 	given = given || slices.ContainsFunc(n.Metrics, func(m profile.Metric) bool {
 		v, _ := m.Value.Float()
-		return isWork(m.Name) && v > 0
+		return profile.CountsWork(m.Name) && v > 0
 	})
 	if number > 0 && profile.WorkOf(n.Name) == profile.KernelWork && !strings.HasPrefix(n.Name, "<") {
 		w := a.works[n.Name]

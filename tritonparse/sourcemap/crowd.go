@@ -20,7 +20,7 @@ type crowd struct {
 }
 
 // crowdsOf are those of two stages, by place; nil if there can be none.
-func crowdsOf(entries []Entry, at map[codeOrigin]*others, key func(*Entry) codeOrigin) map[codeOrigin]*crowd {
+func crowdsOf(entries []Entry, at map[Origin]*others, key func(*Entry) Origin) map[Origin]*crowd {
 	longest := 0
 	for _, o := range at {
 		longest = max(longest, len(o.lines))
@@ -28,7 +28,7 @@ func crowdsOf(entries []Entry, at map[codeOrigin]*others, key func(*Entry) codeO
 	if len(entries)*longest <= mostPairs {
 		return nil
 	}
-	all := map[codeOrigin]*crowd{}
+	all := map[Origin]*crowd{}
 	for i := range entries {
 		p := key(&entries[i])
 		if all[p] == nil {

@@ -139,10 +139,27 @@ func (m *Map) Entries(stage string) []Entry {
 	return nil
 }
 
-// codeOrigin is equal for two lines that came from the same code.
-type codeOrigin struct {
+// Origin is equal for lines that were made of the same code: the innermost place, and the line of the kernel's own that it was inlined into.
+type Origin struct {
 	Frame
-	outer Frame
+	Outer Frame // without its column; zero if the code was not inlined
+}
+
+// Origin is that of a line.
+func (e *Entry) Origin() Origin {
+	o := Origin{Frame: e.Frame}
+	if e.Inlined {
+		o.Outer = Frame{File: e.Outer.File, Line: e.Outer.Line}
+	}
+	return o
+}
+
+// KernelLine is the place in the kernel's function: that of the outermost call for code that was inlined.
+func (e *Entry) KernelLine() Frame {
+	if e.Inlined && e.Outer.File != "" {
+		return e.Outer
+	}
+	return e.Frame
 }
 
 // join gives every line of stage i the lines of stage j with the same place, or those near it in a crowd. Listings of machine code
@@ -150,17 +167,17 @@ type codeOrigin struct {
 func (m *Map) join(i, j int, q quirks.Set) {
 	columns := !m.stages[i].sass && !m.stages[j].sass
 	callers := !q.Has(quirks.MapByLine) && hasCallers(m.entries[i]) && hasCallers(m.entries[j])
-	key := func(e *Entry) codeOrigin {
-		p := codeOrigin{Frame: e.Frame}
-		if callers && e.Inlined {
-			p.outer = Frame{File: e.Outer.File, Line: e.Outer.Line}
+	key := func(e *Entry) Origin {
+		p := e.Origin()
+		if !callers {
+			p.Outer = Frame{}
 		}
 		if !columns {
 			p.Column = 0
 		}
 		return p
 	}
-	at := map[codeOrigin]*others{}
+	at := map[Origin]*others{}
 	for k := range m.entries[j] {
 		e := &m.entries[j][k]
 		p := key(e)
@@ -174,7 +191,7 @@ func (m *Map) join(i, j int, q quirks.Set) {
 	for _, o := range at {
 		slices.Sort(o.lines)
 	}
-	var crowds map[codeOrigin]*crowd
+	var crowds map[Origin]*crowd
 	if !q.Has(quirks.MapAllLines) {
 		crowds = crowdsOf(m.entries[i], at, key)
 	}
@@ -205,10 +222,7 @@ func (m *Map) byPython(python Python, q quirks.Set) {
 	at := map[int]int{}
 	for i, s := range m.stages {
 		for _, e := range m.entries[i] {
-			where := e.Frame
-			if e.Inlined && e.Outer.File != "" {
-				where = e.Outer
-			}
+			where := e.KernelLine()
 			if !q.Has(quirks.MapAnyFile) && where.File != python.File {
 				continue
 			}

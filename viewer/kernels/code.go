@@ -30,7 +30,7 @@ type Compiled struct {
 	function *Function
 	how      string                     // how the compilation was found; without one, why not
 	same     []*tritonparse.Compilation // others with the same binary: the samples may be theirs as well
-	listing  *listing                   // see lines; nil until it is requested
+	ir       *irOfLines                 // see lines; nil until it is requested
 }
 
 // binary is the machine code of a compilation, as far as it is on this machine.
@@ -57,9 +57,6 @@ func newCode(r *Run) *code {
 	if r.Samples != nil {
 		for _, f := range r.Samples.AllFunctions() {
 			f.code = c
-		}
-		for _, f := range r.Samples.Functions {
-			c.correctLines(f)
 		}
 	}
 	return c
@@ -269,7 +266,15 @@ func bareLine(line string) string {
 	return strings.Join(strings.Fields(line), " ")
 }
 
-// correctLines moves the samples of a function to the right lines, where the trace's assembly shows that the binary has wrong ones.
+// correctLines moves samples to the right lines, where the trace's assembly shows that the binary has wrong ones.
+func (r *Run) correctLines() {
+	if r.Samples != nil {
+		for _, f := range r.Samples.Functions {
+			r.code.correctLines(f)
+		}
+	}
+}
+
 func (c *code) correctLines(f *Function) {
 	if !slices.ContainsFunc(c.byName[f.Symbol.Name], func(x *tritonparse.Compilation) bool { return len(c.misplacedLines(x)) > 0 }) {
 		return // only Triton 3.9 makes such lines, and to find the compilation of a function binaries must be read

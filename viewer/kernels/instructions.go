@@ -127,7 +127,7 @@ type stageLines struct {
 type stageLine struct {
 	name  string
 	lines []string
-	own   map[origin]int // number of the line that represents those of an origin, counted from 1
+	own   map[sourcemap.Origin]int // number of the line that represents those of an origin, counted from 1
 }
 
 func newStageLines(x *tritonparse.Compilation) *stageLines {
@@ -142,7 +142,7 @@ func newStageLines(x *tritonparse.Compilation) *stageLines {
 		if name == assembly || name == machine {
 			continue
 		}
-		one := stageLine{name, strings.Split(x.Texts[name], "\n"), map[origin]int{}}
+		one := stageLine{name, strings.Split(x.Texts[name], "\n"), map[sourcemap.Origin]int{}}
 		entries := maps.Entries(name)
 		_, shows := byOrigin(one.lines, entries)
 		for from, i := range shows {
@@ -159,7 +159,7 @@ func (s *stageLines) of(line int) (lines []IRLine) {
 		return nil
 	}
 	if e := s.byLine[line]; e != nil {
-		from := originOf(e)
+		from := e.Origin()
 		for i := range s.stages {
 			stage := &s.stages[i]
 			if own := stage.own[from]; own > 0 && own <= len(stage.lines) {

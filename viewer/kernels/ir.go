@@ -39,33 +39,11 @@ type sourceLine struct {
 	line int
 }
 
-// listing is what the compiler made of the lines of a function.
-type listing struct {
+// irOfLines is what the compiler made of the lines of a function.
+type irOfLines struct {
 	stages []string
 	lines  map[sourceLine][]IRLine
 	bases  map[sourceLine]sourceLine // the same places by the last element of the file's path, where that names one file
-}
-
-// origin is where a line of a stage came from. Lines with the same origin were compiled from the same code.
-type origin struct {
-	sourcemap.Frame
-	outer sourceLine
-}
-
-func originOf(e *sourcemap.Entry) origin {
-	o := origin{Frame: e.Frame}
-	if e.Inlined {
-		o.outer = sourceLine{e.Outer.File, e.Outer.Line}
-	}
-	return o
-}
-
-// ownLine is the line of the kernel function that an entry belongs to.
-func ownLine(e *sourcemap.Entry) sourceLine {
-	if e.Inlined && e.Outer.File != "" {
-		return sourceLine{e.Outer.File, e.Outer.Line}
-	}
-	return sourceLine{e.File, e.Line}
 }
 
 // Stages are the stages of the compiler that the function has lines of, in their order. Machine code is the last.
@@ -120,14 +98,14 @@ func (r *Run) MachineStages() (stages []string) {
 	return stages
 }
 
-// lines makes the listing of a function from the stages' texts, and adds the samples. A sample is of an instruction. The binary
+// lines makes the IR of a function's lines from the stages' texts, and adds the samples. A sample is of an instruction. The binary
 // says from which line of assembly that was made, and lines of the stages before have the samples of all assembly of the same origin.
-func (m *Compiled) lines() *listing {
-	if m.listing != nil {
-		return m.listing
+func (m *Compiled) lines() *irOfLines {
+	if m.ir != nil {
+		return m.ir
 	}
-	l := &listing{lines: map[sourceLine][]IRLine{}}
-	m.listing = l
+	l := &irOfLines{lines: map[sourceLine][]IRLine{}}
+	m.ir = l
 	if m.Compilation == nil {
 		return l
 	}
@@ -149,7 +127,7 @@ func (m *Compiled) lines() *listing {
 }
 
 // nameBases finds lines by the last elements of their files' paths, for files that had another path when they were sampled.
-func (l *listing) nameBases() {
+func (l *irOfLines) nameBases() {
 	l.bases = map[sourceLine]sourceLine{}
 	for at := range l.lines {
 		base := sourceLine{path.Base(at.file), at.line}
@@ -185,12 +163,12 @@ func (m *Compiled) recorded() *gpu.Recorded {
 type irCounts struct {
 	stage  string // of assembly
 	lines  map[int]Counts
-	origin map[origin]Counts
+	origin map[sourcemap.Origin]Counts
 }
 
 func newIRCounts(f *Function, x *tritonparse.Compilation, module *Module, maps *sourcemap.Map) irCounts {
 	assembly, _ := lastStages(x)
-	c := irCounts{assembly, map[int]Counts{}, map[origin]Counts{}}
+	c := irCounts{assembly, map[int]Counts{}, map[sourcemap.Origin]Counts{}}
 	if module == nil || !sameAssembly(module.Function.Assembly, x.Texts[assembly]) {
 		return c
 	}
@@ -202,7 +180,7 @@ func newIRCounts(f *Function, x *tritonparse.Compilation, module *Module, maps *
 	entries := maps.Entries(assembly)
 	for i := range entries {
 		if n, sampled := c.lines[entries[i].Own]; sampled {
-			addCounts(c.origin, originOf(&entries[i]), n)
+			addCounts(c.origin, entries[i].Origin(), n)
 		}
 	}
 	return c
@@ -215,7 +193,7 @@ func addCounts[K comparable](to map[K]Counts, at K, n Counts) {
 }
 
 // addStage adds the lines of a text.
-func (l *listing) addStage(stage, text string, entries []sourcemap.Entry, counts irCounts) {
+func (l *irOfLines) addStage(stage, text string, entries []sourcemap.Entry, counts irCounts) {
 	if len(entries) == 0 {
 		return
 	}
@@ -227,7 +205,7 @@ func (l *listing) addStage(stage, text string, entries []sourcemap.Entry, counts
 		if e.Own < 1 || e.Own > len(lines) {
 			continue
 		}
-		from := originOf(e)
+		from := e.Origin()
 		line := IRLine{Stage: stage, Number: fmt.Sprint(e.Own), Text: withoutLocation(lines[e.Own-1])}
 		switch {
 		case stage == counts.stage:
@@ -237,17 +215,18 @@ func (l *listing) addStage(stage, text string, entries []sourcemap.Entry, counts
 		default:
 			line.Shared = shared[from]
 		}
-		at := ownLine(e)
+		own := e.KernelLine()
+		at := sourceLine{own.File, own.Line}
 		l.lines[at] = append(l.lines[at], line)
 	}
 }
 
 // byOrigin counts the lines of a stage of each origin, and chooses the entry that represents them: a significant one, if there is
 // one.
-func byOrigin(lines []string, entries []sourcemap.Entry) (shared, shows map[origin]int) {
-	shared, shows = map[origin]int{}, map[origin]int{}
+func byOrigin(lines []string, entries []sourcemap.Entry) (shared, shows map[sourcemap.Origin]int) {
+	shared, shows = map[sourcemap.Origin]int{}, map[sourcemap.Origin]int{}
 	for i := range entries {
-		from := originOf(&entries[i])
+		from := entries[i].Origin()
 		if shared[from]++; shared[from] == 1 || entries[i].Own > 0 && entries[i].Own <= len(lines) && Significant(lines[entries[i].Own-1]) {
 			shows[from] = i
 		}
@@ -256,7 +235,7 @@ func byOrigin(lines []string, entries []sourcemap.Entry) (shared, shows map[orig
 }
 
 // addInstructions adds the machine code.
-func (l *listing) addInstructions(m *Compiled, module *Module) {
+func (l *irOfLines) addInstructions(m *Compiled, module *Module) {
 	_, machine := lastStages(m.Compilation)
 	l.stages = append(l.stages, machine)
 	code, wrong := m.text(module), m.code.misplacedIn(module, m.Compilation)

@@ -57,11 +57,11 @@ func TestWithoutLocation(t *testing.T) {
 // TestFilesOfOneName: a line is found by a file's last name only where that is one file's.
 func TestFilesOfOneName(t *testing.T) {
 	f := &Function{Symbol: &profile.SampledFunction{Name: "k"}}
-	l := &listing{lines: map[sourceLine][]IRLine{
+	l := &irOfLines{lines: map[sourceLine][]IRLine{
 		{"/a/ops.py", 3}: {{Stage: "ttir", Number: "1"}}, {"/b/ops.py", 3}: {{Stage: "ttir", Number: "2"}}, {"/b/ops.py", 4}: {{Stage: "ttir", Number: "3"}},
 	}}
 	l.nameBases()
-	f.compiled = &Compiled{function: f, listing: l}
+	f.compiled = &Compiled{function: f, ir: l}
 	for line, want := range map[int]int{3: 0, 4: 1} {
 		if got := f.Compiled().Lines("/moved/ops.py", line); len(got) != want {
 			t.Errorf("line %d of a file that is neither has %d lines of IR, want %d", line, len(got), want)

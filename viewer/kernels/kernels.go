@@ -13,6 +13,7 @@
 //  5. work     bytes and operations of each kind of launch, and the device's peaks (work.go)
 //  6. code     which function of the profile is which compilation (code.go); when they are requested, its lines in each
 //     representation (ir.go) and what its instructions were compiled from (instructions.go)
+//  7. lines    once more, for functions whose binary has wrong lines, as the trace shows (code.go)
 //
 // Kernels of one run have exact keys: launches their kind, functions the hash of their binary. CompareSamples pairs two runs by
 // line of the source, CompareLaunches by arguments. Split gives the tree of a profile a frame for each kind of launch.

@@ -126,6 +126,7 @@ func (r *Run) join() error {
 		return err
 	}
 	r.code = newCode(r)
+	r.correctLines()
 	for _, k := range r.Kernels {
 		for _, s := range k.Specialisations {
 			s.shorten()

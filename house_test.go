@@ -205,6 +205,7 @@ var vendorSpellingAllowed = []spellingException{
 	{"profile/internal/profiletest", "samples of recorded devices, for tests", nil},
 	{"viewer/kernels", "torch calls the graphs of every vendor CUDA graphs, and so does TritonParse's note", []string{`"CUDA graph"`,
 		`"launches that a CUDA graph replays are distinguished by specialisation and grid alone: their arguments are not known while a graph is captured"`}},
+	{"viewer/explain/rules.go", "stall reasons of a vendor, as profiles have them", []string{`"amd_waitcnt"`, `"amd_alu_dependency"`}},
 	{"viewer/listing/listing.go", "the folder of a trace is called cubins, which readers look for",
 		[]string{`"the trace has no machine code of it: cubins lie in cubins/ next to the traces of proton run --trace, or where they were compiled"`}},
 	{"cmd/proton/internal/doctor/nvidia*.go", "they are the vendor's checks", nil},

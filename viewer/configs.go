@@ -47,6 +47,22 @@ func configOf(name string) (kernel string, pairs [][2]string) {
 	return inAngles.ReplaceAllString(name, ""), pairs
 }
 
+// Settings are the parameters in the name of a frame: {"warps": "8", "grid": "512x1x1"}.
+func Settings(name string) map[string]string {
+	_, pairs := configOf(name)
+	all := map[string]string{}
+	for _, p := range pairs {
+		all[p[0]] = p[1]
+	}
+	return all
+}
+
+// WithoutSettings is the name of a frame without these.
+func WithoutSettings(name string) string {
+	kernel, _ := configOf(name)
+	return kernel
+}
+
 // wantConfigs has the time of one launch as the first metric, if the profile has it: the configurations are compared by it.
 func wantConfigs(p *profile.Profile, o *Options) {
 	var first []string

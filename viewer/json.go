@@ -14,6 +14,40 @@ import (
 // grows.
 const Schema = "goproton.table/1"
 
+// Document is the layout of the json view, for readers; the view writes it row by row.
+type Document struct {
+	Schema  string            `json:"schema" jsonschema:"layout of this document: goproton.table/1"`
+	Info    map[string]string `json:"info" jsonschema:"facts of the run"`
+	Notes   []string          `json:"notes"`
+	Columns []JSONColumn      `json:"columns"`
+	Rows    []JSONRow         `json:"rows" jsonschema:"call paths, parents first"`
+}
+
+// JSONColumn describes a metric.
+type JSONColumn struct {
+	Name      string   `json:"name" jsonschema:"with its unit: time/ns"`
+	Label     string   `json:"label"`
+	Unit      string   `json:"unit"`
+	Inclusive bool     `json:"inclusive" jsonschema:"values are of the whole subtree"`
+	Additive  bool     `json:"additive"`
+	Text      bool     `json:"text"`
+	Total     *float64 `json:"total" jsonschema:"of the whole program, before filters"`
+}
+
+// JSONRow is a frame.
+type JSONRow struct {
+	ID     int      `json:"id"`
+	Parent *int     `json:"parent" jsonschema:"id of the row above; null for the root"`
+	Depth  int      `json:"depth"`
+	Name   string   `json:"name"`
+	Label  string   `json:"label" jsonschema:"the name, shortened"`
+	Path   []string `json:"path" jsonschema:"names from the root to the row"`
+	Values []any    `json:"values" jsonschema:"by column: a number, a text or null"`
+	Own    []any    `json:"own" jsonschema:"the same without what is below"`
+	Hidden int      `json:"hidden" jsonschema:"children that are not shown"`
+	WorkOf string   `json:"work_of,omitempty" jsonschema:"scope whose flops and bytes a kernel has"`
+}
+
 // printJSON prints a document that docs/viewer.md promises: a line per column and a line per row, so that it can also
 // be read and compared line by line, and never a NaN.
 func printJSON(out *bufio.Writer, t *Table, _ *Terminal) error {

@@ -80,6 +80,7 @@ of the same binary, else with one of equal size and registers, else with the one
 		},
 	}
 	f.register(cmd)
+	withSchema[compare.Document](cmd)
 	return cmd
 }
 

@@ -83,6 +83,7 @@ Exit codes:
 		},
 	}
 	f.register(cmd)
+	withSchema[gate.Document](cmd)
 	return cmd
 }
 

@@ -72,7 +72,7 @@ func collectAsUsual() {
 // commands are the subcommands, in the order of the help text.
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		newRunCommand(), newInterpretCommand(), newViewerCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newQueryCommand(), newGateCommand(), newPprofCommand(),
+		newRunCommand(), newInterpretCommand(), newViewerCommand(), newExplainCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newQueryCommand(), newGateCommand(), newPprofCommand(),
 		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newCtlCommand(), newPushCommand(), newMetricsCommand(), newDoctorCommand(), newDemoCommand(), newManCommand(),
 	}
 }
@@ -85,6 +85,7 @@ func newRoot() *cobra.Command {
 
   proton run script.py                          profile a program, write script.hatchet
   proton viewer -m util,tflop/s script.hatchet  print the tree
+  proton explain script.hatchet                 say why it is slow, and what to do next
   proton report --open script.hatchet           explore it in the browser
   proton diff before.hatchet after.hatchet      show what changed
   proton doctor                                 report what is missing on this machine

@@ -108,6 +108,7 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
 		},
 	}
 	f.register(cmd)
+	withSchema[viewer.Document](cmd)
 	return cmd
 }
 

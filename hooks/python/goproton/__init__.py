@@ -29,7 +29,7 @@ from .state import enter_state, exit_state, metadata_state, state
 
 __all__ = [
     "DEFAULT_PROFILE_NAME", "Array", "Finding", "Push", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope",
-    "enter_state", "exit_scope", "exit_state", "finalize", "flags", "hooks", "install", "interpret", "interpreting", "metadata_state", "metric",
+    "enter_state", "exit_scope", "exit_state", "explain", "finalize", "flags", "hooks", "install", "interpret", "interpreting", "metadata_state", "metric",
     "mode", "profile", "ray", "read", "schedule", "scope", "show", "specs", "start", "state", "step", "torch", "trace", "uninstall"
 ]
 
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from .counting import Metrics as Metrics, Prometheus as Prometheus
     from .notebook import show as show
     from .pushing import Push as Push
-    from .reading import Profile as Profile, read as read
+    from .reading import Profile as Profile, explain as explain, read as read
     from .recording import ProfilerAction as ProfilerAction, schedule as schedule, step as step
 
 # Submodules that most profiling scripts never use are imported at their first use: together they cost more than the
 # rest of the package.
 _LAZY = frozenset(("context", "counting", "data", "hooks", "language", "metric", "mode", "notebook", "proton", "pushing", "ray", "reading", "recording", "specs", "torch", "trace", "viewer"))
-_LAZY_NAMES = {"Metrics": "counting", "Profile": "reading", "ProfilerAction": "recording", "Prometheus": "counting", "Push": "pushing", "read": "reading", "schedule": "recording", "show": "notebook",
+_LAZY_NAMES = {"Metrics": "counting", "Profile": "reading", "ProfilerAction": "recording", "Prometheus": "counting", "Push": "pushing", "explain": "reading", "read": "reading", "schedule": "recording", "show": "notebook",
                "step": "recording", "Array": "_interpret.storages", "Finding": "_interpret.runs", "interpret": "_interpret.runs", "interpreting": "_interpret.runs"}
 
 

@@ -30,6 +30,21 @@ def read(path: str | os.PathLike[str]) -> Profile:
     return Profile(path)
 
 
+def explain(path: str | os.PathLike[str], kernel: str | None = None, trace: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """Says why a program is slow: the document of ``proton explain --json``; docs/explain.md describes its keys.
+
+    Args:
+        path: a profile, in any format that ``proton`` reads.
+        kernel: a regular expression; only what concerns kernels whose names match.
+        trace: the trace of the same run, which ``proton run --trace`` wrote.
+
+    Raises:
+        ValueError: the file cannot be read, or has no time of a GPU.
+    """
+    options = [f"--{name}={os.fspath(value)}" for name, value in (("kernel", kernel), ("trace", trace)) if value is not None]
+    return _json("explain", "--json", *options, "--", os.fspath(path))
+
+
 class Profile:
     """A profile in a file. Nothing is cached: each method reads the file as it is now."""
 

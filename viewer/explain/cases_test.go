@@ -1,0 +1,223 @@
+package explain
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/viewer/collectives"
+	"github.com/goproton/goproton/viewer/kernels"
+)
+
+func explained(t *testing.T, in Input) *Document {
+	t.Helper()
+	in.File = "p.hatchet"
+	if in.Files == nil {
+		in.Files = files(in.Profile)
+	}
+	doc, err := Of(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// cause is a finding as a case states it: rule, class, and where there is one the line.
+func cause(f *Finding) string {
+	text := f.Rule + " " + f.Class
+	if f.Line != nil {
+		text += fmt.Sprintf(" %s:%d", path.Base(f.Line.File), f.Line.Number)
+	}
+	return text
+}
+
+// alarms are the findings that are more than a hint.
+func alarms(d *Document) (all []string) {
+	for i := range d.Findings {
+		if f := &d.Findings[i]; f.Confidence > Low {
+			all = append(all, cause(f))
+		}
+	}
+	return all
+}
+
+const streaming = "long_scoreboard=70 lg_throttle=5"
+
+// madeCases has for every rule a run for which it holds, and one with a small difference for which it must stay silent. want is the first finding;
+// the healthy run has no finding that is more than a hint.
+var madeCases = []struct {
+	rule, want   string
+	slow, silent func() Input
+}{
+	{"register_spills", "register_spills spill kernels.py:12",
+		ran(kernelOf{stalls: "long_scoreboard=40 lg_throttle=20", local: 60, roof: 0.2}), ran(kernelOf{stalls: "long_scoreboard=15 wait=20", local: 2, roof: 0.8})},
+	{"few_blocks", "few_blocks occupancy", ran(kernelOf{name: "f_<grid:32x1x1>_<warps:4>"}), ran(kernelOf{name: "f_<grid:1320x1x1>_<warps:4>"})},
+	{"last_wave", "last_wave occupancy kernels.py:12",
+		ran(kernelOf{name: "f_<grid:1188x1x1>_<warps:4>_<shared:24576>", stalls: "wait=12 long_scoreboard=8 barrier=5", roof: 0.5}), ran(kernelOf{name: "f_<grid:1056x1x1>_<warps:4>_<shared:24576>", stalls: "wait=12 long_scoreboard=8 barrier=5", roof: 0.9})},
+	{"full_precision_matmul", "full_precision_matmul compute",
+		ran(kernelOf{name: "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas"}),
+		ran(kernelOf{name: "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas"})},
+	{"one_stage", "one_stage data movement kernels.py:12",
+		ran(kernelOf{name: "f_<stages:1>", stalls: "long_scoreboard=60", roof: 0.3}), ran(kernelOf{name: "f_<stages:3>", stalls: "long_scoreboard=20 gmma=30", roof: 0.75})},
+	{"low_occupancy", "low_occupancy occupancy kernels.py:12",
+		ran(kernelOf{name: "f_<warps:4>_<shared:114688>", stalls: "long_scoreboard=40 wait=20", roof: 0.3}), ran(kernelOf{name: "f_<warps:4>_<shared:8192>", stalls: "long_scoreboard=20 wait=20", roof: 0.8})},
+	{"load_queue", "load_queue data movement kernels.py:12", ran(kernelOf{stalls: "lg_throttle=50 long_scoreboard=20", roof: 0.15}), ran(kernelOf{stalls: streaming, roof: 0.9})},
+	{"load_latency", "load_latency data movement kernels.py:12", ran(kernelOf{stalls: "long_scoreboard=70", roof: 0.2}), ran(kernelOf{stalls: "long_scoreboard=70", roof: 0.85})},
+	{"waitcnt", "waitcnt data movement kernels.py:12", ran(kernelOf{stalls: "amd_waitcnt=70", roof: 0.2}), ran(kernelOf{stalls: "amd_waitcnt=70", roof: 0.85})},
+	{"special_functions", "special_functions compute kernels.py:12",
+		ran(kernelOf{stalls: "mio_throttle=45 short_scoreboard=15", text: "v = tl.sqrt(v * v + 1.0)", roof: 0.2}), ran(kernelOf{stalls: "mio_throttle=8 long_scoreboard=60", text: "v = tl.exp(v)", roof: 0.8})},
+	{"shared_memory", "shared_memory layout kernels.py:12",
+		ran(kernelOf{stalls: "short_scoreboard=50 mio_throttle=15", text: "c = tl.trans(c)", roof: 0.2}), ran(kernelOf{stalls: "short_scoreboard=15 mio_throttle=5", text: "c = tl.dot(a, b, c)", roof: 0.8, compute: true})},
+	{"barriers", "barriers synchronisation kernels.py:12", ran(kernelOf{stalls: "barrier=50", roof: 0.3}), ran(kernelOf{stalls: "barrier=33 long_scoreboard=21 warpgroup_arrive=20", roof: 0.79, compute: true})},
+	{"stores_at_end", "stores_at_end data movement kernels.py:12", ran(kernelOf{stalls: "drain=50", roof: 0.3}), ran(kernelOf{stalls: "drain=40", roof: 0.9})},
+	{"instruction_cache", "instruction_cache compute kernels.py:12", ran(kernelOf{stalls: "no_instructions=40 branch_resolving=10", roof: 0.3}), ran(kernelOf{stalls: "no_instructions=8", roof: 0.7, compute: true})},
+	{"busy_unit", "busy_unit compute kernels.py:12", ran(kernelOf{stalls: "math_pipe_throttle=40 dispatch_stall=10", roof: 0.3, compute: true}), ran(kernelOf{stalls: "math_pipe_throttle=40", roof: 0.9, compute: true})},
+	{"dependent_arithmetic", "dependent_arithmetic compute kernels.py:12", ran(kernelOf{stalls: "wait=60", roof: 0.2, compute: true}), ran(kernelOf{stalls: "wait=60", roof: 0.8, compute: true})},
+	{"instruction_count", "instruction_count compute kernels.py:12", ran(kernelOf{stalls: "selected=20 not_selected=35", roof: 0.2}), ran(kernelOf{stalls: "selected=20 not_selected=35", roof: 0.8})},
+	{"far_from_memory_roof", "far_from_memory_roof data movement", ran(kernelOf{roof: 0.2}), ran(kernelOf{roof: 0.85})},
+	{"far_from_compute_roof", "far_from_compute_roof compute", ran(kernelOf{roof: 0.2, compute: true}), ran(kernelOf{roof: 0.75, compute: true})},
+	{"exposed_communication", "exposed_communication communication", func() Input { return ranksRunning(300, 50, 0) }, func() Input { return ranksRunning(5, 60, 250) }},
+	{"visible_communication", "visible_communication communication", func() Input { return ranksRunning(2, 300, 0) }, func() Input { return ranksRunning(2, 300, 400) }},
+	{"collectives", "collectives communication",
+		ran(kernelOf{name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL"}, kernelOf{roof: 0.8}), ran(kernelOf{name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL", ms: 1}, kernelOf{roof: 0.8})},
+	{"small_launches", "small_launches launch", drawn("code:20 launch:4:5", 200), drawn("code:20 launch:4:60", 200)},
+	{"host_code", "host_code host", drawn("launch:4:900 code:3000", 20), drawn("launch:4:900 code:300", 20)},
+	{"slow_launches", "slow_launches launch", drawn("launch:400:100", 50), drawn("launch:4:100", 50)},
+	{"synchronising", "synchronising synchronisation", drawn("launch:4:100 wait:60", 100), drawn("launch:4:100 launch:4:100 wait:1", 100)},
+	{"blocking_copies", "blocking_copies data movement", drawn("launch:4:100 copy:300:20", 50), drawn("launch:4:500 copy:30:20", 50)},
+	{"launch_latency", "launch_latency launch", drawn("queue:30 launch:4:20", 200), drawn("queue:1 launch:4:200", 200)},
+	{"waiting_work", "waiting_work synchronisation", drawn("queue:3000 launch:4:200", 10), drawn("queue:3 launch:4:200", 10)},
+	{"idle_unknown", "idle_unknown host", func() Input { return unlaunched(900) }, func() Input { return unlaunched(10) }},
+	{"idle_before", "idle_before host", func() Input { return idleTree(0.6) }, func() Input { return idleTree(0.05) }},
+	{"link_copies", "link_copies data movement", ran(kernelOf{name: "<memcpy HtoD>"}, kernelOf{roof: 0.8}), ran(kernelOf{name: "<memcpy HtoD>", ms: 0.5}, kernelOf{roof: 0.8})},
+	{"elementwise_kernels", "elementwise_kernels data movement",
+		ran(kernelOf{name: "vectorized_elementwise_kernel<4, sin>", launches: 90}, kernelOf{roof: 0.8}), ran(kernelOf{name: "vectorized_elementwise_kernel<4, sin>", ms: 1}, kernelOf{roof: 0.8})},
+	{"autotuning", "autotuning host", ran(kernelOf{scope: "<autotune>", roof: 0.7}, kernelOf{name: "g", roof: 0.8}), ran(kernelOf{scope: "tuned", roof: 0.7}, kernelOf{name: "g", roof: 0.8})},
+	{"short_kernels", "short_kernels launch", ran(kernelOf{launches: 5000}), ran(kernelOf{launches: 50})},
+}
+
+func ran(all ...kernelOf) func() Input {
+	return func() Input { return Input{Profile: profileOf(all...)} }
+}
+
+func drawn(steps string, times int) func() Input {
+	return func() Input { return Input{Profile: timelineOf(steps, times)} }
+}
+
+// unlaunched is a timeline without launches, with gaps of some us.
+func unlaunched(gap int64) Input {
+	t := &profile.Timeline{Lanes: []profile.Lane{{ID: 2, Kind: profile.StreamLane, Name: "stream", Device: "0"}}}
+	for i := range int64(20) {
+		t.Slices = append(t.Slices, profile.Slice{Lane: 2, Kind: profile.KernelSlice, Name: "kernel", Start: 1000 + i*1000*(200+gap), Duration: 200_000})
+	}
+	return Input{Profile: ofTimeline(t)}
+}
+
+// idleTree is a tree that was recorded with idle times, which have a share of the time.
+func idleTree(share float64) Input {
+	p := profileOf(kernelOf{roof: 0.8})
+	n := p.Root.Children[0]
+	n.Set(profile.BusyMetric, profile.IntValue(10e6))
+	n.Set(profile.IdleMetric, profile.IntValue(int64(10e6*share/(1-share))))
+	n.Set(profile.IdleGapsMetric, profile.IntValue(9))
+	for _, m := range []string{profile.BusyMetric, profile.IdleMetric, profile.IdleGapsMetric} {
+		p.Kinds[m] = profile.Inclusive
+	}
+	return Input{Profile: p}
+}
+
+func TestEveryRuleHoldsAndStaysSilent(t *testing.T) {
+	tried := map[string]bool{}
+	for _, c := range madeCases {
+		tried[c.rule] = true
+		slow := explained(t, c.slow())
+		if len(slow.Findings) == 0 || cause(&slow.Findings[0]) != c.want {
+			t.Errorf("%s: the first finding is not %q:\n%s", c.rule, c.want, text(slow))
+		}
+		silent := explained(t, c.silent())
+		if all := alarms(silent); len(all) > 0 || slices.ContainsFunc(silent.Findings, func(f Finding) bool { return f.Rule == c.rule }) {
+			t.Errorf("%s: a healthy run has %q:\n%s", c.rule, all, text(silent))
+		}
+	}
+	for i := range rules {
+		if !tried[rules[i].Name] {
+			t.Errorf("rule %s has no case", rules[i].Name)
+		}
+	}
+}
+
+func text(d *Document) string {
+	var b bytes.Buffer
+	d.Write(&b, 200) //nolint:errcheck // a bytes.Buffer
+	return b.String()
+}
+
+// recorded are runs on real GPUs. want are findings that must be there, among the first three, for the cause is known from the program;
+// of a run without one no finding may be more than a hint.
+var recorded = []struct {
+	files, trace, kernel string
+	want                 []string
+	why                  string
+}{
+	{"../../cmd/proton/demo/matmul.hatchet.gz", "", "matmul_kernel", []string{"low_occupancy occupancy matmul.py:83", "shared_memory layout matmul.py:83"}, "small tiles of 2 warps that the autotuner tries"},
+	{"../../cmd/proton/demo/matmul.hatchet.gz", "", "", []string{"autotuning host"}, "73% of the time is below <autotune>"},
+	{"../../cmd/proton/demo/matmul.hatchet.gz", "", "nvjet_sm90_hsh_256x128", nil, "cuBLAS at 0.79 of the roof"},
+	{"../testdata/recorded/matmul.hatchet", "", "", []string{"autotuning host"}, "the same without samples"},
+	{"../kernels/testdata/hotline.hatchet", "", "hot_line", []string{"special_functions compute hotline.py:14"}, "a chain of square roots in line 14"},
+	{"../kernels/testdata/hotline.hatchet", "", "helpers", []string{"special_functions compute hotline.py:25", "dependent_arithmetic compute hotline.py:25"}, "the same through inlined helpers"},
+	{"../kernels/testdata/h200/joined.hatchet.zst", "../kernels/testdata/h200/traces", "matmul_kernel", []string{"load_latency data movement kernels.py:30"}, "a tile of 64 × 64 with two stages"},
+	{"../kernels/testdata/h200/joined.hatchet.zst", "../kernels/testdata/h200/traces", "add_kernel", nil, "streams at the memory's rate"},
+	{"../testdata/recorded/attention_inside.hatchet.gz", "", "xmma_gemm_f32f32", []string{"full_precision_matmul compute"}, "attention in fp32 by cuBLAS: ffma in the name"},
+	{"../testdata/recorded/attention_sampled.hatchet.gz", "", "attention", []string{"barriers synchronisation attention.py:53"}, "a producer and consumers that wait for each other at barriers"},
+	{"../testdata/recorded/dynamic_net.hatchet", "", "", []string{"short_kernels launch", "elementwise_kernels data movement"}, "8,286 kernels of 1.2 us, elementwise"},
+	{"../testdata/recorded/overlap.chrome_trace.gz", "", "", []string{"host_code host"}, "4.6 s of warming up between the first copy and the work"},
+	{"../testdata/recorded/inside.hatchet.gz", "", "", nil, "one matmul"},
+	{"../../testdata/upstream/torch-2.11.kineto.json", "", "", []string{"small_launches launch"}, "three launches in a step of 0.3 ms"},
+	{"../collectives/testdata/h200/ddp.rank0.chrome_trace.gz ../collectives/testdata/h200/ddp.rank1.chrome_trace.gz", "", "", []string{"exposed_communication communication"}, "a rank that is slower"},
+	{"../collectives/testdata/h200/fsdp.rank0.chrome_trace.gz ../collectives/testdata/h200/fsdp.rank1.chrome_trace.gz", "", "", []string{"exposed_communication communication", "full_precision_matmul compute"}, "a rank that arrives late, and matmuls by ffma kernels"},
+}
+
+func TestRecordedRuns(t *testing.T) {
+	for _, c := range recorded {
+		in := Input{Kernel: c.kernel}
+		list := strings.Fields(c.files)
+		for i, file := range list {
+			p, err := formats.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				in.Profile = p
+			}
+			if len(list) > 1 {
+				in.Ranks = append(in.Ranks, collectives.Rank{Label: fmt.Sprintf("rank%d", i), Timeline: p.Timeline})
+			}
+		}
+		if c.trace != "" {
+			var err error
+			if in.Trace, err = tritonparse.Open(c.trace, tritonparse.OpenOptions{Kinds: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in.Modules = &kernels.Modules{Profile: list[0], Env: func(string) (string, bool) { return "", false }}
+		doc := explained(t, in)
+		var have []string
+		for i := range doc.Findings[:min(3, len(doc.Findings))] {
+			have = append(have, cause(&doc.Findings[i]))
+		}
+		for _, want := range c.want {
+			if !slices.Contains(have, want) {
+				t.Errorf("%s %s (%s): %q is not among %q\n%s", path.Base(list[0]), c.kernel, c.why, want, have, text(doc))
+			}
+		}
+		if all := alarms(doc); c.want == nil && len(all) > 0 {
+			t.Errorf("%s %s (%s): a healthy kernel has %q\n%s", path.Base(list[0]), c.kernel, c.why, all, text(doc))
+		}
+	}
+}

@@ -1,0 +1,514 @@
+package explain
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/peaks"
+	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/resources"
+	"github.com/goproton/goproton/viewer"
+	"github.com/goproton/goproton/viewer/kernels"
+)
+
+// kernelSum adds up one compilation of a kernel, or all of a name if compilations are not known.
+type kernelSum struct {
+	name     string // as recorded
+	nanos    float64
+	launches float64
+	least    float64 // ns at the roof, of what has known work
+	known    float64 // ns of that
+	compute  float64 // ns of it that is limited by arithmetic
+	longest  float64 // ns of the row whose settings stand below
+	settings map[string]string
+
+	function *kernels.Function
+	special  *kernels.Specialisation
+	samples  map[string][2]float64 // by reason: samples, and those in which nothing was issued
+	all      float64
+}
+
+// kernelKey is a function with samples, else a compilation, else a name.
+type kernelKey struct {
+	function int // -1 for none
+	hash     string
+	name     string
+}
+
+// kernels makes a subject of each kernel.
+func (s *survey) kernels() error {
+	pattern, err := regexp.Compile(s.Kernel)
+	if err != nil {
+		return &viewer.OptionError{Err: err}
+	}
+	run, err := s.collect()
+	if err != nil {
+		return err
+	}
+	label, err := viewer.Labels(viewer.ShortName)
+	if err != nil {
+		return err
+	}
+	matched := false
+	for _, k := range s.sums(run) {
+		on := s.kernel(k, run, label)
+		if s.Kernel != "" && !pattern.MatchString(on.kernel) && !pattern.MatchString(k.name) {
+			continue
+		}
+		matched = true
+		s.subjects = append(s.subjects, on)
+	}
+	if s.Kernel != "" {
+		if !matched {
+			return &kernels.NoMatchError{What: "time", Pattern: s.Kernel, Most: strings.Join(s.longest(3), ", ")}
+		}
+		s.subjects = slices.DeleteFunc(s.subjects, func(on *subject) bool { return on.kind != kernelKind })
+	}
+	s.noteMissing(run)
+	return nil
+}
+
+// collect gathers the samples and the trace's facts of all kernels; nil if there are none.
+func (s *survey) collect() (*kernels.Run, error) {
+	run, err := kernels.Collect(kernels.Options{Profile: s.Profile, Trace: s.Trace, Files: s.Files, Modules: s.Modules, Kernel: "."})
+	var untraced *kernels.TraceError
+	switch {
+	case errors.As(err, &untraced):
+		return nil, err
+	case err != nil:
+		return nil, nil //nolint:nilerr // a profile without samples and without a trace has facts too
+	}
+	return run, nil
+}
+
+// sums adds up the time of kernels.
+func (s *survey) sums(run *kernels.Run) []*kernelSum {
+	by := map[kernelKey]*kernelSum{}
+	var order []*kernelSum
+	at := func(k kernelKey, name string) *kernelSum {
+		sum := by[k]
+		if sum == nil {
+			sum = &kernelSum{name: name, samples: map[string][2]float64{}}
+			by[k], order = sum, append(order, sum)
+		}
+		return sum
+	}
+	for _, row := range s.rows {
+		if !row.kernel {
+			continue
+		}
+		name := row.name
+		switch node := row.node; {
+		case len(node.Samples) > 0 && s.Profile.Sampling != nil:
+			s.sampledRow(row, at)
+		case len(node.Launches) > 0 && run != nil && run.Traced():
+			for _, l := range node.Launches {
+				if l.Kind >= 0 && l.Kind < len(s.Profile.Launches) && row.nanos > 0 {
+					kind := &s.Profile.Launches[l.Kind]
+					at(kernelKey{-1, kind.Hash, kind.Kernel}, kind.Kernel).add(row, float64(l.Nanos)/row.nanos)
+				}
+			}
+		default:
+			at(kernelKey{-1, "", name}, name).add(row, 1)
+		}
+	}
+	s.link(run, by)
+	slices.SortStableFunc(order, func(a, b *kernelSum) int { return cmp.Compare(b.nanos, a.nanos) })
+	return order
+}
+
+// add adds a part of a row.
+func (k *kernelSum) add(row *row, part float64) {
+	nanos := row.nanos * part
+	k.nanos += nanos
+	k.launches += row.count * part
+	if !math.IsNaN(row.least) {
+		k.least, k.known = k.least+row.least*part, k.known+nanos
+		if row.bound == "compute" {
+			k.compute += nanos
+		}
+	}
+	if nanos > k.longest {
+		k.longest, k.settings = nanos, viewer.Settings(row.name)
+	}
+}
+
+// sampledRow divides a row among the functions that its samples are in.
+func (s *survey) sampledRow(row *row, at func(kernelKey, string) *kernelSum) {
+	all := 0.0
+	counts := make([]float64, len(row.node.Samples))
+	for i, f := range row.node.Samples {
+		for _, pc := range f.PCs {
+			for _, stall := range pc.Stalls {
+				counts[i] += float64(stall.Samples)
+			}
+		}
+		all += counts[i]
+	}
+	facts := s.Profile.Sampling
+	for i, f := range row.node.Samples {
+		if f.Function < 0 || f.Function >= len(facts.Functions) || counts[i] == 0 {
+			continue
+		}
+		sum := at(kernelKey{function: f.Function}, facts.Functions[f.Function].Name)
+		sum.add(row, counts[i]/all)
+		for _, pc := range f.PCs {
+			for _, stall := range pc.Stalls {
+				reason := "unknown"
+				if int(stall.Reason) < len(facts.Reasons) {
+					reason = facts.Reasons[stall.Reason]
+				}
+				c := sum.samples[reason]
+				sum.samples[reason] = [2]float64{c[0] + float64(stall.Samples), c[1] + float64(stall.NotIssued)}
+				sum.all += float64(stall.Samples)
+			}
+		}
+	}
+}
+
+// link finds what the samples and the trace have of each kernel. Profiles with frames for lines have functions by name only.
+func (s *survey) link(run *kernels.Run, by map[kernelKey]*kernelSum) {
+	if run == nil {
+		return
+	}
+	specials := map[string]*kernels.Specialisation{}
+	for _, k := range append(slices.Clone(run.Kernels), run.Others...) {
+		for _, one := range k.Specialisations {
+			if specials[one.Hash] = one; len(k.Specialisations) == 1 {
+				specials["only "+k.Name] = one
+			}
+		}
+	}
+	functions := map[string]*kernels.Function{}
+	bySymbol := map[*profile.SampledFunction]*kernels.Function{}
+	if run.Samples != nil {
+		for _, f := range run.Samples.AllFunctions() {
+			functions[f.Symbol.Name], bySymbol[f.Symbol] = f, f
+		}
+	}
+	for key, sum := range by {
+		hash := key.hash
+		switch f := functions[sum.name]; {
+		case key.function >= 0 && s.Profile.Sampling != nil && len(s.Profile.Sampling.Functions) > key.function && key.name == "" && sum.all > 0:
+			sum.function = bySymbol[&s.Profile.Sampling.Functions[key.function]]
+		case f != nil:
+			sum.function = f
+			for i, n := range f.Reasons {
+				sum.samples[run.Samples.Reasons[i]] = [2]float64{float64(n), float64(n)}
+				sum.all += float64(n)
+			}
+		}
+		if sum.function != nil && sum.function.Compiled() != nil && hash == "" {
+			hash = sum.function.Compiled().Hash()
+		}
+		sum.special = cmp.Or(specials[hash], specials["only "+tritonparse.KernelOfFrame(sum.name)])
+	}
+}
+
+// kernel is the subject of a kernel.
+func (s *survey) kernel(k *kernelSum, run *kernels.Run, label func(string) string) *subject {
+	on := newSubject(kernelKind, k.nanos, s.total)
+	name := tritonparse.KernelOfFrame(k.name)
+	if k.function == nil && len(k.settings) > 0 {
+		name = viewer.WithoutSettings(k.name)
+	}
+	on.kernel = shortened(label(name))
+	on.pattern = regexp.QuoteMeta(beforeAny(label(name), "<("))
+	set := on.numbers
+	set["gpu_time_share"], set["launches"] = k.nanos/s.total, k.launches
+	if k.launches > 0 {
+		set["mean_time_ns"] = k.nanos / k.launches
+	}
+	if k.known > k.nanos/2 {
+		set["roof_share"] = k.least / k.known
+		set["memory_bound"] = truth(k.compute < k.known/2)
+	}
+	set["library_kernel"] = truth(vendors.IsLibrary(k.name))
+	if fullPrecision.MatchString(k.name) {
+		on.multipliesIn32(s.device())
+	}
+	for setting, number := range map[string]string{"warps": "warps_per_block", "num_warps": "warps_per_block", "stages": "pipeline_stages", "num_stages": "pipeline_stages"} {
+		if v, err := strconv.ParseFloat(k.settings[setting], 64); err == nil {
+			set[number] = v
+		}
+	}
+	blocks := product(strings.Split(k.settings["grid"], "x"))
+	shared := atoi(k.settings["shared"])
+	if k.special != nil {
+		blocks, shared = on.traced(k.special, s.device(), blocks, shared)
+	}
+	if k.function != nil {
+		on.sampledAt(k, run, s.Files)
+	}
+	on.occupancy(k.function, s.device(), shared)
+	on.grid(blocks, s.device())
+	return on
+}
+
+// sampledAt sets what the samples of a kernel say.
+func (on *subject) sampledAt(k *kernelSum, run *kernels.Run, files *kernels.Files) {
+	f, set, samples := k.function, on.numbers, run.Samples
+	set["samples"] = k.all
+	on.lost = map[string]float64{}
+	for reason, n := range k.samples {
+		switch reason {
+		case samples.Stalls.Issued, samples.Stalls.Ready:
+			set["issue_share"] += n[0] / k.all
+		case profile.NoReason, "unknown":
+		default:
+			set[stallName(reason)] = n[0] / k.all
+			on.lost[reason] = n[1] / k.all
+		}
+	}
+	if s := f.Symbol; s.Arch != "" {
+		set["registers_per_thread"], set["local_memory_bytes_per_thread"] = float64(s.Registers), float64(s.Frame)
+		if each := f.Vendor.Code.Instruction; each > 0 && s.Size > 0 {
+			set["code_instructions"] = float64(s.Size / each)
+			set["local_memory_instruction_share"] = float64(s.LocalLoads+s.LocalStores) / set["code_instructions"]
+		}
+	}
+	lineOf := func(reasons []string) *Line { return hottest(f, samples, files, reasons) }
+	on.line = lineOf
+	queue := []string{"mio_throttle", "short_scoreboard"}
+	if on.stalled(queue) < 0.1 {
+		return
+	}
+	if share, known := specialShare(run, f, queue); known {
+		set["special_functions_share"] = share
+	} else if l := lineOf(queue); l != nil && l.Text != "" {
+		set["special_functions_share"] = truth(specialFunctions.MatchString(l.Text))
+	}
+}
+
+// specialShare is the share of special functions among the instructions that wait for the queue that they share with shared memory. A
+// wait for a result is seen at the instruction that needs it; then the one before decides.
+func specialShare(run *kernels.Run, f *kernels.Function, reasons []string) (share float64, known bool) {
+	code, _ := run.Instructions(f) //nolint:errcheck // without operands the operations suffice, and without the binary nothing is known
+	if code == nil || code.Code == nil || len(code.Text) == 0 {
+		return 0, false
+	}
+	var special, shared float64
+	each := max(1, f.Vendor.Code.Instruction)
+	for i := range f.PCs {
+		n := 0.0
+		for _, reason := range reasons {
+			n += float64(run.Samples.Of(f.PCs[i].Counts, reason))
+		}
+		for back := range uint64(4) {
+			offset := f.PCs[i].Offset
+			if back*each > offset {
+				break
+			}
+			text := code.Text[offset-back*each]
+			if strings.Contains(text, "MUFU") {
+				special += n
+				break
+			}
+			if sharedMemory.MatchString(text) {
+				shared += n
+				break
+			}
+		}
+	}
+	if special+shared == 0 {
+		return 0, false
+	}
+	return special / (special + shared), true
+}
+
+var sharedMemory = regexp.MustCompile(`\b(LDSM?|STSM?|ATOMS|SHFL|LDGSTS|REDUX|MOVM)\b`)
+
+// hottest is the line with most samples of some stall reasons, or of all; nil if no line is known. Lines of code that was inlined count
+// where it was inlined.
+func hottest(f *kernels.Function, samples *kernels.Samples, files *kernels.Files, reasons []string) *Line {
+	count := func(c kernels.Counts) (n uint64) {
+		if len(reasons) == 0 {
+			return c.Samples
+		}
+		for _, reason := range reasons {
+			n += samples.Of(c, reason)
+		}
+		return n
+	}
+	all := count(f.Counts)
+	var most *kernels.Line
+	for _, list := range f.Files() {
+		for _, l := range list {
+			if most == nil || count(l.Counts) > count(most.Counts) {
+				most = l
+			}
+		}
+	}
+	if most == nil || all == 0 || count(most.Counts) == 0 {
+		return nil
+	}
+	line := &Line{File: most.File, Number: most.Number, Share: rounded(float64(count(most.Counts)) / float64(all))}
+	if files != nil {
+		text, _ := files.Text(most.File).Line(most.Number)
+		line.Text = strings.TrimSpace(text)
+	}
+	return line
+}
+
+// traced sets what the trace has of a compilation and its launches.
+func (on *subject) traced(of *kernels.Specialisation, device *profile.Device, blocks, shared float64) (float64, float64) {
+	set := on.numbers
+	if of.Roof > 0 {
+		set["roof_share"], set["memory_bound"] = of.Roof, truth(of.Bound == "memory")
+	}
+	if len(of.Groups) > 0 {
+		g := of.Groups[0]
+		if blocks == 0 && len(g.Grid) > 0 {
+			blocks = 1
+			for _, n := range g.Grid {
+				blocks *= float64(n)
+			}
+		}
+		if g.Work.Type == "fp32" && g.Work.Bound == "compute" {
+			on.multipliesIn32(device)
+		}
+	}
+	c := of.Compilation
+	if c == nil {
+		return blocks, shared
+	}
+	if n, known := c.Int("num_stages"); known {
+		set["pipeline_stages"] = float64(n)
+	}
+	if n, known := c.Int("num_warps"); known {
+		set["warps_per_block"] = float64(n)
+	}
+	r, err := resources.Of(c)
+	if r.Shared != nil {
+		shared = float64(*r.Shared)
+	}
+	if err != nil || r.Registers == nil {
+		return blocks, shared
+	}
+	set["registers_per_thread"], set["local_memory_bytes_per_thread"] = float64(*r.Registers), float64(*r.Frame)
+	if *r.CodeBytes > 0 {
+		if each := vendors.ByTarget(c.Backend).Code.Instruction; each > 0 {
+			set["code_instructions"] = float64(*r.CodeBytes) / float64(each)
+			set["local_memory_instruction_share"] = float64(*r.LocalLoads+*r.LocalStores) / set["code_instructions"]
+		}
+	}
+	if r.Occupancy != nil {
+		on.setOccupancy(*r.Occupancy)
+	}
+	return blocks, shared
+}
+
+// multipliesIn32 sets what fp32 costs a kernel that multiplies matrices.
+func (on *subject) multipliesIn32(device *profile.Device) {
+	on.numbers["fp32_multiplication"] = 1
+	if device == nil {
+		return
+	}
+	slow, err := peaks.Peak(*device, "fp32")
+	fast, err2 := peaks.Peak(*device, "tf32")
+	if err == nil && err2 == nil && fast > slow {
+		on.numbers["tf32_saves_share"] = 1 - slow/fast
+	}
+}
+
+// occupancy sets how many warps are resident, if the settings of the launch are known and the trace does not say.
+func (on *subject) occupancy(f *kernels.Function, device *profile.Device, shared float64) {
+	warps, known := on.numbers["warps_per_block"]
+	if _, done := on.numbers["occupancy_share"]; done || !known || f == nil || f.Vendor.Code.Occupancy == nil {
+		return
+	}
+	static := float64(f.Symbol.Shared)
+	o, ok := f.Vendor.Code.Occupancy(archOnly{arch: f.Symbol.Arch}, &gpu.Function{Registers: f.Symbol.Registers}, int(warps)*f.Vendor.Warp, int(math.Max(shared, static)))
+	if ok {
+		on.numbers["shared_memory_bytes_per_block"] = math.Max(shared, static)
+		on.setOccupancy(o)
+	}
+}
+
+func (on *subject) setOccupancy(o gpu.Occupancy) {
+	on.numbers["occupancy_share"], on.numbers["blocks_per_multiprocessor"] = o.Share(), float64(o.Blocks)
+	on.words["limit"] = strings.Join(o.Limits, " and ")
+}
+
+// archOnly is a module of which the architecture is known.
+type archOnly struct {
+	gpu.Module
+	arch string
+}
+
+func (m archOnly) Arch() string { return m.arch }
+
+// grid sets how much of the GPU the blocks of a launch fill.
+func (on *subject) grid(blocks float64, device *profile.Device) {
+	if blocks < 1 || device == nil || device.NumSMs < 1 {
+		return
+	}
+	set, places := on.numbers, float64(device.NumSMs)
+	set["blocks"], set["multiprocessors"] = blocks, places
+	filled := math.Min(1, blocks/places)
+	set["filled_multiprocessors_share"], set["idle_multiprocessors_share"] = filled, 1-filled
+	if resident := set["blocks_per_multiprocessor"]; resident > 0 && blocks > places {
+		waves := blocks / (resident * places)
+		set["waves"] = waves
+		if whole := math.Ceil(waves); whole > 1 {
+			set["last_wave_idle_share"] = (whole - waves) / whole
+		}
+	}
+}
+
+var (
+	specialFunctions = regexp.MustCompile(`\b(exp2?|log2?|sqrt(_rn)?|rsqrt|sin|cos|tanh?|erf|sigmoid|softmax|pow|div_rn|fdiv)\b|[^/]/[^/]`)
+	fullPrecision    = regexp.MustCompile(`(?i)gemm.*(_ffma_|f32f32_f32f32_f32)|\b(ampere|volta|maxwell|turing|sm\d+)_sgemm|cutlass_\w*simt_sgemm`)
+	elementwise      = regexp.MustCompile(`elementwise_kernel`)
+	collective       = regexp.MustCompile(`nccl\w*Kernel`)
+)
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func atoi(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// product of the numbers of a grid; 0 if one of them is not a number.
+func product(words []string) float64 {
+	all := 1.0
+	for _, word := range words {
+		all *= atoi(word)
+	}
+	return all
+}
+
+func beforeAny(text, chars string) string {
+	if i := strings.IndexAny(text, chars); i > 0 {
+		return text[:i]
+	}
+	return text
+}
+
+// longestName of a kernel, in characters: names of C++ templates have hundreds.
+const longestName = 72
+
+func shortened(name string) string {
+	letters := []rune(name)
+	if len(letters) <= longestName {
+		return name
+	}
+	return string(letters[:longestName/2]) + "…" + string(letters[len(letters)-longestName/2+1:])
+}

@@ -1,0 +1,125 @@
+package explain
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goproton/goproton/internal/testkit"
+)
+
+var classes = []string{"launch", "data movement", "compute", "occupancy", "synchronisation", "layout", "spill", "communication", "host"}
+
+func TestRulesAreWellFormed(t *testing.T) {
+	names := map[string]bool{}
+	for i := range rules {
+		r := &rules[i]
+		if names[r.Name] {
+			t.Errorf("two rules are called %s", r.Name)
+		}
+		names[r.Name] = true
+		if _, err := parseConditions(r.When); err != nil {
+			t.Errorf("%s: %v", r.Name, err)
+		}
+		if !slices.Contains(classes, r.Class) || r.Says == "" || r.Try == "" || r.Next == "" || r.Saves == "" || (r.Least > 0) && r.Stalls == nil {
+			t.Errorf("%s is not complete", r.Name)
+		}
+	}
+}
+
+func TestRulesOnThePage(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| rule | class | holds if | saves at most |\n|---|---|---|---|\n")
+	for i := range rules {
+		r := &rules[i]
+		when := r.When
+		for _, common := range []string{enough + "; ", "; " + enough, own + "; ", big + "; "} {
+			when = strings.ReplaceAll(when, common, "")
+		}
+		if when == own || when == big {
+			when = ""
+		}
+		if r.Least > 0 {
+			when = strings.TrimSuffix(fmt.Sprintf("stalls %s >= %v; %s", strings.Join(r.Stalls, " + "), r.Least, when), "; ")
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.Name, r.Class, strings.ReplaceAll(when, "; ", ", "), r.Saves)
+	}
+	b.WriteString("\nRules about kernels also need 5 % of the GPU time, and a kernel that is not of a library; those about stalls need 100 samples.\n")
+	testkit.Between(t, "../../docs/explain.md", "<!-- rules: written by go test ./viewer/explain -update -->\n", "<!-- end of rules -->", b.String())
+}
+
+func TestConditionsThatAreNone(t *testing.T) {
+	for _, text := range []string{"", "a", "a > 1", "a >= x", "a >= 1 or", "a >= 1 or unknown x"} {
+		if all, err := parseConditions(text); err == nil {
+			t.Errorf("%q is read as %v", text, all)
+		}
+	}
+}
+
+// Evidence is shown of everything that a finding says, and bounds are bounds.
+func TestFindingsAreConsistent(t *testing.T) {
+	for _, c := range madeCases {
+		for _, in := range []Input{c.slow(), c.silent()} {
+			d := explained(t, in)
+			last := int64(math.MaxInt64)
+			for _, f := range d.Findings {
+				if len(f.Evidence) == 0 || f.Says == "" || f.Next == "" || strings.ContainsAny(f.Says+f.Next, "{}") {
+					t.Errorf("%s: a finding is not complete: %+v", c.rule, f)
+				}
+				if f.Saves > last || f.Saves < 0 || float64(f.Saves) > f.whole*1.000001 || f.Share < 0 || f.Share > 1.001 {
+					t.Errorf("%s: %s saves %d of %d, with a share of %v, after one that saves %d", c.rule, f.Rule, f.Saves, f.Time, f.Share, last)
+				}
+				last = f.Saves
+				for _, e := range f.Evidence {
+					if e.Value-e.Value != 0 {
+						t.Errorf("%s: %s is %v", f.Rule, e.Metric, e.Value)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestJSONFits(t *testing.T) {
+	var many []kernelOf
+	for i := range 18 {
+		many = append(many, kernelOf{name: fmt.Sprintf("kernel_with_quite_a_long_name_%02d", i), stalls: "long_scoreboard=70", roof: 0.2})
+	}
+	d := explained(t, Input{Profile: profileOf(many...)})
+	all := len(d.Findings)
+	var b bytes.Buffer
+	if err := d.WriteJSON(&b, MostBytes); err != nil {
+		t.Fatal(err)
+	}
+	var back Document
+	if err := json.Unmarshal(b.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > MostBytes || len(back.Findings) < 3 || len(back.Findings)+back.LeftOut < all || all < 18 {
+		t.Errorf("%d bytes, %d of %d findings, %d left out", b.Len(), len(back.Findings), all, back.LeftOut)
+	}
+}
+
+func TestKernelsThatAreNotThere(t *testing.T) {
+	if _, err := Of(Input{Profile: profileOf(kernelOf{}), Kernel: "softmax"}); err == nil || !strings.Contains(err.Error(), "kernel") {
+		t.Error(err)
+	}
+	if _, err := Of(Input{Profile: profileOf(kernelOf{}), Kernel: "("}); err == nil {
+		t.Error("a wrong pattern is read")
+	}
+	if _, err := Of(Input{Profile: profileOf()}); err != ErrNoTime {
+		t.Error(err)
+	}
+}
+
+func TestRounded(t *testing.T) {
+	for v, want := range map[float64]float64{0.123456: 0.123, 98765.4: 98765, 0.0001239: 0.000124, 1: 1, math.Inf(1): 0} {
+		if got := rounded(v); got != want {
+			t.Errorf("%v: %v, want %v", v, got, want)
+		}
+	}
+}

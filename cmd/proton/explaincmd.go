@@ -36,7 +36,7 @@ class (launch, data movement, compute, occupancy, synchronisation, layout, spill
 its line, the measurements that it follows from, how sure it is, what it saves at most, and the next command.
 
 PROFILE may have any format that proton reads, or be - for standard input. The more was recorded, the more is explained:
-samples (proton run -m pcsampling) have the lines, a timeline (-d trace) has what the GPU waited for, the trace of the same
+samples (proton run --mode pcsampling) have the lines, a timeline (--data timeline) has what the GPU waited for, the trace of the same
 run (--trace) has occupancy, grids and the work of kernels. Timelines of several ranks are explained together.
 
 --json prints a document of at most 2,000 tokens, --schema the JSON Schema of it. A failure is a document too, with exit code 1.`,
@@ -57,7 +57,7 @@ run (--trace) has occupancy, grids and the work of kernels. Timelines of several
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.kernel, "kernel", "", "only what concerns kernels whose names match the regular expression `KERNEL`")
+	flags.StringVar(&f.kernel, "kernel", "", "only what concerns kernels that match the `PATTERNS`, with commas between several")
 	flags.StringVar(&f.trace, "trace", "", "read the `TRACE` of the same run too, a folder or a file")
 	flags.IntVar(&f.top, "top", 0, "show `N` findings (default 3; with --json as many as fit)")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
@@ -118,7 +118,7 @@ func (f *explainFlags) explain(files []string, stdin io.Reader) (*explain.Docume
 			break
 		}
 		if p.Timeline == nil {
-			return nil, fmt.Errorf("%s has no timeline; several files are explained together if each is the timeline of a rank (proton run -d trace)", file)
+			return nil, fmt.Errorf("%s has no timeline; several files are explained together if each is the timeline of a rank (proton run --data timeline)", file)
 		}
 		in.Ranks = append(in.Ranks, collectives.Rank{Label: rankLabel(p, file), Host: p.Info[profile.InfoHost], Run: p.Info[profile.InfoJob] + " " + p.Info.Attempt(), Timeline: p.Timeline})
 	}

@@ -31,7 +31,7 @@ type Input struct {
 
 	Files   *kernels.Files   // source texts; nil shows none
 	Modules *kernels.Modules // binaries; nil has only those of the trace
-	Kernel  string           // only facts about kernels whose names match this regular expression
+	Kernel  string           // only facts about kernels whose names match these patterns, see internal/globs
 	Peaks   []string         // as viewer.Options has them
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/goproton/goproton/gpu"
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/internal/globs"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/resources"
@@ -45,7 +46,7 @@ type kernelKey struct {
 
 // kernels makes a subject of each kernel.
 func (s *survey) kernels() error {
-	pattern, err := regexp.Compile(s.Kernel)
+	matches, err := globs.Kernels(s.Kernel)
 	if err != nil {
 		return &viewer.OptionError{Err: err}
 	}
@@ -60,7 +61,7 @@ func (s *survey) kernels() error {
 	matched := false
 	for _, k := range s.sums(run) {
 		on := s.kernel(k, run, label)
-		if s.Kernel != "" && !pattern.MatchString(on.kernel) && !pattern.MatchString(k.name) {
+		if s.Kernel != "" && !matches(on.kernel) && !matches(k.name) {
 			continue
 		}
 		matched = true
@@ -78,7 +79,7 @@ func (s *survey) kernels() error {
 
 // collect gathers the samples and the trace's facts of all kernels; nil if there are none.
 func (s *survey) collect() (*kernels.Run, error) {
-	run, err := kernels.Collect(kernels.Options{Profile: s.Profile, Trace: s.Trace, Files: s.Files, Modules: s.Modules, Kernel: "."})
+	run, err := kernels.Collect(kernels.Options{Profile: s.Profile, Trace: s.Trace, Files: s.Files, Modules: s.Modules, Kernel: "*"})
 	var untraced *kernels.TraceError
 	switch {
 	case errors.As(err, &untraced):

@@ -167,7 +167,7 @@ func (s *survey) longest(most int) (names []string) {
 func (s *survey) idle(program *subject) error {
 	report, err := idle.Of(s.Profile, 1)
 	if errors.Is(err, idle.ErrNoTimeline) || errors.Is(err, idle.ErrNoWork) {
-		s.doc.Notes = append(s.doc.Notes, "idle times of the GPU are not known; to record them: proton run --idle PROGRAM, or with what the program did meanwhile: proton run -d trace PROGRAM")
+		s.doc.Notes = append(s.doc.Notes, "idle times of the GPU are not known; to record them: proton run --idle PROGRAM, or with what the program did meanwhile: proton run --data timeline PROGRAM")
 		return nil
 	}
 	if err != nil {
@@ -289,7 +289,7 @@ func ranksOf(p *profile.Profile) (list []collectives.Rank) {
 // noteMissing says what would explain more.
 func (s *survey) noteMissing(run *kernels.Run) {
 	if run == nil || run.Samples == nil {
-		s.doc.Notes = append(s.doc.Notes, "the lines of kernels are not known; to record them: proton run -m pcsampling PROGRAM")
+		s.doc.Notes = append(s.doc.Notes, "the lines of kernels are not known; to record them: proton run --mode pcsampling PROGRAM")
 	} else {
 		s.doc.Notes = append(s.doc.Notes, run.Samples.Notes()...)
 	}

@@ -42,9 +42,9 @@ const (
 	sampled = slow + "; " + enough
 
 	seeLines   = "proton viewer --source={kernel} {profile}"
-	sampleIt   = "proton run -m pcsampling PROGRAM"
+	sampleIt   = "proton run --mode pcsampling PROGRAM"
 	seeIdle    = "proton viewer --idle {profile}"
-	traceIt    = "proton run -m pcsampling --trace DIR PROGRAM"
+	traceIt    = "proton run --mode pcsampling --trace DIR PROGRAM"
 	seeTrace   = "proton viewer --source={kernel} --trace {trace} {profile}"
 	seeBuckets = "proton merge --timeline --json {profile}"
 )
@@ -118,7 +118,7 @@ var rules = []rule{
 		Says: "collectives run while no other kernel does", Try: "start them earlier, in buckets that overlap with the backward pass; fewer bytes (bf16)", Next: seeBuckets},
 	{Name: "collectives", Class: "communication", Of: programKind,
 		When: "collectives_time_share >= 0.2; ranks < 1 or unknown", Saves: "collectives_time_share", Sure: Medium,
-		Says: "much of the GPU's time is in collectives; a timeline shows how much of it other kernels hide", Try: "timelines of all ranks: they say who waits for whom", Next: "proton run -d trace --name rank PROGRAM"},
+		Says: "much of the GPU's time is in collectives; a timeline shows how much of it other kernels hide", Try: "timelines of all ranks: they say who waits for whom", Next: "proton run --data timeline --name rank PROGRAM"},
 
 	{Name: "small_launches", Class: "launch", Of: idleKind + "code", Group: "idle",
 		When: "idle_share >= 0.1; gaps_per_launch >= 0.3; mean_gap_ns < 300000", Shows: "mean_kernel_time_ns", Saves: "idle_ns", Sure: High,
@@ -137,9 +137,9 @@ var rules = []rule{
 	{Name: "waiting_work", Class: "synchronisation", Of: idleKind + "queued", Group: "idle", When: "idle_share >= 0.1; mean_gap_ns >= 100000", Shows: "gaps longest_gap_ns", Saves: "idle_ns", Sure: Low,
 		Says: "launched work waits long: for another stream or process, or for code that is loaded", Try: "see what the longest gap waited for", Next: seeIdle},
 	{Name: "idle_unknown", Class: "host", Of: idleKind + "unknown", When: "idle_share >= 0.1", Shows: "gaps longest_gap_ns", Saves: "idle_ns", Sure: Low,
-		Says: "the GPU has nothing to do; the launches of the work after the gaps are not in the timeline", Try: "a timeline with launches: it says what the program did meanwhile", Next: "proton run -d trace PROGRAM"},
+		Says: "the GPU has nothing to do; the launches of the work after the gaps are not in the timeline", Try: "a timeline with launches: it says what the program did meanwhile", Next: "proton run --data timeline PROGRAM"},
 	{Name: "idle_before", Class: "host", Of: idleKind + "before", When: "idle_share >= 0.1", Shows: "gaps", Saves: "idle_ns", Sure: Low,
-		Says: "the GPU has nothing to do before work of this call path", Try: "a timeline: it says what the program did meanwhile", Next: "proton run -d trace PROGRAM"},
+		Says: "the GPU has nothing to do before work of this call path", Try: "a timeline: it says what the program did meanwhile", Next: "proton run --data timeline PROGRAM"},
 
 	{Name: "link_copies", Class: "data movement", Of: programKind, When: "link_copies_time_share >= 0.1", Shows: "link_copies pageable_copies", Saves: "link_copies_time_share", Sure: Medium,
 		Says: "copies between host and GPU take much of its time", Try: "copy once and keep data on the GPU; pinned memory, overlapped with kernels", Next: "proton viewer -m time,count,byte/s -i '(?i)memcpy' {profile}"},
@@ -327,7 +327,7 @@ func (s *survey) command(r *rule, on *subject, line *Line) string {
 	}
 	kernel := on.pattern
 	if kernel == "" {
-		kernel = "."
+		kernel = "*"
 	}
 	return strings.NewReplacer("{kernel}", quoted(kernel), "{profile}", quoted(s.File), "{trace}", quoted(s.TraceName)).Replace(text)
 }

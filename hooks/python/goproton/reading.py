@@ -35,7 +35,7 @@ def explain(path: str | os.PathLike[str], kernel: str | None = None, trace: str 
 
     Args:
         path: a profile, in any format that ``proton`` reads.
-        kernel: a regular expression; only what concerns kernels whose names match.
+        kernel: patterns such as ``matmul_*``; only what concerns kernels whose names match.
         trace: the trace of the same run, which ``proton run --trace`` wrote.
 
     Raises:

@@ -124,11 +124,16 @@ func framesOf(module *ttir.Module, op *ttir.Op) []mlir.Frame {
 
 // resultOf adds up what machines did, by line.
 func resultOf(memory *memory, programs int64, machines []*machine) *Result {
-	r := &Result{Programs: programs, Lines: make([]LineCounts, len(machines[0].lines))}
+	r := &Result{Programs: programs, Lines: make([]LineCounts, len(machines[0].lines)), SameWork: true}
+	var first []int64
 	for i, frames := range machines[0].lines {
 		r.Lines[i].Frames = frames
 	}
 	for _, m := range machines {
+		if m.done > 0 {
+			r.SameWork = r.SameWork && !m.differ && (first == nil || slices.Equal(first, m.first))
+			first = m.first
+		}
 		for _, b := range m.blocks {
 			for _, c := range b.costs {
 				l := &r.Lines[c.line]

@@ -357,3 +357,27 @@ func TestCountsByBruteForce(t *testing.T) {
 		t.Errorf("%d launches were compared", compared)
 	}
 }
+
+// TestSameWork: whether all instances execute the same, on one worker and on several.
+func TestSameWork(t *testing.T) {
+	text := `module { tt.func public @k(%n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %pid = tt.get_program_id x : i32
+    scf.for %i = %c0 to BOUND step %c1 : i32 {
+      %x = arith.addi %i, %n : i32
+    }
+    tt.return
+  } }`
+	for _, workers := range []int{1, 3} {
+		for bound, want := range map[string]bool{"%n": true, "%pid": false} {
+			p := program(t, strings.Replace(text, "BOUND", bound, 1))
+			for range 2 { // machines are used again
+				r, err := p.Launch("", [3]int32{7, 1, 1}, []Argument{Int(5)}, Options{Workers: workers})
+				if err != nil || r.SameWork != want {
+					t.Errorf("%d workers, as many turns as %s: %v, %v", workers, bound, r, err)
+				}
+			}
+		}
+	}
+}

@@ -121,6 +121,7 @@ type Options struct {
 // Result is what a launch did.
 type Result struct {
 	Programs int64
+	SameWork bool         // all program instances have executed each operation equally often
 	Lines    []LineCounts // in the order of the source
 	Touched  []Touched    // with Options.Touched, of buffers that were used
 	Findings []*Finding   // with Options.KeepGoing: the first of each kind in each line

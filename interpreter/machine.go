@@ -50,6 +50,9 @@ type machine struct {
 	hushed              int       // depth of calls that no observer hears of
 	bytes               int       // of the values
 	instances, progress int64     // that it has run, and how often one of them changed memory by an atomic operation
+	done                int64     // instances of this launch that have ended
+	first               []int64   // turns of each block in the first of them
+	differ              bool      // turns of another one are not those of the first
 	resume              chan bool // in the co-operative order, has it go on, or end
 	waits               waiting
 	origins             []origin       // of marks, by their numbers
@@ -160,6 +163,20 @@ func (m *machine) instance() {
 	m.begin()
 	m.run(m.main.body)
 	m.end()
+	m.same()
+}
+
+// same notes whether this instance has executed each operation as often as the first one of the machine has.
+func (m *machine) same() {
+	if m.done++; m.done == 1 {
+		m.first = m.first[:0]
+		for _, b := range m.blocks {
+			m.first = append(m.first, b.turns)
+		}
+	}
+	for i, b := range m.blocks {
+		m.differ = m.differ || b.turns != m.done*m.first[i]
+	}
 }
 
 // guard ends the launch if something fails.
@@ -199,6 +216,7 @@ func (m *machine) unexpected(err error) error {
 // prepare sets the arguments of a launch.
 func (m *machine) prepare(l *launch, list []Argument) error {
 	m.launch, m.memory, m.steps, m.limit, m.check = l, l.memory, 0, l.o.MaxSteps, 0
+	m.done, m.differ = 0, false
 	for _, b := range m.blocks {
 		b.turns = 0
 	}

@@ -101,44 +101,32 @@ func (f *countFlags) write(kernels []*counts.Kernel, stdout, stderr io.Writer, j
 		tell(stderr, "%s", n)
 	}
 	if f.device != nil {
-		is := "a bound that no launch can beat, and most stay above"
+		is := "a bound that no launch can beat whose tensors come from memory and go there; most stay above"
 		if slices.ContainsFunc(kernels, func(k *counts.Kernel) bool { return k.Of > 0 }) {
 			is = "of counts that are scaled, and so about a bound that no launch can beat"
 		}
 		tell(stderr, "roof_time is the least time on %s, at the peaks of its arithmetic and memory: %s", f.device.Name, is)
 		for _, k := range kernels {
-			n := p.Root.Child(k.Name)
-			if k.Kind != "" && n != nil {
-				n = n.Child(k.Label)
-			}
-			f.noteUnits(k, n, stderr)
+			f.noteLeast(k, stderr)
 		}
 	}
 	return err
 }
 
-// noteUnits says what a kernel's arithmetic takes at least if its launches have fewer program instances than the GPU has multiprocessors: an
-// instance runs on one of them.
-func (f *countFlags) noteUnits(k *counts.Kernel, n *profile.Node, stderr io.Writer) {
-	programs := max(k.Of, k.Programs) / int64(max(k.Launches, 1))
-	if n == nil || programs == 0 || programs >= f.device.NumSMs {
-		return
-	}
-	var roof peaks.Roof
-	n.Walk(func(line *profile.Node, _ int) bool {
-		for _, m := range line.Metrics {
-			if dtype, flops := profile.Flops(m.Name); flops {
-				peak, err := peaks.Peak(*f.device, dtype)
-				if v, _ := m.Value.Float(); err == nil {
-					roof.Compute(v*float64(f.device.NumSMs)/float64(programs), peak)
-				}
-			}
+// noteLeast says where arithmetic alone takes longer than roof_time has it, because it cannot be on all multiprocessors at once, and where
+// roof_time adds what may overlap.
+func (f *countFlags) noteLeast(k *counts.Kernel, stderr io.Writer) {
+	least := k.Least(f.device)
+	if longest := max(least.Dots, least.Others); least.Units > 1 && longest > 0 {
+		has := figures.Count(k.Most, "program instance") + " a launch"
+		if k.Most > f.device.NumSMs {
+			has += ", which all do the same"
 		}
-		return true
-	})
-	if seconds, _ := roof.Parts(); seconds > 0 {
-		tell(stderr, "%s has %s a launch, for %d multiprocessors: its arithmetic alone takes at least %s on those that it can use", k.Name,
-			figures.Count(programs, "program instance"), f.device.NumSMs, figures.Time(seconds*1e9))
+		tell(stderr, "%s has %s, for %d multiprocessors: its arithmetic alone takes at least %s on those that it can use", k.Name, has, f.device.NumSMs, figures.Time(longest*1e9))
+	}
+	if both := least.Dots + least.Others; least.Dots > 0 && least.Others > 0 && both/least.Units > least.Memory {
+		tell(stderr, "%s: roof_time is dot products (%s) after all other arithmetic (%s); a GPU may do both at once, so that the longer of them is the bound",
+			k.Name, figures.Time(least.Dots/least.Units*1e9), figures.Time(least.Others/least.Units*1e9))
 	}
 }
 

@@ -199,6 +199,10 @@ func interpretTrace(source string, f *tracedFlags, device *profile.Device, o int
 			noteOccupancy(trace.Compilation(l.Hash), inputs.Grid, device, stderr)
 		}
 		t := &interpret.Traced{What: what, Inputs: inputs, Times: times[at]}
+		if c := trace.Compilation(l.Hash); c != nil {
+			blocks, _ := c.Int("num_ctas")
+			t.CTAs = int64(blocks)
+		}
 		if f.kinds {
 			t.Of = counts.Kernel{Kind: l.Kind, Hash: l.Hash, Label: kindLabel(l)}
 		}

@@ -24,6 +24,9 @@ type Kernel struct {
 	Programs  int64                    `json:"programs"`            // that ran
 	Of        int64                    `json:"of,omitempty"`        // in the grids, if not all of them ran; lines are scaled then
 	Different bool                     `json:"different,omitempty"` // different bytes were counted
+	Most      int64                    `json:"most_programs"`       // in the grid of a launch
+	SameWork  bool                     `json:"same_work,omitempty"` // each launch has so many program instances, all ran, and all have executed the same operations
+	CTAs      int64                    `json:"ctas,omitempty"`      // thread blocks of a program instance, if that may be more than one
 	Works     []string                 `json:"works,omitempty"`     // the different amounts of work of a launch; at most maxWorks
 	Lines     []interpreter.LineCounts `json:"lines,omitempty"`
 }
@@ -41,7 +44,7 @@ func (k *Kernel) Add(r *interpreter.Result, programs int64) { k.AddTimes(r, prog
 
 // AddTimes adds so many launches that do the same.
 func (k *Kernel) AddTimes(r *interpreter.Result, programs int64, launches int) {
-	one := &Kernel{Launches: launches, Programs: r.Programs * int64(launches), Different: r.Touched != nil, Lines: r.Lines}
+	one := &Kernel{Launches: launches, Programs: r.Programs * int64(launches), Different: r.Touched != nil, Lines: r.Lines, Most: programs, SameWork: r.SameWork && r.Programs == programs}
 	if r.Programs != programs {
 		one.Of = programs * int64(launches)
 	}
@@ -63,6 +66,8 @@ func (k *Kernel) Join(other *Kernel) {
 	if k.Of > 0 || other.Of > 0 {
 		k.Of = max(k.Of, k.Programs) + max(other.Of, other.Programs)
 	}
+	k.SameWork = other.SameWork && (k.Launches == 0 || k.SameWork && k.Most == other.Most)
+	k.Most, k.CTAs = max(k.Most, other.Most), max(k.CTAs, other.CTAs)
 	k.Launches += other.Launches
 	k.Programs += other.Programs
 	k.Different = k.Different || other.Different

@@ -21,6 +21,7 @@ type Kernel struct {
 	Module  *ttir.Module
 	Program *interpreter.Program
 	Sources map[string]string // texts of sources that are in no file, by path
+	CTAs    int64             // thread blocks of a program instance; 0 is 1
 
 	hasBreak bool // it calls breakpoint()
 
@@ -60,6 +61,7 @@ type Launch struct {
 	Version   int                `json:"version"`
 	TTIR      string             `json:"ttir"` // the file
 	Name      string             `json:"kernel,omitempty"`
+	CTAs      int64              `json:"ctas,omitempty"` // thread blocks of a program instance, if there are several
 	Grid      Grid               `json:"grid"`
 	Arguments []Argument         `json:"args"`
 	Buffers   map[string]*Buffer `json:"buffers"`

@@ -225,6 +225,7 @@ func (r *Run) add(l *Launch, out *Outcome) {
 	l.Of.Name = l.Kernel.Name
 	k := r.kernel(&l.Of)
 	k.Seconds += out.Seconds
+	k.CTAs = max(k.CTAs, l.Kernel.CTAs)
 	result := out.Result
 	if result == nil {
 		result = &interpreter.Result{Programs: out.Programs}

@@ -36,7 +36,7 @@ func (r *Run) save(l *Launch, number int) (string, error) {
 		}
 		folder = filepath.Join(r.Save, fmt.Sprintf("%d-%s.%d", number, fileName(l.Kernel.Name), n))
 	}
-	l.Version, l.TTIR, l.Name = 1, "kernel.ttir", l.Kernel.Name
+	l.Version, l.TTIR, l.Name, l.CTAs = 1, "kernel.ttir", l.Kernel.Name, l.Kernel.CTAs
 	if err := os.WriteFile(filepath.Join(folder, l.TTIR), []byte(l.Kernel.Text), 0o666); err != nil {
 		return "", fmt.Errorf("--save: %w", err)
 	}
@@ -128,6 +128,7 @@ func (l *Launch) open(folder string) error {
 	if l.Kernel, err = NewKernel(l.Name, string(text)); err != nil {
 		return fmt.Errorf("%s: %w", l.TTIR, err)
 	}
+	l.Kernel.CTAs = l.CTAs
 	for _, name := range slices.Sorted(maps.Keys(l.Buffers)) {
 		b := l.Buffers[name]
 		if b == nil {

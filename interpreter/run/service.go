@@ -144,6 +144,7 @@ func (s *Service) kernel(request []byte) (any, error) {
 	var p struct {
 		TTIR    string
 		Sources map[string]string
+		CTAs    int64
 	}
 	if err := json.Unmarshal(request, &p); err != nil {
 		return nil, fmt.Errorf("read the arguments of interpret.kernel: %w", err)
@@ -154,7 +155,7 @@ func (s *Service) kernel(request []byte) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k.Sources = p.Sources
+	k.Sources, k.CTAs = p.Sources, p.CTAs
 	s.kernels = append(s.kernels, k)
 	return map[string]any{"kernel": len(s.kernels) - 1, "addresses": k.takesAddresses()}, nil
 }

@@ -137,3 +137,14 @@ def test_progress_on_a_terminal(monkeypatch):
             line.show({"begun": int(now[0]), "programs": 500})
         line.end()
         assert said.getvalue().replace("\r\x1b[K", "|") == ("|proton: softmax: 102 of 500 program instances, 2 s|proton: softmax: 104 of 500 program instances, 4 s|" if terminal else "")
+
+
+def test_clusters(variables, tmp_path):
+    """The bound of a kernel whose program instances are clusters counts the blocks of all, also of a saved launch."""
+    script = tmp_path / "clustered.py"
+    script.write_text("import numpy\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\ndef fill(x, B: tl.constexpr):\n"
+                      "    tl.store(x + tl.program_id(0) * B + tl.arange(0, B), 1.0)\n\n\nfill[(8,)](numpy.empty(128, numpy.float32), B=16, num_ctas=2)\n")
+    for words in ["--save", tmp_path / "saved", script], ["--launch", tmp_path / "saved" / "1-fill"]:
+        done = interpret(variables, "--json", *words)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["kernels"][0]["ctas"] == 2, done.stdout

@@ -19,6 +19,7 @@ type Traced struct {
 	What   string // it is, for people
 	Inputs *reproduce.Inputs
 	Times  int           // how many launches it stands for
+	CTAs   int64         // thread blocks of a program instance; 0 is 1
 	Of     counts.Kernel // the kind that it is counted as
 }
 
@@ -29,6 +30,7 @@ func (t *Traced) launch() (*run.Launch, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.CTAs = t.CTAs
 	names := map[*reproduce.Region]string{}
 	var buffers []*run.Buffer
 	for _, r := range in.Memory {

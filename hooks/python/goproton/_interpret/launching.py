@@ -43,7 +43,7 @@ class Kernel:
 
     def __init__(self, owner: Any, src: Any, text: str, target: Any, options: Any, sources: dict[str, str] | None = None):
         try:
-            answer = _library.call("interpret.kernel", ttir=text, sources=sources or {})
+            answer = _library.call("interpret.kernel", ttir=text, sources=sources or {}, ctas=getattr(options, "num_ctas", 1))
         except RuntimeError as error:
             raise RuntimeError(f"{src.name}: {error}") from None
         if not answer:

@@ -49,11 +49,14 @@ type late struct {
 // withoutLines is set by tests, which compare.
 var withoutLines = false
 
+// needsElements are the checks that look at the elements of all values. The others ask for those that they need.
+const needsElements = check.Overflow
+
 // lined says whether lines are used here: not where the elements of all values are looked at.
 func (c *compiler) lined() bool {
 	with := c.m.with
 	with.touched = false
-	with.checks &= check.Overflow // the other checks look at elements where they need them
+	with.checks &= needsElements
 	return !withoutLines && c.lanes == 0 && with == features{}
 }
 

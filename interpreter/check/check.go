@@ -24,6 +24,46 @@ const (
 // names of the checks, as users write them, in the order of the constants.
 var names = []string{"race", "uninit", "hint", "duplicate", "overflow", "nan", "inf"}
 
+// Kinds of findings. Those of the checks on request stand in the order of the checks; the others are always looked for.
+const (
+	Race               = "race"
+	UninitialisedValue = "uninitialised"
+	WrongHint          = "wrong hint"
+	DuplicateAddresses = "duplicate addresses"
+	IntegerOverflow    = "overflow"
+	BirthOfNaN         = "NaN"
+	BirthOfInfinity    = "infinity"
+
+	OutOfBounds  = "out of bounds"
+	Assertion    = "assertion"
+	Assumption   = "assumption"
+	Steps        = "steps"
+	Loop         = "loop"
+	Descriptor   = "descriptor"
+	Deadlock     = "deadlock"
+	NotSupported = "not supported" // by the interpreter
+)
+
+// descriptions of the kinds, for those who read findings elsewhere.
+var descriptions = map[string]string{
+	Race:               "Two program instances access one element, one of them writes, and nothing orders them.",
+	UninitialisedValue: "A value that was never set is used.",
+	WrongHint:          "What the kernel or the launch promises of a value does not hold.",
+	DuplicateAddresses: "One operation stores different values at one address.",
+	IntegerOverflow:    "An address is computed with integers that are too small for it.",
+	BirthOfNaN:         "A NaN that is stored came from numbers.",
+	BirthOfInfinity:    "An infinity that is stored came from finite numbers.",
+
+	OutOfBounds:  "A program instance accesses memory outside of a buffer.",
+	Assertion:    "An assertion does not hold.",
+	Assumption:   "What the kernel assumes does not hold.",
+	Steps:        "A launch executes more operations than are allowed.",
+	Loop:         "The step of a loop is not positive.",
+	Descriptor:   "A descriptor does not fit its use.",
+	Deadlock:     "Program instances wait for each other.",
+	NotSupported: "The interpreter does not execute an operation.",
+}
+
 // Parse reads names of checks, separated by commas; "all" is all of them, and "" is none.
 func Parse(list string) (Set, error) {
 	var s Set

@@ -9,25 +9,6 @@ import (
 	"github.com/goproton/goproton/triton/mlir"
 )
 
-// Kinds of findings.
-const (
-	OutOfBounds        = "out of bounds"
-	Assertion          = "assertion"
-	Assumption         = "assumption"
-	Steps              = "steps"
-	Loop               = "loop"
-	Descriptor         = "descriptor"
-	Race               = "race"
-	UninitialisedValue = "uninitialised"
-	WrongHint          = "wrong hint"
-	DuplicateAddresses = "duplicate addresses"
-	IntegerOverflow    = "overflow"
-	BirthOfNaN         = "NaN"
-	BirthOfInfinity    = "infinity"
-	Deadlock           = "deadlock"
-	NotSupported       = "not supported" // by the interpreter
-)
-
 // Place is an operation as one program instance executed it for one element.
 type Place struct {
 	Op      string       `json:"op,omitempty"`

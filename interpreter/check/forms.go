@@ -164,14 +164,3 @@ func uriOf(file string) string {
 	}
 	return b.String()
 }
-
-// descriptions of the kinds.
-var descriptions = map[string]string{
-	OutOfBounds: "A program instance accesses memory outside of a buffer.", Assertion: "An assertion does not hold.", Assumption: "What the kernel assumes does not hold.",
-	Steps: "A launch executes more operations than are allowed.", Loop: "The step of a loop is not positive.", Descriptor: "A descriptor does not fit its use.",
-	Race: "Two program instances access one element, one of them writes, and nothing orders them.", UninitialisedValue: "A value that was never set is used.",
-	WrongHint: "What the kernel or the launch promises of a value does not hold.", DuplicateAddresses: "One operation stores different values at one address.",
-	IntegerOverflow: "An address is computed with integers that are too small for it.", BirthOfNaN: "A NaN that is stored came from numbers.",
-	BirthOfInfinity: "An infinity that is stored came from finite numbers.", Deadlock: "Program instances wait for each other.",
-	NotSupported: "The interpreter does not execute an operation.",
-}

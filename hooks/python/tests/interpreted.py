@@ -180,10 +180,24 @@ def hooks():
         kernel[grid](x, y, out, len(x))
         kernel[grid](x, y, out, len(x))
     assert (out == x + y).all() and kernel.best_config.kwargs == {"BLOCK": 64}, kernel.best_config
-    assert tuned == [64, 64] and entered == ["add_kernel"] * 2 and before[-1] == 64 and run.report()["launches"] == 2, (tuned, entered, before, run.report())
+    assert tuned == [64] * 3 and entered == ["add_kernel"] * 2 and before[-1] == 64 and run.report()["launches"] == 2, (tuned, entered, before, run.report())
     with goproton.interpreting("add_kernel", autotune=2):
         kernel[grid](x[:900], y[:900], out[:900], 900)
     assert kernel.best_config.kwargs == {"BLOCK": 256}, kernel.best_config
+
+
+def block_shapes():
+    """A configuration's own hook gives a descriptor the shape of its blocks, without which the kernel cannot be compiled."""
+    from triton.tools.tensor_descriptor import TensorDescriptor
+    x, out = np.arange(32 * 16, dtype=np.float32).reshape(32, 16), np.zeros((32, 16), np.float32)
+
+    def set_shape(args):
+        args["source"].block_shape = [args["B"], 16]
+
+    kernel = triton.autotune([triton.Config({"B": 16}, pre_hook=set_shape), triton.Config({"B": 16}, num_warps=8, pre_hook=set_shape)], key=[])(copy_tile)
+    with goproton.interpreting():
+        kernel[(2,)](TensorDescriptor(goproton.Array(x), [32, 16], [16, 1], [1, 1]), out)
+    assert (out == x).all(), out
 
 
 FACTOR = tl.constexpr(3)
@@ -337,6 +351,18 @@ def missing_name():
         assert f"kernels of Triton {triton.__version__} cannot be interpreted: it has no triton.runtime.jit.JITFunction.create_binder" in str(error), error
     else:
         raise AssertionError("it is not missed")
+
+
+def benchmarks():
+    """For proton interpret: what is timed is not run, and has no time; and programs may divide by what a kernel uses of a GPU."""
+    from triton.testing import do_bench, do_bench_cudagraph
+    x, y, out = vectors()
+    compiled = add_kernel.warmup(x, y, out, len(x), BLOCK=256, grid=(1,))
+    compiled._init_handles()
+    print(65536 // compiled.n_regs, 232448 // compiled.metadata.shared, triton.runtime.driver.active.get_current_target().backend)
+    runs = []
+    print(do_bench(lambda: runs.append(1)), do_bench(lambda: runs.append(1), quantiles=[0.5, 0.2, 0.8]), do_bench_cudagraph(lambda: runs.append(1), 20, None, [0.5]), runs)
+    print(do_bench(lambda: runs.append(1), return_mode="all"), triton.runtime.driver.active.get_benchmarker()(lambda: runs.append(1), quantiles=(0.5, 0.2)))
 
 
 def script():

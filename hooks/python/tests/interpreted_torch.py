@@ -115,7 +115,19 @@ def devices():
     net = torch.nn.Linear(4, 4).cuda().to(torch.device("cuda"))
     torch.cuda.synchronize()
     assert torch.equal(out, x + 2) and net(torch.ones(4, device="cuda", dtype=torch.float32)).device.type == "cpu" and torch.cuda.current_device() == 0
-    print("devices")
+    assert x.is_cuda and net.weight.is_cuda and not torch.ones(1, device="meta").is_cuda
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    with torch.cuda.device(x.device), torch.cuda.stream(torch.cuda.Stream()):
+        start.record()
+        end.record(torch.cuda.current_stream())
+        end.synchronize()
+    properties, target = torch.cuda.get_device_properties("cuda"), triton.runtime.driver.active.get_current_target()
+    assert (properties.major, properties.minor) == torch.cuda.get_device_capability(0) and properties.multi_processor_count > 0
+    getattr(torch, triton.runtime.driver.active.get_active_torch_device().type).set_stream(torch.cuda.current_stream())
+    a, b, c = torch.rand(8, 4), torch.rand(6, 4), torch.zeros(8, 6)
+    triton._C.libtriton.nvidia.cublas.CublasLt(torch.empty(8, device="cuda")).matmul(a, b, c)
+    torch.testing.assert_close(c, a @ b.T)
+    print("devices", torch.cuda.get_device_capability(), target.backend, target.arch, start.elapsed_time(end))
 
 
 if __name__ == "__main__":

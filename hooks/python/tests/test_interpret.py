@@ -30,7 +30,7 @@ def interpret(environment, *words, **more):
 
 
 @pytest.mark.parametrize("what", ["one_call", "with_statement", "finding", "arguments", "descriptors", "views", "read_only", "hooks", "changed_global", "threads", "forked", "limits",
-                                  "samples", "refused", "missing_name", "empty_grid", "wrong_grids"])
+                                  "samples", "refused", "missing_name", "empty_grid", "wrong_grids", "block_shapes"])
 def test_from_python(variables, what):
     done = run([sys.executable, TESTS / "interpreted.py", what], variables)
     assert done.returncode == 0, done.stderr
@@ -55,6 +55,13 @@ def test_command(variables):
     done = interpret(variables, TESTS / "interpreted.py", "script", "0")
     assert (done.returncode, done.stdout) == (0, "sum True\n"), done.stderr
     assert "1 launch of 1 kernel interpreted: 4 program instances" in done.stderr and "0 findings" in done.stderr
+
+
+def test_benchmarks_are_not_run(variables):
+    """triton.testing's functions return nan, and one sentence says so; outside of launches the driver has the target of --target."""
+    done = interpret(variables, "--target", "cuda:80", TESTS / "interpreted.py", "benchmarks")
+    assert (done.returncode, done.stdout) == (0, "2048 227 cuda\nnan [nan, nan, nan] nan []\n[nan] [nan, nan]\n"), done.stderr
+    assert done.stderr.count("benchmarks are not run, and measured times are nan") == 1, done.stderr
 
 
 def test_command_with_finding(variables):

@@ -24,9 +24,10 @@ def test_torch_compile(variables, torch_python):
     assert " interpreted: " in done.stderr and "0 findings" in done.stderr
 
 
-def test_torch_device_cpu(variables, torch_python):
-    done = interpret(variables, torch_python, "--device", "cpu", TESTS / "interpreted_torch.py", "devices")
-    assert (done.returncode, done.stdout) == (0, "devices\n"), done.stderr
+@pytest.mark.parametrize("target, capability", [("cuda:120", "(12, 0) cuda 120"), ("hip:gfx942", "(9, 4) hip gfx942")])
+def test_torch_device_cpu(variables, torch_python, target, capability):
+    done = interpret(variables, torch_python, "--device", "cpu", "--target", target, TESTS / "interpreted_torch.py", "devices")
+    assert (done.returncode, done.stdout) == (0, f"devices {capability} nan\n"), done.stderr
 
 
 def test_torch_benchmark_kernels(variables, torch_python):

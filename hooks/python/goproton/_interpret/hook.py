@@ -56,6 +56,7 @@ def install() -> None:
         raise RuntimeError(f"kernels of Triton {triton.__version__} cannot be interpreted: it has no {', '.join(absent)}; Triton 3.5 to 3.9 have")
     import triton
     import triton.compiler
+    import triton.testing
     from triton.runtime.autotuner import Autotuner
     from triton.runtime.driver import driver
     from triton.runtime.jit import JITFunction
@@ -63,6 +64,9 @@ def install() -> None:
     _watch_driver(driver)
     JITFunction.run = _run
     triton.compiler.compile = triton.compile = _compile
+    for name in ("do_bench", "do_bench_cudagraph", "do_bench_proton", "do_bench_cudagraph_proton"):
+        if hasattr(triton.testing, name):
+            setattr(triton.testing, name, host.untimed(getattr(triton.testing, name)))
     plain_bench = Autotuner._bench
     Autotuner._bench = lambda self, *args, config, **meta: _bench(plain_bench, self, *args, config=config, **meta)
     _installed = True
@@ -165,8 +169,11 @@ def _bench(plain: Any, tuner: Any, *args: Any, config: Any, **meta: Any) -> Any:
     number = tuner.configs.index(config) if config in tuner.configs else 0
     if number < run.autotune % len(tuner.configs) or getattr(tuner, "_interpreted_for", None) is tuner.nargs:
         return [2.0] * 3
+    named = {**meta, **config.all_kwargs()}
+    if config.pre_hook:  # it may give descriptors the shapes of their blocks
+        config.pre_hook({**tuner.nargs, **named})
     try:
-        tuner.fn.run(*args, **{**meta, **config.all_kwargs(), "warmup": True})
+        tuner.fn.run(*args, **{**named, "warmup": True})
     except CompileTimeAssertionFailure:
         return [float("inf")] * 3
     tuner._interpreted_for = tuner.nargs

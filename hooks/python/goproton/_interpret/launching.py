@@ -36,7 +36,7 @@ class Finding(RuntimeError):
 class Kernel:
     """Stands for a CompiledKernel of Triton."""
 
-    n_regs = n_spills = 0
+    n_regs, n_spills = 32, 0  # programs divide by the first
     n_max_threads = 1024
     module = None
     packed_metadata = ()
@@ -53,7 +53,7 @@ class Kernel:
         self.asm = {"ttir": text, "ptx": ""}
         self.hash = f"interpreted-{self.number}"
         self.function = self
-        self.metadata = types.SimpleNamespace(**{"name": src.name, "shared": 0, "hash": self.hash, "tmem_size": 0, "cluster_dims": (1, 1, 1), **options.__dict__, "target": target})
+        self.metadata = types.SimpleNamespace(**{"name": src.name, "shared": 1024, "hash": self.hash, "tmem_size": 0, "cluster_dims": (1, 1, 1), **options.__dict__, "target": target})
         self.passed = _passed(src)
 
     def _init_handles(self) -> None:

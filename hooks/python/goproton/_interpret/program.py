@@ -28,7 +28,7 @@ def begin(settings: dict[str, Any]) -> None:
 
 
 def _begin(settings: dict[str, Any]) -> None:
-    from . import hook, inductor, runs
+    from . import hook, host, inductor, runs
     try:
         run = runs.Run(tuple(settings.get("kernels") or ()), (), settings)
     except Exception as error:
@@ -37,6 +37,7 @@ def _begin(settings: dict[str, Any]) -> None:
         os._exit(2)
     run.leave = _leave  # type: ignore[method-assign]
     hook.runs.insert(0, run)
+    host.HOST.target = run.target
     if not hook.has_gpu():
         inductor.watch()
     pid, leave, ended = os.getpid(), os._exit, []

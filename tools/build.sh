@@ -25,7 +25,7 @@ fi
 if [ -d hooks/python/goproton ]; then
   rm -rf build/python.new
   mkdir -p build/python.new
-  cp -R hooks/python/goproton hooks/python/bootstrap build/python.new/
+  cp -R hooks/python/goproton hooks/python/goproton_pytest.py hooks/python/bootstrap build/python.new/
   find build/python.new \( -name __pycache__ -o -name '*.pyc' \) -prune -exec rm -rf {} +
   # The old folder is renamed first and removed last, so that a running program finds either the old or the new one.
   rm -rf build/python.old

@@ -2,6 +2,7 @@
 # parts.sh MACHINE FOLDER: what a wheel has.
 #   proton      the command
 #   goproton/   the package, with its libraries, programs and the stubs of replays
+#   goproton_pytest.py   the plugin of pytest
 # For x86_64 and aarch64 it is built to run with glibc 2.28 or newer, and its bytes depend neither on this machine's glibc nor on the path of
 # the checkout. For "here" it is what "make build" made: a quick wheel for tests on this machine.
 set -eu
@@ -43,4 +44,5 @@ esac
 rm -rf "$package/stub/cupti-11" "$package/stub/cupti-12" "$package/stub/fake-program" "$package/stub/hip/fake-program" "$package/stub/hip/fake-training"
 
 cp -R hooks/python/goproton/. hooks/python/bootstrap "$package"
+cp hooks/python/goproton_pytest.py "$out"
 find "$package" \( -name __pycache__ -o -name '*.pyc' \) -prune -exec rm -rf {} + # Python 2, which says that it is too old, leaves the latter

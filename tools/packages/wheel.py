@@ -79,6 +79,8 @@ def entries(parts, tag):
     for path in sorted((parts / NAME).rglob("*")):
         if path.is_file():
             yield path.relative_to(parts).as_posix(), path.read_bytes(), os.access(path, os.X_OK)
+    yield f"{NAME}_pytest.py", (parts / f"{NAME}_pytest.py").read_bytes(), False
+    yield f"{info}/entry_points.txt", f"[pytest11]\n{NAME} = {NAME}_pytest\n".encode(), False
     yield f"{data}/scripts/{NAME}", (parts / "proton").read_bytes(), True
     for script, arguments in SCRIPTS.items():
         yield f"{data}/scripts/{script}", SCRIPT.format(arguments=arguments).encode(), True

@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"unsafe"
 
@@ -136,7 +137,27 @@ func traceCall(method string, params []byte) []byte {
 // interpreting runs kernels on the CPU. Python holds the memory of a launch until the launch has ended.
 var interpreting = run.Service{Interrupted: hooks.Interrupted, Memory: func(address, bytes uint64) []byte {
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&address)), bytes)
-}}
+}, KeepScopes: keepScopes, Scopes: scopesOf}
+
+// keepScopes has open scopes kept though no session is active. One that begins later forgets them, and keeps its own.
+func keepScopes() {
+	if service.Manager.Status().Sessions == 0 {
+		hotpath.SessionBegins(true)
+		hotpath.SetActive(hotpath.Listeners{ScopeSet: 1, Shadow: true})
+	}
+}
+
+// scopesOf are the names of the scopes around a scope, the outermost first.
+func scopesOf(node uint32) (names []string) {
+	nodes := hotpath.Nodes()
+	for node != 0 && int(node) < len(nodes) {
+		if node = nodes[node].Parent; node != 0 && int(node) < len(nodes) {
+			names = append(names, hotpath.Text(nodes[node].Name))
+		}
+	}
+	slices.Reverse(names)
+	return names
+}
 
 // interpretCall answers the control calls of the interpreter. They are not recorded: nothing of the GPU is in them.
 func interpretCall(method string, params []byte) []byte {

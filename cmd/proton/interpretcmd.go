@@ -80,6 +80,7 @@ func newInterpretCommand() *cobra.Command {
 				err = counted.check(&o.Unique)
 			}
 			if counted.asked() {
+				o.Scopes = true
 				o.Counted = func(kernels []*counts.Kernel) error {
 					return counted.write(kernels, cmd.OutOrStdout(), toUser(), o.JSON)
 				}

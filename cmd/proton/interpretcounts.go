@@ -106,7 +106,7 @@ func (f *countFlags) write(kernels []*counts.Kernel, stdout, stderr io.Writer, j
 			is = "of counts that are scaled, and so about a bound that no launch can beat"
 		}
 		tell(stderr, "roof_time is the least time on %s, at the peaks of its arithmetic and memory: %s", f.device.Name, is)
-		for _, k := range kernels {
+		for _, k := range counts.ByKernel(kernels) {
 			f.noteLeast(k, stderr)
 		}
 	}

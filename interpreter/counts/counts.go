@@ -16,6 +16,7 @@ import (
 
 // Kernel sums the launches of a kernel.
 type Kernel struct {
+	Path      []string                 `json:"path,omitempty"` // scopes that were open at the launches, the outermost first
 	Name      string                   `json:"name"`
 	Kind      string                   `json:"kind,omitempty"`  // of these launches, as a trace has it, if they are of one
 	Hash      string                   `json:"hash,omitempty"`  // of the compilation
@@ -31,9 +32,9 @@ type Kernel struct {
 	Lines     []interpreter.LineCounts `json:"lines,omitempty"`
 }
 
-// Same is a kernel without launches, whose launches are of the same kind.
+// Same is a kernel without launches, whose launches are of the same kind and in the same scopes.
 func (k *Kernel) Same() Kernel {
-	return Kernel{Name: k.Name, Kind: k.Kind, Hash: k.Hash, Label: k.Label}
+	return Kernel{Path: k.Path, Name: k.Name, Kind: k.Kind, Hash: k.Hash, Label: k.Label}
 }
 
 // maxWorks bounds how many different amounts of work are kept.
@@ -77,6 +78,20 @@ func (k *Kernel) Join(other *Kernel) {
 			k.Works = append(k.Works, w)
 		}
 	}
+}
+
+// ByKernel sums kernels that differ in their scopes.
+func ByKernel(list []*Kernel) (sums []*Kernel) {
+	for _, k := range list {
+		i := slices.IndexFunc(sums, func(s *Kernel) bool { return s.Name == k.Name && s.Kind == k.Kind })
+		if i < 0 {
+			sum := k.Same()
+			sum.Path = nil
+			i, sums = len(sums), append(sums, &sum)
+		}
+		sums[i].Join(k)
+	}
+	return sums
 }
 
 // workOf is the bytes and the flops of a launch.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,7 @@ type Run struct {
 	mu     sync.Mutex
 	found  found
 	report Report
-	byKind map[[2]string]*KernelReport // name and kind
+	byKind map[[3]string]*KernelReport // name, kind and path
 
 	debugger *debugger
 }
@@ -97,8 +98,11 @@ func New(s Settings) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Run{Settings: s, checks: checks, debugger: d, byKind: map[[2]string]*KernelReport{}, report: Report{Kernels: []*KernelReport{}, Findings: []*interpreter.Finding{}}}, nil
+	return &Run{Settings: s, checks: checks, debugger: d, byKind: map[[3]string]*KernelReport{}, report: Report{Kernels: []*KernelReport{}, Findings: []*interpreter.Finding{}}}, nil
 }
+
+// OtherScopes stands for call paths that are too many.
+const OtherScopes = "<other scopes>"
 
 // Counts are the counts of the kernels of a report.
 func (r *Report) Counts() (list []*counts.Kernel) {
@@ -237,10 +241,22 @@ func (r *Run) add(l *Launch, out *Outcome) {
 	r.found.add(&r.report, out.Findings, out.More)
 }
 
+// maxPaths bounds for how many call paths counts are apart: a program may name a scope after each of its steps.
+const maxPaths = 2048
+
 // kernel is the sum for a kernel.
 func (r *Run) kernel(of *counts.Kernel) *KernelReport {
-	key := [2]string{of.Name, of.Kind}
+	key := [3]string{of.Name, of.Kind, strings.Join(of.Path, "\x00")}
 	k := r.byKind[key]
+	if k == nil && len(of.Path) > 0 && len(r.byKind) >= maxPaths {
+		other := *of
+		other.Path = []string{OtherScopes}
+		r.report.Warnings = appendNew(r.report.Warnings, []string{fmt.Sprintf("counts are apart for %d kernels in scopes; those of all others are below %s", maxPaths, OtherScopes)})
+		if key[2] = OtherScopes; r.byKind[key] != nil {
+			return r.byKind[key]
+		}
+		of = &other
+	}
 	if k == nil {
 		k = &KernelReport{Kernel: of.Same()}
 		r.byKind[key] = k

@@ -3,11 +3,15 @@ package run
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/interpreter/counts"
 )
 
 // double multiplies by 2; elements from 6 on are left out by the mask, whose limit is an argument.
@@ -172,5 +176,25 @@ func BenchmarkLaunch(b *testing.B) {
 		if answer, err := s.Call("interpret.launch", []byte(words)); answer != nil || err != nil {
 			b.Fatal(answer, err)
 		}
+	}
+}
+
+// TestTooManyPaths: launches in scopes beyond what is kept apart are counted below one name, which is said once.
+func TestTooManyPaths(t *testing.T) {
+	r, err := New(Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxPaths + 10 {
+		r.kernel(&counts.Kernel{Name: "k", Path: []string{fmt.Sprint("step ", i)}}).Launches++
+	}
+	report := r.Report()
+	last := report.Kernels[len(report.Kernels)-1]
+	if len(report.Kernels) != maxPaths+1 || len(report.Warnings) != 1 || last.Launches != 10 || !slices.Equal(last.Path, []string{OtherScopes}) {
+		t.Errorf("%d kernels, %v, %+v", len(report.Kernels), report.Warnings, last.Kernel)
+	}
+	r.kernel(&counts.Kernel{Name: "k"}) // without scopes it has a place of its own
+	if report := r.Report(); len(report.Kernels) != maxPaths+2 {
+		t.Errorf("%d kernels", len(report.Kernels))
 	}
 }

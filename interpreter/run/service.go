@@ -24,6 +24,8 @@ import (
 type Service struct {
 	Memory      func(address, bytes uint64) []byte // memory of the process
 	Interrupted func() bool                        // whether a signal is to end a launch that Python's thread runs itself
+	KeepScopes  func()                             // has open scopes kept from now on; nil if there are none
+	Scopes      func(node uint32) []string         // the names of the scopes around a scope
 	signed      atomic.Bool                        // memory was filled: see unwritten.go
 
 	mu       sync.Mutex
@@ -114,6 +116,9 @@ func (s *Service) newRun(settings Settings) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if settings.Scopes && s.KeepScopes != nil {
+		s.KeepScopes()
+	}
 	if settings.Order == "parallel" { // the library has fewer, which is enough for the profiler
 		n := settings.Workers
 		if n == 0 {
@@ -161,8 +166,8 @@ func (s *Service) kernel(request []byte) (any, error) {
 }
 
 // launchOf reads a launch: run, kernel and grid, then the arguments: n NUMBER; p STORAGE OFFSET, a pointer into a storage; d RANK SHAPE STRIDES
-// NAN STORAGE OFFSET, a descriptor, outside of which elements are NaN if NAN is 1; x STORAGE, which addresses in memory may point into. A
-// storage is where its memory is, how many bytes it has, and where the program has it: elsewhere, if it is a copy of memory of a GPU.
+// NAN STORAGE OFFSET, a descriptor, outside of which elements are NaN if NAN is 1; x STORAGE, which addresses in memory may point into; s NODE,
+// a scope that was opened in those of the launch. A storage is where its memory is, how many bytes it has, and where the program has it: elsewhere, if it is a copy of memory of a GPU.
 func (s *Service) launchOf(words []string) (*Launch, *Run, error) {
 	in := reader{words: words}
 	run, kernel := int(in.int()), int(in.int())
@@ -200,6 +205,10 @@ func (s *Service) launchOf(words []string) (*Launch, *Run, error) {
 			ranges = append(ranges, storage{argument: len(l.Arguments), begin: in.uint(), bytes: in.uint(), address: in.uint()})
 			a.Offset = in.int()
 			l.Arguments = append(l.Arguments, a)
+		case "s":
+			if node := uint32(in.uint()); node != 0 && s.Scopes != nil {
+				l.Of.Path = s.Scopes(node)
+			}
 		case "x":
 			ranges = append(ranges, storage{argument: -1, begin: in.uint(), bytes: in.uint(), address: in.uint()})
 		default:

@@ -37,6 +37,7 @@ type Settings struct {
 	Unique     bool       `json:"unique,omitempty"`      // count different bytes
 	Checks     []string   `json:"check,omitempty"`       // names, as check.Parse reads them
 	KeepGoing  bool       `json:"keep_going,omitempty"`  // a finding does not end the program
+	Scopes     bool       `json:"scopes,omitempty"`      // Python: counts are apart for each call path of open scopes
 	Status     string     `json:"status,omitempty"`      // Python: the folder for reports to the command
 
 	Debug bool     `json:"debug,omitempty"` // Python: stop at the first line, or at breakpoints

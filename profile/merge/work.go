@@ -20,6 +20,20 @@ type work struct {
 	amounts  map[string]float64
 	kinds    int64            // of work
 	byKind   map[string]*work // of launches, of those whose kind is known
+	byPath   map[string]*work // of those below some frames, by the path of the kernel; nil if all are at the root
+}
+
+func newWork() *work { return &work{amounts: map[string]float64{}, byKind: map[string]*work{}} }
+
+// under names the path of a frame below another one.
+func under(path, name string) string { return path + "\x00" + name }
+
+// at is the work at a path: of the launches that were counted there, or of all.
+func (w *work) at(path string) *work {
+	if own := w.byPath[path]; own != nil {
+		return own
+	}
+	return w
 }
 
 func (w *work) add(n *profile.Node) {
@@ -61,14 +75,14 @@ func (w *work) times(launches float64, to map[string]float64) {
 }
 
 // AddWork adds to the kernels of a profile the flops and bytes that counts has for a launch of each, such as those of interpreted kernels. A
-// kernel is known by its name. Kernels whose work the profile has already keep that. The notes say what was added, and what could not be.
+// kernel is known by its call path if counts have one of it, else by its name. Kernels whose work the profile has already keep that. The notes say what was added, and what could not be.
 func AddWork(p, counts *profile.Profile) (notes []string, err error) {
 	works := worksOf(counts)
 	if len(works) == 0 {
 		return nil, fmt.Errorf("the profile of counts has no kernel with flops or bytes: proton interpret --count -o OUT makes one")
 	}
 	a := adding{profile: p, works: works, done: map[string]bool{}, given: map[string]bool{}, unknown: map[string]bool{}, average: map[string]bool{}}
-	a.add(p.Root, false)
+	a.add(p.Root, "", false)
 	if len(a.done)+len(a.given) == 0 {
 		return nil, fmt.Errorf("no kernel of the profile has the name of one that was counted: %s", names(maps.Keys(works)))
 	}
@@ -82,9 +96,13 @@ func AddWork(p, counts *profile.Profile) (notes []string, err error) {
 
 func worksOf(counts *profile.Profile) map[string]*work {
 	works := map[string]*work{}
-	counts.Root.Walk(func(n *profile.Node, _ int) bool {
+	var take func(n *profile.Node, path string)
+	take = func(n *profile.Node, path string) {
 		if launchesOf(n) == 0 {
-			return true
+			for _, c := range n.Children {
+				take(c, under(path, c.Name))
+			}
+			return
 		}
 		name, kind := n.Name, ""
 		if len(n.Launches) == 1 && n.Launches[0].Kind < len(counts.Launches) { // a kind of launches, below the frame of its kernel
@@ -92,24 +110,45 @@ func worksOf(counts *profile.Profile) map[string]*work {
 		}
 		w := works[name]
 		if w == nil {
-			w = &work{amounts: map[string]float64{}, byKind: map[string]*work{}}
+			w = newWork()
 		}
-		w.add(n)
-		if kind != "" {
-			w.byKind[kind] = &work{amounts: map[string]float64{}}
-			w.byKind[kind].add(n)
-			w.kinds = int64(len(w.byKind))
-		}
-		if v, ok := n.Metric(WorksMetric); ok {
-			kinds, _ := v.Float()
-			w.kinds = max(w.kinds, int64(kinds))
+		w.take(n, kind)
+		if own := under("", name); kind == "" && path != own {
+			if w.byPath == nil {
+				w.byPath = map[string]*work{}
+			}
+			if w.byPath[path] == nil {
+				w.byPath[path] = newWork()
+			}
+			w.byPath[path].take(n, "")
 		}
 		if len(w.amounts) > 0 {
 			works[name] = w
 		}
-		return false
-	})
+	}
+	take(counts.Root, "")
 	return works
+}
+
+// take adds launches at a frame, which are of one kind if kind is not "".
+func (w *work) take(n *profile.Node, kind string) {
+	before := maps.Clone(w.amounts)
+	launches := w.launches
+	w.add(n)
+	if kind != "" {
+		w.byKind[kind] = newWork()
+		w.byKind[kind].add(n)
+		w.kinds = int64(len(w.byKind))
+	}
+	if v, ok := n.Metric(WorksMetric); ok {
+		kinds, _ := v.Float()
+		w.kinds = max(w.kinds, int64(kinds))
+	}
+	for metric, sum := range w.amounts { // elsewhere a launch did something else
+		if launches > 0 && before[metric]*w.launches != sum*launches {
+			w.kinds = max(w.kinds, 2)
+		}
+	}
 }
 
 // launchesOf is how often the kernel of a frame ran; 0 for other frames, whose count may be written as 0.
@@ -126,7 +165,7 @@ type adding struct {
 	done, given, unknown, average map[string]bool
 }
 
-func (a *adding) add(n *profile.Node, given bool) {
+func (a *adding) add(n *profile.Node, path string, given bool) {
 	number := launchesOf(n)
 	given = given || slices.ContainsFunc(n.Metrics, func(m profile.Metric) bool {
 		v, _ := m.Value.Float()
@@ -141,7 +180,7 @@ func (a *adding) add(n *profile.Node, given bool) {
 			a.given[n.Name] = true
 		case w != nil:
 			a.done[n.Name] = true
-			amounts, exact := w.of(a.profile, n)
+			amounts, exact := w.at(path).of(a.profile, n)
 			if !exact {
 				a.average[n.Name] = true
 			}
@@ -152,7 +191,7 @@ func (a *adding) add(n *profile.Node, given bool) {
 		}
 	}
 	for _, c := range n.Children {
-		a.add(c, given)
+		a.add(c, under(path, c.Name), given)
 	}
 }
 

@@ -106,3 +106,38 @@ func TestAddWorkByKind(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestAddWorkByPath: launches below frames that counts have too get the work that was counted there; others the kernel's average.
+func TestAddWorkByPath(t *testing.T) {
+	line := func(bytes int) []*profile.Node { return []*profile.Node{nodeOf("a.py:1", nil, "bytes", bytes)} }
+	counts := &profile.Profile{Root: nodeOf("", []*profile.Node{
+		nodeOf("step", []*profile.Node{nodeOf("forward", []*profile.Node{nodeOf("a", line(600), "count", 2, WorksMetric, 1)}), nodeOf("backward", []*profile.Node{nodeOf("a", line(30), "count", 3, WorksMetric, 1)})}),
+		nodeOf("a", line(5), "count", 1, WorksMetric, 1),
+	})}
+	p := &profile.Profile{Kinds: profile.Kinds{}, Root: nodeOf("", []*profile.Node{
+		nodeOf("step", []*profile.Node{nodeOf("forward", []*profile.Node{nodeOf("a", nil, "count", 10)}), nodeOf("backward", []*profile.Node{nodeOf("a", nil, "count", 10)}), nodeOf("a", nil, "count", 6)}),
+	})}
+	notes, err := AddWork(p, counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := p.Root.Children[0]
+	for i, c := range []struct {
+		n    *profile.Node
+		want int64
+	}{{step.Children[0].Children[0], 3000}, {step.Children[1].Children[0], 100}, {step.Children[2], 635}} {
+		if v, _ := c.n.Metric("bytes"); v.Int() != c.want {
+			t.Errorf("%d: %d bytes, want %d", i, v.Int(), c.want)
+		}
+	}
+	if text := strings.Join(notes, "\n"); !strings.Contains(text, "gets their average: a") {
+		t.Error(text)
+	}
+	step.Children = step.Children[:2] // without a launch that is nowhere in the counts
+	for _, n := range step.Children {
+		n.Children[0].Metrics = n.Children[0].Metrics[:1]
+	}
+	if notes, err = AddWork(p, counts); err != nil || strings.Contains(strings.Join(notes, "\n"), "average") {
+		t.Error(notes, err)
+	}
+}

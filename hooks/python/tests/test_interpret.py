@@ -155,3 +155,54 @@ def test_clusters(variables, tmp_path):
         done = interpret(variables, "--json", *words)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["kernels"][0]["ctas"] == 2, done.stdout
+
+
+def test_scopes_above_kernels(variables, tmp_path):
+    """Counts stand below the scopes that were open at their launches, of other threads too; a profile of the same run gets those of its call paths."""
+    script = tmp_path / "scoped.py"
+    script.write_text("""import threading
+import numpy
+import triton
+import triton.language as tl
+import triton.profiler as proton
+
+
+@triton.jit
+def fill(x, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(x + at, 1.0, mask=at < n)
+
+
+def run(n):
+    fill[(triton.cdiv(n, 16),)](numpy.empty(n, numpy.float32), n, B=16)
+
+
+@proton.scope("decorated")
+def decorated():
+    run(3)
+
+
+run(1)
+for _ in range(2):
+    with proton.scope("step", {"tokens": 4}):
+        with proton.scope("forward"):
+            run(100)
+        thread = threading.Thread(target=run, args=(20,))
+        thread.start()
+        thread.join()
+decorated()
+proton.enter_scope("entered")
+run(7)
+proton.exit_scope()
+proton.start(PLACE)
+with proton.scope("in a session"):
+    run(9)
+proton.finalize()
+""".replace("PLACE", repr(str(tmp_path / "own"))))
+    done = interpret(variables, "--json", "-o", tmp_path / "counts.hatchet", script)
+    assert done.returncode == 0, done.stderr
+    stored = {"/".join(k.get("path", [])): (k["launches"], sum(line.get("stores", {}).get("active_bytes", 0) for line in k["lines"])) for k in json.loads(done.stdout)["kernels"]}
+    assert stored == {"": (1, 4), "step/forward": (2, 800), "step": (2, 160), "decorated": (1, 12), "entered": (1, 28), "in a session": (1, 36)}, stored
+    shown = run([PROTON, "viewer", "-m", "count", tmp_path / "counts.hatchet"], variables).stdout
+    assert all(name in shown for name in ("step", "forward", "decorated", "entered", "in a session")), shown
+    assert "path" not in interpret(variables, "--json", script).stdout  # without counts, scopes cost nothing

@@ -1,5 +1,5 @@
-// Package profiles makes a profile of what interpreted launches did: below each kernel the lines of its source, with loads, stores, bytes and
-// flops. What reads profiles reads it; merge.AddWork adds the work of its kernels to a profile that has their times.
+// Package profiles makes a profile of what interpreted launches did: below scopes and each kernel the lines of its source, with loads, stores,
+// bytes and flops. What reads profiles reads it; merge.AddWork adds the work of its kernels to a profile that has their times.
 package profiles
 
 import (
@@ -32,7 +32,11 @@ func Profile(kernels []*counts.Kernel) *profile.Profile {
 	b := builder{profile.Kinds{profile.CountMetric: profile.Inclusive}}
 	p := &profile.Profile{Root: &profile.Node{}, Kinds: b.kinds, Info: profile.Info{profile.InfoTool: "goproton interpreter"}}
 	for _, k := range kernels {
-		n := below(p.Root, k.Name)
+		n := p.Root
+		for _, scope := range k.Path {
+			n = below(n, scope)
+		}
+		n = below(n, k.Name)
 		if k.Kind != "" {
 			n = below(n, k.Label)
 			n.Launches = append(n.Launches, profile.LaunchTimes{Kind: len(p.Launches), Durations: profile.Durations{Count: uint64(k.Launches)}})

@@ -96,6 +96,9 @@ class Kernel:
                 words.append("p " + storages.pointer(value))
         if self.takes_addresses:
             words += storages.others()
+        if run.scoped:
+            words.append(f"s {_library.native.enter_scope(self.name)}")
+            _library.native.exit_scope()
         try:
             launch(run, self.name, words)
         finally:

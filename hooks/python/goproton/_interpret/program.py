@@ -20,6 +20,9 @@ def begin(settings: dict[str, Any]) -> None:
     """
     os.environ.pop("TRITON_INTERPRET", None)
     _imports.when_imported("triton", lambda: _begin(settings))
+    if settings.get("scopes"):
+        from .._triton import dropin
+        dropin.install(upstream=False)  # scopes of triton.profiler are ours, as in a run that is profiled
     if unwritten.wanted(settings):
         unwritten.begin()
     if settings.get("device") == "cpu":

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from .. import _library
+from ..flags import flags
 from . import hook, host, unwritten
 from .launching import IN_CHILD, Finding as Finding
 from .storages import Array
@@ -43,6 +44,9 @@ class Run:
         if not answer:
             raise RuntimeError(IN_CHILD)
         self.number = answer["run"]
+        self.scoped = bool(settings.get("scopes"))
+        if self.scoped:
+            flags.profiling_on = True  # scopes of Python open those of the library
         if answer.get("editors"):
             from .debugging import serve
             serve(self.number, answer["host"], answer["port"])
@@ -127,7 +131,7 @@ def interpreting(*kernels: Any, **settings: Any) -> Run:
     Args:
         kernels: patterns of names, or kernels.
         settings: those of ``proton interpret``, with underscores: order, seed, workers, programs, sample, form, target, autotune, max_steps,
-            max_seconds, save, keep_going, check (as in ["race", "uninit"], or "all").
+            max_seconds, save, keep_going, check (as in ["race", "uninit"], or "all"); scopes has counts apart for each call path of open scopes.
     """
     patterns = tuple(k for k in kernels if isinstance(k, str))
     return Run(patterns, tuple(_function(k) for k in kernels if not isinstance(k, str)), settings)

@@ -27,6 +27,7 @@ var views = []View{
 	{"bottom-up", "frames by name, their callers below them", wantBottomUp, printTree},
 	{"table", "the tree as a table with borders", nil, printTable},
 	{"configs", "configurations of autotuned kernels: warps, stages and blocks as columns, the best and the worst marked", wantConfigs, printConfigs},
+	{"markdown", "the tree as a table for GitHub: job summaries, comments on pull requests", wantTail, printMarkdown},
 	{"csv", "a line per row, for spreadsheets and data frames", baseUnits, printCSV},
 	{"json", "rows and columns as a document of a promised layout, for programs", baseUnits, printJSON},
 }

@@ -24,6 +24,8 @@ var goldens = []struct {
 	terminal            Terminal
 }{
 	{"csv", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Terminal{}},
+	{"markdown", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Terminal{}},
+	{"markdown", "odd", "odd", Options{}, Terminal{}},
 	{"json", "layers", "layers_main", Options{Metrics: []string{"time", "count", "gbyte/s", "device_id"}, Depth: 4}, Terminal{}},
 	{"json", "roofline.top", "roofline", Options{Metrics: []string{"util", "bound", "time"}, Top: 3}, Terminal{}},
 	{"json", "vector", "vector", Options{Metrics: []string{"time", "bins", "weights", "label"}}, Terminal{}},

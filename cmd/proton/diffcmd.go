@@ -26,6 +26,7 @@ type diffFlags struct {
 	sort      string
 	format    string
 	view      string
+	markdown  bool
 	output    string
 	force     bool
 	ascii     bool
@@ -96,7 +97,8 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.IntVarP(&f.depth, "depth", "d", 0, "show `N` levels of the tree (default all)")
 	flags.StringVar(&f.sort, "sort", "change", "sort siblings by `ORDER`: change, percent, name or none")
 	flags.StringVarP(&f.format, "format", "f", string(viewer.ShortName), "print names in tree and table in `FORM`: "+strings.Join(formatNames(), ", "))
-	flags.StringVar(&f.view, "view", "", "select a `VIEW`: tree, table, json, csv or pprof (default: by the end of OUT, otherwise tree)")
+	flags.StringVar(&f.view, "view", "", "select a `VIEW`: tree, table, markdown, json, csv or pprof (default: by the end of OUT, otherwise tree)")
+	flags.BoolVar(&f.markdown, "markdown", false, "print a table for GitHub: --view markdown")
 	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
 	registerForce(cmd, &f.force)
 	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
@@ -121,7 +123,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	heading(flags, "ascii", "Terminal")
 	heading(flags, "source", "Instruction samples")
 	metricChoices(cmd, "metrics")
-	choices(cmd, "view", "tree", "table", "json", "csv", "pprof")
+	choices(cmd, "view", "tree", "table", "markdown", "json", "csv", "pprof")
 	choices(cmd, "format", formatNames()...)
 	choices(cmd, "sort", "change", "percent", "name", "none")
 	choices(cmd, "color", term.ColorWords...)
@@ -175,6 +177,12 @@ func (f *diffFlags) publish(d *compare.Diff, stdout io.Writer) (err error) {
 }
 
 func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
+	if f.markdown && f.view != "" && f.view != "markdown" {
+		return o, c, fmt.Errorf("--markdown means --view markdown, which excludes --view %s: give one of them", f.view)
+	}
+	if f.markdown {
+		f.view = "markdown"
+	}
 	if f.view == "" {
 		f.view = viewOf(f.output)
 	}
@@ -194,13 +202,13 @@ func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
 		if c.Threshold, err = compare.ParseThreshold(f.threshold); err != nil {
 			return o, c, err
 		}
-	case f.view == "tree" || f.view == "table":
+	case f.view == "tree" || f.view == "table" || f.view == "markdown":
 		c.Threshold = compare.SmallChange
 	}
 	switch f.view {
-	case "tree", "table", "json", "csv", "pprof":
+	case "tree", "table", "markdown", "json", "csv", "pprof":
 	default:
-		return o, c, fmt.Errorf("there is no view %q; there are tree, table, json, csv, pprof", f.view)
+		return o, c, fmt.Errorf("there is no view %q; there are tree, table, markdown, json, csv, pprof", f.view)
 	}
 	if _, err := term.Color(f.color, nil, os.Getenv); err != nil {
 		return o, c, err
@@ -215,6 +223,8 @@ func viewOf(output string) string {
 		return "json"
 	case ".csv":
 		return "csv"
+	case ".md":
+		return "markdown"
 	case ".pprof", ".pb":
 		return "pprof"
 	}
@@ -229,6 +239,8 @@ func (f *diffFlags) write(w io.Writer, d *compare.Diff, terminal viewer.Terminal
 		return d.WriteJSON(w)
 	case "csv":
 		return d.WriteCSV(w)
+	case "markdown":
+		return d.WriteMarkdown(w)
 	case "pprof":
 		return d.WritePprof(w)
 	}

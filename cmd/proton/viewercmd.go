@@ -251,11 +251,13 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 		view  string
 		group viewer.Grouping
 	}{{f.flat, "flat", viewer.ByName}, {flags.Changed("top"), "top", viewer.ByName}, {f.bottomUp, "bottom-up", viewer.ByCaller}}
-	if f.samples.json {
-		if f.view != "" && f.view != "json" {
-			return fmt.Errorf("--json means --view json, which excludes --view %s: give one of them", f.view)
+	for form, asked := range map[string]bool{"json": f.samples.json, "markdown": f.samples.markdown} {
+		if asked && f.view != "" && f.view != form {
+			return fmt.Errorf("--%s means --view %s, which excludes --view %s: give one of them", form, form, f.view)
 		}
-		f.view = "json"
+		if asked {
+			f.view = form
+		}
 	}
 	if rows, form, both := strings.Cut(f.view, ","); both && (rows == "flat" || rows == "bottom-up") {
 		f.flat, f.bottomUp, f.view = f.flat || rows == "flat", f.bottomUp || rows == "bottom-up", form

@@ -28,6 +28,7 @@ type sourceFlags struct {
 	unfold       bool
 	byPath       bool
 	json         bool
+	markdown     bool
 	trace        string
 	ir           []string
 	launches     bool
@@ -74,6 +75,7 @@ func (f *sourceFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.trace, "trace", "", "read the `TRACE` of the same run, a folder or a file: with --source and --sass for IR and launch times, with --launches for arguments")
 	flags.StringSliceVar(&f.ir, "ir", nil, "with --trace, show all lines of these `STAGES`: ttir, ttgir, llir, ptx, sass (default a few of each; with --sass none)")
 	flags.BoolVar(&f.launches, "launches", false, "add a frame below each kernel for every specialisation and set of arguments that it was launched with")
+	flags.BoolVar(&f.markdown, "markdown", false, "print a table for GitHub: --view markdown")
 	flags.BoolVar(&f.json, "json", false, "print JSON: --view json, or with --source and --sass the samples")
 }
 

@@ -39,6 +39,41 @@ func (d *Diff) WriteTable(w io.Writer, p viewer.Terminal) error {
 	return t.write(w)
 }
 
+// WriteMarkdown prints the tree as a table of Markdown, as GitHub renders it.
+func (d *Diff) WriteMarkdown(w io.Writer) error {
+	t := text{Diff: d, glyphs: grid.For(false)}
+	t.head("call path")
+	table := term.Markdown{}
+	metric := ""
+	for i, cell := range t.lines[1].Cells {
+		if name := t.lines[0].Cells[i].Text; name != "" {
+			metric = term.MarkdownText(name)
+		}
+		table.Heads, table.Left = append(table.Heads, metric+" "+cell.Text), append(table.Left, false)
+	}
+	table.Heads, table.Left = append(table.Heads, "call path"), append(table.Left, true)
+	d.Root.Walk(func(r *Row, depth int) {
+		t.line(r, "", "")
+		line := t.lines[len(t.lines)-1]
+		var row []string
+		for _, cell := range line.Cells {
+			row = append(row, cell.Text)
+		}
+		table.Rows = append(table.Rows, append(row, term.MarkdownTree(depth, r.Label)+term.MarkdownText(line.Mark)))
+	})
+	for i, name := range t.Names {
+		fmt.Fprintf(w, "- %s: %s\n", Letter(i), term.MarkdownCode(name))
+	}
+	fmt.Fprintln(w)
+	if err := table.Write(w); err != nil {
+		return err
+	}
+	if note := t.hidden(); note != "" {
+		fmt.Fprintf(w, "\n%s\n", term.MarkdownText(note))
+	}
+	return nil
+}
+
 // text collects the lines of a comparison that is being printed.
 type text struct {
 	*Diff

@@ -28,13 +28,13 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		if rule.Failed {
 			icon = "❌"
 		}
-		fmt.Fprintf(out, "\n%s %s: %s\n\n", icon, code(rule.Rule.Text), rule.summary())
+		fmt.Fprintf(out, "\n%s %s: %s\n\n", icon, term.MarkdownCode(rule.Rule.Text), rule.summary())
 		writeRows(out, rule, rule.shown(false))
 	}
 	for i := range r.Rules {
 		rule := &r.Rules[i]
 		all := rule.shown(true)
-		fmt.Fprintf(out, "\n<details><summary>All call paths for %s</summary>\n\n", html(rule.Rule.Text))
+		fmt.Fprintf(out, "\n<details><summary>All call paths for %s</summary>\n\n", term.MarkdownText(rule.Rule.Text))
 		writeRows(out, rule, all[:min(len(all), manyRows)])
 		if len(all) > manyRows {
 			fmt.Fprintf(out, "\n… and %d more: <code>proton gate --json</code> has all.\n", len(all)-manyRows)
@@ -47,7 +47,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(out, "\nNot compared: %s below --min-time.\n", paths(r.Small))
 	}
 	for _, c := range r.Caveats {
-		fmt.Fprintf(out, "\n> %s\n", html(c))
+		fmt.Fprintf(out, "\n> %s\n", term.MarkdownText(c))
 	}
 	return out.Flush()
 }
@@ -56,15 +56,16 @@ func writeRows(out *bufio.Writer, rule *RuleReport, rows []*Verdict) {
 	if len(rows) == 0 {
 		return
 	}
-	out.WriteString("| | call path | before | after | change | | noise | p |\n|---|---|--:|--:|--:|--:|--:|--:|\n")
+	table := term.Markdown{Heads: []string{"", "call path", "before", "after", "change", "", "noise", "p"}, Left: []bool{true, true, false, false, false, false, false, false}}
 	icons := map[Outcome]string{Fail: "❌", Pass: "", Noise: "noise", Insignificant: "not significant"}
 	for _, v := range rows {
 		name := "**the whole program**"
 		if !v.Whole() {
-			name = code(v.Label())
+			name = term.MarkdownCode(v.Label())
 		}
-		fmt.Fprintf(out, "| %s | %s | %s |\n", icons[v.Outcome], name, strings.Join(v.cells(rule.Unit), " | "))
+		table.Rows = append(table.Rows, append([]string{icons[v.Outcome], name}, v.cells(rule.Unit)...))
 	}
+	table.Write(out) // whose errors Flush returns
 }
 
 func markdownOneSided(out *bufio.Writer, what string, list []OneSided) {
@@ -77,22 +78,12 @@ func markdownOneSided(out *bufio.Writer, what string, list []OneSided) {
 		if !math.IsNaN(at.Time) {
 			time = ", " + figures.Amount(at.Time, "ns")
 		}
-		fmt.Fprintf(out, "- %s%s\n", code(at.Label()), time)
+		fmt.Fprintf(out, "- %s%s\n", term.MarkdownCode(at.Label()), time)
 	}
 	if len(list) > manyRows {
 		fmt.Fprintf(out, "- … and %d more\n", len(list)-manyRows)
 	}
 	out.WriteString("\n</details>\n")
 }
-
-// code is text in a code span, escaped so that it cannot end the span, the cell of a table, or the document.
-func code(text string) string {
-	return "<code>" + strings.ReplaceAll(html(text), "|", "&#124;") + "</code>"
-}
-
-var htmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "@", "&#64;", "\n", " ")
-
-// html escapes every character with a meaning in Markdown or HTML, and the @ of a mention of a user.
-func html(text string) string { return htmlEscapes.Replace(term.Printable(text)) }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

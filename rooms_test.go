@@ -33,7 +33,7 @@ var floors = []struct{ name, holds string }{
 
 var rooms = []room{
 	{70, "cmd/proton/internal/run cmd/proton/internal/doctor", "`proton run` outside of the workload: environment, signals, closing lines; `proton doctor`: what is missing on a machine"},
-	{71, "cmd/proton/internal/interpret", "`proton interpret` outside of the program: saved launches, sums over processes, closing lines"},
+	{71, "cmd/proton/internal/interpret cmd/proton/internal/agent", "`proton interpret` outside of the program: saved launches, sums over processes, closing lines; `proton mcp`: commands as tools for agents"},
 	{72, "cmd/proton", "the command: a file for each subcommand, wiring only; no cgo"},
 	{72, "cmd/libproton", "the library inside the workload: entry points and nothing else; `preload` loads it into programs that link HIP"},
 	{72, "cmd/proton-probe", "a program in C through which `proton doctor` examines the driver"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -132,8 +133,8 @@ func (f *explainFlags) explain(files []string, stdin io.Reader) (*explain.Docume
 			return nil, err
 		}
 		in.Trace = t
-	} else if folder := traceOf(in.Profile); folder != "" {
-		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+	} else if folder := traceOf(in.Profile); folder != "" && (in.Files.Below == "" || filepath.IsLocal(folder)) {
+		if info, err := os.Stat(folder); err == nil && info.IsDir() { // where the run has put it
 			if t, err := openTrace(folder); err == nil {
 				in.Trace, in.TraceName = t, folder
 			}

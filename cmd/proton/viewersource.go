@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/kernels"
 	"github.com/goproton/goproton/viewer/listing"
@@ -161,7 +162,7 @@ func exists(file string) bool {
 
 // files finds sources where they were, next to the profile and in the current folder.
 func (f *sourceFlags) files(file string, p *profile.Profile) *kernels.Files {
-	files := &kernels.Files{Moves: f.paths, Near: []string{"."}}
+	files := &kernels.Files{Moves: f.paths, Near: []string{"."}, Below: settings.SourcesBelow.Get(os.Getenv)}
 	if file != "" && file != "-" {
 		files.Near = append(files.Near, filepath.Dir(file))
 	}

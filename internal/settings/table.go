@@ -18,6 +18,7 @@ var (
 	Objdump         = &Setting{"PROTON_OBJDUMP", "program", "searched", "Go", "The llvm-objdump that is asked for the instructions of AMD's GPUs in the same way. `PATH`, `ROCM_PATH` and `/opt/rocm` are searched too."}
 	TritonDisasm    = &Setting{"TRITON_NVDISASM_PATH", "program", "", "Go", "The same as Triton reads it."}
 	TritonCache     = &Setting{"TRITON_CACHE_DIR", "folder", "~/.triton/cache", "Go", "Triton's cache, where `--sass` looks for modules that are not next to the profile."}
+	SourcesBelow    = &Setting{"PROTON_SOURCES_BELOW", "folder", "", "Go", "Only source files below this folder are shown, whatever paths a profile has. `proton mcp` sets it."}
 	Analysis        = &Setting{"TRITONPARSE_ANALYSIS", "names", "all", "Go", "Analyses that `proton trace parse` makes, if `--analysis` does not say."}
 	FileCheck       = &Setting{"FILECHECK_PATH", "program", "searched", "Go", "LLVM's FileCheck, for `proton trace parse`; Triton's own, and `PATH`, are searched too."}
 	Record          = &Setting{"PROTON_RECORD", "file", "", "Go", "The file to record everything into that the GPU vendor's library reports, for `proton run --backend replay` and bug reports."}
@@ -68,7 +69,7 @@ var All = []*Setting{
 	TraceLaunch, TraceProfiled, TraceCompression, TraceKernels, TraceSASS, TraceArtifacts, TraceFullSource, TraceStatistics, TraceTensors,
 	TraceTensorLimit, TraceTensorQuota, TraceTensorSkip, TraceTensorMax, TraceSourceSize, TraceManifold, TraceDebug,
 	{"PROTON_PYTHON_WALKER", "`public`", "chosen by an examination", "C", "`public` reads Python's frames through its public API only: slower, and under the GIL."},
-	Disassembler, Objdump, TritonDisasm, TritonCache, Analysis, FileCheck, Record,
+	Disassembler, Objdump, TritonDisasm, TritonCache, SourcesBelow, Analysis, FileCheck, Record,
 	{"PROTON_RECORD_CUBINS", "switch", "small ones while sampling", "C", "`1` puts the kernels' machine code into that recording."},
 	PushToken, PushTokenFile, PushUser, PushTenant, PushHeadersFile, PushCA, PushEvery, PushWait, PushService, PushLabels, PushMetrics, PushSpool,
 	NVTX,

@@ -25,6 +25,7 @@ const mostLines = 1 << 20
 type Files struct {
 	Moves []string  // OLD=NEW replaces the folder at the start of a path; a folder alone is searched for the ends of paths
 	Near  []string  // folders that are searched if a file is not at its recorded path
+	Below string    // only files below this folder are read; "" reads all
 	Since time.Time // time of the profile: newer files may have other lines; zero if unknown
 
 	none  bool
@@ -241,6 +242,9 @@ func ends(folder, recorded string) []string {
 }
 
 func (f *Files) read(file string) (*Text, error) {
+	if f.Below != "" && !isBelow(f.Below, file) {
+		return nil, fmt.Errorf("%s is not below %s: %w", file, f.Below, os.ErrNotExist)
+	}
 	h, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a named pipe must not block
 	if err != nil {
 		return nil, err
@@ -263,6 +267,22 @@ func (f *Files) read(file string) (*Text, error) {
 	t := &Text{Path: file, Changed: !f.Since.IsZero() && info.ModTime().After(f.Since), sha256: fmt.Sprintf("%x", sha256.Sum256(b))}
 	t.lines = splitLines(b)
 	return t, nil
+}
+
+// isBelow says whether a file lies in a folder, links followed.
+func isBelow(folder, file string) bool {
+	from, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return false
+	}
+	if file, err = filepath.Abs(file); err != nil {
+		return false
+	}
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return false
+	}
+	rest, err := filepath.Rel(from, file)
+	return err == nil && filepath.IsLocal(rest)
 }
 
 func splitLines(b []byte) []string {

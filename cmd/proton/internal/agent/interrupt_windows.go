@@ -1,0 +1,5 @@
+package agent
+
+import "os"
+
+func interrupt(p *os.Process) error { return p.Kill() }

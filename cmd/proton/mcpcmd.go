@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/goproton/goproton/cmd/proton/internal/agent"
+	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/internal/version"
+)
+
+func newMCPCommand() *cobra.Command {
+	readOnly := false
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "serve these commands to agents, by the Model Context Protocol",
+		Long: `mcp serves commands of proton as tools to a program that uses a language model, by the Model Context Protocol over standard
+input and output: explain, view, source, diff, gate, and tools that run programs: run, reproduce, interpret.
+
+Tools read and write files below the folder in which mcp was started, and no others. A program that a tool runs may do
+what any program may: --read-only leaves these tools out. An answer has at most 24 kB; longer output is written into the
+folder proton-answers, and the answer names the file.`,
+		Example: `  proton mcp
+  claude mcp add proton -- proton mcp
+  {"mcpServers": {"proton": {"command": "proton", "args": ["mcp"]}}}`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &exitError{code: 2, err: fmt.Errorf("give no arguments: %s serves the current folder; see %[1]s --help", cmd.CommandPath())}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			self, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("find this program: %w", err)
+			}
+			s, err := agent.New(agent.Options{Program: self, Folder: ".", Version: version.Text(), Runs: !readOnly})
+			if err != nil {
+				return err
+			}
+			if term.IsTerminal(cmd.OutOrStdout()) {
+				tell(cmd.ErrOrStderr(), "this speaks the Model Context Protocol to a program that starts it; end it with Ctrl-C")
+			}
+			return s.Run(cmd.Context(), &mcp.StdioTransport{})
+		},
+	}
+	cmd.Flags().BoolVar(&readOnly, "read-only", false, "leave out the tools that run programs: run, reproduce, interpret")
+	return cmd
+}

@@ -70,9 +70,21 @@ static void call_enters(enum call call, const struct cupti_callback_data *d) {
 // Rare cases are functions of their own: the code of a launch is then short, and saves no registers for them.
 #define RARE __attribute__((noinline))
 
+// A program is watched for a hang: which stream the launch went to, and whether it failed.
+static void launch_returned(enum call call, uint32_t cbid, const struct cupti_callback_data *d, uint32_t result) {
+  const struct cuda_params_launch_kernel *one = d->params;
+  const struct cuda_params_launch_kernel_ex *ex = d->params;
+  const struct cuda_params_graph_launch *graph = d->params;
+  if (call == LAUNCH_EX) hp->returned(d->correlation_id, handle(ex->function), handle(ex->config->stream), result, d->symbol_name);
+  else if (call == GRAPH) hp->returned(d->correlation_id, handle(graph->exec), handle(graph->stream), result, NULL);
+  else if (cbid == CBID_cuLaunchKernel || cbid == CBID_cuLaunchKernel_ptsz || cbid == CBID_cuLaunchCooperativeKernel || cbid == CBID_cuLaunchCooperativeKernel_ptsz)
+    hp->returned(d->correlation_id, handle(one->function), handle(one->stream), result, d->symbol_name);
+}
+
 RARE static void call_exits(enum call call, uint32_t cbid, const struct cupti_callback_data *d) {
   if (call == PROFILER_START || call == PROFILER_STOP || call == MARK) return;
   uint32_t result = d->return_value ? *(const uint32_t *)d->return_value : CU_OK;
+  if (call == LAUNCH || call == LAUNCH_EX || call == GRAPH) launch_returned(call, cbid, d, result);
   if (call == BEGIN_CAPTURE && result == CU_OK) hp->capture(+1);
   else if (call == END_CAPTURE && result != CU_ILLEGAL_STATE && result != CU_CAPTURE_WRONG_THREAD) hp->capture(-1);
   else if (call != BEGIN_CAPTURE && call != END_CAPTURE && (call != WORK || !cupti_own_call)) hp->launched(d->correlation_id, cbid);

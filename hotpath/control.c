@@ -10,7 +10,7 @@
 static void child_goes_silent(void) {
   atomic_store(&hp_g.dead, 1);
   atomic_store(&hp_g.launch_set, 0);
-  atomic_fetch_and(&hp_g.watch, ~HP_TRACING);
+  atomic_fetch_and(&hp_g.watch, ~(HP_TRACING | HP_WATCHING));
 }
 
 static int initialised;
@@ -47,6 +47,11 @@ void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int pyth
   if (launch_set) atomic_store(&hp_g.leaving, 0);
   hp_slots_publish(launch_set); // metrics whose thread still sees the former set go to Go as records
   atomic_store(&hp_g.launch_set, launch_set);
+}
+
+void hp_watch(int on) {
+  if (on) atomic_fetch_or(&hp_g.watch, HP_WATCHING);
+  else atomic_fetch_and(&hp_g.watch, ~HP_WATCHING);
 }
 
 void hp_leave(void) { atomic_store(&hp_g.leaving, 1); }

@@ -13,6 +13,8 @@ void hp_session_begins(int fresh);
 void hp_inherit_nothing(void);
 // hp_set_active publishes which sessions are active, as sets, and what they want. Zero sets switch the hot path off.
 void hp_set_active(uint32_t launch_set, uint32_t scope_set, int shadow, int python, int tracing);
+// hp_watch has launches that fail, and the streams of the others, recorded when they return.
+void hp_watch(int on);
 // hp_leave has what is launched outside of sessions not recorded either, until the next active session.
 void hp_leave(void);
 

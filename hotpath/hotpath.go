@@ -52,6 +52,7 @@ const (
 
 	Waited       = C.HP_WAITED
 	TensorMetric = C.HP_TENSOR_METRIC
+	Returned     = C.HP_RETURNED
 	Counter      = C.HP_COUNTER
 
 	FlagOp       = C.HP_F_OP
@@ -71,7 +72,7 @@ type Record struct {
 	Node   uint32
 	PyNode uint32
 	Set    uint32
-	Op     uint32 // of CallEnd: Call; of Waited: the interned name of the activity; of TensorMetric: how many elements
+	Op     uint32 // of CallEnd: Call; of Returned: the driver's result, 0 for none; of Waited: the interned name of the activity; of TensorMetric: how many elements
 	Type   uint8
 	Flags  uint8
 	Tag    uint16 // number of the launch kind, 0 = not known; of Waited: the ordinal of the device
@@ -103,6 +104,9 @@ func (r *Record) Time() uint64 { return r.Word }
 
 // GraphNode is the vendor's id of a graph node, OriginalNode that of the node which it is a copy of.
 func (r *Record) GraphNode() uint64 { return r.Word }
+
+// Symbol is the interned name of the function that a launch named, 0 if it is not known.
+func (r *Record) Symbol() uint32 { return r.Node }
 
 // Reads is the number of the tensor metric that a graph node reads, 0 for none.
 func (r *Record) Reads() uint32 { return r.Stream }
@@ -180,6 +184,9 @@ type Listeners struct {
 func SetActive(l Listeners) {
 	C.hp_set_active(C.uint32_t(l.LaunchSet), C.uint32_t(l.ScopeSet), boolint(l.Shadow), boolint(l.Python), boolint(l.Timeline))
 }
+
+// Watch has launches that fail, and the streams of the others, recorded when they return.
+func Watch(on bool) { C.hp_watch(boolint(on)) }
 
 // Leave has launches outside of sessions not recorded either, at the end of the process, until a session is active again.
 func Leave() { C.hp_leave() }

@@ -36,6 +36,8 @@ enum hp_type {
 
   HP_WAITED = 14,         // a wait that has no activity record: correlation, time = its start, waited, name, tag = the device
   HP_COUNTER = 16,        // a counter has another value: metric = its name, time, counted
+  // Only while the program is watched for a hang.
+  HP_RETURNED = 17,       // a launch returns that failed, or whose function or stream is new to its thread: correlation, function, stream, result, symbol
   HP_TENSOR_METRIC = 15,  // a tensor that a graph node reads at every replay: metric, tensor, node, pynode, count
 };
 
@@ -70,6 +72,7 @@ struct hp_record {
     uint64_t original_node;
     uint64_t waited;      // in ns
     uint64_t counted;
+    uint32_t symbol;      // interned name of a function; 0 = not known
   };
   uint32_t set;           // launch set: which sessions, in which phase, were active (Go's table)
   union {
@@ -77,6 +80,7 @@ struct hp_record {
     uint32_t call;        // the vendor's number of the function that returns
     uint32_t name;        // interned, of an activity
     uint32_t count;       // of a tensor's elements; 0 = one, whose metric is a number
+    uint32_t result;      // of a driver's function; 0 = it did what was asked
   };
   uint8_t type;           // enum hp_type
   uint8_t flags;          // enum hp_flags

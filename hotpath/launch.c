@@ -1,8 +1,10 @@
 // What the vendor's callbacks record: launches, graph nodes, captures.
 #include "launch.h"
+#include "names.h"
 #include "paths.h"
 #include "thread.h"
 #include "vendor.h"
+#include <string.h>
 
 // foreign reports that the open op is of another kernel, whose launch failed or had an empty grid. Handles are compared only
 // after some launch has closed its op: before that, hooks may pass other handles than launches have.
@@ -127,6 +129,18 @@ void hp_launched(uint64_t correlation, uint32_t call) {
   t->seen.op_over = 0;
 }
 
+// The low half of a stream's handle distinguishes it from the program's others; its lowest bit is set, so that 0 is none.
+void hp_returned(uint64_t correlation, uint64_t function, uint64_t stream, uint32_t result, const char *symbol) {
+  struct hp_thread *t = hp_load(&hp_g.watch) & HP_WATCHING ? hp_living() : NULL;
+  if (!t) return;
+  struct hp_record r = {.correlation = correlation, .function = function, .stream = (uint32_t)stream | 1, .result = result, .type = HP_RETURNED};
+  uint64_t *known = &t->watched.function[function >> 4 & (sizeof t->watched.function / sizeof *t->watched.function - 1)];
+  if (r.stream == t->watched.stream && *known == function && !result && !hp_tracing()) return;
+  if (*known != function && symbol) r.symbol = hp_intern(symbol, strlen(symbol));
+  if (!result) t->watched.stream = r.stream, *known = function;
+  hp_push_record(t, &r);
+}
+
 void hp_waited(uint64_t correlation, uint32_t name, uint16_t device, uint64_t start, uint64_t nanos) {
   struct hp_thread *t = hp_living();
   if (t) hp_push(t, (struct hp_record){.correlation = correlation, .time = start, .waited = nanos, .name = name, .tag = device, .set = hp_load(&hp_g.launch_set), .type = HP_WAITED});
@@ -210,10 +224,10 @@ int hp_capturing(void) { return (int)hp_captures(); }
 void hp_capture(int delta) {
   uint32_t now = hp_load(&hp_g.watch), next;
   do {
-    next = delta < 0 ? (now & ~HP_TRACING ? now - 1 : now) : now + 1;
+    next = delta < 0 ? (now & ~(HP_TRACING | HP_WATCHING) ? now - 1 : now) : now + 1;
   } while (!atomic_compare_exchange_weak(&hp_g.watch, &now, next));
   struct hp_thread *t = hp_living();
   if (!t) return;
-  if (!(now & ~HP_TRACING)) t->captures = 0; // an end that was not reported, or on another thread
+  if (!(now & ~(HP_TRACING | HP_WATCHING))) t->captures = 0; // an end that was not reported, or on another thread
   if (delta > 0 || t->captures) t->captures += (uint32_t)delta;
 }

@@ -11,6 +11,7 @@ void hp_launch(uint64_t correlation, uint64_t function);
 void hp_tag_launch(uint32_t tag, uint64_t function);
 void hp_work(uint64_t correlation);
 void hp_call(const struct hp_call *c);
+void hp_returned(uint64_t correlation, uint64_t function, uint64_t stream, uint32_t result, const char *symbol);
 void hp_launched(uint64_t correlation, uint32_t call);
 void hp_waited(uint64_t correlation, uint32_t name, uint16_t device, uint64_t start, uint64_t nanos);
 void hp_graph_launch(uint64_t correlation, uint64_t exec);

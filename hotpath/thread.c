@@ -101,6 +101,7 @@ static void catch_up(struct hp_thread *t) {
   if (t->own == 0 && main && main != t && main->generation == generation)
     atomic_store_explicit(&t->scope, atomic_load_explicit(&main->scope, memory_order_acquire), memory_order_relaxed);
   t->leaf_valid = 0;
+  memset(&t->watched, 0, sizeof t->watched);
   t->epoch = atomic_load_explicit(&hp_g.epoch, memory_order_acquire);
   hp_paths_end(t);
 }

@@ -47,6 +47,7 @@ struct hp_thread {
   uint32_t own_work;           // not 0: the thread works for the profiler, see own_work
   struct { uint64_t corr; uint32_t node, pynode, op, flags, inside, tag; } launching; // the launch in progress, during captures
   uint32_t captures;           // how many streams this thread is capturing
+  struct { uint32_t stream; uint64_t function[32]; } watched; // that an HP_RETURNED has had; 0 = none
   uint32_t gates;              // open scopes of this thread that have the name of the gate, see gate.h
   uint32_t reading;            // number of the tensor metric whose node is being captured; 0 = none
   struct { uint32_t base, state, op, leaf; } python;              // the last python leaf computed
@@ -82,7 +83,7 @@ struct hp_global {
   _Atomic uint32_t reclaims;     // how often call paths were reclaimed
   _Atomic uint32_t dead;         // this process is a forked child
   _Atomic uint32_t leaving;      // the process ends: nothing that is launched now is of interest
-  _Atomic uint32_t watch;        // number of stream captures in progress, and HP_TRACING. Not 0: ends of calls are recorded
+  _Atomic uint32_t watch;        // number of stream captures in progress, HP_TRACING and HP_WATCHING. Not 0: ends of calls are recorded
   _Atomic uint32_t op_func_proven; // some op was closed by its launch: hooks pass the handles that launches have
   _Atomic uint32_t metered;        // while some session has a budget the number of the meter's run, else 0; see meter.h
   _Atomic uint32_t paths_every;    // the Python call path of one launch in so many is taken; 0 = of each
@@ -105,9 +106,10 @@ static inline uint32_t hp_place(const struct hp_thread *t, uint32_t number) {
   return (number - atomic_load_explicit(&t->start, memory_order_relaxed)) & (HP_RING - 1);
 }
 
-#define HP_TRACING 0x80000000u // some active session wants a timeline
+#define HP_TRACING 0x80000000u  // some active session wants a timeline
+#define HP_WATCHING 0x40000000u // the program is watched for a hang
 static inline uint32_t hp_tracing(void) { return hp_load(&hp_g.watch) & HP_TRACING; }
-static inline uint32_t hp_captures(void) { return hp_load(&hp_g.watch) & ~HP_TRACING; }
+static inline uint32_t hp_captures(void) { return hp_load(&hp_g.watch) & ~(HP_TRACING | HP_WATCHING); }
 
 // hp_self returns the calling thread's state, up to date with the sessions, or NULL when memory ran out.
 struct hp_thread *hp_self(void);

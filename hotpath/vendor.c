@@ -60,6 +60,7 @@ static const struct hp_vendor_api table = {
     .work = hp_work,
     .call = hp_call,
     .launched = hp_launched,
+    .returned = hp_returned,
     .waited = hp_waited,
     .now = hp_now,
     .exits_matter = &hp_g.watch,

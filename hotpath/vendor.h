@@ -55,11 +55,14 @@ struct hp_vendor_api {
   void (*call)(const struct hp_call *); // any of the three, with what the library's records lack
   // EXIT of the calls above; needed while *exits_matter is not 0. call is the vendor's number of the function.
   void (*launched)(uint64_t correlation, uint32_t call);
+  // At EXIT of a launch, while *exits_matter is not 0: its function or executable graph, the handle of its stream, the driver's result, and
+  // the function's name, NULL if it is not known. It is for a program that is watched for a hang.
+  void (*returned)(uint64_t correlation, uint64_t function, uint64_t stream, uint32_t result, const char *symbol);
   // At EXIT of a call that waited for the GPU, if the library has no records of waits and Listen was asked for them: the name of
   // the activity, the ordinal of the device, and when the wait began, in ns of CLOCK_REALTIME.
   void (*waited)(uint64_t correlation, uint32_t name, uint16_t device, uint64_t start, uint64_t nanos);
   uint64_t (*now)(void); // CLOCK_REALTIME; in a replay, the time of the event that is played
-  const _Atomic uint32_t *exits_matter; // some stream is being captured, or some session wants a timeline
+  const _Atomic uint32_t *exits_matter; // some stream is being captured, some session wants a timeline, or the program is watched
 
   // Graphs. capture: +1 when the capture of a stream begins, -1 when it ended. Ids of nodes are unique in the process. If a library
   // has none, the room numbers the nodes when they are captured, and the records of a graph's launch in the same order.

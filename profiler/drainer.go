@@ -204,6 +204,7 @@ func (d *drainer) discard() {
 
 func (d *drainer) activity(k *record.Activity) {
 	d.ending.ended(k)
+	d.resolver.Watch.Ended(k)
 	at, ok := d.resolver.Resolve(k)
 	if k.Name == aggregate.MetricFrame && d.metricNode(k, &at, ok) {
 		return

@@ -134,8 +134,10 @@ func (m *Manager) detach() {
 		d.attached, d.waiting = false, false
 	})
 	if attached {
-		m.ending.inLibrary(func() { m.drainer.source.Detach(m.ending.begun.Load()) })
+		ending := m.ending.begun.Load() || m.hang.awaitsGPU() // a thread in the driver
+		m.ending.inLibrary(func() { m.drainer.source.Detach(ending) })
 	}
+	m.hang = nil
 	m.drainer.do((*drainer).discard)
 }
 

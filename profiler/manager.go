@@ -28,8 +28,9 @@ type Manager struct {
 	attaching  atomic.Bool // the drainer's command that runs attaches the source
 	ending     ending
 	drainer    *drainer
-	rounds     *rounds   // nil while there is no session; guarded by control
-	governor   *governor // nil while no session has a budget; guarded by control
+	rounds     *rounds    // nil while there is no session; guarded by control
+	hang       *hangWatch // nil unless the program is watched for a hang; guarded by control
+	governor   *governor  // nil while no session has a budget; guarded by control
 
 	withConditions atomic.Pointer[[]*session] // the sessions that have a recording
 

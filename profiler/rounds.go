@@ -27,7 +27,8 @@ const (
 //   - drains, as a command of the drainer, which also frees destroyed graphs and call paths (drain);
 //   - asks the vendor library for its buffers if they are due (Collect). This call may hang, so it is made outside of
 //     commands, which go on meanwhile;
-//   - hands over intervals, writes complete phases and checkpoints, which take long.
+//   - hands over intervals, writes complete phases and checkpoints, which take long;
+//   - looks whether the GPU hangs, where that was asked for.
 //
 // The next round comes after drainEvery if this one found work, else after idleEvery, or when the hot path wakes it.
 type rounds struct {
@@ -37,6 +38,7 @@ type rounds struct {
 	graphs, phases, checkpointed time.Time // when each was done last
 	worked                       bool      // a round has found work: a record in a ring, or a full buffer
 	pinned                       pinned
+	hang                         *hangWatch // guarded by mu
 
 	mu         sync.Mutex // guards what follows
 	firstWork  func()     // called once, at the first work
@@ -64,6 +66,7 @@ func (m *Manager) stopRounds() {
 	hotpath.Kick()
 	<-m.rounds.stopped
 	m.rounds = nil
+	hotpath.Watch(false)
 }
 
 // Checkpoint calls f at intervals while sessions run, from a goroutine that holds no lock: with Collect and
@@ -130,6 +133,7 @@ func (r *rounds) round() (soon bool) {
 	r.takeDeltas(deltasDue)
 	r.writePhases()
 	r.leaveCheckpoint()
+	r.watchHang()
 	r.mu.Lock()
 	onRound := r.onRound
 	r.mu.Unlock()

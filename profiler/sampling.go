@@ -65,7 +65,10 @@ func (d *drainer) drainSamples() {
 	d.sampler.Samples(d.takeSample)
 }
 
-func (d *drainer) takeSample(s *record.Sample) { d.agg.AddSample(s, d.sets.newest, d.launched) }
+func (d *drainer) takeSample(s *record.Sample) {
+	d.resolver.Watch.Sample(s)
+	d.agg.AddSample(s, d.sets.newest, d.launched)
+}
 
 // launched finds the launch of a sample that names its launch. The launch was recorded before the sample, but may have come
 // after the rings were drained last.

@@ -30,6 +30,7 @@ import (
 	"github.com/goproton/goproton/hotpath/recorder"
 	"github.com/goproton/goproton/hotpath/scratch"
 	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/interpreter/run"
@@ -73,10 +74,11 @@ const threads = 7
 
 // reserveThreads has Go start these threads now. Later the program may have used up all that the system allows; see threads.c.
 func reserveThreads() {
-	for range threads {
+	n := threads + figures.OneIf[int](control.HangWatched()) // one more waits for the GPU
+	for range n {
 		go C.thread_waits()
 	}
-	C.threads_release(threads)
+	C.threads_release(C.int(n))
 }
 
 // say prints a line on standard error. Errors are ignored.

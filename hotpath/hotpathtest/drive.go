@@ -53,6 +53,7 @@ static void sections(int hook, uint32_t n) {
 }
 static void metered_launches(uint32_t first, uint32_t n) { for (uint32_t i = 0; i < n; i++) metered_launch(first + i, 1, 0); }
 static void returned(uint64_t c, uint32_t f) { vendor->launched(c, f); }
+static void stream_of(uint64_t c, uint64_t f, uint64_t s, uint32_t result, const char *name) { vendor->returned(c, f, s, result, name); }
 static void copies(uint64_t c) { vendor->work(c); }
 static void graph_launch(uint64_t c) { vendor->graph_launch(c, 1); }
 static void node_created(uint32_t g, uint64_t n) { vendor->node_created(g, n); }
@@ -328,6 +329,13 @@ func Tag(tag uint32, function uint64) { C.tag(C.uint32_t(tag), C.uint64_t(functi
 
 // Launched is the EXIT callback of a launch.
 func Launched() { C.launched() }
+
+// StreamOf reports that a launch of a watched program returns, with the handle of its stream, the driver's result and the kernel's name.
+func StreamOf(corr, function, stream uint64, result uint32, kernel string) {
+	cstr(kernel, func(c *C.char) {
+		C.stream_of(C.uint64_t(corr), C.uint64_t(function), C.uint64_t(stream), C.uint32_t(result), c)
+	})
+}
 
 // Returned is the EXIT callback of a call of the vendor's function with that number; Work the ENTER of a copy.
 func Returned(corr uint64, call uint32) { C.returned(C.uint64_t(corr), C.uint32_t(call)) }

@@ -120,6 +120,8 @@ type Resolver struct {
 	limit     int       // of launches
 	room      room
 
+	Watch *Watch // nil: the program is not watched for a hang
+
 	// Metric receives metrics of ops that turned out not to be captured, and those that came after the slots of their
 	// launch set were closed. Set it before use.
 	Metric func(p Place, order uint64, m OpMetric)
@@ -157,6 +159,7 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 	r.decideScoped(t, rec)
 	switch rec.Type {
 	case hotpath.Launch, hotpath.GraphLaunch:
+		r.Watch.launched(id, rec)
 		if rec.Op != t.op {
 			r.countPending(t)
 		}
@@ -178,6 +181,11 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 		t.lastLaunch = corr
 		if stays {
 			r.staying = append(r.staying, corr)
+		}
+	case hotpath.Returned:
+		r.Watch.returned(id, rec)
+		if rec.Op != 0 {
+			r.drop(rec.Correlation()) // it failed
 		}
 	case hotpath.TensorMetric:
 		t.tensor, t.tensorLaunches = tensorOf(rec), 0
@@ -259,6 +267,7 @@ func (r *Resolver) nodeCreated(t *thread, rec *hotpath.Record) {
 	c := &Captured{Place: place(rec), Tag: rec.Tag, Own: rec.Flags&hotpath.FlagOwn != 0}
 	if rec.Flags&hotpath.FlagCaptured != 0 {
 		c.Function = r.functions[t.lastLaunch]
+		r.Watch.drop(t.lastLaunch)
 		r.drop(t.lastLaunch) // it went into the graph; no kernel will carry its id
 	}
 	if c.Op && rec.Op == t.op {
@@ -418,6 +427,7 @@ func (r *Resolver) Nodes(f func(node uint32)) {
 	for _, l := range r.launches {
 		pass(l.Place)
 	}
+	r.Watch.places(pass)
 	captured := func(c *Captured) { c.nodes(pass) }
 	for _, t := range r.threads {
 		pass(t.place)

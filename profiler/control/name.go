@@ -24,6 +24,13 @@ type naming struct {
 	moved   []string // files of the name before, until the profile is written under its new name
 }
 
+// process is what is known of the process now: its rank may be known late only.
+func (r *run) process() outname.Process {
+	r.naming.mu.Lock()
+	defer r.naming.mu.Unlock()
+	return r.naming.process
+}
+
 func thisProcess() outname.Process {
 	host, _ := os.Hostname()
 	return outname.Process{Launched: outname.Detect(os.Getenv), PID: os.Getpid(), Host: host}

@@ -28,6 +28,7 @@ type run struct {
 	began  time.Time
 	socket *ctl.Socket // nil: `proton ctl` does not reach this process
 	naming naming
+	hang   *hangs // nil: the program is not watched for a hang
 
 	usesGPU  bool         // and `proton run` knows
 	looked   time.Time    // for a request of `proton run`
@@ -112,6 +113,9 @@ func (s *Service) runBegin(p begun) (any, error) {
 	}
 	if c.Ctl {
 		s.listen()
+	}
+	if c.WatchHang > 0 {
+		s.watchHang(c.WatchHang)
 	}
 	// Whatever the program does to itself later on, `proton run` knows that it was there.
 	if c.Status != "" {
@@ -248,6 +252,7 @@ func (s *Service) endRun() error {
 		s.run.socket.Close()
 	}
 	s.Manager.Flush()
+	s.run.hang.ends()
 	s.run.writing.Lock() // a checkpoint that goes on would write under the name before
 	defer s.run.writing.Unlock()
 	s.keepName()
@@ -307,6 +312,7 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo
 	}
 	f.Push, f.Budget = s.pushStatus(), budgetStatus(st.Budget)
 	if s.run != nil {
+		f.Notes = s.run.hang.sentences()
 		f.Files, f.Answered = s.run.written(), s.run.answered.Load()
 		f.Problems = append(f.Problems, s.run.doubts()...)
 	}

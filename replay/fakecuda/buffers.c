@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sizes.h"
 #include "tracer.h"
@@ -102,6 +103,10 @@ static uint64_t late_by(void) {
   return atomic_load(&late);
 }
 
+// hangs reports whether kernels do not end at the moment; may_hang whether they ever do not.
+static const char *may_hang(void) { return getenv("PROTON_STUB_HUNG"); }
+static int hangs(void) { return may_hang() && !access(may_hang(), F_OK); }
+
 static void put_off(const void *record, uint32_t size) {
   struct pending *p = malloc(sizeof *p + size);
   if (!p) abort();
@@ -114,7 +119,7 @@ static void put_off(const void *record, uint32_t size) {
 
 // Adds the records that are due to the buffers of their threads. Called with callbacks_lock held for reading.
 static void add_due(void) {
-  if (!late_by()) return;
+  if ((!late_by() && !may_hang()) || hangs()) return;
   pthread_mutex_lock(&pending_lock);
   for (struct pending *p; (p = pending) && p->due <= stub_cuda_now(); free(p)) {
     if (!(pending = p->next)) pending_end = &pending;
@@ -125,7 +130,7 @@ static void add_due(void) {
 
 void emit(const void *record, uint32_t size) {
   pthread_rwlock_rdlock(&callbacks_lock);
-  if (late_by()) put_off(record, size);
+  if (late_by() || may_hang()) put_off(record, size);
   else if (request) add(my_buffer(), record, size);
   add_due();
   pthread_rwlock_unlock(&callbacks_lock);

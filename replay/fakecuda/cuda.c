@@ -221,6 +221,7 @@ static void wait_while(const char *variable) {
 
 STUB_EXPORT uint32_t cuCtxSynchronize(void) {
   wait_while("PROTON_STUB_BUSY");
+  wait_while("PROTON_STUB_HUNG");
   usleep((useconds_t)(stub_number("PROTON_STUB_LATE", 0) * 1000));
   return stub_result("cuCtxSynchronize");
 }

@@ -11,6 +11,7 @@
 //   PROTON_STUB_RESULTS    results to return: "Subscribe=39,ActivityEnable=35,cuInit=100"
 //   PROTON_STUB_HOLDER     another subscriber's name: Subscribe returns 39
 //   PROTON_STUB_BUSY       a file: while it exists, waits for a context do not end
+//   PROTON_STUB_HUNG       a file: while it exists, kernels do not end: they have no records, and waits for a context last
 //   PROTON_STUB_FULL       a file: while it exists, launches wait in the driver, as when the GPU's queue is full;
 //                          cuptiFinalize aborts while a driver call is in progress, which CUPTI does not support
 //   PROTON_STUB_KERNEL_NS  duration of a kernel (1000)

@@ -289,6 +289,7 @@ def _write_status(folder: str, command: list[str], problems: Sequence[str], **mo
         pass  # the runtime has not written one
     status["problems"] = [*(status["problems"] or ()), *problems]
     status["finished"] = True
+    more["notes"] = [*(status.get("notes") or ()), *more.get("notes", ())]
     status.update(more)
     with open(path + ".python", "w") as file:
         json.dump(status, file)

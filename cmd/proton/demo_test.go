@@ -89,7 +89,7 @@ func TestDemo(t *testing.T) {
 	if err := demo("d", false, &out, &said); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"$ proton viewer -m util,tflop/s,time -d 3 d/matmul.hatchet", "matmul_4096_4096_4096", "tl.dot(left, right, total)", "short_scoreboard 70%", "$ proton report"} {
+	for _, want := range []string{"$ proton viewer -m util,tflop/s,time -d 3 d/matmul.hatchet", "matmul_4096_4096_4096", "tl.dot(left, right, total)", "short_scoreboard 70%", "$ proton explain d/matmul.hatchet", "occupancy: matmul_kernel matmul.py:83", "$ proton report"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the demo lacks %q:\n%s", want, out.String())
 		}

@@ -28,7 +28,7 @@ func newDemoCommand() *cobra.Command {
 		Use:   "demo [FOLDER]",
 		Short: "look at a recorded profile of an NVIDIA H200: needs no GPU",
 		Long: `demo writes a recorded profile into FOLDER (proton-demo in the current folder unless it is given), and runs the commands that
-one looks at a profile with: the tree, the source lines of the hottest kernel with what its warps waited for, and the
+one looks at a profile with: the tree, the source lines of the hottest kernel with what its warps waited for, why it is slow, and the
 report, which it opens in the browser. The profile is of a matrix product in Triton and by cuBLAS, on an NVIDIA H200.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -60,6 +60,7 @@ func demo(folder string, open bool, stdout, stderr io.Writer) error {
 	for _, words := range [][]string{
 		{"viewer", "-m", "util,tflop/s,time", "-d", "3", file},
 		{"viewer", "--source", file},
+		{"explain", file},
 		report,
 	} {
 		fmt.Fprintf(stdout, "$ proton %s\n", shellWords(words))

@@ -44,7 +44,10 @@ folder proton-answers, and the answer names the file.`,
 			if term.IsTerminal(cmd.OutOrStdout()) {
 				tell(cmd.ErrOrStderr(), "this speaks the Model Context Protocol to a program that starts it; end it with Ctrl-C")
 			}
-			return s.Run(cmd.Context(), &mcp.StdioTransport{})
+			if err := s.Run(cmd.Context(), &mcp.StdioTransport{}); err != nil {
+				return fmt.Errorf("serve the Model Context Protocol: %w; an agent starts this command and speaks it on standard input", err)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "leave out the tools that run programs: run, reproduce, interpret")

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -122,6 +123,9 @@ func (s *survey) readRows() error {
 	}
 	if s.total == 0 {
 		return ErrNoTime
+	}
+	if s.total > math.MaxInt64 {
+		return fmt.Errorf("the kernels of the profile took %g ns together, more than a time can be: the file is damaged", s.total)
 	}
 	s.doc.GPUTime = int64(math.Round(s.total))
 	return nil

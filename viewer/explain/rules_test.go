@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/profile"
 )
 
 var classes = []string{"launch", "data movement", "compute", "occupancy", "synchronisation", "layout", "spill", "communication", "host"}
@@ -112,6 +113,11 @@ func TestKernelsThatAreNotThere(t *testing.T) {
 		t.Error("a wrong pattern is read")
 	}
 	if _, err := Of(Input{Profile: profileOf()}); err != ErrNoTime {
+		t.Error(err)
+	}
+	p := profileOf(kernelOf{})
+	p.Root.Children[0].Set(profile.TimeMetric, profile.FloatValue(1e300))
+	if _, err := Of(Input{Profile: p}); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Error(err)
 	}
 }

@@ -162,3 +162,16 @@ def test_to_pandas_equals_the_file(library, tmp_path, monkeypatch):
         goproton.read("vecadd.hatchet").to_pandas("nosuch")
     with pytest.raises(FileNotFoundError, match="no profile"):
         goproton.read("missing")
+
+
+def test_explain_names_the_cause(library, tmp_path, monkeypatch):
+    if not (BUILD / "proton").exists():
+        pytest.skip(f"{BUILD}/proton is not built; make build")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{BUILD}{os.pathsep}{os.environ['PATH']}")
+    import goproton
+    subprocess.run([BUILD / "proton", "demo", "--no-open"], check=True, capture_output=True)
+    first = goproton.explain("proton-demo/matmul.hatchet", kernel="matmul_*")["findings"][0]
+    assert (first["class"], first["line"]["number"]) == ("occupancy", 83) and first["saves_at_most_ns"] > 0, first
+    with pytest.raises(ValueError, match="missing"):
+        goproton.explain("missing.hatchet")

@@ -156,6 +156,7 @@ type subject struct {
 	path    string
 	time    float64 // ns
 	of      float64 // ns that the time is a share of
+	asked   bool    // for this kernel: its share of the whole does not matter
 	numbers map[string]float64
 	words   map[string]string
 	line    func(reasons []string) *Line // where most samples with one of the reasons are; nil without samples

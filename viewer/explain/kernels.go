@@ -64,7 +64,7 @@ func (s *survey) kernels() error {
 		if s.Kernel != "" && !matches(on.kernel) && !matches(k.name) {
 			continue
 		}
-		matched = true
+		matched, on.asked = true, s.Kernel != ""
 		s.subjects = append(s.subjects, on)
 	}
 	if s.Kernel != "" {

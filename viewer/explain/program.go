@@ -83,18 +83,20 @@ func (s *survey) readRows() error {
 	if d := s.device(); d != nil {
 		s.doc.GPU = cmp.Or(d.Name, vendors.ArchName(d.Type, d.Arch))
 	}
-	var names []string
-	for _, m := range viewer.Metrics(p) {
-		if slices.Contains([]string{"time", "count", "roof_time", "bound"}, m.Name) {
-			names = append(names, m.Name)
+	var t *viewer.Table
+	names, err := []string{"time", "count", "roof_time", "bound"}, error(nil)
+	for { // the last are known where flops or bytes are
+		if t, err = viewer.NewTable(p, viewer.Options{Metrics: names, BaseUnits: true, Peaks: s.Peaks}); err == nil {
+			break
 		}
-	}
-	if !slices.Contains(names, "time") {
-		return ErrNoTime
-	}
-	t, err := viewer.NewTable(p, viewer.Options{Metrics: names, BaseUnits: true, Peaks: s.Peaks})
-	if err != nil {
-		return err
+		var wrong *viewer.OptionError
+		switch {
+		case errors.As(err, &wrong):
+			return err
+		case len(names) == 1:
+			return ErrNoTime
+		}
+		names = names[:len(names)/2]
 	}
 	column := func(name string) int { return slices.Index(names, name) }
 	own := func(r *viewer.Row, name string) float64 {

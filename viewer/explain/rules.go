@@ -196,7 +196,9 @@ func (r *rule) holds(on *subject) bool {
 	if r.Least > 0 && !(on.stalled(r.Stalls) >= r.Least) {
 		return false
 	}
-	return !slices.ContainsFunc(r.conditions(), func(c condition) bool { return !c.holds(on) })
+	return !slices.ContainsFunc(r.conditions(), func(c condition) bool {
+		return !c.holds(on) && !(on.asked && c.number == "gpu_time_share")
+	})
 }
 
 // stalled is the share of the samples with one of the reasons.
@@ -224,6 +226,9 @@ func (r *rule) finding(s *survey, on *subject) Finding {
 	}
 	saves, from := r.saves(on)
 	f.Saves, f.SavesFrom = int64(math.Round(saves)), from
+	if on.asked {
+		f.whole = on.time
+	}
 	if on.kind == programKind {
 		f.Time, f.Share = f.Saves, rounded(saves/on.of)
 	}

@@ -122,6 +122,17 @@ func TestKernelsThatAreNotThere(t *testing.T) {
 	}
 }
 
+// A kernel that is asked for is explained, however little of the whole it is.
+func TestSmallKernels(t *testing.T) {
+	p := profileOf(kernelOf{name: "large", ms: 5000, roof: 0.8}, kernelOf{name: "small", stalls: "long_scoreboard=70", roof: 0.2})
+	if d := explained(t, Input{Profile: p}); len(d.Findings) > 0 {
+		t.Errorf("among others: %s", text(d))
+	}
+	if d := explained(t, Input{Profile: p, Kernel: "small"}); len(d.Findings) == 0 || cause(&d.Findings[0]) != "load_latency data movement kernels.py:12" {
+		t.Errorf("alone: %s", text(d))
+	}
+}
+
 func TestRounded(t *testing.T) {
 	for v, want := range map[float64]float64{0.123456: 0.123, 98765.4: 98765, 0.0001239: 0.000124, 1: 1, math.Inf(1): 0} {
 		if got := rounded(v); got != want {

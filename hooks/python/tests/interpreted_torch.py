@@ -127,6 +127,15 @@ def devices():
     a, b, c = torch.rand(8, 4), torch.rand(6, 4), torch.zeros(8, 6)
     triton._C.libtriton.nvidia.cublas.CublasLt(torch.empty(8, device="cuda")).matmul(a, b, c)
     torch.testing.assert_close(c, a @ b.T)
+    for name in "CUDAGraph", "graph":
+        try:
+            getattr(torch.cuda, name)()
+        except RuntimeError as error:
+            assert "graphs cannot be captured with --device cpu" in str(error), error
+        else:
+            raise AssertionError("there is a graph")
+    import torch._dynamo.trace_rules as rules
+    rules.get_torch_obj_rule_map()  # of torch.compile and torch.library, which refuses an object with two names
     print("devices", torch.cuda.get_device_capability(), target.backend, target.arch, start.elapsed_time(end))
 
 

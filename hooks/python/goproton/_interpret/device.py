@@ -43,6 +43,13 @@ class Nothing:
         return event or self
 
 
+class Graph(Nothing):
+    """Without a GPU torch's own ends the process by a segmentation fault."""
+
+    def __init__(self, *args: Any, **named: Any):
+        raise RuntimeError("graphs cannot be captured with --device cpu: nothing would run again when they are replayed")
+
+
 def _capability(device: Any = None) -> tuple[int, int]:
     """That of the GPU that kernels are compiled for."""
     from .host import HOST
@@ -60,13 +67,10 @@ def _properties(device: Any = None) -> Any:
         shared_memory_per_multiprocessor=shared + 1024, L2_cache_size=32 << 20, total_memory=16 << 30)
 
 
-def _none(*args: Any, **named: Any) -> None:
-    pass
-
-
-_ANSWERS: dict[str, Any] = {
-    **dict.fromkeys(("synchronize", "set_device", "set_stream", "empty_cache", "manual_seed", "manual_seed_all"), _none),
-    **dict.fromkeys(("device", "device_of", "_DeviceGuard", "Stream", "stream", "current_stream", "default_stream", "Event"), Nothing),
+_ANSWERS: dict[str, Any] = {  # each an object of its own: Dynamo has a table of them
+    **{name: lambda *args, **named: None for name in ("synchronize", "set_device", "set_stream", "empty_cache", "manual_seed", "manual_seed_all")},
+    **{name: type(name, (Nothing,), {}) for name in ("device", "device_of", "_DeviceGuard", "Stream", "stream", "current_stream", "default_stream", "Event")},
+    **{name: type(name, (Graph,), {}) for name in ("CUDAGraph", "graph")},
     "current_device": lambda: 0, "get_device_name": lambda device=None: "CPU", "get_device_capability": _capability, "get_device_properties": _properties,
 }
 

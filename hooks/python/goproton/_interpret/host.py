@@ -36,7 +36,7 @@ def target_of(text: str) -> Target:
     raise ValueError(f"the target {text!r} is not known: use one as cuda:90 or hip:gfx942")
 
 
-PROPERTIES = {"max_shared_mem": 232448, "max_num_regs": 65536, "multiprocessor_count": 4, "warpSize": 32, "sm_clock_rate": 1_000_000, "mem_clock_rate": 1_000_000, "mem_bus_width": 1024}
+PROPERTIES = {"max_shared_mem": 232448, "max_num_regs": 65536, "multiprocessor_count": 132, "warpSize": 32, "sm_clock_rate": 1_000_000, "mem_clock_rate": 1_000_000, "mem_bus_width": 1024}
 
 
 class Host(DriverBase):

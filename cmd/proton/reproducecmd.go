@@ -39,6 +39,8 @@ type reproduceFlags struct {
 	runs      bool
 	compare   string
 	rounds    int
+	detect    string
+	seconds   float64
 	python2   string
 }
 
@@ -58,12 +60,14 @@ The script of a compilation that failed, which proton trace info lists, compiles
 
 --benchmark writes a script that checks the result of the launch and times it. With --run it runs now, and once more
 under proton run for the kernel's own time and the hot lines. --compare runs two traces or scripts in alternation and
-reports whether one is slower.`,
+reports whether one is slower. With --detect 1% it is a gate for CI: exit code 1 if OTHER is slower, 3 if a slowdown of
+1% could have been missed.`,
 		Example: `  proton reproduce logs --kernel matmul_kernel --launch-id 3
   proton reproduce logs --slowest --profile train.hatchet --benchmark --run
   proton reproduce logs --slowest 3 --profile train.hatchet -e '<autotune>' -i '^backward$'
   proton reproduce before --kernel matmul_kernel --compare after
-  proton reproduce old/repro.py --compare new/repro.py --rounds 10`,
+  proton reproduce old/repro.py --compare new/repro.py --rounds 10
+  proton reproduce before --kernel matmul_kernel --compare after --detect 1%`,
 		Args: cobra.ArbitraryArgs, // oneTrace checks them
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 && cmd.Flags().Changed("slowest") { // --slowest 3 TRACE
@@ -77,10 +81,13 @@ reports whether one is slower.`,
 			if err := oneTrace(cmd, args); err != nil {
 				return err
 			}
-			for _, name := range []string{"rounds", "compare-python"} {
+			for _, name := range []string{"rounds", "compare-python", "detect"} {
 				if cmd.Flags().Changed(name) && f.compare == "" {
 					return &exitError{code: 2, err: fmt.Errorf("--%s needs --compare OTHER", name)}
 				}
+			}
+			if cmd.Flags().Changed("seconds") && f.detect == "" || f.detect != "" && cmd.Flags().Changed("rounds") {
+				return &exitError{code: 2, err: errors.New("--seconds is of --detect, which takes as many rounds as it needs; without --detect, give --rounds")}
 			}
 			if cmd.Flags().Changed("slowest") && f.slowest < 1 {
 				return &exitError{code: 2, err: fmt.Errorf("read --slowest %d: give a number of launches, 1 or more", f.slowest)}
@@ -120,6 +127,8 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.runs, "run", false, "run the script now; with --benchmark also under proton run")
 	flags.StringVar(&f.compare, "compare", "", "time this and `OTHER`, a trace or a script of --benchmark, in alternation, and compare them")
 	flags.IntVar(&f.rounds, "rounds", 5, "with --compare: run each side `N` times")
+	flags.StringVar(&f.detect, "detect", "", "with --compare: alternate both on the GPU until a slowdown of `SHARE`, such as 1%, would be seen in 9 of 10 cases; exit with 1 if OTHER is slower, which is a false alarm in 1 of 100")
+	flags.Float64Var(&f.seconds, "seconds", 60, "with --detect: measure for at most `SECONDS`; exit with 3 if that was too short to decide")
 	flags.StringVar(&f.python2, "compare-python", "", "`INTERPRETER` for the other side of --compare (default: the same)")
 	flags.StringVar(&f.stamp, "stamp", "time", "append `TEXT` to the files' names, the time if it is \"time\"; empty for none")
 	flags.BoolVar(&f.options.Force, "force", false, "replace the script if it exists")
@@ -329,6 +338,14 @@ func (f *reproduceFlags) complete() error {
 	}
 	if err := nearby.CheckSources(o.FilesFrom); err != nil {
 		return err
+	}
+	if f.detect != "" {
+		if _, err := f.slowdown(); err != nil {
+			return err
+		}
+		if !(f.seconds > 0 && f.seconds <= 86400) {
+			return fmt.Errorf("read --seconds %g: give seconds, up to a day", f.seconds)
+		}
 	}
 	for _, r := range f.replacers {
 		words := strings.Fields(r)

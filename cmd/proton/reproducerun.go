@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/cmd/proton/internal/run"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/reproduce"
@@ -144,6 +145,9 @@ func (f *reproduceFlags) runComparison(source string, selection reproduce.Select
 	if _, err := f.side(b, f.compare, selection, launch, stderr); err != nil {
 		return fmt.Errorf("side B: %w", err)
 	}
+	if f.detect != "" {
+		return f.runDetection(a, b, stdout, stderr)
+	}
 	c, err := reproduce.Compare(a, b, f.rounds, func(s string) { tell(stderr, "%s", s) })
 	if err != nil {
 		return err
@@ -152,6 +156,62 @@ func (f *reproduceFlags) runComparison(source string, selection reproduce.Select
 		return printJSON(stdout, map[string]any{"a": a, "b": b, "ratio": c.Ratio, "p": c.P, "against": c.Against, "verdict": c.Verdict()})
 	}
 	return printComparison(stdout, c)
+}
+
+// runDetection alternates both sides until a slowdown would be seen.
+func (f *reproduceFlags) runDetection(a, b *reproduce.Side, stdout, stderr io.Writer) error {
+	slowdown, err := f.slowdown() // which complete has checked
+	if err != nil {
+		return err
+	}
+	d, err := reproduce.Detect(a, b, slowdown, f.seconds, func(s string) { tell(stderr, "%s", s) })
+	if err != nil {
+		return &exitError{code: gateUndecided, err: err}
+	}
+	if d.Same {
+		tell(stderr, "both sides are the same script: this measures the machine, and not a change")
+	}
+	if d.Throttled > 0 {
+		tell(stderr, "the driver lowered the clock for power or heat in %s of %d, as often for both sides", figures.Count(uint64(d.Throttled), "batch"), 4*len(d.Blocks))
+	}
+	if f.json {
+		err = printJSON(stdout, d)
+	} else {
+		err = printDetection(stdout, d)
+	}
+	switch {
+	case err != nil:
+		return err
+	case d.Outcome == "slower":
+		return &exitError{code: gateFailed}
+	case d.Outcome == "undecided":
+		return &exitError{code: gateUndecided}
+	}
+	return nil
+}
+
+// slowdown reads --detect.
+func (f *reproduceFlags) slowdown() (float64, error) {
+	l, ok := figures.ParseLeast(f.detect)
+	if !ok || l.Unit != "%" || !(l.Amount >= 0.0005 && l.Amount <= 1) {
+		return 0, fmt.Errorf("read --detect %q: give a share from 0.05%% to 100%%, such as 1%%", f.detect)
+	}
+	return l.Amount, nil
+}
+
+func printDetection(w io.Writer, d *reproduce.Detection) error {
+	clocks := "clocks unknown"
+	if d.Clocks != nil {
+		clocks = fmt.Sprintf("SM clock %d to %d MHz", d.Clocks[0], d.Clocks[1])
+	}
+	left := ""
+	if d.WarmUp > 0 {
+		left = fmt.Sprintf(", the first %s left out as warm-up", figures.Count(uint64(d.WarmUp), "block"))
+	}
+	fmt.Fprintf(w, "measured %s of A B B A in %.1f s%s; %s\n", figures.Count(uint64(len(d.Blocks)), "block"), d.Seconds, left, clocks)
+	printChecks(w, d.Against)
+	_, err := fmt.Fprintf(w, "verdict: %s\n", d.Verdict())
+	return err
 }
 
 // side writes the script of a side, unless it is one. Of the second trace it uses the launch most similar to the first's.
@@ -205,13 +265,18 @@ func printComparison(w io.Writer, c *reproduce.Comparison) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, check := range c.Against {
+	printChecks(w, c.Against)
+	_, err := fmt.Fprintf(w, "verdict: %s\n", c.Verdict())
+	return err
+}
+
+// printChecks says how the outputs of the sides differ.
+func printChecks(w io.Writer, checks []reproduce.Check) {
+	for _, check := range checks {
 		said := "equal"
 		if check.Diff != 0 {
 			said = fmt.Sprintf("differs by at most %.3g, of values to %.3g", check.Diff, check.Scale)
 		}
 		fmt.Fprintf(w, "output %s: %s\n", term.Printable(check.Argument), said)
 	}
-	_, err := fmt.Fprintf(w, "verdict: %s\n", c.Verdict())
-	return err
 }

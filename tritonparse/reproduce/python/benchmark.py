@@ -4,6 +4,7 @@ import ctypes
 import hashlib
 import statistics
 import sys
+import time
 
 TOLERANCE = {"float64": 1e-7, "float32": 1.3e-6, "float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3": 0.125, "float8_e5m2": 0.25,
              "complex128": 1e-7, "complex64": 1.3e-6}  # relative, by the beginnings of types' names
@@ -15,6 +16,7 @@ def benchmark(make_args, launch, context):
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
     parser.add_argument("--repeat", type=int, default=0, metavar="N", help="launches to time (default: 0.3 s worth, 20 to 1000)")
     parser.add_argument("--launches", type=int, default=0, metavar="N", help="launch N times and end: for profilers")
+    parser.add_argument("--serve", action="store_true", help="time a batch of launches for each line of standard input, which has its milliseconds")
     parser.add_argument("--save-outputs", metavar="FILE", help="keep what the first launch wrote")
     parser.add_argument("--against", metavar="FILE", help="compare with outputs that --save-outputs kept")
     options = parser.parse_args()
@@ -27,6 +29,8 @@ def benchmark(make_args, launch, context):
               "device": runtime.get_device_name(device), "torch": torch.__version__, "triton": triton.__version__}
     if options.launches:
         return _for_profiler(launch, grid, args, options.launches, runtime, plan, tensors)
+    if options.serve:
+        return _serve(lambda: launch(grid, args), runtime, device)
 
     before = {name: t.clone() for name, t in tensors.items()}
     compiled = launch(grid, args)
@@ -185,8 +189,7 @@ def _compiled(compiled, plan):
 
 def _times(launch, repeat, runtime, device):
     """Milliseconds of launches, each with a cold L2 cache; how they were taken; and what passes when nothing is launched."""
-    cache = getattr(runtime.get_device_properties(device), "L2_cache_size", 0) or 64 << 20
-    flush = torch.empty(max(2 * cache, 128 << 20), dtype=torch.uint8, device=device)
+    flush = _flush(runtime, device)
     start, end = runtime.Event(enable_timing=True), runtime.Event(enable_timing=True)
     start.record()
     for _ in range(5):
@@ -205,7 +208,55 @@ def _times(launch, repeat, runtime, device):
     return _event_times(launch, repeat, runtime, flush), "events", statistics.median(_event_times(lambda: None, 50, runtime, flush))
 
 
-def _graph_times(launch, repeat, runtime, flush):
+def _flush(runtime, device):
+    """A buffer that fills the L2 cache."""
+    cache = getattr(runtime.get_device_properties(device), "L2_cache_size", 0) or 64 << 20
+    return torch.empty(max(2 * cache, 128 << 20), dtype=torch.uint8, device=device)
+
+
+def _serve(launch, runtime, device):
+    """Answers each line, a number of milliseconds, with the times of launches that take about so long."""
+    flush, clock = _flush(runtime, device), _clock(runtime, device)
+    launch()
+    runtime.synchronize()
+    try:
+        replay = _captured(launch, runtime, flush)
+    except (RuntimeError, TypeError, AttributeError):
+        runtime.synchronize()
+        replay = lambda: _event_times(launch, 5, runtime, flush)
+    for line in sys.stdin:
+        replay()  # the other side had the GPU
+        times, end = [], time.perf_counter() + float(line) / 1e3
+        while not times or time.perf_counter() < end and len(times) < 5000:
+            times += replay()
+        print("goproton batch", json.dumps({"times_ms": times, **clock()}), flush=True)
+    return 0
+
+
+def _clock(runtime, device):
+    """A function that asks NVIDIA's management library for the clock of the multiprocessors, and whether power or heat lowers it."""
+    try:
+        nvml, handle = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_void_p()
+        uuid = str(runtime.get_device_properties(device).uuid)
+        name = uuid if uuid.startswith(("GPU-", "MIG-")) else "GPU-" + uuid
+        if nvml.nvmlInit_v2() or nvml.nvmlDeviceGetHandleByUUID(name.encode(), ctypes.byref(handle)):
+            return dict
+    except (OSError, AttributeError):
+        return dict
+
+    def now():
+        mhz, reasons, found = ctypes.c_uint(), ctypes.c_ulonglong(), {}
+        if not nvml.nvmlDeviceGetClockInfo(handle, 1, ctypes.byref(mhz)):
+            found["sm_mhz"] = mhz.value
+        if not nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle, ctypes.byref(reasons)):
+            found["throttled"] = bool(reasons.value & 0xEC)  # power cap, slowdown, heat, power brake
+        return found
+
+    return now
+
+
+def _captured(launch, runtime, flush):
+    """A function that replays a graph of launches, and returns their times."""
     pairs = [(runtime.Event(enable_timing=True, external=True), runtime.Event(enable_timing=True, external=True)) for _ in range(10)]
     graph = runtime.CUDAGraph()
     with runtime.graph(graph):
@@ -214,12 +265,21 @@ def _graph_times(launch, repeat, runtime, flush):
             start.record()
             launch()
             end.record()
-    graph.replay()  # warms up
-    times = []
-    while len(times) < repeat:
+
+    def replay():
         graph.replay()
         runtime.synchronize()
-        times += [start.elapsed_time(end) for start, end in pairs]
+        return [start.elapsed_time(end) for start, end in pairs]
+
+    return replay
+
+
+def _graph_times(launch, repeat, runtime, flush):
+    replay = _captured(launch, runtime, flush)
+    replay()  # warms up
+    times = []
+    while len(times) < repeat:
+        times += replay()
     return times[:repeat]
 
 

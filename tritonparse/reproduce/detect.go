@@ -1,0 +1,345 @@
+package reproduce
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goproton/goproton/internal/figures"
+)
+
+// A Detection times two scripts in alternation until a slowdown of a given share would be seen. Both stay on the GPU, each in a process, and
+// take turns every few hundredths of a second, so that what the machine does meanwhile is in both.
+//
+// A block is two batches of launches of each side, in the order A B B A or B A A B by chance. A drift of clocks or of temperature cancels out in it.
+// If B is as fast as A, the sign of a block's difference is as likely to be plus as minus: the test counts how many assignments of signs have a mean
+// as large as the observed one. When to stop, and which blocks are warm-up, is decided by the sizes of differences and by the levels of blocks, which
+// do not change with the signs, so neither changes the probability of a false alarm.
+type Detection struct {
+	A        *Side   `json:"a"`
+	B        *Side   `json:"b"`
+	Slowdown float64 `json:"slowdown"` // the share that is to be seen
+	Seconds  float64 `json:"seconds"`  // of measuring
+	Blocks   []Block `json:"blocks"`
+	WarmUp   int     `json:"warm_up_blocks"` // at the beginning, left out
+	Judgement
+	Against   []Check `json:"against"`
+	Outcome   string  `json:"outcome"`          // slower, faster, not slower, undecided
+	Clocks    []int   `json:"sm_mhz,omitempty"` // the lowest and the highest clock after a batch
+	Same      bool    `json:"same_script"`
+	Throttled int     `json:"throttled_batches"` // in which the driver lowered the clock for power or heat
+}
+
+// Block has the typical time of a launch in each batch, in milliseconds.
+type Block struct {
+	A [2]float64 `json:"a_ms"`
+	B [2]float64 `json:"b_ms"`
+}
+
+// difference is how much longer B takes, as a logarithm.
+func (b Block) difference() float64 { return math.Log(b.B[0]*b.B[1]/(b.A[0]*b.A[1])) / 2 }
+
+// level is the same for both sides.
+func (b Block) level() float64 { return math.Log(b.B[0]*b.B[1]*b.A[0]*b.A[1]) / 4 }
+
+// Judgement is what blocks say. Shares are of A's time: 0.01 is 1 % slower.
+type Judgement struct {
+	Change float64    `json:"change"`
+	Range  [2]float64 `json:"change_95"`
+	Error  float64    `json:"standard_error"` // that the change would have if both sides were equal
+	Slower float64    `json:"p_slower"`       // the chance of such a difference if B is not slower
+	Faster float64    `json:"p_faster"`
+}
+
+const (
+	detectAlpha = 0.01 // false alarms: those of the end and of the early look together
+	earlyAlpha  = 0.001
+	endAlpha    = detectAlpha - earlyAlpha
+	earlyBlocks = 20
+	// sharp is how many standard errors a slowdown must have to be seen: 2.33 for the alpha, 1.28 for a power of 0.9, and the rest for estimates.
+	sharp       = 4
+	leastBlocks = 12
+	signs       = 9999
+	batchMillis = 50
+)
+
+// warmUp is how many blocks at the beginning have another level than the second half.
+func warmUp(blocks []Block) int {
+	if len(blocks) < 8 {
+		return 0
+	}
+	var levels, distances []float64
+	for _, b := range blocks {
+		levels = append(levels, b.level())
+	}
+	half := levels[len(levels)/2:]
+	middle := figures.Median(half)
+	for _, l := range half {
+		distances = append(distances, math.Abs(l-middle))
+	}
+	reach := max(6*figures.Median(distances), 0.002)
+	n := 0
+	for n < len(levels)/2 && math.Abs(levels[n]-middle) > reach {
+		n++
+	}
+	return n
+}
+
+// differences are those of blocks after the warm-up. Outliers are moved closer: another program's work hits one batch, not all.
+func differences(blocks []Block) []float64 {
+	var all, sizes []float64
+	for _, b := range blocks {
+		all = append(all, b.difference())
+		sizes = append(sizes, math.Abs(b.difference()))
+	}
+	reach := 3 * figures.Median(sizes)
+	for i, d := range all {
+		all[i] = min(max(d, -reach), reach)
+	}
+	return all
+}
+
+// errorOf is the standard error of the mean of differences whose signs are by chance.
+func errorOf(d []float64) float64 {
+	sum := 0.0
+	for _, v := range d {
+		sum += v * v
+	}
+	return math.Sqrt(sum) / float64(len(d))
+}
+
+// enough says whether a slowdown would be seen in these blocks.
+func enough(blocks []Block, slowdown float64) bool {
+	d := differences(blocks[warmUp(blocks):])
+	return len(d) >= leastBlocks && errorOf(d) <= slowdown/sharp
+}
+
+// evident says whether a difference is so large that few blocks show it. This looks at the signs, so it is asked once, after earlyBlocks.
+func evident(blocks []Block, slowdown float64, random *rand.Rand) bool {
+	if len(blocks) != earlyBlocks {
+		return false
+	}
+	j := judge(blocks[warmUp(blocks):], random)
+	return math.Abs(j.Change) >= 2*slowdown && min(j.Slower, j.Faster) <= earlyAlpha
+}
+
+// judge compares the mean difference with those of other signs.
+func judge(blocks []Block, random *rand.Rand) (j Judgement) {
+	d := differences(blocks)
+	n := float64(len(d))
+	mean, squares := 0.0, 0.0
+	for _, v := range d {
+		mean += v / n
+	}
+	for _, v := range d {
+		squares += (v - mean) * (v - mean)
+	}
+	spread := 1.96 * math.Sqrt(squares/max(n-1, 1)/n)
+	j = Judgement{Change: math.Expm1(mean), Range: [2]float64{math.Expm1(mean - spread), math.Expm1(mean + spread)}, Error: errorOf(d)}
+	above, below := 1, 1 // the observed signs are one of the assignments
+	tolerance := 1e-12 * math.Abs(mean)
+	for range signs {
+		sum := 0.0
+		var bits uint64
+		for i, v := range d {
+			if i%64 == 0 {
+				bits = random.Uint64()
+			}
+			if bits>>(i%64)&1 == 0 {
+				v = -v
+			}
+			sum += v
+		}
+		if sum/n >= mean-tolerance {
+			above++
+		}
+		if sum/n <= mean+tolerance {
+			below++
+		}
+	}
+	j.Slower, j.Faster = float64(above)/(signs+1), float64(below)/(signs+1)
+	return j
+}
+
+// outcome is the decision. A significant change of less than half the slowdown is none that was asked for.
+func (j Judgement) outcome(slowdown float64, enough bool) string {
+	switch {
+	case j.Slower <= endAlpha && j.Change >= slowdown/2:
+		return "slower"
+	case j.Faster <= endAlpha && j.Change <= -slowdown/2:
+		return "faster"
+	case !enough:
+		return "undecided"
+	}
+	return "not slower"
+}
+
+// Verdict is the result as a sentence.
+func (d *Detection) Verdict() string {
+	share := func(v float64) string { return fmt.Sprintf("%+.2f%%", 100*v) }
+	change := fmt.Sprintf("%s (%s to %s)", share(d.Change), share(d.Range[0]), share(d.Range[1]))
+	switch d.Outcome {
+	case "slower", "faster":
+		return fmt.Sprintf("%s is %s: %s, p=%.4f", d.B.Name, d.Outcome, change, min(d.Slower, d.Faster))
+	case "undecided":
+		need := d.Seconds * math.Pow(d.Error*sharp/d.Slowdown, 2)
+		return fmt.Sprintf("undecided: after %.0f s the change is %s, and a slowdown of %s would be missed too often on so noisy a machine; it needs about --seconds %.0f, longer kernels, or a machine without other work",
+			d.Seconds, change, figures.Share(d.Slowdown), math.Ceil(max(need, d.Seconds*1.5)))
+	}
+	return fmt.Sprintf("%s is not slower by %s, which would have been seen with a probability of 90%%: %s", d.B.Name, figures.Share(d.Slowdown), change)
+}
+
+// Detect times both scripts until a slowdown would be seen, for so many seconds at most.
+func Detect(a, b *Side, slowdown, seconds float64, progress func(string)) (*Detection, error) {
+	folder, err := os.MkdirTemp("", "reproduce-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	outputs := filepath.Join(folder, "outputs.pt")
+	d := &Detection{A: a, B: b, Slowdown: slowdown, Same: sameText(a.Script, b.Script) && a.Python == b.Python}
+	var sides [2]*server
+	for i, s := range []*Side{a, b} {
+		flags := [][]string{{"--save-outputs", outputs}, {"--against", outputs}}[i]
+		m, _, err := Measure(s.Interpreter, s.Script, append(flags, "--repeat", "20")...) // checks it, and has its kernel compiled
+		if err != nil {
+			return nil, err
+		}
+		s.Runs, d.Against = append(s.Runs, m), m.Check.Against
+		if sides[i], err = serve(s); err != nil {
+			return nil, err
+		}
+		defer sides[i].end()
+	}
+	if x, y := a.Runs[0].Method, b.Runs[0].Method; x != y {
+		return nil, fmt.Errorf("%s is timed by %s, %s by %s, which measure different things: no verdict is possible", a.Name, x, b.Name, y)
+	}
+	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	ready, said := false, 0.0
+	for d.Seconds < seconds && !ready && !evident(d.Blocks, slowdown, random) {
+		if err := d.block(sides, random.IntN(2)); err != nil {
+			return nil, err
+		}
+		if d.Seconds >= said+5 {
+			said = d.Seconds
+			progress(fmt.Sprintf("%s in %.0f s", figures.Count(uint64(len(d.Blocks)), "block"), d.Seconds))
+		}
+		ready = enough(d.Blocks, slowdown)
+	}
+	d.WarmUp = warmUp(d.Blocks)
+	d.Judgement = judge(d.Blocks[d.WarmUp:], random)
+	d.Outcome = d.outcome(slowdown, ready)
+	return d, nil
+}
+
+// sameText says whether two scripts are copies of each other.
+func sameText(a, b string) bool {
+	x, err := os.ReadFile(a)
+	y, wrong := os.ReadFile(b)
+	return err == nil && wrong == nil && bytes.Equal(x, y)
+}
+
+// block measures A B B A, or B A A B.
+func (d *Detection) block(sides [2]*server, first int) error {
+	var block Block
+	for i, side := range []int{first, 1 - first, 1 - first, first} {
+		began := time.Now()
+		answer, err := sides[side].batch(batchMillis)
+		if err != nil {
+			return err
+		}
+		d.Seconds += time.Since(began).Seconds()
+		[]*[2]float64{&block.A, &block.B}[side][i/2] = typical(answer.Times)
+		if answer.Clock > 0 && d.Clocks == nil {
+			d.Clocks = []int{answer.Clock, answer.Clock}
+		}
+		if answer.Clock > 0 {
+			d.Clocks = []int{min(d.Clocks[0], answer.Clock), max(d.Clocks[1], answer.Clock)}
+		}
+		if answer.Throttled {
+			d.Throttled++
+		}
+	}
+	d.Blocks = append(d.Blocks, block)
+	return nil
+}
+
+// typical is the mean of the middle half of the times: events have steps, between which a median would jump.
+func typical(times []float64) float64 {
+	sorted := slices.Sorted(slices.Values(times))
+	middle := sorted[len(sorted)/4 : len(sorted)-len(sorted)/4]
+	sum := 0.0
+	for _, t := range middle {
+		sum += t
+	}
+	return sum / float64(len(middle))
+}
+
+// server is a script of template benchmark that times batches when it is asked to.
+type server struct {
+	side  *Side
+	cmd   *exec.Cmd
+	asks  io.WriteCloser
+	lines *bufio.Scanner
+	said  *strings.Builder
+}
+
+type batch struct {
+	Times     []float64 `json:"times_ms"`
+	Clock     int       `json:"sm_mhz"`
+	Throttled bool      `json:"throttled"`
+}
+
+func serve(s *Side) (*server, error) {
+	v := &server{side: s, cmd: s.Command(s.Script, "--serve"), said: &strings.Builder{}}
+	v.cmd.Stderr = v.said
+	var err error
+	if v.asks, err = v.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := v.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	v.lines = bufio.NewScanner(out)
+	v.lines.Buffer(nil, 16<<20)
+	if err := v.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("run %s: %w", s.Script, err)
+	}
+	return v, nil
+}
+
+// batch asks for launches of so many milliseconds. Lines that a kernel prints are not answers.
+func (v *server) batch(millis int) (b batch, err error) {
+	if _, err = fmt.Fprintln(v.asks, millis); err == nil {
+		for v.lines.Scan() {
+			if text, ok := strings.CutPrefix(v.lines.Text(), "goproton batch "); ok {
+				if err = json.Unmarshal([]byte(text), &b); err == nil && (len(b.Times) == 0 || slices.Min(b.Times) <= 0) {
+					err = errors.New("a launch has no time")
+				}
+				return b, err
+			}
+		}
+		err = errors.New("it ended")
+	}
+	v.end()
+	said := strings.Split(strings.TrimSpace(v.said.String()), "\n")
+	return b, fmt.Errorf("time %s: %w: %s; run it alone with --serve to see more", v.side.Script, err, strings.Join(said[max(0, len(said)-4):], "\n"))
+}
+
+// end closes the script's input, at which it ends.
+func (v *server) end() {
+	v.asks.Close()
+	v.cmd.Wait() // what went wrong has been said
+}

@@ -87,6 +87,7 @@ var madeCases = []struct {
 	{"visible_communication", "visible_communication communication", func() Input { return ranksRunning(2, 300, 0) }, func() Input { return ranksRunning(2, 300, 400) }},
 	{"collectives", "collectives communication",
 		ran(kernelOf{name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL"}, kernelOf{roof: 0.8}), ran(kernelOf{name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL", ms: 1}, kernelOf{roof: 0.8})},
+	{"once", "once host", func() Input { return twice("launch:4:9000 code:400000", 1, "launch:4:9000", 40) }, drawn("launch:4:9000", 40)},
 	{"small_launches", "small_launches launch", drawn("code:20 launch:4:5", 200), drawn("code:20 launch:4:60", 200)},
 	{"host_code", "host_code host", drawn("launch:4:900 code:3000", 20), drawn("launch:4:900 code:300", 20)},
 	{"slow_launches", "slow_launches launch", drawn("launch:400:100", 50), drawn("launch:4:100", 50)},
@@ -109,6 +110,11 @@ func ran(all ...kernelOf) func() Input {
 
 func drawn(steps string, times int) func() Input {
 	return func() Input { return Input{Profile: timelineOf(steps, times)} }
+}
+
+// twice draws steps, and then others.
+func twice(first string, times int, then string, more int) Input {
+	return Input{Profile: timelineOf(strings.Repeat(first+" ", times)+strings.Repeat(then+" ", more), 1)}
 }
 
 // unlaunched is a timeline without launches, with gaps of some us.
@@ -159,7 +165,7 @@ func text(d *Document) string {
 	return b.String()
 }
 
-// recorded are runs on real GPUs. want are findings that must be there, among the first three, for the cause is known from the program;
+// recorded are runs on real GPUs. want are findings that must be there, among the first four, for the cause is known from the program;
 // of a run without one no finding may be more than a hint.
 var recorded = []struct {
 	files, trace, kernel string
@@ -177,11 +183,23 @@ var recorded = []struct {
 	{"../testdata/recorded/attention_inside.hatchet.gz", "", "xmma_gemm_f32f32", []string{"full_precision_matmul compute"}, "attention in fp32 by cuBLAS: ffma in the name"},
 	{"../testdata/recorded/attention_sampled.hatchet.gz", "", "attention", []string{"barriers synchronisation attention.py:53"}, "a producer and consumers that wait for each other at barriers"},
 	{"../testdata/recorded/dynamic_net.hatchet", "", "", []string{"short_kernels launch", "elementwise_kernels data movement"}, "8,286 kernels of 1.2 us, elementwise"},
-	{"../testdata/recorded/overlap.chrome_trace.gz", "", "", []string{"host_code host"}, "4.6 s of warming up between the first copy and the work"},
+	{"../testdata/recorded/overlap.chrome_trace.gz", "", "", []string{"once host"}, "4.6 s of warming up between the first copy and the work"},
 	{"../testdata/recorded/inside.hatchet.gz", "", "", nil, "one matmul"},
 	{"../../testdata/upstream/torch-2.11.kineto.json", "", "", []string{"small_launches launch"}, "three launches in a step of 0.3 ms"},
 	{"../collectives/testdata/h200/ddp.rank0.chrome_trace.gz ../collectives/testdata/h200/ddp.rank1.chrome_trace.gz", "", "", []string{"exposed_communication communication"}, "a rank that is slower"},
 	{"../collectives/testdata/h200/fsdp.rank0.chrome_trace.gz ../collectives/testdata/h200/fsdp.rank1.chrome_trace.gz", "", "", []string{"exposed_communication communication", "full_precision_matmul compute"}, "a rank that arrives late, and matmuls by ffma kernels"},
+}
+
+// A long gap at the beginning does not hide what the program does in each step.
+func TestASingleGapIsApart(t *testing.T) {
+	d := explained(t, twice("launch:4:5 code:900000", 1, "code:20 launch:4:5", 400))
+	var have []string
+	for i := range d.Findings[:min(2, len(d.Findings))] {
+		have = append(have, cause(&d.Findings[i]))
+	}
+	if !slices.Equal(have, []string{"once host", "small_launches launch"}) {
+		t.Errorf("findings are %q:\n%s", have, text(d))
+	}
 }
 
 func TestRecordedRuns(t *testing.T) {
@@ -209,7 +227,7 @@ func TestRecordedRuns(t *testing.T) {
 		in.Modules = &kernels.Modules{Profile: list[0], Env: func(string) (string, bool) { return "", false }}
 		doc := explained(t, in)
 		var have []string
-		for i := range doc.Findings[:min(3, len(doc.Findings))] {
+		for i := range doc.Findings[:min(4, len(doc.Findings))] {
 			have = append(have, cause(&doc.Findings[i]))
 		}
 		for _, want := range c.want {

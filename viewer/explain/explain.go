@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/collectives"
 	"github.com/goproton/goproton/viewer/kernels"
 )
@@ -127,7 +128,11 @@ func Of(in Input) (*Document, error) {
 	if in.Modules == nil {
 		in.Modules = &kernels.Modules{Env: func(string) (string, bool) { return "", false }}
 	}
-	s := survey{Input: in, doc: &Document{Schema: Schema, Profile: in.File, Findings: []Finding{}, Notes: []string{}}}
+	label, err := viewer.Labels(viewer.ShortName)
+	if err != nil {
+		return nil, err
+	}
+	s := survey{Input: in, label: label, doc: &Document{Schema: Schema, Profile: in.File, Findings: []Finding{}, Notes: []string{}}}
 	if err := s.program(); err != nil {
 		return nil, err
 	}
@@ -143,6 +148,7 @@ func Of(in Input) (*Document, error) {
 type survey struct {
 	Input
 	doc      *Document
+	label    func(name string) string // shortens the names of frames
 	subjects []*subject
 	rows     []*row
 	total    float64 // ns of the GPU

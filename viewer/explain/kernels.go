@@ -54,13 +54,9 @@ func (s *survey) kernels() error {
 	if err != nil {
 		return err
 	}
-	label, err := viewer.Labels(viewer.ShortName)
-	if err != nil {
-		return err
-	}
 	matched := false
 	for _, k := range s.sums(run) {
-		on := s.kernel(k, run, label)
+		on := s.kernel(k, run)
 		if s.Kernel != "" && !matches(on.kernel) && !matches(k.name) {
 			continue
 		}
@@ -215,14 +211,14 @@ func (s *survey) link(run *kernels.Run, by map[kernelKey]*kernelSum) {
 }
 
 // kernel is the subject of a kernel.
-func (s *survey) kernel(k *kernelSum, run *kernels.Run, label func(string) string) *subject {
+func (s *survey) kernel(k *kernelSum, run *kernels.Run) *subject {
 	on := newSubject(kernelKind, k.nanos, s.total)
 	name := tritonparse.KernelOfFrame(k.name)
 	if k.function == nil && len(k.settings) > 0 {
 		name = viewer.WithoutSettings(k.name)
 	}
-	on.kernel = shortened(label(name))
-	on.pattern = regexp.QuoteMeta(beforeAny(label(name), "<("))
+	on.kernel = shortened(s.label(name))
+	on.pattern = regexp.QuoteMeta(beforeAny(s.label(name), "<("))
 	set := on.numbers
 	set["gpu_time_share"], set["launches"] = k.nanos/s.total, k.launches
 	if k.launches > 0 {

@@ -169,9 +169,9 @@ func (s *survey) longest(most int) (names []string) {
 	return names
 }
 
-// idle makes a subject of everything that kept GPUs idle, and of the time that they had work at all.
+// idle makes a subject of everything that kept GPUs idle, of the time without single long gaps, and one of those.
 func (s *survey) idle(program *subject) error {
-	report, err := idle.Of(s.Profile, 1)
+	report, err := idle.Of(s.Profile, mostOnce)
 	if errors.Is(err, idle.ErrNoTimeline) || errors.Is(err, idle.ErrNoWork) {
 		s.doc.Notes = append(s.doc.Notes, "idle times of the GPU are not known; to record them: proton run --idle PROGRAM, or with what the program did meanwhile: proton run --data timeline PROGRAM")
 		return nil
@@ -179,49 +179,87 @@ func (s *survey) idle(program *subject) error {
 	if err != nil {
 		return err
 	}
-	var wall, idleTime int64
-	var gaps float64
+	var wall, idleTime, gaps float64
 	for _, d := range report.Devices {
-		wall += d.Wall
-		idleTime += d.Idle
-		gaps += float64(d.Gaps)
+		wall, idleTime, gaps = wall+float64(d.Wall), idleTime+float64(d.Idle), gaps+float64(d.Gaps)
 	}
 	if wall == 0 {
 		return nil
 	}
-	s.doc.Wall = wall
-	program.numbers["idle_share"] = float64(idleTime) / float64(wall)
+	s.doc.Wall = int64(wall)
+	program.numbers["idle_share"] = idleTime / wall
+	once, nanos := onceOnly(report.Longest, idleTime)
+	if len(once) > 0 {
+		s.gaps(newSubject(idleKind+"once", nanos, wall), float64(len(once)), float64(once[0].Nanos), once[0].Path.Frames())
+	}
 	launches := math.Max(1, program.numbers["kernel_launches"])
 	for doing := range idle.Before + 1 {
-		on := newSubject(idleKind+doing.String(), 0, float64(wall))
-		set := on.numbers
-		for _, c := range report.Causes { // the longest first
-			if c.Doing != doing || c.Nanos == 0 {
+		on := newSubject(idleKind+doing.String(), 0, wall-nanos)
+		var longest float64
+		var path []string
+		for _, c := range report.Causes { // the most time first
+			if c.Doing != doing {
 				continue
 			}
-			if on.path == "" {
-				on.path = pathText(c.Path.Frames())
+			on.time += float64(c.Nanos)
+			if slices.ContainsFunc(once, func(g idle.Gap) bool { return g.Doing == doing && c.Longest >= g.Part }) {
+				continue // it is of such a gap, for the most part
 			}
-			set["idle_ns"] += float64(c.Nanos)
-			set["longest_gap_ns"] = math.Max(set["longest_gap_ns"], float64(c.Longest))
+			if longest == 0 {
+				path = c.Path.Frames()
+			}
+			longest = math.Max(longest, float64(c.Longest))
 		}
-		if on.time = set["idle_ns"]; on.time == 0 {
+		for _, g := range once { // what it was mostly; further parts of it are those of the same thread
+			if g.Doing == doing {
+				on.time -= float64(g.Nanos)
+			}
+		}
+		if on.time <= 0 {
 			continue
 		}
-		set["idle_share"], set["gaps"], set["gaps_per_launch"] = on.time/on.of, gaps, gaps/launches
-		set["mean_gap_ns"] = on.time / gaps
-		set["mean_kernel_time_ns"] = s.total / launches
-		s.subjects = append(s.subjects, on)
+		on.numbers["gaps_per_launch"], on.numbers["mean_kernel_time_ns"] = gaps/launches, s.total/launches
+		s.gaps(on, gaps-float64(len(once)), longest, path)
 	}
 	return nil
 }
 
+// gaps adds a subject of some idle time.
+func (s *survey) gaps(on *subject, gaps, longest float64, path []string) {
+	set := on.numbers
+	on.path = s.pathText(path)
+	set["idle_ns"], set["idle_share"], set["gaps"] = on.time, on.time/on.of, gaps
+	set["mean_gap_ns"] = on.time / math.Max(1, gaps)
+	if longest > 0 {
+		set["longest_gap_ns"] = longest
+	}
+	s.subjects = append(s.subjects, on)
+}
+
+// Gaps that happen once are of a millisecond at least, and a fifth of all idle time that is left without the longer ones.
+const (
+	mostOnce  = 16
+	leastOnce = 1e6
+	partOnce  = 0.2
+)
+
+// onceOnly are the first gaps of a list, the longest first, that do not belong to the steady state: compilation, a first run, input.
+func onceOnly(longest []idle.Gap, idleTime float64) (once []idle.Gap, nanos float64) {
+	for _, g := range longest {
+		if float64(g.Nanos) < leastOnce || float64(g.Nanos) < partOnce*(idleTime-nanos) {
+			break
+		}
+		once, nanos = append(once, g), nanos+float64(g.Nanos)
+	}
+	return once, nanos
+}
+
 // pathText names a call path by its last frames.
-func pathText(frames []string) string {
+func (s *survey) pathText(frames []string) string {
 	const most = 4
 	var names []string
 	for _, name := range frames[max(0, len(frames)-most):] {
-		names = append(names, shortened(kernels.FrameName(name)))
+		names = append(names, shortened(s.label(kernels.FrameName(name))))
 	}
 	if len(frames) > most {
 		names = append([]string{"…"}, names...)

@@ -120,6 +120,9 @@ var rules = []rule{
 		When: "collectives_time_share >= 0.2; ranks < 1 or unknown", Saves: "collectives_time_share", Sure: Medium,
 		Says: "much of the GPU's time is in collectives; a timeline shows how much of it other kernels hide", Try: "timelines of all ranks: they say who waits for whom", Next: "proton run --data timeline --name rank PROGRAM"},
 
+	{Name: "once", Class: "host", Of: idleKind + "once",
+		When: "idle_share >= 0.1", Shows: "gaps longest_gap_ns", Saves: "idle_ns", Sure: Medium,
+		Says: "the GPU waits once for long: kernels are compiled, code is loaded, or a first input is prepared", Try: "leave the first steps out of the measurement (proton run --delay), and keep what is compiled", Next: seeIdle},
 	{Name: "small_launches", Class: "launch", Of: idleKind + "code", Group: "idle",
 		When: "idle_share >= 0.1; gaps_per_launch >= 0.3; mean_gap_ns < 300000", Shows: "mean_kernel_time_ns", Saves: "idle_ns", Sure: High,
 		Says: "the GPU waits between launches: the program launches more slowly than the kernels run", Try: "graphs of launches or torch.compile, fewer and larger kernels, less Python between launches", Next: seeIdle},

@@ -46,7 +46,7 @@ const maxMemory = 1 << 30
 
 // compile returns a machine for a kernel.
 func compile(module *ttir.Module, kernel *ttir.Function, with features) (m *machine, err error) {
-	m = &machine{module: module, kernel: kernel, with: with, functions: map[*ttir.Function]*function{}, shapes: map[*ttir.Op][]int{}}
+	m = &machine{module: module, kernel: kernel, with: with, functions: map[*ttir.Function]*function{}, shapes: map[*ttir.Op][]int{}, divided: map[bit]int{}}
 	c := &compiler{m: m, memory: new(int), busy: map[*ttir.Function]bool{}}
 	defer func() {
 		if r := recover(); r != nil {

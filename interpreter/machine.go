@@ -56,6 +56,7 @@ type machine struct {
 	resume              chan bool // in the co-operative order, has it go on, or end
 	waits               waiting
 	origins             []origin       // of marks, by their numbers
+	divided             map[bit]int    // the last lane that was divided by zero, by the mark
 	as                  check.Instance // this program instance, for the search for races
 	shadowed            bool           // it has locked the launch's Shadow
 }

@@ -15,14 +15,14 @@ import (
 type layer uint8
 
 const (
-	unset   layer = iota // what was never set
+	unset   layer = iota // what was never set, and what a division by zero gave
 	wrapped              // integers that are not the sums or products that they should be
 	born                 // NaN and infinities that came from other numbers
 	layers
 )
 
 // checkOf are the checks that need a layer.
-var checkOf = [layers]check.Set{unset: check.Uninitialised, wrapped: check.Overflow, born: check.NaN | check.Infinity}
+var checkOf = [layers]check.Set{unset: check.Uninitialised | check.Divisions, wrapped: check.Overflow, born: check.NaN | check.Infinity}
 
 // origin is where a mark comes from.
 type origin struct {
@@ -216,14 +216,14 @@ func (c *compiler) followIn(op *ttir.Op, l layer) step {
 	}
 	switch {
 	case op.Name == "ub.poison":
-		if l != unset {
+		if l != unset || c.m.with.checks&check.Uninitialised == 0 {
 			return drop()
 		}
 		fillOf(dataOf[bit](out[0]), c.originOf("it has no value", ""))
 		*out[0].some = true
 		return nil
 	case accesses[op.Name]:
-		if l != unset || strings.HasPrefix(op.Name, "tt.atomic_") {
+		if l != unset || strings.HasPrefix(op.Name, "tt.atomic_") || c.m.with.checks&check.Uninitialised == 0 {
 			return drop()
 		}
 		return nil // see watch.go
@@ -240,14 +240,18 @@ func (c *compiler) followIn(op *ttir.Op, l layer) step {
 			some = some || in[i] != nil
 		}
 	}
-	if !some {
+	divided := c.divided(op, out[0])
+	switch {
+	case !some && divided == nil:
 		return drop()
+	case !some:
+		return chain(out[0].clearMarks, divided)
 	}
 	run := c.combineMarks(op, out, in)
 	if run == nil {
 		return drop()
 	}
-	return ifMarked(out, present(in), chain(run, c.decided(op, out[0], in)))
+	return chain(ifMarked(out, present(in), chain(run, c.decided(op, out[0], in))), divided)
 }
 
 func present(list []*slot) []*slot {

@@ -39,6 +39,8 @@ func (n *narrow) nearest(x float32) float32 {
 	drop := 23 - n.mantissa
 	abs := math.Float32frombits(u &^ (1 << 31))
 	switch {
+	case abs != abs && !n.infinite: // the NaN that GPUs write has all bits
+		return math.Float32frombits(u&^(1<<drop-1) | (1<<23 - 1<<drop))
 	case abs != abs:
 		return math.Float32frombits(u&^(1<<drop-1) | 1<<22)
 	case abs >= n.normal:

@@ -87,10 +87,14 @@ func (m *machine) marked(op *ttir.Op, l layer, mark bit, lane int, what string) 
 	origin := m.place(of.op, m.at, -1)
 	origin.Access = of.what
 	f := m.finding(op, check.UninitialisedValue, "an element that was never set "+what, lane)
-	switch l {
-	case wrapped:
+	switch {
+	case of.kind == check.DivisionByZero:
+		f = m.finding(of.op, of.kind, of.what+", and the result "+what, m.divided[mark])
+		origin = m.place(op, m.at, lane)
+		origin.Access = what
+	case l == wrapped:
 		f.Kind, f.Text = check.IntegerOverflow, "an integer that has overflowed "+what
-	case born:
+	case l == born:
 		f = m.finding(of.op, of.kind, of.what+"; it is stored", -1)
 		origin = m.place(op, m.at, lane)
 		origin.Access = what
@@ -125,7 +129,7 @@ func (w *watcher) sinks(c *compiler) {
 	add(w.p, "is an address", false, unset, wrapped)
 	add(w.compared, "is compared", false, unset)
 	add(w.value, "is stored", false, unset, born)
-	if c.has(unset) {
+	if c.has(unset) && c.m.with.checks&check.Uninitialised != 0 {
 		w.unset = true
 		w.left = c.originOf("the mask leaves the element out, and there is no other value", "")
 		w.never = c.originOf("the memory was never written", "")

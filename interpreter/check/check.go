@@ -18,11 +18,12 @@ const (
 	Overflow                        // an address is computed with integers that are too small
 	NaN                             // a NaN that is stored came from numbers
 	Infinity                        // an infinity that is stored came from finite numbers
+	Divisions                       // the result of an integer division by zero is used
 	All           Set = 1<<iota - 1 // of the above
 )
 
 // names of the checks, as users write them, in the order of the constants.
-var names = []string{"race", "uninit", "hint", "duplicate", "overflow", "nan", "inf"}
+var names = []string{"race", "uninit", "hint", "duplicate", "overflow", "nan", "inf", "division"}
 
 // Kinds of findings. Those of the checks on request stand in the order of the checks; the others are always looked for.
 const (
@@ -33,6 +34,7 @@ const (
 	IntegerOverflow    = "overflow"
 	BirthOfNaN         = "NaN"
 	BirthOfInfinity    = "infinity"
+	DivisionByZero     = "division by zero"
 
 	OutOfBounds  = "out of bounds"
 	Assertion    = "assertion"
@@ -53,6 +55,7 @@ var descriptions = map[string]string{
 	IntegerOverflow:    "An address is computed with integers that are too small for it.",
 	BirthOfNaN:         "A NaN that is stored came from numbers.",
 	BirthOfInfinity:    "An infinity that is stored came from finite numbers.",
+	DivisionByZero:     "The result of an integer division by zero, which is another one on each GPU, is used.",
 
 	OutOfBounds:  "A program instance accesses memory outside of a buffer.",
 	Assertion:    "An assertion does not hold.",

@@ -222,6 +222,29 @@ def overflow():
     run(far, (3,), floats(), 100, B=16)
 
 
+@triton.jit
+def means(sums, counts, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    count = tl.load(counts + i)
+    mean = tl.load(sums + i) // count  # found
+    tl.store(out + i, mean)
+
+
+@triton.jit
+def means_of_some(sums, counts, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    count = tl.load(counts + i)
+    mean = tl.load(sums + i) // count
+    tl.store(out + i, tl.where(count > 0, mean, 0))
+
+
+def divisions():
+    counts = np.arange(16, dtype=np.int32)
+    run(means, (1,), counts * 7, counts, np.zeros_like(counts), B=16, found="division by zero")
+    run(means, (1,), counts * 7, counts + 1, np.zeros_like(counts), B=16)
+    run(means_of_some, (1,), counts * 7, counts, np.zeros_like(counts), B=16)
+
+
 def births():
     run(softmax, (1,), floats(), floats(), n, B=1024)
     run(softmax, (1,), np.full(1024, -np.inf, np.float32), floats(), n, B=1024, found="NaN")

@@ -97,7 +97,7 @@ def test_interrupted_launch(variables, tmp_path):
     assert refused.returncode == 2 and "--kernel selects or compiles kernels of a program" in refused.stderr, refused.stderr
 
 
-@pytest.mark.parametrize("what", ["races", "waiting", "uninitialised", "memory", "hints", "duplicates", "overflow", "births"])
+@pytest.mark.parametrize("what", ["races", "waiting", "uninitialised", "memory", "hints", "duplicates", "overflow", "divisions", "births"])
 def test_checks(variables, what):
     """Each fault is found in its line, and in a kernel without it nothing is."""
     done = run([sys.executable, TESTS / "checked.py", what], variables)

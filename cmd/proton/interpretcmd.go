@@ -228,18 +228,49 @@ func interpretProgram(stdout io.Writer, o interpret.Options) error {
 }
 
 func interpretLaunch(stdout io.Writer, o interpret.Options) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilSignal()
 	defer stop()
 	found, err := interpret.Saved(ctx, o, stdout, toUser())
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return &exitError{code: 128 + int(syscall.SIGINT), err: err}
+		return endedBy(ctx, err)
 	case err != nil:
 		return &exitError{code: 2, err: err}
 	case found:
 		return &exitError{code: interpret.ExitFindings}
 	}
 	return nil
+}
+
+// signalled is the signal that has ended a context.
+type signalled syscall.Signal
+
+func (s signalled) Error() string { return syscall.Signal(s).String() }
+
+// untilSignal is a context that a signal ends which would end the command.
+func untilSignal() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(signalled(s.(syscall.Signal)))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}
+
+// endedBy is the error of a command whose context a signal has ended.
+func endedBy(ctx context.Context, err error) error {
+	var by signalled
+	errors.As(context.Cause(ctx), &by)
+	return &exitError{code: 128 + int(by), err: err}
 }
 
 // adaptEditor serves an editor that has started the command.

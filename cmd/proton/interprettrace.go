@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -180,7 +178,7 @@ func interpretTrace(source string, f *tracedFlags, device *profile.Device, o int
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := untilSignal()
 	defer stop()
 	found, err := interpret.Launches(ctx, o, len(places), f.kinds, func(at int) (*interpret.Traced, error) {
 		l, err := reproduce.Pick(trace, places[at])
@@ -209,6 +207,8 @@ func interpretTrace(source string, f *tracedFlags, device *profile.Device, o int
 		return t, nil
 	}, stdout, stderr)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return endedBy(ctx, err)
 	case err != nil:
 		return &exitError{code: 2, err: err}
 	case found:

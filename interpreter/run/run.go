@@ -28,12 +28,14 @@ type Run struct {
 	byKind map[[3]string]*KernelReport // name, kind and path
 
 	debugger *debugger
+	writing  sync.Mutex
 }
 
 // Report is what a run did, in JSON.
 type Report struct {
 	PID       int                    `json:"pid,omitempty"`
 	Finished  bool                   `json:"finished"`
+	Asked     bool                   `json:"asked,omitempty"` // it is what was done when the command asked
 	Launches  int                    `json:"launches"`
 	Kernels   []*KernelReport        `json:"kernels"`
 	Findings  []*interpreter.Finding `json:"findings"`

@@ -129,6 +129,9 @@ func (s *Service) newRun(settings Settings) (any, error) {
 	if err := r.writeStatus(); err != nil {
 		return nil, err
 	}
+	if r.Status != "" {
+		go r.answer()
+	}
 	editors, host, port := r.Editors()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -434,10 +437,37 @@ func (r *Run) End(unmatched, others []string) (any, error) {
 	return r.Report(), r.writeStatus()
 }
 
+// asking is the file in the folder for reports with which the command asks for what was done.
+const asking = "asked"
+
+// AskForReports asks the processes whose reports go to a folder for what they have done.
+func AskForReports(folder string) error {
+	return os.WriteFile(filepath.Join(folder, asking), nil, 0o666)
+}
+
+// answer writes what was done when the command asks for it.
+func (r *Run) answer() {
+	for range time.Tick(slice) {
+		if _, err := os.Stat(r.Status); err != nil {
+			return // the command is gone
+		}
+		if _, err := os.Stat(filepath.Join(r.Status, asking)); err != nil {
+			continue
+		}
+		r.mu.Lock()
+		r.report.Asked = true
+		r.mu.Unlock()
+		_ = r.writeStatus() // which may be the last word of the process, or not
+		return
+	}
+}
+
 func (r *Run) writeStatus() error {
 	if r.Status == "" {
 		return nil
 	}
+	r.writing.Lock() // a later report replaces an earlier one
+	defer r.writing.Unlock()
 	report := r.Report()
 	report.PID = os.Getpid()
 	return atomicfile.Write(filepath.Join(r.Status, fmt.Sprintf("%d.json", report.PID)), func(w io.Writer) error { return json.NewEncoder(w).Encode(report) })

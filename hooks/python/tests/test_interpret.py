@@ -206,3 +206,52 @@ proton.finalize()
     shown = run([PROTON, "viewer", "-m", "count", tmp_path / "counts.hatchet"], variables).stdout
     assert all(name in shown for name in ("step", "forward", "decorated", "entered", "in a session")), shown
     assert "path" not in interpret(variables, "--json", script).stdout  # without counts, scopes cost nothing
+
+
+@pytest.mark.parametrize("handled", [False, True])
+def test_ended_by_a_signal(variables, tmp_path, handled):
+    """A program that SIGTERM ends says so in a line, and keeps the counts and findings of the launches before; one that handles it counts all."""
+    script = tmp_path / "long.py"
+    script.write_text("""import signal, sys, time
+import numpy
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fill(x, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(x + at, 1.0, mask=at < n)
+
+
+def handle(*_):
+    fill[(1,)](numpy.empty(8, numpy.float32), 8, B=16)
+    sys.exit(0)
+
+
+if HANDLED:
+    signal.signal(signal.SIGTERM, handle)
+for n in (8, 9):
+    fill[(1,)](numpy.empty(8, numpy.float32), n, B=16)
+print("ready", flush=True)
+time.sleep(600)
+""".replace("HANDLED", str(handled)))
+    process = subprocess.Popen([str(w) for w in [PROTON, "interpret", "--python", sys.executable, "--keep-going", "-o", tmp_path / "counts.hatchet", script]],
+                               env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    error = process.communicate(timeout=PATIENCE)[1]
+    said = "of its launches, those that had ended when a signal came are counted"
+    assert process.returncode == (1 if handled else -signal.SIGTERM) and (said in error) != handled, error
+    assert f"{2 + handled} launches of 1 kernel interpreted" in error and "1 finding" in error and "out of bounds" in error, error
+    assert (tmp_path / "counts.hatchet").exists()
+
+
+def test_saved_launch_ended_by_a_signal(variables, tmp_path):
+    """SIGTERM ends a saved launch as Ctrl-C does."""
+    run([PROTON, "interpret", "--python", sys.executable, "--max-seconds", "0.1", "--save", tmp_path / "launches", TESTS / "interpreted.py", "endless"], variables)
+    process = subprocess.Popen([PROTON, "interpret", "--launch", tmp_path / "launches" / "1-forever"], stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    process.send_signal(signal.SIGTERM)
+    error = process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == 128 + signal.SIGTERM and "the launch of forever was ended: terminated" in error, error

@@ -65,7 +65,7 @@ func Program(o Options, layout from.Layout, stdout, stderr io.Writer) (from.Resu
 	if err != nil {
 		return from.Result{}, err
 	}
-	result, err := from.Supervise(command, environment)
+	result, err := from.Supervise(command, environment, o.askForReports)
 	if err != nil {
 		return from.Result{}, err
 	}
@@ -73,8 +73,12 @@ func Program(o Options, layout from.Layout, stdout, stderr io.Writer) (from.Resu
 	if err != nil {
 		return from.Result{}, err
 	}
-	for _, pid := range unfinished {
-		fmt.Fprintf(stderr, "proton: warning: process %d ended without its report: its launches are not counted\n", pid)
+	for _, r := range unfinished {
+		lost := "its launches are not counted"
+		if r.Asked {
+			lost = "of its launches, those that had ended when a signal came are counted"
+		}
+		fmt.Fprintf(stderr, "proton: warning: process %d ended without its report: %s\n", r.PID, lost)
 	}
 	if err := o.finish(report, stdout, stderr); err != nil {
 		return from.Result{}, err
@@ -99,29 +103,52 @@ func withoutPeer(list []string, stderr io.Writer) []string {
 	})
 }
 
-// reports sums what the processes of a program have left; unfinished are those that left none.
-func reports(folder string) (sum run.Report, unfinished []int, err error) {
-	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
+// reports sums what the processes of a program have left; unfinished are those that left none, or only what they had done when a signal came.
+func reports(folder string) (sum run.Report, unfinished []run.Report, err error) {
+	all, err := readReports(folder)
 	if err != nil {
 		return sum, nil, err
 	}
 	var list []run.Report
+	for _, r := range all {
+		if !r.Finished {
+			unfinished = append(unfinished, r)
+		}
+		if r.Finished || r.Asked {
+			list = append(list, r)
+		}
+	}
+	return run.Sum(list), unfinished, nil
+}
+
+func readReports(folder string) (list []run.Report, err error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return sum, nil, err
+			return nil, err
 		}
 		var r run.Report
 		if err := json.Unmarshal(text, &r); err != nil {
-			return sum, nil, fmt.Errorf("read the report of a process: %w", err)
-		}
-		if !r.Finished {
-			unfinished = append(unfinished, r.PID)
-			continue
+			return nil, fmt.Errorf("read the report of a process: %w", err)
 		}
 		list = append(list, r)
 	}
-	return run.Sum(list), unfinished, nil
+	return list, nil
+}
+
+// askForReports has the processes of a program write what they have done, because the signal that is passed on then may end them.
+func (o *Options) askForReports() (waits func() bool) {
+	if run.AskForReports(o.Status) != nil {
+		return nil
+	}
+	return func() bool {
+		list, err := readReports(o.Status)
+		return err == nil && slices.ContainsFunc(list, func(r run.Report) bool { return !r.Finished && !r.Asked && from.Lives(r.PID) })
+	}
 }
 
 // Saved runs a saved launch again.

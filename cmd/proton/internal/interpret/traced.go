@@ -72,14 +72,17 @@ func Launches(ctx context.Context, o Options, count int, goOn bool, at func(i in
 		printed = stderr
 	}
 	var outputs map[string]run.Output
-	left := 0
-	for i := range count {
+	left, ran := 0, 0
+	var ended error
+	for i := 0; i < count && ended == nil; i++ {
 		t, err := at(i)
 		var l *run.Launch
 		if err == nil {
 			l, err = t.run(ctx, r, &found, printed, stderr)
 		}
 		switch {
+		case err != nil && ctx.Err() != nil && ran > 0:
+			ended = fmt.Errorf("%w, after %d of %d launches", err, ran, count)
 		case err != nil && (!goOn || ctx.Err() != nil):
 			return false, err
 		case err != nil:
@@ -87,6 +90,7 @@ func Launches(ctx context.Context, o Options, count int, goOn bool, at func(i in
 			fmt.Fprintf(stderr, "proton: %v; it is left out\n", err)
 		default:
 			outputs = l.Outputs()
+			ran++
 		}
 	}
 	if left > 0 {
@@ -96,7 +100,10 @@ func Launches(ctx context.Context, o Options, count int, goOn bool, at func(i in
 	if report.Finished = true; report.Launches == 1 {
 		report.Outputs = outputs
 	}
-	return found, o.finish(report, stdout, stderr)
+	if err := o.finish(report, stdout, stderr); err != nil {
+		return found, err
+	}
+	return found, ended
 }
 
 // run runs a launch, and compares what it leaves.

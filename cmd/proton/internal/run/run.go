@@ -103,7 +103,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if play != nil {
 		environment = withReplay(environment, play)
 	}
-	result, err := supervise(command, environment, status)
+	result, err := supervise(command, environment, forCheckpoints(status))
 	if err != nil {
 		return Result{}, err
 	}
@@ -116,10 +116,14 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	return finish(options, result, status, root, stderr)
 }
 
-// Supervise runs a command whose processes write no profiles, as if it had been started without this one.
-func Supervise(command Command, environment []string) (Result, error) {
-	return supervise(command, environment, "")
+// Supervise runs a command whose processes write no profiles, as if it had been started without this one. ask is called before a signal is
+// passed on that may end the command, and waits says whether to wait longer before that.
+func Supervise(command Command, environment []string, ask func() (waits func() bool)) (Result, error) {
+	return supervise(command, environment, ask)
 }
+
+// Lives says whether a process is there.
+func Lives(pid int) bool { return lives(pid) }
 
 // statusFolder makes the folder for the status files of processes: in TMPDIR, or if that is full in shared memory.
 func statusFolder() (string, error) {

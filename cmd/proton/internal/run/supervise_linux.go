@@ -29,8 +29,9 @@ var ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 
 // supervise runs a command with the terminal, files, folder and process group of this process, and waits for its end. The target
 // behaves as it would alone: it gets the signals that are meant for it, this process stops when the target stops, and the target
-// is killed if this process is. Before a signal that may end the target is passed on, its processes write their profiles.
-func supervise(command Command, environment []string, status string) (Result, error) {
+// is killed if this process is. Before a signal that may end the target is passed on, ask has its processes write what they have; it returns
+// whether one of them has not done so yet, and nil if there is nothing to wait for.
+func supervise(command Command, environment []string, ask func() (waits func() bool)) (Result, error) {
 	// The kernel ties Pdeathsig to the thread that forked, not to the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -56,7 +57,7 @@ func supervise(command Command, environment []string, status string) (Result, er
 	done := make(chan struct{})
 	defer close(done)
 	job := newJob(process.Pid)
-	go forward(job, status, signals, done)
+	go forward(job, ask, signals, done)
 	return job.wait()
 }
 
@@ -69,7 +70,7 @@ func startError(command Command, err error) error {
 }
 
 // forward passes signals on until done is closed.
-func forward(job *job, status string, signals <-chan os.Signal, done <-chan struct{}) {
+func forward(job *job, ask func() (waits func() bool), signals <-chan os.Signal, done <-chan struct{}) {
 	for {
 		select {
 		case <-done:
@@ -80,7 +81,7 @@ func forward(job *job, status string, signals <-chan os.Signal, done <-chan stru
 			}
 			var next os.Signal
 			if slices.Contains(ending, s) {
-				next = askForCheckpoints(status, signals, done, func(s os.Signal) { _ = syscall.Kill(job.pid, s.(syscall.Signal)) })
+				next = askedFor(ask(), signals, done, func(s os.Signal) { _ = syscall.Kill(job.pid, s.(syscall.Signal)) })
 			}
 			for _, s := range []os.Signal{s, next} {
 				if s != nil {
@@ -94,21 +95,28 @@ func forward(job *job, status string, signals <-chan os.Signal, done <-chan stru
 // hasAlready reports whether the target has got a signal from the terminal as this process has.
 func hasAlready(s os.Signal) bool { return isFromTerminal(s) && inForeground() }
 
-// askForCheckpoints has the processes of a run write what they have recorded, because the signal that is passed on then ends those that do
-// not handle it, and nothing of ours runs in them. It waits at most checkpointPatience, for those that can answer, and
+// forCheckpoints has the processes of a run write what they have recorded, because the signal that is passed on then ends those that do
+// not handle it, and nothing of ours runs in them.
+func forCheckpoints(status string) func() (waits func() bool) {
+	return func() (waits func() bool) {
+		asked := canAnswer(status)
+		if len(asked) == 0 {
+			return nil
+		}
+		number, err := runinfo.RequestCheckpoint(status)
+		if err != nil {
+			return nil // the last checkpoint is what remains
+		}
+		return func() bool { return waitsForAnswer(status, asked, number) }
+	}
+}
+
+// askedFor waits at most checkpointPatience for processes that were asked, and
 // not once another signal is there that may end the target, which it returns unless the target has got it. Others are passed on meanwhile:
 // Slurm sends SIGCONT together with SIGTERM, and they may arrive in either order.
-func askForCheckpoints(status string, signals <-chan os.Signal, done <-chan struct{}, pass func(os.Signal)) (next os.Signal) {
-	asked := canAnswer(status)
-	if len(asked) == 0 {
-		return nil
-	}
-	number, err := runinfo.RequestCheckpoint(status)
-	if err != nil {
-		return nil // the last checkpoint is what remains
-	}
+func askedFor(waits func() bool, signals <-chan os.Signal, done <-chan struct{}, pass func(os.Signal)) (next os.Signal) {
 	patience := time.After(checkpointPatience)
-	for waitsForAnswer(status, asked, number) {
+	for waits != nil && waits() {
 		select {
 		case <-done:
 			return nil

@@ -44,7 +44,7 @@ func TestAskForCheckpoints(t *testing.T) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	passed := make(chan os.Signal, 1)
 	ask := func() os.Signal {
-		return askForCheckpoints(status, signals, done, func(s os.Signal) { passed <- s })
+		return askedFor(forCheckpoints(status)(), signals, done, func(s os.Signal) { passed <- s })
 	}
 
 	ask()

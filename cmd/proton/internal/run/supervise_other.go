@@ -5,7 +5,7 @@ package run
 import "errors"
 
 // supervise refuses: GPU libraries load the runtime into a program on Linux only.
-func supervise(Command, []string, string) (Result, error) {
+func supervise(Command, []string, func() func() bool) (Result, error) {
 	return Result{}, errors.New("profiling a program needs Linux")
 }
 
@@ -14,6 +14,9 @@ func DieBy(int) {}
 
 // Continue is for processes of supervise.
 func Continue(string) int { return 2 }
+
+// forCheckpoints is for processes of supervise.
+func forCheckpoints(string) func() func() bool { return nil }
 
 // lives is for processes of a target; without supervise there are none.
 func lives(int) bool { return false }

@@ -50,7 +50,7 @@ func TestDivisions(t *testing.T) {
 			p.text = strings.ReplaceAll(blocksOf(16, p.text), "OPERATION", operation)
 			p.found(t, Options{Checks: check.Divisions})
 			p.found(t, Options{Checks: check.Divisions | check.Uninitialised | check.Hints})
-			if p.kind != "" { // who does not ask is not told
+			if p.kind != "" { // who does not ask hears nothing
 				p.kind = ""
 				p.found(t, Options{Checks: check.Uninitialised})
 			}
@@ -71,7 +71,7 @@ func TestSmallNaN(t *testing.T) {
 	}
 	for _, bits := range []uint32{0x7D, 0x7E, 0x7F, 0xFD} {
 		if got := patternOf(ttir.F8E5M2, valueOf(ttir.F8E5M2, bits)); got != bits {
-			t.Errorf("%#x becomes %#x", bits, got)
+			t.Errorf("%#x is written as %#x", bits, got)
 		}
 	}
 }

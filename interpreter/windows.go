@@ -1,6 +1,7 @@
 package interpreter
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/goproton/goproton/interpreter/check"
@@ -321,15 +322,18 @@ func reduceWindowOf[T any](c *compiler, f func(old, v T) T) step {
 		if watch != nil {
 			watch.before(false)
 		}
-		one := make([]T, 1)
+		one, before := make([]T, 1), make([]byte, k.size)
 		for i, address := range b.addresses {
 			if b.inside[i] == 0 {
 				continue
 			}
 			raw := m.atomicBytes(s, address, k.size, i)
+			copy(before, raw)
 			k.get(one, raw)
 			one[0] = f(one[0], values[i])
-			k.put(raw, one)
+			if k.put(raw, one); !bytes.Equal(before, raw) {
+				m.progress++ // an instance that does this does not wait
+			}
 			s.counts.active++
 		}
 		watch.after()

@@ -41,7 +41,7 @@ func TestInterruptedLaunches(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	counted := 0
 	o := interpret.Options{Counted: func(kernels []*counts.Kernel) error { counted = kernels[0].Launches; return nil }}
-	text := "module { tt.func public @k() { scf.while : () -> () { %c = arith.constant BOUND\n scf.condition(%c) } do { scf.yield }\n tt.return } }"
+	text := "module {\n tt.func public @k() {\n  scf.while : () -> () {\n   %c = arith.constant BOUND\n   scf.condition(%c)\n  } do {\n   scf.yield\n  }\n  tt.return\n }\n}"
 	var stdout, stderr bytes.Buffer
 	_, err := interpret.Launches(ctx, o, 3, true, func(i int) (*interpret.Traced, error) {
 		more := "false"

@@ -74,6 +74,9 @@ func (r *Run) run(l *Launch, o interpreter.Options, output io.Writer) (*interpre
 		r.report.Nowhere = g.d.Nowhere()
 		r.mu.Unlock()
 	}()
+	if o.Order == interpreter.Cooperative || o.Workers > 1 { // --debug and its kind are refused with these, see checkDebugging
+		r.warn(fmt.Sprintf("%s calls breakpoint(), and the debugger runs program instances one after another: its launches are not in the order %s", l.Kernel.Name, r.Order))
+	}
 	o.Order, o.Workers = onlySerial(o.Order), 1
 	g.d.AddSources(l.Kernel.Sources)
 	if g.server != nil {

@@ -224,6 +224,13 @@ func sample(n int, all int64, grid [3]int32, seed uint64) [][3]int32 {
 	return list
 }
 
+// warn adds a warning to the report, once.
+func (r *Run) warn(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Warnings = appendNew(r.report.Warnings, []string{text})
+}
+
 // add sums a launch into the report.
 func (r *Run) add(l *Launch, out *Outcome) {
 	r.mu.Lock()

@@ -248,3 +248,11 @@ def test_places_that_no_kernel_has(interpret):
     done = interpret("--print", f"interpreted.py:{line} n", "--print", "interpreted.py:99999 n", "--break", "nosuch", TESTS / "interpreted.py", "script", "0")
     assert done.returncode == 0 and done.stderr.count("no kernel that ran has the place") == 2, done.stderr
     assert "has the place nosuch\n" in done.stderr and "has the place interpreted.py:99999 n\n" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("order", ["cooperative", "parallel", "reverse"])
+def test_breakpoint_in_another_order(interpret, order):
+    """breakpoint() runs program instances one after another, which is said where another order was asked for that is not so."""
+    done = interpret("--order", order, SCRIPT, 1, typed="c\n")
+    assert "breakpoint() in the kernel" in done.stdout and done.returncode == 0, done.stderr
+    assert ("the debugger runs program instances one after another: its launches are not in the order " + order in done.stderr) == (order != "reverse"), done.stderr

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -69,8 +70,8 @@ Exit codes:
   0  all rules passed
   1  a rule failed
   2  the command line is invalid
-  3  no decision is possible: a file cannot be read, the sides have nothing in common, a rule could never fail,
-     or there are too few runs with --strict`,
+  3  no decision is possible: a file cannot be read, the sides have nothing in common or a run in common, a rule
+     could never fail, or there are too few runs with --strict`,
 		Example: `  proton gate --fail-on 'time > 5%' --baseline base*.hatchet -- new*.hatchet
   proton gate --fail-on 'time > 2% @ total' --fail-on 'tflop16/s < -3% @ gemm' --baseline base*.hatchet -- new*.hatchet
   proton gate --baseline base*.hatchet --markdown="$GITHUB_STEP_SUMMARY" -- new*.hatchet`,
@@ -175,6 +176,9 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 	if err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}
+	if err := apart(inputs[:len(before)], inputs[len(before):]); err != nil {
+		return &exitError{code: gateUndecided, err: err}
+	}
 	report.FailOnNew(f.onNew == "fail")
 	report.FailOnVanished(f.onVanished == "fail")
 	if err := f.write(report, stdout, viewer.Terminal{Color: color, All: f.all, Width: f.width}); err != nil {
@@ -188,19 +192,43 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 
 // differentRuns returns an error if two files of a side are of one run: a test takes the spread of several runs, and copies have none.
 func differentRuns(side []compare.Input) error {
-	seen := map[[4]string]string{}
+	seen := map[string]string{}
 	for _, in := range side {
-		info := in.Profile.Info
-		run := [4]string{info[profile.InfoHost], info[profile.InfoPID], info[profile.InfoStart], info[profile.InfoEnd]}
-		if run[1] == "" || run[2] == "" { // of files that do not say it
-			continue
-		}
-		if other, same := seen[run]; same {
-			return fmt.Errorf("%s and %s are of one run, pid %s: give a file of each run", other, in.Name, run[1])
+		run, said := runOf(in)
+		if other, same := seen[run]; same && run != "" {
+			return fmt.Errorf("%s and %s are %s: give a file of each run", other, in.Name, said)
 		}
 		seen[run] = in.Name
 	}
 	return nil
+}
+
+// apart returns an error if a file of the baseline is of a new run: a program that is compared with itself cannot be slower.
+func apart(before, after []compare.Input) error {
+	seen := map[string]string{}
+	for _, in := range before {
+		run, _ := runOf(in)
+		seen[run] = in.Name
+	}
+	for _, in := range after {
+		if run, said := runOf(in); run != "" && seen[run] != "" {
+			return fmt.Errorf("%s of the baseline and %s of the new runs are %s, which cannot be slower than itself: measure both sides", seen[run], in.Name, said)
+		}
+	}
+	return nil
+}
+
+// runOf names the run that a file is of, by what it says or, if it says nothing, by its contents; "" if it cannot be known. Two runs never take the
+// same times, but counts may be equal.
+func runOf(in compare.Input) (run, said string) {
+	info := in.Profile.Info
+	if info[profile.InfoPID] != "" && info[profile.InfoStart] != "" {
+		return fmt.Sprint(info[profile.InfoHost], " ", info[profile.InfoPID], " ", info[profile.InfoStart], " ", info[profile.InfoEnd]), "of one run, pid " + info[profile.InfoPID]
+	}
+	if content, err := os.ReadFile(in.Name); err == nil && gate.HasTime(in) {
+		return fmt.Sprintf("%x", sha256.Sum256(content)), "copies of one file"
+	}
+	return "", ""
 }
 
 func (f *gateFlags) options() (o gate.Options, err error) {

@@ -209,16 +209,17 @@ func (g *gate) compare(inputs []compare.Input) error {
 
 // hasTime reports whether every profile has GPU time.
 func hasTime(inputs []compare.Input) bool {
-	return !slices.ContainsFunc(inputs, func(in compare.Input) bool {
-		found := false
-		in.Profile.Root.Walk(func(n *profile.Node, _ int) bool {
-			if _, ok := n.Metric(profile.TimeMetric); ok {
-				found = true
-			}
-			return !found
-		})
+	return !slices.ContainsFunc(inputs, func(in compare.Input) bool { return !HasTime(in) })
+}
+
+// HasTime reports whether a profile has GPU time.
+func HasTime(in compare.Input) (found bool) {
+	in.Profile.Root.Walk(func(n *profile.Node, _ int) bool {
+		_, ok := n.Metric(profile.TimeMetric)
+		found = found || ok
 		return !found
 	})
+	return found
 }
 
 // caveats adds notes on the comparison, and one that there were too few runs for a test.

@@ -18,8 +18,9 @@ warnings() { # of a compiler other than the one that builds
 }
 
 # The race detector runs in packages with tests, and the address sanitizer in those with cgo. The sanitizer
-# also finds errors in buffers that Go has allocated.
-race() { gotest -race -short $(packages "$tested"); }
+# also finds errors in buffers that Go has allocated. Under the race detector tests go over as much as in make test: the
+# step with all tests goes over the rest without it, ten times faster.
+race() { GOPROTON_TESTS= gotest -race -short $(packages "$tested"); }
 asan() {
   if ! echo 'int main(void){return 0;}' | ${CC:-cc} -fsanitize=address -x c - -o build/asan-works 2>/dev/null; then
     skip "-asan: ${CC:-cc} has no address sanitizer (install libasan)"

@@ -99,7 +99,8 @@ var madeCases = []struct {
 	{"idle_before", "idle_before host", func() Input { return idleTree(0.6) }, func() Input { return idleTree(0.05) }},
 	{"link_copies", "link_copies data movement", ran(kernelOf{name: "<memcpy HtoD>"}, kernelOf{roof: 0.8}), ran(kernelOf{name: "<memcpy HtoD>", ms: 0.5}, kernelOf{roof: 0.8})},
 	{"elementwise_kernels", "elementwise_kernels data movement",
-		ran(kernelOf{name: "vectorized_elementwise_kernel<4, sin>", launches: 90}, kernelOf{roof: 0.8}), ran(kernelOf{name: "vectorized_elementwise_kernel<4, sin>", ms: 1}, kernelOf{roof: 0.8})},
+		ran(kernelOf{name: "vectorized_elementwise_kernel<4, sin>", launches: 90}, kernelOf{name: "vectorized_elementwise_kernel<4, abs>", launches: 90}, kernelOf{roof: 0.8}),
+		ran(kernelOf{name: "vectorized_elementwise_kernel<4, sin>", launches: 90}, kernelOf{roof: 0.8})},
 	{"autotuning", "autotuning host", ran(kernelOf{scope: "<autotune>", roof: 0.7}, kernelOf{name: "g", roof: 0.8}), ran(kernelOf{scope: "tuned", roof: 0.7}, kernelOf{name: "g", roof: 0.8})},
 	{"short_kernels", "short_kernels launch", ran(kernelOf{launches: 5000}), ran(kernelOf{launches: 50})},
 }
@@ -153,7 +154,7 @@ func TestEveryRuleHoldsAndStaysSilent(t *testing.T) {
 		}
 	}
 	for i := range rules {
-		if !tried[rules[i].Name] {
+		if !tried[rules[i].Name] && rules[i].Name != "memory_queue" { // which needs instructions: see TestKnownCauses
 			t.Errorf("rule %s has no case", rules[i].Name)
 		}
 	}
@@ -182,7 +183,7 @@ var recorded = []struct {
 	{"../kernels/testdata/h200/joined.hatchet.zst", "../kernels/testdata/h200/traces", "add_kernel", nil, "streams at the memory's rate"},
 	{"../testdata/recorded/attention_inside.hatchet.gz", "", "xmma_gemm_f32f32", []string{"full_precision_matmul compute"}, "attention in fp32 by cuBLAS: ffma in the name"},
 	{"../testdata/recorded/attention_sampled.hatchet.gz", "", "attention", []string{"barriers synchronisation attention.py:53"}, "a producer and consumers that wait for each other at barriers"},
-	{"../testdata/recorded/dynamic_net.hatchet", "", "", []string{"short_kernels launch", "elementwise_kernels data movement"}, "8,286 kernels of 1.2 us, elementwise"},
+	{"../testdata/recorded/dynamic_net.hatchet", "", "", []string{"short_kernels launch"}, "8,286 kernels of 1.2 us"},
 	{"../testdata/recorded/overlap.chrome_trace.gz", "", "", []string{"once host"}, "4.6 s of warming up between the first copy and the work"},
 	{"../testdata/recorded/inside.hatchet.gz", "", "", nil, "one matmul"},
 	{"../../testdata/upstream/torch-2.11.kineto.json", "", "", []string{"small_launches launch"}, "three launches in a step of 0.3 ms"},

@@ -272,84 +272,83 @@ func (on *subject) sampledAt(k *kernelSum, run *kernels.Run, files *kernels.File
 			set["local_memory_instruction_share"] = float64(s.LocalLoads+s.LocalStores) / set["code_instructions"]
 		}
 	}
-	lineOf := func(reasons []string) *Line { return hottest(f, samples, files, reasons) }
+	waits := newWaits(run, f)
+	lineOf := func(reasons []string) *Line { return hottest(f, samples, files, reasons, waits) }
 	on.line = lineOf
 	queue := []string{"mio_throttle", "short_scoreboard"}
 	if on.stalled(queue) < 0.1 {
 		return
 	}
-	if share, known := specialShare(run, f, queue); known {
-		set["special_functions_share"] = share
+	if special, global, known := queueShares(run, waits, queue); known {
+		set["special_functions_share"], set["global_memory_queue_share"] = special, global
 	} else if l := lineOf(queue); l != nil && l.Text != "" {
 		set["special_functions_share"] = truth(specialFunctions.MatchString(l.Text))
 	}
 }
 
-// specialShare is the share of special functions among the instructions that wait for the queue that they share with shared memory. A
-// wait for a result is seen at the instruction that needs it; then the one before decides.
-func specialShare(run *kernels.Run, f *kernels.Function, reasons []string) (share float64, known bool) {
-	code, _ := run.Instructions(f) //nolint:errcheck // without operands the operations suffice, and without the binary nothing is known
-	if code == nil || code.Code == nil || len(code.Text) == 0 {
-		return 0, false
+// queueShares are the shares of special functions, and of accesses to global memory, among the instructions that wait for the queue that they share
+// with shared memory, or that are waited for there.
+func queueShares(run *kernels.Run, w *waits, reasons []string) (special, global float64, known bool) {
+	if w == nil {
+		return 0, 0, false
 	}
-	var special, shared float64
-	each := max(1, f.Vendor.Code.Instruction)
-	for i := range f.PCs {
-		n := 0.0
+	var shared float64
+	for i := range w.of.PCs {
+		pc := &w.of.PCs[i]
 		for _, reason := range reasons {
-			n += float64(run.Samples.Of(f.PCs[i].Counts, reason))
-		}
-		for back := range uint64(4) {
-			offset := f.PCs[i].Offset
-			if back*each > offset {
-				break
-			}
-			text := code.Text[offset-back*each]
-			if strings.Contains(text, "MUFU") {
+			n := float64(run.Samples.Of(pc.Counts, reason))
+			switch text := w.code.Text[w.waitsFor(pc.Offset, reason)]; {
+			case n == 0:
+			case specialUnit.MatchString(text):
 				special += n
-				break
-			}
-			if sharedMemory.MatchString(text) {
+			case globalMemory.MatchString(text):
+				global += n
+			case sharedMemory.MatchString(text):
 				shared += n
-				break
 			}
 		}
 	}
-	if special+shared == 0 {
-		return 0, false
-	}
-	return special / (special + shared), true
+	all := special + global + shared
+	return special / all, global / all, all > 0
 }
 
-var sharedMemory = regexp.MustCompile(`\b(LDSM?|STSM?|ATOMS|SHFL|LDGSTS|REDUX|MOVM)\b`)
-
 // hottest is the line with most samples of some stall reasons, or of all; nil if no line is known. Lines of code that was inlined count
-// where it was inlined.
-func hottest(f *kernels.Function, samples *kernels.Samples, files *kernels.Files, reasons []string) *Line {
-	count := func(c kernels.Counts) (n uint64) {
-		if len(reasons) == 0 {
-			return c.Samples
-		}
-		for _, reason := range reasons {
-			n += samples.Of(c, reason)
-		}
-		return n
+// where it was inlined, and waits for a result at the line that it comes from, if the instructions are known.
+func hottest(f *kernels.Function, samples *kernels.Samples, files *kernels.Files, reasons []string, w *waits) *Line {
+	type place struct {
+		file string
+		line int
 	}
-	all := count(f.Counts)
-	var most *kernels.Line
-	for _, list := range f.Files() {
-		for _, l := range list {
-			if most == nil || count(l.Counts) > count(most.Counts) {
-				most = l
+	counts, all := map[place]uint64{}, uint64(0)
+	var most place
+	for i := range f.PCs {
+		pc := &f.PCs[i]
+		add := func(offset, n uint64) {
+			frames := f.Symbol.At(offset)
+			if w != nil {
+				frames = w.code.Frames(offset)
+			}
+			if all += n; n == 0 || len(frames) == 0 {
+				return
+			}
+			at := place{frames[len(frames)-1].File, frames[len(frames)-1].Line}
+			if counts[at] += n; counts[at] > counts[most] {
+				most = at
 			}
 		}
+		if len(reasons) == 0 {
+			add(pc.Offset, pc.Samples)
+		}
+		for _, reason := range reasons {
+			add(w.waitsFor(pc.Offset, reason), samples.Of(pc.Counts, reason))
+		}
 	}
-	if most == nil || all == 0 || count(most.Counts) == 0 {
+	if counts[most] == 0 {
 		return nil
 	}
-	line := &Line{File: most.File, Number: most.Number, Share: rounded(float64(count(most.Counts)) / float64(all))}
+	line := &Line{File: most.file, Number: most.line, Share: rounded(float64(counts[most]) / float64(all))}
 	if files != nil {
-		text, _ := files.Text(most.File).Line(most.Number)
+		text, _ := files.Text(most.file).Line(most.line)
 		line.Text = strings.TrimSpace(text)
 	}
 	return line
@@ -369,7 +368,7 @@ func (on *subject) traced(of *kernels.Specialisation, device *profile.Device, bl
 				blocks *= float64(n)
 			}
 		}
-		if g.Work.Type == "fp32" && g.Work.Bound == "compute" {
+		if c := of.Compilation; c != nil && strings.Contains(c.Texts["ttir"], "tt.dot") && g.Work.Type == "fp32" && g.Work.Bound == "compute" {
 			on.multipliesIn32(device)
 		}
 	}

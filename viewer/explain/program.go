@@ -38,6 +38,7 @@ func (s *survey) program() error {
 	on := newSubject(programKind, s.total, s.total)
 	set := on.numbers
 	var short, shortLaunches float64
+	fused := map[string]bool{} // kernels that could be parts of one
 	for _, r := range s.rows {
 		share := r.nanos / s.total
 		switch {
@@ -54,9 +55,9 @@ func (s *survey) program() error {
 		default:
 			continue
 		}
-		if elementwise.MatchString(r.name) {
+		if elementwise.MatchString(r.name) && !(r.nanos < r.count*shortKernel) {
 			set["elementwise_time_share"] += share
-			set["elementwise_launches"] += r.count
+			fused[r.name] = true
 		}
 		if r.tuning {
 			set["autotune_time_share"] += share
@@ -66,7 +67,7 @@ func (s *survey) program() error {
 			shortLaunches += r.count
 		}
 	}
-	set["short_kernels_time_share"] = short
+	set["elementwise_kernels"], set["short_kernels_time_share"] = float64(len(fused)), short
 	if shortLaunches > 0 {
 		set["mean_kernel_time_ns"] = short * s.total / shortLaunches
 	}
@@ -179,9 +180,9 @@ func (s *survey) idle(program *subject) error {
 	if err != nil {
 		return err
 	}
-	var wall, idleTime, gaps float64
+	var wall, idleTime, waited, gaps float64
 	for _, d := range report.Devices {
-		wall, idleTime, gaps = wall+float64(d.Wall), idleTime+float64(d.Idle), gaps+float64(d.Gaps)
+		wall, idleTime, waited, gaps = wall+float64(d.Wall), idleTime+float64(d.Idle), waited+float64(d.Waited), gaps+float64(d.Gaps)
 	}
 	if wall == 0 {
 		return nil
@@ -215,9 +216,13 @@ func (s *survey) idle(program *subject) error {
 				on.time -= float64(g.Nanos)
 			}
 		}
+		if doing == idle.Wait { // with what followed until the next work, since nothing was queued
+			on.time = math.Max(on.time, math.Min(waited, idleTime-nanos))
+		}
 		if on.time <= 0 {
 			continue
 		}
+		on.numbers["began_in_waits_share"] = waited / idleTime
 		on.numbers["gaps_per_launch"], on.numbers["mean_kernel_time_ns"] = gaps/launches, s.total/launches
 		s.gaps(on, gaps-float64(len(once)), longest, path)
 	}

@@ -51,13 +51,13 @@ const (
 
 // rules in the order in which they are tried: within a group, what is measured stands before what it is often the sign of.
 var rules = []rule{
+	{Name: "few_blocks", Class: "occupancy", Of: kernelKind, Group: "memory latency",
+		When: own + "; filled_multiprocessors_share < 0.8", Shows: "blocks multiprocessors", Saves: "idle_multiprocessors_share", Sure: High,
+		Says: "the grid has fewer blocks than the GPU has multiprocessors, so that some have nothing to do", Try: "smaller tiles, or split the reduction over more blocks (split-K)", Next: seeLines},
 	{Name: "register_spills", Class: "spill", Of: kernelKind, Group: "memory latency",
 		When: own + "; local_memory_instruction_share >= 0.01", Shows: "local_memory_bytes_per_thread registers_per_thread stall_lg_throttle_share stall_long_scoreboard_share",
 		Stalls: []string{"long_scoreboard", "lg_throttle"}, Saves: "stalls", Sure: High,
 		Says: "registers are spilled: values go to local memory and back", Try: "smaller tiles, more warps per block, or fewer values that live across the loop", Next: seeLines},
-	{Name: "few_blocks", Class: "occupancy", Of: kernelKind,
-		When: own + "; filled_multiprocessors_share < 0.8", Shows: "blocks multiprocessors", Saves: "idle_multiprocessors_share", Sure: High,
-		Says: "the grid has fewer blocks than the GPU has multiprocessors, so that some have nothing to do", Try: "smaller tiles, or split the reduction over more blocks (split-K)", Next: seeLines},
 	{Name: "last_wave", Class: "occupancy", Of: kernelKind,
 		When: own + "; last_wave_idle_share >= 0.15", Shows: "waves blocks multiprocessors occupancy_share", Saves: "last_wave_idle_share", Sure: Medium,
 		Says: "the last wave of blocks fills only a part of the GPU", Try: "tiles that divide the work into whole waves, or a persistent kernel with a block per multiprocessor", Next: seeLines},
@@ -79,6 +79,9 @@ var rules = []rule{
 	{Name: "waitcnt", Class: "data movement", Of: kernelKind, Group: "memory latency", Stalls: []string{"amd_waitcnt"}, Least: 0.25,
 		When: sampled, Saves: "stalls", Sure: High, AtRoof: true,
 		Says: "waves wait for data from memory", Try: "load earlier (num_stages), coalesced accesses, more waves, reuse through LDS", Next: seeLines},
+	{Name: "memory_queue", Class: "data movement", Of: kernelKind, Group: "shared memory", Stalls: []string{"mio_throttle", "lg_throttle"}, Least: 0.2,
+		When: sampled + "; global_memory_queue_share >= 0.5", Saves: "stalls", Sure: High, AtRoof: true,
+		Says: "accesses to global memory keep the queue of memory instructions full, as uncoalesced and narrow ones do", Try: "neighbouring threads on neighbouring addresses, wider accesses, or through shared memory (order of the axes, tl.max_contiguous)", Next: seeLines},
 	{Name: "special_functions", Class: "compute", Of: kernelKind, Group: "shared memory", Stalls: []string{"mio_throttle", "short_scoreboard"}, Least: 0.25,
 		When: sampled + "; special_functions_share >= 0.3", Saves: "stalls", Sure: High,
 		Says: "special functions (exponentials, roots, divisions) keep their unit busy", Try: "fewer of them: exp2 in place of exp, a factor taken out of the loop, approximations", Next: seeLines},
@@ -95,7 +98,7 @@ var rules = []rule{
 		When: sampled, Shows: "code_instructions stall_no_instructions_share", Saves: "stalls", Sure: Medium,
 		Says: "warps wait for instructions or constants: the code is long or branches much, or the kernel is very short", Try: "less unrolling (tl.range in place of tl.static_range), fewer branches, larger kernels", Next: seeLines},
 	{Name: "busy_unit", Class: "compute", Of: kernelKind, Stalls: []string{"math_pipe_throttle", "dispatch_stall"}, Least: 0.25,
-		When: sampled, Saves: "stalls", Sure: Medium, AtRoof: true,
+		When: sampled, Saves: "roofline", Sure: Medium, AtRoof: true,
 		Says: "an arithmetic unit is busy, or its registers conflict", Try: "tensor cores or smaller types, fewer conversions, other shapes of the tile", Next: seeLines},
 	{Name: "dependent_arithmetic", Class: "compute", Of: kernelKind, Stalls: []string{"wait", "amd_alu_dependency"}, Least: 0.35,
 		When: sampled, Shows: "warps_per_block", Saves: "stalls", Sure: Medium,
@@ -124,14 +127,14 @@ var rules = []rule{
 		When: "idle_share >= 0.1", Shows: "gaps longest_gap_ns", Saves: "idle_ns", Sure: Medium,
 		Says: "the GPU waits once for long: kernels are compiled, code is loaded, or a first input is prepared", Try: "leave the first steps out of the measurement (proton run --delay), and keep what is compiled", Next: seeIdle},
 	{Name: "small_launches", Class: "launch", Of: idleKind + "code", Group: "idle",
-		When: "idle_share >= 0.1; gaps_per_launch >= 0.3; mean_gap_ns < 300000", Shows: "mean_kernel_time_ns", Saves: "idle_ns", Sure: High,
+		When: "idle_share >= 0.1; gaps_per_launch >= 0.3; mean_gap_ns < 300000; began_in_waits_share < 0.6", Shows: "mean_kernel_time_ns", Saves: "idle_ns", Sure: High,
 		Says: "the GPU waits between launches: the program launches more slowly than the kernels run", Try: "graphs of launches or torch.compile, fewer and larger kernels, less Python between launches", Next: seeIdle},
 	{Name: "host_code", Class: "host", Of: idleKind + "code", Group: "idle",
-		When: "idle_share >= 0.1", Shows: "gaps longest_gap_ns", Saves: "idle_ns", Sure: High,
+		When: "idle_share >= 0.1; began_in_waits_share < 0.6", Shows: "gaps longest_gap_ns", Saves: "idle_ns", Sure: High,
 		Says: "the GPU has nothing to do while the program runs code of its own", Try: "prepare the next step meanwhile: data loaders, pinned memory, launches ahead", Next: seeIdle},
-	{Name: "slow_launches", Class: "launch", Of: idleKind + "launch", When: "idle_share >= 0.1", Shows: "gaps mean_gap_ns longest_gap_ns", Saves: "idle_ns", Sure: High,
+	{Name: "slow_launches", Class: "launch", Of: idleKind + "launch", When: "idle_share >= 0.1; began_in_waits_share < 0.6", Shows: "gaps mean_gap_ns longest_gap_ns", Saves: "idle_ns", Sure: High,
 		Says: "the GPU waits for calls that launch work", Try: "graphs of launches, fewer and larger kernels; a long first call compiles or loads code: leave it out of the measurement", Next: seeIdle},
-	{Name: "synchronising", Class: "synchronisation", Of: idleKind + "wait", When: "idle_share >= 0.05", Shows: "gaps longest_gap_ns", Saves: "idle_ns", Sure: High,
+	{Name: "synchronising", Class: "synchronisation", Of: idleKind + "wait", When: "idle_share >= 0.05", Shows: "began_in_waits_share gaps longest_gap_ns", Saves: "idle_ns", Sure: High,
 		Says: "the program waits for the GPU, which then has nothing queued", Try: "read values later or less often (.item(), .cpu(), print of a tensor, synchronize())", Next: seeIdle},
 	{Name: "blocking_copies", Class: "data movement", Of: idleKind + "copy", When: "idle_share >= 0.05", Shows: "gaps longest_gap_ns", Saves: "idle_ns", Sure: High,
 		Says: "the GPU waits for calls that copy", Try: "pinned memory and non_blocking=True, on a stream of their own", Next: seeIdle},
@@ -146,7 +149,7 @@ var rules = []rule{
 
 	{Name: "link_copies", Class: "data movement", Of: programKind, When: "link_copies_time_share >= 0.1", Shows: "link_copies pageable_copies", Saves: "link_copies_time_share", Sure: Medium,
 		Says: "copies between host and GPU take much of its time", Try: "copy once and keep data on the GPU; pinned memory, overlapped with kernels", Next: "proton viewer -m time,count,byte/s -i '(?i)memcpy' {profile}"},
-	{Name: "elementwise_kernels", Class: "data movement", Of: programKind, When: "elementwise_time_share >= 0.25; elementwise_launches >= 4", Saves: "elementwise_time_share", Sure: Medium,
+	{Name: "elementwise_kernels", Class: "data movement", Of: programKind, When: "elementwise_time_share >= 0.25; elementwise_kernels >= 2", Saves: "elementwise_time_share", Sure: Medium,
 		Says: "much time is in PyTorch's kernels for single elementwise operations, each of which reads and writes its tensors", Try: "torch.compile, or one kernel for several operations", Next: "proton viewer --view flat -m time,count -i elementwise {profile}"},
 	{Name: "autotuning", Class: "host", Of: programKind, When: "autotune_time_share >= 0.1", Saves: "autotune_time_share", Sure: High,
 		Says: "the autotuner's benchmarks take much of the GPU's time", Try: "keep its choices on disk (cache_results=True of triton.autotune), try fewer, or leave the first call out of the measurement", Next: "proton viewer -e '<autotune>' {profile}"},
@@ -299,15 +302,21 @@ func (r *rule) evidence(on *subject) (all []Evidence) {
 			all = append(all, Evidence{name, rounded(v)})
 		}
 	}
+	conditions := slices.DeleteFunc(r.conditions(), func(c condition) bool {
+		return c.number == "gpu_time_share" || c.number == "samples" || c.orUnknown && c.number != "roof_share" || isStall(c.number) && !c.least
+	})
+	for _, c := range conditions { // what the rule is about
+		if c.number != "roof_share" {
+			add(c.number)
+		}
+	}
 	for _, reason := range r.Stalls {
 		if on.number(stallName(reason)) >= 0.01 {
 			add(stallName(reason))
 		}
 	}
-	for _, c := range r.conditions() {
-		if c.number != "gpu_time_share" && c.number != "samples" && !(c.orUnknown && c.number != "roof_share") && !(isStall(c.number) && !c.least) {
-			add(c.number)
-		}
+	for _, c := range conditions {
+		add(c.number)
 	}
 	for name := range strings.FieldsSeq(r.Shows) {
 		add(name)

@@ -83,6 +83,7 @@ type Device struct {
 	Busy    int64  `json:"busy_ns"`
 	Idle    int64  `json:"idle_ns"`
 	Gaps    int    `json:"gaps"`
+	Waited  int64  `json:"-"`         // of Idle, the gaps that began while the launching thread waited for the GPU: nothing was queued behind
 	Before  int64  `json:"before_ns"` // of the timeline before the first work, in which the file has none of this GPU
 	After   int64  `json:"after_ns"`  // the same after the last work
 }
@@ -209,7 +210,9 @@ func (f *finder) device(g gpu) {
 	for _, i := range work {
 		s := &f.t.Slices[i]
 		if s.Start > until {
-			f.gap(at, Gap{Device: at, Start: until, Nanos: s.Start - until, Then: s.Name}, i)
+			if f.gap(at, Gap{Device: at, Start: until, Nanos: s.Start - until, Then: s.Name}, i) {
+				d.Waited += s.Start - until
+			}
 			d.Idle += s.Start - until
 			d.Gaps++
 		}
@@ -247,11 +250,15 @@ func (st *stream) add(s *profile.Slice) {
 	st.until = max(st.until, s.End())
 }
 
-// gap divides a gap among what was done in it: before the launch what the launching thread did, then the launch, then nothing.
-func (f *finder) gap(device int, g Gap, work int32) {
+// gap divides a gap among what was done in it: before the launch what the launching thread did, then the launch, then nothing. It says
+// whether that thread waited for the GPU when the gap began.
+func (f *finder) gap(device int, g Gap, work int32) (waited bool) {
 	f.parts = f.parts[:0]
 	ends := g.End()
 	add := func(doing Doing, path int32, from, to int64) {
+		if doing == Wait && from <= g.Start {
+			waited = true
+		}
 		if from, to = max(from, g.Start), min(to, ends); from < to {
 			f.part(f.cause(device, doing, path), to-from)
 		}
@@ -281,6 +288,7 @@ func (f *finder) gap(device int, g Gap, work int32) {
 		}
 	}
 	f.report.Longest = append(f.report.Longest, g)
+	return waited
 }
 
 func (f *finder) part(cause int, nanos int64) {

@@ -65,7 +65,7 @@ PyObject *hooks_call(const char *method, size_t method_len, const char *params, 
 
 // A session may need the stack walker. The GIL is held now, which the walker's examination of the interpreter needs.
 static int starts_something(const char *method, size_t n) {
-  static const char *const starters[] = {"start", "activate", "run.begin"};
+  static const char *const starters[] = {"start", "activate", "run.begin", "run.attach"};
   for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
     if (n == strlen(starters[i]) && !memcmp(method, starters[i], n)) return 1;
   return 0;

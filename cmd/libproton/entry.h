@@ -11,6 +11,8 @@ char *proton_call(const char *method, const char *json);
 int proton_start(const char *json);
 // proton_step ends a step of the program, for sessions and "proton run --every" that record in some steps only. It does not wait for the GPU.
 void proton_step(void);
+// proton_attach begins what proton attach asks for in a file. It returns at once.
+int proton_attach(const char *config);
 // proton_hotpath returns the table of functions for programs that have scopes of their own.
 const void *proton_hotpath(void);
 

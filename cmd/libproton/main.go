@@ -183,6 +183,21 @@ func protonGPUStarts() {
 	service.GPUStarts()
 }
 
+//export protonAttach
+func protonAttach(config *C.char) *C.char {
+	defer quietly()
+	if err := service.Attach(C.GoString(config)); err != nil {
+		return C.CString(err.Error())
+	}
+	return nil
+}
+
+//export protonAttachEnds
+func protonAttachEnds() {
+	defer quietly()
+	service.AwaitAttached()
+}
+
 //export protonAtExit
 func protonAtExit(gpuAlive C.int) {
 	defer quietly()

@@ -14,6 +14,7 @@ var AMD = &Vendor{
 		{Names: []string{"roctracer"}, Class: "RoctracerProfiler"},
 	},
 	Driver:  []string{"dev/kfd"},
+	Library: "libamdhip64.so",
 	Preload: "libproton-preload.so",
 	Target:  "hip", // warps have 64 threads on Instinct GPUs and 32 on Radeons
 	Code:    &hsaco.Format,

@@ -23,6 +23,8 @@ type Vendor struct {
 	DeviceType string    // the type of its devices in profiles
 	Driver     []string  // paths below the root; a machine with a driver has at least one of them
 	Injection  string    // the environment variable with the library that the driver loads into programs; "" for none
+	Library    string    // the driver's, in programs that use the GPU: "libcuda.so"
+	Late       bool      // its libraries take a profiler in a program that uses the GPU already
 	Preload    string    // without Injection: the library, of ours, to put into LD_PRELOAD for programs other than Python; "" for none
 
 	Target     string // Triton's name of the backend that compiles for its GPUs
@@ -50,8 +52,8 @@ var NVIDIA = &Vendor{
 	Backends: []Backend{{Names: []string{"cupti"}, Class: "CuptiProfiler", WholeGraphs: true,
 		Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling}}},
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
-	Injection: "CUDA_INJECTION64_PATH",
-	Target:    "cuda", ArchPrefix: "sm_", Warp: WarpSize,
+	Injection: "CUDA_INJECTION64_PATH", Library: "libcuda.so", Late: true,
+	Target: "cuda", ArchPrefix: "sm_", Warp: WarpSize,
 	Code:   &cubins,
 	Stalls: &nvidiaStalls,
 }

@@ -64,14 +64,15 @@ type Config struct {
 	Session
 	Name       string  `json:"name"` // template without suffix, absolute; "-" = standard output
 	Hook       string  `json:"hook"`
-	Status     string  `json:"status"`               // folder for status files and claims, "" = no reader
-	Checkpoint float64 `json:"checkpoint"`           // seconds, 0 = none
-	Trace      *Trace  `json:"trace,omitempty"`      // nil = none
-	Ctl        bool    `json:"ctl,omitempty"`        // listen to `proton ctl`
-	Inside     string  `json:"inside,omitempty"`     // names of kernels that get scopes, patterns separated by commas
-	Memory     bool    `json:"memory,omitempty"`     // record the memory of PyTorch's allocator
-	WatchHang  float64 `json:"watch_hang,omitempty"` // seconds without finished work after which a GPU hangs; 0 = it is not watched
-	Torch      string  `json:"torch,omitempty"`      // what of PyTorch gets frames: operators, modules, separated by commas
+	Status     string  `json:"status"`                 // folder for status files and claims, "" = no reader
+	Checkpoint float64 `json:"checkpoint"`             // seconds, 0 = none
+	Trace      *Trace  `json:"trace,omitempty"`        // nil = none
+	Ctl        bool    `json:"ctl,omitempty"`          // listen to `proton ctl`
+	Inside     string  `json:"inside,omitempty"`       // names of kernels that get scopes, patterns separated by commas
+	Memory     bool    `json:"memory,omitempty"`       // record the memory of PyTorch's allocator
+	Duration   float64 `json:"attached_for,omitempty"` // seconds after which a process that was attached to ends its session
+	WatchHang  float64 `json:"watch_hang,omitempty"`   // seconds without finished work after which a GPU hangs; 0 = it is not watched
+	Torch      string  `json:"torch,omitempty"`        // what of PyTorch gets frames: operators, modules, separated by commas
 }
 
 // Trace is what goproton.trace.init is asked for, its arguments by their names there.

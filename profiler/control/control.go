@@ -82,6 +82,7 @@ var methods = map[string]method{
 	"rank":           with((*Service).rank),
 	"run.begin":      with((*Service).runBegin),
 	"run.end":        with((*Service).runEnd),
+	"run.attach":     with((*Service).runAttach),
 	"run.checkpoint": with(func(s *Service, _ struct{}) (any, error) { s.checkpointNow(); return nil, nil }),
 }
 

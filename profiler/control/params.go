@@ -127,6 +127,11 @@ type begun struct {
 	SitePackages []string `json:"site_packages"`
 }
 
+type attached struct {
+	begun
+	Config string `json:"config"` // path of a runinfo.Config
+}
+
 // budgetStatus says what became of a budget; nil without one.
 func budgetStatus(b *profiler.Spending) *runinfo.Budget {
 	if b == nil {

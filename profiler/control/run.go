@@ -26,7 +26,8 @@ type run struct {
 	done    bool
 
 	began  time.Time
-	socket *ctl.Socket // nil: `proton ctl` does not reach this process
+	socket *ctl.Socket   // nil: `proton ctl` does not reach this process
+	over   chan struct{} // closed when the session of a process that was attached to has ended
 	naming naming
 	hang   *hangs // nil: the program is not watched for a hang
 
@@ -91,6 +92,10 @@ func (s *Service) runBegin(p begun) (any, error) {
 	if err := json.Unmarshal([]byte(settings.RunConfig.Get(os.Getenv)), &c); err != nil {
 		return nil, fmt.Errorf("read PROTON_RUN_CONFIG: %w; it is set by `proton run`", err)
 	}
+	return s.beginRun(c, p)
+}
+
+func (s *Service) beginRun(c runinfo.Config, p begun) (any, error) {
 	process := thisProcess()
 	name, err := runName(c, process)
 	if err != nil {
@@ -154,7 +159,7 @@ func (s *Service) eachRound() {
 
 // reportGPU has `proton run` know that the program uses a GPU: if it is killed before its first checkpoint, its kernels are missing.
 func (s *Service) reportGPU() {
-	if s.run.usesGPU {
+	if s.run.usesGPU || s.run.done {
 		return
 	}
 	status := s.Manager.Status()

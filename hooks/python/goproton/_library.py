@@ -44,23 +44,25 @@ def candidates() -> list[str]:
     return [os.path.join(folder, "libproton.so") for folder in (here, above, os.path.dirname(above))]
 
 
-def load() -> ModuleType | None:
+def load(path: str | None = None) -> ModuleType | None:
     """The native module, loaded if needed; None if that is impossible, with the reason in ``problem``.
 
-    A failure is remembered: the second call does not search again.
+    A failure is remembered: the second call does not search again. A path is tried alone, without a memory of failures.
     """
-    if native is None and problem is None:
+    global problem
+    if native is None and (problem is None or path):
         with _lock:
-            _load()
+            problem = None
+            _load(path)
     return native
 
 
-def _load() -> None:
+def _load(path: str | None) -> None:
     global problem
     if native is not None or problem is not None:
         return  # another thread has loaded it
     try:
-        module = _import()
+        module = _import(path)
     except Exception as error:
         problem = str(error)
         return
@@ -100,13 +102,13 @@ def call(method: str, **params: Any) -> Any:
     return json.loads(native.call(method, json.dumps(params)))
 
 
-def _import() -> ModuleType:
+def _import(path: str | None) -> ModuleType:
     present = sys.modules.get(NAME)
     if present is not None:
         return present
     if sys.implementation.name != "cpython":
         raise ImportError(f"{sys.implementation.name} is not supported: run the program with CPython 3.9 or newer")
-    path = next((p for p in candidates() if os.path.exists(p)), None)
+    path = path or next((p for p in candidates() if os.path.exists(p)), None)
     if path is None:
         raise ImportError(f"libproton.so was not found (looked for {', '.join(candidates())}): set PROTON_LIB to its path")
     import importlib.util

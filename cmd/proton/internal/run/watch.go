@@ -22,12 +22,15 @@ func Watch(pid int) (*Program, error) {
 	return &Program{pid, began}, nil
 }
 
+// lives reports whether the process has not ended.
+func (p *Program) lives() bool {
+	began, lives := procstat.Began(p.pid)
+	return lives && began == p.began
+}
+
 // Wait returns when the process has ended.
 func (p *Program) Wait() {
-	for {
-		if began, lives := procstat.Began(p.pid); !lives || began != p.began {
-			return
-		}
+	for p.lives() {
 		time.Sleep(200 * time.Millisecond)
 	}
 }

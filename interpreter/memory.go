@@ -1,7 +1,9 @@
 package interpreter
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -11,8 +13,8 @@ type Buffer struct {
 	Data []byte
 	// Unwritten has a 1 for each byte that has no value yet, and is nil where all have one: a launch that checks for such values changes it.
 	Unwritten []byte
-	Shape     []int64 // of the tensor that fills it, if it is known: findings name its elements by dimensions
-	Address   uint64  // where the program that launches has it: pointers that are stored in memory have such addresses; 0 if there are none
+	Views     []View // tensors in it, if they are known: findings name their elements by dimensions
+	Address   uint64 // where the program that launches has it: pointers that are stored in memory have such addresses; 0 if there are none
 }
 
 // Buffers get addresses of their own, far from each other. A buffer begins in the middle of its range, so that an access in front of it is
@@ -91,25 +93,57 @@ func (m *memory) describe(address int64, size int) string {
 		return fmt.Sprintf("the address %#x, which is in no buffer", uint64(address))
 	}
 	element := floorDiv(at, int64(size))
-	return fmt.Sprintf("%s: element %d of %d%s (byte %d of %d)", b.Name, element, len(b.Data)/size, b.dimensions(element, size), at, len(b.Data))
+	return fmt.Sprintf("%s: element %d of %d%s (byte %d of %d)", b.Name, element, len(b.Data)/size, b.dimensions(at, size), at, len(b.Data))
 }
 
-// dimensions is where an element is in the tensor that fills the buffer; "" if its shape is not known.
-func (b *Buffer) dimensions(element int64, size int) string {
-	n := int64(size)
-	for _, d := range b.Shape {
-		n *= d
+// dimensions is where the element at a byte is in a tensor; "" if no shape of one is known that has it.
+func (b *Buffer) dimensions(at int64, size int) string {
+	for _, v := range b.Views {
+		if list := v.indices(at, int64(size), false); list != nil {
+			return fmt.Sprintf(", %v of %v", list, v.Shape)
+		}
 	}
-	if len(b.Shape) < 2 || n != int64(len(b.Data)) || n == 0 || element < 0 {
-		return ""
+	for _, v := range b.Views { // behind it, as of a row too many
+		if list := v.indices(at, int64(size), true); list != nil {
+			return fmt.Sprintf(", %v of %v", list, v.Shape)
+		}
 	}
-	list := make([]int64, len(b.Shape))
-	for i := len(list) - 1; i > 0; i-- {
-		list[i] = element % b.Shape[i]
-		element /= b.Shape[i]
+	return ""
+}
+
+// View is a tensor in a buffer. It begins at a byte, and strides are in elements.
+type View struct {
+	At             int64
+	Shape, Strides []int64
+}
+
+// indices are those of the element at a byte; nil if it is none of the tensor. With beyond, the index of the largest stride may be too large.
+func (v *View) indices(at, size int64, beyond bool) []int64 {
+	rest := at - v.At
+	if len(v.Shape) < 2 || len(v.Strides) != len(v.Shape) || rest < 0 || rest%size != 0 {
+		return nil
 	}
-	list[0] = element
-	return fmt.Sprintf(", %v of %v", list, b.Shape)
+	rest /= size
+	list, largest := make([]int64, len(v.Shape)), true
+	order := make([]int, len(v.Shape))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(v.Strides[b], v.Strides[a]) })
+	for _, d := range order {
+		if v.Strides[d] <= 0 || v.Shape[d] == 1 {
+			continue // index 0
+		}
+		list[d] = rest / v.Strides[d]
+		if rest %= v.Strides[d]; list[d] >= v.Shape[d] && !(beyond && largest) {
+			return nil
+		}
+		largest = false
+	}
+	if rest != 0 {
+		return nil
+	}
+	return list
 }
 
 func floorDiv(a, b int64) int64 {

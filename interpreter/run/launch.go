@@ -119,6 +119,8 @@ type Argument struct {
 	Offset     int64       `json:"offset,omitempty"` // bytes
 	Value      *Number     `json:"value,omitempty"`
 	Descriptor *Descriptor `json:"descriptor,omitempty"`
+	Shape      []int64     `json:"shape,omitempty"` // of the tensor that a pointer is of, if it is known: findings name its elements by dimensions
+	Strides    []int64     `json:"strides,omitempty"`
 	buffer     *Buffer
 }
 
@@ -211,6 +213,9 @@ func (l *Launch) uses(b *Buffer) bool {
 // given are the arguments as the interpreter takes them.
 func (l *Launch) given() []interpreter.Argument {
 	list := make([]interpreter.Argument, len(l.Arguments))
+	for _, b := range l.List {
+		b.memory.Views = nil
+	}
 	for i := range l.Arguments {
 		a := &l.Arguments[i]
 		var memory *interpreter.Buffer
@@ -219,9 +224,14 @@ func (l *Launch) given() []interpreter.Argument {
 		}
 		switch {
 		case a.Descriptor != nil:
+			if memory != nil {
+				memory.Views = append(memory.Views, interpreter.View{At: a.Offset, Shape: a.Descriptor.Shape, Strides: a.Descriptor.Strides})
+			}
 			list[i] = interpreter.Descriptor(memory, a.Offset, a.Descriptor.Shape, a.Descriptor.Strides, a.Descriptor.NaN)
 		case a.Value == nil:
-			list[i] = interpreter.Pointer(memory, a.Offset)
+			if list[i] = interpreter.Pointer(memory, a.Offset); memory != nil && len(a.Shape) > 1 {
+				memory.Views = append(memory.Views, interpreter.View{At: a.Offset, Shape: a.Shape, Strides: a.Strides})
+			}
 		case a.Value.IsFloat:
 			list[i] = interpreter.Float(a.Value.Float)
 		default:

@@ -168,7 +168,8 @@ func (s *Service) kernel(request []byte) (any, error) {
 	return map[string]any{"kernel": len(s.kernels) - 1, "addresses": k.takesAddresses()}, nil
 }
 
-// launchOf reads a launch: run, kernel and grid, then the arguments: n NUMBER; p STORAGE OFFSET, a pointer into a storage; d RANK SHAPE STRIDES
+// launchOf reads a launch: run, kernel and grid, then the arguments: n NUMBER; p STORAGE OFFSET, a pointer into a storage; v RANK SHAPE STRIDES, the tensor that the
+// pointer before is of; d RANK SHAPE STRIDES
 // NAN STORAGE OFFSET, a descriptor, outside of which elements are NaN if NAN is 1; x STORAGE, which addresses in memory may point into; s NODE,
 // a scope that was opened in those of the launch. A storage is where its memory is, how many bytes it has, and where the program has it: elsewhere, if it is a copy of memory of a GPU.
 func (s *Service) launchOf(words []string) (*Launch, *Run, error) {
@@ -208,6 +209,11 @@ func (s *Service) launchOf(words []string) (*Launch, *Run, error) {
 			ranges = append(ranges, storage{argument: len(l.Arguments), begin: in.uint(), bytes: in.uint(), address: in.uint()})
 			a.Offset = in.int()
 			l.Arguments = append(l.Arguments, a)
+		case "v":
+			if n := len(l.Arguments) - 1; n >= 0 {
+				rank := int(in.int())
+				l.Arguments[n].Shape, l.Arguments[n].Strides = in.ints(rank), in.ints(rank)
+			}
 		case "s":
 			if node := uint32(in.uint()); node != 0 && s.Scopes != nil {
 				l.Of.Path = s.Scopes(node)

@@ -255,3 +255,28 @@ def test_saved_launch_ended_by_a_signal(variables, tmp_path):
     process.send_signal(signal.SIGTERM)
     error = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == 128 + signal.SIGTERM and "the launch of forever was ended: terminated" in error, error
+
+
+def test_elements_by_their_indices(variables, tmp_path):
+    """Findings name elements of tensors with rows by their indices, of views and of saved launches too."""
+    script = tmp_path / "rows.py"
+    script.write_text("""import numpy
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def fill(x, row, stride_row, stride_column, B: tl.constexpr):
+    tl.store(x + row * stride_row + tl.arange(0, B) * stride_column, 1.0)
+
+
+plain = numpy.zeros((4, 16), numpy.float32)
+fill[(1,)](plain, 4, 16, 1, B=16)
+fill[(1,)](plain.T, 15, 1, 16, B=8)
+fill[(1,)](plain[1:, ::2], 3, 16, 2, B=8)
+""")
+    done = interpret(variables, "--keep-going", "--save", tmp_path / "saved", script)
+    assert "element 64 of 64, [4 0] of [4 16] (byte 256 of 256)" in done.stderr, done.stderr
+    for number, text in (1, "[4 0] of [4 16]"), (2, "[15 4] of [16 4]"), (3, "[3 0] of [3 8]"):
+        again = interpret(variables, "--launch", tmp_path / "saved" / f"{number}-fill")
+        assert again.returncode == 1 and text in again.stderr, again.stderr

@@ -94,6 +94,8 @@ class Kernel:
                 words += _descriptor(value, storages)
             else:
                 words.append("p " + storages.pointer(value))
+                if getattr(value.array if type(value) is Array else value, "ndim", 0) > 1:  # elements of vectors have numbers
+                    words.append(_layout(value))
         if self.takes_addresses:
             words += storages.others()
         if run.scoped:
@@ -126,6 +128,13 @@ def _passed(src: Any) -> list[tuple[int, ...]]:
             yield path
 
     return [place for i, kind in enumerate(src.signature.values()) for place in walk(kind, (i,))]
+
+
+def _layout(value: Any) -> str:
+    """The shape and the strides of a tensor, by which findings name its elements."""
+    if not hasattr(value, "stride"):
+        return ""
+    return " ".join(map(str, ("v", len(value.shape), *value.shape, *value.stride())))
 
 
 def _descriptor(value: Any, storages: Launched) -> list[str]:

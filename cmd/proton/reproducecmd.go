@@ -144,6 +144,7 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 		everyday{"benchmark", "a script that checks and times", "proton reproduce traces --benchmark"},
 		everyday{"run", "run the script now", "proton reproduce traces --benchmark --run"},
 		everyday{"compare", "which of two is faster", "proton reproduce before --compare after"},
+		everyday{"detect", "a gate: exit code 1 if it is slower", "proton reproduce before --compare after --detect 1%"},
 	)
 	heading(flags, "line", "Which launch")
 	heading(flags, "out-dir", "The script")

@@ -44,7 +44,7 @@ var (
 	TraceLaunch      = &Setting{"TRITON_TRACE_LAUNCH", "switch", "1", "Go", "`0` leaves launches out of traces: `launches=False`, `--trace DIR:launches=none`. This variable and the next ones are TritonParse's; for traces of `goproton.trace.init` and `proton run --trace` they stand for arguments and flags that are not given."}
 	TraceProfiled    = &Setting{"TRITON_TRACE_LAUNCH_WITHIN_PROFILING", "switch", "0", "Go", "`1`, without `TRITON_TRACE_LAUNCH=1`: `launches=\"profiled\"`, `--trace DIR:launches=profiled`."}
 	TraceCompression = &Setting{"TRITON_TRACE_COMPRESSION", "`zstd`, `gzip` or `none`", "zstd", "Go", "`compression`, `--trace DIR:compression`. There is no `clp`."}
-	TraceKernels     = &Setting{"TRITONPARSE_KERNEL_ALLOWLIST", "shell patterns", "", "Go", "`kernels`, `--trace DIR:kernels`."}
+	TraceKernels     = &Setting{"TRITONPARSE_KERNEL_ALLOWLIST", "patterns", "", "Go", "`kernels`, `--trace DIR:kernels`."}
 	TraceSASS        = &Setting{"TRITONPARSE_DUMP_SASS", "switch", "0", "Go", "`sass`, `--trace DIR:sass`."}
 	TraceArtifacts   = &Setting{"TRITONPARSE_DERIVED_ARTIFACTS", "`all`, `sass` or `none`", "none", "Go", "The same."}
 	TraceFullSource  = &Setting{"TRITON_FULL_PYTHON_SOURCE", "switch", "0", "Go", "`full_source`, `--trace DIR:source`."}

@@ -54,7 +54,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         idle: sum, in a tree, how long GPUs had nothing to do before the work of each call path, as metrics ``idle (ns)``,
             ``busy (ns)`` and ``idle_gaps``. Copies and fills are recorded too.
         inside: names of Triton kernels that get scopes without being edited, around loops, loads, stores, dots, waits and
-            barriers, by source line; shell patterns like "matmul_*", separated by commas or in a sequence. Implies backend
+            barriers, by source line; patterns like "matmul_*", separated by commas or in a sequence. Implies backend
             "instrumentation". Some launches run without scopes, and ``finalize`` says what the scopes cost.
         schedule: in which steps of the program to record, from :func:`goproton.schedule` or ``torch.profiler.schedule``;
             :func:`goproton.step` ends a step. Between its windows the session costs what a deactivated one costs.

@@ -63,7 +63,7 @@ def init(
         launches: True or ``"all"``, the default, ``"profiled"`` (while a session of this package or torch.profiler
             records), or False for compilations alone.
         compression: ``"zstd"``, the default, ``"gzip"`` or ``"none"``.
-        kernels: names of the kernels to trace: shell patterns, separated by commas.
+        kernels: names of the kernels to trace: patterns as in "matmul_*", separated by commas.
         sass: disassemble compiled kernels with nvdisasm, in a separate process while the program runs.
         full_source: store the whole source file of a kernel, not the function alone.
         statistics: record minimum, maximum, mean and deviation of each tensor at each launch. Waits for the GPU, except at

@@ -94,7 +94,7 @@ func TestToolsForAgents(t *testing.T) {
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
-	if got := strings.Join(names, " "); got != "diff explain gate interpret reproduce run source view" {
+	if got := strings.Join(names, " "); got != "diff explain gate interpret line reproduce run source view" {
 		t.Errorf("tools are %s", got)
 	}
 	explained := call(t, session, "explain", map[string]any{"profile": "demo.hatchet", "kernel": "matmul*"})
@@ -109,6 +109,13 @@ func TestToolsForAgents(t *testing.T) {
 	if a := call(t, session, "source", map[string]any{"profile": "demo.hatchet", "text": true}); a.failed || !strings.Contains(a.Text, "total = tl.dot(left, right, total)") {
 		t.Errorf("source: %+v", a)
 	}
+	a := call(t, session, "line", map[string]any{"profile": "demo.hatchet", "file": "/tmp/goproton/matmul.py", "line": 83, "context": 1})
+	if want := "82         right = tl.load(b, mask=col_in & (steps[:, None] < K - k), other=0.0)\n83         total = tl.dot(left, right, total)\n84         a += BLOCK_K * stride_ak\n"; a.failed || a.Text != want {
+		t.Errorf("line: %+v", a)
+	}
+	if a := call(t, session, "line", map[string]any{"file": "../../../etc/hostname.py", "line": 1}); !a.failed {
+		t.Errorf("a line elsewhere: %+v", a)
+	}
 	other := filepath.Join(folder, "other.hatchet")
 	text, err := os.ReadFile("../../viewer/testdata/recorded/matmul.hatchet")
 	if err != nil {
@@ -120,7 +127,7 @@ func TestToolsForAgents(t *testing.T) {
 	if a := call(t, session, "diff", map[string]any{"before": "demo.hatchet", "after": other, "depth": 2}); a.failed || !strings.Contains(a.text, "goproton.diff/1") {
 		t.Errorf("diff: %+v", a)
 	}
-	a := call(t, session, "gate", map[string]any{"baseline": []string{"demo.hatchet"}, "after": []string{"other.hatchet"}, "fail_on": []string{"time > 90% @ total"}})
+	a = call(t, session, "gate", map[string]any{"baseline": []string{"demo.hatchet"}, "after": []string{"other.hatchet"}, "fail_on": []string{"time > 90% @ total"}})
 	if verdict, _ := a.Document.(map[string]any); a.failed || a.ExitCode != 0 || verdict["verdict"] != "pass" {
 		t.Errorf("gate: %+v", a)
 	}
@@ -154,6 +161,7 @@ func TestAgentsStayInTheirFolder(t *testing.T) {
 	for _, path := range []string{outside, "../secret.hatchet", "link.hatchet", "folder/secret.hatchet", "nowhere", "nowhere/x", "a/../../x", "/etc/passwd", ""} {
 		for tool, arguments := range map[string]map[string]any{
 			"explain":   {"profile": path},
+			"line":      {"profile": path, "file": "k.py", "line": 1},
 			"view":      {"profile": path},
 			"diff":      {"before": "demo.hatchet", "after": path},
 			"gate":      {"baseline": []string{path}, "after": []string{"demo.hatchet"}},
@@ -161,7 +169,7 @@ func TestAgentsStayInTheirFolder(t *testing.T) {
 			"interpret": {"command": []string{path + ".py"}},
 			"reproduce": {"trace": path},
 		} {
-			if path == "" && tool == "run" || tool == "interpret" && !strings.Contains(path, "/") {
+			if path == "" && (tool == "run" || tool == "line") || tool == "interpret" && !strings.Contains(path, "/") {
 				continue
 			}
 			if a := call(t, session, tool, arguments); !a.failed || !strings.Contains(a.text, "not below the folder") && !strings.Contains(a.text, "leads to a file") {

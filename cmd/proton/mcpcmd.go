@@ -18,7 +18,7 @@ func newMCPCommand() *cobra.Command {
 		Use:   "mcp",
 		Short: "serve these commands to agents, by the Model Context Protocol",
 		Long: `mcp serves commands of proton as tools to a program that uses a language model, by the Model Context Protocol over standard
-input and output: explain, view, source, diff, gate, and tools that run programs: run, reproduce, interpret.
+input and output: explain, view, source, line, diff, gate, and tools that run programs: run, reproduce, interpret.
 
 Tools read and write files below the folder in which mcp was started, and no others. A program that a tool runs may do
 what any program may: --read-only leaves these tools out. An answer has at most 24 kB; longer output is written into the

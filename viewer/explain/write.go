@@ -13,8 +13,8 @@ import (
 	"github.com/goproton/goproton/internal/term"
 )
 
-// MostBytes is the length of the JSON that programs get: about 2,000 tokens of a language model, of three bytes each.
-const MostBytes = 6000
+// MostBytes is the length of the JSON that programs get: about 2,000 tokens of a language model, of 2.9 bytes each.
+const MostBytes = 5700
 
 // WriteJSON writes the document. If it is longer than most bytes (0: any number), the last findings and then notes are left out, and counted.
 func (d *Document) WriteJSON(w io.Writer, most int) error {

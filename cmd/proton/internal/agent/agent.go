@@ -30,8 +30,8 @@ type Options struct {
 
 // Result is the answer of every tool.
 type Result struct {
-	Command  string `json:"command" jsonschema:"command line that was run, in the folder of the server"`
-	ExitCode int    `json:"exit_code"`
+	Command  string `json:"command,omitempty" jsonschema:"command line that was run, in the folder of the server"`
+	ExitCode int    `json:"exit_code" jsonschema:"of that command; a gate that fails has 1"`
 	Document any    `json:"document,omitempty" jsonschema:"JSON that the command printed; proton COMMAND --schema describes it"`
 	Text     string `json:"text,omitempty" jsonschema:"text that the command printed"`
 	Messages string `json:"messages,omitempty" jsonschema:"what it said on standard error"`

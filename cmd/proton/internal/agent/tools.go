@@ -1,8 +1,17 @@
 package agent
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/viewer/kernels"
 )
 
 type explainIn struct {
@@ -42,6 +51,13 @@ type sourceIn struct {
 	Trace   string `json:"trace,omitempty" jsonschema:"trace of the same run, for the IR of each line"`
 	Context int    `json:"context,omitempty" jsonschema:"lines around lines with samples"`
 	Text    bool   `json:"text,omitempty" jsonschema:"the listing for people in place of JSON"`
+}
+
+type lineIn struct {
+	Profile string `json:"profile,omitempty" jsonschema:"a profile that kept the lines; without it the file is read"`
+	File    string `json:"file" jsonschema:"as a finding names it"`
+	Line    int    `json:"line"`
+	Context int    `json:"context,omitempty" jsonschema:"lines before and after it; 10 by default"`
 }
 
 type runIn struct {
@@ -93,6 +109,11 @@ func (s *server) readers() {
 		}
 		l.add("viewer", "--no-pager", kernel).when(!in.Text, "--json").number("context", in.Context).fileFlag("trace", in.Trace).files(in.Profile)
 	})
+	mcp.AddTool(s.offered, &mcp.Tool{Name: "line", Description: "The text of a source line and of the lines around it, as the profile kept them or as the file has them"},
+		func(_ context.Context, _ *mcp.CallToolRequest, in lineIn) (*mcp.CallToolResult, Result, error) {
+			text, err := s.line(&in)
+			return nil, Result{Text: text}, err
+		})
 	offer(s, "diff", "What changed between two profiles, call path by call path", func(in *diffIn, l *line) {
 		l.add("diff", "--view=json").flag("metrics", in.Metrics).flag("threshold", in.Threshold).number("depth", in.Depth).files(in.Before, in.After)
 	})
@@ -127,6 +148,36 @@ func (s *server) runners() {
 		}
 		l.add("interpret", "--json").flag("kernel", in.Kernel).flag("check", in.Check).when(in.Count, "--count").flag("gpu", in.GPU).program(in.Command)
 	})
+}
+
+// line is the text around a source line, with numbers.
+func (s *server) line(in *lineIn) (string, error) {
+	files := &kernels.Files{Near: []string{s.Folder}, Below: s.Folder}
+	if in.Profile != "" {
+		path, err := below(s.Folder, in.Profile)
+		if err != nil {
+			return "", err
+		}
+		p, err := formats.ReadFile(filepath.Join(s.Folder, path))
+		if err != nil {
+			return "", err
+		}
+		if p.Sampling != nil {
+			files.Keep(p.Sampling.Sources)
+		}
+	}
+	around := min(cmp.Or(in.Context, 10), 200)
+	text := files.Text(in.File)
+	var b strings.Builder
+	for n := in.Line - around; n <= in.Line+around; n++ {
+		if line, known := text.Line(n); known {
+			fmt.Fprintf(&b, "%d %s\n", n, line)
+		}
+	}
+	if b.Len() == 0 {
+		return "", fmt.Errorf("line %d of %s is neither in the profile nor in a file below %s: give the profile that names it", in.Line, in.File, s.Folder)
+	}
+	return b.String(), nil
 }
 
 // program adds what is run: a script is a file below the folder, other words are as they are.

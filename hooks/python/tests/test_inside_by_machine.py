@@ -302,7 +302,9 @@ def test_the_command(environment, triton, tmp_path):
     def run(*words):
         done = subprocess.run([proton, "run", "--name", "out", *words, "train.py"], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
-        return done.stderr.splitlines()
+        first, *closing = done.stderr.splitlines()
+        assert first.startswith("proton: the chosen kernels will be slower"), first
+        return closing
 
     said = run("--inside", "loop_kernel")
     assert len(said) == 2 and said[0].startswith("proton: scopes in kernel loop_kernel cost: ") and said[1].startswith("proton: 13 kernels"), said

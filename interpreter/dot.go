@@ -101,7 +101,7 @@ func products[T float](o, x, y []T, s sizes) {
 		p, q := o[i*n:(i+1)*n], o[(i+1)*n:(i+2)*n]
 		k := 0
 		for ; k+4 <= s.k; k += 4 {
-			twoRows(p, q, y[k*n:], n, a[k], a[k+1], a[k+2], a[k+3], b[k], b[k+1], b[k+2], b[k+3])
+			twoRows(p, q, y[k*n:], n, a[k:k+4], b[k:k+4])
 		}
 		oneRow(p, a[k:], y[k*n:], n)
 		oneRow(q, b[k:], y[k*n:], n)
@@ -111,9 +111,15 @@ func products[T float](o, x, y []T, s sizes) {
 	}
 }
 
-func twoRows[T float](p, q, y []T, n int, a0, a1, a2, a3, b0, b1, b2, b3 T) {
-	y0, y1, y2, y3 := y[:n], y[n:2*n], y[2*n:3*n], y[3*n:4*n]
-	y1, y2, y3, p, q = y1[:len(y0)], y2[:len(y0)], y3[:len(y0)], p[:len(y0)], q[:len(y0)]
+func twoRows[T float](p, q, y []T, n int, a, b []T) {
+	from := vectorColumns(p, q, y, n, a, b)
+	if from == n {
+		return
+	}
+	a0, a1, a2, a3, b0, b1, b2, b3 := a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]
+	y0, y1, y2, y3 := y[from:n], y[n+from:2*n], y[2*n+from:3*n], y[3*n+from:4*n]
+	y1, y2, y3, p, q = y1[:len(y0)], y2[:len(y0)], y3[:len(y0)], p[from:n], q[from:n]
+	p, q = p[:len(y0)], q[:len(y0)]
 	for j, v0 := range y0 {
 		v1, v2, v3 := y1[j], y2[j], y3[j]
 		p[j] = T(T(T(p[j]+T(a0*v0))+T(a1*v1))+T(a2*v2)) + T(a3*v3)

@@ -3,6 +3,7 @@ package interpreter
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -212,6 +213,37 @@ func TestPieces(t *testing.T) {
 		inPieces(s, precision)(o, inf, y, s)
 		if !math.IsInf(float64(o[0]), 1) {
 			t.Errorf("%s: a sum with an infinity is %v", precision, o[0])
+		}
+	}
+}
+
+// TestProducts compares products of all small shapes with sums in the order of k, each product and each sum rounded, bit by bit.
+func TestProducts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	special := []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.NaN()), math.MaxFloat32, math.SmallestNonzeroFloat32, 1e-20}
+	list := func(n int) []float32 {
+		l := make([]float32, n)
+		for i := range l {
+			if l[i] = float32(r.NormFloat64()); r.IntN(20) == 0 {
+				l[i] = special[r.IntN(len(special))]
+			}
+		}
+		return l
+	}
+	for size := range 5 * 13 * 11 {
+		s := sizes{1, 1 + size%5, 1 + size/5%13, 1 + size/65}
+		o, x, y := list(s.m*s.n), list(s.m*s.k), list(s.k*s.n)
+		want := slices.Clone(o)
+		for i := range want {
+			for k := range s.k {
+				want[i] += float32(x[i/s.n*s.k+k] * y[k*s.n+i%s.n])
+			}
+		}
+		products(o, x, y, s)
+		for i, w := range want {
+			if math.Float32bits(o[i]) != math.Float32bits(w) && (w == w || o[i] == o[i]) {
+				t.Fatalf("%+v: element %d is %v, want %v", s, i, o[i], w)
+			}
 		}
 	}
 }

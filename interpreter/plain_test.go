@@ -57,7 +57,7 @@ func BenchmarkPlain(b *testing.B) {
 					x[i], y[i] = halfValue(a[i]), halfValue(b[i])
 				}
 				clear(o)
-				products(o, x, y, sizes{1, n, n, n})
+				plainProducts(o, x, y, n, n)
 				for i, v := range o {
 					z[i] = half(v)
 				}
@@ -130,7 +130,7 @@ func plainAttention(q, k, v []uint16, half func(x float32) uint16) func() {
 					}
 					readHalves(w, rawOf(v[head+c*d:head+(c+columns)*d]))
 					clear(s)
-					products(s, x, y, sizes{1, rows, columns, d})
+					plainProducts(s, x, y, columns, d)
 					for i := range rows {
 						row, now := s[i*columns:(i+1)*columns], most[i]
 						for j := range row {
@@ -152,7 +152,7 @@ func plainAttention(q, k, v []uint16, half func(x float32) uint16) func() {
 							acc[i*d+e] *= by
 						}
 					}
-					products(acc, s, w, sizes{1, rows, d, columns})
+					plainProducts(acc, s, w, d, columns)
 				}
 				for i, e := range acc {
 					o[head+p*d+i] = half(e / total[i/d])
@@ -168,4 +168,21 @@ func rawOf(words []uint16) []byte {
 		little.PutUint16(raw[2*i:], w)
 	}
 	return raw
+}
+
+// plainProducts adds the products of m rows of x and of y in the order of k, two rows of o and four of y at a time.
+func plainProducts(o, x, y []float32, n, k int) {
+	for i := 0; i < len(o)/n; i += 2 {
+		p, q := o[i*n:(i+1)*n], o[(i+1)*n:(i+2)*n]
+		for j := 0; j < k; j += 4 {
+			a, b := x[i*k+j:][:4], x[(i+1)*k+j:][:4]
+			y0 := y[j*n:][:n]
+			y1, y2, y3, p, q := y[(j+1)*n:][:len(y0)], y[(j+2)*n:][:len(y0)], y[(j+3)*n:][:len(y0)], p[:len(y0)], q[:len(y0)]
+			a0, a1, a2, a3, b0, b1, b2, b3 := a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]
+			for c, v := range y0 {
+				p[c] = float32(float32(float32(p[c]+float32(a0*v))+float32(a1*y1[c]))+float32(a2*y2[c])) + float32(a3*y3[c])
+				q[c] = float32(float32(float32(q[c]+float32(b0*v))+float32(b1*y1[c]))+float32(b2*y2[c])) + float32(b3*y3[c])
+			}
+		}
+	}
 }

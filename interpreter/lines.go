@@ -3,8 +3,6 @@ package interpreter
 import (
 	"math"
 	"slices"
-
-	"github.com/goproton/goproton/interpreter/check"
 )
 
 // A kernel computes addresses and masks of tensors, and most of them are simple: element (i, j) is base + i·step + j·step. A line is this
@@ -49,14 +47,10 @@ type late struct {
 // withoutLines is set by tests, which compare.
 var withoutLines = false
 
-// needsElements are the checks that look at the elements of all values. The others ask for those that they need.
-const needsElements = check.Overflow
-
-// lined says whether lines are used here: not where the elements of all values are looked at.
+// lined says whether lines are used here: not where the elements of all values are looked at. Checks ask for those that they need.
 func (c *compiler) lined() bool {
 	with := c.m.with
-	with.touched = false
-	with.checks &= needsElements
+	with.touched, with.checks = false, 0
 	return !withoutLines && c.lanes == 0 && with == features{}
 }
 
@@ -300,6 +294,24 @@ func (l *line) bounds(shape []int, bits int) (low, high int64, ok bool) {
 		return low, high, low >= math.MinInt32 && high <= math.MaxInt32
 	}
 	return low, high, low >= -farthest && high <= farthest
+}
+
+// exact says whether no element has wrapped around, if none of the operands' has.
+func (l *line) exact(shape []int, bits int) bool {
+	least, most := int64(-1)<<(bits-1), int64(1)<<(bits-1)-1
+	low, high := l.base, l.base
+	for d, n := range shape {
+		if low < least || high > most {
+			return false
+		}
+		p := &l.parts[d]
+		first, last := p.at(0), p.at(n-1)
+		if p.list != nil {
+			first, last = slices.Min(p.list), slices.Max(p.list)
+		}
+		low, high = low+min(first, last), high+max(first, last)
+	}
+	return l.ok && low >= least && high <= most
 }
 
 // simplified puts off an operation on two tensors if the result has a line or a box.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/interpreter/check"
 	"github.com/goproton/goproton/triton/ttir"
 )
 
@@ -78,6 +79,72 @@ func TestLineCorners(t *testing.T) {
 		if results[0].String() != results[1].String() {
 			t.Errorf("%s: the values differ", predicate)
 		}
+	}
+}
+
+// TestOverflowOfLines: indices that have wrapped around, also from one turn of a loop to the next, are found without making elements as with them,
+// and just where sums in 64 bits are others.
+func TestOverflowOfLines(t *testing.T) {
+	defer func() { withoutLines = false }()
+	text := body("%z: !tt.ptr<i8>, %a: i32, %b: i32, %n: i32", ` %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+ %step = tt.splat %a : i32 -> tensor<8xi32>
+ %from = tt.splat %b : i32 -> tensor<8xi32>
+ %by = tt.splat %n : i32 -> tensor<8xi32>
+ %zs = tt.splat %z : !tt.ptr<i8> -> tensor<8x!tt.ptr<i8>>
+ %one = arith.constant dense<1> : tensor<8xi8>
+ %c0 = arith.constant 0 : i32
+ %c1 = arith.constant 1 : i32
+ %c3 = arith.constant 3 : i32
+ %s = arith.muli %r, %step : tensor<8xi32>
+ %i = arith.addi %s, %from : tensor<8xi32>
+ %end = scf.for %k = %c0 to %c3 step %c1 iter_args(%o = %i) -> (tensor<8xi32>) : i32 {
+ %p = tt.addptr %zs, %o : tensor<8x!tt.ptr<i8>>, tensor<8xi32>
+ tt.store %p, %one : tensor<8x!tt.ptr<i8>>
+ %next = arith.addi %o, %by : tensor<8xi32>
+ scf.yield %next : tensor<8xi32>
+ }`)
+	numbers := []int64{0, 1, -1, 3, -7, 1 << 28, -1 << 28, 1 << 30, -1 << 31, 1<<31 - 1}
+	fast := program(t, text)
+	withoutLines = true
+	slow := program(t, text)
+	wrapped := 0
+	for _, a := range numbers {
+		for _, b := range numbers {
+			for _, n := range numbers {
+				want := false
+				for i := range int64(8) {
+					now := int64(int32(i * a))
+					want = want || now != i*a
+					for turn := range int64(3) {
+						by := n
+						if turn == 0 {
+							by = b
+						}
+						next := int64(int32(now + by))
+						want, now = want || next != now+by, next
+					}
+				}
+				var said [2]string
+				for side, p := range []*Program{fast, slow} {
+					withoutLines = side == 1
+					z := &Buffer{Name: "z", Data: make([]byte, 16)}
+					r, err := p.Launch("", [3]int32{1, 1, 1}, []Argument{Pointer(z, 0), Int(a), Int(b), Int(n)}, Options{Checks: check.Overflow, KeepGoing: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					said[side] = fmt.Sprint(r.Findings)
+				}
+				if found := strings.Contains(said[0], "overflow: "); found != want || said[0] != said[1] {
+					t.Errorf("%d, %d, %d: wrapped around: %v, found: %s\nwith elements: %s", a, b, n, want, said[0], said[1])
+				}
+				if want {
+					wrapped++
+				}
+			}
+		}
+	}
+	if wrapped < 300 || wrapped > 900 {
+		t.Errorf("%d of 1000 wrap around", wrapped)
 	}
 }
 

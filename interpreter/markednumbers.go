@@ -64,6 +64,8 @@ func (c *compiler) overflow(op *ttir.Op, out *slot) step {
 		}
 		x, o, marks, by := dataOf[int64](from), dataOf[int32](result), dataOf[bit](out), c.originOf("the integer is too large for "+result.t.Scalar().Text, "")
 		return func() {
+			from.ensure()
+			result.ensure()
 			for i, v := range x {
 				if int64(o[i]) != v && marks[i] == 0 {
 					marks[i], *out.some = by, true
@@ -82,21 +84,22 @@ func overflowOf[T signed](c *compiler, op *ttir.Op, result, out *slot) step {
 	wide := map[string]func(a, b int64) int64{"arith.addi": func(a, b int64) int64 { return a + b }, "arith.subi": func(a, b int64) int64 { return a - b },
 		"arith.muli": func(a, b int64) int64 { return a * b }, "arith.shli": func(a, b int64) int64 { return a << (uint64(b) & 63) }}[op.Name]
 	by := c.originOf("the result is too large for "+result.t.Scalar().Text, "")
-	if len(o) == 1 {
-		return func() {
-			if int64(o[0]) != wide(int64(x[0]), int64(y[0])) && marks[0] == 0 {
-				marks[0], *out.some = by, true
-			}
+	fill := chain(fillX, fillY, func() {})
+	return func() {
+		if result.line != nil && result.line.exact(result.shape, bitsOf(result)) {
+			return
 		}
-	}
-	return chain(fillX, fillY, func() {
+		for _, s := range []*slot{a, b, result} {
+			s.ensure()
+		}
+		fill()
 		x, y := x[:len(o)], y[:len(o)]
 		for i, v := range o {
 			if int64(v) != wide(int64(x[i]), int64(y[i])) && marks[i] == 0 {
 				marks[i], *out.some = by, true
 			}
 		}
-	})
+	}
 }
 
 // followFloats marks results that are NaN or infinite, where the operands are not.

@@ -75,7 +75,7 @@ func (s *survey) kernels() error {
 
 // collect gathers the samples and the trace's facts of all kernels; nil if there are none.
 func (s *survey) collect() (*kernels.Run, error) {
-	run, err := kernels.Collect(kernels.Options{Profile: s.Profile, Trace: s.Trace, Files: s.Files, Modules: s.Modules, Kernel: "*"})
+	run, err := kernels.Collect(kernels.Options{Profile: s.Profile, Trace: s.Trace, Files: s.Files, Modules: s.Modules, Kernel: "*", Measured: true})
 	var untraced *kernels.TraceError
 	switch {
 	case errors.As(err, &untraced):

@@ -39,6 +39,8 @@ type Options struct {
 	Exclude string // no call path through a frame that matches
 	ByPath  bool   // functions that were launched from several call paths are listed once for each
 
+	Measured bool // kernels of the trace that the profile does not name are not described: how they were launched, and their work
+
 	namesOnly bool // only the names of kernels, specialisations and kinds of launches are needed
 }
 

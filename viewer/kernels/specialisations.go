@@ -90,6 +90,7 @@ type Setting struct {
 
 // joiner joins a profile with its trace.
 type joiner struct {
+	names map[string]bool // of kernels that the profile names; nil until it was looked at
 	*Run
 	kernels map[string]*Kernel
 	specs   map[kernelHash]*Specialisation
@@ -128,6 +129,9 @@ func (r *Run) join() error {
 	r.code = newCode(r)
 	r.correctLines()
 	for _, k := range r.Kernels {
+		if r.options.Measured && !j.named(k.Name) {
+			continue
+		}
 		for _, s := range k.Specialisations {
 			s.shorten()
 		}
@@ -139,6 +143,25 @@ func (r *Run) join() error {
 	r.addSources()
 	j.notes()
 	return nil
+}
+
+// named says whether the profile has a frame or samples of a kernel.
+func (j *joiner) named(kernel string) bool {
+	if j.names == nil {
+		j.names = map[string]bool{}
+		if p := j.options.Profile; p != nil {
+			p.Root.Walk(func(n *profile.Node, _ int) bool {
+				j.names[tritonparse.KernelOfFrame(n.Name)] = true
+				return true
+			})
+			if p.Sampling != nil {
+				for i := range p.Sampling.Functions {
+					j.names[p.Sampling.Functions[i].Name] = true
+				}
+			}
+		}
+	}
+	return j.names[kernel]
 }
 
 func (j *joiner) kernel(name string) *Kernel {

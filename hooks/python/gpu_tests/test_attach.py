@@ -13,6 +13,7 @@ from trees import Tree
 # Steps of two kernels: as many as are asked for by a signal, or without end, with the pace of each second.
 PROGRAM = """
 import os, signal, sys, time
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGTERM])  # before there are threads, which have the same mask
 sys.path.append({here!r})
 import torch
 from kernels import add_kernel
@@ -23,7 +24,6 @@ def steps(n):
         torch.sin(x)
     torch.cuda.synchronize()
 steps(10)
-signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGTERM])
 print("ready", flush=True)
 if sys.argv[1] == "asked":
     while signal.sigwait([signal.SIGUSR1, signal.SIGTERM]) == signal.SIGUSR1:

@@ -13,24 +13,24 @@ import (
 	"github.com/goproton/goproton/tritonparse/parse"
 )
 
-// turns reads n of 1024 numbers of x as often as the loop turns, which a tensor says, and stores them once.
+// turns reads n of 128 numbers of x as often as the loop turns, which a tensor says, and stores them once.
 const turns = `module {
   tt.func public @k(%x: !tt.ptr<f32>, %turns: !tt.ptr<i32>, %n: i32) {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
-    %zero = arith.constant dense<0.0> : tensor<1024xf32>
-    %r = tt.make_range {end = 1024 : i32, start = 0 : i32} : tensor<1024xi32>
-    %s = tt.splat %x : !tt.ptr<f32> -> tensor<1024x!tt.ptr<f32>>
-    %p = tt.addptr %s, %r : tensor<1024x!tt.ptr<f32>>, tensor<1024xi32>
-    %b = tt.splat %n : i32 -> tensor<1024xi32>
-    %m = arith.cmpi slt, %r, %b : tensor<1024xi32>
+    %zero = arith.constant dense<0.0> : tensor<128xf32>
+    %r = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32>
+    %s = tt.splat %x : !tt.ptr<f32> -> tensor<128x!tt.ptr<f32>>
+    %p = tt.addptr %s, %r : tensor<128x!tt.ptr<f32>>, tensor<128xi32>
+    %b = tt.splat %n : i32 -> tensor<128xi32>
+    %m = arith.cmpi slt, %r, %b : tensor<128xi32>
     %t = tt.load %turns : !tt.ptr<i32>
-    %sum = scf.for %i = %c0 to %t step %c1 iter_args(%a = %zero) -> (tensor<1024xf32>) : i32 {
-      %v = tt.load %p, %m : tensor<1024x!tt.ptr<f32>>
-      %w = arith.addf %a, %v : tensor<1024xf32>
-      scf.yield %w : tensor<1024xf32>
+    %sum = scf.for %i = %c0 to %t step %c1 iter_args(%a = %zero) -> (tensor<128xf32>) : i32 {
+      %v = tt.load %p, %m : tensor<128x!tt.ptr<f32>>
+      %w = arith.addf %a, %v : tensor<128xf32>
+      scf.yield %w : tensor<128xf32>
     }
-    tt.store %p, %sum, %m : tensor<1024x!tt.ptr<f32>>
+    tt.store %p, %sum, %m : tensor<128x!tt.ptr<f32>>
     tt.return
   }
 }`
@@ -75,7 +75,7 @@ func TestParsedRoofline(t *testing.T) {
 	moved := func(grid, turns, n int) string {
 		return fmt.Sprintf(`"bytes_moved":%d,`, grid*(4+(turns+1)*n*4)) // the number of turns, and x of each turn and of the store
 	}
-	has(parsed(t, turns, [3]int{2, 3, 100}, [3]int{2, 3, 100}, [3]int{128, 5, 7}), moved(2, 3, 100), moved(128, 5, 7), `"flops":6144,`, fmt.Sprintf(`"flops":%d,`, 128*5*1024),
+	has(parsed(t, turns, [3]int{2, 3, 100}, [3]int{2, 3, 100}, [3]int{128, 5, 7}), moved(2, 3, 100), moved(128, 5, 7), `"flops":768,`, fmt.Sprintf(`"flops":%d,`, 128*5*128),
 		`"bytes_breakdown_per_cta":{"load":1204,"store":400}`, "counted by running 2 of 2 program instances on made-up values", "counted by running 64 of 128 program instances")
 	has(parsed(t, turns, [3]int{4, 20000, 1}), moved(4, 20000, 1), "counted by running 1 of 4 program instances") // the steps of all would be too many
 	has(parsed(t, turns, [3]int{1, 2000000000, 1}), "it is counted once", "masked elements count as moved", "not run: one program instance takes more than 262144 operations")

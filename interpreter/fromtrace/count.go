@@ -36,7 +36,7 @@ func countWithin(t *tritonparse.Trace, l *tritonparse.LaunchRecord, most int64) 
 	if c := t.Compilation(l.Hash); c != nil && c.Work(l).Arguments > most {
 		return nil, fmt.Errorf("its tensors have more than %d MiB", most>>20)
 	}
-	in, err := reproduce.ReadInputs(t, l, reproduce.Options{})
+	in, err := reproduce.ReadInputs(t, l, reproduce.Options{MostMemory: most})
 	if err != nil {
 		return nil, err
 	}

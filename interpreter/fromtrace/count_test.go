@@ -1,9 +1,11 @@
 package fromtrace_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -42,7 +44,7 @@ func parsed(t *testing.T, text string, launches ...[3]int) string {
 	lines := []string{`{"event_type":"compilation","pid":1,"stack":[],"payload":{"metadata":{"hash":"h1","name":"k","backend_name":"cuda"},"file_content":{"k.ttir":` + string(jsontext.Quote(text)) + `}}}`}
 	for _, l := range launches {
 		lines = append(lines, fmt.Sprintf(`{"event_type":"launch","pid":1,"name":"k","grid":[%d],"stack":[],"compilation_metadata":{"hash":"h1"},"extracted_args":{"x":%s,"turns":%s,"n":{"type":"int","value":%d}}}`,
-			l[0], fmt.Sprintf(tensor, 1<<20, "float32", 1<<30, 1), fmt.Sprintf(tensor, 1, "int32", 1<<20, l[1]), l[2]))
+			l[0], strings.Replace(fmt.Sprintf(tensor, 1<<20, "float32", 1<<30, 1), `"shape":[1048576],"stride":[1]`, cmp.Or(lied, `"shape":[1048576],"stride":[1]`), 1), fmt.Sprintf(tensor, 1, "int32", 1<<20, l[1]), l[2]))
 	}
 	folder, out := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(folder+"/dedicated_log_triton_trace_a_.ndjson", []byte(strings.Join(lines, "\n")+"\n"), 0o666); err != nil {
@@ -61,6 +63,25 @@ func parsed(t *testing.T, text string, launches ...[3]int) string {
 	t.Fatal("no roofline")
 	return ""
 }
+
+// TestHugeTensors: what a record says of a tensor takes no more memory than is allowed, however it says it.
+func TestHugeTensors(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, lie := range []string{`"shape":[4000000000],"stride":[1]`, `"shape":[4000000000],"stride":[0]`, `"shape":[10],"stride":[1000000000]`, `"shape":[-5],"stride":[1]`, `"shape":[1099511627776,1099511627776],"stride":[1,1]`} {
+		lied = lie
+		if event := parsed(t, turns, [3]int{2, 3, 100}); !strings.Contains(event, "not run: ") {
+			t.Errorf("%s: %s", lie, event)
+		}
+	}
+	lied = ""
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 256<<20 {
+		t.Errorf("%d MiB", (after.TotalAlloc-before.TotalAlloc)>>20)
+	}
+}
+
+// lied replaces the shape of x.
+var lied string
 
 // TestParsedRoofline: the roofline of a parsed trace has what a run says where the code does not, and says how it was run, or why not.
 func TestParsedRoofline(t *testing.T) {

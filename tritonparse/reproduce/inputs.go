@@ -53,7 +53,7 @@ type Left struct {
 	Values     []byte
 }
 
-// ReadInputs makes the arguments of a launch. l must stay valid, as that of Pick does. Of the options Seed, IntRange and FilesFrom count.
+// ReadInputs makes the arguments of a launch. l must stay valid, as that of Pick does. Of the options Seed, IntRange, FilesFrom and MostMemory count.
 func ReadInputs(t *tritonparse.Trace, l *tritonparse.LaunchRecord, o Options) (*Inputs, error) {
 	w := &work{Options: o, trace: t, launch: l, result: &Result{Launch: l.Place(), Hash: l.Hash, Grid: l.Grid}}
 	for _, step := range []func() error{w.findCompilation, w.checkLaunch, w.readSource} {
@@ -87,8 +87,10 @@ type placed struct {
 	at         int64
 }
 
-// mostMemory bounds the tensors of a launch together.
+// mostMemory bounds the tensors of a launch together, unless Options.MostMemory does.
 const mostMemory = 16 << 30
+
+func (in *inputs) memory() int64 { return cmp.Or(in.MostMemory, mostMemory) }
 
 func (in *inputs) read() error {
 	if in.TTIR == "" {
@@ -235,7 +237,7 @@ func (in *inputs) place() error {
 				t.Name = a.Name
 			}
 		}
-		if !canBeMade(t.Argument) {
+		if !canBeMade(t.Argument, float64(in.memory())) {
 			return fmt.Errorf("the tensor %s has the shape %v, the strides %v and elements of %d bytes, which cannot be made", t.Name, t.Shape, t.Stride, t.ElementSize)
 		}
 	}
@@ -250,8 +252,8 @@ func (in *inputs) place() error {
 		for ; k < len(order) && first.begin != 0 && order[k].begin < end; k++ {
 			end = max(end, order[k].end)
 		}
-		if sum += end - first.begin; sum > mostMemory {
-			return fmt.Errorf("its tensors have more than %d bytes together, which is more than can be made here", int64(mostMemory))
+		if sum += end - first.begin; sum > uint64(in.memory()) {
+			return fmt.Errorf("its tensors have more than %d bytes together, which is more than can be made here", in.memory())
 		}
 		r := &Region{Name: first.Name, Type: elementOf(first.Dtype), Data: make([]byte, end-first.begin)}
 		for ; i < k; i++ {
@@ -271,19 +273,20 @@ func (in *inputs) place() error {
 	return in.fill()
 }
 
-// canBeMade says whether a tensor has a memory that can be made here.
-func canBeMade(t *tritonparse.Argument) bool {
+// canBeMade says whether a tensor has a memory that can be made here, and its elements one by one.
+func canBeMade(t *tritonparse.Argument, most float64) bool {
 	if t.ElementSize <= 0 || len(t.Stride) != len(t.Shape) {
 		return false
 	}
-	extent := float64(t.ElementSize)
+	extent, all := float64(t.ElementSize), float64(t.ElementSize)
 	for d, n := range t.Shape {
 		if n < 0 || t.Stride[d] < 0 {
 			return false
 		}
 		extent += float64(n) * float64(t.Stride[d]) * float64(t.ElementSize)
+		all *= float64(n)
 	}
-	return extent <= mostMemory
+	return extent <= most && all <= most
 }
 
 // fill puts values into the tensors. What is recorded comes last, so that nothing made up is written over it.

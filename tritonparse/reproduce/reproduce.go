@@ -26,6 +26,7 @@ type Options struct {
 	Force            bool   // replace files that exist
 	Seed             int64
 	IntRange         [2]int64 // of random integers; both 0 for a guess
+	MostMemory       int64    // of the tensors of a launch together, for ReadInputs; 0 is 16 GiB
 	Flops            float64  // of the launch; 0 for those counted in its TTIR
 	Python           string   // interpreter that reads the original source files
 	Command          string   // that writes the script, for its first lines

@@ -131,7 +131,7 @@ func TestTwoGates(t *testing.T) {
 	start(t, m, "b", StartOptions{When: &when.Conditions{Gate: "one"}})
 	_, err := m.Start(StartOptions{Name: filepath.Join(t.TempDir(), "c"), Backend: "fake", When: &when.Conditions{Gate: "two"}})
 	var argument *ArgumentError
-	if !errors.As(err, &argument) || !strings.Contains(err.Error(), "a process has one gate") {
+	if !errors.As(err, &argument) || !strings.Contains(err.Error(), "a process has one such scope") {
 		t.Errorf("a second gate: %v", err)
 	}
 	if _, err = m.Start(StartOptions{Name: filepath.Join(t.TempDir(), "d"), Backend: "fake", When: &when.Conditions{Delay: -1}}); !errors.As(err, &argument) {

@@ -57,7 +57,7 @@ static void *work(void *argument) {
     refuse(config, refusal());
   } else if (begins_in_python(config)) {
     protonAttachEnds();
-    in_python("exec('try:\\n import goproton._attach as a; a.end()\\nexcept BaseException: pass', {})");
+    in_python("exec('try:\\n import goproton._run as a; a.detach()\\nexcept BaseException: pass', {})");
   } else {
     char *why = protonAttach(config);
     if (why) refuse(config, why);

@@ -1,4 +1,4 @@
-"""The part of ``proton run`` inside every Python process of the target.
+"""The part of ``proton run`` inside every Python process of the target, and of ``proton attach`` inside its process.
 
 The bootstrap's sitecustomize calls :func:`begin` before the program's first line. This code must neither stop the
 program nor write to its output: errors go to the process's status file, which ``proton run`` reads.
@@ -6,6 +6,7 @@ program nor write to its output: errors go to the process's status file, which `
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -294,3 +295,36 @@ def _write_status(folder: str, command: list[str], problems: Sequence[str], **mo
     with open(path + ".python", "w") as file:
         json.dump(status, file)
     os.replace(path + ".python", path)
+
+
+_attached: int | None = None  # the session of proton attach
+
+
+def attach(folder: str, library: str) -> None:
+    """Starts the session that the folder's configuration asks for; on a thread of the profiler."""
+    global _attached
+    path = os.path.join(folder, "attach.json")
+    with open(path) as file:
+        config = json.load(file)
+    if _library.load(library) is None:
+        raise RuntimeError(_library.problem)
+    session = _library.call("run.attach", config=path, site_packages=site_packages())["session"]
+    _attached = session
+    flags.profiling_on = True
+    if config.get("context") == "python":
+        from . import torch
+        torch.attribute_backward(True)
+    if config.get("hook") == "triton":
+        _imports.when_imported("triton", lambda: _launches(session))
+
+
+def _launches(session: int) -> None:
+    from .hooks import HookManager, LaunchHook
+    HookManager.register(LaunchHook(), session)
+
+
+def detach() -> None:
+    """Takes back what attach has changed, once the session has ended."""
+    if _attached is not None:
+        from .hooks import HookManager
+        HookManager.unregister(_attached)

@@ -194,8 +194,8 @@ try:
         module = module_from_spec(spec)
         sys.modules["goproton"] = module
         spec.loader.exec_module(module)
-    from goproton import _attach
-    _attach.begin(folder, library)
+    from goproton import _run
+    _run.attach(folder, library)
 except BaseException as error:
     with open(os.path.join(folder, "error.part"), "w") as file:
         file.write("%s" % (error,))

@@ -122,7 +122,7 @@ func TestProblemsOfReplays(t *testing.T) {
 	for _, c := range []struct{ capture, mode, graph, says string }{
 		{"cuda_graph", "", "graph", "graphs have the times that were recorded: --graph graph has no effect on a replay"},
 		{"hotline", "pcsampling", "", "4 samples fell in modules that the capture does not hold: their source lines are not known"},
-		{"hotline", "pcsampling:kernels=nomatch", "", "kernels= matches no sampled kernel: the 41,883 samples taken are of others; give a regular expression that matches a kernel's name"},
+		{"hotline", "pcsampling:kernels=nomatch", "", "kernels= matches no sampled kernel: the 41,883 samples taken are of others; give names of kernels, such as 'matmul_*'"},
 	} {
 		p, problems := playWith(t, c.capture, map[string]string{"mode": c.mode, "graph": c.graph, "replay": c.capture + ".capture.gz"})
 		if got := strings.Join(problems, "\n"); got != c.says {

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -132,7 +133,7 @@ func newInterpretCommand() *cobra.Command {
 	flags.StringVar(&o.Launch, "launch", "", "run the launch in `FOLDER`, which --save has written, or in its launch.json")
 	flags.BoolVar(&precision, "precision", false, "of --launch: compare each floating-point number with what it is in f64 without rounding, by line")
 	flags.StringVar(&o.Save, "save", "", "write each launch into a folder below `FOLDER`: TTIR, arguments, and the contents of tensors")
-	flags.StringSliceVar(&o.Checks, "check", nil, "look for `CHECKS` too: "+check.All.String()+", or all")
+	flags.StringSliceVar(&o.Checks, "check", nil, "look for `CHECKS` too: "+strings.ReplaceAll(check.All.String(), ",", ", ")+", or all")
 	flags.StringVar(&o.SARIF, "sarif", "", "write findings into `FILE` in SARIF, as code hosts and editors read it")
 	flags.BoolVar(&o.KeepGoing, "keep-going", false, "do not raise exceptions for findings in the program; exit with 1 at its end if there were any")
 	counted.register(cmd)

@@ -140,7 +140,6 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 		everyday{"slowest", "the launch with the most time", "proton reproduce traces --slowest --profile p.hatchet"},
 		everyday{"profile", "the profile that has the times", "proton reproduce traces --slowest 3 --profile p.hatchet"},
 		everyday{"out-dir", "where the script goes", "proton reproduce traces -o repro"},
-		everyday{"files-from", "a folder of the files that it names", "proton reproduce traces --files-from src"},
 		everyday{"benchmark", "a script that checks and times", "proton reproduce traces --benchmark"},
 		everyday{"run", "run the script now", "proton reproduce traces --benchmark --run"},
 		everyday{"compare", "which of two is faster", "proton reproduce before --compare after"},

@@ -68,15 +68,13 @@ func (w *waits) source(offset uint64, kind *regexp.Regexp) uint64 {
 	if !found {
 		return offset
 	}
-	reads := register.FindAllStringSubmatch(w.code.Text[offset], -1)
-	order := slices.Clone(w.offsets[:here])
-	slices.Reverse(order)
+	reads, all := register.FindAllStringSubmatch(w.code.Text[offset], -1), len(w.offsets)
+	turns := here
 	if reads != nil {
-		behind := slices.Clone(w.offsets[here:])
-		slices.Reverse(behind)
-		order = append(order, behind...)
+		turns = all
 	}
-	for _, at := range order {
+	for back := range turns {
+		at := w.offsets[(all+here-1-back)%all]
 		if text := w.code.Text[at]; kind.MatchString(text) && (reads == nil || writesOne(text, reads)) {
 			return at
 		}

@@ -24,7 +24,9 @@ type setChange struct {
 }
 
 const (
-	setsKept = 64
+	// A program that records in short windows makes a thousand changes in a second, and the vendor's library hands over some
+	// activities seconds later. So many changes take 2 MiB.
+	setsKept = 1 << 16
 	// Ids of 32 bits start over. A change is forgotten long before ids that are newer than it seem to be older.
 	setExpires = 1 << 30
 )
@@ -42,7 +44,7 @@ func (l *launchSets) change(mark, former, now uint64, set uint32) {
 		c = setChange{any: true, set: set}
 	}
 	if l.changes = append(l.changes, c); len(l.changes) > setsKept {
-		l.forget(len(l.changes) - setsKept)
+		l.forget(setsKept / 2)
 	}
 	if set != 0 {
 		l.newest = set

@@ -50,11 +50,18 @@ func TestLaunchSets(t *testing.T) {
 	of(&l, []want{{1 << 31, 5000, 7}, {1<<32 - 11, 5000, 7}})
 
 	l = launchSets{}
-	for n := range uint64(1000) {
+	for n := range uint64(1000) { // windows with pauses between them, of which nothing was handed over meanwhile
+		l.change(20*n+10, 0, 0, 7)
+		l.change(20*n+20, 0, 0, 0)
+	}
+	of(&l, []want{{20, 0, 7}, {21, 0, 0}, {31, 0, 7}, {41, 0, 0}, {10000, 0, 7}, {10001, 0, 0}})
+
+	l = launchSets{}
+	for n := range uint64(setsKept + 1) {
 		l.change(10*n+10, 0, 0, uint32(n)+1)
 	}
-	of(&l, []want{{10000, 0, 999}, {10001, 0, 1000}, {5, 0, 936}})
-	if len(l.changes) != setsKept {
-		t.Errorf("%d changes are kept, want %d", len(l.changes), setsKept)
+	of(&l, []want{{10 * setsKept, 0, setsKept - 1}, {10*setsKept + 1, 0, setsKept}, {5, 0, setsKept / 2}})
+	if len(l.changes) > setsKept {
+		t.Errorf("%d changes are kept, at most %d", len(l.changes), setsKept)
 	}
 }

@@ -1,0 +1,87 @@
+package counters
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goproton/goproton/internal/near"
+)
+
+// DefaultSet is the set that a run measures if it names none.
+const DefaultSet = "roofline"
+
+// SetNames are the names of the sets.
+func SetNames() []string { return slices.Sorted(maps.Keys(sets)) }
+
+// Set returns the vendor's metrics of a set on a chip, each once, with the time of each launch first. The word is a set's name, or figures,
+// sets and vendor's metrics joined by +. A set leaves out what a chip has no counters for; a figure that is asked for by name does not.
+func Set(word, chip string) ([]string, error) {
+	metrics := []string{Time}
+	add := func(names ...string) {
+		for _, name := range names {
+			if !slices.Contains(metrics, name) {
+				metrics = append(metrics, name)
+			}
+		}
+	}
+	for part := range strings.SplitSeq(word, "+") {
+		part = strings.TrimSpace(part)
+		if members, ok := sets[part]; ok {
+			for _, name := range members {
+				list, err := of(name, chip)
+				if err == nil {
+					add(list...)
+				}
+			}
+			continue
+		}
+		list, err := of(part, chip)
+		if err != nil {
+			return nil, err
+		}
+		add(list...)
+	}
+	return metrics, nil
+}
+
+// of returns the metrics of one figure or vendor's metric on a chip.
+func of(name, chip string) ([]string, error) {
+	figure := Find(name)
+	switch {
+	case figure == nil && IsMetric(name):
+		return onChip(name, chip)
+	case figure == nil:
+		return nil, unknown(name)
+	case figure.Name != name: // the vendor's own metric, by its name
+		return onChip(name, chip)
+	}
+	form, ok := figure.Of(chip)
+	if !ok {
+		return nil, fmt.Errorf("the GPU's chip %s has no counters for %s (%s): leave it out", chip, name, figure.About)
+	}
+	return form.Metrics(), nil
+}
+
+// onChip is a vendor's metric, which a chip without a memory of its own does not have.
+func onChip(name, chip string) ([]string, error) {
+	dram := Form{Except: withoutDRAM}
+	if (strings.HasPrefix(name, "dram") || strings.HasPrefix(name, "gpu__dram")) && !dram.on(chip) {
+		return nil, fmt.Errorf("the GPU's chip %s has no counter %s: leave it out", chip, name)
+	}
+	return []string{name}, nil
+}
+
+func unknown(name string) error {
+	var names []string
+	for i := range Figures {
+		names = append(names, Figures[i].Name)
+	}
+	names = append(SetNames(), names...)
+	if similar := near.Best(name, names, 3); len(similar) > 0 {
+		return fmt.Errorf("no set or figure of hardware counters is called %q: did you mean %s?", name, near.Or(similar))
+	}
+	return fmt.Errorf("no set or figure of hardware counters is called %q: the sets are %s; the figures are %s; a metric of the vendor has a unit and a sum, as in dram__bytes_read.sum",
+		name, strings.Join(SetNames(), ", "), strings.Join(names[len(sets):], ", "))
+}

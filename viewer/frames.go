@@ -10,6 +10,8 @@ import (
 type frame struct {
 	node   *profile.Node
 	work   *profile.Node // where its flops and bytes are recorded, if that is another one; nothing if they were lent to a kernel
+	did    *profile.Node // its flops and bytes with those that hardware counters measured, if there are any
+	said   float64       // bytes that were declared, where others were measured; else 0
 	parent int32         // -1 for the root
 	row    int32         // that it belongs to; -1 when it is left out
 	counts bool          // its amounts count for the row; otherwise it is there for what is below it

@@ -36,16 +36,17 @@ type JSONColumn struct {
 
 // JSONRow is a frame.
 type JSONRow struct {
-	ID     int      `json:"id"`
-	Parent *int     `json:"parent" jsonschema:"id of the row above; null for the root"`
-	Depth  int      `json:"depth"`
-	Name   string   `json:"name"`
-	Label  string   `json:"label" jsonschema:"the name, shortened"`
-	Path   []string `json:"path" jsonschema:"names from the root to the row"`
-	Values []any    `json:"values" jsonschema:"by column: a number, a text or null"`
-	Own    []any    `json:"own" jsonschema:"the same without what is below"`
-	Hidden int      `json:"hidden" jsonschema:"children that are not shown"`
-	WorkOf string   `json:"work_of,omitempty" jsonschema:"scope whose flops and bytes a kernel has"`
+	ID       int      `json:"id"`
+	Parent   *int     `json:"parent" jsonschema:"id of the row above; null for the root"`
+	Depth    int      `json:"depth"`
+	Name     string   `json:"name"`
+	Label    string   `json:"label" jsonschema:"the name, shortened"`
+	Path     []string `json:"path" jsonschema:"names from the root to the row"`
+	Values   []any    `json:"values" jsonschema:"by column: a number, a text or null"`
+	Own      []any    `json:"own" jsonschema:"the same without what is below"`
+	Hidden   int      `json:"hidden" jsonschema:"children that are not shown"`
+	Measured float64  `json:"measured,omitempty" jsonschema:"part of the time of its kernels that hardware counters measured, if a column is made of them"`
+	WorkOf   string   `json:"work_of,omitempty" jsonschema:"scope whose flops and bytes a kernel has"`
 }
 
 // printJSON prints a document that docs/viewer.md promises: a line per column and a line per row, so that it can also
@@ -82,6 +83,9 @@ func printJSON(out *bufio.Writer, t *Table, _ *Terminal) error {
 		}
 		j.raw(`],"values":[`).values(t, at.row, at.row.Values, false).raw(`],"own":[`).values(t, at.row, at.row.Own, true)
 		j.raw(`],"hidden":`).whole(len(at.row.Hidden))
+		if at.row.Measured > 0 {
+			j.raw(`,"measured":`).number(at.row.Measured)
+		}
 		if at.row.WorkOf != "" {
 			j.raw(`,"work_of":`).text(at.row.WorkOf)
 		}

@@ -29,6 +29,11 @@ func (b *builder) lend() {
 		return
 	}
 	b.usesWork = true
+	b.lendWork()
+	b.measure()
+}
+
+func (b *builder) lendWork() {
 	elapsed, timed := b.find("time")
 	var names []string
 	for _, r := range b.recorded {

@@ -166,13 +166,8 @@ func (l *lines) names() iter.Seq2[int, string] {
 	}
 }
 
-// name is the label of a row, with a mark if its flops and bytes are a scope's.
-func (l *lines) name(r *Row) string {
-	if r.WorkOf != "" {
-		return LentMark + l.table.Label(r)
-	}
-	return l.table.Label(r)
-}
+// name is the label of a row, with a mark if its flops and bytes are a scope's or measured.
+func (l *lines) name(r *Row) string { return r.Mark() + l.table.Label(r) }
 
 // widestName is how many columns branches and names take at most, once they are cut.
 func (l *lines) widestName() (widest int) {

@@ -42,8 +42,8 @@ func printMarkdown(out *bufio.Writer, t *Table, p *Terminal) error {
 			row = append(row, figures.Share(l.share(r)))
 		}
 		name := term.MarkdownTree(r.Depth, l.table.Label(r))
-		if r.WorkOf != "" {
-			name += " " + term.MarkdownText(LentMark)
+		if mark := r.Mark(); mark != "" {
+			name += " " + term.MarkdownText(mark)
 		}
 		if len(r.Hidden) > 0 && !t.cutAsked {
 			name += fmt.Sprintf(" … %d more below", len(r.Hidden))

@@ -211,6 +211,9 @@ func (b *builder) weigh() weight {
 // column reads one name. A recorded metric of exactly that name comes first, since names may hold anything; only
 // bytes and flops get units that they were not recorded in.
 func (b *builder) column(name string) (column, error) {
+	if c, ok, err := b.counterColumn(name); ok || err != nil {
+		return c, err
+	}
 	if at, ok := b.index[name]; ok && !scaled(strings.ToLower(name)) {
 		return b.plain(b.recorded[at]), nil
 	}
@@ -344,7 +347,7 @@ func (b *builder) rateColumn(name string) (column, bool, error) {
 		return column{}, false, nil
 	}
 	u, _ := q.Unit(name)
-	found := slices.DeleteFunc(slices.Clone(b.recorded), func(r recorded) bool { return r.text || !of(baseName(r.name)) })
+	found := slices.DeleteFunc(b.workMetrics(), func(r recorded) bool { return !of(baseName(r.name)) })
 	if len(found) == 0 {
 		return column{}, true, b.noAmount(name, label)
 	}
@@ -364,11 +367,11 @@ func (b *builder) rateColumn(name string) (column, bool, error) {
 	return c, true, nil
 }
 
-// sumOf adds up recorded metrics.
+// sumOf adds up metrics of flops or bytes, as rooflines and rates have them.
 func (b *builder) sumOf(list []recorded) func(a []float64) float64 {
 	var at []int
 	for _, r := range list {
-		at = append(at, b.amount(r))
+		at = append(at, b.computed(ours+"done "+r.name, true, func(f *frame) float64 { return number(f.does(), r.name) }))
 	}
 	return func(a []float64) float64 {
 		sum := missing

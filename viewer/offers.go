@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/internal/grid"
@@ -34,7 +35,7 @@ func (b *builder) metrics() []Metric {
 	for _, r := range b.recorded {
 		all = append(all, Metric{Name: baseName(r.name), About: aboutRecorded(r), Inclusive: r.inclusive && !r.text, Text: r.text})
 	}
-	for _, d := range derived {
+	for _, d := range slices.Concat(derived, counterMetrics()) {
 		c, err := b.column(d.name)
 		if err == nil && !slices.ContainsFunc(all, func(m Metric) bool { return m.Name == d.name }) {
 			all = append(all, Metric{Name: d.name, About: d.about, Inclusive: c.Inclusive, Text: c.Text, Derived: true})
@@ -46,6 +47,10 @@ func (b *builder) metrics() []Metric {
 func aboutRecorded(r recorded) string {
 	about := "of the frame itself"
 	switch {
+	case counters.IsMetric(r.name) && counters.Adds(r.name):
+		return "hardware counter, of all launches of measured kernels"
+	case counters.IsMetric(r.name):
+		return "hardware counter, mean of a launch"
 	case r.text:
 		return "text"
 	case r.inclusive:
@@ -93,8 +98,21 @@ func ListJSON(w io.Writer, p *profile.Profile) error {
 	return err
 }
 
+// offer is a computed metric.
+type offer struct{ name, about string }
+
+// counterMetrics are those of hardware counters.
+func counterMetrics() []offer {
+	var all []offer
+	for i := range counters.Figures {
+		all = append(all, offer{counters.Figures[i].Name, counters.Figures[i].About})
+	}
+	return append(all, offer{"measured", "share of the kernels' time that hardware counters measured"},
+		offer{"traffic_ratio", "bytes that the GPU's memory moved, over those declared or estimated: more than 1 is what caches could not hold"})
+}
+
 // derived are the computed metrics by the names that leave their unit open.
-var derived = []struct{ name, about string }{
+var derived = []offer{
 	{"avg_time", "time per kernel, copy or fill: time / count"},
 	{"avg_cpu_time", "time on the CPU per kernel, copy or fill"},
 	{"flop/s", "arithmetic rate, operands of any width"},

@@ -159,12 +159,11 @@ func (r *roofline) bound(a []float64) string {
 // allFlops is the amount that counts flops of all types. Where a frame has both flops and flops16, they are the same work: flops
 // is the total, flops16 its part of one type.
 func (b *builder) allFlops() func(a []float64) float64 {
-	b.lend()
 	list := b.flops()
 	at := b.computed(ours+"flops of all types", true, func(f *frame) float64 {
 		typed, total := missing, missing
 		for i := range list {
-			if v := number(f.done(), list[i].metric.name); list[i].plain() {
+			if v := number(f.does(), list[i].metric.name); list[i].plain() {
 				total = v
 			} else {
 				typed = add(typed, v)
@@ -181,11 +180,11 @@ func (b *builder) allFlops() func(a []float64) float64 {
 // plain reports whether the metric's name has no type of operands.
 func (f *flopsOf) plain() bool { return f.dtype == "" }
 
-// flops lists the recorded metrics that count flops: flops, flops8 … flops64, flops_bf16 and so on.
+// flops lists the metrics that count flops: flops, flops8 … flops64, flops_bf16 and so on.
 func (b *builder) flops() []flopsOf {
 	var list []flopsOf
-	for _, r := range b.recorded {
-		if dtype, ok := profile.Flops(r.name); ok && !r.text {
+	for _, r := range b.workMetrics() {
+		if dtype, ok := profile.Flops(r.name); ok {
 			list = append(list, flopsOf{r, dtype})
 		}
 	}
@@ -198,8 +197,10 @@ func (b *builder) needRoofline(asked string) error {
 		return nil
 	}
 	r := &roofline{flops: b.flops(), of: map[deviceKey]int32{}, noted: map[string]bool{}}
-	if bytes, ok := b.find("bytes"); ok && !bytes.text {
-		r.bytes = &bytes
+	for _, metric := range b.workMetrics() {
+		if baseName(metric.name) == profile.BytesMetric && r.bytes == nil {
+			r.bytes = &metric
+		}
 	}
 	if len(r.flops) == 0 && r.bytes == nil {
 		return fmt.Errorf("%s: the profile has neither flops nor bytes; for operators of PyTorch profile with --torch=modules,flops; or give Triton kernels a launch_metadata function and profile with the triton hook, or add the metrics flops16 and bytes to a scope", asked)
@@ -209,7 +210,6 @@ func (b *builder) needRoofline(asked string) error {
 		return err
 	}
 	b.roof = r
-	b.lend()
 	b.findDevices(elapsed.own)
 	b.findWork()
 	b.findLines()
@@ -383,10 +383,10 @@ func (r *roofline) work(f *frame) peaks.Roof {
 
 func (r *roofline) addWork(work *peaks.Roof, f *frame) {
 	peaks := &r.devices[f.device]
-	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && number(f.done(), of.metric.name) > 0 })
+	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && number(f.does(), of.metric.name) > 0 })
 	for i := range r.flops {
 		if of := &r.flops[i]; of.plain() != typed {
-			work.Compute(number(f.done(), of.metric.name), peaks.flops[i])
+			work.Compute(number(f.does(), of.metric.name), peaks.flops[i])
 		}
 	}
 	work.Move(r.bytesOf(f), peaks.bytes)
@@ -397,7 +397,7 @@ func (r *roofline) bytesOf(f *frame) float64 {
 	if r.bytes == nil {
 		return missing
 	}
-	bytes := number(f.done(), r.bytes.name)
+	bytes := number(f.does(), r.bytes.name)
 	switch profile.WorkOf(f.node.Name) {
 	case profile.LinkedCopy:
 		return missing

@@ -58,6 +58,7 @@ type Row struct {
 	Values   []float64 // by column; NaN where there is none
 	Own      []float64 // by column: the same of the frame alone, without what is below it
 	Share    float64   // 0 to 1, of the whole program's ShareOf; NaN where there is none
+	Measured float64   // part of the time of the row's kernels that hardware counters measured, if a column is made of them; 0 to 1
 	WorkOf   string    // the scope whose flops and bytes a kernel has, as its only kernel; "" for its own
 
 	id int // position in the table's sums
@@ -99,6 +100,7 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	b.derive(t, o.BaseUnits)
 	t.link()
 	b.markLent(t, o.Group)
+	b.markMeasured(t)
 	t.Notes = b.notes
 	if err := t.cut(&o); err != nil {
 		return nil, err
@@ -165,17 +167,20 @@ func (t *Table) Label(r *Row) string { return t.names.label(r.Name) }
 // builder is a table in the making. Frames and rows are flat lists in which parents come before their children, so
 // that every pass is a loop and a tree of any depth is safe.
 type builder struct {
-	profile   *profile.Profile
-	frames    []frame
-	recorded  []recorded     // every metric of the profile
-	index     map[string]int // name → position in recorded
-	roof      *roofline      // nil when no column needs it
-	overrides map[string]peak
-	sums      sums
-	notes     []string
-	lenders   int  // scopes whose flops and bytes count at their only kernel
-	usesWork  bool // columns are made of flops or bytes, and lend was called
-	trying    bool // only whether metrics can be computed is of interest: errors need no suggestions
+	profile       *profile.Profile
+	frames        []frame
+	recorded      []recorded     // every metric of the profile
+	index         map[string]int // name → position in recorded
+	roof          *roofline      // nil when no column needs it
+	overrides     map[string]peak
+	sums          sums
+	notes         []string
+	measuredWork  []recorded                // metrics of flops and bytes that hardware counters measured
+	measuredShare func(a []float64) float64 // part of a row's kernels that they measured; nil when no column is made of it
+	lenders       int                       // scopes whose flops and bytes count at their only kernel
+	usesWork      bool                      // columns are made of flops or bytes, and lend was called
+	partial       int                       // scopes with declared work of whose kernels only a part was measured
+	trying        bool                      // only whether metrics can be computed is of interest: errors need no suggestions
 }
 
 // weight is what shares are of.

@@ -116,3 +116,9 @@ func IsMetric(name string) bool {
 		return r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
 }
+
+// Adds reports whether a vendor's metric adds up over launches: a sum, or the most that it could have been.
+func Adds(metric string) bool {
+	_, rollup, _ := strings.Cut(metric, ".")
+	return rollup == "sum" || rollup == "sum.peak_sustained_active" || rollup == "sum.peak_sustained_elapsed"
+}

@@ -1,0 +1,158 @@
+package viewer
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/goproton/goproton/gpu/counters"
+	"github.com/goproton/goproton/internal/figures"
+)
+
+// counterColumn reads the names of figures of hardware counters, of the vendor's metrics, measured and traffic_ratio. A figure is for all
+// launches of a row's measured kernels: what the measured launches had, times the launches that each stands for. Shares and ratios are
+// of such sums.
+func (b *builder) counterColumn(name string) (column, bool, error) {
+	if c, ok := b.vendorColumn(name); ok {
+		return c, true, nil
+	}
+	base, wanted, fixed := strings.Cut(strings.ToLower(name), "/")
+	switch base {
+	case "measured", "traffic_ratio":
+		if !b.counted() || fixed && (base != "measured" || wanted != "%") {
+			return column{}, false, nil
+		}
+		return b.measuredColumn(base, fixed)
+	}
+	f := counters.Find(base)
+	if f == nil || fixed && wanted == "%" && f.Unit != counters.Share { // "/%" is the share of the whole
+		return column{}, false, nil
+	}
+	if _, recorded := b.find(base); recorded && f.Name == base { // another program's metric of that name
+		return column{}, false, nil
+	}
+	if !b.measuredAnywhere(f) {
+		return column{}, true, b.notMeasured(f)
+	}
+	b.needMeasured()
+	c := b.figureColumn(f)
+	c.Label = base
+	switch f.Unit {
+	case counters.Bytes, counters.Flops:
+		q := &figures.Flops
+		if f.Unit == counters.Bytes {
+			q = &figures.Bytes
+		}
+		u, known := q.Unit(wanted)
+		if fixed && !known {
+			return column{}, true, unknownUnit(name, q)
+		}
+		c.in(q, u, fixed)
+	case counters.Share:
+		if fixed && wanted != "%" {
+			return column{}, true, unknownUnit(name, &figures.Quantity{Units: []figures.Unit{figures.Percent}})
+		}
+		if fixed || base != f.Name { // the vendor's ratios are in percent
+			c.in(nil, figures.Percent, true)
+		}
+	default:
+		if fixed {
+			return column{}, true, fmt.Errorf("%s: %s has no unit", name, base)
+		}
+	}
+	return c, true, nil
+}
+
+func unknownUnit(name string, q *figures.Quantity) error {
+	return fmt.Errorf("%s: unknown unit; use %s", name, q.Names())
+}
+
+// figureColumn is a figure in its base unit.
+func (b *builder) figureColumn(f *counters.Figure) column {
+	above := b.computed(ours+f.Name+" above", true, func(at *frame) float64 { above, _ := partsOf(at.node, f); return above })
+	c := column{Column: Column{Inclusive: true, Additive: true}, unit: figures.Unit{Factor: 1}, value: func(a []float64) float64 { return a[above] }}
+	if f.Unit != counters.Share && f.Unit != counters.Ratio {
+		return c
+	}
+	below := b.computed(ours+f.Name+" below", true, func(at *frame) float64 { _, below := partsOf(at.node, f); return below })
+	c.Additive, c.Ratio = false, f.Unit == counters.Share
+	c.value = func(a []float64) float64 { return a[above] / a[below] }
+	return c
+}
+
+// measuredAnywhere says whether some launch was measured with all metrics of a figure.
+func (b *builder) measuredAnywhere(f *counters.Figure) bool {
+	if !b.counted() {
+		return false
+	}
+	for i := range b.frames {
+		if above, _ := partsOf(b.frames[i].node, f); !math.IsNaN(above) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *builder) notMeasured(f *counters.Figure) error {
+	switch {
+	case b.trying:
+		return errNotHere
+	case b.counted():
+		return fmt.Errorf("%w %s in this profile: its run measured other hardware counters; run with -m counters:set=%s", ErrUnknownMetric, f.Name, f.Name)
+	}
+	return fmt.Errorf("%w %s in this profile: it has no hardware counters; run with -m counters:set=%s", ErrUnknownMetric, f.Name, f.Name)
+}
+
+// vendorColumn is a metric under the vendor's name: the sum over all launches if it adds up, else the mean of a launch.
+func (b *builder) vendorColumn(name string) (column, bool) {
+	r, ok := b.find(name)
+	if !ok || r.text || !counters.IsMetric(r.name) || !b.counted() {
+		return column{}, false
+	}
+	b.needMeasured()
+	sum := b.computed(ours+"counted "+r.name, true, func(f *frame) float64 { return countedOf(f.node, r.name) })
+	c := column{Column: Column{Label: r.name, Exact: r.name, Inclusive: true, Additive: counters.Adds(r.name)}, unit: figures.Unit{Factor: 1}, value: func(a []float64) float64 { return a[sum] }}
+	if !c.Additive {
+		launches := b.computed(ours+"launches with "+r.name, true, func(f *frame) float64 {
+			if math.IsNaN(countedOf(f.node, r.name)) {
+				return missing
+			}
+			return number(f.node, counters.Launches) * launchesFor(f.node)
+		})
+		c.value = func(a []float64) float64 { return a[sum] / a[launches] }
+	}
+	return c, true
+}
+
+// measuredColumn reads measured and traffic_ratio.
+func (b *builder) measuredColumn(name string, percent bool) (column, bool, error) {
+	share := b.needMeasured()
+	c := column{Column: Column{Label: name, Inclusive: true, Ratio: name == "measured"}, unit: figures.Unit{Factor: 1}, value: share}
+	if percent {
+		c.in(nil, figures.Percent, true)
+	}
+	if name == "measured" {
+		return c, true, nil
+	}
+	b.lend()
+	part := func(what string, of func(f *frame) float64) int {
+		return b.computed(ours+what, true, func(f *frame) float64 {
+			if !(f.said > 0) {
+				return missing
+			}
+			return of(f)
+		})
+	}
+	moved := part("bytes measured where some were declared", func(f *frame) float64 { return number(f.did, "bytes") })
+	said := part("bytes declared where some were measured", func(f *frame) float64 { return f.said })
+	c.value = func(a []float64) float64 { return a[moved] / a[said] }
+	for i := range b.frames {
+		if b.frames[i].said > 0 {
+			return c, true, nil
+		}
+	}
+	if b.trying {
+		return column{}, true, errNotHere
+	}
+	return column{}, true, fmt.Errorf("traffic_ratio: no kernel has both measured bytes and declared or estimated ones; let launch_metadata return bytes, and run with -m counters")
+}

@@ -1,0 +1,309 @@
+package viewer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goproton/goproton/gpu/counters"
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/profile"
+)
+
+// counted says whether hardware counters measured some launch of the profile.
+func (b *builder) counted() bool { _, ok := b.index[counters.Launches]; return ok }
+
+// countedOf is what hardware counters say of all launches of a frame: the sum over the measured launches, times the launches that each of
+// them stands for. NaN where nothing was measured.
+func countedOf(n *profile.Node, metric string) float64 {
+	return number(n, metric) * launchesFor(n)
+}
+
+// launchesFor is how many launches each measured launch of a frame stands for.
+func launchesFor(n *profile.Node) float64 {
+	measured, all := number(n, counters.Launches), number(n, profile.CountMetric)
+	switch {
+	case !(measured > 0):
+		return missing
+	case !(all > 0):
+		return 1
+	}
+	return all / measured
+}
+
+// partsOf are what stands above and below the fraction line of a figure, for all launches of a frame; NaN where it was not measured.
+func partsOf(n *profile.Node, f *counters.Figure) (above, below float64) {
+	scale := launchesFor(n)
+	if math.IsNaN(scale) {
+		return missing, missing
+	}
+	above, below, ok := f.Parts(func(metric string) (float64, bool) { v := number(n, metric); return v * scale, !math.IsNaN(v) })
+	if !ok {
+		return missing, missing
+	}
+	return above, below
+}
+
+// flopFigures are the figures of flops. Flops are measured where those of vector units and of tensor cores on FP16 are: every set that has
+// some has all that the chip counts.
+var flopFigures, always = func() (flops []*counters.Figure, always []*counters.Figure) {
+	for i := range counters.Figures {
+		if f := &counters.Figures[i]; f.Unit == counters.Flops {
+			flops = append(flops, f)
+		}
+	}
+	for _, name := range []string{"fp32_flops", "fp16_flops", "fp64_flops", "tensor_fp16_flops"} {
+		always = append(always, counters.Find(name))
+	}
+	return flops, always
+}()
+
+// measuredFlops are the flops of a frame's launches by the metric that would count them; nil if they were not measured.
+func measuredFlops(n *profile.Node) map[string]float64 {
+	for _, f := range always {
+		if above, _ := partsOf(n, f); math.IsNaN(above) {
+			return nil
+		}
+	}
+	flops := map[string]float64{}
+	for _, f := range flopFigures {
+		if above, _ := partsOf(n, f); above > 0 {
+			flops[profile.FlopsMetric(f.DType)] += above
+		}
+	}
+	return flops
+}
+
+// target is a frame at which measured work counts: a kernel, or the scope or operator around it that says what its kernels do.
+type target struct {
+	bytes                      float64
+	flops                      map[string]float64
+	time, bytesTime, flopsTime float64 // of its kernels: of all, and of those that were measured
+	measured                   int     // kernels
+}
+
+// measure has the bytes and flops that hardware counters measured count instead of those that are declared or estimated. Both count at the same
+// frame, since the least time is that of the longer of the two. Where only a part of what a scope declares was measured, what it declares counts.
+func (b *builder) measure() {
+	elapsed, timed := b.find("time")
+	if !b.counted() || !timed {
+		return
+	}
+	var declaring []string
+	for _, r := range b.recorded {
+		if !r.text && countsWork(r.name) {
+			declaring = append(declaring, r.name)
+		}
+	}
+	targets := map[int32]*target{}
+	at := make([]int32, len(b.frames))     // the nearest frame that declares work, the frame itself included; -1 for none
+	kernel := make([]int32, len(b.frames)) // the nearest frame that was measured
+	lined := map[int32]bool{}              // kernels with lines below them that have work: of a profile of counts
+	for i := range b.frames {
+		f := &b.frames[i]
+		at[i], kernel[i] = -1, -1
+		if f.parent >= 0 {
+			at[i], kernel[i] = at[f.parent], kernel[f.parent]
+		}
+		declares := hasAny(f.done(), declaring)
+		if declares {
+			at[i] = int32(i)
+			lined[kernel[i]] = true
+		}
+		ran, measured := number(f.node, elapsed.name), !math.IsNaN(launchesFor(f.node))
+		if measured {
+			kernel[i] = int32(i)
+		}
+		if profile.WorkOf(f.node.Name) != profile.KernelWork || !measured && !(ran > 0) {
+			continue
+		}
+		to := at[i]
+		if to < 0 {
+			to = int32(i)
+		}
+		if targets[to] == nil {
+			targets[to] = &target{flops: map[string]float64{}}
+		}
+		targets[to].add(f, ran)
+	}
+	for i, t := range targets {
+		if !lined[i] {
+			b.substitute(&b.frames[i], t, declaring)
+		}
+	}
+}
+
+func (t *target) add(f *frame, ran float64) {
+	ran = add(0, ran)
+	t.time += ran
+	bytes, _ := partsOf(f.node, dramBytes)
+	flops := measuredFlops(f.node)
+	if !math.IsNaN(bytes) {
+		t.bytes, t.bytesTime = t.bytes+bytes, t.bytesTime+ran
+	}
+	if flops != nil {
+		t.flopsTime += ran
+	}
+	for metric, v := range flops {
+		t.flops[metric] += v
+	}
+	if !math.IsNaN(bytes) || flops != nil {
+		t.measured++
+	}
+}
+
+var dramBytes = counters.Find("dram_bytes")
+
+// wholly is the part of a time that stands for all of it.
+const wholly = 0.99
+
+// substitute gives a frame its measured work.
+func (b *builder) substitute(f *frame, t *target, declaring []string) {
+	whole := func(part float64) bool { return t.measured > 0 && part >= wholly*t.time && (part > 0 || t.time == 0) }
+	bytes, flops := whole(t.bytesTime), whole(t.flopsTime)
+	if !bytes && !flops {
+		if t.measured > 0 {
+			b.partial++
+		}
+		return
+	}
+	did := &profile.Node{Name: f.node.Name}
+	for _, metric := range declaring {
+		if v := number(f.done(), metric); !math.IsNaN(v) && !(bytes && isBytes(metric)) && !(flops && !isBytes(metric)) {
+			did.Set(metric, profile.FloatValue(v))
+		}
+	}
+	if bytes {
+		did.Set(profile.BytesMetric, profile.FloatValue(t.bytes))
+		f.said = add(0, number(f.done(), profile.BytesMetric))
+		b.measures(profile.BytesMetric)
+	}
+	for metric, v := range t.flops {
+		if flops {
+			did.Set(metric, profile.FloatValue(v))
+			b.measures(metric)
+		}
+	}
+	f.did = did
+	b.needMeasured()
+}
+
+// isBytes tells the metrics of bytes from those of flops.
+func isBytes(metric string) bool { return withoutOrigin(baseName(metric)) == profile.BytesMetric }
+
+// measures adds a metric of measured work to those that rooflines and rates are made of.
+func (b *builder) measures(metric string) {
+	if !slices.ContainsFunc(b.measuredWork, func(r recorded) bool { return r.name == metric }) {
+		b.measuredWork = append(b.measuredWork, recorded{name: metric, inclusive: true})
+	}
+}
+
+// workMetrics are the metrics of flops and bytes that rooflines and rates are made of: those that were recorded, and those that were measured.
+func (b *builder) workMetrics() []recorded {
+	b.lend()
+	var all []recorded
+	for _, r := range b.recorded {
+		if !r.text && profile.CountsWork(baseName(r.name)) {
+			all = append(all, r)
+		}
+	}
+	for _, r := range b.measuredWork {
+		if !slices.ContainsFunc(all, func(known recorded) bool { return known.name == r.name }) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// does is where the flops and bytes of a frame are that rooflines and rates are made of: what was measured before what was said.
+func (f *frame) does() *profile.Node {
+	if f.did != nil {
+		return f.did
+	}
+	return f.done()
+}
+
+// needMeasured adds the amounts of how much of a row was measured.
+func (b *builder) needMeasured() (share func(a []float64) float64) {
+	if b.measuredShare != nil {
+		return b.measuredShare
+	}
+	elapsed, _ := b.find("time")
+	of := func(name string, keep func(f *frame) bool) int {
+		return b.computed(ours+name, true, func(f *frame) float64 {
+			if profile.WorkOf(f.node.Name) != profile.KernelWork || !keep(f) {
+				return missing
+			}
+			return number(f.node, elapsed.name)
+		})
+	}
+	kernels := of("time of kernels", func(*frame) bool { return true })
+	measured := of("time of measured kernels", func(f *frame) bool { return !math.IsNaN(launchesFor(f.node)) })
+	b.measuredShare = func(a []float64) float64 { return add(0, a[measured]) / a[kernels] }
+	return b.measuredShare
+}
+
+// MeasuredMark and PartlyMark stand before the names of rows with Row.Measured, in views for people.
+const (
+	MeasuredMark = "#"
+	PartlyMark   = "~"
+)
+
+// Mark is what stands before a row's name in views for people: LentMark, MeasuredMark or PartlyMark, or several.
+func (r *Row) Mark() string {
+	mark := ""
+	if r.WorkOf != "" {
+		mark = LentMark
+	}
+	switch {
+	case r.Measured >= wholly:
+		mark += MeasuredMark
+	case r.Measured > 0:
+		mark += PartlyMark
+	}
+	return mark
+}
+
+// markMeasured marks the rows whose numbers come from hardware counters.
+func (b *builder) markMeasured(t *Table) {
+	if b.measuredShare == nil {
+		return
+	}
+	whole, partly := 0, 0
+	for r := range t.All() {
+		share := b.measuredShare(t.sums.of(t.sums.sum, r.id))
+		switch {
+		case !(share > 0):
+			continue
+		case share >= wholly:
+			whole++
+		default:
+			partly++
+		}
+		r.Measured = min(share, 1)
+	}
+	if whole > 0 {
+		b.note(fmt.Sprintf("%s %s measured by hardware counters", MeasuredMark, figures.Plural(whole, "row is", "rows are")))
+	}
+	if partly > 0 {
+		b.note(fmt.Sprintf("%s of %s hardware counters measured a part of the kernels: -m measured is their share of the time, and sums lack the others", PartlyMark, figures.Count(partly, "row")))
+	}
+	b.noteStandIns()
+	if b.partial > 0 && b.roof != nil {
+		b.note(fmt.Sprintf("util has what %s declared: hardware counters measured only a part of the kernels below", figures.Plural(b.partial, "scope has", "scopes have")))
+	}
+}
+
+// noteStandIns says for how many launches the measured ones stand.
+func (b *builder) noteStandIns() {
+	var measured, all float64
+	for i := range b.frames {
+		if n := b.frames[i].node; !math.IsNaN(launchesFor(n)) {
+			measured += number(n, counters.Launches)
+			all += number(n, counters.Launches) * launchesFor(n)
+		}
+	}
+	if all > measured {
+		b.note(fmt.Sprintf("%s measured for %s: each stands for the other launches of its kernel at its call path", figures.Plural(int(measured), "launch was", "launches were"), figures.Count(int(all), "launch")))
+	}
+}

@@ -94,7 +94,7 @@ func TestToolsForAgents(t *testing.T) {
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
-	if got := strings.Join(names, " "); got != "diff explain gate interpret line reproduce run source view" {
+	if got := strings.Join(names, " "); got != "candidate diff explain gate interpret line reproduce run source view" {
 		t.Errorf("tools are %s", got)
 	}
 	explained := call(t, session, "explain", map[string]any{"profile": "demo.hatchet", "kernel": "matmul*"})
@@ -145,6 +145,31 @@ func TestToolsForAgents(t *testing.T) {
 	}
 }
 
+// A candidate that is wrong is an answer, one that cannot be tried is an error.
+func TestCandidatesOfAgents(t *testing.T) {
+	folder := t.TempDir()
+	session := connected(t, folder, agent.Options{Version: "1", Runs: true})
+	for name, text := range map[string]string{"new.py": "", "launch.py": `
+import json, sys
+if "new.py:none" in sys.argv:
+    sys.exit("new.py has no none")
+print("goproton measured", json.dumps({"kernel": "k", "method": "", "compiled": {}, "check": {}}), flush=True)
+for line in sys.stdin:
+    print("goproton", line.split()[0], json.dumps([{"argument": "c", "max_abs_diff": 1, "max_abs": 3, "ok": False}]), flush=True)
+`} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := call(t, session, "candidate", map[string]any{"trace": "launch.py", "file": "new.py", "tolerance": 0.1})
+	if doc, _ := a.Document.(map[string]any); a.failed || a.ExitCode != 1 || doc["verdict"] != "wrong" {
+		t.Errorf("wrong: %+v", a)
+	}
+	if a := call(t, session, "candidate", map[string]any{"trace": "launch.py", "file": "new.py", "function": "none"}); !a.failed || !strings.Contains(a.text, "new.py has no none") {
+		t.Errorf("no such function: %+v", a)
+	}
+}
+
 // Nothing outside the folder is read or written, whatever a path looks like, and a value never turns into a flag.
 func TestAgentsStayInTheirFolder(t *testing.T) {
 	folder := demoFolder(t)
@@ -168,6 +193,7 @@ func TestAgentsStayInTheirFolder(t *testing.T) {
 			"run":       {"name": path, "command": []string{"true"}},
 			"interpret": {"command": []string{path + ".py"}},
 			"reproduce": {"trace": path},
+			"candidate": {"trace": "demo.hatchet", "file": path},
 		} {
 			if path == "" && (tool == "run" || tool == "line") || tool == "interpret" && !strings.Contains(path, "/") {
 				continue

@@ -18,7 +18,8 @@ func newMCPCommand() *cobra.Command {
 		Use:   "mcp",
 		Short: "serve these commands to agents, by the Model Context Protocol",
 		Long: `mcp serves commands of proton as tools to a program that uses a language model, by the Model Context Protocol over standard
-input and output: explain, view, source, line, diff, gate, and tools that run programs: run, reproduce, interpret.
+input and output: explain, view, source, line, diff, gate, and tools that run programs: run, reproduce, candidate,
+interpret.
 
 Tools read and write files below the folder in which mcp was started, and no others. A program that a tool runs may do
 what any program may: --read-only leaves these tools out. An answer has at most 24 kB; longer output is written into the
@@ -50,6 +51,6 @@ folder proton-answers, and the answer names the file.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&readOnly, "read-only", false, "leave out the tools that run programs: run, reproduce, interpret")
+	cmd.Flags().BoolVar(&readOnly, "read-only", false, "leave out the tools that run programs: run, reproduce, candidate, interpret")
 	return cmd
 }

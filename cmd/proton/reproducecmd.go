@@ -42,6 +42,8 @@ type reproduceFlags struct {
 	detect    string
 	seconds   float64
 	python2   string
+	candidate string
+	tolerance float64
 }
 
 func newReproduceCommand() *cobra.Command {
@@ -61,13 +63,18 @@ The script of a compilation that failed, which proton trace info lists, compiles
 --benchmark writes a script that checks the result of the launch and times it. With --run it runs now, and once more
 under proton run for the kernel's own time and the hot lines. --compare runs two traces or scripts in alternation and
 reports whether one is slower. With --detect 1% it is a gate for CI: exit code 1 if OTHER is slower, 3 if a slowdown of
-1% could have been missed.`,
+1% could have been missed.
+
+--candidate calls another kernel with the recorded arguments: its outputs are compared with those of the recorded one, both
+are timed in turns, and it is explained as proton explain does. Exit code 1 if outputs differ or it is slower, 3 if that
+could not be decided. Without a GPU the outputs alone are compared, by proton interpret.`,
 		Example: `  proton reproduce logs --kernel matmul_kernel --launch-id 3
   proton reproduce logs --slowest --profile train.hatchet --benchmark --run
   proton reproduce logs --slowest 3 --profile train.hatchet -e '<autotune>' -i '^backward$'
   proton reproduce before --kernel matmul_kernel --compare after
   proton reproduce old/repro.py --compare new/repro.py --rounds 10
-  proton reproduce before --kernel matmul_kernel --compare after --detect 1%`,
+  proton reproduce before --kernel matmul_kernel --compare after --detect 1%
+  proton reproduce logs --kernel matmul_kernel --candidate new_kernel.py --json`,
 		Args: cobra.ArbitraryArgs, // oneTrace checks them
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 && cmd.Flags().Changed("slowest") { // --slowest 3 TRACE
@@ -82,9 +89,12 @@ reports whether one is slower. With --detect 1% it is a gate for CI: exit code 1
 				return err
 			}
 			for _, name := range []string{"rounds", "compare-python", "detect"} {
-				if cmd.Flags().Changed(name) && f.compare == "" {
+				if cmd.Flags().Changed(name) && f.compare == "" && !(name == "detect" && f.candidate != "") {
 					return &exitError{code: 2, err: fmt.Errorf("--%s needs --compare OTHER", name)}
 				}
+			}
+			if cmd.Flags().Changed("tolerance") && (f.candidate == "" || !(f.tolerance >= 0 && f.tolerance < 1)) {
+				return &exitError{code: 2, err: fmt.Errorf("read --tolerance %g: it is of --candidate, and a share of the largest value, such as 0.001", f.tolerance)}
 			}
 			if cmd.Flags().Changed("seconds") && f.detect == "" || f.detect != "" && cmd.Flags().Changed("rounds") {
 				return &exitError{code: 2, err: errors.New("--seconds is of --detect, which takes as many rounds as it needs; without --detect, give --rounds")}
@@ -130,6 +140,8 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.detect, "detect", "", "with --compare: alternate both on the GPU until a slowdown of `SHARE`, such as 1%, would be seen in 9 of 10 cases; exit with 1 if OTHER is slower, which is a false alarm in 1 of 100")
 	flags.Float64Var(&f.seconds, "seconds", 60, "with --detect: measure for at most `SECONDS`; exit with 3 if that was too short to decide")
 	flags.StringVar(&f.python2, "compare-python", "", "`INTERPRETER` for the other side of --compare (default: the same)")
+	flags.StringVar(&f.candidate, "candidate", "", "put the function NAME of a Python file, `FILE[:NAME]`, in the place of the kernel, with the same arguments: compare outputs, time both, explain it")
+	flags.Float64Var(&f.tolerance, "tolerance", 0, "with --candidate: the largest difference of outputs as a `SHARE` of the largest value (default: by type, 0.001 of float16)")
 	flags.StringVar(&f.stamp, "stamp", "time", "append `TEXT` to the files' names, the time if it is \"time\"; empty for none")
 	flags.BoolVar(&f.options.Force, "force", false, "replace the script if it exists")
 	flags.BoolVar(&f.json, "json", false, "print a JSON object; with --slowest 2 or more it has the list launches")
@@ -143,6 +155,7 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 		everyday{"benchmark", "a script that checks and times", "proton reproduce traces --benchmark"},
 		everyday{"run", "run the script now", "proton reproduce traces --benchmark --run"},
 		everyday{"compare", "which of two is faster", "proton reproduce before --compare after"},
+		everyday{"candidate", "compare, time and explain a new kernel", "proton reproduce traces --candidate new.py"},
 		everyday{"detect", "a gate: exit code 1 if it is slower", "proton reproduce before --compare after --detect 1%"},
 	)
 	heading(flags, "line", "Which launch")
@@ -150,6 +163,8 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	heading(flags, "benchmark", "Running it")
 	heading(flags, "stamp", "Output")
 	choices(cmd, "kernel-import", "default", "copy", "override-ttir")
+	withSchema[candidateDocument](cmd)
+	flags.Lookup("schema").Usage = "print the JSON Schema of the JSON that --candidate prints, and read nothing"
 }
 
 func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
@@ -159,6 +174,9 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 	}
 	if err != nil {
 		return &exitError{code: 2, err: err}
+	}
+	if f.candidate != "" {
+		return f.runCandidate(source, selection, stdout, stderr)
 	}
 	if f.compare != "" {
 		return f.runComparison(source, selection, stdout, stderr)
@@ -301,6 +319,9 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 	case f.rounds < 1:
 		return s, fmt.Errorf("read --rounds %d: give 5 or more for a verdict", f.rounds)
 	}
+	if f.candidate != "" && (f.compare != "" || f.slowest > 1) {
+		return s, errors.New("--candidate takes the place of one launch: leave out --compare, and --slowest of more than 1")
+	}
 	if f.launch < 0 {
 		return s, fmt.Errorf("read --launch-id %d: the first launch is 0", f.launch)
 	}
@@ -314,7 +335,7 @@ func (f *reproduceFlags) selection() (s reproduce.Selection, err error) {
 func (f *reproduceFlags) complete() error {
 	o := &f.options
 	o.Import, o.Version, o.Stamp = reproduce.Import(f.kernelImport), version.Text(), f.stamp
-	if f.benchmark || f.compare != "" {
+	if f.benchmark || f.compare != "" || f.candidate != "" {
 		if o.Template != "" && o.Template != "benchmark" {
 			return errors.New("--benchmark and --compare use their own template; leave out --template")
 		}

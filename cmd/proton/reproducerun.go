@@ -164,30 +164,46 @@ func (f *reproduceFlags) runDetection(a, b *reproduce.Side, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
-	d, err := reproduce.Detect(a, b, slowdown, f.seconds, func(s string) { tell(stderr, "%s", s) })
+	p, err := reproduce.Start(a, b)
 	if err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}
-	if d.Same {
-		tell(stderr, "both sides are the same script: this measures the machine, and not a change")
+	defer p.End()
+	d, err := reproduce.Detect(p, slowdown, f.seconds, reproduce.BatchMillis, func(s string) { tell(stderr, "%s", s) })
+	if err != nil {
+		return &exitError{code: gateUndecided, err: err}
 	}
-	if d.Throttled > 0 {
-		tell(stderr, "the driver lowered the clock for power or heat in %s of %d, as often for both sides", figures.Count(uint64(d.Throttled), "batch"), 4*len(d.Blocks))
+	for _, n := range detectionNotes(d) {
+		tell(stderr, "%s", n)
 	}
 	if f.json {
 		err = printJSON(stdout, d)
 	} else {
 		err = printDetection(stdout, d)
 	}
-	switch {
-	case err != nil:
-		return err
-	case d.Outcome == "slower":
+	return cmp.Or(err, exitOf(d.Outcome))
+}
+
+// exitOf is the exit code of an outcome, as an error.
+func exitOf(outcome string) error {
+	switch outcome {
+	case "slower", "wrong":
 		return &exitError{code: gateFailed}
-	case d.Outcome == "undecided":
+	case "undecided":
 		return &exitError{code: gateUndecided}
 	}
 	return nil
+}
+
+// detectionNotes is what to know about a measurement.
+func detectionNotes(d *reproduce.Detection) (notes []string) {
+	if d.Same {
+		notes = append(notes, "both sides are the same script: this measures the machine, and not a change")
+	}
+	if d.Throttled > 0 {
+		notes = append(notes, fmt.Sprintf("the driver lowered the clock for power or heat in %s of %d, as often for both sides", figures.Count(uint64(d.Throttled), "batch"), 4*len(d.Blocks)))
+	}
+	return notes
 }
 
 // slowdown reads --detect.

@@ -3,7 +3,6 @@ package reproduce
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +34,7 @@ type Detection struct {
 	WarmUp   int     `json:"warm_up_blocks"` // at the beginning, left out
 	Judgement
 	Against   []Check `json:"against"`
+	Method    string  `json:"method"`           // CUDA graph, or events
 	Outcome   string  `json:"outcome"`          // slower, faster, not slower, undecided
 	Clocks    []int   `json:"sm_mhz,omitempty"` // the lowest and the highest clock after a batch
 	Same      bool    `json:"same_script"`
@@ -71,7 +71,8 @@ const (
 	sharp       = 4
 	leastBlocks = 12
 	signs       = 9999
-	batchMillis = 50
+	// BatchMillis is how long a batch of a gate is: the sides take turns so often that a drift of the machine is in both.
+	BatchMillis = 50
 )
 
 // warmUp is how many blocks at the beginning have another level than the second half.
@@ -200,35 +201,74 @@ func (d *Detection) Verdict() string {
 	return fmt.Sprintf("%s is not slower by %s, which would have been seen with a probability of 90%%: %s", d.B.Name, figures.Share(d.Slowdown), change)
 }
 
-// Detect times both scripts until a slowdown would be seen, for so many seconds at most.
-func Detect(a, b *Side, slowdown, seconds float64, progress func(string)) (*Detection, error) {
-	folder, err := os.MkdirTemp("", "reproduce-")
-	if err != nil {
+// Pair is two scripts that stay on the GPU, each in a process.
+type Pair struct {
+	A, B    *Side
+	Against []Check // B's outputs compared with A's, from the same inputs
+	Method  string  // in which both are timed; "" if they run on the CPU
+	servers [2]*server
+	folder  string
+}
+
+// Start starts both scripts at once. They launch, check what they compute, and wait.
+func Start(a, b *Side) (*Pair, error) {
+	p := &Pair{A: a, B: b}
+	if err := p.start(); err != nil {
+		p.End()
 		return nil, err
 	}
-	defer os.RemoveAll(folder)
-	outputs := filepath.Join(folder, "outputs.pt")
-	d := &Detection{A: a, B: b, Slowdown: slowdown, Same: sameText(a.Script, b.Script) && a.Python == b.Python}
-	var sides [2]*server
-	for i, s := range []*Side{a, b} {
-		flags := [][]string{{"--save-outputs", outputs}, {"--against", outputs}}[i]
-		m, _, err := Measure(s.Interpreter, s.Script, append(flags, "--repeat", "20")...) // checks it, and has its kernel compiled
-		if err != nil {
-			return nil, err
-		}
-		s.Runs, d.Against = append(s.Runs, m), m.Check.Against
-		if sides[i], err = serve(s); err != nil {
-			return nil, err
-		}
-		defer sides[i].end()
+	return p, nil
+}
+
+func (p *Pair) start() (err error) {
+	if p.folder, err = os.MkdirTemp("", "reproduce-"); err != nil {
+		return err
 	}
-	if x, y := a.Runs[0].Method, b.Runs[0].Method; x != y {
-		return nil, fmt.Errorf("%s is timed by %s, %s by %s, which measure different things: no verdict is possible", a.Name, x, b.Name, y)
+	sides := []*Side{p.A, p.B}
+	for i, s := range sides {
+		if p.servers[i], err = serve(s); err != nil {
+			return err
+		}
 	}
+	for i, s := range sides {
+		m := &Measurement{}
+		if err := p.servers[i].read("measured", m); err != nil {
+			return err
+		}
+		s.Runs = append(s.Runs, m)
+	}
+	if p.Method = p.A.Runs[0].Method; p.Method != p.B.Runs[0].Method {
+		p.Method = "events" // which time both
+	}
+	outputs := filepath.Join(p.folder, "outputs.pt")
+	if err := p.servers[0].ask("keep "+outputs, nil); err != nil {
+		return err
+	}
+	return p.servers[1].ask("against "+outputs, &p.Against)
+}
+
+// End ends both processes.
+func (p *Pair) End() {
+	for _, v := range p.servers {
+		if v != nil {
+			v.end()
+		}
+	}
+	os.RemoveAll(p.folder)
+}
+
+// Sample samples the instructions of B's launches into the profile of a name, without its suffix.
+func (p *Pair) Sample(name string) error { return p.servers[1].ask("sample "+name, nil) }
+
+// Detect times both scripts until a slowdown would be seen, for so many seconds at most, in batches of milliseconds.
+func Detect(p *Pair, slowdown, seconds float64, millis int, progress func(string)) (*Detection, error) {
+	a, b := p.A, p.B
+	d := &Detection{A: a, B: b, Slowdown: slowdown, Against: p.Against, Method: p.Method,
+		Same: sameText(a.Script, b.Script) && a.Python == b.Python && slices.Equal(a.Flags, b.Flags)}
 	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	ready, said := false, 0.0
 	for d.Seconds < seconds && !ready && !evident(d.Blocks, slowdown, random) {
-		if err := d.block(sides, random.IntN(2)); err != nil {
+		if err := d.block(p, millis, random.IntN(2)); err != nil {
 			return nil, err
 		}
 		if d.Seconds >= said+5 {
@@ -238,8 +278,16 @@ func Detect(a, b *Side, slowdown, seconds float64, progress func(string)) (*Dete
 		ready = enough(d.Blocks, slowdown)
 	}
 	d.WarmUp = warmUp(d.Blocks)
-	d.Judgement = judge(d.Blocks[d.WarmUp:], random)
+	kept := d.Blocks[d.WarmUp:]
+	d.Judgement = judge(kept, random)
 	d.Outcome = d.outcome(slowdown, ready)
+	var times [2][]float64
+	for _, block := range kept {
+		times[0], times[1] = append(times[0], block.A[:]...), append(times[1], block.B[:]...)
+	}
+	for i, s := range []*Side{a, b} {
+		s.Runs[0].Median = figures.Median(times[i])
+	}
 	return d, nil
 }
 
@@ -251,11 +299,15 @@ func sameText(a, b string) bool {
 }
 
 // block measures A B B A, or B A A B.
-func (d *Detection) block(sides [2]*server, first int) error {
+func (d *Detection) block(p *Pair, millis, first int) error {
 	var block Block
 	for i, side := range []int{first, 1 - first, 1 - first, first} {
 		began := time.Now()
-		answer, err := sides[side].batch(batchMillis)
+		var answer batch
+		err := p.servers[side].ask(fmt.Sprintf("batch %d %s", millis, p.Method), &answer)
+		if err == nil && (len(answer.Times) == 0 || slices.Min(answer.Times) <= 0) {
+			err = p.servers[side].failed(errors.New("a launch has no time"))
+		}
 		if err != nil {
 			return err
 		}
@@ -286,7 +338,7 @@ func typical(times []float64) float64 {
 	return sum / float64(len(middle))
 }
 
-// server is a script of template benchmark that times batches when it is asked to.
+// server is a script of template benchmark that does what it is asked to.
 type server struct {
 	side  *Side
 	cmd   *exec.Cmd
@@ -301,9 +353,12 @@ type batch struct {
 	Throttled bool      `json:"throttled"`
 }
 
+// patience is how long a script may take for an answer. The first has compilations in it, and the search of an autotuner.
+const patience = 5 * time.Minute
+
 func serve(s *Side) (*server, error) {
-	v := &server{side: s, cmd: s.Command(s.Script, "--serve"), said: &strings.Builder{}}
-	v.cmd.Stderr = v.said
+	v := &server{side: s, cmd: s.Command(s.Script, append([]string{"--serve"}, s.Flags...)...), said: &strings.Builder{}}
+	v.cmd.Stderr, v.cmd.WaitDelay = v.said, time.Second
 	var err error
 	if v.asks, err = v.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -320,26 +375,47 @@ func serve(s *Side) (*server, error) {
 	return v, nil
 }
 
-// batch asks for launches of so many milliseconds. Lines that a kernel prints are not answers.
-func (v *server) batch(millis int) (b batch, err error) {
-	if _, err = fmt.Fprintln(v.asks, millis); err == nil {
-		for v.lines.Scan() {
-			if text, ok := strings.CutPrefix(v.lines.Text(), "goproton batch "); ok {
-				if err = json.Unmarshal([]byte(text), &b); err == nil && (len(b.Times) == 0 || slices.Min(b.Times) <= 0) {
-					err = errors.New("a launch has no time")
-				}
-				return b, err
-			}
-		}
-		err = errors.New("it ended")
+// ask has the script do something, and reads its answer.
+func (v *server) ask(what string, answer any) error {
+	if _, err := fmt.Fprintln(v.asks, what); err != nil {
+		return v.failed(err)
 	}
-	v.end()
-	said := strings.Split(strings.TrimSpace(v.said.String()), "\n")
-	return b, fmt.Errorf("time %s: %w: %s; run it alone with --serve to see more", v.side.Script, err, strings.Join(said[max(0, len(said)-4):], "\n"))
+	word, _, _ := strings.Cut(what, " ")
+	return v.read(word, answer)
 }
 
-// end closes the script's input, at which it ends.
+// read reads an answer. Lines that a kernel prints are none.
+func (v *server) read(word string, answer any) error {
+	hangs := time.AfterFunc(patience, func() { v.cmd.Process.Kill() })
+	for v.lines.Scan() {
+		if text, ok := strings.CutPrefix(v.lines.Text(), "goproton "+word+" "); ok {
+			hangs.Stop()
+			if answer == nil {
+				return nil
+			}
+			if err := fromPython(text, answer); err != nil {
+				return v.failed(err)
+			}
+			return nil
+		}
+	}
+	if !hangs.Stop() {
+		return v.failed(fmt.Errorf("it was ended after %v without an answer", patience))
+	}
+	return v.failed(errors.New("it ended"))
+}
+
+// failed is the error of a script, with its last words.
+func (v *server) failed(err error) error {
+	v.end()
+	said := strings.TrimSpace(v.said.String())
+	lines := strings.Split(said, "\n")
+	return fmt.Errorf("run %s (%s): %w: %s%s", v.side.Script, v.side.Name, err, strings.Join(lines[max(0, len(lines)-6):], "\n"), v.side.lacks(said))
+}
+
+// end ends the script: nothing that it would still do is of use. What it has started ends with its input.
 func (v *server) end() {
 	v.asks.Close()
-	v.cmd.Wait() // what went wrong has been said
+	v.cmd.Process.Kill()
+	v.cmd.Wait()
 }

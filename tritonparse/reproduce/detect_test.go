@@ -42,7 +42,7 @@ func (m *machine) run(factor float64) float64 {
 // gate measures as Detect does, until a slowdown would be seen or a minute of batches is over.
 func (m *machine) gate(slower, slowdown float64) (outcome string, blocks int) {
 	var all []Block
-	most := 60_000 / (4 * batchMillis)
+	most := 60_000 / (4 * BatchMillis)
 	for !enough(all, slowdown) && len(all) < most && !evident(all, slowdown, m.r) {
 		var b Block
 		first := m.r.IntN(2)
@@ -109,13 +109,13 @@ func TestOnePercentIsDetected(t *testing.T) {
 			blocks += n + n2
 			longest = max(longest, n, n2)
 		}
-		t.Logf("%s: found %d of %d slowdowns of 1%%, %d false alarms in %d, %.1f s of batches on average", name, mine, times, false1, times, float64(blocks)/float64(2*times)*4*batchMillis/1000)
+		t.Logf("%s: found %d of %d slowdowns of 1%%, %d false alarms in %d, %.1f s of batches on average", name, mine, times, false1, times, float64(blocks)/float64(2*times)*4*BatchMillis/1000)
 		if float64(mine) < 0.9*float64(times) {
 			t.Errorf("%s: found %d of %d, want 90%%", name, mine, times)
 		}
 		found, alarms, all = found+mine, alarms+false1, all+times
 	}
-	t.Logf("%d of %d found, %d of %d false alarms, %d undecided, at most %.0f s", found, all, alarms, all, undecided, float64(longest)*4*batchMillis/1000)
+	t.Logf("%d of %d found, %d of %d false alarms, %d undecided, at most %.0f s", found, all, alarms, all, undecided, float64(longest)*4*BatchMillis/1000)
 	if most := float64(all)*detectAlpha + 4*math.Sqrt(float64(all)*detectAlpha); float64(alarms) > most {
 		t.Errorf("%d of %d gates of equal sides failed, want at most %.0f", alarms, all, most)
 	}
@@ -184,6 +184,15 @@ func TestWarmUpIsLeftOut(t *testing.T) {
 	}
 }
 
+func detected(a, b *Side) (*Detection, error) {
+	p, err := Start(a, b)
+	if err != nil {
+		return nil, err
+	}
+	defer p.End()
+	return Detect(p, 0.01, 60, BatchMillis, func(string) {})
+}
+
 // TestDetect: two resident scripts on a GPU of the tests, of which one takes 1 % longer, or as long.
 func TestDetect(t *testing.T) {
 	for _, test := range []struct{ factor, want string }{{"1.515", "slower"}, {"1.5", "not slower"}, {"1.35", "faster"}} {
@@ -191,7 +200,7 @@ func TestDetect(t *testing.T) {
 		a, b := benchmarkScript(t, "A", computes), benchmarkScript(t, "B", computes)
 		a.Env = append(a.Env, "FAKE_MS=1.5", "FAKE_NOISE=0.01")
 		b.Env = append(b.Env, "FAKE_MS="+test.factor, "FAKE_NOISE=0.01")
-		d, err := Detect(a, b, 0.01, 60, func(string) {})
+		d, err := detected(a, b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +214,7 @@ func TestDetect(t *testing.T) {
 func TestDetectSaysWhatEnded(t *testing.T) {
 	a := benchmarkScript(t, "A", "out.put([1, 2, 3])")
 	b := benchmarkScript(t, "B", "out.put([1, 2, 3]) if '--serve' not in __import__('sys').argv else __import__('sys').exit('the GPU is gone')")
-	if _, err := Detect(a, b, 0.01, 60, func(string) {}); err == nil || !strings.Contains(err.Error(), "the GPU is gone") || !strings.Contains(err.Error(), b.Script) {
+	if _, err := detected(a, b); err == nil || !strings.Contains(err.Error(), "the GPU is gone") || !strings.Contains(err.Error(), b.Script) {
 		t.Error(err)
 	}
 }

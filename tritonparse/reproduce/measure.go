@@ -106,12 +106,15 @@ func Measure(in Interpreter, script string, flags ...string) (*Measurement, stri
 		return nil, stdout.String(), fmt.Errorf("run %s: %v: %s%s", script, ran, strings.Join(lines[max(0, len(lines)-4):], "\n"), in.lacks(said))
 	}
 	m := &Measurement{}
-	// Python writes NaN and Infinity, which JSON lacks.
-	text = []byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": 1e308", ": -Infinity", ": -1e308").Replace(string(text)))
-	if err := json.Unmarshal(text, m); err != nil {
+	if err := fromPython(string(text), m); err != nil {
 		return nil, stdout.String(), fmt.Errorf("run %s: read its measurements: %w", script, err)
 	}
 	return m, stdout.String(), nil
+}
+
+// fromPython reads JSON of Python, which writes NaN and Infinity, too.
+func fromPython(text string, value any) error {
+	return json.Unmarshal([]byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": 1e308", ": -Infinity", ": -1e308").Replace(text)), value)
 }
 
 // Side is one of two scripts to compare.
@@ -119,6 +122,7 @@ type Side struct {
 	Name string
 	Interpreter
 	Script string
+	Flags  []string `json:"flags,omitempty"` // of the script
 	Runs   []*Measurement
 }
 
@@ -165,7 +169,7 @@ func Compare(a, b *Side, rounds int, progress func(string)) (*Comparison, error)
 					flags = []string{"--against", outputs}
 				}
 			}
-			m, _, err := Measure(s.Interpreter, s.Script, flags...)
+			m, _, err := Measure(s.Interpreter, s.Script, append(flags, s.Flags...)...)
 			if err != nil {
 				return nil, err
 			}

@@ -57,7 +57,7 @@ func (d *Document) Write(w io.Writer, width int) error {
 	}
 	var end []string
 	if d.LeftOut > 0 {
-		end = append(end, figures.Count(d.LeftOut, "further finding")+" with less to save: --top shows them")
+		end = append(end, figures.Count(d.LeftOut, "further finding")+" with less to save: proton explain --top shows them")
 	}
 	if d.Quiet >= 0.005 && d.GPUTime > 0 {
 		end = append(end, figures.Share(d.Quiet)+" of the GPU time is in kernels without a sure finding")

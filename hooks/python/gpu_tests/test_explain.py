@@ -8,6 +8,7 @@ import goproton
 import pytest
 from goproton import _command
 
+pytestmark = [pytest.mark.alone, pytest.mark.only("cupti"), pytest.mark.patience(240)]
 MARK = re.compile(r"# cause: (.*)$")
 
 

@@ -146,3 +146,48 @@ def test_many_kernels(round_trip, release):
     scripts = trip.reproduce(WAYS)
     wrong = trip.compiled(scripts) + trip.interpreted(scripts) + trip.failing(["auto", "default"])
     assert not wrong, "\n".join(wrong)
+
+
+CANDIDATE = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def dots(a, b, c, N, K, factor, M_: tl.constexpr, N_: tl.constexpr, K_: tl.constexpr):
+    i, j = tl.program_id(0) * M_ + tl.arange(0, M_), tl.program_id(1) * N_ + tl.arange(0, N_)
+    total = tl.zeros((M_, N_), tl.float32)
+    for k in range(0, K, K_):
+        at = k + tl.arange(0, K_)
+        total = tl.dot(tl.load(a + i[:, None] * K + at[None, :]), tl.load(b + at[:, None] * N + j[None, :]), total)
+    tl.store(c + i[:, None] * N + j[None, :], (total * factor).to(tl.float16))
+
+def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, factor=1.0, **_):
+    dots[(M // 16, N // 16)](a_ptr, b_ptr, c_ptr, N, K, factor, 16, 16, 16)
+
+def scaled(**given):
+    matmul_kernel(**given, factor=1.01)
+
+def beyond(c_ptr, **given):
+    matmul_kernel(c_ptr=c_ptr[1:], **given)
+"""
+
+
+def test_candidates_without_a_gpu(library, tmp_path):
+    """Outputs are compared on the CPU, and what a candidate must not do is said."""
+    torch = ORACLES / "torch-2.15.0"
+    if os.environ.get("GOPROTON_TESTS") != "all" or not (torch / "cuda").exists():
+        pytest.skip("needs PyTorch with empty libraries of CUDA; make check")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [ORACLES / "triton-3.9.0", torch])), "LD_LIBRARY_PATH": str(torch / "cuda"), "PROTON_LIB": library}
+    (tmp_path / "new.py").write_text(CANDIDATE)
+    trace = REPOSITORY / "tritonparse" / "testdata" / "dedicated_log_triton_trace_complex_.ndjson.gz"
+
+    def tried(candidate):
+        done = subprocess.run([REPOSITORY / "build" / "proton", "reproduce", trace, "--kernel", "matmul_kernel", "--python", sys.executable, "--json", "--candidate", candidate],
+                              cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE)
+        return done.returncode, json.loads(done.stdout)
+
+    code, right = tried("new.py")
+    assert (code, right["verdict"]) == (0, "not timed") and [(each["argument"], each["ok"]) for each in right["outputs"]] == [("c_ptr", True)], right
+    code, wrong = tried("new.py:scaled")
+    assert (code, wrong["verdict"]) == (1, "wrong") and 0.005 < wrong["outputs"][0]["max_abs_diff"] / wrong["outputs"][0]["max_abs"] < 0.015, wrong
+    code, failed = tried("new.py:beyond")
+    assert code == 1 and failed["verdict"] == "" and "tt.store" in failed["errors"][0]["message"], failed

@@ -2,8 +2,11 @@ import argparse
 import contextlib
 import ctypes
 import hashlib
+import importlib.util
+import inspect
 import statistics
 import sys
+import threading
 import time
 
 TOLERANCE = {"float64": 1e-7, "float32": 1.3e-6, "float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3": 0.125, "float8_e5m2": 0.25,
@@ -16,23 +19,42 @@ def benchmark(make_args, launch, context):
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
     parser.add_argument("--repeat", type=int, default=0, metavar="N", help="launches to time (default: 0.3 s worth, 20 to 1000)")
     parser.add_argument("--launches", type=int, default=0, metavar="N", help="launch N times and end: for profilers")
-    parser.add_argument("--serve", action="store_true", help="time a batch of launches for each line of standard input, which has its milliseconds")
+    parser.add_argument("--serve", action="store_true", help="do what each line of standard input says: time a batch of launches, keep outputs, and others")
+    parser.add_argument("--candidate", metavar="FILE[:NAME]", help="call the function NAME of FILE in place of the recorded kernel, with the same arguments")
+    parser.add_argument("--tolerance", type=float, metavar="SHARE", help="largest difference of equal outputs, as a share of the largest value (default: by type)")
+    parser.add_argument("--trace", metavar="DIR", help="with --serve: write what Triton compiles and launches to DIR, by goproton")
+    parser.add_argument("--interpreter", metavar="PROTON", help="with --serve: on a machine without a GPU, run kernels on the CPU by PROTON interpret")
     parser.add_argument("--save-outputs", metavar="FILE", help="keep what the first launch wrote")
     parser.add_argument("--against", metavar="FILE", help="compare with outputs that --save-outputs kept")
     options = parser.parse_args()
     plan = context["reproduce"]
+    if options.tolerance is not None:
+        TOLERANCE.update(dict.fromkeys(TOLERANCE, options.tolerance))
+    if options.interpreter and not torch.cuda.is_available():
+        given = [word for word in sys.argv if word not in ("--interpreter", options.interpreter)]
+        os.execv(options.interpreter, [options.interpreter, "interpret", "--device", "cpu", "--max-seconds", "240", "--python", sys.executable, "--", *given])
+    if options.trace:
+        import goproton.trace
+
+        try:
+            goproton.trace.init(options.trace)
+        except RuntimeError as error:
+            print(f"no trace of the candidate: {error}", file=sys.stderr)
+    if options.candidate:
+        launch = _candidate(options.candidate, plan)
     grid, args = make_args()
     tensors = _tensors(args)
-    device = next((t.device for t in tensors.values() if t.device.type != "cpu"), torch.device("cuda:0"))
+    device = next((t.device for t in tensors.values() if t.device.type != "cpu"), next((t.device for t in tensors.values()), torch.device("cuda:0")))
     runtime = getattr(torch, device.type)
-    result = {"kernel": plan["kernel"], "grid": list(grid), "hash": plan["compile"].get("hash"),
-              "device": runtime.get_device_name(device), "torch": torch.__version__, "triton": triton.__version__}
+    result = {"kernel": plan["kernel"], "grid": list(grid), "hash": plan["compile"].get("hash"), "torch": torch.__version__, "triton": triton.__version__,
+              "device": runtime.get_device_name(device) if device.type != "cpu" else "CPU"}
     if options.launches:
         return _for_profiler(launch, grid, args, options.launches, runtime, plan, tensors)
-    if options.serve:
-        return _serve(lambda: launch(grid, args), runtime, device)
 
     before = {name: t.clone() for name, t in tensors.items()}
+    if options.candidate:  # an autotuner launches several times
+        launch(grid, args)
+        _restore(tensors, before)
     compiled = launch(grid, args)
     runtime.synchronize()
     after = {name: t.clone() for name, t in tensors.items()}
@@ -41,19 +63,32 @@ def benchmark(make_args, launch, context):
     result["outputs"] = {name: _digest(after[name]) for name in written}
     result["check"] = {"recorded": _against_recording(after, plan),
                        "repeated": _again(launch, grid, args, tensors, before, after, written, runtime)}
-    if options.save_outputs:
-        torch.save({name: after[name].cpu() for name in written}, options.save_outputs)
-    if options.against:
-        saved = torch.load(options.against, map_location=device, weights_only=True)
+
+
+    def keep(file):
+        torch.save({name: after[name].cpu() for name in written}, file)
+
+    def against(file):
+        saved = torch.load(file, map_location=device, weights_only=True)
         # What only one of the two sides writes differs as well.
-        result["check"]["against"] = [_verdict(name, saved.get(name, before[name]), after[name])
-                                      for name in after if name in saved or name in written]
+        return [_verdict(name, saved.get(name, before[name]), after[name]) for name in after if name in saved or name in written]
+
+    moved = plan.get("bytes") or _bytes(tensors)
+    if options.serve:
+        _restore(tensors, before)
+        work = {"bytes": moved, **({"flops" + plan.get("flops_width", "16"): plan["flops"]} if plan.get("flops") else {})}
+        result.update(bytes=moved, flops=plan.get("flops", 0))
+        return _serve(lambda: launch(grid, args), runtime, device, result, {"keep": keep, "against": against}, plan["kernel"], work)
+    if options.save_outputs:
+        keep(options.save_outputs)
+    if options.against:
+        result["check"]["against"] = against(options.against)
 
     _restore(tensors, before)
-    del after, before
+    after.clear()
+    before.clear()
     times, method, floor = _times(lambda: launch(grid, args), options.repeat, runtime, device)
     result.update(_summary(times), method=method, floor_ms=floor, samples_ms=[round(t, 6) for t in times])
-    moved = plan.get("bytes") or _bytes(tensors)
     result.update(bytes=moved, gb_per_s=moved / result["median_ms"] / 1e6)
     if plan.get("flops"):
         result.update(flops=plan["flops"], tflop_per_s=plan["flops"] / result["median_ms"] / 1e9)
@@ -214,23 +249,84 @@ def _flush(runtime, device):
     return torch.empty(max(2 * cache, 128 << 20), dtype=torch.uint8, device=device)
 
 
-def _serve(launch, runtime, device):
-    """Answers each line, a number of milliseconds, with the times of launches that take about so long."""
-    flush, clock = _flush(runtime, device), _clock(runtime, device)
-    launch()
-    runtime.synchronize()
-    try:
-        replay = _captured(launch, runtime, flush)
-    except (RuntimeError, TypeError, AttributeError):
-        runtime.synchronize()
-        replay = lambda: _event_times(launch, 5, runtime, flush)
+def _serve(launch, runtime, device, result, does, kernel, work):
+    """Says what was measured, and then does what each line of standard input says: an answer is a line that begins with goproton."""
+    def answer(what, value):
+        print("goproton", what, json.dumps(value), flush=True)
+
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    if device.type != "cpu":
+        flush, clock = _flush(runtime, device), _clock(runtime, device)
+        replays = {"events": lambda: _event_times(launch, 5, runtime, flush)}
+        try:
+            replays["CUDA graph"] = _captured(launch, runtime, flush)
+        except (RuntimeError, TypeError, AttributeError):
+            runtime.synchronize()
+        *_, result["method"] = replays
+    answer("measured", result)
     for line in sys.stdin:
-        replay()  # the other side had the GPU
-        times, end = [], time.perf_counter() + float(line) / 1e3
-        while not times or time.perf_counter() < end and len(times) < 5000:
-            times += replay()
-        print("goproton batch", json.dumps({"times_ms": times, **clock()}), flush=True)
+        what, _, rest = line.strip().partition(" ")
+        if what == "batch":
+            millis, method = rest.split(" ", 1)
+            replay = replays[method]
+            replay()  # the other side had the GPU
+            times, end = [], time.perf_counter() + float(millis) / 1e3
+            while not times or time.perf_counter() < end and len(times) < 5000:
+                times += replay()
+            answer(what, {"times_ms": times, **clock()})
+        elif what == "sample":
+            answer(what, _sampled(launch, runtime, kernel, work, rest))
+        else:
+            answer(what, does[what](rest))
     return 0
+
+
+def _end_with(parent):
+    """Ends this process with the one that asks it, even while a launch hangs."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _sampled(launch, runtime, kernel, work, name):
+    """Samples the instructions of launches, for about a tenth of a second, into the profile of a name."""
+    import goproton
+
+    goproton.start(name, mode="pcsampling", hook="triton")
+    count, end = 0, time.perf_counter() + 0.1
+    while count < 3 or time.perf_counter() < end and count < 1000:
+        with goproton.scope(kernel, work):
+            launch()
+        runtime.synchronize()
+        count += 1
+    goproton.finalize()
+    goproton.trace.finalize()
+    return {"launches": count}
+
+
+def _candidate(text, plan):
+    """The launch of another function: of a Triton kernel with the recorded grid, constants and options, as far as no tuner around it sets them; of a
+    function of Python as a call."""
+    path, _, name = text.rpartition(":") if not text.endswith(".py") else (text, "", plan["kernel"])
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    spec = importlib.util.spec_from_file_location(os.path.basename(path).removesuffix(".py"), path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function = getattr(module, name, None)
+    if function is None:
+        there = ", ".join(n for n, v in vars(module).items() if hasattr(v, "arg_names") or inspect.isfunction(v) and v.__module__ == spec.name)
+        sys.exit(f"{path} has no {name}: name one of its functions, as in {path}:NAME ({there or 'it has none'})")
+    if not hasattr(function, "arg_names"):
+        names = inspect.signature(function).parameters
+        whole = any(p.kind is p.VAR_KEYWORD for p in names.values())
+        return lambda grid, args: function(**{n: v for n, v in args.items() if whole or n in names})
+    given, inner = {k: v for k, v in plan["compile"].items() if k in ("num_warps", "num_stages", "num_ctas")}, function
+    names = set(function.arg_names)
+    while hasattr(inner, "arg_names"):
+        tuned = set(getattr(inner, "values", ())).union(*(config.all_kwargs() for config in getattr(inner, "configs", ())))
+        names, given = names - tuned, {k: v for k, v in given.items() if k not in tuned}
+        inner = getattr(inner, "fn", None)
+    return lambda grid, args: function[tuple(grid)](**{n: v for n, v in args.items() if n in names}, **given)
 
 
 def _clock(runtime, device):

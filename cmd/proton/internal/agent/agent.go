@@ -161,13 +161,15 @@ func offer[In any](s *server, name, about string, write func(in *In, l *line)) {
 		if err != nil {
 			return nil, Result{}, err
 		}
-		return &mcp.CallToolResult{IsError: failed(name, r)}, *r, nil
+		return &mcp.CallToolResult{IsError: failed(r)}, *r, nil
 	})
 }
 
-// failed says whether a command has not done what was asked. A gate that fails has.
-func failed(name string, r *Result) bool {
-	return r.ExitCode != 0 && !(name == "gate" && r.ExitCode == 1)
+// failed says whether a command has not done what was asked. A gate that fails has, and so has a candidate that is slower.
+func failed(r *Result) bool {
+	document, _ := r.Document.(map[string]any)
+	verdict, _ := document["verdict"].(string)
+	return r.ExitCode != 0 && verdict == ""
 }
 
 const (

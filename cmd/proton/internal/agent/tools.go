@@ -81,6 +81,17 @@ type reproduceIn struct {
 	Timeout int    `json:"timeout_s,omitempty" jsonschema:"600 by default"`
 }
 
+type candidateIn struct {
+	Trace     string  `json:"trace" jsonschema:"has the launch, as run with trace records it, or a script of reproduce"`
+	File      string  `json:"file" jsonschema:"Python file with the candidate"`
+	Function  string  `json:"function,omitempty" jsonschema:"Triton kernel, launched with the recorded grid, or Python function that launches what it likes; both get the recorded arguments by name; by default the one that is called like the kernel"`
+	Kernel    string  `json:"kernel,omitempty" jsonschema:"the kernel whose place it takes; the first launch by default"`
+	Profile   string  `json:"profile,omitempty" jsonschema:"with it, the launch with the most time"`
+	Out       string  `json:"out,omitempty" jsonschema:"folder for the script and the profile"`
+	Tolerance float64 `json:"tolerance,omitempty" jsonschema:"largest difference of equal outputs as a share of the largest value; by default by type"`
+	Timeout   int     `json:"timeout_s,omitempty" jsonschema:"600 by default"`
+}
+
 type interpretIn struct {
 	Command []string `json:"command" jsonschema:"script and arguments"`
 	Kernel  string   `json:"kernel,omitempty" jsonschema:"only kernels that match"`
@@ -140,6 +151,18 @@ func (s *server) runners() {
 		l.within = timeout(in.Timeout)
 		l.add("reproduce", "--json").flag("kernel", in.Kernel).fileFlag("out-dir", in.Out).fileFlag("compare", in.Compare)
 		l.when(in.Profile != "", "--slowest").fileFlag("profile", in.Profile).when(in.Run, "--benchmark", "--run").files(in.Trace)
+	})
+	offer(s, "candidate", "A new version of a kernel, tried in one call: are its outputs equal, is it faster, and why does it take its time", func(in *candidateIn, l *line) {
+		l.within = timeout(in.Timeout)
+		file := l.path(in.File)
+		if in.Function != "" {
+			file += ":" + in.Function
+		}
+		l.add("reproduce", "--json").flag("candidate", file).flag("kernel", in.Kernel).fileFlag("out-dir", in.Out).when(in.Profile != "", "--slowest").fileFlag("profile", in.Profile)
+		if in.Tolerance != 0 {
+			l.flag("tolerance", fmt.Sprint(in.Tolerance))
+		}
+		l.files(in.Trace)
 	})
 	offer(s, "interpret", "Runs the Triton kernels of a program on the CPU, without a GPU, and checks every access: races, bounds, values that were never set", func(in *interpretIn, l *line) {
 		l.within = timeout(in.Timeout)

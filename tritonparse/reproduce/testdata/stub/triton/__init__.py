@@ -10,7 +10,7 @@ __version__ = "stub"
 
 class JITFunction:
     def __init__(self, fn, **options):
-        self.fn, self.options = fn, options
+        self.fn, self.options, self.arg_names = fn, options, list(inspect.signature(fn).parameters)
 
     def __getitem__(self, grid):
         return functools.partial(self.run, grid=grid)
@@ -24,7 +24,7 @@ class JITFunction:
         print("launch", self.fn.__name__, grid, self.options or "")
         for name, value in given.items():
             print(" ", name, "=", show(value))
-        self.fn.__globals__.get("computes", lambda **args: None)(**dict(zip(signature.parameters, args)))
+        self.fn.__globals__.get("computes", lambda **args: None)(**bound)
 
 
 def show(value):

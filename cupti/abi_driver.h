@@ -130,6 +130,16 @@ ABI_AT(cuda_launch_config, attributes, 40);
 ABI_AT(cuda_launch_config, num_attributes, 48);
 ABI_SIZE(cuda_launch_config, 56);
 
+enum { LAUNCH_COOPERATIVE = 2 }; // an attribute of a launch; its value is an int
+struct cuda_launch_attribute {
+  uint32_t id;
+  uint32_t reserved;
+  uint32_t value;
+  uint32_t more[15];
+};
+ABI_AT(cuda_launch_attribute, value, 8);
+ABI_SIZE(cuda_launch_attribute, 72);
+
 // cuLaunchKernelEx(_ptsz)
 struct cuda_params_launch_kernel_ex {
   const struct cuda_launch_config *config;
@@ -250,6 +260,7 @@ enum { CAPTURE_RELAXED = 2, HOST_PORTABLE = 1, HOST_MAPPED = 2, STREAM_NON_BLOCK
   F(cuCtxGetCurrent, (void **context)) \
   F(cuCtxGetDevice, (int *device)) \
   F(cuCtxSynchronize, (void)) \
+  F(cuMemGetInfo_v2, (size_t *unused, size_t *all)) \
   F(cuStreamGetCtx, (void *stream, void **context)) \
   F(cuStreamCreate, (void **stream, uint32_t flags)) \
   F(cuStreamDestroy_v2, (void *stream)) \

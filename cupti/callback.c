@@ -1,6 +1,7 @@
 // Callbacks run on the program's threads, inside its driver calls, and pass what happens to the hot path. A launch is two calls
 // of it: context_seen compares the context with the last one, and launch looks up the call path, adds the op's metrics to their
 // slots and stores a record in the ring. There is no lock, no allocation and no Go.
+#include "counters.h"
 #include "tensor.h"
 #include <stdatomic.h>
 #include <string.h>
@@ -256,6 +257,12 @@ uint32_t cupti_listen_work(int copies, int waits) {
   uint32_t copy_rc = switch_work(copies, &copies_on, copy_ids, sizeof copy_ids / sizeof *copy_ids);
   uint32_t wait_rc = switch_work(waits, &waits_on, wait_ids, sizeof wait_ids / sizeof *wait_ids);
   return copy_rc ? copy_rc : wait_rc;
+}
+
+// Copies are kept out of a launch that is measured, on whatever thread they are made.
+uint32_t cupti_listen_counted(void) {
+  static const uint32_t ids[] = {CBID_cuCtxDestroy, CBID_cuCtxDestroy_v2, CBID_cuDevicePrimaryCtxReset, CBID_cuDevicePrimaryCtxReset_v2};
+  return ENABLE(1, DOMAIN_DRIVER, ids);
 }
 
 // These callbacks are never disabled: a module that is loaded while no session is active may be sampled later.

@@ -8,14 +8,15 @@ package cupti
 #cgo CFLAGS: -I${SRCDIR}/../hotpath -I${SRCDIR}/../hotpath/recorder -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
 #cgo LDFLAGS: -ldl
 #include <stdlib.h>
+#include "counters.h"
 #include "sampling.h"
 #include "tensor.h"
 
 static uint32_t set_kind(int on, uint32_t kind) { return on ? cupti.ActivityEnable(kind) : cupti.ActivityDisable(kind); }
 static uint32_t flush(uint32_t flag) { return cupti.ActivityFlushAll(flag); }
-static uint32_t subscribe(int sampling, int metered, char *holder, size_t size) {
+static uint32_t subscribe(int sampling, int metered, int counted, char *holder, size_t size) {
 	static const cupti_callback_fn callbacks[2][2] = {{cupti_on_callback, cupti_on_sampled_callback}, {cupti_on_metered_callback, cupti_on_metered_sampled_callback}};
-	return cupti_subscribe(callbacks[metered != 0][sampling != 0], holder, size);
+	return cupti_subscribe(counted ? cupti_on_counted_callback : callbacks[metered != 0][sampling != 0], holder, size);
 }
 static uint32_t finalize(void) { return cupti.Finalize(); }
 static uint32_t dropped(size_t *n) { return cupti.ActivityGetNumDroppedRecords(NULL, 0, n); }
@@ -55,6 +56,7 @@ type Collector struct {
 	kinds, calls record.Kinds // as passed to Listen
 	enabled      record.Kinds // the records that CUPTI has enabled; record.Graph is never disabled
 	sampler      *sampler     // nil: instructions are not sampled
+	counter      *counter     // nil: counters are not measured
 	subscribed   subscription
 	callNames    map[uint32]string // of driver functions
 	watched      record.Marks
@@ -107,15 +109,19 @@ func (c *Collector) attach() error {
 	C.cupti_meter_with(vendorAPI())
 	var holder [256]C.char
 	c.subscribed = c.opts.wanted()
-	if rc := C.subscribe(boolint(c.subscribed.samples), boolint(c.subscribed.metered), &holder[0], C.size_t(len(holder))); rc != 0 {
+	if rc := C.subscribe(boolint(c.subscribed.samples), boolint(c.subscribed.metered), boolint(c.subscribed.counted), &holder[0], C.size_t(len(holder))); rc != 0 {
 		return c.refused("subscribe to CUPTI", uint32(rc), C.GoString(&holder[0]), driver)
 	}
 	c.tune()
 	if c.subscribed.samples {
 		c.startSampler()
 	}
+	if c.subscribed.counted {
+		c.startCounters()
+	}
 	if rc := C.cupti_register_buffers(); rc != 0 {
 		c.endSampler()
+		c.endCounters()
 		C.cupti_unsubscribe()
 		return c.refused("register activity buffers", uint32(rc), "", driver)
 	}
@@ -141,6 +147,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 	was := c.kinds
 	c.kinds, c.calls = kinds, calls
 	if kinds == 0 {
+		c.counter.run(false)
 		c.sampler.run(false)
 		c.setKinds(0)
 		C.cupti_listen_work(0, 0)
@@ -152,6 +159,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 	err := c.enable(was == 0)
 	if c.kinds != 0 {
 		c.sampler.run(!c.resting)
+		c.counter.run(true)
 	}
 	return err
 }
@@ -169,7 +177,9 @@ func (c *Collector) enable(first bool) error {
 			return c.refused("enable launch callbacks", uint32(rc), "", 0)
 		}
 	}
-	work := C.cupti_listen_work(boolint(c.calls.Has(record.Memcpy) || c.calls.Has(record.Memset)), boolint(c.calls.Has(record.Sync)))
+	copies := c.calls.Has(record.Memcpy) || c.calls.Has(record.Memset)
+	C.cupti_counted_copies(boolint(copies))
+	work := C.cupti_listen_work(boolint(copies || c.counter != nil), boolint(c.calls.Has(record.Sync)))
 	doing, rc := c.setKinds(c.kinds)
 	if rc != 0 && doing == "kernel" {
 		C.cupti_listen_work(0, 0)
@@ -308,6 +318,7 @@ func (c *Collector) Detach(ending bool) {
 		C.flush(C.FLUSH_FORCED) // what threads have launched since the last flush is of no session, nor of the next
 	}
 	c.endSampler()
+	c.endCounters()
 	if c.opts.WholeGraphs {
 		c.pause()
 		return

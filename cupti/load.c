@@ -1,5 +1,6 @@
 // Opens libcupti and libcuda, and wraps functions of theirs for Go.
 #define _GNU_SOURCE
+#include "counters.h"
 #include "sampling.h"
 #include <dlfcn.h>
 #include <time.h>
@@ -37,6 +38,18 @@ const char *cupti_sampling_load(void) {
   CUPTI_SAMPLING_FUNCTIONS(F)
 #undef F
   cupti_sampling = t;
+  return NULL;
+}
+
+const char *cupti_counters_load(const char *host_library) {
+  struct cupti_counters_table t;
+  dlopen(host_library, RTLD_LAZY | RTLD_LOCAL);
+#define F(name, arguments)                           \
+  *(void **)&t.name = dlsym(library, "cupti" #name); \
+  if (!t.name) return "cupti" #name;
+  CUPTI_COUNTERS_FUNCTIONS(F)
+#undef F
+  cupti_counters = t;
   return NULL;
 }
 

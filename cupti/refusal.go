@@ -64,6 +64,18 @@ func (c *Collector) remedy(code uint32, holder string, driver int) string {
 	return "see `proton doctor`"
 }
 
+// counterRefusal describes a refusal to measure counters, and what it means for the profile.
+func (c *Collector) counterRefusal(doing string, code uint32) string {
+	e := &Error{Doing: "counters: " + doing, Code: code, Text: resultText(code), Remedy: c.remedy(code, "", 0)}
+	switch {
+	case strings.Contains(doing, "libnvperf_host"):
+		e.Remedy = "libnvperf_host.so has to lie next to " + c.library.Path + ", as in the wheel nvidia-cuda-cupti; set PROTON_CUPTI_PATH to a libcupti with it"
+	case code == C.RC_INVALID_OPERATION:
+		e.Remedy = "another profiler may use the GPU's counters (ncu, DCGM's profiling metrics); stop it: dcgmi profile --pause"
+	}
+	return e.Error() + "; kernels are timed without counters"
+}
+
 func cudaVersion(v int) string {
 	if v == 0 {
 		return "of unknown version"

@@ -51,14 +51,15 @@ func (c *Collector) pause() {
 }
 
 // subscription is what the subscribed callback does. A resident collector keeps it for the sessions that follow.
-type subscription struct{ samples, metered bool }
+type subscription struct{ samples, metered, counted bool }
 
 func (o *Options) wanted() subscription {
-	return subscription{samples: o.Sampling.Mode != record.NoSampling, metered: o.Metered}
+	return subscription{samples: o.Sampling.Mode != record.NoSampling, metered: o.Metered, counted: o.Sampling.Counters != nil}
 }
 
 var (
 	errNotSampled = errors.New("instructions are not sampled: the first session of a process that times whole graphs decides that; have it sample, too, or leave --graph graph out")
+	errNotCounted = errors.New("counters are not measured: the first session of a process that times whole graphs decides that; have it measure them, too, or leave --graph graph out")
 	errNotMetered = errors.New("the cost of callbacks is not measured, and does not count for the budget: the first session of a process that times whole graphs decides that; give it a budget, too, or leave --graph graph out")
 )
 
@@ -66,13 +67,17 @@ var (
 func (c *Collector) resume() error {
 	C.flush_all() // records of graphs that ran during the pause are still discarded
 	hotpath.DiscardBuffers(false)
-	c.sampler = nil
+	c.sampler, c.counter = nil, nil
 	wanted := c.opts.wanted()
 	switch {
 	case wanted.samples && !c.subscribed.samples:
 		return errNotSampled
 	case wanted.samples:
 		c.startSampler()
+	case wanted.counted && !c.subscribed.counted:
+		return errNotCounted
+	case wanted.counted:
+		c.startCounters()
 	}
 	if wanted.metered && !c.subscribed.metered {
 		return errNotMetered

@@ -62,6 +62,7 @@ static const struct hp_vendor_api table = {
     .launched = hp_launched,
     .returned = hp_returned,
     .waited = hp_waited,
+    .last_launch = hp_last_launch,
     .now = hp_now,
     .exits_matter = &hp_g.watch,
     .capture = hp_capture,

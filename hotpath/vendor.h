@@ -61,6 +61,8 @@ struct hp_vendor_api {
   // At EXIT of a call that waited for the GPU, if the library has no records of waits and Listen was asked for them: the name of
   // the activity, the ordinal of the device, and when the wait began, in ns of CLOCK_REALTIME.
   void (*waited)(uint64_t correlation, uint32_t name, uint16_t device, uint64_t start, uint64_t nanos);
+  // The record of the calling thread's last launch, if its correlation id is not after; 0 if there is none.
+  int (*last_launch)(uint64_t after, struct hp_record *out);
   uint64_t (*now)(void); // CLOCK_REALTIME; in a replay, the time of the event that is played
   const _Atomic uint32_t *exits_matter; // some stream is being captured, some session wants a timeline, or the program is watched
 

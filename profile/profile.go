@@ -81,6 +81,8 @@ const (
 	InfoThinned = "thinned" // a sentence on launches whose call path was not taken, of a profile with a budget
 	InfoSampled = "sampled" // a sentence on the part of the time in which instructions were sampled, of a profile in which it is not all
 
+	InfoCounters = "counters" // a sentence on what was measured with hardware counters, and on what was left out
+
 	InfoReplay    = "replay"    // file name of the capture that was played, of a profile of a replay
 	InfoSynthetic = "synthetic" // a sentence that says that no GPU was measured, of a replay of such a capture
 

@@ -33,6 +33,7 @@ type drainer struct {
 	agg           *aggregate.Aggregator
 	tensors       tensors // tensors that nodes of graphs read as metrics
 	sampler       Sampler // while instructions are sampled
+	counting      counting
 	images        *images // modules in which samples fell
 	paths         reclaimer
 	inside        insideRecording
@@ -156,6 +157,7 @@ func (d *drainer) drain() {
 			bytes = 0
 		}
 	}
+	d.drainHeld()
 	d.readWaiting(false)
 	d.agg.TakeSlots()
 	d.drainSamples()
@@ -219,7 +221,9 @@ func (d *drainer) activity(k *record.Activity) {
 	}
 	d.launchedAt(k, &at)
 	d.unknownGraph(k, &at)
-	d.agg.Add(k, &at)
+	if !d.counting.count(k, &at) {
+		d.agg.Add(k, &at)
+	}
 }
 
 // newestLaunch is the correlation id of the last launch that is known, 0 before the first.

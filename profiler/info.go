@@ -81,5 +81,6 @@ func (d *drainer) infoFor(s *session) profile.Info {
 		info[profile.InfoWindows] = s.recording.log.String(time.Now())
 	}
 	d.describeBudget(s, info)
+	d.counting.describe(info)
 	return info
 }

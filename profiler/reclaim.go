@@ -87,6 +87,7 @@ func (d *drainer) freeCallPaths() bool {
 	}
 	d.drain() // after HeldNodes: what a thread recorded and no longer holds is in its ring
 	d.resolver.Nodes(mark)
+	d.counting.nodes(mark)
 	for i := range d.tensors.unread {
 		d.tensors.unread[i].at.Nodes(mark)
 	}

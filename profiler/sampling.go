@@ -21,7 +21,7 @@ func (s *session) setOwnMode(b *Backend, mode, options string) (err error) {
 	case !known:
 		return b.refusal("unsupported mode: %s", mode)
 	case s.timeline:
-		return &ArgumentError{`mode="pcsampling" adds up samples: use data="tree", or leave mode out for a timeline`}
+		return &ArgumentError{fmt.Sprintf(`mode=%q adds up what it measures: use data="tree", or leave mode out for a timeline`, mode)}
 	}
 	if s.sampling, err = parse(options); err != nil {
 		return b.refusal("%v", err)

@@ -155,6 +155,7 @@ func (d *drainer) prepare(s *session, o StartOptions) error {
 		d.reset(d.agg.Sets)
 		d.backend, d.source, d.options, d.mode = s.backend, s.backend.New(o.Source), o.Source, strings.ToLower(o.Mode)
 		d.beginSampling(s.sampling)
+		d.beginCounting(s.sampling.Counters)
 		d.beginValues()
 		if o.Source.WholeGraphs && !d.backend.WholeGraphs {
 			d.problem(fmt.Sprintf("graphs are timed node by node: backend %q cannot time a graph as a whole", d.backend.name()))

@@ -19,6 +19,7 @@ type Status struct {
 	Waiting  bool // no GPU was initialised by the program yet
 	Windows  Windows
 	Budget   *Spending // nil: no session has a budget
+	Counters string    // a sentence on what was measured with hardware counters, "" if nothing was to be
 }
 
 // Status returns totals over all sessions since the first of them started.
@@ -34,7 +35,7 @@ func (d *drainer) status() Status {
 		Problems: d.allProblems(),
 	}
 	s.Sampling, _ = d.samplingStatus()
-	s.Budget = d.spent()
+	s.Budget, s.Counters = d.spent(), d.counting.sentence()
 	if d.attached {
 		s.GPU = d.source.DeviceName(0)
 	}
@@ -44,7 +45,7 @@ func (d *drainer) status() Status {
 // allProblems says, as sentences, why sessions record less than was asked for, and what the files of phases do not hold.
 func (d *drainer) allProblems() []string {
 	_, sampling := d.samplingStatus()
-	sentences := slices.Concat(d.problems, sampling)
+	sentences := slices.Concat(d.problems, sampling, d.counting.problems())
 	if n := d.agg.Late; n > 0 {
 		sentences = append(sentences, fmt.Sprintf("%d metric values arrived after their phase was written or cleared, and are in no file", n))
 	}

@@ -408,12 +408,13 @@ func checkMode(o run.Options) error {
 		return fmt.Errorf("read --mode %q: scopes inside kernels have the modes default and mma", o.Mode)
 	}
 	switch strings.ToLower(head) {
-	case "pcsampling":
-		if strings.EqualFold(o.Data, "trace") {
-			return errors.New("--mode pcsampling needs --data tree, because samples are added up")
+	case "pcsampling", "counters":
+		mode := strings.ToLower(head)
+		if runinfo.DataForm(o.Data) == "trace" {
+			return fmt.Errorf("--mode %s needs --data tree, because what it measures is added up", mode)
 		}
-		if err := vendors.CheckMode(o.Backend, "pcsampling", option); err != nil {
-			return fmt.Errorf("--mode pcsampling: %w", err)
+		if err := vendors.CheckMode(o.Backend, mode, option); err != nil {
+			return fmt.Errorf("--mode %s: %w", mode, err)
 		}
 		return nil
 	case "periodic_flushing":
@@ -423,7 +424,7 @@ func checkMode(o run.Options) error {
 		}
 		return nil
 	}
-	for _, mode := range []string{"pcsampling", "periodic_flushing"} {
+	for _, mode := range []string{"pcsampling", "periodic_flushing", "counters"} {
 		if len(head) >= 3 && strings.HasPrefix(mode, strings.ToLower(head[:3])) {
 			return fmt.Errorf("read --mode %q: did you mean --mode %s?", o.Mode, mode)
 		}

@@ -52,6 +52,8 @@ type SamplingRequest struct {
 	KeepImages  bool // the binaries of sampled functions are to lie next to the profile
 	KeepSources bool // the profile is to hold the text of the sampled lines
 	Options     any
+
+	Counters *CounterRequest // launches are measured instead; nil: none
 }
 
 // SamplingFacts is what is known of all samples so far.

@@ -50,7 +50,7 @@ type Backend struct {
 var NVIDIA = &Vendor{
 	Name: "NVIDIA", Package: "cupti", API: "CUDA", DeviceType: "CUDA",
 	Backends: []Backend{{Names: []string{"cupti"}, Class: "CuptiProfiler", WholeGraphs: true,
-		Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling}}},
+		Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseCUPTISampling, "counters": parseCounters}}},
 	Driver:    []string{"dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}, // dxg is the device under WSL
 	Injection: "CUDA_INJECTION64_PATH", Library: "libcuda.so", Late: true,
 	Target: "cuda", ArchPrefix: "sm_", Warp: WarpSize,

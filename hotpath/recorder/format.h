@@ -6,7 +6,7 @@
 // a player never has to look ahead. Numbers are LEB128 varints; a string is the number of an EV_STRING
 // event, counted from 1, and 0 is none.
 //
-// Events from 1 to 15 are what a vendor's library reported; the vendor's room defines, writes and plays their payloads. The others are what the program did.
+// Events from 1 to 15, and those from 32 on, are what a vendor's library reported; the vendor's room defines, writes and plays their payloads. The others are what the program did.
 #ifndef GOPROTON_CAPTURE_FORMAT_H
 #define GOPROTON_CAPTURE_FORMAT_H
 
@@ -47,6 +47,7 @@ enum capture_event {
   EV_TIME = 28,       // when the next event happened, in ns of CLOCK_REALTIME: since the last EV_TIME, the first since 1970
   EV_WRITER = 29,     // the bytes: name and version of the program that recorded; of thread 0, which is none
   EV_INSIDE = 30,     // kernel (JSON), grid x, y, z, blocks of a cluster, device, stream, correlation, then the slots: scopes inside of a launch
+  EV_COUNTERS = 32,   // of the vendor's: correlation, kind of GPU, passes, count, {name, value bits}: a launch that was measured with hardware counters
   EV_END = 31,        // number of events before this one: the recording is whole
 };
 

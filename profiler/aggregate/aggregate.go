@@ -105,6 +105,9 @@ func (a *Aggregator) Add(k *record.Activity, at *callpath.Attribution) {
 	a.count(k)
 	for _, t := range r.sums {
 		t.add(k)
+		if at.Counters != nil {
+			t.counted = t.counted.with(at.Counters)
+		}
 	}
 	for _, l := range r.launches {
 		l.add(k)

@@ -170,6 +170,9 @@ func (f *freezer) totals(out *profile.Node, totals []*total) {
 		f.set(out, profile.SyncCountMetric, profile.IntValue(int64(waits.count)), profile.Inclusive)
 		f.set(out, profile.SyncTimeMetric, profile.IntValue(int64(waits.nanos)), profile.Inclusive)
 	}
+	for _, t := range totals {
+		f.counted(out, t.counted)
+	}
 }
 
 func (f *freezer) set(out *profile.Node, name string, v profile.Value, kind profile.Kind) {

@@ -65,6 +65,8 @@ type Attribution struct {
 	Function uint32    // see Resolver.Function; 0 if it is not known
 	Tag      uint16    // what kind of launch it was, see aggregate.LaunchKind; 0 if unknown
 
+	Counters *record.Counters // what was measured of the launch; nil: it was not
+
 	// Only while some session wants a timeline:
 	Thread   uintptr    // which thread's ring the launch was in
 	ThreadID int64      // whose that was

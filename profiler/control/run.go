@@ -316,8 +316,11 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo
 		Files: []string{}, Problems: append([]string{}, st.Problems...), GPU: st.GPU, UsedGPU: !st.Waiting, Finished: finished,
 	}
 	f.Push, f.Budget = s.pushStatus(), budgetStatus(st.Budget)
+	if st.Counters != "" {
+		f.Notes = append(f.Notes, "counters: "+st.Counters)
+	}
 	if s.run != nil {
-		f.Notes = s.run.hang.sentences()
+		f.Notes = append(f.Notes, s.run.hang.sentences()...)
 		f.Files, f.Answered = s.run.written(), s.run.answered.Load()
 		f.Problems = append(f.Problems, s.run.doubts()...)
 	}

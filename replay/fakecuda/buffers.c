@@ -168,8 +168,10 @@ static void emit_kind(uint32_t kind, const struct stub_kernel *k) {
 
 void emit_kernel(const struct stub_kernel *k) {
   if (replaying()) return;
-  if (kind_wanted(ACT_CONCURRENT_KERNEL)) emit_kind(ACT_CONCURRENT_KERNEL, k);
-  else if (kind_wanted(ACT_KERNEL)) emit_kind(ACT_KERNEL, k);
+  struct stub_kernel counted = *k;
+  count_kernel(&counted);
+  if (kind_wanted(ACT_CONCURRENT_KERNEL)) emit_kind(ACT_CONCURRENT_KERNEL, &counted);
+  else if (kind_wanted(ACT_KERNEL)) emit_kind(ACT_KERNEL, &counted);
 }
 
 int emit_graph(const struct stub_kernel *k) {

@@ -1,6 +1,8 @@
 // The fake driver's graphs: capture, instantiation with cloned nodes, launch, destruction.
 #include "driver.h"
 
+#include <stdatomic.h>
+
 static struct node *add_node(struct node ***last, struct function *f, struct node *original) {
   uint64_t id = (uint64_t)next_id() << 32 | 1; // real ids do not fit into 32 bits either
   struct node *n = object_new(sizeof *n, id);
@@ -33,11 +35,15 @@ void capture_kernel(struct graph *g, struct function *f, void **parameters) {
   resource(RES_GRAPHNODE_CREATED, &(struct cupti_graph_data){.graph = g, .node = n, .node_type = NODE_KERNEL});
 }
 
+static _Atomic uint32_t captures;
+uint32_t stub_cuda_captures(void) { return atomic_load(&captures); }
+
 STUB_EXPORT uint32_t cuStreamBeginCapture_v2(void *stream, int mode) {
   struct { void *stream; int mode; } p = {stream, mode};
   struct call c;
   call_enter(&c, CBID_cuStreamBeginCapture_v2, "cuStreamBeginCapture_v2", &p, NULL);
   ((struct stream *)stream)->capture = new_graph();
+  atomic_fetch_add(&captures, 1);
   return call_exit(&c, CU_OK);
 }
 
@@ -48,6 +54,7 @@ STUB_EXPORT uint32_t cuStreamEndCapture(void *stream, void **graph) {
   call_enter(&c, CBID_cuStreamEndCapture, "cuStreamEndCapture", &p, NULL);
   *graph = s->capture;
   s->capture = NULL;
+  atomic_fetch_sub(&captures, 1);
   return call_exit(&c, CU_OK);
 }
 

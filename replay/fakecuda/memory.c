@@ -17,6 +17,12 @@ static _Atomic uint64_t allocated;
 static uint64_t address(const struct block *b) { return (uint64_t)(uintptr_t)b->memory; }
 
 // A block of the GPU's memory begins at a multiple of 256, as with the real driver; the list has it at its own.
+STUB_EXPORT uint32_t cuMemGetInfo_v2(size_t *unused, size_t *all) {
+  *all = (size_t)80 << 30;
+  *unused = *all - stub_number("PROTON_STUB_ALLOCATED", 0);
+  return stub_result("cuMemGetInfo_v2");
+}
+
 STUB_EXPORT uint32_t cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
   uint32_t result = stub_result("cuMemAlloc_v2");
   if (result) return result;

@@ -19,6 +19,7 @@ static void play(const struct capture *c, const struct cap_event *e) {
   case EV_ANSWER: play_answer(e); return;
   case EV_CUBIN: play_cubin(e); return;
   case EV_SAMPLES: play_samples(c, e); return;
+  case EV_COUNTERS: play_counters(e); return;
   }
 }
 

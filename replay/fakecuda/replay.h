@@ -18,4 +18,7 @@ void forget_answers(void);
 // sampling.c: samples for the next call of GetData.
 void play_samples(const struct capture *c, const struct cap_event *e);
 
+// counters.c: what was measured of the launch that ends next.
+void play_counters(const struct cap_event *e);
+
 #endif

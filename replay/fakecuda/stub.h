@@ -16,6 +16,8 @@
 //                          cuptiFinalize aborts while a driver call is in progress, which CUPTI does not support
 //   PROTON_STUB_KERNEL_NS  duration of a kernel (1000)
 //   PROTON_STUB_LATE       milliseconds from a launch until its record is there, as of a GPU with a full queue; waits last as long
+//   PROTON_STUB_PASSES     how many passes a set of counters takes (one for every 4 metrics)
+//   PROTON_STUB_ALLOCATED  bytes of the 80 GiB of a GPU that are allocated (0)
 //   PROTON_STUB_PACE       0: replay without the pauses that stand for waiting for the GPU
 #ifndef GOPROTON_STUB_H
 #define GOPROTON_STUB_H
@@ -69,6 +71,7 @@ STUB_EXPORT void stub_cuda_sampling_switches(int begins);
 int stub_kernels_recorded(void);
 STUB_EXPORT uint64_t stub_cuda_now(void);
 STUB_EXPORT uint32_t stub_cuda_correlation(void); // draws the id of a call that is not reported
+STUB_EXPORT uint32_t stub_cuda_captures(void); // streams that are being captured
 STUB_EXPORT uint32_t stub_cuda_calls(void); // driver calls in progress, on all threads
 // Makes a context current on the calling thread. The context may be any pointer.
 STUB_EXPORT void stub_cuda_set_current(void *context);
@@ -80,6 +83,8 @@ STUB_EXPORT int stub_synthetic(uint64_t n, unsigned threads);
 STUB_EXPORT void stub_emit(const struct stub_kernel *kernel);
 // Makes CUPTI report records as dropped.
 STUB_EXPORT void stub_lose(uint64_t records);
+// What a kernel is measured to do: for gpu__time_duration.sum its time, for a metric with .pct a number below 100, else a multiple of 32.
+double stub_counter(const char *kernel, const char *metric);
 // The number of records that the profiler has got so far.
 STUB_EXPORT uint64_t stub_delivered(void);
 

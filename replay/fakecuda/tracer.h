@@ -17,6 +17,8 @@ uint32_t record_size(uint32_t kind); // 0: unknown
 void learn_size(uint32_t kind, uint32_t size);
 void emit(const void *record, uint32_t size); // size as record_size gives it
 void emit_kernel(const struct stub_kernel *k);
+// counters.c: the kernel is measured if a launch is being measured; its record then has no time.
+void count_kernel(struct stub_kernel *k);
 int emit_graph(const struct stub_kernel *k);
 void emit_work(const struct stub_work *w);
 void flush_buffers(void);

@@ -28,7 +28,7 @@ struct player {
 
 static void play(const struct player_vendor *v, const struct capture *c, const struct cap_event *e) {
   if (e->type == EV_END) return;
-  if (e->type < EV_SCOPE_ENTER) v->play(c, e);
+  if (e->type < EV_SCOPE_ENTER || e->type > EV_END) v->play(c, e);
   else play_program(c, e);
 }
 

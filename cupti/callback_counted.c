@@ -1,0 +1,77 @@
+// The callback that is subscribed if counters are to be measured. In addition to cupti_on_callback it has launches chosen, and keeps what
+// other threads do out of a launch that is measured: their launches and copies pass the gate.
+#include "counters.h"
+#include "sampling.h"
+
+static atomic_int copies_recorded;
+void cupti_counted_copies(int recorded) { atomic_store(&copies_recorded, recorded); }
+
+static const struct cuda_launch_config *config_of(const struct cupti_callback_data *d) { return ((const struct cuda_params_launch_kernel_ex *)d->params)->config; }
+
+static int is_cooperative(const struct cuda_launch_config *c) {
+  const struct cuda_launch_attribute *all = c ? c->attributes : NULL;
+  for (uint32_t i = 0; all && i < c->num_attributes; i++)
+    if (all[i].id == LAUNCH_COOPERATIVE) return all[i].value != 0;
+  return 0;
+}
+
+#define CASE(name, number) case number:
+
+static void launch(uint32_t cbid, const struct cupti_callback_data *d, uint64_t function, int cooperative) {
+  if (d->site != SITE_ENTER) {
+    int was = counters_exit(d);
+    cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
+    if (!was && !counters_inside()) gate_leave();
+    return;
+  }
+  cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
+  if (!counters_enter(d, function, cooperative) && !counters_inside()) gate_enter();
+}
+
+// What is not to happen while another thread measures.
+static void apart(uint32_t cbid, const struct cupti_callback_data *d, int recorded) {
+  if (d->site == SITE_ENTER && !counters_inside()) gate_enter();
+  if (recorded) cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
+  if (d->site != SITE_ENTER && !counters_inside()) gate_leave();
+}
+
+static void capture(uint32_t cbid, const struct cupti_callback_data *d) {
+  if (d->site == SITE_ENTER) counters_capture_begins();
+  cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
+  if (d->site != SITE_ENTER) counters_capture_began();
+}
+
+static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
+  switch (cbid) {
+  case CBID_cuLaunchCooperativeKernel: case CBID_cuLaunchCooperativeKernel_ptsz:
+    return launch(cbid, d, (uintptr_t)((const struct cuda_params_launch_kernel *)d->params)->function, 1);
+  CUDA_LAUNCH_EX_CALLS(CASE)
+    return launch(cbid, d, (uintptr_t)((const struct cuda_params_launch_kernel_ex *)d->params)->function, is_cooperative(config_of(d)));
+  case CBID_cuLaunch: case CBID_cuLaunchGrid: case CBID_cuLaunchGridAsync: case CBID_cuLaunchKernel: case CBID_cuLaunchKernel_ptsz:
+    return launch(cbid, d, (uintptr_t)((const struct cuda_params_launch_kernel *)d->params)->function, 0);
+  CUDA_LAUNCH_MANY_CALLS(CASE)
+  CUDA_GRAPH_LAUNCH_CALLS(CASE)
+    return apart(cbid, d, 1);
+  CUDA_COPY_CALLS(CASE)
+    return apart(cbid, d, atomic_load_explicit(&copies_recorded, memory_order_relaxed));
+  case CBID_cuStreamBeginCapture: case CBID_cuStreamBeginCapture_ptsz: case CBID_cuStreamBeginCapture_v2: case CBID_cuStreamBeginCapture_v2_ptsz:
+  case CBID_cuStreamBeginCaptureToGraph: case CBID_cuStreamBeginCaptureToGraph_ptsz:
+    return capture(cbid, d);
+  case CBID_cuCtxDestroy: case CBID_cuCtxDestroy_v2:
+    if (d->site == SITE_ENTER) counters_before_destroy(((const struct cuda_params_context_destroy *)d->params)->context, -1);
+    return;
+  case CBID_cuDevicePrimaryCtxReset: case CBID_cuDevicePrimaryCtxReset_v2:
+    if (d->site == SITE_ENTER) counters_before_destroy(NULL, ((const struct cuda_params_primary_reset *)d->params)->device);
+    return;
+  }
+  cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
+}
+
+void cupti_on_counted_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {
+  if (domain == DOMAIN_DRIVER) {
+    driver_call(cbid, data);
+    return;
+  }
+  if (domain == DOMAIN_RESOURCE && cbid == RES_CONTEXT_DESTROY_STARTING) counters_destroying(((const struct cupti_resource_data *)data)->context);
+  cupti_on_callback(user, domain, cbid, data);
+}

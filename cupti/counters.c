@@ -1,0 +1,278 @@
+// Decides which launches are measured, on the threads that make them. A launch that is not chosen costs a look into a table: there is no lock
+// and no allocation. One that is chosen waits for the GPU and runs several times; meanwhile no other thread launches, copies or begins to
+// capture a stream, because CUPTI would measure that too, or undo it when it restores the memory.
+#include "counters.h"
+#include "sampling.h" // the gate
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PLACES = 1 << 15, FUNCTIONS = 1 << 13, TRIES = 64, FAILURES = 16 };
+
+// A kernel at a call path, how many of its launches were chosen, and how many could not be measured in a row. key 0: free.
+static struct place { _Atomic uint64_t key; _Atomic uint32_t chosen, failed; } places[PLACES];
+
+// A function, by its handle and the address of its name.
+static struct function {
+  _Atomic uint64_t key;
+  _Atomic int32_t verdict; // as goprotonCountersKernel; ASKING
+  _Atomic uint32_t reason, measured;
+  _Atomic uint64_t left;
+  char *_Atomic name;
+} functions[FUNCTIONS];
+enum { UNWANTED = -1, ASKING = -2 };
+
+static const struct hp_vendor_api *hp;
+static struct counters_request request;
+static atomic_int on, began, captures_begin, full;
+static _Atomic uint64_t remaining, nanos, measured;
+static struct counted *_Atomic taken;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of measuring; the program's threads only try it
+static _Atomic uint32_t refused, set_passes, set_metrics;
+static const char *_Atomic refused_doing;
+
+static __thread struct {
+  struct counted *is; // the launch that is measured
+  struct function *function;
+  struct place *place;
+  uint64_t began;
+  uint32_t correlation;
+} mine __attribute__((tls_model("initial-exec")));
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+// ---- tables ----
+
+static uint64_t mixed(uint64_t h, uint64_t word) {
+  h = (h ^ word) * 0x9E3779B97F4A7C15u;
+  return h ^ h >> 29;
+}
+
+static struct place *place_of(uint64_t key) {
+  for (uint32_t i = 0, at = (uint32_t)(key >> 40); i < TRIES; i++, at++) {
+    struct place *p = &places[at & (PLACES - 1)];
+    uint64_t here = atomic_load_explicit(&p->key, memory_order_relaxed);
+    if (here == key || (!here && (atomic_compare_exchange_strong(&p->key, &here, key) || here == key))) return p;
+  }
+  atomic_store_explicit(&full, 1, memory_order_relaxed);
+  return NULL;
+}
+
+static int ask(struct function *f, const char *name) {
+  atomic_store(&f->name, strdup(name));
+  int verdict = goprotonCountersKernel((char *)(uintptr_t)name);
+  if (verdict > 0) atomic_store(&f->reason, (uint32_t)verdict);
+  atomic_store(&f->verdict, verdict);
+  return verdict;
+}
+
+// A function is asked about once, by the thread that launches it first; a launch that another thread makes meanwhile is not chosen.
+static struct function *function_of(uint64_t handle, const char *name, int *verdict) {
+  uint64_t key = mixed(mixed(1, handle), (uintptr_t)name) | 1;
+  for (uint32_t i = 0, at = (uint32_t)(key >> 40); i < TRIES; i++, at++) {
+    struct function *f = &functions[at & (FUNCTIONS - 1)];
+    uint64_t here = atomic_load_explicit(&f->key, memory_order_acquire);
+    if (!here) {
+      int32_t asking = 0;
+      if (atomic_compare_exchange_strong(&f->verdict, &asking, ASKING)) {
+        atomic_store(&f->key, key);
+        *verdict = ask(f, name);
+        return f;
+      }
+      here = atomic_load(&f->key);
+      if (!here) return NULL; // another thread is about to take it
+    }
+    if (here == key) return *verdict = atomic_load(&f->verdict), f;
+  }
+  atomic_store_explicit(&full, 1, memory_order_relaxed);
+  return NULL;
+}
+
+// ---- sessions ----
+
+void counters_begin(const struct hp_vendor_api *api, const struct counters_request *r) {
+  pthread_mutex_lock(&lock);
+  hp = api, request = *r;
+  atomic_store(&refused, 0), atomic_store(&set_passes, 0), atomic_store(&set_metrics, 0);
+  for (size_t i = 0; i < FUNCTIONS; i++) free(functions[i].name);
+  memset(places, 0, sizeof places), memset(functions, 0, sizeof functions);
+  atomic_store(&remaining, r->most), atomic_store(&nanos, 0), atomic_store(&measured, 0), atomic_store(&full, 0);
+  gate_begin();
+  atomic_store(&began, 1);
+  pthread_mutex_unlock(&lock);
+}
+
+void counters_run(int wanted) { atomic_store(&on, wanted); }
+
+void counters_end(void) {
+  atomic_store(&on, 0);
+  if (!atomic_exchange(&began, 0)) return;
+  pthread_mutex_lock(&lock);
+  counters_disable(NULL, -1);
+  pthread_mutex_unlock(&lock);
+}
+
+struct counted *counters_take(void) {
+  struct counted *newest = atomic_exchange(&taken, NULL), *oldest = NULL;
+  while (newest) {
+    struct counted *next = newest->next;
+    newest->next = oldest, oldest = newest, newest = next;
+  }
+  return oldest;
+}
+
+uint32_t counters_state(struct counted *c) { return atomic_load(&c->state); }
+
+static void push(struct counted *c) {
+  c->next = atomic_load(&taken);
+  while (!atomic_compare_exchange_weak(&taken, &c->next, c)) {}
+}
+
+void counters_refused(uint32_t rc, const char *doing) {
+  if (rc && !atomic_load(&refused)) atomic_store(&refused_doing, doing), atomic_store(&refused, rc);
+}
+
+void counters_configured(uint32_t passes, uint32_t metrics) { atomic_store(&set_passes, passes), atomic_store(&set_metrics, metrics); }
+
+void counters_facts(struct counters_facts *out) {
+  *out = (struct counters_facts){
+      .measured = atomic_load(&measured), .nanos = atomic_load(&nanos), .full = atomic_load(&full), .chosen = request.most - atomic_load(&remaining),
+      .passes = atomic_load(&set_passes), .metrics = atomic_load(&set_metrics), .refused = atomic_load(&refused), .refused_doing = atomic_load(&refused_doing),
+  };
+  for (size_t i = 0; i < FUNCTIONS; i++) out->kernels += atomic_load(&functions[i].measured) != 0;
+}
+
+size_t counters_left(size_t from, struct counters_function *out, size_t max) {
+  size_t n = 0, seen = 0;
+  for (size_t i = 0; i < FUNCTIONS && n < max; i++) {
+    struct function *f = &functions[i];
+    uint64_t left = atomic_load(&f->left);
+    if (!left || (atomic_load(&f->reason) == LEFT_OTHERS && atomic_load(&f->measured)) || seen++ < from) continue;
+    out[n++] = (struct counters_function){atomic_load(&f->name), atomic_load(&f->reason), left};
+  }
+  return n;
+}
+
+// ---- launches ----
+
+int counters_inside(void) { return mine.is != NULL; }
+
+// CUPTI saves what is allocated, to run the kernel on it again. What does not fit into the GPU goes to the host: 100 GB took a minute.
+static int too_large(uint32_t passes) {
+  size_t unused = 0, all = 0;
+  return passes > 1 && !cuda.cuMemGetInfo_v2(&unused, &all) && all - unused > unused;
+}
+
+static int leave_out(struct function *f, uint32_t reason) {
+  atomic_store(&f->reason, reason);
+  atomic_fetch_add(&f->left, 1);
+  return 0;
+}
+
+// With the lock and a slot of `remaining`: whether the launch is measured.
+static int measure(const struct cupti_callback_data *d, struct function *f) {
+  enum { ATTEMPTS = 4 };
+  cupti_own_call = 1;
+  uint32_t reason = LEFT_NOT, passes = counters_ready(d->context);
+  if (!passes) reason = LEFT_REFUSED;
+  else if (too_large(passes)) reason = LEFT_MEMORY;
+  else if (!gate_close(ATTEMPTS)) reason = LEFT_OTHERS;
+  else if (hp->capturing() || atomic_load(&captures_begin)) gate_open(), reason = LEFT_OTHERS;
+  else if (cuda.cuCtxSynchronize() || !(mine.is = counters_start(d->context, d->correlation_id))) gate_open(), reason = LEFT_REFUSED;
+  cupti_own_call = 0;
+  if (reason) return leave_out(f, reason);
+  mine.function = f, mine.correlation = d->correlation_id;
+  push(mine.is);
+  return 1;
+}
+
+static int take_one(_Atomic uint64_t *left) {
+  uint64_t n = atomic_load(left);
+  while (n && !atomic_compare_exchange_weak(left, &n, n - 1)) {}
+  return n != 0;
+}
+
+// A launch that was chosen, and is measured if no other thread is measuring.
+static int try(const struct cupti_callback_data *d, struct function *f, struct place *p) {
+  if (pthread_mutex_trylock(&lock)) return 0;
+  uint64_t start = now();
+  int chosen = atomic_load(&on) && atomic_load(&began) && take_one(&remaining);
+  if (chosen && !measure(d, f)) chosen = 0, atomic_fetch_add(&remaining, 1);
+  if (!chosen) {
+    atomic_fetch_add(&p->failed, 1);
+    atomic_fetch_add(&nanos, now() - start);
+    pthread_mutex_unlock(&lock);
+    return 0;
+  }
+  atomic_fetch_add(&p->chosen, 1);
+  mine.began = start, mine.place = p;
+  return 1;
+}
+
+int counters_enter(const struct cupti_callback_data *d, uint64_t function, int cooperative) {
+  struct hp_record r;
+  int verdict;
+  if (!atomic_load_explicit(&on, memory_order_relaxed) || !atomic_load_explicit(&remaining, memory_order_relaxed)) return 0;
+  if (mine.is || cupti_own_call || !d->symbol_name || !hp->last_launch(0, &r) || r.correlation != d->correlation_id || !r.set) return 0;
+  if (hp->capturing() || atomic_load_explicit(&captures_begin, memory_order_relaxed)) return 0;
+  uint64_t key = mixed(mixed(mixed(2, function), (uintptr_t)d->symbol_name), (uint64_t)r.node << 32 | r.pynode) | 1;
+  struct place *p = place_of(key);
+  if (!p || atomic_load_explicit(&p->chosen, memory_order_relaxed) >= request.first) return 0;
+  struct function *f = function_of(function, d->symbol_name, &verdict);
+  if (!f || verdict == ASKING) return 0;
+  if (verdict == UNWANTED) return atomic_store_explicit(&p->chosen, UINT32_MAX, memory_order_relaxed), 0;
+  if (verdict != LEFT_NOT) return leave_out(f, (uint32_t)verdict);
+  if (cooperative) return leave_out(f, LEFT_COOPERATIVE);
+  if (atomic_load_explicit(&p->failed, memory_order_relaxed) >= FAILURES) return leave_out(f, atomic_load(&f->reason));
+  return try(d, f, p);
+}
+
+int counters_exit(const struct cupti_callback_data *d) {
+  if (!mine.is || mine.correlation != d->correlation_id) return 0;
+  cupti_own_call = 1;
+  int done = counters_stop(mine.is);
+  cupti_own_call = 0;
+  if (done) {
+    atomic_fetch_add(&measured, 1), atomic_fetch_add(&mine.function->measured, 1);
+  } else { // the next launch is tried
+    leave_out(mine.function, LEFT_REFUSED);
+    atomic_fetch_sub(&mine.place->chosen, 1), atomic_fetch_add(&mine.place->failed, 1), atomic_fetch_add(&remaining, 1);
+  }
+  atomic_fetch_add(&nanos, now() - mine.began);
+  atomic_store(&mine.is->state, done ? COUNTED_DONE : COUNTED_FAILED); // from here on it is the drainer's
+  mine.is = NULL;
+  gate_open();
+  pthread_mutex_unlock(&lock);
+  return 1;
+}
+
+// ---- contexts and captures ----
+
+void counters_before_destroy(void *context, int device) {
+  if (cupti_own_call || !atomic_load(&began) || mine.is) return;
+  pthread_mutex_lock(&lock);
+  if (atomic_load(&began)) counters_disable(context, device);
+  pthread_mutex_unlock(&lock);
+}
+
+void counters_destroying(void *context) {
+  if (!atomic_load(&began) || cupti_own_call || mine.is) return;
+  pthread_mutex_lock(&lock);
+  counters_forget(context);
+  pthread_mutex_unlock(&lock);
+}
+
+void counters_capture_begins(void) {
+  atomic_fetch_add(&captures_begin, 1);
+  if (!atomic_load(&began) || mine.is) return;
+  pthread_mutex_lock(&lock); // a launch that is being measured ends first
+  pthread_mutex_unlock(&lock);
+}
+
+void counters_capture_began(void) { atomic_fetch_sub(&captures_begin, 1); }

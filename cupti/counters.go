@@ -1,0 +1,229 @@
+package cupti
+
+/*
+#include <stdlib.h>
+#include "counters.h"
+#include "record_counters.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/goproton/goproton/gpu/record"
+)
+
+// counter wraps counters.c. Methods that a Collector without counters calls do nothing on nil.
+type counter struct {
+	request *record.CounterRequest
+	chosen  map[uint64]*C.struct_counted // launches whose values were not asked for yet, by correlation id
+	names   map[unsafe.Pointer][]string  // of metrics, by the array that launches point at
+
+	problems []string // of startCounters
+}
+
+// asked is what the program's threads ask about: they enter Go once for each function and once for each kind of GPU.
+var asked struct {
+	sync.Mutex
+	request  *record.CounterRequest
+	metrics  func(set, chip string) ([]string, error)
+	words    map[string]*C.char // never freed: launches point at them
+	problems []string
+}
+
+// measuredTime is the metric that replaces the time of the activity record, which is 0 for a kernel that ran several times.
+const measuredTime = "gpu__time_duration.sum"
+
+// startCounters begins to measure. A failure is reported as a problem: kernels are timed all the same.
+func (c *Collector) startCounters() {
+	s := &counter{request: c.opts.Sampling.Counters, chosen: map[uint64]*C.struct_counted{}, names: map[unsafe.Pointer][]string{}}
+	c.counter = s
+	host := C.CString(filepath.Join(filepath.Dir(c.library.Path), "libnvperf_host.so"))
+	defer C.free(unsafe.Pointer(host))
+	if missing := C.cupti_counters_load(host); missing != nil {
+		s.problems = append(s.problems, fmt.Sprintf("measure counters: %s (%s) has no %s; set PROTON_CUPTI_PATH to a libcupti of CUDA 12.6 or newer; kernels are timed without counters",
+			c.library.Path, versionText(c.version), C.GoString(missing)))
+		c.counter.request = nil
+		return
+	}
+	C.record_wrap_counters(&C.cupti_counters)
+	asked.Lock()
+	asked.request, asked.metrics, asked.problems = s.request, metricsOf, nil
+	asked.Unlock()
+	if rc := C.cupti_listen_counted(); rc != 0 {
+		s.problems = append(s.problems, c.refused("enable callbacks of contexts", uint32(rc), "", 0).Error())
+	}
+	C.counters_begin(vendorAPI(), &C.struct_counters_request{first: C.uint32_t(s.request.First), most: C.uint64_t(s.request.Most)})
+}
+
+// endCounters ends measuring. Launches that have not been asked for remain.
+func (c *Collector) endCounters() {
+	if c.counter != nil {
+		C.counters_end()
+	}
+}
+
+func (s *counter) run(on bool) {
+	if s != nil && s.request != nil {
+		C.counters_run(boolint(on))
+	}
+}
+
+// Counted is described with profiler.CounterSource.
+func (c *Collector) Counted(correlation uint64) (*record.Counters, bool) {
+	s := c.counter
+	if s == nil {
+		return nil, true
+	}
+	for l := C.counters_take(); l != nil; l = l.next {
+		s.chosen[uint64(l.correlation)] = l
+	}
+	l := s.chosen[correlation]
+	if l == nil {
+		return nil, true
+	}
+	state := C.counters_state(l)
+	if state == C.COUNTED_PENDING {
+		return nil, false
+	}
+	delete(s.chosen, correlation)
+	defer C.free(unsafe.Pointer(l))
+	if state != C.COUNTED_DONE {
+		return nil, true
+	}
+	return s.values(l), true
+}
+
+func (s *counter) values(l *C.struct_counted) *record.Counters {
+	out := &record.Counters{Names: s.namesAt(l), Values: make([]float64, l.count)}
+	values := unsafe.Slice((*C.double)(unsafe.Add(unsafe.Pointer(l), C.sizeof_struct_counted)), l.count)
+	for i, v := range values {
+		out.Values[i] = float64(v)
+		if out.Names[i] == measuredTime && v > 0 {
+			out.Nanos = uint64(v)
+		}
+	}
+	return out
+}
+
+func (s *counter) namesAt(l *C.struct_counted) []string {
+	at := unsafe.Pointer(l.names)
+	if names, known := s.names[at]; known {
+		return names
+	}
+	var names []string
+	for _, name := range unsafe.Slice(l.names, l.count) {
+		names = append(names, C.GoString(name))
+	}
+	s.names[at] = names
+	return names
+}
+
+// whyLeft says in a few words what an enum counters_left means.
+var whyLeft = map[C.uint32_t]string{
+	C.LEFT_COOPERATIVE:  "cooperative",
+	C.LEFT_COMMUNICATES: "waits for other GPUs",
+	C.LEFT_MEMORY:       "more memory is allocated than is free, and the set takes several passes",
+	C.LEFT_OTHERS:       "other threads launched or captured meanwhile",
+	C.LEFT_REFUSED:      "CUPTI did not measure it",
+}
+
+// CounterFacts describes all measured launches so far.
+func (c *Collector) CounterFacts() (facts record.CounterFacts) {
+	s := c.counter
+	if s == nil {
+		return facts
+	}
+	facts.Problems = append(facts.Problems, s.problems...)
+	facts.Set = c.opts.Sampling.Counters.Set
+	if s.request == nil {
+		return facts
+	}
+	var f C.struct_counters_facts
+	C.counters_facts(&f)
+	facts.Metrics, facts.Passes, facts.Measured, facts.Kernels = int(f.metrics), int(f.passes), uint64(f.measured), uint64(f.kernels)
+	facts.Took = time.Duration(f.nanos)
+	facts.LeftOut = leftOut()
+	asked.Lock()
+	facts.Problems = append(facts.Problems, asked.problems...)
+	asked.Unlock()
+	if f.refused != 0 {
+		facts.Problems = append(facts.Problems, c.counterRefusal(C.GoString(f.refused_doing), uint32(f.refused)))
+	}
+	if f.full != 0 {
+		facts.Problems = append(facts.Problems, "counters: the program has more kernels and call paths than are kept apart; launches of some were not measured: name kernels with kernels=")
+	}
+	return facts
+}
+
+func leftOut() (list []record.LeftOut) {
+	var some [32]C.struct_counters_function
+	for {
+		n := int(C.counters_left(C.size_t(len(list)), &some[0], C.size_t(len(some))))
+		for _, f := range some[:n] {
+			list = append(list, record.LeftOut{Kernel: C.GoString(f.name), Why: whyLeft[f.reason], Launches: uint64(f.launches)})
+		}
+		if n < len(some) {
+			return list
+		}
+	}
+}
+
+// communicating are beginnings of the names of kernels whose blocks wait for kernels on other GPUs.
+var communicating = []string{"nccl", "nvshmem"}
+
+//export goprotonCountersKernel
+func goprotonCountersKernel(name *C.char) C.int {
+	kernel := C.GoString(name)
+	asked.Lock()
+	request := asked.request
+	asked.Unlock()
+	if request == nil || !request.Wants(kernel) {
+		return -1
+	}
+	for _, prefix := range communicating {
+		if strings.HasPrefix(kernel, prefix) {
+			return C.LEFT_COMMUNICATES
+		}
+	}
+	return C.LEFT_NOT
+}
+
+//export goprotonCountersMetrics
+func goprotonCountersMetrics(chip *C.char, names ***C.char) C.size_t {
+	asked.Lock()
+	defer asked.Unlock()
+	list, err := asked.metrics(asked.request.Set, C.GoString(chip))
+	if err != nil {
+		asked.problems = append(asked.problems, fmt.Sprintf("counters: %v; kernels are timed without", err))
+		return 0
+	}
+	array := (**C.char)(C.malloc(C.size_t(len(list)+1) * C.size_t(unsafe.Sizeof(uintptr(0)))))
+	for i, name := range list {
+		unsafe.Slice(array, len(list))[i] = word(name)
+	}
+	*names = array
+	return C.size_t(len(list))
+}
+
+func word(text string) *C.char {
+	if asked.words == nil {
+		asked.words = map[string]*C.char{}
+	}
+	if asked.words[text] == nil {
+		asked.words[text] = C.CString(text)
+	}
+	return asked.words[text]
+}
+
+//export goprotonCountersUnknown
+func goprotonCountersUnknown(chip, metric *C.char, known **C.char, count C.size_t) {
+	asked.Lock()
+	defer asked.Unlock()
+	asked.problems = append(asked.problems, fmt.Sprintf("counters: %s has no metric %s; the others are measured", C.GoString(chip), C.GoString(metric)))
+}

@@ -1,0 +1,232 @@
+// Measures a launch with CUPTI's range profiler: a config image for each kind of GPU, the profiler enabled in each context, and a
+// counter image that holds some launches. The lock of counters.c is held.
+#include "counters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cupti_counters_table cupti_counters;
+
+enum { CHIPS = 4, CONTEXTS = 32, RANGES = 8 }; // an image has about 1 MB for each range of 30 metrics
+
+static struct chip {
+  char name[64];
+  void *host;
+  const char **metrics;
+  size_t count;
+  uint8_t *config;
+  size_t bytes, passes; // passes 0: it cannot be measured
+} chips[CHIPS];
+
+static struct context {
+  void *handle; // NULL: free
+  void *ranges; // NULL: it cannot be measured
+  struct chip *chip;
+  uint8_t *image;
+  size_t bytes, used; // used: launches in the image
+} contexts[CONTEXTS];
+
+static struct context *current; // that of the launch that is being measured
+
+#define CALL(doing, function, params) failed(cupti_counters.function(params), doing)
+static int failed(uint32_t rc, const char *doing) {
+  counters_refused(rc, doing);
+  return rc != RC_OK;
+}
+
+// ---- kinds of GPUs ----
+
+static void *new_host(const char *chip) {
+  struct cupti_host_params p = {.size = sizeof p, .type = COUNTERS_RANGE_PROFILER, .chip = chip};
+  return CALL("describe the counters of the GPU (libnvperf_host.so)", ProfilerHostInitialize, &p) ? NULL : p.host;
+}
+
+static void end_host(void *host) {
+  struct cupti_host_end_params p = {sizeof p, NULL, host};
+  if (host) cupti_counters.ProfilerHostDeinitialize(&p);
+}
+
+static int knows(const char *chip, const char **metric) {
+  void *host = new_host(chip);
+  struct cupti_add_metrics_params p = {sizeof p, NULL, host, metric, 1};
+  int known = host && !cupti_counters.ProfilerHostConfigAddMetrics(&p);
+  end_host(host);
+  return known;
+}
+
+static void tell_unknown(struct chip *c, const char *metric) {
+  enum { TYPES = 3 };
+  size_t count = 0;
+  const char **all = NULL;
+  for (uint32_t type = 0; type < TYPES; type++) {
+    struct cupti_base_metrics_params p = {.size = sizeof p, .host = c->host, .type = type};
+    if (cupti_counters.ProfilerHostGetBaseMetrics(&p)) continue;
+    const char **more = realloc(all, (count + p.count) * sizeof *all);
+    if (!more) break;
+    all = more;
+    memcpy(all + count, p.names, p.count * sizeof *all);
+    count += p.count;
+  }
+  goprotonCountersUnknown(c->name, (char *)(uintptr_t)metric, (char **)all, count);
+  free(all);
+}
+
+// Leaves out the metrics that this GPU does not have.
+static void keep_known(struct chip *c) {
+  size_t kept = 0;
+  for (size_t i = 0; i < c->count; i++) {
+    if (knows(c->name, &c->metrics[i])) c->metrics[kept++] = c->metrics[i];
+    else tell_unknown(c, c->metrics[i]);
+  }
+  c->count = kept;
+}
+
+static int add_metrics(struct chip *c) {
+  struct cupti_add_metrics_params p = {sizeof p, NULL, c->host, c->metrics, c->count};
+  uint32_t rc = cupti_counters.ProfilerHostConfigAddMetrics(&p);
+  if (!rc) return 1;
+  keep_known(c);
+  end_host(c->host);
+  if (!c->count || !(c->host = new_host(c->name))) return 0;
+  p = (struct cupti_add_metrics_params){sizeof p, NULL, c->host, c->metrics, c->count};
+  return !CALL("add metrics to the set", ProfilerHostConfigAddMetrics, &p);
+}
+
+static int make_config(struct chip *c) {
+  struct cupti_config_size_params s = {sizeof s, NULL, c->host, 0};
+  if (CALL("ask for the size of the configuration", ProfilerHostGetConfigImageSize, &s)) return 0;
+  c->bytes = s.bytes, c->config = calloc(1, s.bytes);
+  struct cupti_config_params g = {sizeof g, NULL, c->host, c->bytes, c->config};
+  if (!c->config || CALL("make the configuration", ProfilerHostGetConfigImage, &g)) return 0;
+  struct cupti_passes_params n = {sizeof n, NULL, c->bytes, c->config, 0};
+  if (CALL("ask for the number of passes", ProfilerHostGetNumOfPasses, &n)) return 0;
+  c->passes = n.passes;
+  return n.passes > 0;
+}
+
+static struct chip *chip_named(const char *name) {
+  struct chip *c = chips;
+  while (c < chips + CHIPS && *c->name && strcmp(c->name, name)) c++;
+  if (c == chips + CHIPS || *c->name) return c == chips + CHIPS ? NULL : c;
+  strncpy(c->name, name, sizeof c->name - 1);
+  c->count = goprotonCountersMetrics(c->name, (char ***)&c->metrics);
+  if (c->count && (c->host = new_host(c->name)) && add_metrics(c)) make_config(c);
+  return c;
+}
+
+static struct chip *chip_of(void *context) {
+  uint32_t device;
+  struct cupti_counters_params i = {sizeof i, NULL};
+  if (failed(cupti.GetDeviceId(context, &device), "find the GPU of the context")) return NULL;
+  if (CALL("begin with counters", ProfilerInitialize, &i)) return NULL;
+  struct cupti_chip_params p = {.size = sizeof p, .device = device};
+  return CALL("ask for the kind of GPU", DeviceGetChipName, &p) ? NULL : chip_named(p.name);
+}
+
+// ---- contexts ----
+
+// The image is empty again. It is passed to CUPTI each time, which keeps count of what it has written.
+static int new_image(struct context *c) {
+  struct cupti_image_params i = {sizeof i, NULL, c->ranges, c->bytes, c->image};
+  c->used = 0;
+  if (CALL("empty the counter image", RangeProfilerCounterDataImageInitialize, &i)) return 0;
+  struct cupti_range_config_params s = {
+      .size = COUNTERS_SIZE(cupti_range_config_params, target_nesting), .ranges = c->ranges, .config_bytes = c->chip->bytes, .config = c->chip->config,
+      .image_bytes = c->bytes, .image = c->image, .range = COUNTERS_AUTO_RANGE, .replay = COUNTERS_KERNEL_REPLAY,
+      .max_ranges_per_pass = RANGES, .nesting_levels = 1, .min_nesting = 1, .target_nesting = 1,
+  };
+  return !CALL("configure the counters", RangeProfilerSetConfig, &s);
+}
+
+static void disable(struct context *c) {
+  struct cupti_range_params p = {sizeof p, NULL, c->ranges};
+  void *popped;
+  if (c->ranges && !cuda.cuCtxPushCurrent_v2(c->handle)) {
+    cupti_own_call = 1;
+    cupti_counters.RangeProfilerDisable(&p);
+    cupti_own_call = 0;
+    cuda.cuCtxPopCurrent_v2(&popped);
+  }
+  free(c->image);
+  *c = (struct context){0};
+}
+
+static int enable(struct context *c) {
+  struct cupti_range_enable_params e = {.size = sizeof e, .context = c->handle};
+  if (!(c->chip = chip_of(c->handle)) || !c->chip->passes) return 0;
+  if (CALL("enable the counters", RangeProfilerEnable, &e)) return 0;
+  c->ranges = e.ranges;
+  struct cupti_image_size_params s = {.size = sizeof s, .ranges = c->ranges, .names = c->chip->metrics, .count = c->chip->count, .max_ranges = RANGES, .max_nodes = RANGES};
+  if (CALL("ask for the size of the counter image", RangeProfilerGetCounterDataSize, &s)) return 0;
+  c->bytes = s.bytes, c->image = calloc(1, s.bytes);
+  return c->image && new_image(c);
+}
+
+uint32_t counters_ready(void *context) {
+  struct context *c = contexts;
+  while (c < contexts + CONTEXTS && c->handle && c->handle != context) c++;
+  if (c == contexts + CONTEXTS) return 0;
+  if (!c->handle) {
+    c->handle = context;
+    if (!enable(c)) {
+      disable(c);
+      c->handle = context; // it is not tried again
+    } else {
+      counters_configured((uint32_t)c->chip->passes, (uint32_t)c->chip->count);
+    }
+  }
+  current = c->ranges ? c : NULL;
+  return current ? (uint32_t)c->chip->passes : 0;
+}
+
+static int device_of(void *context) {
+  uint32_t device;
+  return cupti.GetDeviceId(context, &device) ? -1 : (int)device;
+}
+
+void counters_disable(void *context, int device) {
+  for (struct context *c = contexts; c < contexts + CONTEXTS; c++)
+    if (c->handle && (context ? c->handle == context : device < 0 || device_of(c->handle) == device)) disable(c);
+  if (context || device >= 0) return;
+  for (struct chip *c = chips; c < chips + CHIPS; c++) {
+    end_host(c->host);
+    free(c->config);
+    *c = (struct chip){0}; // names of metrics stay: values on their way to the drainer point at them
+  }
+}
+
+void counters_forget(void *context) {
+  for (struct context *c = contexts; c < contexts + CONTEXTS; c++)
+    if (c->handle == context) free(c->image), *c = (struct context){0};
+}
+
+// ---- a launch ----
+
+struct counted *counters_start(void *context, uint64_t correlation) {
+  (void)context;
+  struct context *c = current;
+  if (c->used == RANGES && !new_image(c)) return NULL;
+  struct counted *out = calloc(1, sizeof *out + c->chip->count * sizeof *out->values);
+  struct cupti_range_params p = {sizeof p, NULL, c->ranges};
+  if (!out || CALL("begin to count", RangeProfilerStart, &p)) {
+    free(out);
+    return NULL;
+  }
+  out->correlation = correlation, out->count = (uint32_t)c->chip->count, out->names = c->chip->metrics;
+  return out;
+}
+
+int counters_stop(struct counted *out) {
+  struct context *c = current;
+  struct cupti_range_stop_params s = {.size = COUNTERS_SIZE(cupti_range_stop_params, all_passes), .ranges = c->ranges};
+  if (CALL("end counting", RangeProfilerStop, &s)) return 0;
+  struct cupti_range_decode_params d = {sizeof d, NULL, c->ranges, 0};
+  if (CALL("read the counters", RangeProfilerDecodeData, &d)) return 0;
+  struct cupti_image_info_params i = {sizeof i, NULL, c->image, c->bytes, 0};
+  if (CALL("ask how many launches were counted", RangeProfilerGetCounterDataInfo, &i)) return 0;
+  size_t before = c->used;
+  c->used = i.ranges;
+  if (i.ranges != before + 1) return c->used = RANGES, 0; // none, or others too; the image begins again
+  struct cupti_evaluate_params e = {sizeof e, NULL, c->chip->host, c->image, c->bytes, before, (const char **)out->names, out->count, out->values};
+  return !CALL("compute the metrics", ProfilerHostEvaluateToGpuValues, &e);
+}

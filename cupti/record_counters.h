@@ -1,0 +1,12 @@
+#ifndef GOPROTON_CUPTI_RECORD_COUNTERS_H
+#define GOPROTON_CUPTI_RECORD_COUNTERS_H
+
+#include <stdint.h>
+#include "abi_counters.h"
+
+// record_wrap_counters replaces the functions of the table that are recorded, if there is a recording. Call it before counters are measured.
+void record_wrap_counters(struct cupti_counters_table *table);
+// The launch whose callback is being called on this thread.
+void record_counters_launch(uint32_t correlation);
+
+#endif

@@ -1,0 +1,69 @@
+package vendors
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/internal/globs"
+)
+
+// What the mode "counters" measures by default.
+const (
+	defaultCounters   = "roofline"
+	mostCounted       = 200
+	largestMost       = 1_000_000
+	largestFirst      = 10_000
+	counterOptionKeys = "set|first|most|kernels"
+)
+
+var nextCounterOption = regexp.MustCompile(`(?i):(` + counterOptionKeys + `)=`)
+
+// parseCounters reads the options of the mode "counters": "set=memory:kernels=matmul_*,softmax*:first=3:most=50". A colon belongs to a value
+// unless an option follows: names of C++ kernels have colons.
+func parseCounters(text string) (record.SamplingRequest, error) {
+	r := &record.CounterRequest{Set: defaultCounters, First: 1, Most: mostCounted}
+	for rest := text; rest != ""; {
+		option := rest
+		if at := nextCounterOption.FindStringIndex(rest); at != nil {
+			option, rest = rest[:at[0]], rest[at[0]+1:]
+		} else {
+			rest = ""
+		}
+		if err := setCounterOption(r, option); err != nil {
+			return record.SamplingRequest{}, err
+		}
+	}
+	return record.SamplingRequest{Counters: r}, nil
+}
+
+func setCounterOption(r *record.CounterRequest, option string) (err error) {
+	key, value, _ := strings.Cut(option, "=")
+	switch strings.ToLower(key) {
+	case "set":
+		r.Set = value
+	case "first":
+		var n uint64
+		n, err = launches(key, value, largestFirst)
+		r.First = uint32(n)
+	case "most":
+		r.Most, err = launches(key, value, largestMost)
+	case "kernels":
+		if r.Kernels, err = globs.Kernels(value); err != nil {
+			err = fmt.Errorf("kernels=%s: %w", value, err)
+		}
+	default:
+		return fmt.Errorf("unsupported option key: %s; set, first, most and kernels are known", key)
+	}
+	return err
+}
+
+func launches(key, value string, most uint64) (uint64, error) {
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil || n == 0 || n > most {
+		return 0, fmt.Errorf("%s=%s: want a number of launches from 1 to %d", key, value, most)
+	}
+	return n, nil
+}

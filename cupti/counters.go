@@ -15,7 +15,9 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/internal/near"
 )
 
 // counter wraps counters.c. Methods that a Collector without counters calls do nothing on nil.
@@ -31,13 +33,9 @@ type counter struct {
 var asked struct {
 	sync.Mutex
 	request  *record.CounterRequest
-	metrics  func(set, chip string) ([]string, error)
 	words    map[string]*C.char // never freed: launches point at them
 	problems []string
 }
-
-// measuredTime is the metric that replaces the time of the activity record, which is 0 for a kernel that ran several times.
-const measuredTime = "gpu__time_duration.sum"
 
 // startCounters begins to measure. A failure is reported as a problem: kernels are timed all the same.
 func (c *Collector) startCounters() {
@@ -53,7 +51,7 @@ func (c *Collector) startCounters() {
 	}
 	C.record_wrap_counters(&C.cupti_counters)
 	asked.Lock()
-	asked.request, asked.metrics, asked.problems = s.request, metricsOf, nil
+	asked.request, asked.problems = s.request, nil
 	asked.Unlock()
 	if rc := C.cupti_listen_counted(); rc != 0 {
 		s.problems = append(s.problems, c.refused("enable callbacks of contexts", uint32(rc), "", 0).Error())
@@ -104,7 +102,7 @@ func (s *counter) values(l *C.struct_counted) *record.Counters {
 	values := unsafe.Slice((*C.double)(unsafe.Add(unsafe.Pointer(l), C.sizeof_struct_counted)), l.count)
 	for i, v := range values {
 		out.Values[i] = float64(v)
-		if out.Names[i] == measuredTime && v > 0 {
+		if out.Names[i] == counters.Time && v > 0 { // the activity record of a kernel that ran several times has none
 			out.Nanos = uint64(v)
 		}
 	}
@@ -198,7 +196,7 @@ func goprotonCountersKernel(name *C.char) C.int {
 func goprotonCountersMetrics(chip *C.char, names ***C.char) C.size_t {
 	asked.Lock()
 	defer asked.Unlock()
-	list, err := asked.metrics(asked.request.Set, C.GoString(chip))
+	list, err := counters.Set(asked.request.Set, C.GoString(chip))
 	if err != nil {
 		asked.problems = append(asked.problems, fmt.Sprintf("counters: %v; kernels are timed without", err))
 		return 0
@@ -225,5 +223,14 @@ func word(text string) *C.char {
 func goprotonCountersUnknown(chip, metric *C.char, known **C.char, count C.size_t) {
 	asked.Lock()
 	defer asked.Unlock()
-	asked.problems = append(asked.problems, fmt.Sprintf("counters: %s has no metric %s; the others are measured", C.GoString(chip), C.GoString(metric)))
+	name, _, _ := strings.Cut(C.GoString(metric), ".")
+	var names []string
+	for _, k := range unsafe.Slice(known, count) {
+		names = append(names, C.GoString(k))
+	}
+	text := fmt.Sprintf("counters: this library knows no %s of a %s, and measures the others", C.GoString(metric), C.GoString(chip))
+	if similar := near.Best(name, names, 3); len(similar) > 0 {
+		text += "; did you mean " + near.Or(similar) + "?"
+	}
+	asked.problems = append(asked.problems, text)
 }

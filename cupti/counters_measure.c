@@ -126,25 +126,27 @@ static struct chip *chip_of(void *context) {
 // ---- contexts ----
 
 // The image is empty again. It is passed to CUPTI each time, which keeps count of what it has written.
-static int new_image(struct context *c) {
+static uint32_t new_image(struct context *c) {
   struct cupti_image_params i = {sizeof i, NULL, c->ranges, c->bytes, c->image};
   c->used = 0;
-  if (CALL("empty the counter image", RangeProfilerCounterDataImageInitialize, &i)) return 0;
+  uint32_t rc = cupti_counters.RangeProfilerCounterDataImageInitialize(&i);
+  if (rc) return rc;
   struct cupti_range_config_params s = {
       .size = COUNTERS_SIZE(cupti_range_config_params, target_nesting), .ranges = c->ranges, .config_bytes = c->chip->bytes, .config = c->chip->config,
       .image_bytes = c->bytes, .image = c->image, .range = COUNTERS_AUTO_RANGE, .replay = COUNTERS_KERNEL_REPLAY,
       .max_ranges_per_pass = RANGES, .nesting_levels = 1, .min_nesting = 1, .target_nesting = 1,
   };
-  return !CALL("configure the counters", RangeProfilerSetConfig, &s);
+  return cupti_counters.RangeProfilerSetConfig(&s);
 }
 
 static void disable(struct context *c) {
   struct cupti_range_params p = {sizeof p, NULL, c->ranges};
+  int own = cupti_own_call;
   void *popped;
   if (c->ranges && !cuda.cuCtxPushCurrent_v2(c->handle)) {
     cupti_own_call = 1;
     cupti_counters.RangeProfilerDisable(&p);
-    cupti_own_call = 0;
+    cupti_own_call = own;
     cuda.cuCtxPopCurrent_v2(&popped);
   }
   free(c->image);
@@ -159,7 +161,16 @@ static int enable(struct context *c) {
   struct cupti_image_size_params s = {.size = sizeof s, .ranges = c->ranges, .names = c->chip->metrics, .count = c->chip->count, .max_ranges = RANGES, .max_nodes = RANGES};
   if (CALL("ask for the size of the counter image", RangeProfilerGetCounterDataSize, &s)) return 0;
   c->bytes = s.bytes, c->image = calloc(1, s.bytes);
-  return c->image && new_image(c);
+  return c->image && !failed(new_image(c), "configure the counters");
+}
+
+// The image is full. Where CUPTI does not take another, its profiler begins again.
+static int next_image(struct context *c) {
+  void *handle = c->handle;
+  if (!new_image(c)) return 1;
+  disable(c);
+  c->handle = handle;
+  return enable(c);
 }
 
 uint32_t counters_ready(void *context) {
@@ -205,7 +216,7 @@ void counters_forget(void *context) {
 struct counted *counters_start(void *context, uint64_t correlation) {
   (void)context;
   struct context *c = current;
-  if (c->used == RANGES && !new_image(c)) return NULL;
+  if (c->used == RANGES && !next_image(c)) return NULL;
   struct counted *out = calloc(1, sizeof *out + c->chip->count * sizeof *out->values);
   struct cupti_range_params p = {sizeof p, NULL, c->ranges};
   if (!out || CALL("begin to count", RangeProfilerStart, &p)) {

@@ -22,8 +22,6 @@ const (
 	StalledSamplesMetric = "num_stalled_samples"
 	StalledMetricPrefix  = "stalled_" // before the reason
 
-	CountedLaunchesMetric = "counted_launches" // of kernels, that hardware counters have measured: sums of the vendor's metrics are over these
-
 	LostRecordsMetric       = "lost_records"       // of a profile: records of launches for which the ring had no room
 	DroppedActivitiesMetric = "dropped_activities" // records of kernels and copies that the vendor's library dropped
 )

@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/globs"
 )
 
 // What the mode "counters" measures by default.
 const (
-	defaultCounters   = "roofline"
 	mostCounted       = 200
 	largestMost       = 1_000_000
 	largestFirst      = 10_000
@@ -24,7 +24,7 @@ var nextCounterOption = regexp.MustCompile(`(?i):(` + counterOptionKeys + `)=`)
 // parseCounters reads the options of the mode "counters": "set=memory:kernels=matmul_*,softmax*:first=3:most=50". A colon belongs to a value
 // unless an option follows: names of C++ kernels have colons.
 func parseCounters(text string) (record.SamplingRequest, error) {
-	r := &record.CounterRequest{Set: defaultCounters, First: 1, Most: mostCounted}
+	r := &record.CounterRequest{Set: counters.DefaultSet, First: 1, Most: mostCounted}
 	for rest := text; rest != ""; {
 		option := rest
 		if at := nextCounterOption.FindStringIndex(rest); at != nil {
@@ -43,7 +43,7 @@ func setCounterOption(r *record.CounterRequest, option string) (err error) {
 	key, value, _ := strings.Cut(option, "=")
 	switch strings.ToLower(key) {
 	case "set":
-		r.Set = value
+		r.Set, err = value, checkSet(value)
 	case "first":
 		var n uint64
 		n, err = launches(key, value, largestFirst)
@@ -56,6 +56,20 @@ func setCounterOption(r *record.CounterRequest, option string) (err error) {
 		}
 	default:
 		return fmt.Errorf("unsupported option key: %s; set, first, most and kernels are known", key)
+	}
+	return err
+}
+
+// checkSet refuses a set that no kind of GPU has: which one will be used is not known yet.
+func checkSet(word string) (err error) {
+	for _, chip := range []string{"GH100", "GB100", "AD102", "GA100", "TU102", "GV100"} {
+		_, failed := counters.Set(word, chip)
+		if failed == nil {
+			return nil
+		}
+		if err == nil {
+			err = fmt.Errorf("set=%s: %w", word, failed)
+		}
 	}
 	return err
 }

@@ -3,21 +3,22 @@ package aggregate
 import (
 	"slices"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profile"
 )
 
-// counted sums what hardware counters have measured of a node's launches on one device.
-type counted struct {
+// counterSums sums what hardware counters have measured of a node's launches on one device.
+type counterSums struct {
 	launches int64
 	names    []string
 	sums     []float64
 }
 
 // with adds a launch. All launches on a kind of GPU have the same metrics in the same order.
-func (c *counted) with(l *record.Counters) *counted {
+func (c *counterSums) with(l *record.Counters) *counterSums {
 	if c == nil {
-		c = &counted{names: l.Names, sums: make([]float64, len(l.Names))}
+		c = &counterSums{names: l.Names, sums: make([]float64, len(l.Names))}
 	}
 	c.launches++
 	for i, name := range l.Names {
@@ -34,11 +35,11 @@ func (c *counted) with(l *record.Counters) *counted {
 }
 
 // counted writes the sums to a node, which may have those of another device.
-func (f *freezer) counted(out *profile.Node, c *counted) {
+func (f *freezer) counted(out *profile.Node, c *counterSums) {
 	if c == nil {
 		return
 	}
-	f.add(out, profile.CountedLaunchesMetric, profile.IntValue(c.launches))
+	f.add(out, counters.Launches, profile.IntValue(c.launches))
 	for i, name := range c.names {
 		f.add(out, name, profile.FloatValue(c.sums[i]))
 	}

@@ -69,7 +69,7 @@ type total struct {
 	count, nanos uint64
 	bytes        uint64          // of copies and fills
 	times        *profile.Sketch // nil when the session does not want distributions
-	counted      *counted        // nil while no launch was measured
+	counted      *counterSums    // nil while no launch was measured
 }
 
 func (t *total) add(k *record.Activity) {

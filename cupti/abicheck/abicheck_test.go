@@ -86,7 +86,7 @@ func glob(t *testing.T, dir, pattern string) []string {
 func TestABI(t *testing.T) {
 	for _, v := range versions {
 		t.Run(v.folder, func(t *testing.T) {
-			var flags []string
+			flags := []string{"-Itestdata/cxx"}
 			for _, include := range glob(t, oracle(t, v.folder), "include") {
 				flags = append(flags, "-isystem", include)
 			}

@@ -3,11 +3,17 @@
 #include <cuda.h>
 #include <cupti.h>
 #include <cupti_pcsampling.h>
+#if __has_include(<cupti_range_profiler.h>) // the ABI of 12.6 and later; some versions include a header of C++
+#include <cupti_profiler_host.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+#endif
 #include <stddef.h>
 #include <stdio.h>
 
 #include "../../abi_activity.h"
 #include "../../abi_callback.h"
+#include "../../abi_counters.h"
 #include "../../abi_driver.h"
 #include "../../abi_library.h"
 #include "../../abi_sampling.h"
@@ -289,6 +295,96 @@ static void other_params(void) {
   FIELD(cuda_params_module_get_function, module, cuModuleGetFunction_params, hmod);
   FIELD(cuda_params_module_get_function, name, cuModuleGetFunction_params, name);
 }
+
+#if __has_include(<cupti_range_profiler.h>)
+static void counters(void) {
+  VALUE(COUNTERS_RANGE_PROFILER, CUPTI_PROFILER_TYPE_RANGE_PROFILER);
+  VALUE(COUNTERS_AUTO_RANGE, CUPTI_AutoRange);
+  VALUE(COUNTERS_KERNEL_REPLAY, CUPTI_KernelReplay);
+  same("size of cupti_counters_params", (long long)sizeof(struct cupti_counters_params), CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
+  FIELD(cupti_chip_params, device, CUpti_Device_GetChipName_Params, deviceIndex);
+  FIELD(cupti_chip_params, name, CUpti_Device_GetChipName_Params, pChipName);
+  same("size of cupti_chip_params", (long long)sizeof(struct cupti_chip_params), CUpti_Device_GetChipName_Params_STRUCT_SIZE);
+  FIELD(cupti_host_params, type, CUpti_Profiler_Host_Initialize_Params, profilerType);
+  FIELD(cupti_host_params, chip, CUpti_Profiler_Host_Initialize_Params, pChipName);
+  FIELD(cupti_host_params, available, CUpti_Profiler_Host_Initialize_Params, pCounterAvailabilityImage);
+  FIELD(cupti_host_params, host, CUpti_Profiler_Host_Initialize_Params, pHostObject);
+  FIELD(cupti_host_end_params, host, CUpti_Profiler_Host_Deinitialize_Params, pHostObject);
+  same("size of cupti_host_end_params", (long long)sizeof(struct cupti_host_end_params), CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
+  FIELD(cupti_base_metrics_params, host, CUpti_Profiler_Host_GetBaseMetrics_Params, pHostObject);
+  FIELD(cupti_base_metrics_params, type, CUpti_Profiler_Host_GetBaseMetrics_Params, metricType);
+  FIELD(cupti_base_metrics_params, names, CUpti_Profiler_Host_GetBaseMetrics_Params, ppMetricNames);
+  FIELD(cupti_base_metrics_params, count, CUpti_Profiler_Host_GetBaseMetrics_Params, numMetrics);
+  same("size of cupti_base_metrics_params", (long long)sizeof(struct cupti_base_metrics_params), CUpti_Profiler_Host_GetBaseMetrics_Params_STRUCT_SIZE);
+  FIELD(cupti_add_metrics_params, host, CUpti_Profiler_Host_ConfigAddMetrics_Params, pHostObject);
+  FIELD(cupti_add_metrics_params, names, CUpti_Profiler_Host_ConfigAddMetrics_Params, ppMetricNames);
+  FIELD(cupti_add_metrics_params, count, CUpti_Profiler_Host_ConfigAddMetrics_Params, numMetrics);
+  same("size of cupti_add_metrics_params", (long long)sizeof(struct cupti_add_metrics_params), CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
+  FIELD(cupti_config_size_params, host, CUpti_Profiler_Host_GetConfigImageSize_Params, pHostObject);
+  FIELD(cupti_config_size_params, bytes, CUpti_Profiler_Host_GetConfigImageSize_Params, configImageSize);
+  same("size of cupti_config_size_params", (long long)sizeof(struct cupti_config_size_params), CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
+  FIELD(cupti_config_params, host, CUpti_Profiler_Host_GetConfigImage_Params, pHostObject);
+  FIELD(cupti_config_params, bytes, CUpti_Profiler_Host_GetConfigImage_Params, configImageSize);
+  FIELD(cupti_config_params, config, CUpti_Profiler_Host_GetConfigImage_Params, pConfigImage);
+  same("size of cupti_config_params", (long long)sizeof(struct cupti_config_params), CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
+  FIELD(cupti_passes_params, bytes, CUpti_Profiler_Host_GetNumOfPasses_Params, configImageSize);
+  FIELD(cupti_passes_params, config, CUpti_Profiler_Host_GetNumOfPasses_Params, pConfigImage);
+  FIELD(cupti_passes_params, passes, CUpti_Profiler_Host_GetNumOfPasses_Params, numOfPasses);
+  same("size of cupti_passes_params", (long long)sizeof(struct cupti_passes_params), CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
+  FIELD(cupti_evaluate_params, host, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pHostObject);
+  FIELD(cupti_evaluate_params, image, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pCounterDataImage);
+  FIELD(cupti_evaluate_params, bytes, CUpti_Profiler_Host_EvaluateToGpuValues_Params, counterDataImageSize);
+  FIELD(cupti_evaluate_params, range, CUpti_Profiler_Host_EvaluateToGpuValues_Params, rangeIndex);
+  FIELD(cupti_evaluate_params, names, CUpti_Profiler_Host_EvaluateToGpuValues_Params, ppMetricNames);
+  FIELD(cupti_evaluate_params, count, CUpti_Profiler_Host_EvaluateToGpuValues_Params, numMetrics);
+  FIELD(cupti_evaluate_params, values, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pMetricValues);
+  same("size of cupti_evaluate_params", (long long)sizeof(struct cupti_evaluate_params), CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
+  FIELD(cupti_range_enable_params, context, CUpti_RangeProfiler_Enable_Params, ctx);
+  FIELD(cupti_range_enable_params, ranges, CUpti_RangeProfiler_Enable_Params, pRangeProfilerObject);
+  FIELD(cupti_range_params, ranges, CUpti_RangeProfiler_Start_Params, pRangeProfilerObject);
+  same("size of cupti_range_params", (long long)sizeof(struct cupti_range_params), CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
+  FIELD(cupti_range_params, ranges, CUpti_RangeProfiler_Disable_Params, pRangeProfilerObject);
+  same("size of cupti_range_params", (long long)sizeof(struct cupti_range_params), CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE);
+  FIELD(cupti_range_stop_params, ranges, CUpti_RangeProfiler_Stop_Params, pRangeProfilerObject);
+  FIELD(cupti_range_stop_params, pass, CUpti_RangeProfiler_Stop_Params, passIndex);
+  FIELD(cupti_range_stop_params, nesting, CUpti_RangeProfiler_Stop_Params, targetNestingLevel);
+  FIELD(cupti_range_stop_params, all_passes, CUpti_RangeProfiler_Stop_Params, isAllPassSubmitted);
+  same("size of cupti_range_stop_params", (long long)COUNTERS_SIZE(cupti_range_stop_params, all_passes), CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
+  FIELD(cupti_range_decode_params, ranges, CUpti_RangeProfiler_DecodeData_Params, pRangeProfilerObject);
+  FIELD(cupti_range_decode_params, dropped, CUpti_RangeProfiler_DecodeData_Params, numOfRangeDropped);
+  same("size of cupti_range_decode_params", (long long)sizeof(struct cupti_range_decode_params), CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
+  FIELD(cupti_image_size_params, ranges, CUpti_RangeProfiler_GetCounterDataSize_Params, pRangeProfilerObject);
+  FIELD(cupti_image_size_params, names, CUpti_RangeProfiler_GetCounterDataSize_Params, pMetricNames);
+  FIELD(cupti_image_size_params, count, CUpti_RangeProfiler_GetCounterDataSize_Params, numMetrics);
+  FIELD(cupti_image_size_params, max_ranges, CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumOfRanges);
+  FIELD(cupti_image_size_params, max_nodes, CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumRangeTreeNodes);
+  FIELD(cupti_image_size_params, bytes, CUpti_RangeProfiler_GetCounterDataSize_Params, counterDataSize);
+  same("size of cupti_image_size_params", (long long)sizeof(struct cupti_image_size_params), CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
+  FIELD(cupti_image_params, ranges, CUpti_RangeProfiler_CounterDataImage_Initialize_Params, pRangeProfilerObject);
+  FIELD(cupti_image_params, bytes, CUpti_RangeProfiler_CounterDataImage_Initialize_Params, counterDataSize);
+  FIELD(cupti_image_params, image, CUpti_RangeProfiler_CounterDataImage_Initialize_Params, pCounterData);
+  same("size of cupti_image_params", (long long)sizeof(struct cupti_image_params), CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
+  FIELD(cupti_image_info_params, image, CUpti_RangeProfiler_GetCounterDataInfo_Params, pCounterDataImage);
+  FIELD(cupti_image_info_params, bytes, CUpti_RangeProfiler_GetCounterDataInfo_Params, counterDataImageSize);
+  FIELD(cupti_image_info_params, ranges, CUpti_RangeProfiler_GetCounterDataInfo_Params, numTotalRanges);
+  same("size of cupti_image_info_params", (long long)sizeof(struct cupti_image_info_params), CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE);
+  FIELD(cupti_range_config_params, ranges, CUpti_RangeProfiler_SetConfig_Params, pRangeProfilerObject);
+  FIELD(cupti_range_config_params, config_bytes, CUpti_RangeProfiler_SetConfig_Params, configSize);
+  FIELD(cupti_range_config_params, config, CUpti_RangeProfiler_SetConfig_Params, pConfig);
+  FIELD(cupti_range_config_params, image_bytes, CUpti_RangeProfiler_SetConfig_Params, counterDataImageSize);
+  FIELD(cupti_range_config_params, image, CUpti_RangeProfiler_SetConfig_Params, pCounterDataImage);
+  FIELD(cupti_range_config_params, range, CUpti_RangeProfiler_SetConfig_Params, range);
+  FIELD(cupti_range_config_params, replay, CUpti_RangeProfiler_SetConfig_Params, replayMode);
+  FIELD(cupti_range_config_params, max_ranges_per_pass, CUpti_RangeProfiler_SetConfig_Params, maxRangesPerPass);
+  FIELD(cupti_range_config_params, nesting_levels, CUpti_RangeProfiler_SetConfig_Params, numNestingLevels);
+  FIELD(cupti_range_config_params, min_nesting, CUpti_RangeProfiler_SetConfig_Params, minNestingLevel);
+  FIELD(cupti_range_config_params, pass, CUpti_RangeProfiler_SetConfig_Params, passIndex);
+  FIELD(cupti_range_config_params, target_nesting, CUpti_RangeProfiler_SetConfig_Params, targetNestingLevel);
+  same("size of cupti_range_config_params", (long long)COUNTERS_SIZE(cupti_range_config_params, target_nesting), CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
+}
+#else
+static void counters(void) {} // before 12.6
+#endif
 
 static void sampling(void) {
   FIELD(cuda_params_load, handle, cuModuleLoad_params, module);
@@ -613,6 +709,10 @@ static void device_attributes(void) {
   VALUE(DEV_BUS_WIDTH, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
   VALUE(DEV_CC_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   VALUE(DEV_CC_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  VALUE(LAUNCH_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  FIELD(cuda_launch_attribute, id, CUlaunchAttribute, id);
+  FIELD(cuda_launch_attribute, value, CUlaunchAttribute, value.cooperative);
+  SIZE(cuda_launch_attribute, CUlaunchAttribute);
 }
 
 int main(void) {
@@ -625,6 +725,7 @@ int main(void) {
   launches();
   other_params();
   sampling();
+  counters();
   shapes();
   kinds();
   records();

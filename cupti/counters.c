@@ -217,7 +217,7 @@ static int try(const struct cupti_callback_data *d, struct function *f, struct p
 
 int counters_enter(const struct cupti_callback_data *d, uint64_t function, int cooperative) {
   struct hp_record r;
-  int verdict;
+  int verdict = ASKING;
   if (!atomic_load_explicit(&on, memory_order_relaxed) || !atomic_load_explicit(&remaining, memory_order_relaxed)) return 0;
   if (mine.is || cupti_own_call || !d->symbol_name || !hp->last_launch(0, &r) || r.correlation != d->correlation_id || !r.set) return 0;
   if (hp->capturing() || atomic_load_explicit(&captures_begin, memory_order_relaxed)) return 0;

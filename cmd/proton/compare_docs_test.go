@@ -17,7 +17,7 @@ var quoted = regexp.MustCompile("(?s)(<!-- (\\w+\\.txtar): (\\S+) -->\n```\n)(.*
 // TestPagesShowRealOutput compares the outputs in pages with those of the stories, which the
 // stories compare with what the commands print. -update rewrites the pages.
 func TestPagesShowRealOutput(t *testing.T) {
-	showsRealOutput(t, "compare.md", 4)
+	showsRealOutput(t, "compare.md", 3)
 	showsRealOutput(t, "launchers.md", 1)
 }
 

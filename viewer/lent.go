@@ -86,7 +86,7 @@ func (b *builder) markLent(t *Table, by Grouping) {
 	}
 	scopes, ofName := map[*profile.Node]string{}, map[string]string{}
 	for i := range b.frames {
-		if f := &b.frames[i]; f.work != nil && f.work != nothing {
+		if f := &b.frames[i]; f.work != nil && f.work != nothing && f.did == nil {
 			scopes[f.node], ofName[f.node.Name] = f.work.Name, f.work.Name
 		}
 	}

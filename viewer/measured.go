@@ -282,20 +282,19 @@ func (b *builder) markMeasured(t *Table) {
 		}
 		r.Measured = min(share, 1)
 	}
-	if whole > 0 {
-		b.note(fmt.Sprintf("%s %s measured by hardware counters", MeasuredMark, figures.Plural(whole, "row is", "rows are")))
+	if whole+partly > 0 {
+		b.note(fmt.Sprintf("%s hardware counters measured the kernels of %s%s", MeasuredMark, figures.Count(whole, "row"), b.standIns()))
 	}
 	if partly > 0 {
-		b.note(fmt.Sprintf("%s of %s hardware counters measured a part of the kernels: -m measured is their share of the time, and sums lack the others", PartlyMark, figures.Count(partly, "row")))
+		b.note(fmt.Sprintf("%s and a part of those of %s: -m measured is the share of their time, and sums lack the others", PartlyMark, figures.Count(partly, "row")))
 	}
-	b.noteStandIns()
 	if b.partial > 0 && b.roof != nil {
 		b.note(fmt.Sprintf("util has what %s declared: hardware counters measured only a part of the kernels below", figures.Plural(b.partial, "scope has", "scopes have")))
 	}
 }
 
-// noteStandIns says for how many launches the measured ones stand.
-func (b *builder) noteStandIns() {
+// standIns says for how many launches the measured ones stand.
+func (b *builder) standIns() string {
 	var measured, all float64
 	for i := range b.frames {
 		if n := b.frames[i].node; !math.IsNaN(launchesFor(n)) {
@@ -303,7 +302,8 @@ func (b *builder) noteStandIns() {
 			all += number(n, counters.Launches) * launchesFor(n)
 		}
 	}
-	if all > measured {
-		b.note(fmt.Sprintf("%s measured for %s: each stands for the other launches of its kernel at its call path", figures.Plural(int(measured), "launch was", "launches were"), figures.Count(int(all), "launch")))
+	if !(all > measured) {
+		return ""
 	}
+	return fmt.Sprintf(", in %s that stand for %s of the same kernels at the same call paths", figures.Count(int(measured), "launch"), figures.Count(int(all), "launch"))
 }

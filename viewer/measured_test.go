@@ -228,7 +228,7 @@ rest
 		}
 	}
 	notes := strings.Join(table.Notes, "\n")
-	for _, part := range []string{"# 4 rows are measured by hardware counters", "~ of 2 rows hardware counters measured a part of the kernels", "7 launches were measured for 15 launches"} {
+	for _, part := range []string{"# hardware counters measured the kernels of 4 rows, in 7 launches that stand for 15 launches of the same kernels", "~ and a part of those of 2 rows"} {
 		if !strings.Contains(notes, part) {
 			t.Errorf("notes %q lack %q", notes, part)
 		}

@@ -70,17 +70,26 @@ func List(w io.Writer, p *profile.Profile) error {
 	}
 	width := 0
 	for _, m := range all {
-		width = max(width, grid.Columns(term.Printable(m.Name)))
+		if !counters.IsMetric(m.Name) {
+			width = max(width, grid.Columns(term.Printable(m.Name)))
+		}
 	}
-	var b strings.Builder
+	var b, vendors strings.Builder
 	b.WriteString("recorded\n")
 	wasDerived := false
 	for _, m := range all {
+		if counters.IsMetric(m.Name) {
+			fmt.Fprintf(&vendors, "  %s\n", m.Name)
+			continue
+		}
 		if m.Derived && !wasDerived {
 			wasDerived = true
 			b.WriteString("derived\n")
 		}
 		fmt.Fprintf(&b, "  %s  %s\n", grid.Pad(term.Printable(m.Name), width, false), m.About)
+	}
+	if vendors.Len() > 0 {
+		b.WriteString("hardware counters by the vendor's names: for all launches of measured kernels, and the mean of a launch where a sum means nothing\n" + vendors.String())
 	}
 	b.WriteString("any of them with /% for the share of the whole program, times with /s /ms /us /ns, rates with a prefix: gflop/s, tbyte/s\n")
 	_, err := io.WriteString(w, b.String())

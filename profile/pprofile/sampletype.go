@@ -30,7 +30,7 @@ func sampleType(metric string) (name, unit string) {
 		return name, unit
 	}
 	switch {
-	case metric == profile.BytesMetric:
+	case metric == profile.BytesMetric, counterOfBytes.MatchString(metric):
 		return metric, "bytes"
 	case strings.HasPrefix(metric, "flops"):
 		return metric, "flop"
@@ -52,8 +52,11 @@ func metricName(st *pprof.ValueType) string {
 }
 
 // notAdditive finds metrics that make no sense as a sum, whatever their kind says: averages, extremes, shares, rates.
-// pprof adds up everything that it is given.
-var notAdditive = regexp.MustCompile(`(?i)^(avg|mean|min|max|median|p\d+|std(dev)?)_|(^|_)(util|ratio|rate|share|intensity)$|/s$|%$`)
+// pprof adds up everything that it is given. Those of hardware counters end in .pct, .avg.per_second and the like.
+var notAdditive = regexp.MustCompile(`(?i)^(avg|mean|min|max|median|p\d+|std(dev)?)_|(^|_)(util|ratio|rate|share|intensity)$|/s$|%$|__.*\.(avg|min|max|pct|ratio|max_rate)\b|__.*\.sum\.p(er|ct)_`)
+
+// counterOfBytes matches hardware counters: dram__bytes_read.sum.
+var counterOfBytes = regexp.MustCompile(`__(.*_)?bytes(_.*)?\.sum$`)
 
 // column is a metric that is written as a sample type.
 type column struct {

@@ -203,7 +203,7 @@ func (b *builder) needRoofline(asked string) error {
 		}
 	}
 	if len(r.flops) == 0 && r.bytes == nil {
-		return fmt.Errorf("%s: the profile has neither flops nor bytes; for operators of PyTorch profile with --torch=modules,flops; or give Triton kernels a launch_metadata function and profile with the triton hook, or add the metrics flops16 and bytes to a scope", asked)
+		return fmt.Errorf("%s: the profile has neither flops nor bytes; for operators of PyTorch profile with --torch=modules,flops; or give Triton kernels a launch_metadata function and profile with the triton hook, or add the metrics flops16 and bytes to a scope; or measure them with proton run -m counters", asked)
 	}
 	elapsed, err := b.seconds("time") // a profile of cycles has none, and its work still has an intensity
 	if err != nil && (asked == "util" || asked == "coverage") {

@@ -94,7 +94,7 @@ func diffColumns(d *compare.Diff, metrics []viewer.Metric, has func(column int) 
 		c := &d.Columns[i].Column
 		factor := 1.0
 		now := column{Name: c.Name, Unit: unitOf(c), About: metrics[i].About, recorded: c.Additive && !metrics[i].Derived}
-		if c.Name == "util" {
+		if c.Ratio {
 			now.Unit, factor = "%", 100
 		}
 		if at := rank(c.Name); at < len(importance) {

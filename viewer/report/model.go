@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
@@ -190,6 +191,8 @@ var importance = []standing{
 	{"avg_cpu_time", false, false}, {"min_time", false, false}, {"median_time", false, false}, {"p95_time", false, true},
 	{"max_time", false, false}, {"stddev_time", false, false}, {"util", true, true}, {"bound", true, true}, {"flop/s", true, true},
 	{"attainable", false, false}, {"byte/s", true, true}, {"intensity", false, true},
+	{"dram_bytes", true, true}, {"traffic_ratio", true, true}, {"l2_hit", false, true}, {"sectors_per_load", false, true}, {"tensor_pipe", false, true},
+	{"achieved_occupancy", false, true}, {"measured", false, false},
 	{"flop8/s", false, false}, {"flop16/s", false, false}, {"flop32/s", false, false}, {"flop64/s", false, false},
 	{"bytes", false, false},
 }
@@ -207,7 +210,7 @@ func rank(name string) int {
 	return at
 }
 
-// wanted lists the metrics of a page. What names a device is not a number to compare.
+// wanted lists the metrics of a page. What names a device is not a number to compare, and of hardware counters the figures are read.
 func wanted(p *profile.Profile) []viewer.Metric {
 	all := viewer.Metrics(p)
 	rates := 0 // of one width of operands; if there is only one such rate, it equals flop/s
@@ -217,7 +220,7 @@ func wanted(p *profile.Profile) []viewer.Metric {
 		}
 	}
 	all = slices.DeleteFunc(all, func(m viewer.Metric) bool {
-		return m.Name == "device_id" || m.Name == "device_type" || m.Name == "roof_time" || m.Name == "coverage" || rates == 1 && isWidthRate(m.Name)
+		return m.Name == "device_id" || m.Name == "device_type" || m.Name == "roof_time" || m.Name == "coverage" || m.Name == counters.Launches || counters.IsMetric(m.Name) || rates == 1 && isWidthRate(m.Name)
 	})
 	sortByImportance(all)
 	return all
@@ -263,7 +266,7 @@ func unitOf(c *viewer.Column) string {
 var labels = map[string]string{
 	"time": "GPU time", "avg_time": "per run", "cpu_time": "CPU time", "avg_cpu_time": "CPU per run", "count": "runs",
 	"util": "utilisation", "bound": "bound by", "median_time": "median", "p95_time": "p95", "p99_time": "p99", "mean_time": "mean", "min_time": "shortest", "max_time": "longest",
-	"stddev_time": "std dev",
+	"stddev_time": "std dev", "dram_bytes": "DRAM bytes", "traffic_ratio": "DRAM / declared", "l2_hit": "L2 hits", "l1_hit": "L1 hits",
 }
 
 func labelOf(c *viewer.Column) string {
@@ -285,7 +288,7 @@ func (b *builder) columnsOf(t *viewer.Table, metrics []viewer.Metric, has func(c
 		if at := rank(c.Name); at < len(importance) {
 			col.Shown, col.Tip = importance[at].shown, importance[at].tip
 		}
-		if c.Name == "util" {
+		if c.Ratio {
 			col.Unit, col.of = "%", func(r *row) float64 { return r.new.Values[i] * 100 }
 		}
 		if c.Text {

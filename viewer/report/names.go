@@ -45,9 +45,9 @@ func (n *names) of(name string) uint64 {
 	return at
 }
 
-// mark puts the viewer's mark for flops and bytes of a scope before the label of a kernel.
-func (n *names) mark(name uint64) {
-	n.labels[name] = viewer.LentMark + cmp.Or(n.labels[name], n.all[name])
+// mark puts the viewer's marks for flops and bytes of a scope, or measured ones, before the label of a kernel.
+func (n *names) mark(name uint64, mark string) {
+	n.labels[name] = mark + cmp.Or(n.labels[name], n.all[name])
 }
 
 // words numbers the values of a column of text.

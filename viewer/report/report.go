@@ -223,8 +223,8 @@ func (b *builder) addKernels(all []row, columns []column) {
 	name := make([]uint64, len(all))
 	for i := range all {
 		name[i] = b.names.of(all[i].name)
-		if r := all[i].new; r != nil && r.WorkOf != "" {
-			b.names.mark(name[i])
+		if r := all[i].new; r != nil && r.Mark() != "" {
+			b.names.mark(name[i], r.Mark())
 		}
 	}
 	b.Flat = rows{Count: len(all), Name: b.whole(name), Side: b.sides(all), Values: b.values(columns, all)}

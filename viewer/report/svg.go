@@ -31,13 +31,13 @@ const svgStyle = `
 text { font: 12px ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace; fill: #1c1d1f; }
 .ground { fill: #ffffff; } .quiet { fill: #5a5d63; } .title { font-size: 14px; font-weight: bold; }
 .grid { stroke: #e2e2dd; } .ceiling { fill: none; stroke: #1c1d1f; stroke-width: 2; } .other { fill: none; stroke: #8b8d88; stroke-dasharray: 4 4; }
-.compute { fill: #a8450a; stroke: #a8450a; fill-opacity: .45; } .memory { fill: #0b6b8a; stroke: #0b6b8a; fill-opacity: .45; }
+.compute { fill: #a8450a; stroke: #a8450a; fill-opacity: .45; } .memory { fill: #0b6b8a; stroke: #0b6b8a; fill-opacity: .45; } .measured { stroke: #1c1d1f; }
 .halo { paint-order: stroke; stroke: #ffffff; stroke-width: 3px; stroke-linejoin: round; }
 .k0 { fill: #b9cdf2; } .k1 { fill: #bfe5da; } .k2 { fill: #fbcf9d; } .k3 { fill: #d7cde6; }
 @media (prefers-color-scheme: dark) {
 text { fill: #e9e9e6; } .ground { fill: #1a1b1e; } .quiet { fill: #a3a7ae; }
 .grid { stroke: #2d3035; } .ceiling { stroke: #e9e9e6; } .other { stroke: #777b83; }
-.compute { fill: #ffa463; stroke: #ffa463; } .memory { fill: #5fc3e4; stroke: #5fc3e4; }
+.compute { fill: #ffa463; stroke: #ffa463; } .memory { fill: #5fc3e4; stroke: #5fc3e4; } .measured { stroke: #e9e9e6; }
 .halo { stroke: #1a1b1e; }
 .k0 { fill: #33476b; } .k1 { fill: #2c4f45; } .k2 { fill: #7a4618; } .k3 { fill: #4c4260; }
 }

@@ -34,7 +34,7 @@ func Roofline(w io.Writer, s Source, o Options) error {
 	}
 	p.dots(t, kernelNames(s.Profile))
 	if len(p.points) == 0 {
-		return errors.New("draw a roofline: no kernel has both flops and bytes; give kernels a launch_metadata function that returns them, and profile with the triton hook")
+		return errors.New("draw a roofline: no kernel has both flops and bytes; give kernels a launch_metadata function that returns them, and profile with the triton hook, or measure them with proton run -m counters")
 	}
 	p.scale()
 	p.svg = newSVG(w, roofWidth, roofHeight, "Roofline of "+clean(s.Name))
@@ -43,7 +43,7 @@ func Roofline(w io.Writer, s Source, o Options) error {
 	p.grid()
 	p.ceilings()
 	for _, d := range p.points {
-		p.svg.titled(d.title, "circle", "class", d.bound, "cx", short(d.x), "cy", short(d.y), "r", short(d.r))
+		p.svg.titled(d.title, "circle", "class", d.bound+d.measured, "cx", short(d.x), "cy", short(d.y), "r", short(d.r))
 	}
 	p.names()
 	if p.left > 0 {
@@ -79,10 +79,12 @@ type plot struct {
 	leftShare      float64
 	x0, x1, y0, y1 float64 // what the axes span
 	taken          []area  // what labels must not cover
+	measured       bool    // the work of some kernel
 }
 
 type point struct {
 	name, title, bound string
+	measured           string // the class of a dot whose work was measured
 	intensity, rate    float64
 	share              float64
 	x, y, r            float64
@@ -129,6 +131,10 @@ func (p *plot) dots(t *viewer.Table, names map[string]bool) {
 			continue
 		}
 		d := point{name: clean(t.Label(r.new)), bound: t.Text(r.new, boundColumn), intensity: v[intensityColumn], rate: v[rateColumn], share: positive(share)}
+		if r.new.Measured > 0 {
+			d.measured = " measured"
+			p.measured = true
+		}
 		d.title = fmt.Sprintf("%s\n%s at %s flop/B, %s of the time", clean(r.name), figures.Amount(d.rate, "flop/s"), figures.Number(d.intensity), figures.Share(share))
 		d.r = roofSmallest + roofLargestRadius*math.Sqrt(min(d.share, 1))
 		p.points = append(p.points, d)
@@ -165,10 +171,17 @@ func (p *plot) atY(v float64) float64 {
 
 func (p *plot) legend() {
 	x := roofWidth - roofRight - 330
+	if p.measured {
+		x -= 90
+	}
 	for _, bound := range []string{"compute", "memory"} {
 		p.svg.element("circle", "class", bound, "cx", short(x), "cy", "20", "r", "5")
 		p.svg.text(x+10, 24, "bound by "+bound, "class", "quiet")
 		x += 150
+	}
+	if p.measured {
+		p.svg.element("circle", "class", "measured", "fill", "none", "cx", short(x), "cy", "20", "r", "5")
+		p.svg.text(x+10, 24, "measured", "class", "quiet")
 	}
 }
 

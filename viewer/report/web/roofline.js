@@ -30,7 +30,8 @@ export class Roofline {
     if (roofs.length > 1) this.bar.append(choice("Device", roofs.map((r, i) => [String(i), r.device]), "0", (i) => this.set({roof: Number(i), dtype: roofs[Number(i)].ceilings[0].dtype})));
     this.typeChoice = make("span");
     this.bar.append(this.typeChoice, make("div", {class: "legend"}, legendDot("compute", "bound by compute"), legendDot("memory", "bound by memory"),
-      make("span", {text: "area: share of " + state.metric.label}), state.report.diff && make("span", {text: "dashed: in A"})));
+      make("span", {text: "area: share of " + state.metric.label}), state.report.diff && make("span", {text: "dashed: in A"}),
+      state.report.columns.some((c) => c.name === "measured") && make("span", {text: "ringed: measured by counters"})));
     panel.append(this.bar, make("div", {class: "split"}, this.stage, this.details));
     new ResizeObserver(() => this.draw()).observe(this.stage);
     this.set({});
@@ -48,7 +49,7 @@ export class Roofline {
     const {columns, tree, roofline} = state.report;
     const counted = (/** @type {string} */ dtype) => {
       const width = dtype.match(/\d+/)?.[0];
-      const c = columns.find((o) => !o.role && (o.name === "flops_" + dtype || o.name === "flops" + width));
+      const c = columns.find((o) => !o.role && (o.name === "flops_" + dtype || o.name === "flops" + width || o.name === `tensor_${dtype}_flops`));
       return c ? tree.values[c.index][0] || 0 : 0;
     };
     const recorded = roofline.roofs[0].ceilings.filter((c) => c.recorded).map((c) => c.dtype);
@@ -99,7 +100,7 @@ export class Roofline {
     const focused = document.activeElement?.getAttribute("data-kernel");
     this.stage.replaceChildren(svg);
     if (focused) /** @type {SVGElement | null} */ (svg.querySelector(`[data-kernel="${focused}"]`))?.focus();
-    if (!dots.length) this.stage.replaceChildren(empty("No kernel to place", "A kernel needs flops, bytes and time. Give it a launch_metadata function that returns them."));
+    if (!dots.length) this.stage.replaceChildren(empty("No kernel to place", "A kernel needs flops, bytes and time. Give it a launch_metadata function that returns them, or measure them with proton run -m counters."));
     this.describe(this.chosen);
   }
 
@@ -143,7 +144,7 @@ export class Roofline {
       parts.push(draw("circle", {class: `point old ${d.bound}`, cx: a[0], cy: a[1], r: radius}));
       if (Math.hypot(a[0] - b[0], a[1] - b[1]) > radius + 6) parts.push(draw("path", {class: "move", d: `M${a}L${b}`}));
     }
-    const circle = draw("circle", {class: `point ${d.bound}${faint ? " faint" : ""}`, cx: scale.x(d.x), cy: scale.y(d.y), r: radius, tabindex: "0", role: "button", "data-kernel": d.i,
+    const circle = draw("circle", {class: `point ${d.bound}${measuredPart(d.i) > 0 ? " measured" : ""}${faint ? " faint" : ""}`, cx: scale.x(d.x), cy: scale.y(d.y), r: radius, tabindex: "0", role: "button", "data-kernel": d.i,
       "aria-label": `${name}: ${dotPairs(d).map((p) => p.join(" ")).join(", ")}`});
     circle.addEventListener("pointermove", (e) => showTip(e.clientX, e.clientY, name, dotPairs(d)));
     circle.addEventListener("pointerleave", hideTip);
@@ -186,12 +187,22 @@ export class Roofline {
   }
 }
 
+/**
+ * measuredPart is the part of a kernel's time in which hardware counters measured its flops and bytes, 0 to 1.
+ * @param {number} i
+ */
+function measuredPart(i) {
+  const column = state.report.columns.find((c) => c.name === "measured" && !c.role);
+  return column ? state.report.flat.values[column.index][i] / 100 || 0 : 0;
+}
+
 /** @param {Dot} d */
 function dotPairs(d) {
   const {report, metric} = state, util = report.util >= 0 ? report.flat.values[report.util][d.i] : NaN;
   /** @type {Pair[]} */
   const pairs = [["intensity", quantity(d.x, "flop/B")], ["reached", quantity(d.y, "flop/s")], ["utilisation", percent(util / 100)], ["bound by", d.bound],
     [metric.label, quantity(report.flat.values[metric.column][d.i], metric.unit)], ["share of all", percent(d.share)]];
+  if (measuredPart(d.i) > 0) pairs.push(["measured by counters", percent(measuredPart(d.i))]);
   if (placeable(d.y0)) pairs.splice(2, 0, ["reached in A", quantity(d.y0, "flop/s")]);
   return pairs;
 }

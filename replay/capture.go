@@ -63,6 +63,7 @@ const (
 	Writer     Type = 29
 	Inside     Type = 30
 	End        Type = 31
+	Counters   Type = 32
 )
 
 // Event is one thing that happened on one thread. Threads are numbered from 1 in order of appearance.

@@ -33,6 +33,7 @@ type Replay struct {
 	Name    string   // what a profile of it is named after
 	Machine Machine
 	Sampled bool   // the capture has samples of instructions
+	Counted bool   // it has launches that were measured with hardware counters
 	Newer   string // what to say about a capture of a newer version, else ""
 
 	folder string
@@ -48,7 +49,7 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path), Sampled: slices.ContainsFunc(c.Events, isSamples), Newer: version.Newer(c.Writer)}
+	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path), Sampled: c.has(Samples), Counted: c.has(Counters), Newer: version.Newer(c.Writer)}
 	if r.stub, err = stubOf(c.Machine.Backend); err != nil {
 		return nil, fmt.Errorf("replay %s: %w", path, err)
 	}
@@ -75,7 +76,9 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 	return r, nil
 }
 
-func isSamples(e Event) bool { return e.Type == Samples }
+func (c *Capture) has(t Type) bool {
+	return slices.ContainsFunc(c.Events, func(e Event) bool { return e.Type == t })
+}
 
 // nameOf is the file's name without its folder and suffixes.
 func nameOf(path string) string {

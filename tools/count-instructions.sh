@@ -32,6 +32,8 @@ per_launch() { # BACKEND CALLBACK PROGRAM
 per_launch cupti cupti_on_callback fake-program
 # With a budget, calls are counted and some are read.
 BUDGET=1% WHAT="launch in our callback with a budget (ENTER and EXIT" per_launch cupti cupti_on_metered_callback fake-program
+# While counters are measured, launches that are not chosen are looked up; few of these are.
+MODE=counters WHAT="launch in our callback with counters (ENTER and EXIT" per_launch cupti cupti_on_counted_callback fake-program
 per_launch roctracer legacy_on_call hip/fake-program
 TRITON_ROCPROFILER_SDK_LIB_PATH=$build/stub/hip per_launch rocprofiler "sdk_on_*" hip/fake-program # with the request for the id of the dispatch
 

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -74,6 +75,27 @@ func TestSampling(t *testing.T) {
 			files["proc/driver/nvidia/params"] = c.params
 		}
 		if got := machine(t, nil, files).finding("sampling"); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestCounters: the library has to have its host part, and other readers of the counters are named.
+func TestCounters(t *testing.T) {
+	const library = "usr/local/cuda/lib64/libcupti.so.13"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"without the host part", nil, "warning: hardware counters need libnvperf_host.so next to "},
+		{"with it", map[string]string{"usr/local/cuda/lib64/libnvperf_host.so": ""}, "ok: proton run --mode counters can measure them"},
+		{"DCGM", map[string]string{"usr/local/cuda/lib64/libnvperf_host.so": "", "proc/77/comm": "nv-hostengine\n", "proc/78/comm": "bash\n"},
+			"note: nv-hostengine runs here and may use the hardware counters"},
+	} {
+		files := map[string]string{"proc/driver/nvidia/version": closedModule, "dev/nvidiactl": "", "proc/driver/nvidia/params": "RmProfilingAdminOnly: 0\n", library: ""}
+		maps.Copy(files, c.files)
+		if got := machine(t, map[string]string{"PROTON_CUPTI_PATH": "/" + library}, files).finding("counters"); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
 		}
 	}

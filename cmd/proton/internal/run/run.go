@@ -90,12 +90,8 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if play != nil && play.Newer != "" {
 		warnings = append(warnings, options.Target[0]+": "+play.Newer)
 	}
-	if play != nil && play.Sampled && !strings.HasPrefix(strings.ToLower(config.Mode), "pcsampling") {
-		how := "to replay them, add --mode pcsampling"
-		if strings.EqualFold(config.Data, "trace") {
-			how = "a timeline has none"
-		}
-		warnings = append(warnings, "the samples of instructions in the capture are left out: "+how)
+	if play != nil {
+		warnings = append(warnings, leftOut(play, &config)...)
 	}
 	for _, warning := range warnings {
 		fmt.Fprintf(stderr, "proton: warning: %s\n", warning)
@@ -117,6 +113,27 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	pushing.finish(status, stderr)
 	options.Metrics.finish(server)
 	return finish(options, result, status, root, stderr)
+}
+
+// leftOut says what a replay does not show of what was recorded.
+func leftOut(play *replay.Replay, config *runinfo.Config) (warnings []string) {
+	for _, part := range []struct {
+		recorded   bool
+		what, mode string
+	}{
+		{play.Sampled, "the samples of instructions in the capture are left out", "pcsampling"},
+		{play.Counted, "the hardware counters in the capture are left out, and the time of the launches that were measured", "counters"},
+	} {
+		if !part.recorded || strings.HasPrefix(strings.ToLower(config.Mode), part.mode) {
+			continue
+		}
+		how := "to replay them, add --mode " + part.mode
+		if strings.EqualFold(config.Data, "trace") {
+			how = "a timeline has none"
+		}
+		warnings = append(warnings, part.what+": "+how)
+	}
+	return warnings
 }
 
 // insideCost says before the run what scopes inside kernels will cost, and what costs less; "" without such scopes.

@@ -1,0 +1,40 @@
+package vendors
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestCounterOptions(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "roofline first 1 most 200 all"},
+		{"set=memory:kernels=matmul_*,softmax*:first=3:most=50", "memory first 3 most 50 matmul_tile softmax"},
+		{"kernels=at::native::add", "roofline first 1 most 200 at::native::add<float>"},
+		{"KERNELS=^add$:Set=dram_read+dram__bytes_write.sum", "dram_read+dram__bytes_write.sum first 1 most 200 add"},
+		{"first=10001", "first=10001: want a number of launches from 1 to 10000"},
+		{"most=-1", "most=-1: want a number of launches from 1 to 1000000"},
+		{"first=", "first=: want a number of launches from 1 to 10000"},
+		{"set=roofine", `set=roofine: no set or figure of hardware counters is called "roofine": did you mean roofline?`},
+		{"metrics=memory", "unsupported option key: metrics; set, first, most and kernels are known"},
+		{"kernels=(", "kernels=(: read the pattern"},
+	} {
+		request, err := parseCounters(c.text)
+		got := fmt.Sprint(err)
+		if err == nil {
+			r := request.Counters
+			got = fmt.Sprintf("%s first %d most %d", r.Set, r.First, r.Most)
+			if r.Kernels == nil {
+				got += " all"
+			}
+			for _, name := range []string{"matmul_tile", "softmax", "at::native::add<float>", "add"} {
+				if r.Kernels != nil && r.Wants(name) {
+					got += " " + name
+				}
+			}
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.text, got, c.want)
+		}
+	}
+}

@@ -193,12 +193,12 @@ func isLined(kernel *profile.Node, declares func(*profile.Node) bool) bool {
 // TestFiguresOfRows: totals are of all launches, shares are of sums, and the marks say what was measured.
 func TestFiguresOfRows(t *testing.T) {
 	p := tree(`step
-  a time=3000 count=10 counted_launches=2 lts__t_sectors_lookup_hit.sum=90 lts__t_sectors_lookup_miss.sum=10 dram__bytes_read.sum=400 dram__bytes_write.sum=100 sm__throughput.avg.pct_of_peak_sustained_elapsed=80
-  b time=1000 count=1 counted_launches=1 lts__t_sectors_lookup_hit.sum=0 lts__t_sectors_lookup_miss.sum=500 dram__bytes_read.sum=10 dram__bytes_write.sum=0 sm__throughput.avg.pct_of_peak_sustained_elapsed=95
+  a time=3000 count=10 counted_launches=2 lts__t_sectors_lookup_hit.sum=90 lts__t_sectors.sum=100 dram__bytes_read.sum=400 dram__bytes_write.sum=100 sm__throughput.avg.pct_of_peak_sustained_elapsed=80
+  b time=1000 count=1 counted_launches=1 lts__t_sectors_lookup_hit.sum=0 lts__t_sectors.sum=500 dram__bytes_read.sum=10 dram__bytes_write.sum=0 sm__throughput.avg.pct_of_peak_sustained_elapsed=95
   <memset> time=500 count=1 bytes=4
 rest
   c time=4000 count=7
-  d time=2000 count=4 counted_launches=4 lts__t_sectors_lookup_hit.sum=0 lts__t_sectors_lookup_miss.sum=0 dram__bytes_read.sum=4000 dram__bytes_write.sum=8
+  d time=2000 count=4 counted_launches=4 lts__t_sectors_lookup_hit.sum=0 lts__t_sectors.sum=0 dram__bytes_read.sum=4000 dram__bytes_write.sum=8
 `)
 	const mean = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
 	metrics := []string{"dram_bytes/b", "l2_hit", "l2_hit/%", "lts__t_sector_hit_rate.pct", "dram_read/%", "dram__bytes_read.sum", mean, "measured"}

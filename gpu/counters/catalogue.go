@@ -26,10 +26,11 @@ func stalled(reason string) []Form {
 	return each(one("smsp__warps_issue_stalled_"+reason+".sum"), one("smsp__warps_active.sum"))
 }
 
-// vector are the flops of the vector units for operands of a type, by the letter in the names of its instructions.
-func vector(letter string) []Form {
+// vector are the flops of the vector units for operands of a type, by the letter in the names of its instructions, each of which works on
+// so many values.
+func vector(letter string, values float64) []Form {
 	of := func(op string) string { return "smsp__sass_thread_inst_executed_op_" + letter + op + "_pred_on.sum" }
-	return each([]Term{{of("add"), 1}, {of("mul"), 1}, {of("fma"), 2}}, nil)
+	return each([]Term{{of("add"), values}, {of("mul"), values}, {of("fma"), 2 * values}}, nil)
 }
 
 // tensor are the operations of tensor cores for operands of some types.
@@ -62,8 +63,8 @@ var Figures = []Figure{
 		Forms: dram("dram__bytes_read.sum", "dram__bytes_write.sum")},
 	{Name: "l2_bytes", About: "bytes that the L2 cache was asked for, also by its other half", Unit: Bytes, Same: []string{"lts__t_bytes.sum"},
 		Forms: each(one("lts__t_bytes.sum"), nil)},
-	{Name: "l2_hit", About: "share of the L2 cache's lookups that found their sector", Unit: Share, Same: []string{"lts__t_sector_hit_rate.pct"},
-		Forms: each(one("lts__t_sectors_lookup_hit.sum"), one("lts__t_sectors_lookup_hit.sum", "lts__t_sectors_lookup_miss.sum"))},
+	{Name: "l2_hit", About: "share of the sectors asked of the L2 cache that were there", Unit: Share, Same: []string{"lts__t_sector_hit_rate.pct"},
+		Forms: each(one("lts__t_sectors_lookup_hit.sum"), one("lts__t_sectors.sum"))},
 	{Name: "l1_bytes", About: "bytes that the L1 caches were asked for", Unit: Bytes, Same: []string{"l1tex__t_bytes.sum"},
 		Forms: each(one("l1tex__t_bytes.sum"), nil)},
 	{Name: "l1_hit", About: "share of the sectors asked of the L1 caches that were there", Unit: Share, Same: []string{"l1tex__t_sector_hit_rate.pct"},
@@ -76,7 +77,7 @@ var Figures = []Figure{
 		Forms: each(one("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"), one("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"))},
 	{Name: "load_efficiency", About: "share of the bytes of loaded sectors that threads asked for", Unit: Share,
 		Same:  []string{"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct"},
-		Forms: each(one("smsp__sass_data_bytes_mem_global_op_ld.sum"), times(sector, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"))},
+		Forms: each(one("smsp__sass_data_bytes_mem_global_op_ld.sum"), times(sector, "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum"))},
 	{Name: "store_efficiency", About: "share of the bytes of stored sectors that threads wrote", Unit: Share,
 		Same:  []string{"smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"},
 		Forms: each(one("smsp__sass_data_bytes_mem_global_op_st.sum"), times(sector, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"))},
@@ -109,9 +110,9 @@ var Figures = []Figure{
 		Same: []string{"smsp__warp_issue_stalled_barrier_per_warp_active.pct"}, Forms: stalled("barrier")},
 	{Name: "stall_branch", About: "share of resident warps' time that waits for branches", Unit: Share,
 		Same: []string{"smsp__warp_issue_stalled_branch_resolving_per_warp_active.pct"}, Forms: stalled("branch_resolving")},
-	{Name: "fp32_flops", About: "flops of the vector units on FP32, FMA as two", Unit: Flops, DType: "fp32", Forms: vector("f")},
-	{Name: "fp16_flops", About: "flops of the vector units on FP16 and BF16, FMA as two", Unit: Flops, DType: "fp16", Forms: vector("h")},
-	{Name: "fp64_flops", About: "flops of the vector units on FP64, FMA as two", Unit: Flops, DType: "fp64-vector", Forms: vector("d")},
+	{Name: "fp32_flops", About: "flops of the vector units on FP32, FMA as two", Unit: Flops, DType: "fp32", Forms: vector("f", 1)},
+	{Name: "fp16_flops", About: "flops of the vector units on pairs of FP16 or BF16, FMA as two", Unit: Flops, DType: "fp16", Forms: vector("h", 2)},
+	{Name: "fp64_flops", About: "flops of the vector units on FP64, FMA as two", Unit: Flops, DType: "fp64-vector", Forms: vector("d", 1)},
 	{Name: "tensor_fp16_flops", About: "flops of tensor cores on FP16", Unit: Flops, DType: "fp16", Forms: []Form{
 		{Only: []string{"GH"}, Above: tensor("fp16")},
 		{Only: turing, Above: tensor("fp16_dst_fp16", "fp16_bf16_tf32_dst_fp32")},

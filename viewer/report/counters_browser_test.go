@@ -23,7 +23,7 @@ func countedProfile() *profile.Profile {
 	}
 	counted := func(tensor, fma, read float64) map[string]float64 {
 		m := map[string]float64{"counted_launches": 2, "dram__bytes_read.sum": read, "dram__bytes_write.sum": read / 2, "sm__ops_path_tensor_src_fp16.sum": tensor,
-			"lts__t_sectors_lookup_hit.sum": 30, "lts__t_sectors_lookup_miss.sum": 10, "gpu__time_duration.sum": 60000}
+			"lts__t_sectors_lookup_hit.sum": 30, "lts__t_sectors.sum": 40, "gpu__time_duration.sum": 60000}
 		for _, unit := range []string{"f", "h", "d"} {
 			for _, op := range []string{"add", "mul", "fma"} {
 				m["smsp__sass_thread_inst_executed_op_"+unit+op+"_pred_on.sum"] = 0

@@ -69,12 +69,12 @@ func unknownUnit(name string, q *figures.Quantity) error {
 
 // figureColumn is a figure in its base unit.
 func (b *builder) figureColumn(f *counters.Figure) column {
-	above := b.computed(ours+f.Name+" above", true, func(at *frame) float64 { above, _ := partsOf(at.node, f); return above })
+	above := b.computed(ours+f.Name+" above", true, func(at *frame) float64 { above, _ := f.At(at.node); return above })
 	c := column{Column: Column{Inclusive: true, Additive: true}, unit: figures.Unit{Factor: 1}, value: func(a []float64) float64 { return a[above] }}
 	if f.Unit != counters.Share && f.Unit != counters.Ratio {
 		return c
 	}
-	below := b.computed(ours+f.Name+" below", true, func(at *frame) float64 { _, below := partsOf(at.node, f); return below })
+	below := b.computed(ours+f.Name+" below", true, func(at *frame) float64 { _, below := f.At(at.node); return below })
 	c.Additive, c.Ratio = false, f.Unit == counters.Share
 	c.value = func(a []float64) float64 { return a[above] / a[below] }
 	return c
@@ -86,7 +86,7 @@ func (b *builder) measuredAnywhere(f *counters.Figure) bool {
 		return false
 	}
 	for i := range b.frames {
-		if above, _ := partsOf(b.frames[i].node, f); !math.IsNaN(above) {
+		if above, _ := f.At(b.frames[i].node); !math.IsNaN(above) {
 			return true
 		}
 	}
@@ -110,14 +110,14 @@ func (b *builder) vendorColumn(name string) (column, bool) {
 		return column{}, false
 	}
 	b.needMeasured()
-	sum := b.computed(ours+"counted "+r.name, true, func(f *frame) float64 { return countedOf(f.node, r.name) })
+	sum := b.computed(ours+"counted "+r.name, true, func(f *frame) float64 { return counters.Total(f.node, r.name) })
 	c := column{Column: Column{Label: r.name, Exact: r.name, Inclusive: true, Additive: counters.Adds(r.name)}, unit: figures.Unit{Factor: 1}, value: func(a []float64) float64 { return a[sum] }}
 	if !c.Additive {
 		launches := b.computed(ours+"launches with "+r.name, true, func(f *frame) float64 {
-			if math.IsNaN(countedOf(f.node, r.name)) {
+			if math.IsNaN(counters.Total(f.node, r.name)) {
 				return missing
 			}
-			return number(f.node, counters.Launches) * launchesFor(f.node)
+			return number(f.node, counters.Launches) * counters.Stands(f.node)
 		})
 		c.value = func(a []float64) float64 { return a[sum] / a[launches] }
 	}

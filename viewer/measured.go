@@ -13,37 +13,6 @@ import (
 // counted says whether hardware counters measured some launch of the profile.
 func (b *builder) counted() bool { _, ok := b.index[counters.Launches]; return ok }
 
-// countedOf is what hardware counters say of all launches of a frame: the sum over the measured launches, times the launches that each of
-// them stands for. NaN where nothing was measured.
-func countedOf(n *profile.Node, metric string) float64 {
-	return number(n, metric) * launchesFor(n)
-}
-
-// launchesFor is how many launches each measured launch of a frame stands for.
-func launchesFor(n *profile.Node) float64 {
-	measured, all := number(n, counters.Launches), number(n, profile.CountMetric)
-	switch {
-	case !(measured > 0):
-		return missing
-	case !(all > 0):
-		return 1
-	}
-	return all / measured
-}
-
-// partsOf are what stands above and below the fraction line of a figure, for all launches of a frame; NaN where it was not measured.
-func partsOf(n *profile.Node, f *counters.Figure) (above, below float64) {
-	scale := launchesFor(n)
-	if math.IsNaN(scale) {
-		return missing, missing
-	}
-	above, below, ok := f.Parts(func(metric string) (float64, bool) { v := number(n, metric); return v * scale, !math.IsNaN(v) })
-	if !ok {
-		return missing, missing
-	}
-	return above, below
-}
-
 // flopFigures are the figures of flops. Flops are measured where those of vector units and of tensor cores on FP16 are: every set that has
 // some has all that the chip counts.
 var flopFigures, always = func() (flops []*counters.Figure, always []*counters.Figure) {
@@ -61,13 +30,13 @@ var flopFigures, always = func() (flops []*counters.Figure, always []*counters.F
 // measuredFlops are the flops of a frame's launches by the metric that would count them; nil if they were not measured.
 func measuredFlops(n *profile.Node) map[string]float64 {
 	for _, f := range always {
-		if above, _ := partsOf(n, f); math.IsNaN(above) {
+		if above, _ := f.At(n); math.IsNaN(above) {
 			return nil
 		}
 	}
 	flops := map[string]float64{}
 	for _, f := range flopFigures {
-		if above, _ := partsOf(n, f); above > 0 {
+		if above, _ := f.At(n); above > 0 {
 			flops[profile.FlopsMetric(f.DType)] += above
 		}
 	}
@@ -110,7 +79,7 @@ func (b *builder) measure() {
 			at[i] = int32(i)
 			lined[kernel[i]] = true
 		}
-		ran, measured := number(f.node, elapsed.name), !math.IsNaN(launchesFor(f.node))
+		ran, measured := number(f.node, elapsed.name), !math.IsNaN(counters.Stands(f.node))
 		if measured {
 			kernel[i] = int32(i)
 		}
@@ -136,7 +105,7 @@ func (b *builder) measure() {
 func (t *target) add(f *frame, ran float64) {
 	ran = add(0, ran)
 	t.time += ran
-	bytes, _ := partsOf(f.node, dramBytes)
+	bytes, _ := dramBytes.At(f.node)
 	flops := measuredFlops(f.node)
 	if !math.IsNaN(bytes) {
 		t.bytes, t.bytesTime = t.bytes+bytes, t.bytesTime+ran
@@ -238,7 +207,7 @@ func (b *builder) needMeasured() (share func(a []float64) float64) {
 		})
 	}
 	kernels := of("time of kernels", func(*frame) bool { return true })
-	measured := of("time of measured kernels", func(f *frame) bool { return !math.IsNaN(launchesFor(f.node)) })
+	measured := of("time of measured kernels", func(f *frame) bool { return !math.IsNaN(counters.Stands(f.node)) })
 	b.measuredShare = func(a []float64) float64 { return add(0, a[measured]) / a[kernels] }
 	return b.measuredShare
 }
@@ -297,9 +266,9 @@ func (b *builder) markMeasured(t *Table) {
 func (b *builder) standIns() string {
 	var measured, all float64
 	for i := range b.frames {
-		if n := b.frames[i].node; !math.IsNaN(launchesFor(n)) {
+		if n := b.frames[i].node; !math.IsNaN(counters.Stands(n)) {
 			measured += number(n, counters.Launches)
-			all += number(n, counters.Launches) * launchesFor(n)
+			all += number(n, counters.Launches) * counters.Stands(n)
 		}
 	}
 	if !(all > measured) {

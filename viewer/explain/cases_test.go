@@ -6,9 +6,12 @@ import (
 	"math/rand/v2"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/counters"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/tritonparse"
@@ -83,6 +86,15 @@ var madeCases = []struct {
 	{"instruction_count", "instruction_count compute kernels.py:12", ran(kernelOf{stalls: "selected=20 not_selected=35", roof: 0.2}), ran(kernelOf{stalls: "selected=20 not_selected=35", roof: 0.8})},
 	{"far_from_memory_roof", "far_from_memory_roof data movement", ran(kernelOf{roof: 0.2}), ran(kernelOf{roof: 0.85})},
 	{"far_from_compute_roof", "far_from_compute_roof compute", ran(kernelOf{roof: 0.2, compute: true}), ran(kernelOf{roof: 0.75, compute: true})},
+	{"uncoalesced_loads", "uncoalesced_loads data movement", ran(kernelOf{counters: loads(12.5, 32)}), ran(kernelOf{counters: loads(12.5, 1)})}, // a sector for all threads is not waste
+	{"uncoalesced_stores", "uncoalesced_stores data movement", ran(kernelOf{counters: stores(12.5, 32)}), ran(kernelOf{counters: stores(100, 16)})},
+	{"beyond_caches", "beyond_caches data movement", ran(kernelOf{roof: 0.2, counters: loads(90, 16) + moved(0.4*bandwidth*1e-3)}), ran(kernelOf{roof: 0.8, counters: loads(90, 16) + moved(0.82*bandwidth*1e-3)})},
+	{"bank_conflicts", "bank_conflicts layout", ran(kernelOf{counters: conflicts(1e8)}), ran(kernelOf{counters: conflicts(1e6)})},
+	{"few_resident_warps", "few_resident_warps occupancy", ran(kernelOf{roof: 0.1, counters: warps(10, 12)}), ran(kernelOf{roof: 0.8, counters: warps(10, 12)})},
+	{"missing_warps", "missing_warps occupancy kernels.py:12", ran(kernelOf{name: "f_<grid:13200x1x1>_<warps:4>_<shared:8192>", roof: 0.1, stalls: "wait=20 long_scoreboard=20 barrier=15 drain=15", counters: warps(20, 50)}),
+		ran(kernelOf{name: "f_<grid:13200x1x1>_<warps:4>_<shared:8192>", roof: 0.8, stalls: "wait=20 long_scoreboard=20 barrier=15 drain=15", counters: warps(80, 50)})},
+	{"divergent_branches", "divergent_branches compute", ran(kernelOf{counters: branches(60)}), ran(kernelOf{counters: branches(97)})},
+	{"tensor_cores_wait", "tensor_cores_wait compute", ran(kernelOf{counters: multiplied(0.2)}), ran(kernelOf{counters: multiplied(0.75)})},
 	{"exposed_communication", "exposed_communication communication", func() Input { return ranksRunning(300, 50, 0) }, func() Input { return ranksRunning(5, 60, 250) }},
 	{"visible_communication", "visible_communication communication", func() Input { return ranksRunning(2, 300, 0) }, func() Input { return ranksRunning(2, 300, 400) }},
 	{"collectives", "collectives communication",
@@ -116,6 +128,44 @@ func drawn(steps string, times int) func() Input {
 // twice draws steps, and then others.
 func twice(first string, times int, then string, more int) Input {
 	return Input{Profile: timelineOf(strings.Repeat(first+" ", times)+strings.Repeat(then+" ", more), 1)}
+}
+
+// What hardware counters say of a launch. Loads and stores have an efficiency in percent and sectors for each access of a warp.
+func loads(percent, sectors float64) string { return accesses("ld", percent, sectors) }
+
+func stores(percent, sectors float64) string { return accesses("st", percent, sectors) }
+
+func accesses(op string, percent, sectors float64) string {
+	const requests = 1e6
+	return fmt.Sprintf("smsp__sass_data_bytes_mem_global_op_%[1]s.sum=%[2]g smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_%[1]s.sum=%[3]g l1tex__t_sectors_pipe_lsu_mem_global_op_%[1]s.sum=%[3]g "+
+		"l1tex__t_requests_pipe_lsu_mem_global_op_%[1]s.sum=%[4]g l1tex__t_sectors_lookup_hit.sum=0 l1tex__t_sectors.sum=%[3]g ", op, percent/100*32*sectors*requests, sectors*requests, requests)
+}
+
+func moved(bytes float64) string {
+	return fmt.Sprintf("dram__bytes_read.sum=%g dram__bytes_write.sum=0 ", bytes)
+}
+
+func conflicts(n float64) string {
+	return fmt.Sprintf("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum=%g l1tex__data_pipe_lsu_wavefronts_mem_shared.sum=%g", n, 3*n)
+}
+
+// warps are resident, and schedulers issue, in so many percent.
+func warps(resident, issued float64) string {
+	return fmt.Sprintf("sm__warps_active.sum=%g sm__warps_active.sum.peak_sustained_active=100 smsp__issue_active.sum=%g smsp__cycles_active.sum=100 "+
+		"sm__pipe_tensor_cycles_active.sum=0 sm__pipe_tensor_cycles_active.sum.peak_sustained_elapsed=100", resident, issued)
+}
+
+func branches(uniform float64) string {
+	return fmt.Sprintf("smsp__sass_branch_targets_threads_uniform.sum=%g smsp__sass_branch_targets.sum=100", uniform)
+}
+
+// multiplied is a launch of 1 ms whose tensor cores do their work at a share of their peak, with hardly any bytes.
+func multiplied(share float64) string {
+	text := fmt.Sprintf("sm__ops_path_tensor_src_fp16.sum=%g sm__pipe_tensor_cycles_active.sum=%g sm__pipe_tensor_cycles_active.sum.peak_sustained_elapsed=1 ", share*halfFlops*1e-3, share) + moved(1000)
+	for _, op := range []string{"fadd", "fmul", "ffma", "hadd", "hmul", "hfma", "dadd", "dmul", "dfma"} {
+		text += "smsp__sass_thread_inst_executed_op_" + op + "_pred_on.sum=0 "
+	}
+	return text
 }
 
 // unlaunched is a timeline without launches, with gaps of some us.
@@ -156,6 +206,43 @@ func TestEveryRuleHoldsAndStaysSilent(t *testing.T) {
 	for i := range rules {
 		if !tried[rules[i].Name] && rules[i].Name != "memory_queue" { // which needs instructions: see TestKnownCauses
 			t.Errorf("rule %s has no case", rules[i].Name)
+		}
+	}
+}
+
+// TestCountersOfAnH200: what an H200 counted for kernels that are as good as they can be, and for three that are not.
+func TestCountersOfAnH200(t *testing.T) {
+	want := map[string]string{ // by kernel; the others have no finding that is more than a hint
+		"strided":      "uncoalesced_loads",                 // a float of every 33rd
+		"product_int8": "few_resident_warps bank_conflicts", // WMMA of an older architecture: almost half of its passes over shared memory are conflicts
+	}
+	lines := strings.Split(strings.TrimSpace(testkit.Read(t, "../../gpu/counters/testdata/h200.tsv")), "\n")
+	for column, kernel := range strings.Split(lines[0], "\t")[1:] {
+		if strings.HasSuffix(kernel, "_fma") || kernel == "softmax" || kernel == "broadcast" {
+			continue // of some us: most of it is their beginning and end
+		}
+		kernel = strings.Replace(kernel, "cublas", "product", 1) // a library's kernels are not judged
+		k := kernelOf{name: kernel, launches: 1}
+		for _, line := range lines[1:] {
+			cells := strings.Split(line, "\t")
+			k.counters += cells[0] + "=" + cells[column+1] + " "
+			if cells[0] == counters.Time {
+				nanos, err := strconv.ParseFloat(cells[column+1], 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				k.ms = nanos / 1e6
+			}
+		}
+		doc := explained(t, Input{Profile: profileOf(k), Kernel: kernel})
+		var rules []string
+		for _, f := range doc.Findings {
+			if f.Confidence > Low {
+				rules = append(rules, f.Rule)
+			}
+		}
+		if got := strings.Join(rules, " "); got != want[kernel] {
+			t.Errorf("%s has %q, want %q:\n%s", kernel, got, want[kernel], text(doc))
 		}
 	}
 }

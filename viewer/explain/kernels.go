@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/globs"
@@ -33,7 +34,10 @@ type kernelSum struct {
 
 	function *kernels.Function
 	special  *kernels.Specialisation
-	samples  map[string][2]float64 // by reason: samples, and those in which nothing was issued
+	counted  map[*counters.Figure][2]float64 // figures of hardware counters: what stands above and below the fraction line
+	declared float64                         // bytes, where others were measured
+	moved    float64                         // those
+	samples  map[string][2]float64           // by reason: samples, and those in which nothing was issued
 	all      float64
 }
 
@@ -93,7 +97,7 @@ func (s *survey) sums(run *kernels.Run) []*kernelSum {
 	at := func(k kernelKey, name string) *kernelSum {
 		sum := by[k]
 		if sum == nil {
-			sum = &kernelSum{name: name, samples: map[string][2]float64{}}
+			sum = &kernelSum{name: name, samples: map[string][2]float64{}, counted: map[*counters.Figure][2]float64{}}
 			by[k], order = sum, append(order, sum)
 		}
 		return sum
@@ -133,9 +137,77 @@ func (k *kernelSum) add(row *row, part float64) {
 			k.compute += nanos
 		}
 	}
+	k.count(row, part)
 	if nanos > k.longest {
 		k.longest, k.settings = nanos, viewer.Settings(row.name)
 	}
+}
+
+// count adds what hardware counters measured of a part of a row.
+func (k *kernelSum) count(row *row, part float64) {
+	for i := range counters.Figures {
+		f := &counters.Figures[i]
+		above, below := f.At(row.node)
+		if math.IsNaN(above) {
+			continue
+		}
+		if len(f.Forms[0].Below) == 0 {
+			below = row.count // an amount for each launch
+		}
+		sum := k.counted[f]
+		k.counted[f] = [2]float64{sum[0] + above*part, sum[1] + below*part}
+		if f == dramBytes && row.beyond > 0 {
+			k.moved, k.declared = k.moved+above*part, k.declared+above/row.beyond*part
+		}
+	}
+}
+
+var dramBytes = counters.Find("dram_bytes")
+
+// counted sets what hardware counters say of a kernel.
+func (on *subject) counted(k *kernelSum, device *profile.Device) {
+	set := on.numbers
+	tensor, flops := 0.0, 0.0
+	for f, v := range k.counted {
+		if f.Unit == counters.Flops {
+			flops += v[0]
+			if strings.HasPrefix(f.Name, "tensor_") {
+				tensor += v[0]
+			}
+		}
+		if v[1] > 0 {
+			set[numberOf(f)] = v[0] / v[1]
+		}
+	}
+	if flops > 0 {
+		set["tensor_flops_share"] = tensor / flops
+	}
+	if k.declared > 0 {
+		set["dram_bytes_over_declared"], set["bytes_beyond_declared_share"] = k.moved/k.declared, 1-k.declared/k.moved
+	}
+	for share, rest := range map[string]string{"load_efficiency_share": "unused_load_bytes_share", "store_efficiency_share": "unused_store_bytes_share"} {
+		if v, known := set[share]; known {
+			set[rest] = 1 - v
+		}
+	}
+	if conflicts := set["bank_conflicts_per_launch"]; conflicts > 0 && device != nil && device.NumSMs > 0 && device.ClockRate > 0 {
+		set["conflict_time_share"] = conflicts / (float64(device.NumSMs) * float64(device.ClockRate) * 1e-6 * set["mean_time_ns"])
+	}
+	if possible := set["occupancy_share"]; possible > 0 && set["achieved_occupancy_share"] > 0 {
+		set["achieved_of_possible_share"] = set["achieved_occupancy_share"] / possible
+		set["missing_warps_share"] = 1 - set["achieved_of_possible_share"]
+	}
+}
+
+// numberOf is the name of a figure among the numbers of a subject, which have their units in their names.
+func numberOf(f *counters.Figure) string {
+	switch {
+	case f.Unit == counters.Share && !strings.HasSuffix(f.Name, "_share"):
+		return f.Name + "_share"
+	case f.Unit == counters.Share || f.Unit == counters.Ratio:
+		return f.Name
+	}
+	return f.Name + "_per_launch"
 }
 
 // sampledRow divides a row among the functions that its samples are in.
@@ -247,6 +319,7 @@ func (s *survey) kernel(k *kernelSum, run *kernels.Run) *subject {
 	}
 	on.occupancy(k.function, s.device(), shared)
 	on.grid(blocks, s.device())
+	on.counted(k, s.device())
 	return on
 }
 

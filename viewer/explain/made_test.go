@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/collectives"
 	"github.com/goproton/goproton/viewer/kernels"
@@ -23,6 +24,7 @@ type kernelOf struct {
 	local    int     // instructions that access local memory, of 512
 	sampled  int     // samples in all; 10,000 by default
 	scope    string  // that it is below
+	counters string  // of a launch, "sm__cycles_active.sum=7"; "" was not measured
 }
 
 const (
@@ -65,6 +67,15 @@ func profileOf(all ...kernelOf) *profile.Profile {
 		}
 		if k.stalls != "" {
 			sample(p, n, &k)
+		}
+		for pair := range strings.FieldsSeq(k.counters) {
+			name, value, _ := strings.Cut(pair, "=")
+			v, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				panic(err)
+			}
+			n.Set(name, profile.FloatValue(v))
+			n.Set(counters.Launches, profile.IntValue(1))
 		}
 	}
 	return p

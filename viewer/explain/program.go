@@ -27,6 +27,7 @@ type row struct {
 	count  float64
 	least  float64 // ns at the roof; NaN if its work is not known
 	bound  string  // "compute" or "memory"
+	beyond float64 // bytes that the GPU's memory moved, over those declared; NaN if they were not measured
 	tuning bool    // below the autotuner's benchmarks
 }
 
@@ -85,8 +86,8 @@ func (s *survey) readRows() error {
 		s.doc.GPU = cmp.Or(d.Name, vendors.ArchName(d.Type, d.Arch))
 	}
 	var t *viewer.Table
-	names, err := []string{"time", "count", "roof_time", "bound"}, error(nil)
-	for { // the last are known where flops or bytes are
+	names, err := []string{"time", "count", "roof_time", "bound", beyondDeclared}, error(nil)
+	for { // the last are known where flops or bytes are, and where they were measured
 		if t, err = viewer.NewTable(p, viewer.Options{Metrics: names, BaseUnits: true, Peaks: s.Peaks}); err == nil {
 			break
 		}
@@ -97,7 +98,11 @@ func (s *survey) readRows() error {
 		case len(names) == 1:
 			return ErrNoTime
 		}
-		names = names[:len(names)/2]
+		if names[len(names)-1] == beyondDeclared {
+			names = names[:len(names)-1]
+		} else {
+			names = names[:len(names)/2]
+		}
 	}
 	column := func(name string) int { return slices.Index(names, name) }
 	own := func(r *viewer.Row, name string) float64 {
@@ -111,7 +116,7 @@ func (s *survey) readRows() error {
 		if !(nanos > 0) {
 			continue
 		}
-		one := &row{node: r.Node, name: r.Name, kernel: profile.WorkOf(r.Name) == profile.KernelWork, nanos: nanos, count: zeroIfNaN(own(r, "count")), least: own(r, "roof_time")}
+		one := &row{node: r.Node, name: r.Name, kernel: profile.WorkOf(r.Name) == profile.KernelWork, nanos: nanos, count: zeroIfNaN(own(r, "count")), least: own(r, "roof_time"), beyond: own(r, beyondDeclared)}
 		if profile.WorkOf(r.Name) == profile.HostWaiting {
 			continue
 		}
@@ -133,6 +138,9 @@ func (s *survey) readRows() error {
 	s.doc.GPUTime = int64(math.Round(s.total))
 	return nil
 }
+
+// beyondDeclared is the viewer's name of row.beyond.
+const beyondDeclared = "traffic_ratio"
 
 func nanosPer(unit string) float64 {
 	if ns := figures.Nanos(unit); ns > 0 {

@@ -54,6 +54,8 @@ func (d *drainer) checkBudget(o *StartOptions, s *session) error {
 		return &ArgumentError{"budget: give a share of the time above 0% and below 100%"}
 	case o.Budget > 0 && s.sampling.Mode == record.Serialized:
 		return &ArgumentError{"budget: sampling with collection=serialized runs kernels one at a time, which costs many times any budget; use collection=continuous"}
+	case o.Budget > 0 && s.sampling.Counters != nil:
+		return &ArgumentError{"budget: a launch whose hardware counters are measured runs several times, which costs more than any budget; choose fewer with most="}
 	case len(d.list) == 0:
 		return nil
 	case o.Budget > 0 && d.spending == nil:

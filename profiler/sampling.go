@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
@@ -18,6 +19,8 @@ func (s *session) setOwnMode(b *Backend, mode, options string) (err error) {
 	switch {
 	case !known && mode == "pcsampling":
 		return &ArgumentError{`mode="pcsampling": this backend cannot sample instructions; leave mode out to time kernels`}
+	case !known && mode == "counters":
+		return &ArgumentError{vendors.NoCounters(b.name()).Error()}
 	case !known:
 		return b.refusal("unsupported mode: %s", mode)
 	case s.timeline:

@@ -539,7 +539,7 @@ func TestSamplingRefusals(t *testing.T) {
 		{":collection=often", "", "fake", "[PROTON] CuptiProfiler: unsupported collection: often; continuous and serialized are known"},
 		{":kernels=a:b(", "", "fake", "[PROTON] CuptiProfiler: kernels=a:b(: read the pattern \"a:b(\": error parsing regexp: missing closing ): `a:b(`; write names with *, ? and [seq], with commas between several"},
 		{":buffer=12", "", "fake", "[PROTON] CuptiProfiler: buffer=12: it must be from 1M to 64G"},
-		{"", "trace", "fake", `[PROTON] mode="pcsampling" adds up samples: use data="tree", or leave mode out for a timeline`},
+		{"", "trace", "fake", `[PROTON] mode="pcsampling" adds up what it measures: use data="tree", or leave mode out for a timeline`},
 		{"", "", "timer", `[PROTON] mode="pcsampling": this backend cannot sample instructions; leave mode out to time kernels`},
 	} {
 		_, err := m.Start(StartOptions{Name: "x", Mode: "pcsampling" + c.mode, Data: c.data, Backend: c.backend})

@@ -106,7 +106,7 @@ func newRunCommand() *cobra.Command {
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
 	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: "+strings.Join(backends(), ", ")+" (default: the one for this machine); instrumentation also records scopes inside kernels, and the TARGET of replay is a capture")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
-	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of proton.start: pcsampling samples instructions (and :interval=CYCLES, :collection=serialized, :kernels=PATTERNS), periodic_flushing writes each phase when it ends (and :format=FORMAT), default and mma record scopes inside kernels")
+	flags.StringVarP(&options.Mode, "mode", "m", "", "`MODE` of proton.start: pcsampling samples instructions (and :interval=CYCLES, :collection=serialized, :kernels=PATTERNS), counters measures launches with hardware counters (and :set=roofline, memory, compute, agent or METRICS with + between, :first=N of each kernel at each call path, :most=N of all, :kernels=PATTERNS), periodic_flushing writes each phase when it ends (and :format=FORMAT), default and mma record scopes inside kernels")
 	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, sums by call path, or timeline, events in time")
 	flags.StringVar(&options.Format, "format", "", "write `FORMAT`: hatchet (default) or hatchet_msgpack for a tree, chrome_trace for a trace")
 	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work in addition to kernels, separated by commas: memcpy, memset, sync (default: all in a trace, none in a tree)")
@@ -163,7 +163,7 @@ func newRunCommand() *cobra.Command {
 	heading(flags, "trace", "TritonParse traces")
 	choices(cmd, "backend", backends()...)
 	choices(cmd, "context", runinfo.Contexts...)
-	choices(cmd, "mode", "pcsampling", "periodic_flushing", "default", "mma")
+	choices(cmd, "mode", "pcsampling", "counters", "periodic_flushing", "default", "mma")
 	choices(cmd, "data", runinfo.DataForms...)
 	choices(cmd, "format", append(runinfo.Formats("tree"), runinfo.Formats("trace")...)...)
 	choices(cmd, "hook", "triton", "none")
@@ -369,6 +369,9 @@ func checkBudget(given bool, o *run.Options) error {
 		return fmt.Errorf("--budget: %w", err)
 	} else if share == 0 {
 		return errors.New("--budget '': give a share of the program's time, such as 1%, or leave it out")
+	}
+	if strings.HasPrefix(strings.ToLower(o.Mode), "counters") {
+		return errors.New("--budget with --mode counters: a launch that is measured runs several times, which costs more than any budget; choose fewer with most=")
 	}
 	if strings.HasPrefix(strings.ToLower(o.Mode), "pcsampling") && strings.Contains(strings.ToLower(o.Mode), "collection=serialized") {
 		return errors.New("--budget with collection=serialized: kernels that run one at a time cost many times any budget; use collection=continuous, the default")

@@ -60,6 +60,11 @@ func setCounterOption(r *record.CounterRequest, option string) (err error) {
 	return err
 }
 
+// NoCounters is the error for a backend that cannot measure.
+func NoCounters(backend string) error {
+	return fmt.Errorf(`mode "counters": backend %q cannot measure hardware counters, as %s does; leave the mode out to time kernels`, backend, NVIDIA.Backends[0].Names[0])
+}
+
 // checkSet refuses a set that no kind of GPU has: which one will be used is not known yet.
 func checkSet(word string) (err error) {
 	for _, chip := range []string{"GH100", "GB100", "AD102", "GA100", "TU102", "GV100"} {

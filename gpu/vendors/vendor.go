@@ -151,6 +151,9 @@ func CheckMode(backend, mode, options string) error {
 			}
 		}
 	}
+	if mode == "counters" {
+		return NoCounters(backend)
+	}
 	return fmt.Errorf("backend %q has no mode %q", backend, mode)
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	_ "github.com/goproton/goproton/cupti"
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/profile"
@@ -23,6 +24,7 @@ type backend struct {
 	name     string
 	open     func(t *testing.T) GPU
 	device   string
+	counters string // what a session says that asks for hardware counters; "": it measures them
 	sampling string // what a session says that asks for samples, in its error or its problems
 	graphs   string // what it says that asks for whole graphs; the program has used its GPU already
 	noGraphs bool   // the room does not report graphs: their kernels are unattributed
@@ -30,15 +32,17 @@ type backend struct {
 
 var implementations = []backend{
 	{name: "cupti", open: fakeCUDA, device: "CUDA", sampling: "sample instructions", graphs: "graphs are timed node by node"},
-	{name: "rocprofiler", open: fakeHIP, device: "HIP", sampling: "sample instructions",
+	{name: "rocprofiler", open: fakeHIP, device: "HIP", counters: noCounters, sampling: "sample instructions",
 		graphs: `backend "rocprofiler" cannot time a graph as a whole`}, // before roctracer: HIP has not started
-	{name: "roctracer", open: fakeHIP, device: "HIP", sampling: "cannot sample instructions",
+	{name: "roctracer", open: fakeHIP, device: "HIP", counters: noCounters, sampling: "cannot sample instructions",
 		graphs: `backend "roctracer" cannot time a graph as a whole`},
-	{name: "synthetic", open: synthetic, device: "SYNTHETIC", sampling: "this backend cannot sample instructions",
+	{name: "synthetic", open: synthetic, device: "SYNTHETIC", counters: noCounters, sampling: "this backend cannot sample instructions",
 		graphs: `backend "synthetic" cannot time a graph as a whole`},
-	{name: "graphless", open: synthetic, device: "SYNTHETIC", sampling: "this backend cannot sample instructions",
+	{name: "graphless", open: synthetic, device: "SYNTHETIC", counters: noCounters, sampling: "this backend cannot sample instructions",
 		graphs: `backend "graphless" cannot time a graph as a whole`, noGraphs: true},
 }
+
+const noCounters = "cannot measure hardware counters, as cupti does"
 
 func synthetic(*testing.T) GPU {
 	for _, name := range []string{"synthetic", "graphless"} {
@@ -247,6 +251,30 @@ step > add: count 1
 		}
 		if len(p.Timeline.Flows) != 2 {
 			s.Errorf("%d arrows from calls to what they made, want 2", len(p.Timeline.Flows))
+		}
+	}},
+	{"launches are measured, or a session says that they cannot be", func(s *stage) {
+		s.options.Mode = "counters:set=dram_read:most=2"
+		_, err := s.m.Start(s.options)
+		if said := fmt.Sprint(err); s.backend.counters != "" {
+			if !strings.Contains(said, s.backend.counters) {
+				s.Errorf("it says %q, want %q", said, s.backend.counters)
+			}
+			return
+		}
+		for range 5 {
+			s.Launch("add")
+		}
+		p := s.finish()
+		add := p.Root.Child("add")
+		for name, want := range map[string]float64{profile.CountMetric: 5, counters.Launches: 2, counters.Time: 2000, profile.TimeMetric: 5000} {
+			v, _ := add.Metric(name)
+			if got, _ := v.Float(); got != want {
+				s.Errorf("%s is %v, want %v", name, got, want)
+			}
+		}
+		if text := p.Info[profile.InfoCounters]; !strings.HasPrefix(text, "set dram_read, 2 metrics in 1 pass: 2 launches of 2 kernels measured") {
+			s.Errorf("the profile says %q", text)
 		}
 	}},
 	{"sampling that is refused says so", func(s *stage) {

@@ -13,36 +13,6 @@ import (
 // counted says whether hardware counters measured some launch of the profile.
 func (b *builder) counted() bool { _, ok := b.index[counters.Launches]; return ok }
 
-// flopFigures are the figures of flops. Flops are measured where those of vector units and of tensor cores on FP16 are: every set that has
-// some has all that the chip counts.
-var flopFigures, always = func() (flops []*counters.Figure, always []*counters.Figure) {
-	for i := range counters.Figures {
-		if f := &counters.Figures[i]; f.Unit == counters.Flops {
-			flops = append(flops, f)
-		}
-	}
-	for _, name := range []string{"fp32_flops", "fp16_flops", "fp64_flops", "tensor_fp16_flops"} {
-		always = append(always, counters.Find(name))
-	}
-	return flops, always
-}()
-
-// measuredFlops are the flops of a frame's launches by the metric that would count them; nil if they were not measured.
-func measuredFlops(n *profile.Node) map[string]float64 {
-	for _, f := range always {
-		if above, _ := f.At(n); math.IsNaN(above) {
-			return nil
-		}
-	}
-	flops := map[string]float64{}
-	for _, f := range flopFigures {
-		if above, _ := f.At(n); above > 0 {
-			flops[profile.FlopsMetric(f.DType)] += above
-		}
-	}
-	return flops
-}
-
 // target is a frame at which measured work counts: a kernel, or the scope or operator around it that says what its kernels do.
 type target struct {
 	bytes                      float64
@@ -105,23 +75,20 @@ func (b *builder) measure() {
 func (t *target) add(f *frame, ran float64) {
 	ran = add(0, ran)
 	t.time += ran
-	bytes, _ := dramBytes.At(f.node)
-	flops := measuredFlops(f.node)
+	bytes, flops := counters.WorkOf(f.node)
 	if !math.IsNaN(bytes) {
 		t.bytes, t.bytesTime = t.bytes+bytes, t.bytesTime+ran
 	}
 	if flops != nil {
 		t.flopsTime += ran
 	}
-	for metric, v := range flops {
-		t.flops[metric] += v
+	for dtype, v := range flops {
+		t.flops[profile.FlopsMetric(dtype)] += v
 	}
 	if !math.IsNaN(bytes) || flops != nil {
 		t.measured++
 	}
 }
-
-var dramBytes = counters.Find("dram_bytes")
 
 // wholly is the part of a time that stands for all of it.
 const wholly = 0.99

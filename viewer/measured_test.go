@@ -34,9 +34,12 @@ func count(n *profile.Node, launches int, bytes, flops float64) {
 	if flops < 0 {
 		return
 	}
-	for _, f := range always {
-		form, _ := f.Of("GH100")
-		for _, m := range form.Metrics() {
+	set, err := counters.Set("roofline", "GH100")
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range set[1:] {
+		if !strings.HasPrefix(m, "dram") {
 			n.Set(m, profile.FloatValue(0))
 		}
 	}

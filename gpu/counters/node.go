@@ -35,6 +35,39 @@ func (f *Figure) At(n *profile.Node) (above, below float64) {
 	return above, below
 }
 
+// WorkOf are the bytes that all launches of a frame moved to and from the GPU's memory, NaN if they were not measured, and their flops by
+// type of operands, nil if they were not.
+func WorkOf(n *profile.Node) (bytes float64, flops map[string]float64) {
+	bytes, _ = dramBytes.At(n)
+	for _, f := range always {
+		if above, _ := f.At(n); math.IsNaN(above) {
+			return bytes, nil
+		}
+	}
+	flops = map[string]float64{}
+	for _, f := range flopFigures {
+		if above, _ := f.At(n); above > 0 {
+			flops[f.DType] += above
+		}
+	}
+	return bytes, flops
+}
+
+// flopFigures are the figures of flops. Flops are measured where those of vector units and of tensor cores on FP16 are: every set that has
+// some has all that the chip counts.
+var (
+	dramBytes   = Find("dram_bytes")
+	flopFigures = find(flopsNames)
+	always      = find([]string{"fp32_flops", "fp16_flops", "fp64_flops", "tensor_fp16_flops"})
+)
+
+func find(names []string) (all []*Figure) {
+	for _, name := range names {
+		all = append(all, Find(name))
+	}
+	return all
+}
+
 func number(n *profile.Node, metric string) float64 {
 	for i := range n.Metrics {
 		if m := &n.Metrics[i]; m.Name == metric {

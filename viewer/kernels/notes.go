@@ -112,7 +112,7 @@ func (j *joiner) noteWork() {
 				if w.BytesPerSecond == 0 && w.FlopsPerSecond == 0 {
 					continue
 				}
-				estimated = estimated || w.BytesPerSecond > 0 && w.BytesFrom != "profile"
+				estimated = estimated || w.BytesPerSecond > 0 && w.BytesFrom != "profile" && w.BytesFrom != byCounters
 				for _, n := range w.Notes {
 					if !slices.Contains(uncounted, n) {
 						uncounted = append(uncounted, n)

@@ -2,8 +2,10 @@ package kernels
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
@@ -12,7 +14,7 @@ import (
 // Work is what one launch moves and computes, and which rates its average time makes of that.
 type Work struct {
 	Bytes, Flops float64 // per launch; 0 if that is not known
-	BytesFrom    string  // "profile": metrics that the program reported; "code": counted in the TTIR; "run": by running it; "arguments": each tensor once
+	BytesFrom    string  // "counters": measured by the GPU; "profile": metrics that the program reported; "code": counted in the TTIR; "run": by running it; "arguments": each tensor once
 	FlopsFrom    string
 	Type         string // type of most operands, see profile.OperandTypes; "" if that is not known
 	Passes       int    // multiplications of that type per flop: 3 for tf32x3, which computes f32; 0 means 1
@@ -45,6 +47,7 @@ func (w *worker) measured(g *Group, n *profile.Node, l *profile.LaunchTimes) {
 		return
 	}
 	per := float64(l.Count)
+	defer w.counted(g, n, per)
 	if bytes := tritonparse.Amount(n, "bytes"); bytes > 0 {
 		g.Work.Bytes, g.Work.BytesFrom = float64(bytes)/per, "profile"
 	}
@@ -61,6 +64,30 @@ func (w *worker) measured(g *Group, n *profile.Node, l *profile.LaunchTimes) {
 	if len(all) > 0 {
 		g.Work.computes("profile", all...)
 	}
+}
+
+// counted takes what hardware counters measured before what the program said.
+func (w *worker) counted(g *Group, n *profile.Node, launches float64) {
+	bytes, flops := counters.WorkOf(n)
+	if bytes > 0 {
+		g.Work.Bytes, g.Work.BytesFrom = bytes/launches, byCounters
+	}
+	var all []operations
+	for _, dtype := range slices.Sorted(maps.Keys(flops)) {
+		all = append(all, operations{count: flops[dtype] / launches, dtype: dtype, passes: 1})
+	}
+	if flops != nil {
+		g.Work.computes(byCounters, all...)
+	}
+}
+
+// byCounters is that hardware counters measured bytes or flops.
+const byCounters = "counters"
+
+// Estimated says whether bytes or flops are those of the code, of a run in the interpreter or of the arguments.
+func (w *Work) Estimated() bool {
+	estimated := func(from string) bool { return from != "profile" && from != byCounters }
+	return w.BytesPerSecond > 0 && estimated(w.BytesFrom) || w.FlopsPerSecond > 0 && estimated(w.FlopsFrom)
 }
 
 // computes sets the operations of a launch.
@@ -111,6 +138,9 @@ func (w *Work) complete(counted Work) {
 		w.Flops, w.FlopsFrom, w.Type, w.Passes, w.operations = counted.Flops, counted.FlopsFrom, counted.Type, counted.Passes, counted.operations
 	}
 	for i := range w.operations {
+		if w.FlopsFrom == byCounters {
+			break // by the units that did them
+		}
 		if o := &w.operations[i]; o.dtype == "" || profile.OperandBits(o.dtype) == profile.OperandBits(counted.Type) {
 			o.dtype, o.passes = counted.Type, counted.Passes
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -73,10 +74,13 @@ func TestTypedFlops(t *testing.T) {
 }
 
 // TestOneRoof: a kernel with flops8 and flops16 has one share of the roof, in the tree and in the join with the trace, and it is that of
-// the textbook: each type at its own peak, one after the other.
+// the textbook: each type at its own peak, one after the other. What hardware counters measured stands before what a hook said.
 func TestOneRoof(t *testing.T) {
 	device := profile.Device{Type: "CUDA", ID: "0", Arch: "90", NumSMs: 132, ClockRate: 1_980_000, MemoryClockRate: 3_201_000, BusWidth: 6016}
-	for _, c := range []struct{ flops8, flops16, bytes int64 }{{9e12, 3e12, 1e9}, {3e12, 9e12, 0}, {1e9, 2e9, 4e10}, {0, 5e12, 0}} {
+	for _, c := range []struct {
+		flops8, flops16, bytes int64
+		measured               bool
+	}{{9e12, 3e12, 1e9, false}, {3e12, 9e12, 0, false}, {1e9, 2e9, 4e10, false}, {0, 5e12, 0, false}, {9e12, 3e12, 1e9, true}, {1e9, 2e9, 4e10, true}} {
 		const nanos = 50_000_000
 		n := &profile.Node{Name: "k", Launches: []profile.LaunchTimes{{Durations: profile.Durations{Count: 1, Nanos: nanos}}}}
 		for name, v := range map[string]int64{profile.CountMetric: 1, profile.TimeMetric: nanos, "flops8": c.flops8, "flops16": c.flops16, "bytes": c.bytes} {
@@ -84,6 +88,19 @@ func TestOneRoof(t *testing.T) {
 		}
 		n.Set("device_id", profile.StringValue("0"))
 		n.Set("device_type", profile.StringValue("CUDA"))
+		if c.measured {
+			set, err := counters.Set("roofline", "GH100")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range append(set, counters.Launches) {
+				n.Set(m, profile.FloatValue(0))
+			}
+			for name, v := range map[string]int64{counters.Launches: 1, "sm__ops_path_tensor_src_fp8.sum": c.flops8, "sm__ops_path_tensor_src_fp16.sum": c.flops16,
+				"dram__bytes_read.sum": c.bytes / 4, "dram__bytes_write.sum": c.bytes * 3 / 4, "flops8": 7e12, "flops16": 1, "bytes": 9e9} { // the hook is wrong
+				n.Set(name, profile.FloatValue(float64(v)))
+			}
+		}
 		p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{n}}, Devices: []profile.Device{device},
 			Kinds: profile.Kinds{}, Launches: []profile.LaunchKind{{Kernel: "k"}}}
 

@@ -84,10 +84,10 @@ func rowOf(r *kernels.Row) launchRow {
 	switch {
 	case r.Specialisation != nil:
 		row.Name, row.About = clean(r.Specialisation.Label), clean(aboutSpecialisation(r.Specialisation))
-		row.rate(r.Rates, slices.ContainsFunc(r.Specialisation.Groups, isCounted))
+		row.rate(r.Rates, slices.ContainsFunc(r.Specialisation.Groups, func(g *kernels.Group) bool { return g.Work.Estimated() }))
 	case r.Group != nil:
 		row.Name, row.About = clean(r.Group.Label), clean(aboutKind(r.Group))
-		row.rate(r.Rates, isCounted(r.Group))
+		row.rate(r.Rates, r.Group.Work.Estimated())
 	case r.More > 0:
 		row.Name = moreKinds(r.More)
 	default:
@@ -103,13 +103,6 @@ func moreKinds(n int) string { return fmt.Sprintf("%d more kinds of launches", n
 func (r *launchRow) rate(rates *kernels.Rates, counted bool) {
 	r.Bytes, r.Flops, r.Roof, r.Bound = rates.BytesPerSecond, rates.FlopsPerSecond, rates.Roof, rates.Bound
 	r.Counted = counted && (r.Bytes > 0 || r.Flops > 0)
-}
-
-// isCounted reports whether a rate is computed from bytes or operations that the trace counted, rather than from those that the
-// program reported.
-func isCounted(g *kernels.Group) bool {
-	w := &g.Work
-	return w.BytesPerSecond > 0 && w.BytesFrom != "profile" || w.FlopsPerSecond > 0 && w.FlopsFrom != "profile"
 }
 
 func aboutSpecialisation(s *kernels.Specialisation) string {

@@ -92,19 +92,26 @@ func (c *counting) nodes(f func(node uint32)) {
 	}
 }
 
-// sentence says what was measured and what was left out, "" if nothing was to be measured.
-func (c *counting) sentence() string {
+// sentence says what was measured and what was left out, "" if nothing was to be measured. Without the time that it took, ranks of a job that
+// measured the same say the same.
+func (c *counting) sentence(timed bool) string {
 	if c.source == nil {
 		return ""
 	}
 	f := c.source.CounterFacts()
+	if f.Set == "" { // the program has not used a GPU
+		return ""
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "set %s, ", f.Set)
 	if f.Measured == 0 {
 		b.WriteString("no launch was measured")
 	} else {
-		fmt.Fprintf(&b, "%s in %s: %s of %s measured, in %s", figures.Count(f.Metrics, "metric"), figures.Count(f.Passes, "pass"),
-			figures.Count(f.Measured, "launch"), figures.Count(f.Kernels, "kernel"), figures.Time(f.Took.Nanoseconds()))
+		fmt.Fprintf(&b, "%s in %s: %s of %s measured", figures.Count(f.Metrics, "metric"), figures.Count(f.Passes, "pass"),
+			figures.Count(f.Measured, "launch"), figures.Count(f.Kernels, "kernel"))
+	}
+	if timed && f.Measured > 0 {
+		fmt.Fprintf(&b, ", in %s", figures.Time(f.Took.Nanoseconds()))
 	}
 	if left := c.leftOut(f.LeftOut); len(left) > 0 {
 		b.WriteString("; left out: " + strings.Join(left, "; "))
@@ -133,12 +140,17 @@ func (c *counting) leftOut(list []record.LeftOut) (texts []string) {
 
 // mostLaunched names kernels, those with most launches first.
 func mostLaunched(launches map[string]uint64) string {
-	const shown = 3
+	const shown, longest = 3, 60
 	names := slices.SortedFunc(maps.Keys(launches), func(a, b string) int {
 		return cmp.Or(cmp.Compare(launches[b], launches[a]), cmp.Compare(a, b))
 	})
 	if len(names) > shown {
 		names = append(names[:shown], figures.Count(len(launches)-shown, "more kernel"))
+	}
+	for i, name := range names {
+		if len(name) > longest { // that of a template in C++
+			names[i] = name[:longest] + "…"
+		}
 	}
 	return strings.Join(names, ", ")
 }
@@ -154,7 +166,7 @@ func (c *counting) problems() []string {
 
 // describe writes the sentence into the facts of a profile.
 func (c *counting) describe(info profile.Info) {
-	if text := c.sentence(); text != "" {
+	if text := c.sentence(true); text != "" {
 		info[profile.InfoCounters] = text
 	}
 }

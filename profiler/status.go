@@ -35,7 +35,7 @@ func (d *drainer) status() Status {
 		Problems: d.allProblems(),
 	}
 	s.Sampling, _ = d.samplingStatus()
-	s.Budget, s.Counters = d.spent(), d.counting.sentence()
+	s.Budget, s.Counters = d.spent(), d.counting.sentence(false)
 	if d.attached {
 		s.GPU = d.source.DeviceName(0)
 	}

@@ -149,7 +149,7 @@ func mostLaunched(launches map[string]uint64) string {
 	}
 	for i, name := range names {
 		if len(name) > longest { // that of a template in C++
-			names[i] = name[:longest] + "…"
+			names[i] = strings.ToValidUTF8(name[:longest], "") + "…"
 		}
 	}
 	return strings.Join(names, ", ")

@@ -115,6 +115,17 @@ steps_inside() {
     step proton viewer --inside attention --samples sampled.hatchet --source --width 130 attention.hatchet
 }
 
+steps_counters() {
+  step proton run -m counters:set=roofline+memory three.py &&
+    step proton viewer -m util,bound,flop/s,dram_bytes,traffic_ratio,time -e 'assert_close|distribution' three.hatchet &&
+    step proton viewer -m sectors_per_load,load_efficiency,l1_hit,l2_hit,l2_bytes,time -i 'scale|transpose' three.hatchet &&
+    step proton explain three.hatchet &&
+    step proton run -m 'counters:set=compute:kernels=matmul,nvjet*' -n compute three.py &&
+    step proton viewer -m tensor_pipe,issue_active,achieved_occupancy,measured,time -i 'matmul|nvjet' compute.hatchet &&
+    step proton run -m pcsampling -n sampled three.py &&
+    step proton viewer --source=transpose sampled.hatchet
+}
+
 # It needs no GPU, and TestReplaysOnPages keeps its page.
 steps_amd() {
   step proton run --mode pcsampling -n mi300x --backend replay ../../testdata/captures/mi300x_synthetic.capture.gz &&
@@ -184,6 +195,7 @@ tutorial dynamic_net
 tutorial cuda_graph
 tutorial overlap
 tutorial inside
+tutorial counters
 for name in amd debug notebook always_on; do
   if [ -e "$out/../testdata/captures" ]; then tutorial $name; else skip $name "OUTDIR is not in the root of the repository, whose capture it plays"; fi
 done

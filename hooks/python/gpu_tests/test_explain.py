@@ -1,4 +1,5 @@
 """proton explain names the cause and the line of kernels that are slow for a known reason, and is silent about healthy ones."""
+import concurrent.futures
 import re
 import subprocess
 import sys
@@ -37,8 +38,10 @@ def recorded(tmp_path_factory):
 def test_causes_of_kernels(recorded, monkeypatch):
     monkeypatch.chdir(recorded)
     known, right, wrong, false = marks(), [], [], []
-    for name in causes.kernels():
-        findings = goproton.explain("causes.hatchet", kernel=f"^{name}$", trace="traces")["findings"]
+    names = list(causes.kernels())
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = pool.map(lambda name: goproton.explain("causes.hatchet", kernel=f"^{name}$", trace="traces")["findings"], names)
+    for name, findings in zip(names, answers):
         sure = [f for f in findings if f["confidence"] != "low"]
         said = [(f["class"], (f.get("line") or {}).get("number"), f["rule"]) for f in findings[:2]]
         if name not in known:

@@ -4,16 +4,20 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/goproton/goproton/internal/ctl"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
+	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/reproduce"
 	"github.com/goproton/goproton/viewer/explain"
@@ -54,7 +58,7 @@ type candidateSide struct {
 const (
 	candidateShare   = 0.02 // a slowdown that is to be seen, unless --detect says another
 	candidateSeconds = 3    // of measuring at most, unless --seconds says others
-	candidateMillis  = 20   // a batch, so that the blocks of a test fit into so short a time
+	candidateMillis  = 10   // a batch, so that the blocks of a test fit into so short a time
 )
 
 // runCandidate compares, times and explains a candidate.
@@ -131,6 +135,9 @@ func (f *reproduceFlags) candidateScript(doc *candidateDocument, source string, 
 		return nil, "", err
 	}
 	a := &reproduce.Side{Interpreter: f.interpreter(f.options.Python), Flags: []string{"--interpreter", self}}
+	if a.Warm, err = f.warmed(a.Interpreter); err != nil {
+		return nil, "", err
+	}
 	doc.Script = source
 	if !isScript(source) {
 		trace, err := f.open(source, stderr)
@@ -157,6 +164,27 @@ func (f *reproduceFlags) candidateScript(doc *candidateDocument, source string, 
 	a.Script = doc.Script
 	return a, doc.Script, nil
 }
+
+// warmed is the process of --keep-warm for an interpreter and the variables that Python, torch and Triton read when they are imported.
+func (f *reproduceFlags) warmed(in reproduce.Interpreter) (*reproduce.Warm, error) {
+	if f.warm == 0 {
+		return nil, nil
+	}
+	folder, err := ctl.Folder(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	sum := fnv.New64a()
+	fmt.Fprintln(sum, version.Text(), in.Python)
+	for _, entry := range in.Env {
+		if importedWith.MatchString(entry) {
+			fmt.Fprintln(sum, entry)
+		}
+	}
+	return &reproduce.Warm{Socket: filepath.Join(folder, fmt.Sprintf("%x.warm", sum.Sum64())), Idle: time.Duration(float64(f.warm) * float64(time.Second))}, nil
+}
+
+var importedWith = regexp.MustCompile(`^(PATH|PYTHON|LD_|CUDA|HIP|ROC|TORCH|PYTORCH|TRITON|OMP|MKL)`)
 
 // timeCandidate times both in turns, then samples the candidate and explains it.
 func (f *reproduceFlags) timeCandidate(doc *candidateDocument, p *reproduce.Pair, profile, trace string, stderr io.Writer) error {

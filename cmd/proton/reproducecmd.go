@@ -44,6 +44,7 @@ type reproduceFlags struct {
 	python2   string
 	candidate string
 	tolerance float64
+	warm      secondsFlag
 }
 
 func newReproduceCommand() *cobra.Command {
@@ -96,6 +97,9 @@ could not be decided. Without a GPU the outputs alone are compared, by proton in
 			if cmd.Flags().Changed("tolerance") && (f.candidate == "" || !(f.tolerance >= 0 && f.tolerance < 1)) {
 				return &exitError{code: 2, err: fmt.Errorf("read --tolerance %g: it is of --candidate, and a share of the largest value, such as 0.001", f.tolerance)}
 			}
+			if cmd.Flags().Changed("keep-warm") && f.candidate == "" {
+				return &exitError{code: 2, err: errors.New("--keep-warm is of --candidate")}
+			}
 			if cmd.Flags().Changed("seconds") && f.detect == "" || f.detect != "" && cmd.Flags().Changed("rounds") {
 				return &exitError{code: 2, err: errors.New("--seconds is of --detect, which takes as many rounds as it needs; without --detect, give --rounds")}
 			}
@@ -142,6 +146,7 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.python2, "compare-python", "", "`INTERPRETER` for the other side of --compare (default: the same)")
 	flags.StringVar(&f.candidate, "candidate", "", "put the function NAME of a Python file, `FILE[:NAME]`, in the place of the kernel, with the same arguments: compare outputs, time both, explain it")
 	flags.Float64Var(&f.tolerance, "tolerance", 0, "with --candidate: the largest difference of outputs as a `SHARE` of the largest value (default: by type, 0.001 of float16)")
+	flags.Var(&f.warm, "keep-warm", "with --candidate: leave a Python with torch and Triton imported for the next call, until it had no work for `TIME`, such as 10m")
 	flags.StringVar(&f.stamp, "stamp", "time", "append `TEXT` to the files' names, the time if it is \"time\"; empty for none")
 	flags.BoolVar(&f.options.Force, "force", false, "replace the script if it exists")
 	flags.BoolVar(&f.json, "json", false, "print a JSON object; with --slowest 2 or more it has the list launches")

@@ -80,6 +80,25 @@ func verified(folder string) error {
 	return nil
 }
 
+// Folder is a folder for sockets that only this user can enter. It is made if it is not there.
+func Folder(env func(string) string) (folder string, err error) {
+	for _, folder := range folders(env) {
+		failed := made(folder)
+		if failed == nil {
+			return folder, nil
+		}
+		err = errors.Join(err, failed)
+	}
+	return "", err
+}
+
+func made(folder string) error {
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return verified(folder)
+}
+
 // Entry is a process that has a socket.
 type Entry struct {
 	PID  int

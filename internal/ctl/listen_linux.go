@@ -54,10 +54,7 @@ func Listen(env func(string) string, answer func(command string) Answer) (*Socke
 }
 
 func (s *Socket) bind(folder string) error {
-	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	if err := verified(folder); err != nil {
+	if err := made(folder); err != nil {
 		return err
 	}
 	s.path = socketIn(folder, os.Getpid())

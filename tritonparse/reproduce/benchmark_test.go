@@ -53,7 +53,7 @@ func benchmarkOf(t *testing.T, name, text string) *Side {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Side{Name: name, Script: result.Script, Interpreter: Interpreter{python, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+stub)}}
+	return &Side{Name: name, Script: result.Script, Interpreter: Interpreter{Python: python, Env: append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+stub)}}
 }
 
 // TestMeasure: the script of a benchmark checks, times and prints, here with a GPU that takes 1.5 ms for everything.

@@ -9,7 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -340,11 +339,13 @@ func typical(times []float64) float64 {
 
 // server is a script of template benchmark that does what it is asked to.
 type server struct {
-	side  *Side
-	cmd   *exec.Cmd
-	asks  io.WriteCloser
-	lines *bufio.Scanner
-	said  *strings.Builder
+	side   *Side
+	asks   *os.File
+	lines  *bufio.Scanner
+	errors *os.File
+	said   chan string // on standard error, once it has ended
+	kill   func()
+	wait   func()
 }
 
 type batch struct {
@@ -356,22 +357,30 @@ type batch struct {
 // patience is how long a script may take for an answer. The first has compilations in it, and the search of an autotuner.
 const patience = 5 * time.Minute
 
-func serve(s *Side) (*server, error) {
-	v := &server{side: s, cmd: s.Command(s.Script, append([]string{"--serve"}, s.Flags...)...), said: &strings.Builder{}}
-	v.cmd.Stderr, v.cmd.WaitDelay = v.said, time.Second
-	var err error
-	if v.asks, err = v.cmd.StdinPipe(); err != nil {
-		return nil, err
+func serve(s *Side) (v *server, err error) {
+	var theirs, ours [3]*os.File // standard input, output and errors
+	for i := range theirs {
+		read, write, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		theirs[i], ours[i] = write, read
+		if i == 0 {
+			theirs[i], ours[i] = read, write
+		}
+		defer theirs[i].Close()
 	}
-	out, err := v.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	v.lines = bufio.NewScanner(out)
+	cmd := s.Command(s.Script, append([]string{"--serve"}, s.Flags...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	v = &server{side: s, asks: ours[0], lines: bufio.NewScanner(ours[1]), errors: ours[2], said: make(chan string, 1)}
 	v.lines.Buffer(nil, 16<<20)
-	if err := v.cmd.Start(); err != nil {
+	if v.kill, v.wait, err = s.begin(cmd); err != nil {
 		return nil, fmt.Errorf("run %s: %w", s.Script, err)
 	}
+	go func() {
+		text, _ := io.ReadAll(v.errors)
+		v.said <- string(text)
+	}()
 	return v, nil
 }
 
@@ -386,7 +395,7 @@ func (v *server) ask(what string, answer any) error {
 
 // read reads an answer. Lines that a kernel prints are none.
 func (v *server) read(word string, answer any) error {
-	hangs := time.AfterFunc(patience, func() { v.cmd.Process.Kill() })
+	hangs := time.AfterFunc(patience, v.kill)
 	for v.lines.Scan() {
 		if text, ok := strings.CutPrefix(v.lines.Text(), "goproton "+word+" "); ok {
 			hangs.Stop()
@@ -407,15 +416,18 @@ func (v *server) read(word string, answer any) error {
 
 // failed is the error of a script, with its last words.
 func (v *server) failed(err error) error {
-	v.end()
-	said := strings.TrimSpace(v.said.String())
+	said := strings.TrimSpace(v.end())
 	lines := strings.Split(said, "\n")
 	return fmt.Errorf("run %s (%s): %w: %s%s", v.side.Script, v.side.Name, err, strings.Join(lines[max(0, len(lines)-6):], "\n"), v.side.lacks(said))
 }
 
-// end ends the script: nothing that it would still do is of use. What it has started ends with its input.
-func (v *server) end() {
+// end ends the script, and returns what it said on standard error: nothing that it would still do is of use. What it has started ends with its input.
+func (v *server) end() (said string) {
 	v.asks.Close()
-	v.cmd.Process.Kill()
-	v.cmd.Wait()
+	v.kill()
+	v.wait()
+	v.errors.SetReadDeadline(time.Now().Add(time.Second)) // which what it has started may keep open
+	said = <-v.said
+	v.said <- said
+	return said
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/perf/benchmath"
 
@@ -69,6 +70,26 @@ type Check struct {
 type Interpreter struct {
 	Python string
 	Env    []string `json:"-"` // nil: this process's
+	Warm   *Warm    `json:"-"` // nil: each script has a process that imports torch and Triton for itself
+}
+
+// begin starts a script, and returns functions that end it and that wait for its end.
+func (in Interpreter) begin(cmd *exec.Cmd) (kill, wait func(), err error) {
+	if in.Warm != nil {
+		if kill, wait, err = in.Warm.fork(in, cmd); err == nil {
+			return kill, wait, nil
+		} // otherwise the script itself says what is missing
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, nil, err
+	}
+	return func() { cmd.Process.Kill() }, func() { cmd.Wait() }, nil
+}
+
+// Warm is a process that has torch and Triton imported, and forks one for each script. It ends if it has nothing to do for some time.
+type Warm struct {
+	Socket string
+	Idle   time.Duration
 }
 
 func (in Interpreter) Command(script string, flags ...string) *exec.Cmd {

@@ -17,7 +17,7 @@ import (
 	"github.com/goproton/goproton/tritonparse/internal/field"
 )
 
-//go:embed templates python/arguments.py python/autotune.py python/blobs.py python/descriptors.py python/tritonkernels.py python/benchmark.py python/original.py
+//go:embed templates python/arguments.py python/autotune.py python/blobs.py python/descriptors.py python/tritonkernels.py python/benchmark.py python/original.py python/warm.py
 var files embed.FS
 
 // Templates are the built-in ones, by name.

@@ -158,7 +158,7 @@ func (s *server) runners() {
 		if in.Function != "" {
 			file += ":" + in.Function
 		}
-		l.add("reproduce", "--json").flag("candidate", file).flag("kernel", in.Kernel).fileFlag("out-dir", in.Out).when(in.Profile != "", "--slowest").fileFlag("profile", in.Profile)
+		l.add("reproduce", "--json", "--keep-warm=10m").flag("candidate", file).flag("kernel", in.Kernel).fileFlag("out-dir", in.Out).when(in.Profile != "", "--slowest").fileFlag("profile", in.Profile)
 		if in.Tolerance != 0 {
 			l.flag("tolerance", fmt.Sprint(in.Tolerance))
 		}

@@ -1,0 +1,88 @@
+"""Imports torch and Triton once, and forks a process for each script that it is asked to run: warm.py SOCKET SECONDS-WITHOUT-WORK."""
+import contextlib
+import json
+import os
+import runpy
+import signal
+import socket
+import struct
+import sys
+import threading
+import traceback
+
+
+def main(path, idle):
+    import torch
+    import triton.language
+
+    with contextlib.suppress(ImportError):
+        import triton.compiler
+        import triton.backends.nvidia.compiler
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # what has ended is not waited for
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(f"{path}.{os.getpid()}")
+    server.listen()
+    os.rename(f"{path}.{os.getpid()}", path)  # it is there when it answers
+    server.settimeout(float(idle))
+    with contextlib.suppress(TimeoutError):
+        while True:
+            connection, _ = server.accept()
+            with contextlib.suppress(OSError, ValueError, struct.error):
+                connection.settimeout(5)
+                answer(server, connection)
+            connection.close()
+    os.unlink(path)
+
+
+def answer(server, connection):
+    """Forks for one request, which has standard input, output and errors with it."""
+    length, descriptors, _, _ = socket.recv_fds(connection, 8, 3)
+    request = b""
+    while len(request) < struct.unpack(">Q", length)[0]:
+        part = connection.recv(1 << 20)
+        if not part:
+            return
+        request += part
+    request = json.loads(request)
+    if os.fork() == 0:
+        server.close()
+        run(connection, descriptors, **request)
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def run(connection, descriptors, argv, env, folder):
+    """Runs a script as a Python of its own would, in a process that ends when nobody is connected to it."""
+    code = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for place, descriptor in enumerate(descriptors):
+            os.dup2(descriptor, place)
+            os.close(descriptor)
+        connection.settimeout(None)
+        connection.sendall(struct.pack(">Q", os.getpid()))
+        threading.Thread(target=end_with, args=(connection,), daemon=True).start()
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(entry.split("=", 1) for entry in env)
+        sys.argv, sys.path[0] = argv, os.path.dirname(os.path.abspath(argv[0]))
+        runpy.run_path(argv[0], run_name="__main__")
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def end_with(connection):
+    connection.recv(1)
+    os._exit(1)
+
+
+main(*sys.argv[1:])

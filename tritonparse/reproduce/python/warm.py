@@ -52,7 +52,7 @@ def answer(server, connection):
 
 
 def run(connection, descriptors, argv, env, folder):
-    """Runs a script as a Python of its own would, in a process that ends when nobody is connected to it."""
+    """Runs a script as a Python of its own would, in a process that ends with the one that has asked for it."""
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)

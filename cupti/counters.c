@@ -1,6 +1,7 @@
 // Decides which launches are measured, on the threads that make them. A launch that is not chosen costs a look into a table: there is no lock
 // and no allocation. One that is chosen waits for the GPU and runs several times; meanwhile no other thread launches, copies or begins to
 // capture a stream, because CUPTI would measure that too, or undo it when it restores the memory.
+#define _GNU_SOURCE
 #include "counters.h"
 #include "sampling.h" // the gate
 
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PLACES = 1 << 15, FUNCTIONS = 1 << 13, TRIES = 64, FAILURES = 16 };
+enum { PLACES = 1 << 15, FUNCTIONS = 1 << 13, TRIES = 64, FAILURES = 16, END_LIMIT_S = 30 };
 
 // A kernel at a call path, how many of its launches were chosen, and how many could not be measured in a row. key 0: free.
 static struct place { _Atomic uint64_t key; _Atomic uint32_t chosen, failed; } places[PLACES];
@@ -96,7 +97,17 @@ static struct function *function_of(uint64_t handle, const char *name, int *verd
 
 // ---- sessions ----
 
+// A forked child measures nothing, and waits for no thread that it does not have.
+static void in_child(void) {
+  atomic_store(&on, 0), atomic_store(&began, 0);
+  gate_begin();
+}
+
+static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
 void counters_begin(const struct hp_vendor_api *api, const struct counters_request *r) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
   pthread_mutex_lock(&lock);
   hp = api, request = *r;
   atomic_store(&refused, 0), atomic_store(&set_passes, 0), atomic_store(&set_metrics, 0);
@@ -113,7 +124,10 @@ void counters_run(int wanted) { atomic_store(&on, wanted); }
 void counters_end(void) {
   atomic_store(&on, 0);
   if (!atomic_exchange(&began, 0)) return;
-  pthread_mutex_lock(&lock);
+  struct timespec limit;
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_sec += END_LIMIT_S; // a launch whose kernel does not end is measured for ever
+  if (mine.is || pthread_mutex_timedlock(&lock, &limit)) return;
   counters_disable(NULL, -1);
   pthread_mutex_unlock(&lock);
 }
@@ -177,7 +191,7 @@ static int leave_out(struct function *f, uint32_t reason) {
 
 // With the lock and a slot of `remaining`: whether the launch is measured.
 static int measure(const struct cupti_callback_data *d, struct function *f) {
-  enum { ATTEMPTS = 4 };
+  enum { ATTEMPTS = 2 };
   cupti_own_call = 1;
   uint32_t reason = LEFT_NOT, passes = counters_ready(d->context);
   if (!passes) reason = LEFT_REFUSED;

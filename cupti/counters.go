@@ -172,8 +172,8 @@ func leftOut() (list []record.LeftOut) {
 	}
 }
 
-// communicating are beginnings of the names of kernels whose blocks wait for kernels on other GPUs.
-var communicating = []string{"nccl", "nvshmem"}
+// communicating are parts of the names of kernels whose blocks wait for kernels on other GPUs.
+var communicating = []string{"ncclDevKernel", "ncclKernel", "nvshmem", "one_shot_all_reduce", "two_shot_all_reduce", "multimem_", "cross_device_reduce"}
 
 //export goprotonCountersKernel
 func goprotonCountersKernel(name *C.char) C.int {
@@ -184,8 +184,8 @@ func goprotonCountersKernel(name *C.char) C.int {
 	if request == nil || !request.Wants(kernel) {
 		return -1
 	}
-	for _, prefix := range communicating {
-		if strings.HasPrefix(kernel, prefix) {
+	for _, part := range communicating {
+		if strings.Contains(kernel, part) {
 			return C.LEFT_COMMUNICATES
 		}
 	}

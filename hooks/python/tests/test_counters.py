@@ -245,3 +245,33 @@ def test_sessions_and_phases(tmp_path, library):
     parts = sorted(p.name for p in tmp_path.glob("first*.hatchet"))
     assert [check(tmp_path / p) for p in parts] == [{"k1": 1}, {"k1": 1, "k2": 1, "k3": 1, "k4": 1}]
     assert check(tmp_path / "again.hatchet") == {"k1": 1}
+
+
+FORK = """
+import threading
+on, over = fake_gpu.stream(), False
+def work():
+    fake_gpu.use()
+    while not over:
+        launch(1)
+other = threading.Thread(target=work)
+other.start()
+for n in range(40):
+    pid = os.fork()
+    if not pid:  # the other thread may have been measuring, which it never ends here
+        for n in range(3):
+            launch(2)
+            with fake_gpu.Graph(on):
+                fake_gpu.launch(kernels[3], on)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+over = True
+other.join()
+launch(4)
+"""
+
+
+def test_forks(run, tmp_path):  # noqa: F811
+    run(FORK, "-m", "counters:first=10000:most=1000000")
+    measured = check(tmp_path / "out.hatchet")
+    assert measured["k1"] > 100 and measured["k4"] == 1 and set(measured) == {"k1", "k4"}

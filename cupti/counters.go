@@ -56,6 +56,7 @@ func (c *Collector) startCounters() {
 	if rc := C.cupti_listen_counted(); rc != 0 {
 		s.problems = append(s.problems, c.refused("enable callbacks of contexts", uint32(rc), "", 0).Error())
 	}
+	C.cupti_keep_shapes(1)
 	C.counters_begin(vendorAPI(), &C.struct_counters_request{first: C.uint32_t(s.request.First), most: C.uint64_t(s.request.Most)})
 }
 
@@ -63,6 +64,7 @@ func (c *Collector) startCounters() {
 func (c *Collector) endCounters() {
 	if c.counter != nil {
 		C.counters_end()
+		C.cupti_keep_shapes(0)
 	}
 }
 
@@ -97,15 +99,19 @@ func (c *Collector) Counted(correlation uint64) (*record.Counters, bool) {
 	return s.values(l), true
 }
 
+// values are the metrics of a launch, and behind them what it asked for, where its record is known.
 func (s *counter) values(l *C.struct_counted) *record.Counters {
-	out := &record.Counters{Names: s.namesAt(l), Values: make([]float64, l.count)}
-	values := unsafe.Slice((*C.double)(unsafe.Add(unsafe.Pointer(l), C.sizeof_struct_counted)), l.count)
-	for i, v := range values {
-		out.Values[i] = float64(v)
+	out := &record.Counters{Names: s.namesAt(l)}
+	for i, v := range unsafe.Slice((*C.double)(unsafe.Add(unsafe.Pointer(l), C.sizeof_struct_counted)), l.count) {
+		out.Values = append(out.Values, float64(v))
 		if out.Names[i] == counters.Time && v > 0 { // the activity record of a kernel that ran several times has none
 			out.Nanos = uint64(v)
 		}
 	}
+	if asked := C.cupti_shape_of(C.uint32_t(l.correlation)); asked != nil {
+		out.Values = append(out.Values, float64(asked.registers), float64(asked.threads), float64(asked.static_shared), float64(asked.dynamic_shared))
+	}
+	out.Names = out.Names[:len(out.Values)]
 	return out
 }
 
@@ -118,6 +124,7 @@ func (s *counter) namesAt(l *C.struct_counted) []string {
 	for _, name := range unsafe.Slice(l.names, l.count) {
 		names = append(names, C.GoString(name))
 	}
+	names = append(names, counters.Registers, counters.Threads, counters.StaticShared, counters.DynamicShared)
 	s.names[at] = names
 	return names
 }

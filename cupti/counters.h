@@ -11,6 +11,12 @@ extern struct cupti_counters_table cupti_counters;
 // that the library lacks. libcupti looks for libnvperf_host.so, which lies next to it, in the folders of the loader: it is loaded first.
 const char *cupti_counters_load(const char *host_library);
 
+// ---- decode.c ----
+// What a launch asked for. The drainer asks for those of kernels whose records it has decoded.
+struct cupti_shape { uint32_t correlation, registers, threads, static_shared, dynamic_shared; }; // registers of a thread; threads and bytes of a block
+void cupti_keep_shapes(int keep);
+const struct cupti_shape *cupti_shape_of(uint32_t correlation); // NULL: not known
+
 // ---- callback_counted.c ----
 void cupti_on_counted_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
 // cupti_listen_counted enables the callbacks that only measuring needs: the ends of contexts, and with several passes calls that copy.

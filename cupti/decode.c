@@ -1,4 +1,5 @@
 // Turns CUPTI's records into activities. Only the drainer's commands run this, one at a time: the tables need no lock.
+#include "counters.h"
 #include "tensor.h"
 
 #include <stdlib.h>
@@ -72,8 +73,26 @@ static uint32_t sync_name(uint32_t type) {
 
 static uint64_t packed(const int32_t grid[3]) { return (uint64_t)(uint32_t)grid[0] | (uint64_t)(uint32_t)grid[1] << 31 | (uint64_t)(uint32_t)grid[2] << 47; }
 
+// What launches asked for, of the last kernels: counters are read after the records that have it.
+enum { SHAPES = 1 << 14 };
+static struct cupti_shape shapes[SHAPES]; // by correlation id
+static int shapes_kept;
+
+void cupti_keep_shapes(int keep) { shapes_kept = keep; }
+
+const struct cupti_shape *cupti_shape_of(uint32_t correlation) {
+  const struct cupti_shape *s = &shapes[correlation % SHAPES];
+  return s->threads && s->correlation == correlation ? s : NULL;
+}
+
+static void keep_shape(const struct cupti_kernel_prefix *r) {
+  shapes[r->correlation_id % SHAPES] = (struct cupti_shape){r->correlation_id, r->registers_per_thread, (uint32_t)(r->block[0] * r->block[1] * r->block[2]),
+                                                            (uint32_t)r->static_shared, (uint32_t)r->dynamic_shared};
+}
+
 static void kernel(struct hp_activity *out, const struct cupti_kernel_prefix *r) {
   *out = (struct hp_activity){WORK(r), .kind = HP_KERNEL, .name = name_of(r->name), .graph_node = r->graph_node_id, .grid = packed(r->grid)};
+  if (shapes_kept) keep_shape(r);
 }
 
 static void graph(struct hp_activity *out, const struct cupti_graph_trace *r) {

@@ -19,6 +19,7 @@ type target struct {
 	flops                      map[string]float64
 	time, bytesTime, flopsTime float64 // of its kernels: of all, and of those that were measured
 	measured                   int     // kernels
+	declares                   bool    // it, and not only its kernels, has flops or bytes
 }
 
 // measure has the bytes and flops that hardware counters measured count instead of those that are declared or estimated. Both count at the same
@@ -61,7 +62,7 @@ func (b *builder) measure() {
 			to = int32(i)
 		}
 		if targets[to] == nil {
-			targets[to] = &target{flops: map[string]float64{}}
+			targets[to] = &target{declares: at[i] >= 0, flops: map[string]float64{}}
 		}
 		targets[to].add(f, ran)
 	}
@@ -97,9 +98,14 @@ const wholly = 0.99
 func (b *builder) substitute(f *frame, t *target, declaring []string) {
 	whole := func(part float64) bool { return t.measured > 0 && part >= wholly*t.time && (part > 0 || t.time == 0) }
 	bytes, flops := whole(t.bytesTime), whole(t.flopsTime)
+	if !t.declares && bytes != flops {
+		b.halves++ // a roofline of one of them would be far too low for half of all kernels
+		return
+	}
 	if !bytes && !flops {
 		if t.measured > 0 {
 			b.partial++
+			b.needMeasured()
 		}
 		return
 	}
@@ -200,8 +206,16 @@ func (r *Row) Mark() string {
 	return mark
 }
 
+// noteHalves says which kernels have no place on the roofline although they were measured.
+func (b *builder) noteHalves() {
+	if b.halves > 0 && b.roof != nil {
+		b.note(fmt.Sprintf("hardware counters measured bytes or flops of %s, not both, and nothing declares the others: their util is not known; run with -m counters:set=roofline", figures.Count(b.halves, "kernel")))
+	}
+}
+
 // markMeasured marks the rows whose numbers come from hardware counters.
 func (b *builder) markMeasured(t *Table) {
+	b.noteHalves()
 	if b.measuredShare == nil {
 		return
 	}

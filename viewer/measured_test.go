@@ -154,6 +154,9 @@ func say(root *profile.Node) {
 	kernelsOf(root, nil, targets)
 	maps.DeleteFunc(targets, func(at *profile.Node, _ []*profile.Node) bool { return isLined(at, declares) })
 	for at, kernels := range targets {
+		if k := kernels[0]; !declares(at) && (math.IsNaN(number(k, tensorOps)) || math.IsNaN(number(k, readBytes))) {
+			continue // a half of its work
+		}
 		for _, dimension := range [][]string{{"bytes"}, {"flops8", "flops16"}} {
 			sum, time, measured := 0.0, 0.0, 0.0
 			for _, k := range kernels {
@@ -277,10 +280,12 @@ func TestCountersAreOffered(t *testing.T) {
 	}
 }
 
-// TestPartlyMeasuredScopesKeepWhatTheyDeclare, and say so.
+// TestPartlyMeasuredScopesKeepWhatTheyDeclare, and say so; kernels of which only bytes were measured have no util.
 func TestPartlyMeasuredScopesKeepWhatTheyDeclare(t *testing.T) {
-	p := tree("scope flops16=1e6 bytes=1e6\n  a time=1000 count=1 counted_launches=1 dram__bytes_read.sum=8e6 dram__bytes_write.sum=0\n  b time=1000 count=1\n" +
-		"cublas time=1000 count=3 counted_launches=1 dram__bytes_read.sum=3e5 dram__bytes_write.sum=1e5\n")
+	p := tree("scope flops16=1e6 bytes=1e6\n  a time=1000 count=1\n  b time=1000 count=1\ncublas time=1000 count=3\nhalf time=1000 count=1\n")
+	count(p.Root.Children[0].Children[0], 1, 8e6, -1)
+	count(p.Root.Children[1], 1, 4e5, 1e7)
+	count(p.Root.Children[2], 1, 4e5, -1)
 	table, err := NewTable(p, Options{Metrics: []string{"util", "bound"}, BaseUnits: true, Peaks: []string{"bytes=4T", "flops16=1P"}})
 	if err != nil {
 		t.Fatal(err)
@@ -289,12 +294,14 @@ func TestPartlyMeasuredScopesKeepWhatTheyDeclare(t *testing.T) {
 	for r := range table.All() {
 		got[r.Name] = r.Mark() + " " + figures.Places(r.Values[0], 3) + " " + table.Text(r, 1)
 	}
-	for name, want := range map[string]string{"scope": "~ 0.125 memory", "cublas": "# 0.300 memory", "b": " - "} {
+	for name, want := range map[string]string{"scope": "~ 0.125 memory", "cublas": "# 0.300 memory", "b": " - ", "half": "# - "} {
 		if got[name] != want {
 			t.Errorf("%s: %q, want %q", name, got[name], want)
 		}
 	}
-	if notes := strings.Join(table.Notes, "\n"); !strings.Contains(notes, "util has what 1 scope has declared") {
-		t.Error(notes)
+	for _, part := range []string{"util has what 1 scope has declared", "measured bytes or flops of 1 kernel, not both"} {
+		if notes := strings.Join(table.Notes, "\n"); !strings.Contains(notes, part) {
+			t.Errorf("notes %q lack %q", notes, part)
+		}
 	}
 }

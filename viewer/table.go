@@ -179,6 +179,7 @@ type builder struct {
 	measuredShare func(a []float64) float64 // part of a row's kernels that they measured; nil when no column is made of it
 	lenders       int                       // scopes whose flops and bytes count at their only kernel
 	usesWork      bool                      // columns are made of flops or bytes, and lend was called
+	halves        int                       // kernels of which bytes or flops were measured and not both
 	partial       int                       // scopes with declared work of whose kernels only a part was measured
 	trying        bool                      // only whether metrics can be computed is of interest: errors need no suggestions
 }

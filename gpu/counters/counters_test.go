@@ -130,14 +130,16 @@ func TestSetWords(t *testing.T) {
 		t.Errorf("order: %v", joined)
 	}
 	for word, want := range map[string]string{
-		"rofline":                 "did you mean roofline?",
-		"l2hit":                   "l2_hit",
-		"dram_bites":              "dram_bytes",
-		"zzzzzzzz":                "the sets are agent, compute, memory, roofline",
-		"":                        "the sets are",
-		"memory+":                 "the sets are",
-		"dram__bytes_read":        "a unit and a sum",
-		"tensor_fp8_flops+memory": "",
+		"rofline":                             "did you mean roofline?",
+		"l2hit":                               "l2_hit",
+		"dram_bites":                          "dram_bytes",
+		"zzzzzzzz":                            "the sets are agent, compute, memory, roofline",
+		"":                                    "the sets are",
+		"memory+":                             "the sets are",
+		"dram__bytes_read":                    "a unit and a sum",
+		"tensor_fp8_flops+memory":             "",
+		"launch__registers_per_thread+memory": "",
+		"launch__occupancy_limit_blocks":      "recorded with any set",
 	} {
 		if _, err := Set(word, "GH100"); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("Set(%q): %v, want %q", word, err, want)

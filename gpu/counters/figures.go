@@ -46,6 +46,14 @@ const (
 	Launches = "counted_launches"       // the metric of a profile that has the number of measured launches of a kernel at a call path
 )
 
+// What a launch asks for, by the names that Nsight Compute has for it. It is recorded with the counters, and no counter.
+const (
+	Registers     = "launch__registers_per_thread"
+	Threads       = "launch__block_size"
+	StaticShared  = "launch__shared_mem_per_block_static" // bytes
+	DynamicShared = "launch__shared_mem_per_block_dynamic"
+)
+
 // Of returns the form that a chip has.
 func (f *Figure) Of(chip string) (Form, bool) {
 	for _, form := range f.Forms {
@@ -109,10 +117,10 @@ func Find(name string) *Figure {
 	return &Figures[at]
 }
 
-// IsMetric reports whether a name is a vendor's: gpu__time_duration.sum.
+// IsMetric reports whether a name is a vendor's: gpu__time_duration.sum, launch__block_size.
 func IsMetric(name string) bool {
 	unit, rest, ok := strings.Cut(name, "__")
-	return ok && unit != "" && strings.Contains(rest, ".") && !strings.ContainsFunc(name, func(r rune) bool {
+	return ok && unit != "" && (strings.Contains(rest, ".") || unit == "launch") && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
 }

@@ -50,6 +50,11 @@ func Set(word, chip string) ([]string, error) {
 func of(name, chip string) ([]string, error) {
 	figure := Find(name)
 	switch {
+	case figure == nil && strings.HasPrefix(name, "launch__"):
+		if asked := []string{Registers, Threads, StaticShared, DynamicShared}; !slices.Contains(asked, name) {
+			return nil, fmt.Errorf("%s is not a hardware counter but a fact that Nsight Compute adds: leave it out; %s are recorded with any set", name, strings.Join(asked, ", "))
+		}
+		return nil, nil
 	case figure == nil && IsMetric(name):
 		return onChip(name, chip)
 	case figure == nil:

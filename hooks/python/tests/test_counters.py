@@ -11,11 +11,16 @@ from trees import load
 
 TIME, READ, WRITE = "gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum"
 
+ASKED = {"launch__registers_per_thread": 40, "launch__block_size": 128,  # what emit_kind in replay/fakecuda/buffers.c says
+         "launch__shared_mem_per_block_static": 1024, "launch__shared_mem_per_block_dynamic": 512}
+
 
 def made_up(kernel, metric):
     """What stub_counter in replay/fakecuda/counters.c returns."""
     if metric == TIME:
         return 1000
+    if metric in ASKED:
+        return ASKED[metric]
     hashed = 14695981039346656037
     for byte in (kernel + metric).encode():
         hashed = (hashed ^ byte) * 1099511628211 % 2**64
@@ -33,7 +38,7 @@ def check(path):
     measured = counted(path)
     for name, (launches, metrics) in measured.items():
         assert metrics == {m: launches * made_up(name.split("/")[-1], m) for m in metrics}, name
-        assert TIME in metrics
+        assert {TIME, *ASKED} <= set(metrics)
     for name, m in walk(load(path)):
         if m.get("count"):
             assert m["time (ns)"] == 1000 * m["count"], name
@@ -55,7 +60,7 @@ def test_the_first_launch_at_each_call_path(run, tmp_path):  # noqa: F811
     said = run(SCOPES, "-m", "counters:set=dram_read+dram_write")
     assert check(tmp_path / "out.hatchet") == {"even/k0": 1, "even/k7": 1, "odd/k1": 1, "odd/k7": 1, "even/k2": 1}
     assert counts(tmp_path / "out.hatchet") == plain == {"even/k0": 4, "even/k7": 8, "odd/k1": 4, "odd/k7": 4, "even/k2": 4}
-    assert set(counted(tmp_path / "out.hatchet")["even/k0"][1]) == {TIME, READ, WRITE}
+    assert set(counted(tmp_path / "out.hatchet")["even/k0"][1]) == {TIME, READ, WRITE, *ASKED}
     sentence = "set dram_read+dram_write, 3 metrics in 1 pass: 5 launches of 4 kernels measured"
     assert f"proton: counters: {sentence}\n" in said
     assert load(tmp_path / "out.hatchet")["info"]["counters"].startswith(f"{sentence}, in ")
@@ -157,7 +162,7 @@ def test_kernels_that_wait_for_other_gpus(run, tmp_path):  # noqa: F811
 def test_unknown_metrics(run, tmp_path):  # noqa: F811
     said = run(SCOPES, "-m", "counters:set=dram__unknown_read.sum+dram_read")
     assert "knows no dram__unknown_read.sum of a GH100, and measures the others" in said
-    assert set(counted(tmp_path / "out.hatchet")["odd/k1"][1]) == {TIME, READ}
+    assert set(counted(tmp_path / "out.hatchet")["odd/k1"][1]) == {TIME, READ, *ASKED}
 
 
 @pytest.mark.parametrize("flags, says", [
@@ -185,7 +190,7 @@ def test_record_and_replay(run, tmp_path):  # noqa: F811
     replay("-m", "counters:set=memory")
     assert counted(tmp_path / "again.hatchet") == recorded
     replay("-m", "counters:set=dram_read")
-    assert {name: set(m) for name, (_, m) in counted(tmp_path / "again.hatchet").items()} == dict.fromkeys(recorded, {TIME, READ})
+    assert {name: set(m) for name, (_, m) in counted(tmp_path / "again.hatchet").items()} == dict.fromkeys(recorded, {TIME, READ, *ASKED})
     assert "knows no sm__inst_executed.sum" in replay("-m", "counters:set=dram_read+sm__inst_executed.sum")
     run(SCOPES, PROTON_RECORD=str(tmp_path / "capture"))
     assert "no launch was measured" in replay("-m", "counters")

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ianlancetaylor/demangle"
+
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
@@ -140,7 +142,7 @@ func (c *counting) leftOut(list []record.LeftOut) (texts []string) {
 
 // mostLaunched names kernels, those with most launches first.
 func mostLaunched(launches map[string]uint64) string {
-	const shown, longest = 3, 60
+	const shown, longest = 3, 6 // of a name, as the exponent of a power of two
 	names := slices.SortedFunc(maps.Keys(launches), func(a, b string) int {
 		return cmp.Or(cmp.Compare(launches[b], launches[a]), cmp.Compare(a, b))
 	})
@@ -148,11 +150,11 @@ func mostLaunched(launches map[string]uint64) string {
 		names = append(names[:shown], figures.Count(len(launches)-shown, "more kernel"))
 	}
 	for i, name := range names {
-		if len(name) > longest { // that of a template in C++
-			names[i] = strings.ToValidUTF8(name[:longest], "") + "…"
+		if names[i] = demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams, demangle.MaxLength(longest)); len(names[i]) > 1<<longest {
+			names[i] = strings.ToValidUTF8(names[i][:1<<longest], "") + "…"
 		}
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 // problems says what did not work.

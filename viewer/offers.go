@@ -143,4 +143,7 @@ var derived = []offer{
 	{"attainable", "arithmetic rate at the roof"},
 	{"intensity", "flop per byte"},
 	{"bound", "what limits it at the roof: compute or memory"},
+	{"registers", "registers of a thread"},
+	{"occupancy_limit", "most warps that can be resident, as a share of those that a multiprocessor holds"},
+	{"limited_by", "what limits them: registers, shared memory, warps or blocks"},
 }

@@ -47,7 +47,8 @@ var multiprocessors = map[int]multiprocessor{
 // such. ok is false for GPUs that the table does not list, and for kernels whose threads or registers are not known.
 func occupancyOf(k launchNeeds) (o gpu.Occupancy, ok bool) {
 	m, known := multiprocessors[k.SM]
-	if !known || k.Threads <= 0 || k.Registers <= 0 {
+	const most = 1 << 24 // of a file that is wrong: more than any launch can ask for
+	if !known || k.Threads <= 0 || k.Registers <= 0 || max(k.Threads, k.Registers, k.Shared) > most {
 		return gpu.Occupancy{}, false
 	}
 	warps := roundUp(k.Threads, WarpSize) / WarpSize
@@ -89,3 +90,21 @@ func sharedUnit(sm int) int {
 }
 
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
+
+// Occupancy returns the largest possible occupancy of a kernel by what a launch asks for: registers of a thread, threads and bytes of shared
+// memory of a block. ok is false for GPUs of which the limits are not known.
+func Occupancy(deviceType, arch string, registers, threads, shared int) (o gpu.Occupancy, ok bool) {
+	v := ByDevice(deviceType)
+	if v.Code == nil || v.Code.Occupancy == nil {
+		return o, false
+	}
+	return v.Code.Occupancy(archOnly{arch: arch}, &gpu.Function{Registers: registers}, threads, shared)
+}
+
+// archOnly is a module of which the architecture is known.
+type archOnly struct {
+	gpu.Module
+	arch string
+}
+
+func (m archOnly) Arch() string { return m.arch }

@@ -2,6 +2,7 @@ package vendors
 
 import (
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -29,5 +30,22 @@ func TestOf(t *testing.T) {
 		if _, ok := occupancyOf(k); ok {
 			t.Errorf("%+v has an occupancy", k)
 		}
+	}
+}
+
+// TestOccupancyOfWrongFiles: numbers that no launch can ask for have no occupancy.
+func TestOccupancyOfWrongFiles(t *testing.T) {
+	if o, ok := Occupancy("CUDA", "90", 64, 256, 1024); !ok || o.Share() != 0.5 || o.Limits[0] != "registers" {
+		t.Errorf("64 registers, 256 threads: %+v, %v", o, ok)
+	}
+	for _, huge := range []int{1 << 59, math.MaxInt, math.MinInt, 1 << 30} {
+		for _, asks := range [][3]int{{huge, 256, 0}, {64, huge, 0}, {64, 256, huge}} {
+			if _, ok := Occupancy("CUDA", "90", asks[0], asks[1], asks[2]); ok && asks[2] >= 0 {
+				t.Errorf("%v has an occupancy", asks)
+			}
+		}
+	}
+	if _, ok := Occupancy("", "", 64, 256, 0); ok {
+		t.Error("a device of no vendor has an occupancy")
 	}
 }

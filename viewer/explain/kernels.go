@@ -496,11 +496,11 @@ func (on *subject) multipliesIn32(device *profile.Device) {
 // occupancy sets how many warps are resident, if the settings of the launch are known and the trace does not say.
 func (on *subject) occupancy(f *kernels.Function, device *profile.Device, shared float64) {
 	warps, known := on.numbers["warps_per_block"]
-	if _, done := on.numbers["occupancy_share"]; done || !known || f == nil || f.Vendor.Code.Occupancy == nil {
+	if _, done := on.numbers["occupancy_share"]; done || !known || f == nil {
 		return
 	}
 	static := float64(f.Symbol.Shared)
-	o, ok := f.Vendor.Code.Occupancy(archOnly{arch: f.Symbol.Arch}, &gpu.Function{Registers: f.Symbol.Registers}, int(warps)*f.Vendor.Warp, int(math.Max(shared, static)))
+	o, ok := vendors.Occupancy(f.Vendor.DeviceType, f.Symbol.Arch, f.Symbol.Registers, int(warps)*f.Vendor.Warp, int(math.Max(shared, static)))
 	if ok {
 		on.numbers["shared_memory_bytes_per_block"] = math.Max(shared, static)
 		on.setOccupancy(o)
@@ -511,14 +511,6 @@ func (on *subject) setOccupancy(o gpu.Occupancy) {
 	on.numbers["occupancy_share"], on.numbers["blocks_per_multiprocessor"] = o.Share(), float64(o.Blocks)
 	on.words["limit"] = strings.Join(o.Limits, " and ")
 }
-
-// archOnly is a module of which the architecture is known.
-type archOnly struct {
-	gpu.Module
-	arch string
-}
-
-func (m archOnly) Arch() string { return m.arch }
 
 // grid sets how much of the GPU the blocks of a launch fill.
 func (on *subject) grid(blocks float64, device *profile.Device) {

@@ -10,6 +10,7 @@ func init() {
 	profiler.Register(profiler.VendorBackend(vendors.NVIDIA, 0, func(o profiler.SourceOptions) profiler.Source {
 		return New(Options{
 			Sampling:     o.Sampling,
+			Readings:     o.Readings,
 			Metered:      o.Metered,
 			WholeGraphs:  o.WholeGraphs,
 			NVTX:         NVTXWanted(),

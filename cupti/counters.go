@@ -37,11 +37,16 @@ var asked struct {
 	problems []string
 }
 
+// hostLibrary is what libcupti describes counters with. It lies next to libcupti.
+func (c *Collector) hostLibrary() string {
+	return filepath.Join(filepath.Dir(c.library.Path), "libnvperf_host.so")
+}
+
 // startCounters begins to measure. A failure is reported as a problem: kernels are timed all the same.
 func (c *Collector) startCounters() {
 	s := &counter{request: c.opts.Sampling.Counters, chosen: map[uint64]*C.struct_counted{}, names: map[unsafe.Pointer][]string{}}
 	c.counter = s
-	host := C.CString(filepath.Join(filepath.Dir(c.library.Path), "libnvperf_host.so"))
+	host := C.CString(c.hostLibrary())
 	defer C.free(unsafe.Pointer(host))
 	if missing := C.cupti_counters_load(host); missing != nil {
 		s.problems = append(s.problems, fmt.Sprintf("measure counters: %s (%s) has no %s; set PROTON_CUPTI_PATH to a libcupti of CUDA 12.6 or newer; kernels are timed without counters",

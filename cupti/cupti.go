@@ -43,6 +43,7 @@ type Options struct {
 	SitePackages []string               // Python's package folders, to find the libcupti that torch or Triton brought
 	Replay       bool                   // a capture is played: some problems have other reasons then
 	Sampling     record.SamplingRequest // with vendors.CUPTISampling
+	Readings     record.ReadingRequest  // what to read of whole GPUs
 	Metered      bool                   // measure how long callbacks take
 }
 
@@ -57,6 +58,7 @@ type Collector struct {
 	enabled      record.Kinds // the records that CUPTI has enabled; record.Graph is never disabled
 	sampler      *sampler     // nil: instructions are not sampled
 	counter      *counter     // nil: counters are not measured
+	reader       *reader      // nil: whole GPUs are not read
 	subscribed   subscription
 	callNames    map[uint32]string // of driver functions
 	watched      record.Marks
@@ -68,7 +70,7 @@ type Collector struct {
 func New(opts Options) *Collector {
 	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(environ.Get) == "graph"
 	if resident != nil {
-		resident.opts.Sampling, resident.opts.Metered = opts.Sampling, opts.Metered
+		resident.opts.Sampling, resident.opts.Metered, resident.opts.Readings = opts.Sampling, opts.Metered, opts.Readings
 		return resident
 	}
 	return &Collector{opts: opts}
@@ -119,6 +121,7 @@ func (c *Collector) attach() error {
 	if c.subscribed.counted {
 		c.startCounters()
 	}
+	c.startReader()
 	if rc := C.cupti_register_buffers(); rc != 0 {
 		c.endSampler()
 		c.endCounters()
@@ -147,6 +150,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 	was := c.kinds
 	c.kinds, c.calls = kinds, calls
 	if kinds == 0 {
+		c.reader.run(false)
 		c.counter.run(false)
 		c.sampler.run(false)
 		c.setKinds(0)
@@ -160,6 +164,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 	if c.kinds != 0 {
 		c.sampler.run(!c.resting)
 		c.counter.run(true)
+		c.reader.run(true)
 	}
 	return err
 }
@@ -289,6 +294,7 @@ func (c *Collector) Flush(forced bool) {
 	flag := C.uint32_t(C.FLUSH_COMPLETED)
 	if forced {
 		flag = C.FLUSH_FORCED
+		c.reader.flush()
 	}
 	C.flush(flag)
 }
@@ -319,6 +325,7 @@ func (c *Collector) Detach(ending bool) {
 	}
 	c.endSampler()
 	c.endCounters()
+	c.reader.end()
 	if c.opts.WholeGraphs {
 		c.pause()
 		return

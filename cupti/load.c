@@ -1,6 +1,6 @@
 // Opens libcupti and libcuda, and wraps functions of theirs for Go.
 #define _GNU_SOURCE
-#include "counters.h"
+#include "overtime.h"
 #include "sampling.h"
 #include <dlfcn.h>
 #include <time.h>
@@ -50,6 +50,17 @@ const char *cupti_counters_load(const char *host_library) {
   CUPTI_COUNTERS_FUNCTIONS(F)
 #undef F
   cupti_counters = t;
+  return NULL;
+}
+
+const char *cupti_pm_load(void) {
+  struct cupti_pm_table t;
+#define F(name, arguments)                           \
+  *(void **)&t.name = dlsym(library, "cupti" #name); \
+  if (!t.name) return "cupti" #name;
+  CUPTI_PM_FUNCTIONS(F)
+#undef F
+  cupti_pm = t;
   return NULL;
 }
 

@@ -66,6 +66,10 @@ func (c *Collector) remedy(code uint32, holder string, driver int) string {
 
 // counterRefusal describes a refusal to measure counters, and what it means for the profile.
 func (c *Collector) counterRefusal(doing string, code uint32) string {
+	return c.counterError(doing, code).Error() + "; kernels are timed without counters"
+}
+
+func (c *Collector) counterError(doing string, code uint32) error {
 	e := &Error{Doing: "counters: " + doing, Code: code, Text: resultText(code), Remedy: c.remedy(code, "", 0)}
 	switch {
 	case strings.Contains(doing, "libnvperf_host"):
@@ -73,7 +77,7 @@ func (c *Collector) counterRefusal(doing string, code uint32) string {
 	case code == C.RC_INVALID_OPERATION:
 		e.Remedy = "another profiler may use the GPU's counters (ncu, DCGM's profiling metrics); stop it: dcgmi profile --pause"
 	}
-	return e.Error() + "; kernels are timed without counters"
+	return e
 }
 
 func cudaVersion(v int) string {

@@ -79,6 +79,7 @@ func (c *Collector) resume() error {
 	case wanted.counted:
 		c.startCounters()
 	}
+	c.startReader()
 	if wanted.metered && !c.subscribed.metered {
 		return errNotMetered
 	}

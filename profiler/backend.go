@@ -34,6 +34,7 @@ type SourceOptions struct {
 	Replay       string // file name of the capture that is played instead of a program
 	Synthetic    bool   // that capture was made with a fake driver
 	Sampling     record.SamplingRequest
+	Readings     record.ReadingRequest
 	Metered      bool // measure how long callbacks take on the program's threads: a session has a budget
 }
 

@@ -161,6 +161,7 @@ func (d *drainer) drain() {
 	d.readWaiting(false)
 	d.agg.TakeSlots()
 	d.drainSamples()
+	d.drainReadings()
 	d.drainInside()
 	if d.attached && d.work > before {
 		hotpath.PrepareBuffers(spareBuffers)

@@ -17,6 +17,7 @@ type Options struct {
 	Format      string  // of the file: "hatchet" (default) or "hatchet_msgpack"; of a trace, "chrome_trace"
 	Activities  string  // what to record in addition to kernels: "memcpy,memset,sync"; by default all in a trace, none else
 	NoStats     bool    // leave out the distributions of kernel times
+	Energy      bool    // read the energy of GPUs, and share it out among call paths
 	Idle        bool    // sum how long GPUs had nothing to do before the work of each call path
 	Budget      float64 // the share of the program's time that the profiler may take, such as 0.01; 0: there is no limit
 	Sinks       []Sink  // take the profile in addition to the file
@@ -47,7 +48,7 @@ func Start(name string, o Options) (*Session, error) {
 	}
 	id, err := process().Start(StartOptions{
 		When: conditions,
-		Name: name, Backend: o.Backend, Data: data, Format: o.Format, Activities: o.Activities, NoStats: o.NoStats, Idle: o.Idle, Sinks: o.Sinks, Budget: o.Budget,
+		Name: name, Backend: o.Backend, Data: data, Format: o.Format, Activities: o.Activities, NoStats: o.NoStats, Idle: o.Idle, Energy: o.Energy, Sinks: o.Sinks, Budget: o.Budget,
 		Source: SourceOptions{WholeGraphs: o.WholeGraphs},
 	})
 	if err != nil {

@@ -23,14 +23,15 @@ type sessions struct {
 type session struct {
 	backend  *Backend
 	python   bool
-	timeline bool         // the session keeps a timeline
-	upstream bool         // the timeline is written in upstream's form
-	idle     bool         // it sums how long GPUs had nothing to do
-	times    bool         // it keeps distributions of kernel times
-	also     record.Kinds // what it asked for in addition to kernels
-	periodic string       // format in which complete phases are written at once; "" = at the end
-	format   string       // of files, unless finalize asks for another
-	folder   string       // in which the session began, if files with a relative name are written while it goes on
+	timeline bool                  // the session keeps a timeline
+	upstream bool                  // the timeline is written in upstream's form
+	readings record.ReadingRequest // what is read of whole GPUs
+	idle     bool                  // it sums how long GPUs had nothing to do
+	times    bool                  // it keeps distributions of kernel times
+	also     record.Kinds          // what it asked for in addition to kernels
+	periodic string                // format in which complete phases are written at once; "" = at the end
+	format   string                // of files, unless finalize asks for another
+	folder   string                // in which the session began, if files with a relative name are written while it goes on
 	sampling record.SamplingRequest
 	inside   *string  // the mode in which it records scopes inside kernels; nil: it does not
 	files    *queue   // to the files of phases, with periodic flushing of trees; else nil
@@ -133,7 +134,7 @@ func (d *drainer) wanted() (w wanted) {
 
 // newTree begins the current phase of a session.
 func (d *drainer) newTree(s *session, now uint64) *aggregate.Tree {
-	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Idle: s.idle, Also: s.also, Inside: d.showsInside(s)}
+	o := aggregate.TreeOptions{Session: s.id, Phase: s.phase, Python: s.python, Times: s.times, Idle: s.idle, Readings: s.readings.Any(), Also: s.also, Inside: d.showsInside(s)}
 	if s.timeline {
 		o.Timeline = d.newTrace(s, now)
 	}

@@ -62,6 +62,14 @@ type Sampler interface {
 	SamplingFacts() record.SamplingFacts
 }
 
+// ReadingSource is a Source that can read whole GPUs, if SourceOptions.Readings asked for it. It reads while it listens, and once
+// more at a forced Flush.
+type ReadingSource interface {
+	// Readings passes on what was read since the last call, in order of time for each GPU and kind.
+	Readings(func(*record.Reading))
+	ReadingProblems() []string
+}
+
 // SampleSwitch is a Sampler that can rest while kernels are recorded.
 type SampleSwitch interface {
 	Sampler

@@ -45,6 +45,11 @@ type StartOptions struct {
 
 	Deltas []*Deltas
 
+	// Energy has the energy of GPUs read, and PM, such as "1ms", hardware counters of whole GPUs at that interval. A tree shares them out among
+	// what ran, a timeline shows them.
+	Energy bool
+	PM     string
+
 	// Budget is the share of the program's time that the profiler may take, such as 0.01; 0: there is no limit. Sampling of instructions rests for a
 	// part of the time, and the Python call paths of some launches are not taken, as far as that is needed.
 	Budget float64
@@ -60,7 +65,7 @@ func (m *Manager) Check(o StartOptions) (err error) {
 		}
 		var s *session
 		if s, err = o.session(b); err == nil {
-			err = errors.Join(d.checkBudget(&o, s), d.checkConditions(o.When), d.checkMode(&o), d.checkInside(inside))
+			err = errors.Join(d.checkBudget(&o, s), d.checkConditions(o.When), d.checkMode(&o), d.checkInside(inside), d.checkReadings(s.readings))
 		}
 	})
 	return err
@@ -149,7 +154,10 @@ func (d *drainer) prepare(s *session, o StartOptions) error {
 	if err := hotpath.Init(); err != nil {
 		return err
 	}
-	o.Source.Sampling, o.Source.Metered = s.sampling, o.Budget > 0
+	o.Source.Sampling, o.Source.Metered, o.Source.Readings = s.sampling, o.Budget > 0, s.readings
+	if err := d.checkReadings(s.readings); err != nil {
+		return err
+	}
 	if len(d.list) == 0 {
 		d.discard()
 		d.reset(d.agg.Sets)
@@ -157,6 +165,7 @@ func (d *drainer) prepare(s *session, o StartOptions) error {
 		d.beginSampling(s.sampling)
 		d.beginCounting(s.sampling.Counters)
 		d.beginValues()
+		d.beginReadings()
 		if o.Source.WholeGraphs && !d.backend.WholeGraphs {
 			d.problem(fmt.Sprintf("graphs are timed node by node: backend %q cannot time a graph as a whole", d.backend.name()))
 		}
@@ -222,6 +231,9 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	}
 	if s.idle = o.Idle && !s.timeline; s.idle { // a timeline shows it without sums
 		s.also |= record.KindsOf(record.Memcpy, record.Memset)
+	}
+	if s.readings, err = o.readings(); err != nil {
+		return nil, err
 	}
 	if err := o.setMode(b, s); err != nil {
 		return nil, err

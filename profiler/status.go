@@ -45,7 +45,7 @@ func (d *drainer) status() Status {
 // allProblems says, as sentences, why sessions record less than was asked for, and what the files of phases do not hold.
 func (d *drainer) allProblems() []string {
 	_, sampling := d.samplingStatus()
-	sentences := slices.Concat(d.problems, sampling, d.counting.problems())
+	sentences := slices.Concat(d.problems, sampling, d.counting.problems(), d.readingProblems())
 	if n := d.agg.Late; n > 0 {
 		sentences = append(sentences, fmt.Sprintf("%d metric values arrived after their phase was written or cleared, and are in no file", n))
 	}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the fake driver libraries, and the program that replays a capture through them, into DIR (build):
 #   stub/libcuda.so.1, stub/libcupti.so       CUDA 13.0
+#   stub/libnvidia-ml.so.1                  NVML, of a GPU that takes 300 W
 #   stub/cupti-12/libcupti.so, stub/cupti-11/  12.8 and 11.8, without the functions that these lack
 #   stub/fake-program                        a program for the fake driver, to record and to profile
 #   proton-replay
@@ -28,7 +29,8 @@ library() { # OUTPUT FLAGS AND SOURCES...
 }
 
 library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,memory,graph,tensor,common}.c $p/reader.c
-tracer=($s/{cupti,buffers,counters,sampling,check,replay,replay_clock,replay_gpu,replay_records,synthetic,common}.c $p/{reader,map,player,program}.c "$out/libcuda.so.1")
+library "$out/libnvidia-ml.so.1" -Wl,-soname,libnvidia-ml.so.1 $s/nvml.c
+tracer=($s/{cupti,buffers,counters,pm,sampling,check,replay,replay_clock,replay_gpu,replay_records,synthetic,common}.c $p/{reader,map,player,program}.c "$out/libcuda.so.1")
 library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]}"
 $cc "${flags[@]}" -o "$out/../proton-replay" replay/host/replay.c -ldl
 if [ "$tests" = yes ]; then

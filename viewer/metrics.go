@@ -218,7 +218,7 @@ func (b *builder) column(name string) (column, error) {
 		return b.plain(b.recorded[at]), nil
 	}
 	name = strings.ToLower(name)
-	for _, read := range []func(string) (column, bool, error){b.timeColumn, b.statColumn, b.rateColumn, b.roofColumn, b.occupancyColumn, b.amountColumn, b.recordedColumn} {
+	for _, read := range []func(string) (column, bool, error){b.timeColumn, b.statColumn, b.rateColumn, b.roofColumn, b.occupancyColumn, b.overTimeColumn, b.amountColumn, b.recordedColumn} {
 		if c, ok, err := read(name); ok || err != nil {
 			return c, err
 		}

@@ -82,6 +82,9 @@ func newRunCommand() *cobra.Command {
 			if err := checkRun(&options); err != nil {
 				return &exitError{code: 2, err: err}
 			}
+			if _, err := runinfo.ParsePM(options.PM); err != nil {
+				return &exitError{code: 2, err: fmt.Errorf("--pm: %w", err)}
+			}
 			if err := checkBudget(cmd.Flags().Changed("budget"), &options); err != nil {
 				return &exitError{code: 2, err: err}
 			}
@@ -114,6 +117,8 @@ func newRunCommand() *cobra.Command {
 	flags.StringVar(&options.Torch, "torch", "", "add frames of PyTorch between scopes and kernels, `WORDS` separated by commas: operators (aten::addmm), modules (Net.layers.3.linear1), flops (operators with their flops and bytes, from shapes); --torch alone is operators,modules")
 	flags.BoolVar(&options.Memory, "memory", false, "record the memory of PyTorch's allocator for GPUs: what each call path allocated, and what of it was allocated at the peak")
 	flags.Lookup("torch").NoOptDefVal = strings.Join(runinfo.TorchWords[:2], ",")
+	flags.BoolVar(&options.Energy, "energy", false, "read the energy of GPUs, and share it out among the call paths whose kernels ran: joules; with --data timeline also power and clocks over time")
+	flags.StringVar(&options.PM, "pm", "", "read hardware counters of whole GPUs each `TIME`, such as 1ms, next to the kernels' times: activity of multiprocessors and tensor cores, traffic of memory, PCIe and NVLink")
 	flags.BoolVar(&options.Idle, "idle", false, "sum how long GPUs had nothing to do before the work of each call path; copies and fills are recorded too (a trace shows it without this)")
 	flags.BoolVar(&options.NoStats, "no-stats", false, "do not record the distribution of kernel times at each call path")
 	flags.BoolVar(&noSources, "no-sources", false, "with --mode pcsampling: do not keep the text of the sampled lines in the profile, with which --source works on another machine")

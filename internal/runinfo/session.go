@@ -21,7 +21,9 @@ type Session struct {
 	Graph        string           `json:"graph"`
 	Stats        *bool            `json:"stats,omitempty"` // nil = as PROTON_STATS says
 	Activities   string           `json:"activities"`
-	Idle         bool             `json:"idle,omitempty"` // sum how long GPUs had nothing to do, in a tree
+	Energy       bool             `json:"energy,omitempty"` // read the energy of GPUs
+	PM           string           `json:"pm,omitempty"`     // read hardware counters of whole GPUs at this interval: "1ms"
+	Idle         bool             `json:"idle,omitempty"`   // sum how long GPUs had nothing to do, in a tree
 	Format       string           `json:"format"`
 	TraceForm    string           `json:"trace_form,omitempty"`    // of a timeline's file
 	SitePackages []string         `json:"site_packages,omitempty"` // where wheels with a libcupti may be

@@ -48,6 +48,7 @@ type route struct {
 	launches []*launchTotal // where the launch is tagged
 	shown    []shown
 	idle     []idlePlace
+	read     []readPlace
 	launcher *launcher // while instructions are sampled
 }
 
@@ -58,6 +59,11 @@ type shown struct {
 
 type idlePlace struct {
 	in   *idleTimes
+	node *node
+}
+
+type readPlace struct {
+	in   *readings
 	node *node
 }
 
@@ -118,6 +124,9 @@ func (a *Aggregator) Add(k *record.Activity, at *callpath.Attribution) {
 	for _, i := range r.idle {
 		i.in.add(k, i.node)
 	}
+	for _, p := range r.read {
+		p.in.work(k, p.node)
+	}
 	if at.Captured != nil {
 		a.replayed(at, key)
 	}
@@ -131,6 +140,9 @@ func (a *Aggregator) route(key cacheKey, order uint64) (r route) {
 		leaf := t.leaf(key, order)
 		if t.idle != nil {
 			r.idle = append(r.idle, idlePlace{t.idle, leaf})
+		}
+		if t.readings != nil {
+			r.read = append(r.read, readPlace{t.readings, leaf})
 		}
 		if t.Timeline != nil {
 			r.shown = append(r.shown, shown{t.Timeline, leaf})
@@ -168,10 +180,25 @@ func (a *Aggregator) AddUnattributed(k *record.Activity, set uint32) {
 		if t.idle != nil {
 			t.idle.add(k, n)
 		}
+		if t.readings != nil {
+			t.readings.work(k, n)
+		}
 		if t.Timeline != nil {
 			t.Timeline.activity(k, &callpath.Attribution{}, n)
 		} else {
 			n.on(k.Device, k.Kind, t.Times).add(k)
+		}
+	}
+}
+
+// Read adds a reading to the trees and timelines of a launch set.
+func (a *Aggregator) Read(r *record.Reading, set uint32) {
+	for _, t := range a.Sets.trees(set) {
+		if t.readings != nil {
+			t.readings.read(r)
+		}
+		if t.Timeline != nil && t.Readings {
+			t.Timeline.read(r)
 		}
 	}
 }

@@ -48,7 +48,11 @@ func (a *Aggregator) freeze(t *Tree, deviceType string, byDevice bool) (*profile
 	if t.idle != nil {
 		f.idleSums = t.idle.frozen()
 	}
+	if t.readings != nil {
+		f.gauges, f.readSums = t.readings.gauges, t.readings.frozen()
+	}
 	p := &profile.Profile{Root: f.node(t.root), Kinds: f.kinds}
+	f.idleNode(p.Root)
 	if !byDevice {
 		p.CountOperatorsOnce()
 	}
@@ -67,6 +71,8 @@ type freezer struct {
 	slots      map[*node][]metric
 	launches   launchFreezer
 	idleSums   map[*node]idleSum
+	gauges     []record.Gauge
+	readSums   map[*node][]float64   // by gauge
 	clocks     map[int]*inside.Clock // of devices that ran kernels with scopes
 	samples    *sampleFreezer        // nil while instructions are not sampled
 }
@@ -76,6 +82,7 @@ func (f *freezer) node(n *node) *profile.Node {
 	first, _ := f.split(n.totals)
 	f.totals(out, first)
 	f.idle(out, n)
+	f.readings(out, n)
 	f.launches.node(out, n)
 	f.inside(out, n)
 	for i := range n.metrics {

@@ -1,8 +1,11 @@
 package aggregate
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/profile"
@@ -96,6 +99,21 @@ func (t *Timeline) write(s *profile.Slice) {
 func (t *Timeline) count(rec *hotpath.Record) {
 	if w, ok := t.out.(profile.CounterWriter); ok && t.err == nil {
 		t.err = w.Count(hotpath.Text(rec.Metric()), "", profile.Point{At: int64(rec.Time()), Value: int64(rec.Counted())})
+	}
+}
+
+// read shows the readings of a GPU as counters. A value stands from the beginning of its interval.
+func (t *Timeline) read(r *record.Reading) {
+	w, ok := t.out.(profile.CounterWriter)
+	if !ok || r.End <= r.Start {
+		return
+	}
+	for i, g := range r.Gauges {
+		if g.Lane == "" || t.err != nil {
+			continue
+		}
+		value := r.Amounts[i] / (float64(r.End-r.Start) / 1e9) * g.Factor
+		t.err = w.Count(fmt.Sprintf("GPU %d %s", r.Device, g.Lane), "", profile.Point{At: int64(r.Start), Value: int64(math.Round(value))})
 	}
 }
 

@@ -28,6 +28,7 @@ type TreeOptions struct {
 	Also     record.Kinds // what the session asked for in addition to kernels
 	Inside   bool         // show scopes inside kernels
 	Idle     bool         // sum how long GPUs had nothing to do
+	Readings bool         // share out what is read of whole GPUs
 	Timeline *Timeline    // where every activity is shown; nil: they are summed in the tree
 }
 
@@ -40,9 +41,10 @@ type Tree struct {
 	root   *node
 	index  []*node // by hotpath node id
 
-	kinds  profile.Kinds // of the metrics on a timeline, as far as they are out of the slots
-	idle   *idleTimes    // nil without TreeOptions.Idle
-	shared *shares       // samples of periods that are over; nil while there are none
+	kinds    profile.Kinds // of the metrics on a timeline, as far as they are out of the slots
+	idle     *idleTimes    // nil without TreeOptions.Idle
+	readings *readings     // nil without TreeOptions.Readings
+	shared   *shares       // samples of periods that are over; nil while there are none
 
 	captures []*node         // between launches of graphs and what was captured
 	replays  []insideReplays // scopes inside kernels of graphs whose place is not known yet
@@ -91,6 +93,9 @@ func (s *Sets) NewTree(o TreeOptions) *Tree {
 	t := &Tree{TreeOptions: o, sets: s, serial: s.serials, root: &node{name: "ROOT"}}
 	if o.Idle {
 		t.idle = newIdleTimes()
+	}
+	if o.Readings && o.Timeline == nil {
+		t.readings = newReadings()
 	}
 	if o.Timeline != nil {
 		o.Timeline.tree = t

@@ -204,7 +204,7 @@ func startOptions(name string, o runinfo.Session) (profiler.StartOptions, error)
 	return profiler.StartOptions{
 		Budget: share,
 		Name:   name, Context: o.Context, Data: o.Data, Backend: o.Backend, Mode: o.Mode,
-		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Format: o.Format, TraceForm: o.TraceForm, When: o.When,
+		Activities: o.Activities, NoStats: noStats(o.Stats), Idle: o.Idle, Energy: o.Energy, PM: o.PM, Format: o.Format, TraceForm: o.TraceForm, When: o.When,
 		Source: profiler.SourceOptions{WholeGraphs: whole, SitePackages: o.SitePackages, Replay: o.Replay, Synthetic: o.Synthetic},
 	}, nil
 }

@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "../../cupti/abi_counters.h"
+#include "../../cupti/abi_pm.h"
 #include "replay.h"
 
 #if STUB_CUPTI >= 24
 
 enum { METRICS_OF_A_PASS = 4, RANGES_MOST = 64 };
 
-struct host { size_t count; };
+struct host { size_t count; uint32_t type; };
 struct image { size_t capacity, count; struct { const char *kernel; const struct cap_event *recorded; } ranges[]; };
 struct ranges { void *context; struct image *image; int running; };
 
@@ -102,6 +103,7 @@ STUB_EXPORT uint32_t cuptiDeviceGetChipName(struct cupti_chip_params *p) {
 STUB_EXPORT uint32_t cuptiProfilerHostInitialize(struct cupti_host_params *p) {
   uint32_t result = stub_result("ProfilerHostInitialize");
   p->host = result ? NULL : calloc(1, sizeof(struct host));
+  if (p->host) ((struct host *)p->host)->type = p->type;
   return result;
 }
 
@@ -133,13 +135,15 @@ STUB_EXPORT uint32_t cuptiProfilerHostGetNumOfPasses(struct cupti_passes_params 
   uint64_t found = 0;
   struct host h;
   memcpy(&h, p->config, sizeof h);
-  if (!recorded(&chip, &found)) found = stub_number("PROTON_STUB_PASSES", (h.count + METRICS_OF_A_PASS - 1) / METRICS_OF_A_PASS);
+  if (h.type == COUNTERS_PM_SAMPLING) found = 1;
+  else if (!recorded(&chip, &found)) found = stub_number("PROTON_STUB_PASSES", (h.count + METRICS_OF_A_PASS - 1) / METRICS_OF_A_PASS);
   p->passes = found;
   return stub_result("ProfilerHostGetNumOfPasses");
 }
 
 STUB_EXPORT uint32_t cuptiProfilerHostEvaluateToGpuValues(struct cupti_evaluate_params *p) {
   const struct image *i = (const void *)p->image;
+  if (pm_values(p)) return stub_result("ProfilerHostEvaluateToGpuValues");
   if (p->range >= i->count) return RC_INVALID_PARAMETER;
   for (size_t k = 0; k < p->count; k++) {
     if (!i->ranges[p->range].recorded) p->values[k] = stub_counter(i->ranges[p->range].kernel, p->names[k]);

@@ -146,6 +146,8 @@ STUB_EXPORT uint32_t cuEventQuery(void *event) {
 
 // ---- the rest of what a profiler of scopes inside kernels calls ----
 
+STUB_EXPORT uint32_t cuDevicePrimaryCtxGetState(int device, uint32_t *flags, int *active) { return (void)device, *flags = 0, *active = 1, RC_OK; }
+
 STUB_EXPORT uint32_t cuDevicePrimaryCtxRetain(void **context, int device) { return cuCtxCreate_v2(context, 0, device); }
 
 STUB_EXPORT uint32_t cuThreadExchangeStreamCaptureMode(int *mode) {

@@ -85,6 +85,8 @@ STUB_EXPORT void stub_emit(const struct stub_kernel *kernel);
 STUB_EXPORT void stub_lose(uint64_t records);
 // What a kernel is measured to do: for gpu__time_duration.sum its time, for a metric with .pct a number below 100, else a multiple of 32.
 double stub_counter(const char *kernel, const char *metric);
+struct cupti_evaluate_params;
+int pm_values(struct cupti_evaluate_params *p); // pm.c: 1 if the image is one of samples over time
 // The number of records that the profiler has got so far.
 STUB_EXPORT uint64_t stub_delivered(void);
 

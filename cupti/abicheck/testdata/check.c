@@ -4,6 +4,7 @@
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 #if __has_include(<cupti_range_profiler.h>) // the ABI of 12.6 and later; some versions include a header of C++
+#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
@@ -16,6 +17,7 @@
 #include "../../abi_counters.h"
 #include "../../abi_driver.h"
 #include "../../abi_library.h"
+#include "../../abi_pm.h"
 #include "../../abi_sampling.h"
 #include "../../capture.h"
 #include "../../../replay/fakecuda/sizes.h"
@@ -382,8 +384,64 @@ static void counters(void) {
   FIELD(cupti_range_config_params, target_nesting, CUpti_RangeProfiler_SetConfig_Params, targetNestingLevel);
   same("size of cupti_range_config_params", (long long)COUNTERS_SIZE(cupti_range_config_params, target_nesting), CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
 }
+
+static void counters_over_time(void) {
+  VALUE(COUNTERS_PM_SAMPLING, CUPTI_PROFILER_TYPE_PM_SAMPLING);
+  VALUE(PM_SYSTEM_CLOCK, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL);
+  VALUE(PM_TIME, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL);
+  VALUE(PM_KEEP_OLDEST, CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST);
+  VALUE(PM_IMAGE_FULL, CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL);
+  VALUE(PM_END, CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS);
+  FIELD(cupti_pm_enable_params, device, CUpti_PmSampling_Enable_Params, deviceIndex);
+  FIELD(cupti_pm_enable_params, sampling, CUpti_PmSampling_Enable_Params, pPmSamplingObject);
+  same("size of cupti_pm_enable_params", (long long)sizeof(struct cupti_pm_enable_params), CUpti_PmSampling_Enable_Params_STRUCT_SIZE);
+  FIELD(cupti_pm_params, sampling, CUpti_PmSampling_Disable_Params, pPmSamplingObject);
+  same("size of cupti_pm_params", (long long)sizeof(struct cupti_pm_params), CUpti_PmSampling_Disable_Params_STRUCT_SIZE);
+  FIELD(cupti_pm_params, sampling, CUpti_PmSampling_Start_Params, pPmSamplingObject);
+  same("size of cupti_pm_params", (long long)sizeof(struct cupti_pm_params), CUpti_PmSampling_Start_Params_STRUCT_SIZE);
+  FIELD(cupti_pm_params, sampling, CUpti_PmSampling_Stop_Params, pPmSamplingObject);
+  same("size of cupti_pm_params", (long long)sizeof(struct cupti_pm_params), CUpti_PmSampling_Stop_Params_STRUCT_SIZE);
+  FIELD(cupti_pm_config_params, sampling, CUpti_PmSampling_SetConfig_Params, pPmSamplingObject);
+  FIELD(cupti_pm_config_params, config_bytes, CUpti_PmSampling_SetConfig_Params, configSize);
+  FIELD(cupti_pm_config_params, config, CUpti_PmSampling_SetConfig_Params, pConfig);
+  FIELD(cupti_pm_config_params, hardware_buffer, CUpti_PmSampling_SetConfig_Params, hardwareBufferSize);
+  FIELD(cupti_pm_config_params, interval, CUpti_PmSampling_SetConfig_Params, samplingInterval);
+  FIELD(cupti_pm_config_params, trigger, CUpti_PmSampling_SetConfig_Params, triggerMode);
+  FIELD(cupti_pm_config_params, append, CUpti_PmSampling_SetConfig_Params, hwBufferAppendMode);
+  same("size of cupti_pm_config_params", (long long)sizeof(struct cupti_pm_config_params), CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE);
+  FIELD(cupti_pm_decode_params, sampling, CUpti_PmSampling_DecodeData_Params, pPmSamplingObject);
+  FIELD(cupti_pm_decode_params, image, CUpti_PmSampling_DecodeData_Params, pCounterDataImage);
+  FIELD(cupti_pm_decode_params, bytes, CUpti_PmSampling_DecodeData_Params, counterDataImageSize);
+  FIELD(cupti_pm_decode_params, stopped, CUpti_PmSampling_DecodeData_Params, decodeStopReason);
+  FIELD(cupti_pm_decode_params, overflow, CUpti_PmSampling_DecodeData_Params, overflow);
+  same("size of cupti_pm_decode_params", COUNTERS_SIZE(cupti_pm_decode_params, overflow), CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE);
+  FIELD(cupti_pm_image_size_params, sampling, CUpti_PmSampling_GetCounterDataSize_Params, pPmSamplingObject);
+  FIELD(cupti_pm_image_size_params, names, CUpti_PmSampling_GetCounterDataSize_Params, pMetricNames);
+  FIELD(cupti_pm_image_size_params, count, CUpti_PmSampling_GetCounterDataSize_Params, numMetrics);
+  FIELD(cupti_pm_image_size_params, max_samples, CUpti_PmSampling_GetCounterDataSize_Params, maxSamples);
+  FIELD(cupti_pm_image_size_params, bytes, CUpti_PmSampling_GetCounterDataSize_Params, counterDataSize);
+  same("size of cupti_pm_image_size_params", (long long)sizeof(struct cupti_pm_image_size_params), CUpti_PmSampling_GetCounterDataSize_Params_STRUCT_SIZE);
+  FIELD(cupti_pm_image_params, sampling, CUpti_PmSampling_CounterDataImage_Initialize_Params, pPmSamplingObject);
+  FIELD(cupti_pm_image_params, bytes, CUpti_PmSampling_CounterDataImage_Initialize_Params, counterDataSize);
+  FIELD(cupti_pm_image_params, image, CUpti_PmSampling_CounterDataImage_Initialize_Params, pCounterData);
+  same("size of cupti_pm_image_params", (long long)sizeof(struct cupti_pm_image_params), CUpti_PmSampling_CounterDataImage_Initialize_Params_STRUCT_SIZE);
+  FIELD(cupti_pm_info_params, image, CUpti_PmSampling_GetCounterDataInfo_Params, pCounterDataImage);
+  FIELD(cupti_pm_info_params, bytes, CUpti_PmSampling_GetCounterDataInfo_Params, counterDataImageSize);
+  FIELD(cupti_pm_info_params, total, CUpti_PmSampling_GetCounterDataInfo_Params, numTotalSamples);
+  FIELD(cupti_pm_info_params, populated, CUpti_PmSampling_GetCounterDataInfo_Params, numPopulatedSamples);
+  FIELD(cupti_pm_info_params, completed, CUpti_PmSampling_GetCounterDataInfo_Params, numCompletedSamples);
+  same("size of cupti_pm_info_params", (long long)sizeof(struct cupti_pm_info_params), CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE);
+  FIELD(cupti_pm_sample_params, sampling, CUpti_PmSampling_CounterData_GetSampleInfo_Params, pPmSamplingObject);
+  FIELD(cupti_pm_sample_params, image, CUpti_PmSampling_CounterData_GetSampleInfo_Params, pCounterDataImage);
+  FIELD(cupti_pm_sample_params, bytes, CUpti_PmSampling_CounterData_GetSampleInfo_Params, counterDataImageSize);
+  FIELD(cupti_pm_sample_params, index, CUpti_PmSampling_CounterData_GetSampleInfo_Params, sampleIndex);
+  FIELD(cupti_pm_sample_params, start, CUpti_PmSampling_CounterData_GetSampleInfo_Params, startTimestamp);
+  FIELD(cupti_pm_sample_params, end, CUpti_PmSampling_CounterData_GetSampleInfo_Params, endTimestamp);
+  same("size of cupti_pm_sample_params", (long long)sizeof(struct cupti_pm_sample_params), CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE);
+}
 #else
 static void counters(void) {} // before 12.6
+static void counters_over_time(void) {}
 #endif
 
 static void sampling(void) {
@@ -726,6 +784,7 @@ int main(void) {
   other_params();
   sampling();
   counters();
+  counters_over_time();
   shapes();
   kinds();
   records();

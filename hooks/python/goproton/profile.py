@@ -31,7 +31,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
           backend: str | None = None, mode: str | BaseMode | None = None, hook: str | Hook | None = None,
           stats: bool | None = None, activities: str | Sequence[str] | None = None, idle: bool = False,
           inside: str | Sequence[str] | None = None, schedule: Callable[[int], Any] | None = None, push: str | Push | None = None,
-          prometheus: str | Prometheus | None = None, budget: str | None = None, metrics: str | Prometheus | None = None) -> int | None:
+          prometheus: str | Prometheus | None = None, budget: str | None = None, metrics: str | Prometheus | None = None,
+          energy: bool = False, pm: str | None = None) -> int | None:
     """Starts a session, or activates the one that writes to the same file.
 
     Args:
@@ -65,6 +66,11 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
         metrics: an older name of ``prometheus``.
         budget: the share of the program's time that the profiler may take, such as "1%". As far as needed, instructions are sampled
             for a part of the time, and the Python call paths of some launches are not taken; kernels are always timed.
+        energy: read the energy of GPUs, and share it out among the call paths whose kernels ran, in equal parts where several ran at the
+            same time: ``energy (J)``; what a GPU took without work is below ``<idle>``. A timeline has power (W) and clocks (MHz).
+            NVML's counter moves on ten times a second.
+        pm: the time between two samples of hardware counters of whole GPUs, such as "1ms", which are shared out likewise: how long
+            multiprocessors and tensor cores were active (ns), and the bytes of PCIe and NVLink. A timeline shows them.
 
     Returns:
         The session's id. None if profiling is off: under ``proton run``, with TRITON_PROTON_DISABLE=1
@@ -95,7 +101,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
     asked = {"name": name, "context": context or "", "data": data or "", "backend": backend,
              "mode": upstream_mode("" if mode is None else str(mode), backend), "graph": "", "site_packages": site_packages(), "stats": stats,
              "activities": _comma_separated(activities), "idle": idle, "trace_form": trace_form(),
-             "when": {"by_caller": True} if schedule else None, "budget": "" if budget is None else str(budget)}
+             "when": {"by_caller": True} if schedule else None, "budget": "" if budget is None else str(budget),
+             "energy": energy, "pm": pm or ""}
     answer = _library.call("start", **asked, **_readers(name, asked, push, metrics if prometheus is None else prometheus))
     _say_problems(answer)
     session = answer["session"]

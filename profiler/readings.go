@@ -1,0 +1,46 @@
+package profiler
+
+import (
+	"fmt"
+
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/internal/runinfo"
+)
+
+// readings reads what a session asks to be read of whole GPUs.
+func (o *StartOptions) readings() (r record.ReadingRequest, err error) {
+	r.Energy = o.Energy
+	if r.Counters, err = runinfo.ParsePM(o.PM); err != nil {
+		return r, &ArgumentError{err.Error()}
+	}
+	return r, nil
+}
+
+// checkReadings refuses what the sessions before have not asked for.
+func (d *drainer) checkReadings(r record.ReadingRequest) error {
+	if len(d.list) > 0 && (r.Energy && !d.options.Readings.Energy || r.Counters != 0 && r.Counters != d.options.Readings.Counters) {
+		return &ArgumentError{"energy and pm: the first session of those that run at the same time decides what is read of whole GPUs; let it ask for the same"}
+	}
+	return nil
+}
+
+// beginReadings says where a source cannot read, for the first session of the source.
+func (d *drainer) beginReadings() {
+	if _, can := d.source.(ReadingSource); !can && d.options.Readings.Any() {
+		d.problem(fmt.Sprintf("energy and counters over time are not read: the source of backend %q has neither", d.backend.name()))
+	}
+}
+
+// drainReadings shares out what was read since, among the sessions that record, or that did so last.
+func (d *drainer) drainReadings() {
+	if source, can := d.source.(ReadingSource); can && d.options.Readings.Any() {
+		source.Readings(func(r *record.Reading) { d.agg.Read(r, d.sets.newest) })
+	}
+}
+
+func (d *drainer) readingProblems() []string {
+	if source, can := d.source.(ReadingSource); can && d.options.Readings.Any() {
+		return source.ReadingProblems()
+	}
+	return nil
+}

@@ -121,7 +121,7 @@ steps_counters() {
     step proton viewer -m sectors_per_load,load_efficiency,l1_hit,l2_hit,l2_bytes,time -i 'scale|transpose' three.hatchet &&
     step proton explain three.hatchet &&
     step proton run -m 'counters:set=compute:kernels=matmul,nvjet*' -n compute three.py &&
-    step proton viewer -m tensor_pipe,issue_active,achieved_occupancy,measured,time -i 'matmul|nvjet' compute.hatchet &&
+    step proton viewer -m tensor_pipe,issue_active,achieved_occupancy,occupancy_limit,limited_by,measured,time -i 'matmul|nvjet' compute.hatchet &&
     step proton run -m pcsampling -n sampled three.py &&
     step proton viewer --source=transpose sampled.hatchet
 }

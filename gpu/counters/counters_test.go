@@ -2,6 +2,7 @@ package counters
 
 import (
 	"bufio"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -182,4 +183,24 @@ func TestCatalogueIsWhole(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFiguresAreListed writes the table of docs/counters.md.
+func TestFiguresAreListed(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| figure | is | sets | also called |\n|---|---|---|---|\n")
+	for _, f := range Figures {
+		var in []string
+		for _, set := range SetNames() {
+			if slices.Contains(sets[set], f.Name) {
+				in = append(in, set)
+			}
+		}
+		also := ""
+		if len(f.Same) > 0 && f.Same[0] != f.Forms[0].Metrics()[0] {
+			also = "`" + f.Same[0] + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.About, strings.Join(in, ", "), also)
+	}
+	testkit.Between(t, "../../docs/counters.md", "<!-- figures: written by go test ./gpu/counters -update -->\n", "<!-- end of figures -->", b.String())
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/reproduce"
+	"github.com/goproton/goproton/tritonparse/resources"
 	"github.com/goproton/goproton/viewer/explain"
 )
 
@@ -205,8 +206,9 @@ func (f *reproduceFlags) timeCandidate(doc *candidateDocument, p *reproduce.Pair
 		return nil
 	}
 	explained := explainFlags{}
-	if _, err := os.Stat(trace); err == nil {
+	if t, err := tritonparse.Open(trace, tritonparse.OpenOptions{}); err == nil {
 		explained.trace = trace
+		doc.New.compiled(t)
 	}
 	if doc.Explained, err = explained.explain([]string{profile + ".hatchet"}, nil); err != nil {
 		doc.Notes = append(doc.Notes, "the candidate is not explained: "+err.Error())
@@ -222,6 +224,14 @@ func sideOf(m *reproduce.Measurement) *candidateSide {
 		s.GBs, s.TFlops = digits(m.Bytes/m.Median/1e6), digits(m.Flops/m.Median/1e9)
 	}
 	return s
+}
+
+// compiled takes what the compiler made from a trace, if the candidate is a function that has one kernel.
+func (s *candidateSide) compiled(t *tritonparse.Trace) {
+	if all := t.Compilations(); len(all) == 1 && s.Registers == nil {
+		r, _ := resources.Of(all[0]) // what is not known stays so
+		s.Registers, s.Shared = r.Registers, r.Shared
+	}
 }
 
 // digits leaves five: further ones say nothing, and cost a reader.

@@ -105,11 +105,13 @@ func (c *Collector) Counted(correlation uint64) (*record.Counters, bool) {
 }
 
 // values are the metrics of a launch, and behind them what it asked for, where its record is known.
+const longestNanos = 1e15 // a recording may say anything
+
 func (s *counter) values(l *C.struct_counted) *record.Counters {
 	out := &record.Counters{Names: s.namesAt(l)}
 	for i, v := range unsafe.Slice((*C.double)(unsafe.Add(unsafe.Pointer(l), C.sizeof_struct_counted)), l.count) {
 		out.Values = append(out.Values, float64(v))
-		if out.Names[i] == counters.Time && v > 0 { // the activity record of a kernel that ran several times has none
+		if out.Names[i] == counters.Time && v > 0 && v < longestNanos { // the activity record of a kernel that ran several times has none
 			out.Nanos = uint64(v)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/goproton/goproton/profile/formats"
 )
 
 // A capture may come from an attacker. These tests play captures that no recorder writes: proton-replay may refuse one with
@@ -169,6 +171,54 @@ func TestHostileSamples(t *testing.T) {
 	playBytes(t, program(Samples, payload), "pcsampling").check(t)
 }
 
+// measured is a capture of one launch that was measured, as this payload says, before the end of its call.
+func measured(payload []byte) events {
+	launch := append(numbers(driverDomain, launchKernel, 0, 41, 0x7f00, 1, 1, 0, 0, 64), append(make([]byte, 64), 0)...)
+	e := events("PROTNCAP\x01").add(String, 1, []byte("add")).add(String, 1, []byte("gpu__time_duration.sum"))
+	e = e.add(MachineOf, 1, numbers(130000, 13000, 1, 1763700000, 1)).add(Device, 1, numbers(0, 1, 9, 0, 132, 1980000, 3201000, 6144))
+	e = e.add(Answer, 1, numbers(5, 0x7f00, 0, 0)).add(Callback, 1, launch).add(Counters, 1, payload)
+	e = e.add(Callback, 1, numbers(driverDomain, launchKernel, 1, 41, 0x7f00, 1, 1, 0, 0, 0, 0))
+	return e.add(Buffer, 2, buffer(kernelKind, kernelSize, kernelName, kernelWith(1))).add(End, 1, numbers(9))
+}
+
+// TestHostileCounters: values that no recorder writes are shown, or the launch counts as one that was not measured.
+func TestHostileCounters(t *testing.T) {
+	built(t)
+	const most = 1<<64 - 1
+	for _, c := range []struct {
+		name    string
+		payload []byte
+		counted bool
+	}{
+		{"a whole one", numbers(41, 1, 1, 1, 2, 0x408f400000000000), true},
+		{"nothing", nil, false},
+		{"no kind of GPU", numbers(41, 0, 1, 1, 2, 0), false},
+		{"a kind of GPU that no string has", numbers(41, 77, 1, 1, 2, 0), false},
+		{"no pass", numbers(41, 1, 0, 1, 2, 0), false},
+		{"more passes than a number holds", numbers(41, 1, most, 1, 2, 0), true},
+		{"more metrics than there are", numbers(41, 1, 1, most, 2, 0), true},
+		{"a metric that no string has", numbers(41, 1, 1, 1, 77, 0), false},
+		{"a negative time", numbers(41, 1, 1, 1, 2, 0xc08f400000000000), true},
+		{"a time that is not a number", numbers(41, 1, 1, 1, 2, 0x7ff8000000000001), true},
+		{"an endless time", numbers(41, 1, 1, 1, 2, 0x7ff0000000000000), true},
+		{"another launch", numbers(40, 1, 1, 1, 2, 0), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "out")
+			o := playWithEnv(t, measured(c.payload), map[string]string{"mode": "counters:set=gpu__time_duration.sum", "name": name})
+			o.check(t)
+			text, err := os.ReadFile(name + ".hatchet")
+			if got := strings.Contains(string(text), "counted_launches"); err != nil || got != c.counted {
+				t.Errorf("measured: %v (%v), want %v\n%s", got, err, c.counted, o.text)
+			}
+			if _, err := formats.ReadFile(name + ".hatchet"); err != nil {
+				t.Error(err)
+			}
+			playBytes(t, measured(c.payload), "").check(t)
+		})
+	}
+}
+
 // mutated returns a capture with some bytes changed behind the magic.
 func mutated(plain []byte, seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 10))
@@ -202,6 +252,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte(programOfAMD(f, "rocprofiler", Samples, numbers(7001, 0, 1, 2, 2, 88, 16, 0x700, 1, 5, 0, 0, 2))))
 	f.Add([]byte(programOfAMD(f, "roctracer", Answer, numbers(2, 0x66, 1+4*3))))
 	f.Add([]byte(scopesOf(true)))
+	f.Add([]byte(measured(numbers(41, 1, 1, 1, 2, 0x408f400000000000))))
 	f.Fuzz(func(t *testing.T, plain []byte) {
 		built(t, "stub/hip/libamdhip64.so.6")
 		playAny(t, plain).check(t)

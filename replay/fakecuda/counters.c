@@ -37,6 +37,11 @@ static struct cap_cursor recorded_values(const struct cap_event *e, uint32_t *co
   return at;
 }
 
+static uint32_t recorded_launch(const struct cap_event *e) {
+  struct cap_cursor at = cap_open(e);
+  return (uint32_t)cap_number(&at);
+}
+
 static int recorded(const char **chip, uint64_t *passes) {
   const struct capture *c = stub_cuda_capture();
   uint32_t correlation;
@@ -96,7 +101,7 @@ STUB_EXPORT uint32_t cuptiProfilerInitialize(struct cupti_counters_params *p) { 
 STUB_EXPORT uint32_t cuptiDeviceGetChipName(struct cupti_chip_params *p) {
   uint64_t passes;
   p->name = "GH100";
-  if (stub_cuda_capture() && !recorded(&p->name, &passes)) return RC_NOT_SUPPORTED; // no GPU is made up for a recording
+  if (stub_cuda_capture() && (!recorded(&p->name, &passes) || !p->name)) return RC_NOT_SUPPORTED; // no GPU is made up for a recording
   return stub_result("DeviceGetChipName");
 }
 
@@ -232,7 +237,7 @@ STUB_EXPORT uint32_t cuptiRangeProfilerDecodeData(struct cupti_range_decode_para
   struct image *i = ((struct ranges *)p->ranges)->image;
   if (!i) return RC_INVALID_OPERATION;
   pthread_mutex_lock(&lock);
-  if (replaying() && played) seen[seen_count++].kernel = "";
+  if (replaying() && played && recorded_launch(played) == delivered_call()) seen[seen_count++].kernel = "";
   for (size_t k = 0; k < seen_count; k++) {
     if (i->count == i->capacity) p->dropped++;
     else i->ranges[i->count].kernel = seen[k].kernel, i->ranges[i->count++].recorded = played;

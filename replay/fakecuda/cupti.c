@@ -34,7 +34,11 @@ static const struct stub_tracer events = {trace, emit_kernel, emit_work, emit_gr
 
 __attribute__((constructor)) static void attach(void) { stub_cuda_trace(&events); }
 
+static _Thread_local uint32_t call; // whose callback is being called
+uint32_t delivered_call(void) { return call; }
+
 void deliver(uint32_t domain, uint32_t cbid, const void *data) {
+  if (domain == DOMAIN_DRIVER) call = ((const struct cupti_callback_data *)data)->correlation_id;
   if (domain < DOMAINS && cbid < CBIDS && atomic_load_explicit(&enabled[domain][cbid], memory_order_acquire))
     state.callback(state.user, domain, cbid, data);
 }

@@ -9,6 +9,7 @@
 // cupti.c
 uint32_t stub_version(void);
 void deliver(uint32_t domain, uint32_t cbid, const void *data); // calls the subscriber, if it has enabled the callback
+uint32_t delivered_call(void); // the correlation id of the driver call whose callback this thread is in
 int kind_wanted(uint32_t kind);      // is enabled
 int kind_ever_wanted(uint32_t kind); // has been enabled since the last cuptiFinalize: work launched then may be reported later
 

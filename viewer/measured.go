@@ -206,16 +206,19 @@ func (r *Row) Mark() string {
 	return mark
 }
 
-// noteHalves says which kernels have no place on the roofline although they were measured.
-func (b *builder) noteHalves() {
-	if b.halves > 0 && b.roof != nil {
-		b.note(fmt.Sprintf("hardware counters measured bytes or flops of %s, not both, and nothing declares the others: their util is not known; run with -m counters:set=roofline", figures.Count(b.halves, "kernel")))
+// aboutHalves says which kernels have no place on the roofline although they were measured; "" if there are none.
+func (b *builder) aboutHalves() string {
+	if b.halves == 0 {
+		return ""
 	}
+	return fmt.Sprintf("hardware counters measured bytes or flops of %s, not both, and nothing declares the others, so their util is not known; run with -m counters:set=roofline", figures.Count(b.halves, "kernel"))
 }
 
 // markMeasured marks the rows whose numbers come from hardware counters.
 func (b *builder) markMeasured(t *Table) {
-	b.noteHalves()
+	if text := b.aboutHalves(); text != "" && b.roof != nil {
+		b.note(text)
+	}
 	if b.measuredShare == nil {
 		return
 	}

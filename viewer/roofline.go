@@ -202,6 +202,9 @@ func (b *builder) needRoofline(asked string) error {
 			r.bytes = &metric
 		}
 	}
+	if halves := b.aboutHalves(); len(r.flops) == 0 && r.bytes == nil && halves != "" {
+		return fmt.Errorf("%s: %s", asked, halves)
+	}
 	if len(r.flops) == 0 && r.bytes == nil {
 		return fmt.Errorf("%s: the profile has neither flops nor bytes; for operators of PyTorch profile with --torch=modules,flops; or give Triton kernels a launch_metadata function and profile with the triton hook, or add the metrics flops16 and bytes to a scope; or measure them with proton run -m counters", asked)
 	}

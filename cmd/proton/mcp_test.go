@@ -232,6 +232,10 @@ func TestToolsEnd(t *testing.T) {
 	if !a.failed || !strings.Contains(a.text, "was ended after 1s") || time.Since(start) > 40*time.Second {
 		t.Errorf("after %v: %+v", time.Since(start), a)
 	}
+	a = call(t, session, "run", map[string]any{"name": "x", "command": []string{"true"}, "counters": "memry"})
+	if !a.failed || !strings.Contains(a.Command, "--mode=counters:set=memry") || !strings.Contains(a.text, "did you mean memory?") {
+		t.Errorf("a set that does not exist: %+v", a)
+	}
 }
 
 // The program itself, over its standard input and output; it ends when its input does.

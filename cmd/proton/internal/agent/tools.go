@@ -64,6 +64,7 @@ type runIn struct {
 	Command  []string `json:"command" jsonschema:"script and arguments, or a program, or -m MODULE"`
 	Name     string   `json:"name" jsonschema:"the profile is NAME.hatchet, or NAME.chrome_trace with timeline"`
 	Samples  bool     `json:"samples,omitempty" jsonschema:"sample instructions, which names the lines"`
+	Counters string   `json:"counters,omitempty" jsonschema:"instead of samples: measure a launch of each kernel with hardware counters: roofline, memory, compute or agent"`
 	Timeline bool     `json:"timeline,omitempty" jsonschema:"record what happened when, which shows why the GPU was idle"`
 	Inside   string   `json:"inside,omitempty" jsonschema:"scopes inside the Triton kernels that match"`
 	Torch    bool     `json:"torch,omitempty" jsonschema:"operators and modules of PyTorch, with their flops"`
@@ -144,7 +145,7 @@ func (s *server) readers() {
 func (s *server) runners() {
 	offer(s, "run", "Profiles a program on the GPU", func(in *runIn, l *line) {
 		l.within = timeout(in.Timeout)
-		l.add("run").fileFlag("name", in.Name).when(in.Samples, "--mode=pcsampling").when(in.Timeline, "--data=timeline").when(in.Torch, "--torch=modules,flops")
+		l.add("run").fileFlag("name", in.Name).when(in.Samples, "--mode=pcsampling").when(in.Counters != "", "--mode=counters:set="+in.Counters).when(in.Timeline, "--data=timeline").when(in.Torch, "--torch=modules,flops")
 		l.flag("inside", in.Inside).fileFlag("trace", in.Trace).program(in.Command)
 	})
 	offer(s, "reproduce", "One launch of a trace as a script of its own; with run, checked and timed; with compare, against another", func(in *reproduceIn, l *line) {

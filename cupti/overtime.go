@@ -94,6 +94,11 @@ func (c *Collector) startReader() {
 	}
 	r := &reader{collector: c, request: c.opts.Readings, devices: map[int]*readGPU{}}
 	c.reader = r
+	if c.opts.Replay {
+		r.problem("energy and counters over time are not read: a recording is replayed, which has neither")
+		r.request = record.ReadingRequest{}
+		return
+	}
 	if why := C.nvml_load(); r.request.Energy && why != nil {
 		r.problem("energy is not read: %s", C.GoString(why))
 		r.request.Energy = false

@@ -9,7 +9,7 @@
 #   stub/hip/libroctx64.so.4                 4.1
 #   stub/hip/fake-program, fake-training     programs for the fake HIP
 #   stub/hip-6.4/librocprofiler-sdk.so.0     0.6.0
-# With STUB_TESTS=no it leaves out what only tests load: cupti-12, cupti-11 and the fake programs.
+# With STUB_TESTS=no it leaves out what only tests load: libnvidia-ml, cupti-12, cupti-11 and the fake programs.
 set -eu
 cd "$(dirname "$0")/.."
 out=${1:-build}/stub
@@ -29,12 +29,12 @@ library() { # OUTPUT FLAGS AND SOURCES...
 }
 
 library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,memory,graph,tensor,common}.c $p/reader.c
-library "$out/libnvidia-ml.so.1" -Wl,-soname,libnvidia-ml.so.1 $s/nvml.c
 tracer=($s/{cupti,buffers,counters,pm,sampling,check,replay,replay_clock,replay_gpu,replay_records,synthetic,common}.c $p/{reader,map,player,program}.c "$out/libcuda.so.1")
 library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]}"
 $cc "${flags[@]}" -o "$out/../proton-replay" replay/host/replay.c -ldl
 if [ "$tests" = yes ]; then
   mkdir -p "$out/cupti-12" "$out/cupti-11"
+  library "$out/libnvidia-ml.so.1" -Wl,-soname,libnvidia-ml.so.1 $s/nvml.c
   library "$out/cupti-12/libcupti.so" -DSTUB_CUPTI=26 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
   library "$out/cupti-11/libcupti.so" -DSTUB_CUPTI=18 -Wl,-rpath,'$ORIGIN/..' "${tracer[@]}"
   $cc "${flags[@]}" -o "$out/fake-program" $s/program.c "$out/libcuda.so.1" -Wl,-rpath,'$ORIGIN' -pthread -ldl

@@ -72,6 +72,17 @@ func (r *readings) work(k *record.Activity, n *node) {
 func (r *readings) read(reading *record.Reading) {
 	s := r.seriesOf(r.device(reading.Device), reading)
 	s.points = append(s.points, point{reading.Start, reading.End, reading.Amounts})
+	if n := len(s.points); n > maxPending { // nothing has run for long
+		r.device(reading.Device).goOn(r, s.points[n/2].start)
+	}
+}
+
+// goOn sweeps to a time, over the work that is known.
+func (d *sweep) goOn(r *readings, until uint64) {
+	for len(d.pending) > 0 && d.pending[0].start < until {
+		d.begin(r, priority.Pop(&d.pending).(spell))
+	}
+	d.to(r, until)
 }
 
 func (r *readings) seriesOf(d *sweep, reading *record.Reading) *series {

@@ -124,6 +124,14 @@ func TestReadingsAreComplete(t *testing.T) {
 	if pending, points := len(r.devices[0].pending), len(r.devices[0].series[0].points); pending > maxPending || points > 2*maxPending/100 {
 		t.Errorf("%d pieces of work and %d readings are pending", pending, points)
 	}
+	for i := range uint64(3 * maxPending) { // and while nothing runs
+		at := 10*work + 10000 + 10*i
+		r.read(&record.Reading{Gauges: testPower, Start: at, End: at + 10, Amounts: []float64{1}})
+		read++
+	}
+	if points := len(r.devices[0].series[0].points); points > maxPending {
+		t.Errorf("%d readings are pending", points)
+	}
 	sum := 0.0
 	for _, amounts := range r.frozen() {
 		sum += amounts[0]

@@ -135,3 +135,11 @@ except ValueError as e: print(e)
     assert done.returncode == 0, done.stderr
     assert "energy and pm: the first session of those that run at the same time decides" in done.stdout
     assert total(load(tmp_path / "first.hatchet"), "energy (J)") > 0 == total(load(tmp_path / "second.hatchet"), "energy (J)")
+
+
+def test_a_replay_has_neither(tmp_path):
+    """The fake NVML of these tests is not that of the recorded run."""
+    done = subprocess.run([PROTON, "run", "-b", "replay", "--energy", "--pm", "1ms", "-n", "out", REPOSITORY / "testdata" / "captures" / "dynamic_net.capture.gz"], cwd=tmp_path,
+                          env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0 and done.stderr.count("a recording is replayed, which has neither") == 1, done.stderr
+    assert total(load(tmp_path / "out.hatchet"), "energy (J)") == 0

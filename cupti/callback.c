@@ -9,6 +9,7 @@
 static const struct hp_vendor_api *hp;
 static void *subscriber;
 static _Atomic uint64_t graphs_seen;
+static uint64_t base; // of correlation ids, which CUPTI counts from 1 again each time that it was left
 static _Atomic int copies_wanted;
 
 void cupti_use_hotpath(const struct hp_vendor_api *api) { hp = api; }
@@ -42,28 +43,32 @@ static const uint8_t call_of[1024] = {
 
 static __thread uint64_t marked __attribute__((tls_model("initial-exec"))); // the id of this thread's last call of the MARK kind
 
+static uint64_t id(const struct cupti_callback_data *d) { return base + d->correlation_id; }
+uint64_t cupti_correlation_base(void) { return base; }
+
 static void call_enters(enum call call, const struct cupti_callback_data *d) {
   switch (call) {
   case LAUNCH:
     hp->context_seen(d->context);
-    hp->launch(d->correlation_id, handle(((const struct cuda_params_launch_kernel *)d->params)->function));
+    hp->launch(id(d), handle(((const struct cuda_params_launch_kernel *)d->params)->function));
     return;
   case LAUNCH_EX:
     hp->context_seen(d->context);
-    hp->launch(d->correlation_id, handle(((const struct cuda_params_launch_kernel_ex *)d->params)->function));
+    hp->launch(id(d), handle(((const struct cuda_params_launch_kernel_ex *)d->params)->function));
     return;
   case GRAPH:
+    atomic_store_explicit(&graphs_seen, 1, memory_order_relaxed);
     hp->context_seen(d->context);
-    hp->graph_launch(d->correlation_id, handle(((const struct cuda_params_graph_launch *)d->params)->exec));
+    hp->graph_launch(id(d), handle(((const struct cuda_params_graph_launch *)d->params)->exec));
     return;
   case WORK:
     if (cupti_own_call) return;
     hp->context_seen(d->context);
-    hp->work(d->correlation_id);
+    hp->work(id(d));
     return;
   case PROFILER_START: hp->profiler_api(1); return;
   case PROFILER_STOP: hp->profiler_api(0); return;
-  case MARK: marked = d->correlation_id; return;
+  case MARK: marked = id(d); return;
   default: return;
   }
 }
@@ -76,10 +81,10 @@ static void launch_returned(enum call call, uint32_t cbid, const struct cupti_ca
   const struct cuda_params_launch_kernel *one = d->params;
   const struct cuda_params_launch_kernel_ex *ex = d->params;
   const struct cuda_params_graph_launch *graph = d->params;
-  if (call == LAUNCH_EX) hp->returned(d->correlation_id, handle(ex->function), handle(ex->config->stream), result, d->symbol_name);
-  else if (call == GRAPH) hp->returned(d->correlation_id, handle(graph->exec), handle(graph->stream), result, NULL);
+  if (call == LAUNCH_EX) hp->returned(id(d), handle(ex->function), handle(ex->config->stream), result, d->symbol_name);
+  else if (call == GRAPH) hp->returned(id(d), handle(graph->exec), handle(graph->stream), result, NULL);
   else if (cbid == CBID_cuLaunchKernel || cbid == CBID_cuLaunchKernel_ptsz || cbid == CBID_cuLaunchCooperativeKernel || cbid == CBID_cuLaunchCooperativeKernel_ptsz)
-    hp->returned(d->correlation_id, handle(one->function), handle(one->stream), result, d->symbol_name);
+    hp->returned(id(d), handle(one->function), handle(one->stream), result, d->symbol_name);
 }
 
 RARE static void call_exits(enum call call, uint32_t cbid, const struct cupti_callback_data *d) {
@@ -88,7 +93,7 @@ RARE static void call_exits(enum call call, uint32_t cbid, const struct cupti_ca
   if (call == LAUNCH || call == LAUNCH_EX || call == GRAPH) launch_returned(call, cbid, d, result);
   if (call == BEGIN_CAPTURE && result == CU_OK) hp->capture(+1);
   else if (call == END_CAPTURE && result != CU_ILLEGAL_STATE && result != CU_CAPTURE_WRONG_THREAD) hp->capture(-1);
-  else if (call != BEGIN_CAPTURE && call != END_CAPTURE && (call != WORK || !cupti_own_call)) hp->launched(d->correlation_id, cbid);
+  else if (call != BEGIN_CAPTURE && call != END_CAPTURE && (call != WORK || !cupti_own_call)) hp->launched(id(d), cbid);
 }
 
 static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
@@ -167,6 +172,16 @@ uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder
 
 atomic_int cupti_listening;
 
+// Threads that are in a launch have ids that are a little greater than that of the call that returns here.
+uint32_t cupti_leave_at(const struct cupti_callback_data *d) {
+  enum { IN_PROGRESS = 1 << 16 };
+  uint64_t next = id(d) + IN_PROGRESS;
+  cupti_unsubscribe();
+  uint32_t rc = cupti.Finalize();
+  if (!rc) base = next;
+  return rc;
+}
+
 uint32_t cupti_unsubscribe(void) {
   uint32_t rc = subscriber ? cupti.Unsubscribe(subscriber) : 0;
   subscriber = NULL;
@@ -221,6 +236,8 @@ uint32_t cupti_listen(int on, int with_nvtx, int keep_launches) {
   if (with_nvtx && on) ENABLE(1, DOMAIN_NVTX, nvtx_ids); // for good: a range may end while no session is active, as other scopes may
   return rc;
 }
+
+uint32_t cupti_listen_launches(int on) { return ENABLE(on, DOMAIN_DRIVER, driver_ids); }
 
 uint32_t cupti_watch(int ranges, int profilers) {
   if (ranges) ENABLE(1, DOMAIN_NVTX, nvtx_ids);

@@ -63,6 +63,7 @@ type Collector struct {
 	callNames    map[uint32]string // of driver functions
 	watched      record.Marks
 	resting      bool // instructions are not sampled for now, see Sample
+	left         bool // CUPTI was left for a while, see Leave
 }
 
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs, because Python's interface, which is upstream's, has no
@@ -105,6 +106,11 @@ func (c *Collector) attach() error {
 		return err
 	}
 	wrapForRecording(c.library.Path)
+	return c.subscribe(driver)
+}
+
+// subscribe subscribes to the library that was loaded.
+func (c *Collector) subscribe(driver int) error {
 	C.cupti_use_hotpath(vendorAPI())
 	C.cupti_tensors_off(c.tensorsOff())
 	C.cupti_decode_with(vendorAPI())
@@ -272,6 +278,9 @@ func boolint(b bool) C.int { return figures.OneIf[C.int](b) }
 // Synchronize waits for every context that launched something, and calls done after each. While a stream is being captured it
 // does nothing and returns false: synchronising would invalidate the capture.
 func (c *Collector) Synchronize(done func()) bool {
+	if c.left {
+		return true // what was launched since then is not recorded
+	}
 	if !c.attached || hotpath.Capturing() {
 		return false
 	}
@@ -316,6 +325,7 @@ const finalizeSafe = C.CUPTI_12_6
 // that thread, which then crashes. So it is not called while another thread runs that has launched something, nor at the end of a process,
 // where threads may begin to.
 func (c *Collector) Detach(ending bool) {
+	c.left = false
 	if !c.attached {
 		return
 	}

@@ -68,7 +68,7 @@ static uint32_t sync_name(uint32_t type) {
 // ---- records ----
 
 #define TIMES(r) \
-  .start = (r)->start, .end = (r)->end, .correlation = (r)->correlation_id, .context = (r)->context_id, .stream = (r)->stream_id
+  .start = (r)->start, .end = (r)->end, .correlation = cupti_correlation_base() + (r)->correlation_id, .context = (r)->context_id, .stream = (r)->stream_id
 #define WORK(r) TIMES(r), .device = (uint16_t)(r)->device_id, .graph = (r)->graph_id
 
 static uint64_t packed(const int32_t grid[3]) { return (uint64_t)(uint32_t)grid[0] | (uint64_t)(uint32_t)grid[1] << 31 | (uint64_t)(uint32_t)grid[2] << 47; }
@@ -90,9 +90,11 @@ static void keep_shape(const struct cupti_kernel_prefix *r) {
                                                             (uint32_t)r->static_shared, (uint32_t)r->dynamic_shared};
 }
 
+// The driver numbers what it launches in a context, also while no library is attached. Nodes of graphs keep the numbers of their capture.
 static void kernel(struct hp_activity *out, const struct cupti_kernel_prefix *r) {
   *out = (struct hp_activity){WORK(r), .kind = HP_KERNEL, .name = name_of(r->name), .graph_node = r->graph_node_id, .grid = packed(r->grid)};
   if (shapes_kept) keep_shape(r);
+  if (!r->graph_id && !r->graph_node_id && r->grid_id > 0) out->numbered = 1, out->number = (uint64_t)r->grid_id;
 }
 
 static void graph(struct hp_activity *out, const struct cupti_graph_trace *r) {

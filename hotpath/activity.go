@@ -9,14 +9,14 @@ import "unsafe"
 type Activity struct {
 	Correlation     uint64
 	Start, End      uint64
-	GraphNode       uint64
+	GraphNode       uint64 // or, if Numbered, the number of the launch
 	Bytes           uint64 // of a kernel its grid, see record.Grid
 	Graph           uint64
 	Context, Stream uint32
 	Name            uint32 // interned
 	Device          uint16
 	Kind            uint8 // in the order of record.Kind
-	_               uint8
+	Numbered        bool
 }
 
 // Buffer is one full activity buffer.

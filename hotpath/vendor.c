@@ -1,6 +1,7 @@
 #include "vendor.h"
 #include "buffer.h"
 #include "context.h"
+#include "control.h"
 #include "gate.h"
 #include "launch.h"
 #include "meter.h"
@@ -82,6 +83,7 @@ static const struct hp_vendor_api table = {
     .buffer_done = hp_buffer_done,
     .meter_begin = hp_meter_begin,
     .meter_end = hp_meter_end,
+    .others_live = hp_others_live,
 };
 
 const struct hp_vendor_api *hp_vendor_api(void) { return &table; }

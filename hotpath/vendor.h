@@ -14,7 +14,10 @@ enum hp_activity_kind { HP_KERNEL, HP_GRAPH, HP_MEMCPY, HP_MEMSET, HP_SYNC };
 struct hp_activity {
   uint64_t correlation;  // the id that the room passed to launch, work or graph_launch
   uint64_t start, end;   // ns of the vendor's clock; 0 and 0 where no time could be taken
-  uint64_t graph_node;   // the vendor's id of the node, 0 outside graphs
+  union {
+    uint64_t graph_node; // the vendor's id of the node, 0 outside graphs
+    uint64_t number;     // of a kernel, if numbered: how many the driver had launched in the context, this one included
+  };
   union {
     uint64_t bytes;      // of a memcpy or memset
     uint64_t grid;       // of a kernel, in blocks: x, y from bit 31 and z from bit 47 on; 0 = not known
@@ -24,7 +27,7 @@ struct hp_activity {
   uint32_t name;         // interned: a kernel's mangled name, else "<memcpy DtoD>" and the like, which the viewer reads; 0 of a graph
   uint16_t device;       // ordinal within the process
   uint8_t kind;          // enum hp_activity_kind
-  uint8_t reserved;
+  uint8_t numbered;
 };
 _Static_assert(sizeof(struct hp_activity) == 64, "Go reads activities as 64-byte records");
 
@@ -99,6 +102,9 @@ struct hp_vendor_api {
   // For a room that was asked to measure its callbacks, because a session has a budget: before and after each of them, see meter.h.
   uint64_t (*meter_begin)(int site);
   void (*meter_end)(uint64_t began, int site);
+
+  // Whether a thread other than the calling one has launched something or opened a scope, and still runs.
+  int (*others_live)(void);
 };
 
 // The one table of this process. Never NULL; safe before any session and in forked children.

@@ -2,9 +2,10 @@ package profile
 
 // Names of metrics with a meaning of their own. The unit stands in the name, as upstream has it.
 const (
-	TimeMetric      = "time (ns)" // that kernels, graphs, copies and fills took on the GPU
-	CountMetric     = "count"     // of kernels, graphs, copies and fills
-	BytesMetric     = "bytes"     // that a copy, a fill or, where the program says so, a kernel moved
+	TimeMetric      = "time (ns)"       // that kernels, graphs, copies and fills took on the GPU
+	CountMetric     = "count"           // of kernels, graphs, copies and fills
+	BytesMetric     = "bytes"           // that a copy, a fill or, where the program says so, a kernel moved
+	TimeErrorMetric = "time_error (ns)" // the standard error of the time, where that is an estimate
 	CPUTimeMetric   = "cpu_time (ns)"
 	SyncTimeMetric  = "sync_time (ns)" // that the host waited for the GPU
 	SyncCountMetric = "sync_count"

@@ -77,9 +77,10 @@ const (
 
 	InfoWindowEnd = "window_end" // of a window that is pushed, which begins at its start, in ns since 1970; its end is when it was made
 
-	InfoBudget  = "budget"  // a sentence on the share of the program's time that the profiler was to take, and took
-	InfoThinned = "thinned" // a sentence on launches whose call path was not taken, of a profile with a budget
-	InfoSampled = "sampled" // a sentence on the part of the time in which instructions were sampled, of a profile in which it is not all
+	InfoBudget    = "budget"    // a sentence on the share of the program's time that the profiler was to take, and took
+	InfoEstimated = "estimated" // a sentence on the windows in which kernels were timed, of a profile with a budget whose sums are estimates
+	InfoThinned   = "thinned"   // a sentence on launches whose call path was not taken, of a profile with a budget
+	InfoSampled   = "sampled"   // a sentence on the part of the time in which instructions were sampled, of a profile in which it is not all
 
 	InfoCounters = "counters" // a sentence on what was measured with hardware counters, and on what was left out
 

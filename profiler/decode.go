@@ -25,6 +25,9 @@ func (d *decoder) decode(b hotpath.Buffer, f func(*record.Activity)) {
 				Correlation: a.Correlation, Device: uint32(a.Device), Context: a.Context, Stream: a.Stream,
 				GraphID: a.Graph, GraphNode: a.GraphNode, Bytes: bytes, Grid: grid,
 			}
+			if a.Numbered {
+				d.activity.GraphNode, d.activity.Number = 0, a.GraphNode
+			}
 			f(&d.activity)
 		}
 	})

@@ -213,6 +213,7 @@ func (d *drainer) activity(k *record.Activity) {
 		return
 	}
 	d.spending.compare(k)
+	d.spending.count(k, at.Launch.Set)
 	d.onOurClock(k)
 	if !ok {
 		if set := d.sets.of(k); set != 0 {

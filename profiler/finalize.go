@@ -150,7 +150,9 @@ func (m *Manager) phases(s *session) (phases []int) {
 
 // freeze copies a tree into a profile, with its devices and what was lost.
 func (d *drainer) freeze(s *session, t *aggregate.Tree) *profile.Profile {
+	d.spending.until(hotpath.Now())
 	p, devices := d.agg.Freeze(t, d.backend.DeviceType)
+	d.spending.until(0)
 	return d.complete(s, p, devices)
 }
 

@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,12 +20,14 @@ type governor struct {
 	sampler       SampleSwitch // nil: there is none
 
 	// The drainer's:
-	last   hotpath.Metered
-	spent  struct{ callbacks, hooks, observers, paths hotpath.Estimate }
-	began  time.Time // of the current turn
-	facts  record.SamplingFacts
-	now    budget.Decision // what the current turn has
-	pinned pinned
+	last     hotpath.Metered
+	spent    struct{ callbacks, hooks, observers, paths hotpath.Estimate }
+	began    time.Time // of the current turn
+	facts    record.SamplingFacts
+	now      budget.Decision // what the current turn has
+	windows  sync.WaitGroup  // the goroutine that times kernels in windows, if it runs
+	windowed bool
+	pinned   pinned
 }
 
 // spending is what the drainer keeps of a budget. Its methods do nothing on nil.
@@ -37,6 +40,7 @@ type spending struct {
 	switchable bool
 	samples    bool
 	measure    func(*drainer) budget.Turn
+	timing     *timing // nil: the source cannot leave its library, so kernels are timed all the time
 }
 
 // compare takes in how long a kernel ran.
@@ -80,6 +84,11 @@ func (m *Manager) startGovernor(share float64) {
 			g.sampler = sw
 		}
 		d.spending = &spending{Controller: budget.New(share, ok), switchable: ok, samples: d.sampler != nil, measure: g.measure}
+		if _, can := d.source.(Leaver); can {
+			d.spending.timing = newTiming(share)
+			d.agg.Windows = &d.spending.timing.weights
+			d.spending.window(d.records(), d.agg)
+		}
 		g.now = d.spending.Now()
 		if ok {
 			d.spending.Compared.Switched(hotpath.Now(), true)
@@ -94,6 +103,7 @@ func (m *Manager) stopGovernor() {
 	}
 	close(m.governor.stop)
 	<-m.governor.stopped
+	m.governor.windows.Wait()
 	m.governor.meter.Stop()
 	m.governor = nil
 }
@@ -119,6 +129,7 @@ func (g *governor) turn() {
 		g.m.Collect()
 	}
 	before := g.now
+	g.timeInWindows()
 	g.m.drainer.do(func(d *drainer) {
 		g.now = d.spending.Step(g.measure(d))
 		d.spending.governor = g.pinned.time()
@@ -142,7 +153,7 @@ func (d *drainer) countTurn() {
 func (g *governor) measure(d *drainer) (s budget.Turn) {
 	now, at := hotpath.ReadMeter(), time.Now()
 	before := g.last
-	if d.recording != 0 && d.attached && !d.ending.begun.Load() {
+	if (d.recording != 0 || d.spending.resting()) && d.attached && !d.ending.begun.Load() {
 		s.Wall = at.Sub(g.began)
 	}
 	s.Sampled = g.sampler != nil && g.now.Sample
@@ -160,6 +171,7 @@ func (g *governor) measure(d *drainer) (s budget.Turn) {
 		g.facts = facts
 		d.spending.waited, d.spending.thread = facts.Waited, facts.Thread
 	}
+	s.Switching += d.spending.stalls()
 	g.last, g.began = now, at
 	return s
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
@@ -28,9 +29,10 @@ type Manager struct {
 	attaching  atomic.Bool // the drainer's command that runs attaches the source
 	ending     ending
 	drainer    *drainer
-	rounds     *rounds    // nil while there is no session; guarded by control
-	hang       *hangWatch // nil unless the program is watched for a hang; guarded by control
-	governor   *governor  // nil while no session has a budget; guarded by control
+	rounds     *rounds       // nil while there is no session; guarded by control
+	hang       *hangWatch    // nil unless the program is watched for a hang; guarded by control
+	governor   *governor     // nil while no session has a budget; guarded by control
+	listened   time.Duration // how long the last call of Source.Listen took; guarded by publishing
 
 	withConditions atomic.Pointer[[]*session] // the sessions that have a recording
 
@@ -67,6 +69,9 @@ func (m *Manager) publish() error {
 	m.drainer.turn.Lock()
 	defer m.drainer.turn.Unlock()
 	m.drainer.sets.change(mark, m.drainer.newest, hotpath.Now(), w.LaunchSet)
+	if w.LaunchSet != 0 {
+		m.drainer.spending.began()
+	}
 	return err
 }
 
@@ -82,7 +87,9 @@ func (m *Manager) listen(w wanted) (mark uint64, err error) {
 		if watcher, ok := m.drainer.source.(Watcher); ok {
 			err = watcher.Watch(w.marks)
 		}
+		began := time.Now()
 		err = errors.Join(err, m.drainer.source.Listen(w.activities, w.calls))
+		m.listened = time.Since(began)
 		mark = m.mark()
 	})
 	return mark, err

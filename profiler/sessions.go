@@ -96,6 +96,7 @@ func (m *Manager) of(id int, f func(*drainer, *session) error) (err error) {
 func (d *drainer) wanted() (w wanted) {
 	var trees []*aggregate.Tree
 	var ids []int
+	d.spending.window(d.records() && !d.ending.begun.Load(), d.agg)
 	for _, s := range d.list {
 		if !s.active {
 			continue
@@ -103,7 +104,7 @@ func (d *drainer) wanted() (w wanted) {
 		ids = append(ids, s.id)
 		marks := s.marks()
 		w.marks.Ranges, w.marks.Profilers = w.marks.Ranges || marks.Ranges, w.marks.Profilers || marks.Profilers
-		if !s.records() && d.options.Replay == "" { // a replay has the records of all launches: those between windows must be known too
+		if (!s.records() || d.spending.resting()) && d.options.Replay == "" { // a replay has the records of all launches: those between windows must be known too
 			continue
 		}
 		w.calls |= s.also
@@ -131,6 +132,9 @@ func (d *drainer) wanted() (w wanted) {
 	d.recording, w.attached = w.activities, d.attached
 	return w
 }
+
+// records reports whether some session records launches that are made now.
+func (t *sessions) records() bool { return slices.ContainsFunc(t.list, (*session).records) }
 
 // newTree begins the current phase of a session.
 func (d *drainer) newTree(s *session, now uint64) *aggregate.Tree {

@@ -1,6 +1,8 @@
 package profiler
 
 import (
+	"time"
+
 	"github.com/goproton/goproton/gpu"
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profile"
@@ -27,6 +29,13 @@ type Source interface {
 // Watcher is a Source that reports marks of the program whether or not it listens.
 type Watcher interface {
 	Watch(record.Marks) error
+}
+
+// Leaver is a Source that can leave its library while nothing is listened to, so that launches cost what they cost without a profiler.
+type Leaver interface {
+	Leave() (left bool, stalled time.Duration) // where that is safe; stalled is how long a thread of the program took for it
+	Return() error
+	Returned() time.Duration // how long a thread of the program took for that, at its first launch
 }
 
 // Marker is a Source that can divide the correlation ids of its calls into those before a moment and those after it.

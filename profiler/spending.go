@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/budget"
@@ -20,6 +21,11 @@ type Spending struct {
 	Switched bool          // sampling can rest
 	Python   bool          // some session has Python call paths
 
+	Timing  budget.Loss   // the share of its pace that the program loses while kernels are timed, where they are timed in windows
+	Timed   time.Duration // how long kernels were timed
+	All     time.Duration // of that time; 0: kernels were timed all the time
+	Windows int
+
 	KernelsSampled uint64 // kernels that ran while instructions were sampled
 	KernelsOther   uint64 // kernels that ran while they were not
 }
@@ -31,6 +37,13 @@ func (d *drainer) spent() *Spending {
 	}
 	out := &Spending{Totals: s.Totals, Budget: s.Share, Waited: s.waited, Drainer: s.rounds + s.governor, Sampler: s.thread, Samples: s.samples, Switched: s.switchable,
 		KernelsSampled: s.Compared.Sampled, KernelsOther: s.Compared.Others}
+	if t := s.timing; t != nil && t.weights.Windows() > 1 {
+		s.until(hotpath.Now())
+		all, timed := t.weights.Time()
+		s.until(0)
+		out.Timing, _ = t.plan.Loss()
+		out.All, out.Timed, out.Windows = time.Duration(all), time.Duration(timed), t.weights.Windows()
+	}
 	for _, x := range d.list {
 		out.Python = out.Python || x.python
 	}
@@ -44,6 +57,9 @@ func (d *drainer) describeBudget(s *session, info profile.Info) {
 		return
 	}
 	info[profile.InfoBudget] = b.String()
+	if text := d.estimatedText(); text != "" {
+		info[profile.InfoEstimated] = text
+	}
 	if s.sampling.Mode != 0 && b.Switched && b.Sampled < b.Wall {
 		info[profile.InfoSampled] = b.sampledText()
 	}
@@ -52,8 +68,22 @@ func (d *drainer) describeBudget(s *session, info profile.Info) {
 	}
 }
 
+// Share is the share of the program's time that the profiler took. While kernels are timed in windows it is measured by comparison of the
+// program's pace, which has the work of the vendor's library in it, and everything that the profiler does at launches.
+func (s *Spending) Share() float64 {
+	if s.Timing.Known {
+		return max(s.Timing.Share, 0)*float64(s.Timed)/float64(s.All) + s.Switching/float64(s.All)
+	}
+	return s.Totals.Share()
+}
+
 // String is one sentence.
 func (s *Spending) String() string {
+	if s.Timing.Known {
+		return fmt.Sprintf("GoProton took %s ± %s of the program's time, of a budget of %s: kernels were timed for %s of it, in which the program lost %s of its pace, and the changes took %s",
+			percent(s.Share()), percent(s.Timing.Error*float64(s.Timed)/float64(s.All)), percent(s.Budget), figures.Share(float64(s.Timed)/float64(s.All)),
+			percent(max(s.Timing.Share, 0)), percent(s.Switching/float64(s.All)))
+	}
 	return fmt.Sprintf("GoProton took %s of the program's time, of a budget of %s: callbacks %s, hooks %s, Python call paths %s, sampling %s",
 		percent(s.Share()), percent(s.Budget), s.part(s.Callbacks), s.part(s.Hooks), s.part(s.Paths), s.part(s.Sampling+s.Switching))
 }

@@ -102,9 +102,9 @@ func (m *Manager) Start(o StartOptions) (int, error) {
 			d.look(s, func(*recording) string { return "the start" })
 		}
 	})
+	m.startGovernor(o.Budget)
 	m.published()
 	m.startRounds()
-	m.startGovernor(o.Budget)
 	m.listConditional()
 	return s.id, nil
 }

@@ -90,7 +90,7 @@ func warnIncomplete(file string, p *profile.Profile) {
 	if newer := version.Newer(p.Info[profile.InfoTool]); newer != "" {
 		tell(toUser(), "%s: %s; what this one does not know is left out", file, newer)
 	}
-	for _, about := range []string{profile.InfoSynthetic, profile.InfoNote, profile.InfoIncomplete, profile.InfoSampled, profile.InfoThinned} {
+	for _, about := range []string{profile.InfoSynthetic, profile.InfoNote, profile.InfoIncomplete, profile.InfoEstimated, profile.InfoSampled, profile.InfoThinned} {
 		if p.Info[about] != "" {
 			tell(toUser(), "%s: %s", file, p.Info[about])
 		}

@@ -47,6 +47,7 @@ type Activity struct {
 	GraphNode   uint64
 	Bytes       uint64 // of a memcpy or memset
 	Grid        Grid   // of a kernel
+	Number      uint64 // of a kernel: how many were launched in its context until then, whether or not they were recorded; 0: not known
 }
 
 // Grid is how many blocks a kernel has in each direction: x in bits 0 to 30, y in 31 to 46, z from 47 on; 0 if that is not known.

@@ -73,8 +73,9 @@ var ofOneProcess = []string{profile.InfoPID, profile.InfoRank, profile.InfoResta
 // partial are facts that say what part of one profile's work was recorded in detail, and what a merged profile says in place of the
 // figures, which are not those of the sum.
 var partial = map[string]string{
-	profile.InfoSampled: "instructions were sampled for a part of the time, within a budget; numbers of samples are not scaled",
-	profile.InfoThinned: "the Python call paths of some launches were not taken, within a budget: these stand below (path not taken), and times and counts are complete",
+	profile.InfoSampled:   "instructions were sampled for a part of the time, within a budget; numbers of samples are not scaled",
+	profile.InfoEstimated: "kernels were timed in windows, within a budget: times, counts and metrics are estimates",
+	profile.InfoThinned:   "the Python call paths of some launches were not taken, within a budget: these stand below (path not taken), and times and counts are complete",
 }
 
 const ofParts = "in %d of %d profiles, "

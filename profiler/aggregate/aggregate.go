@@ -6,6 +6,7 @@ package aggregate
 
 import (
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/profiler/budget"
 	"github.com/goproton/goproton/profiler/callpath"
 )
 
@@ -20,8 +21,10 @@ const (
 // Aggregator routes activities to the trees of the sessions that were active when the program launched them.
 type Aggregator struct {
 	Sets     *Sets
-	Sampling *Sampling // nil while nothing is sampled
-	Inside   Inside    // what is known of scopes inside of kernels
+	Sampling *Sampling       // nil while nothing is sampled
+	Inside   Inside          // what is known of scopes inside of kernels
+	Windows  *budget.Weights // of the windows in which kernels are timed; nil: they are timed all the time
+	Total    budget.Sum      // over all kernels
 	cache    map[cacheKey]route
 
 	Kernels      uint64 // kernels and whole graphs added
@@ -115,6 +118,7 @@ func (a *Aggregator) Add(k *record.Activity, at *callpath.Attribution) {
 			t.counted = t.counted.with(at.Counters)
 		}
 	}
+	a.estimate(k, at.Launch.Set, r.sums)
 	for _, l := range r.launches {
 		l.add(k)
 	}
@@ -186,7 +190,9 @@ func (a *Aggregator) AddUnattributed(k *record.Activity, set uint32) {
 		if t.Timeline != nil {
 			t.Timeline.activity(k, &callpath.Attribution{}, n)
 		} else {
-			n.on(k.Device, k.Kind, t.Times).add(k)
+			sum := n.on(k.Device, k.Kind, t.Times)
+			sum.add(k)
+			a.estimate(k, set, []*total{sum})
 		}
 	}
 }
@@ -225,6 +231,7 @@ func (a *Aggregator) AddMetric(p callpath.Place, order uint64, m callpath.OpMetr
 	if len(trees) == 0 && p.Set != 0 {
 		a.Late++
 	}
+	m = a.weighted(p.Set, m)
 	for _, t := range trees {
 		t.add(p, metricOrder(order), m)
 	}

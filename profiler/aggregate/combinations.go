@@ -11,6 +11,7 @@ import (
 type combinations[T comparable] struct {
 	id    func(T) int
 	next  uint32
+	fresh uint32                     // numbers below are not given any more
 	runs  []run[T]                   // by their numbers
 	whole map[string]*combination[T] // by the ids of members, none of which has ended
 	rest  map[string]*combination[T] // the same of what is left of others
@@ -28,7 +29,7 @@ type run[T comparable] struct {
 }
 
 func newCombinations[T comparable](next uint32, id func(T) int) combinations[T] {
-	return combinations[T]{id: id, next: next, whole: map[string]*combination[T]{}, rest: map[string]*combination[T]{}}
+	return combinations[T]{id: id, next: next, fresh: max(next, 1), whole: map[string]*combination[T]{}, rest: map[string]*combination[T]{}}
 }
 
 func (c *combinations[T]) key(members []T) string {
@@ -44,12 +45,25 @@ func (c *combinations[T]) number(members []T) uint32 {
 	key := c.key(members)
 	found := c.whole[key]
 	if found == nil {
-		found = &combination[T]{slices.Clone(members), c.next}
+		found = &combination[T]{members: slices.Clone(members)}
 		c.whole[key] = found
-		c.runs = append(c.runs, run[T]{c.next, c.next + 1, found})
+	}
+	if found.number < c.fresh {
+		found.number = c.next
+		if last := len(c.runs) - 1; last >= 0 && c.runs[last].of == found && c.runs[last].to == c.next {
+			c.runs[last].to++
+		} else {
+			c.runs = append(c.runs, run[T]{c.next, c.next + 1, found})
+		}
 		c.next++
 	}
 	return found.number
+}
+
+// renew has every combination get another number the next time it is asked for, and returns the first of these.
+func (c *combinations[T]) renew() uint32 {
+	c.fresh = c.next
+	return c.fresh
 }
 
 func (c *combinations[T]) members(number uint32) []T {

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/budget"
 )
 
 func (e *VectorSizeError) Error() string {
@@ -41,7 +43,7 @@ func (a *Aggregator) FreezeByDevice(t *Tree, deviceType string) *profile.Profile
 }
 
 func (a *Aggregator) freeze(t *Tree, deviceType string, byDevice bool) (*profile.Profile, []uint32) {
-	f := freezer{byDevice: byDevice, kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics(), clocks: a.Inside.clocks}
+	f := freezer{byDevice: byDevice, kinds: profile.Kinds{}, devices: map[uint32]bool{}, deviceType: deviceType, slots: t.slotMetrics(a.weighted), windows: a.Windows, clocks: a.Inside.clocks}
 	if a.Sampling != nil {
 		f.samples = a.newSampleFreezer(t)
 	}
@@ -72,7 +74,8 @@ type freezer struct {
 	launches   launchFreezer
 	idleSums   map[*node]idleSum
 	gauges     []record.Gauge
-	readSums   map[*node][]float64   // by gauge
+	readSums   map[*node][]float64 // by gauge
+	windows    *budget.Weights
 	clocks     map[int]*inside.Clock // of devices that ran kernels with scopes
 	samples    *sampleFreezer        // nil while instructions are not sampled
 }
@@ -145,7 +148,11 @@ func (f *freezer) split(totals []*total) (first []*total, others [][]*total) {
 func (f *freezer) totals(out *profile.Node, totals []*total) {
 	var gpu, waits total
 	main := (*total)(nil)
-	for _, t := range totals {
+	variance := 0.0
+	for _, recorded := range totals {
+		whole, wrong := recorded.estimated(f.windows)
+		t := &whole
+		variance += wrong * wrong
 		if t.kind == record.Sync {
 			waits.count += t.count
 			waits.nanos += t.nanos
@@ -169,6 +176,9 @@ func (f *freezer) totals(out *profile.Node, totals []*total) {
 		f.set(out, profile.DeviceIDMetric, profile.StringValue(strconv.Itoa(int(main.device))), profile.Property)
 		f.set(out, profile.DeviceTypeMetric, profile.StringValue(f.deviceType), profile.Property)
 		f.set(out, profile.TimeMetric, profile.IntValue(int64(gpu.nanos)), profile.Inclusive)
+		if variance > 0 {
+			f.set(out, profile.TimeErrorMetric, profile.IntValue(int64(math.Round(math.Sqrt(variance)))), profile.Exclusive)
+		}
 	}
 	if gpu.bytes > 0 {
 		f.set(out, profile.BytesMetric, profile.IntValue(int64(gpu.bytes)), profile.Inclusive)

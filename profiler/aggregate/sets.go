@@ -28,6 +28,9 @@ func (s *Sets) Launch(trees []*Tree) uint32 {
 	return s.launch.number(trees)
 }
 
+// Renew has every combination of trees get another number than it had, and returns the first of these.
+func (s *Sets) Renew() uint32 { return s.launch.renew() }
+
 // Scope returns the number of a combination of sessions. It is never 0, not even for no session at all: 0 stands for everyone.
 func (s *Sets) Scope(sessions []int) uint32 { return s.scope.number(sessions) }
 

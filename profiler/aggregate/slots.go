@@ -11,7 +11,12 @@ import (
 
 // TakeSlots moves the metrics of launch sets that are over from the slots of the hot path to the trees, and so frees the
 // slots for the phases to come.
-func (a *Aggregator) TakeSlots() { hotpath.TakeSlots(a.take) }
+func (a *Aggregator) TakeSlots() {
+	if a.Windows != nil && a.Windows.Resting() {
+		return // they wait until it is known for how long they stand
+	}
+	hotpath.TakeSlots(a.take)
+}
 
 // take adds slots of one launch set to its trees. A slot that belongs to no tree any more is forgotten with its phase.
 func (a *Aggregator) take(slots []hotpath.Slot) {
@@ -19,7 +24,7 @@ func (a *Aggregator) take(slots []hotpath.Slot) {
 		s := &slots[i]
 		for _, t := range a.Sets.trees(s.Set) {
 			if t.reads(s) {
-				t.add(callpath.Place{Node: s.Node, PyNode: s.Node}, metricOrder(s.Order), metricOfSlot(s))
+				t.add(callpath.Place{Node: s.Node, PyNode: s.Node}, metricOrder(s.Order), a.weighted(s.Set, metricOfSlot(s)))
 			}
 		}
 	}
@@ -39,7 +44,7 @@ func metricOfSlot(s *hotpath.Slot) callpath.OpMetric {
 }
 
 // slotMetrics reads what the slots of the hot path hold for this tree, by node.
-func (t *Tree) slotMetrics() map[*node][]metric {
+func (t *Tree) slotMetrics(weighted func(set uint32, m callpath.OpMetric) callpath.OpMetric) map[*node][]metric {
 	out := make(map[*node][]metric)
 	hotpath.Slots(func(set uint32, slots []hotpath.Slot) {
 		if !t.sets.Has(set, t) {
@@ -52,7 +57,7 @@ func (t *Tree) slotMetrics() map[*node][]metric {
 			}
 			n := t.path(s.Node, metricOrder(s.Order))
 			name, kind := MetricName(hotpath.Text(s.Name))
-			m := metricOfSlot(s)
+			m := weighted(set, metricOfSlot(s))
 			out[n] = append(out[n], metric{name: name, kind: kind, value: value(m.Double, m.Bits)})
 		}
 	})
@@ -76,7 +81,7 @@ func (t *Tree) add(p callpath.Place, order uint64, m callpath.OpMetric) {
 func (t *Tree) Kinds() profile.Kinds {
 	kinds := profile.Kinds{}
 	maps.Copy(kinds, t.kinds)
-	for _, list := range t.slotMetrics() {
+	for _, list := range t.slotMetrics((&Aggregator{}).weighted) {
 		for _, m := range list {
 			kinds[m.name] = m.kind
 		}

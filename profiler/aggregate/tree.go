@@ -8,6 +8,7 @@ import (
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profiler/budget"
 	"github.com/goproton/goproton/profiler/callpath"
 )
 
@@ -72,6 +73,7 @@ type total struct {
 	bytes        uint64          // of copies and fills
 	times        *profile.Sketch // nil when the session does not want distributions
 	counted      *counterSums    // nil while no launch was measured
+	others       *budget.Sum     // what was not recorded, between windows; nil: nothing
 }
 
 func (t *total) add(k *record.Activity) {

@@ -161,7 +161,7 @@ static void emit_kind(uint32_t kind, const struct stub_kernel *k) {
   struct cupti_kernel_prefix r = {
       .kind = kind, .start = k->start, .end = k->end, .device_id = k->device, .context_id = k->context,
       .stream_id = k->stream, .grid = {1, 1, 1}, .block = {128, 1, 1}, .registers_per_thread = 40, .static_shared = 1024, .dynamic_shared = 512,
-      .correlation_id = k->correlation, .name = k->name, .graph_node_id = k->graph_node, .graph_id = k->graph};
+      .correlation_id = k->correlation, .name = k->name, .graph_node_id = k->graph_node, .graph_id = k->graph, .grid_id = (int64_t)k->number};
   memcpy(bytes, &r, sizeof r);
   emit(bytes, record_size(kind));
 }

@@ -269,7 +269,9 @@ STUB_EXPORT uint32_t cuCtxDestroy_v2(void *context) {
 // ---- calls ----
 
 static _Atomic uint32_t in_progress;
-uint32_t stub_cuda_calls(void) { return atomic_load(&in_progress); }
+static __thread int returning; // from a call: its EXIT is being reported
+// The calls that are in progress, but for one of this thread's that returns.
+uint32_t stub_cuda_calls(void) { return atomic_load(&in_progress) - (returning ? 1 : 0); }
 
 uint32_t stub_cuda_correlation(void) {
   static _Atomic uint32_t drawn;
@@ -290,7 +292,9 @@ void call_enter(struct call *c, uint32_t cbid, const char *name, const void *par
 uint32_t call_exit(struct call *c, uint32_t result) {
   c->result = result;
   c->data.site = SITE_EXIT;
+  returning = 1;
   tracer->call(DOMAIN_DRIVER, c->cbid, &c->data);
+  returning = 0;
   atomic_fetch_sub(&in_progress, 1);
   return result;
 }
@@ -379,13 +383,25 @@ uint64_t stub_cuda_now(void) {
 }
 
 // The GPU runs one kernel after the other: each starts when the one before it ends.
+// With PROTON_STUB_NUMBERS launches have numbers, as those of the real driver, and kernels begin when they are launched. Without it the
+// fake GPU has a time of its own, so that durations and gaps are the same in each run.
+static int numbers(void) {
+  static _Atomic int known; // 1: no, 2: yes
+  if (!atomic_load(&known)) atomic_store(&known, getenv("PROTON_STUB_NUMBERS") ? 2 : 1);
+  return atomic_load(&known) == 2;
+}
+
 static uint64_t next_start(uint64_t duration) {
   static _Atomic uint64_t free_at;
   if (!atomic_load(&free_at)) {
     uint64_t zero = 0;
     atomic_compare_exchange_strong(&free_at, &zero, stub_cuda_now());
   }
-  return atomic_fetch_add(&free_at, duration);
+  if (!numbers()) return atomic_fetch_add(&free_at, duration);
+  uint64_t free = atomic_load(&free_at), start;
+  do start = free > stub_cuda_now() ? free : stub_cuda_now();
+  while (!atomic_compare_exchange_weak(&free_at, &free, start + duration));
+  return start;
 }
 
 static uint64_t kernel_duration(void) {
@@ -394,11 +410,17 @@ static uint64_t kernel_duration(void) {
   return atomic_load(&duration);
 }
 
+static uint64_t next_number(void) {
+  static _Atomic uint64_t launched;
+  uint64_t number = atomic_fetch_add(&launched, 1) + 1;
+  return numbers() ? number : 0;
+}
+
 void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream, uint32_t graph, const struct node *node) {
   struct context *context = current_context();
   uint64_t duration = kernel_duration(), start = next_start(duration);
   struct stub_kernel k = {.name = f->name, .start = start, .end = start + duration, .graph_node = node->id,
-                          .correlation = correlation, .stream = stream, .graph = graph,
+                          .correlation = correlation, .stream = stream, .graph = graph, .number = graph ? 0 : next_number(),
                           .context = context ? context->id : 0, .device = context ? context->device : 0};
   if (node->reads.count) store_tensor(&node->reads, start);
   tracer->kernel(&k);

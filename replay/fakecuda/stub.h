@@ -41,6 +41,7 @@ struct stub_kernel {
   const char *name;
   uint64_t start, end;
   uint64_t graph_node;
+  uint64_t number; // of the launch, outside of graphs; 0 unless PROTON_STUB_NUMBERS is set, as the real driver does
   uint32_t correlation, device, context, stream, graph;
 };
 

@@ -1,5 +1,6 @@
 """Sessions with a budget, on the fake driver: paths that are left out add up, sampling rests, and the overhead is reported."""
 
+import json
 import subprocess
 
 from conftest import PATIENCE, TESTS, run_python
@@ -105,3 +106,38 @@ proton.finalize(session)
     run_python(code, cwd=tmp_path, env=environment(tmp_path, PROTON_LIB=library))
     info = load(tmp_path / "p.hatchet")["info"]
     assert "of a budget of 1.00%: callbacks " in info["budget"] and "sampled" not in info
+
+
+# Launches without a pause, and others that are rarer, for so long that there are windows.
+BOUND = """
+import collections
+launched = collections.Counter()
+def some(n):
+    return ((_library.call("status").get("budget") or {}).get("windows") or 0) >= n
+from goproton import _library
+began = time.time()
+while not some(12) and time.time() - began < 60:
+    for _ in range(200):
+        with proton.scope("often", {"work": 1}):
+            for _ in range(9):
+                launch(0)
+        with proton.scope("rarely"):
+            launch(1)
+    launched.update({"often": 1800, "rarely": 200})
+import json
+open("launched", "w").write(json.dumps(launched))
+"""
+
+
+def test_kernels_are_timed_in_windows(run, tmp_path):  # noqa: F811
+    """With a budget kernels are timed in windows, CUPTI is left between them, and the profile has estimates for all of the time."""
+    text = run(BOUND, "--budget", "5%", PROTON_STUB_NUMBERS="1", PROTON_STUB_FULL="1")
+    launched = json.loads((tmp_path / "launched").read_text())
+    counted = counts(tmp_path / "out.hatchet")
+    print(text, launched, counted)
+    for scope, kernel in ("often", "k0"), ("rarely", "k1"):
+        assert abs(counted[f"{scope}/{kernel}"] / launched[scope] - 1) < 0.3
+    assert abs(counted["often/k0"] / counted["rarely/k1"] - 9) < 0.1
+    assert "proton: kernels were timed for " in text and "are estimates" in text
+    profile = load(tmp_path / "out.hatchet")
+    assert "within a budget: times, counts and metrics are estimates" in profile["info"]["estimated"]

@@ -24,6 +24,9 @@ func budgetLines(of []runinfo.Budget) (lines []string) {
 		where = fmt.Sprintf(" in the process of %d in which it was most", len(of))
 	}
 	line := fmt.Sprintf("overhead: %s of the time of the program%s, of a budget of %s", percent(most.Achieved), where, percent(most.Share))
+	if most.Timed > 0 {
+		return append(lines, windowLines(line, most)...)
+	}
 	var parts []string
 	for _, part := range []struct {
 		what  string
@@ -56,6 +59,17 @@ func budgetLines(of []runinfo.Budget) (lines []string) {
 		lines = append(lines, fmt.Sprintf("instructions were sampled for %s of the time", figures.Share(most.SampledShare)))
 	}
 	return lines
+}
+
+// windowLines say it of a process in which kernels were timed in windows.
+func windowLines(line string, b runinfo.Budget) []string {
+	if b.Achieved > 0 {
+		line += fmt.Sprintf(" (± %s, as its pace with and without the GPU's library says)", percent(b.Error))
+	}
+	return []string{
+		line + fmt.Sprintf("; not in it: %s of another core", percent(b.Drainer)),
+		fmt.Sprintf("kernels were timed for %s of the time, in %s: times, counts and metrics are estimates", figures.Share(b.Timed), figures.Count(b.Windows, "window")),
+	}
 }
 
 const learning = 10e9 // ns

@@ -1,0 +1,302 @@
+package profiler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/profiler/aggregate"
+	"github.com/goproton/goproton/profiler/budget"
+)
+
+// timing is what the drainer keeps of the windows in which kernels are timed. Its plan begins when the source is seen to number
+// launches: without numbers nobody knows what the program does between windows.
+type timing struct {
+	plan    *budget.Timing
+	weights budget.Weights
+	inside  bool              // of a window
+	rests   bool              // between two
+	paused  uint64            // since when no session records; 0: some does
+	stalled float64           // ns that the program waited for changes, since stalls
+	first   uint32            // launch set of the window
+	edges   map[uint32]*edges // of the window, by context
+	former  map[uint32]*edges // of the one before
+	waits   float64           // ns that the program waited between the two
+}
+
+// edges are the first and the last launch of a window in a context.
+type edges struct{ first, last launched }
+
+type launched struct{ number, at uint64 }
+
+func (e *edges) span() budget.Span {
+	return budget.Span{Launches: float64(e.last.number - e.first.number), Nanos: float64(e.last.at) - float64(e.first.at)}
+}
+
+func newTiming(share float64) *timing {
+	return &timing{plan: budget.NewTiming(share, hotpath.Now()), edges: map[uint32]*edges{}}
+}
+
+// The methods of spending do nothing on nil, and without windows.
+
+func (s *spending) timed() *timing {
+	if s == nil {
+		return nil
+	}
+	return s.timing
+}
+
+func (s *spending) resting() bool { t := s.timed(); return t != nil && t.rests }
+
+// window begins or ends a window, as what is about to be published asks for: records says whether a session records.
+func (s *spending) window(records bool, agg *aggregate.Aggregator) {
+	t := s.timed()
+	if t == nil {
+		return
+	}
+	now := hotpath.Now()
+	if records && t.paused != 0 {
+		t.weights.Stall(float64(now - t.paused))
+		t.paused = 0
+	}
+	if !records && t.paused == 0 {
+		t.paused = now
+	}
+	switch on := records && !t.rests; {
+	case on && !t.inside:
+		t.first = agg.Sets.Renew()
+		t.weights.Begin(t.first, now)
+		t.inside = true
+	case !on && t.inside:
+		t.weights.End(now)
+		t.inside = false
+	}
+}
+
+// began says that the source listens now.
+func (s *spending) began() {
+	if t := s.timed(); t != nil && t.inside && len(t.edges) == 0 {
+		t.weights.Began(hotpath.Now())
+	}
+}
+
+// until has sums stand for the time up to a moment, or not any more.
+func (s *spending) until(now uint64) {
+	if t := s.timed(); t != nil {
+		t.weights.Until(now)
+		all, _ := t.plan.Loss()
+		t.weights.Slower = max(all.Share, 0)
+	}
+}
+
+// count takes in the number of a launch.
+func (s *spending) count(k *record.Activity, set uint32) {
+	t := s.timed()
+	if t == nil || k.Number == 0 || !k.Timed() || set < t.first {
+		return
+	}
+	this := launched{k.Number, k.Start}
+	e := t.edges[k.Context]
+	if e == nil {
+		t.edges[k.Context] = &edges{this, this}
+		return
+	}
+	if this.number < e.first.number {
+		e.first = this
+	}
+	if this.number > e.last.number {
+		e.last = this
+	}
+}
+
+func (t *timing) stall(d time.Duration) {
+	t.stalled += float64(d)
+	t.waits += float64(d)
+	t.weights.Stall(float64(d))
+}
+
+// stalls returns what the program waited for changes since the last call, in ns.
+func (s *spending) stalls() (nanos float64) {
+	if t := s.timed(); t != nil {
+		nanos, t.stalled = t.stalled, 0
+	}
+	return nanos
+}
+
+// compare compares the time before a window with the window before that. It takes the context in which most was launched.
+func (t *timing) compare() (launches float64) {
+	var window, without budget.Span
+	for context, e := range t.edges {
+		launches = max(launches, e.span().Launches)
+		before := t.former[context]
+		if before == nil || e.first.number <= before.last.number || e.first.at <= before.last.at {
+			continue
+		}
+		span := budget.Span{Launches: float64(e.first.number - before.last.number), Nanos: float64(e.first.at-before.last.at) - t.waits}
+		if span.Nanos > 0 && span.Launches > without.Launches {
+			window, without = before.span(), span
+		}
+	}
+	t.plan.Pace.Add(window, without)
+	t.former, t.edges, t.waits = t.edges, map[uint32]*edges{}, 0
+	return launches
+}
+
+// timeInWindows begins to time kernels in windows, once it is known that the source numbers launches.
+func (g *governor) timeInWindows() {
+	numbered := false
+	g.m.drainer.do(func(d *drainer) { t := d.spending.timed(); numbered = t != nil && len(t.edges) > 0 })
+	if numbered && !g.windowed {
+		g.windowed = true
+		g.windows.Add(1)
+		go g.runWindows()
+	}
+}
+
+// runWindows times kernels in windows, and has nothing attached between them.
+func (g *governor) runWindows() {
+	defer g.windows.Done()
+	began := time.Now()
+	for {
+		var window time.Duration
+		g.m.drainer.do(func(d *drainer) { window = d.spending.timing.plan.Window() })
+		if !g.pause(window) {
+			return
+		}
+		rest, rests := g.rest(time.Since(began))
+		if !rests {
+			began = time.Now()
+			continue
+		}
+		began = time.Now()
+		for on := false; !on; on = g.goOn(time.Since(began)) {
+			if !g.pause(rest) {
+				return
+			}
+		}
+		began = time.Now()
+	}
+}
+
+// pause waits, and reports whether the governor goes on.
+func (g *governor) pause(d time.Duration) bool {
+	select {
+	case <-g.stop:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// control locks control, and reports whether the governor goes on.
+func (g *governor) control() bool {
+	for !g.m.control.TryLock() {
+		if !g.pause(time.Millisecond) {
+			return false
+		}
+	}
+	return true
+}
+
+// rest ends a window, and returns for how long nothing is attached.
+func (g *governor) rest(window time.Duration) (rest time.Duration, rests bool) {
+	if !g.control() {
+		return 0, false
+	}
+	defer g.m.control.Unlock()
+	g.m.drainer.do(func(d *drainer) { rests = d.mayRest(g.m); d.spending.timing.rests = rests })
+	if !rests {
+		return 0, false
+	}
+	g.change()
+	g.awaitBuffers()
+	stalled, returned := g.m.listened, time.Duration(0)
+	g.m.ending.inLibrary(func() {
+		leaver := g.m.drainer.source.(Leaver)
+		returned = leaver.Returned()
+		_, took := leaver.Leave()
+		stalled += took
+	})
+	g.m.drainer.do(func(d *drainer) {
+		t := d.spending.timing
+		t.weights.Late(float64(returned))
+		t.stalled += float64(returned)
+		t.waits += float64(returned)
+		switching := t.waits
+		if switching == 0 {
+			switching = 2 * float64(stalled)
+		}
+		launches := t.compare()
+		t.stall(stalled)
+		rest = t.plan.Rest(window, launches, switching)
+	})
+	return rest, true
+}
+
+// goOn begins the next window, and reports whether it could. Another tool may have taken the vendor's library meanwhile.
+func (g *governor) goOn(rested time.Duration) bool {
+	if !g.control() {
+		return false
+	}
+	defer g.m.control.Unlock()
+	var err error
+	g.m.ending.inLibrary(func() { err = g.m.drainer.source.(Leaver).Return() })
+	if err != nil {
+		g.m.problem(fmt.Errorf("kernels are not timed for now: %w", err))
+		return false
+	}
+	g.m.drainer.do(func(d *drainer) { d.spending.timing.rests = false })
+	g.change()
+	g.m.drainer.do(func(d *drainer) {
+		d.spending.timing.plan.Rested(rested)
+		d.spending.timing.stall(g.m.listened)
+	})
+	return true
+}
+
+func (g *governor) change() {
+	if err := g.m.publish(); err != nil {
+		g.m.problem(fmt.Errorf("kernels are not timed: %w", err))
+	}
+}
+
+// awaitBuffers waits for the records of the window, which are complete when their kernels have ended.
+func (g *governor) awaitBuffers() {
+	for wait := 200 * time.Microsecond; wait < 30*time.Millisecond; wait *= 2 {
+		g.m.ending.inLibrary(func() { g.m.drainer.source.Flush(false) })
+		g.m.drainer.do(func(*drainer) {})
+		if hotpath.BuffersInUse() == 0 || !g.pause(wait) {
+			return
+		}
+	}
+}
+
+// mayRest reports whether sums stand for all of the time if kernels are timed in windows, and nothing else needs each launch.
+func (d *drainer) mayRest(m *Manager) bool {
+	if !d.attached || d.options.Replay != "" || d.options.WholeGraphs || d.sampler != nil || m.hang != nil || hotpath.Capturing() || !d.records() || d.ending.begun.Load() {
+		return false
+	}
+	for _, s := range d.list {
+		if s.timeline || s.idle || s.inside != nil || s.recording != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// estimatedText says that the sums of a profile are estimates, "" if they are not.
+func (d *drainer) estimatedText() string {
+	t := d.spending.timed()
+	if t == nil {
+		return ""
+	}
+	all, timed := t.weights.Time()
+	if t.weights.Windows() < 2 || all <= timed {
+		return ""
+	}
+	others, wrong := d.agg.Total.Total(&t.weights)
+	return fmt.Sprintf("kernels were timed for %s of the time, in %s, within a budget: times, counts and metrics are estimates, of %s of GPU time ± %s in all",
+		figures.Share(timed/all), figures.Count(t.weights.Windows(), "window"), figures.Time(int64(float64(d.agg.Nanos)+others.Nanos)), figures.Time(int64(wrong)))
+}

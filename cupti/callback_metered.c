@@ -9,16 +9,14 @@ static const struct hp_vendor_api *hp;
 
 void cupti_meter_with(const struct hp_vendor_api *api) { hp = api; }
 
-// ---- leaving CUPTI and coming back, on threads of the program ----
+// ---- leaving CUPTI, on a thread of the program ----
 
-// What the next callbacks of launches are asked for: an enum cupti_turn. 0: nothing.
+// What the next launch that returns is asked for: an enum cupti_turn.
 static atomic_int turn;
 static atomic_int company;
-static _Atomic uint64_t took; // ns of the thread that did it
-static __thread uint64_t entered __attribute__((tls_model("initial-exec"))); // when the first launch after a return began; 0: it is of another thread
+static _Atomic uint64_t took; // ns of the thread that left
 
 void cupti_leave(int in_company) { atomic_store(&company, in_company), atomic_store(&turn, CUPTI_LEAVE); }
-void cupti_returned(void) { atomic_store(&took, 0), atomic_store(&turn, CUPTI_FIRST); }
 
 int cupti_turn(uint64_t *nanos) {
   *nanos = atomic_load(&took);
@@ -44,17 +42,8 @@ static void leave(const struct cupti_callback_data *d) {
 }
 
 __attribute__((cold, noinline)) static void take_turn(uint32_t domain, const struct cupti_callback_data *d) {
-  int leaves = CUPTI_LEAVE, first = CUPTI_FIRST, launches = CUPTI_LAUNCHES;
-  if (domain != DOMAIN_DRIVER || cupti_own_call) return;
-  if (d->site == SITE_ENTER) {
-    if (atomic_compare_exchange_strong(&turn, &first, CUPTI_LAUNCHES)) entered = hp->now();
-  } else if (entered) {
-    atomic_store(&took, hp->now() - entered);
-    entered = 0;
-    atomic_compare_exchange_strong(&turn, &launches, CUPTI_NONE);
-  } else if (atomic_compare_exchange_strong(&turn, &leaves, CUPTI_LEAVES)) {
-    leave(d);
-  }
+  int leaves = CUPTI_LEAVE;
+  if (domain == DOMAIN_DRIVER && d->site == SITE_EXIT && !cupti_own_call && atomic_compare_exchange_strong(&turn, &leaves, CUPTI_LEAVES)) leave(d);
 }
 
 void cupti_on_metered_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {

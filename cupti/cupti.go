@@ -115,10 +115,10 @@ func (c *Collector) subscribe(driver int) error {
 	C.cupti_tensors_off(c.tensorsOff())
 	C.cupti_decode_with(vendorAPI())
 	C.cupti_meter_with(vendorAPI())
-	var holder [256]C.char
+	var holder string
 	c.subscribed = c.opts.wanted()
-	if rc := C.subscribe(boolint(c.subscribed.samples), boolint(c.subscribed.metered), boolint(c.subscribed.counted), &holder[0], C.size_t(len(holder))); rc != 0 {
-		return c.refused("subscribe to CUPTI", uint32(rc), C.GoString(&holder[0]), driver)
+	if rc := subscribeTo(c.subscribed, &holder); rc != 0 {
+		return c.refused("subscribe to CUPTI", rc, holder, driver)
 	}
 	c.tune()
 	if c.subscribed.samples {
@@ -139,6 +139,16 @@ func (c *Collector) subscribe(driver int) error {
 		environ.SetDefault("NVTX_INJECTION64_PATH", c.library.Path) // NVTX's header code reads it at the program's first range
 	}
 	return nil
+}
+
+// subscribeTo returns CUPTI's code, and who holds it.
+func subscribeTo(what subscription, holder *string) uint32 {
+	var name [256]C.char
+	rc := C.subscribe(boolint(what.samples), boolint(what.metered), boolint(what.counted), &name[0], C.size_t(len(name)))
+	if holder != nil {
+		*holder = C.GoString(&name[0])
+	}
+	return uint32(rc)
 }
 
 // tune makes collection cheap. A library that is too old for a setting refuses it; that is not an error.

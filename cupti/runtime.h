@@ -52,12 +52,10 @@ uint64_t cupti_correlation_base(void);
 uint64_t cupti_graphs_seen(void);
 
 // ---- callback_metered.c ----
-enum cupti_turn { CUPTI_NONE, CUPTI_FIRST, CUPTI_LAUNCHES, CUPTI_LEAVE, CUPTI_LEAVES, CUPTI_REFUSED, CUPTI_UNSUBSCRIBED, CUPTI_LEFT };
-// cupti_leave asks the next thread that launches to leave CUPTI; in_company: also if other threads launch. cupti_returned asks the next one
-// how long its launch takes, in which CUPTI sets itself up. cupti_turn says what became of it, and how long the thread took; cupti_stay takes the
-// question whether to leave back, and returns 0 if it was answered.
+enum cupti_turn { CUPTI_NONE, CUPTI_LEAVE, CUPTI_LEAVES, CUPTI_REFUSED, CUPTI_UNSUBSCRIBED, CUPTI_LEFT };
+// cupti_leave asks the next thread that launches to leave CUPTI; in_company: also if other threads launch. cupti_turn says what became of it,
+// and how long the thread took; cupti_stay takes the question back, and returns 0 if it was answered.
 void cupti_leave(int in_company);
-void cupti_returned(void);
 int cupti_turn(uint64_t *nanos);
 int cupti_stay(void);
 // cupti_listen_launches has launches reported, or not any more.

@@ -36,7 +36,38 @@ func (m *Manager) setActive(id *int, on bool) error {
 		}
 		return err
 	}, func() bool { return err == nil })
+	m.drainer.do(func(d *drainer) {
+		if !on && refused == nil && !d.records() && d.spending == nil && m.restsSince.Load() == 0 && d.mayLeave(m) {
+			m.restsSince.Store(int64(hotpath.Now()))
+		}
+	})
 	return refused
+}
+
+// restsFor is how long all sessions are inactive until the vendor's library is left: programs activate and deactivate in loops, and to return
+// takes 10 ms.
+const restsFor = 300 * time.Millisecond
+
+// leaveWhenIdle leaves the vendor's library if no session has been active for a while. A round calls it.
+func (m *Manager) leaveWhenIdle() {
+	since := m.restsSince.Load()
+	if since <= 0 || int64(hotpath.Now())-since < int64(restsFor) || !m.control.TryLock() {
+		return
+	}
+	defer m.control.Unlock()
+	idle := false
+	m.drainer.do(func(d *drainer) { idle = !d.records() && d.mayLeave(m) && hotpath.BuffersInUse() == 0 })
+	if !idle {
+		m.ending.inLibrary(func() { m.drainer.source.Flush(false) }) // the next round looks again
+		return
+	}
+	m.ending.inLibrary(func() {
+		if left, _ := m.drainer.source.(Leaver).Leave(); left {
+			m.restsSince.CompareAndSwap(since, -1)
+		} else {
+			m.restsSince.Store(int64(hotpath.Now()) + int64(10*time.Second)) // the program launches nothing, or it is not safe
+		}
+	})
 }
 
 // change has the drainer change which sessions record, and publishes that if it is to. Timelines of sessions that no longer record

@@ -138,6 +138,7 @@ func (m *Manager) detach() {
 		m.ending.inLibrary(func() { m.drainer.source.Detach(ending) })
 	}
 	m.hang = nil
+	m.restsSince.Store(0)
 	m.drainer.do((*drainer).discard)
 }
 

@@ -34,6 +34,8 @@ type Manager struct {
 	governor   *governor     // nil while no session has a budget; guarded by control
 	listened   time.Duration // how long the last call of Source.Listen took; guarded by publishing
 
+	restsSince atomic.Int64 // when sessions were deactivated and the library is to be left, in ns since 1970; -1: it was left; 0: neither
+
 	withConditions atomic.Pointer[[]*session] // the sessions that have a recording
 
 	EachRound func() // called in each round, for the process that it runs in; set before the first session
@@ -84,6 +86,13 @@ func (m *Manager) listen(w wanted) (mark uint64, err error) {
 		hotpath.PrepareBuffers(spareBuffers)
 	}
 	m.ending.inLibrary(func() {
+		if leaver, ok := m.drainer.source.(Leaver); ok && w.activities != 0 && m.restsSince.Swap(0) != 0 {
+			if _, failed := leaver.Return(); failed != nil {
+				m.restsSince.Store(-1)
+				m.problem(fmt.Errorf("kernels are not timed: %w", failed))
+				return
+			}
+		}
 		if watcher, ok := m.drainer.source.(Watcher); ok {
 			err = watcher.Watch(w.marks)
 		}

@@ -123,6 +123,7 @@ func (r *rounds) round() (soon bool) {
 		r.m.EachRound()
 	}
 	r.m.lookAtGate()
+	r.m.leaveWhenIdle()
 	worked, reclaiming, graphsWait, deltasDue := r.drain()
 	if worked {
 		r.atFirstWork()

@@ -32,10 +32,10 @@ type Watcher interface {
 }
 
 // Leaver is a Source that can leave its library while nothing is listened to, so that launches cost what they cost without a profiler.
+// stalled is how long threads of the program waited for that.
 type Leaver interface {
-	Leave() (left bool, stalled time.Duration) // where that is safe; stalled is how long a thread of the program took for it
-	Return() error
-	Returned() time.Duration // how long a thread of the program took for that, at its first launch
+	Leave() (left bool, stalled time.Duration) // where that is safe
+	Return() (stalled time.Duration, err error)
 }
 
 // Marker is a Source that can divide the correlation ids of its calls into those before a moment and those after it.

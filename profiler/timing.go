@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/goproton/goproton/gpu/record"
@@ -12,7 +13,7 @@ import (
 )
 
 // timing is what the drainer keeps of the windows in which kernels are timed. Its plan begins when the source is seen to number
-// launches: without numbers nobody knows what the program does between windows.
+// launches: without numbers it is not known what the program does between windows.
 type timing struct {
 	plan    *budget.Timing
 	weights budget.Weights
@@ -212,18 +213,13 @@ func (g *governor) rest(window time.Duration) (rest time.Duration, rests bool) {
 	}
 	g.change()
 	g.awaitBuffers()
-	stalled, returned := g.m.listened, time.Duration(0)
+	stalled := g.m.listened
 	g.m.ending.inLibrary(func() {
-		leaver := g.m.drainer.source.(Leaver)
-		returned = leaver.Returned()
-		_, took := leaver.Leave()
+		_, took := g.m.drainer.source.(Leaver).Leave()
 		stalled += took
 	})
 	g.m.drainer.do(func(d *drainer) {
 		t := d.spending.timing
-		t.weights.Late(float64(returned))
-		t.stalled += float64(returned)
-		t.waits += float64(returned)
 		switching := t.waits
 		if switching == 0 {
 			switching = 2 * float64(stalled)
@@ -241,8 +237,9 @@ func (g *governor) goOn(rested time.Duration) bool {
 		return false
 	}
 	defer g.m.control.Unlock()
+	var stalled time.Duration
 	var err error
-	g.m.ending.inLibrary(func() { err = g.m.drainer.source.(Leaver).Return() })
+	g.m.ending.inLibrary(func() { stalled, err = g.m.drainer.source.(Leaver).Return() })
 	if err != nil {
 		g.m.problem(fmt.Errorf("kernels are not timed for now: %w", err))
 		return false
@@ -251,7 +248,7 @@ func (g *governor) goOn(rested time.Duration) bool {
 	g.change()
 	g.m.drainer.do(func(d *drainer) {
 		d.spending.timing.plan.Rested(rested)
-		d.spending.timing.stall(g.m.listened)
+		d.spending.timing.stall(stalled + g.m.listened)
 	})
 	return true
 }
@@ -275,15 +272,20 @@ func (g *governor) awaitBuffers() {
 
 // mayRest reports whether sums stand for all of the time if kernels are timed in windows, and nothing else needs each launch.
 func (d *drainer) mayRest(m *Manager) bool {
-	if !d.attached || d.options.Replay != "" || d.options.WholeGraphs || d.sampler != nil || m.hang != nil || hotpath.Capturing() || !d.records() || d.ending.begun.Load() {
-		return false
-	}
 	for _, s := range d.list {
-		if s.timeline || s.idle || s.inside != nil || s.recording != nil {
+		if s.timeline || s.idle || s.inside != nil || s.readings.Any() {
 			return false
 		}
 	}
-	return true
+	return d.mayLeave(m) && d.records()
+}
+
+// mayLeave reports whether nothing needs what the source says while no session records.
+func (d *drainer) mayLeave(m *Manager) bool {
+	if _, can := d.source.(Leaver); !can || !d.attached || d.options.Replay != "" || d.options.WholeGraphs || d.sampler != nil || m.hang != nil || hotpath.Capturing() || d.ending.begun.Load() {
+		return false
+	}
+	return !slices.ContainsFunc(d.list, func(s *session) bool { return s.recording != nil })
 }
 
 // estimatedText says that the sums of a profile are estimates, "" if they are not.
@@ -292,6 +294,8 @@ func (d *drainer) estimatedText() string {
 	if t == nil {
 		return ""
 	}
+	d.spending.until(hotpath.Now())
+	defer d.spending.until(0)
 	all, timed := t.weights.Time()
 	if t.weights.Windows() < 2 || all <= timed {
 		return ""

@@ -124,7 +124,7 @@ func newRunCommand() *cobra.Command {
 	flags.BoolVar(&noSources, "no-sources", false, "with --mode pcsampling: do not keep the text of the sampled lines in the profile, with which --source works on another machine")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "use a launch `HOOK`: triton takes names, flops and bytes of kernels from their launch_metadata, none does not")
 	flags.StringVar(&options.Graph, "graph", "node", "time CUDA graphs at `LEVEL`: node times each kernel, graph each replay, with less overhead")
-	flags.StringVar(&options.Budget, "budget", "", "take at most `SHARE` of the program's time, such as 1%: as far as needed, instructions are sampled for a part of the time, and Python call paths are not taken at some launches; kernels are always timed")
+	flags.StringVar(&options.Budget, "budget", "", "take at most `SHARE` of the program's time, such as 1%: as far as needed, kernels are timed, and instructions sampled, for a part of the time, and Python call paths are not taken at some launches")
 	flags.Float64Var(&options.Checkpoint, "checkpoint", 2, "rewrite the profile every `SECONDS`, so that a crash loses no more than that; 0 writes it only at the end")
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 if nothing was recorded and the target succeeded")
 	flags.StringVar(&options.Python, "python", "", "run scripts and modules with `INTERPRETER`")

@@ -49,16 +49,16 @@ func (t *Timing) loss() float64 {
 
 // cheap reports whether kernels can be timed all the time but for short rests, which show what it costs.
 func (t *Timing) cheap() bool {
-	return t.loss() <= margin*t.Share
+	_, recent := t.Loss()
+	return recent.Known && recent.Share+2*recent.Error <= t.paid()
 }
 
 // Window returns how long the next window is.
 func (t *Timing) Window() time.Duration {
-	_, recent := t.Loss()
 	switch loss := t.loss(); {
 	case !t.launches.some:
 		return shortestWindow // there is nothing to plan with
-	case recent.Known && t.cheap() && t.launches.value <= 2*t.learnt:
+	case t.cheap() && t.launches.value <= 2*t.learnt:
 		return cheapWindow
 	default:
 		// As much for the window as for the change: a longer one would say less for its cost, a shorter one would be mostly change.
@@ -77,7 +77,7 @@ func (t *Timing) Rest(window time.Duration, launches float64, switching float64)
 	t.switches.add(switching, weight)
 	t.earn(window)
 	t.account -= t.loss()*float64(window) + switching
-	if _, recent := t.Loss(); recent.Known && t.cheap() {
+	if t.cheap() {
 		t.learnt = t.launches.value
 	}
 	// While a window lasts it is paid for, too. The account is at 0 in its middle.

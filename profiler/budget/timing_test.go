@@ -145,7 +145,7 @@ var programs = []program{
 		{70 * time.Millisecond, 60_000, map[string]float64{"forward": 0.7}},
 		{90 * time.Millisecond, 40_000, map[string]float64{"backward": 0.9}},
 		{10 * time.Millisecond, 200_000, map[string]float64{"optimizer": 0.5}},
-	}, loss: 0.05, noise: 0.01, likely: 0.85},
+	}, loss: 0.05, noise: 0.01, likely: 0.75},
 	{name: "steps of 1.3 s, whose launches are dense and rare", phases: []phase{
 		{600 * time.Millisecond, 150_000, map[string]float64{"small": 0.3}},
 		{700 * time.Millisecond, 100, map[string]float64{"large": 1}},
@@ -160,7 +160,7 @@ var programs = []program{
 // Sums of what was recorded in windows, times their weights, are those of the whole run: on average over runs they are as near as chance
 // lets them be, and their errors say how near each is.
 func TestEstimatesAreUnbiased(t *testing.T) {
-	const runs = 60
+	const runs = 24
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
 			sum, squares, covered, n := map[string]float64{}, map[string]float64{}, 0.0, 0.0
@@ -196,7 +196,7 @@ func TestLossIsWithinTheBudgetAndReported(t *testing.T) {
 	for _, p := range programs {
 		for _, share := range []float64{0.005, 0.01, 0.05} {
 			t.Run(fmt.Sprintf("%s/%g", p.name, share), func(t *testing.T) {
-				for seed := range uint64(8) {
+				for seed := range uint64(3) {
 					r := p.run(share, 2*time.Minute, seed)
 					if seed == 0 {
 						t.Logf("%d windows, %.1f %% of the time; lost %.2f %%, reported %.2f ± %.2f %%", r.windows, 100*r.timed, 100*r.lost, 100*r.reported, 100*r.wrong)

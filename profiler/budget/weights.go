@@ -50,16 +50,6 @@ func (w *Weights) Stall(nanos float64) {
 	}
 }
 
-// Late says that the program did nothing in the first ns of the last window, which has ended.
-func (w *Weights) Late(nanos float64) {
-	if last := w.last(); last != nil {
-		last.begin = min(last.begin+nanos, last.end-1)
-		if n := len(w.windows); n > 1 {
-			w.windows[n-2].stalled += nanos
-		}
-	}
-}
-
 // Until says how far the time reaches for which the last window stands, if none follows.
 func (w *Weights) Until(now uint64) { w.until = float64(now) }
 

@@ -65,7 +65,8 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
             has counters of one session at a time.
         metrics: an older name of ``prometheus``.
         budget: the share of the program's time that the profiler may take, such as "1%". As far as needed, instructions are sampled
-            for a part of the time, and the Python call paths of some launches are not taken; kernels are always timed.
+            for a part of the time, and the Python call paths of some launches are not taken; kernels are timed for a part of it too,
+            and sums are then estimates with their errors.
         energy: read the energy of GPUs, and share it out among the call paths whose kernels ran, in equal parts where several ran at the
             same time: ``energy (J)``; what a GPU took without work is below ``<idle>``. A timeline has power (W) and clocks (MHz).
             NVML's counter moves on ten times a second.

@@ -141,3 +141,41 @@ def test_kernels_are_timed_in_windows(run, tmp_path):  # noqa: F811
     assert "proton: kernels were timed for " in text and "are estimates" in text
     profile = load(tmp_path / "out.hatchet")
     assert "within a budget: times, counts and metrics are estimates" in profile["info"]["estimated"]
+
+
+IDLE = """
+import ctypes
+cupti = ctypes.CDLL(os.environ["PROTON_CUPTI_PATH"])
+callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)(lambda *_: None)
+def rival():
+    handle = ctypes.c_void_p()
+    code = cupti.cuptiSubscribe(ctypes.byref(handle), callback, None)
+    if not code:
+        cupti.cuptiUnsubscribe(handle)
+    return code
+def some(seconds):
+    end = time.time() + seconds
+    while time.time() < end:
+        launch(0)
+launch(1)
+codes = [rival()]
+for _ in range(2):
+    proton.deactivate(0)
+    codes.append(rival())  # a program may go on at once
+    end = time.time() + 30
+    while rival() and time.time() < end:
+        some(0.1)
+    codes.append(rival())
+    proton.activate(0)
+    codes.append(rival())
+    launch(1)
+print(codes)
+"""
+
+
+def test_a_deactivated_session_leaves_cupti(run, tmp_path):  # noqa: F811
+    """Some time after it was deactivated, because a program that toggles in a loop must not pay for it; nothing is lost when it is active again."""
+
+    run(IDLE.replace("print(codes)", 'open("codes", "w").write(str(codes))'), PROTON_STUB_FULL="1")
+    assert (tmp_path / "codes").read_text() == str([39] + 2 * [39, 0, 39])
+    assert counts(tmp_path / "out.hatchet") == {"k1": 3}

@@ -1,0 +1,161 @@
+package profiler
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/hotpath/hotpathtest"
+	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/formats"
+)
+
+// leavingSource is a fakeSource that numbers launches, and whose library can be left.
+type leavingSource struct {
+	*fakeSource
+	listens      atomic.Bool
+	left, rivals atomic.Int64 // how often it was left; how often another tool holds the library when it is returned to
+}
+
+func (l *leavingSource) Listen(kinds, calls record.Kinds) error {
+	l.listens.Store(kinds != 0)
+	return nil
+}
+
+func (l *leavingSource) Leave() (bool, time.Duration) {
+	if l.listens.Load() {
+		panic("left while something is listened to")
+	}
+	l.left.Add(1)
+	return true, time.Microsecond
+}
+
+func (l *leavingSource) Return() (time.Duration, error) {
+	if l.rivals.Add(-1) >= 0 {
+		return 0, errors.New("another profiler holds the library")
+	}
+	return time.Microsecond, nil
+}
+
+// bound is a program that launches all the time, which takes longer while something listens. It returns what it launched by kernel.
+type bound struct {
+	f        *leavingSource
+	number   uint64
+	launched map[string]int64
+}
+
+func (b *bound) launch(kernel string) {
+	b.number++
+	b.launched[kernel]++
+	spin := 20 * time.Microsecond
+	if b.f.listens.Load() {
+		hotpathtest.MeteredLaunch(b.number, 1, false)
+		now := hotpath.Now()
+		b.f.ends(record.Activity{Correlation: b.number, Name: kernel, Start: now, End: now + 1000, Number: b.number})
+		spin += 10 * time.Microsecond
+	}
+	for end := time.Now().Add(spin); time.Now().Before(end); {
+	}
+}
+
+func fileOf(t *testing.T, m *Manager, id int) *profile.Profile {
+	t.Helper()
+	p, err := formats.ReadFile(finalize(t, m, id, "")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func timingStage(t *testing.T) (*Manager, *bound) {
+	t.Helper()
+	m, source := stage(t)
+	f := &leavingSource{fakeSource: source}
+	register("fake", func(SourceOptions) Source { return f })
+	return m, &bound{f: f, launched: map[string]int64{}}
+}
+
+// With a budget kernels are timed in windows between which the vendor's library is left. Counts, times and metrics are estimates for all of
+// the time, and the loss is what the program loses of its pace.
+func TestKernelsAreTimedInWindows(t *testing.T) {
+	m, program := timingStage(t)
+	id := start(t, m, "p", StartOptions{Budget: 0.05})
+	testkit.Await(t, "twelve windows", func() bool {
+		for range 100 {
+			s := hotpathtest.Enter("step")
+			hotpathtest.Int("flops", 7)
+			for range 3 {
+				program.launch("often")
+			}
+			hotpathtest.Leave(s)
+			program.launch("rarely")
+		}
+		return m.Status().Budget.Windows >= 12
+	})
+	if program.f.left.Load() < 10 {
+		t.Errorf("the library was left %d times", program.f.left.Load())
+	}
+	b := m.Status().Budget
+	if b.All <= b.Timed || !b.Timing.Known || !strings.Contains(b.String(), "in which the program lost") {
+		t.Errorf("%d windows, %v of %v: %s", b.Windows, b.Timed, b.All, b)
+	}
+	p := fileOf(t, m, id)
+	for kernel, path := range map[string][]string{"often": {"step", "often"}, "rarely": {"rarely"}} {
+		n := p.Root
+		for _, name := range path {
+			n = n.Child(name)
+		}
+		off := float64(count(n))/float64(program.launched[kernel]) - 1
+		if math.Abs(off) > 0.25 { // other programs use the machine
+			t.Errorf("%d of %d launches of %s", count(n), program.launched[kernel], kernel)
+		}
+		nanos, _ := n.Metric(profile.TimeMetric)
+		if wrong, has := n.Metric(profile.TimeErrorMetric); math.Abs(float64(nanos.Int()-1000*count(n))) > 1000 || !has || wrong.Int() <= 0 || wrong.Int() > nanos.Int() {
+			t.Errorf("%s: time %d ns ± %d ns of %d launches", kernel, nanos.Int(), wrong.Int(), count(n))
+		}
+	}
+	steps := program.launched["rarely"]
+	if flops, _ := p.Root.Child("step").Metric("flops"); math.Abs(float64(flops.Int())/float64(7*steps)-1) > 0.25 {
+		t.Errorf("%d flops of %d steps", flops.Int(), steps)
+	}
+	if text := p.Info[profile.InfoEstimated]; !strings.Contains(text, "times, counts and metrics are estimates") {
+		t.Errorf("the profile says %v", p.Info)
+	}
+}
+
+// A tool that takes the library between two windows keeps it; kernels are timed again when it is free.
+func TestAnotherToolBetweenWindows(t *testing.T) {
+	m, program := timingStage(t)
+	id := start(t, m, "p", StartOptions{Budget: 0.05})
+	windows := func(n int) func() bool {
+		return func() bool {
+			for range 500 {
+				program.launch("k")
+			}
+			return m.Status().Budget.Windows >= n
+		}
+	}
+	testkit.Await(t, "three windows", windows(3))
+	program.f.rivals.Store(2)
+	testkit.Await(t, "six windows", windows(6))
+	if problems := fmt.Sprint(m.Status().Problems); !strings.Contains(problems, "kernels are not timed for now: another profiler holds the library") {
+		t.Errorf("the problems are %s", problems)
+	}
+	m.Deactivate(&id, false)
+	n := m.Status().Budget.Windows
+	for range 5000 {
+		program.launch("unseen")
+	}
+	m.Activate(&id)
+	testkit.Await(t, "two more windows", windows(n+2))
+	if p := fileOf(t, m, id); p.Root.Child("unseen") != nil || math.Abs(float64(count(p.Root.Child("k")))/float64(program.launched["k"])-1) > 0.3 {
+		t.Errorf("%s of %v", outline(p), program.launched)
+	}
+}

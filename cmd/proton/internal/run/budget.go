@@ -66,10 +66,14 @@ func windowLines(line string, b runinfo.Budget) []string {
 	if b.Achieved > 0 {
 		line += fmt.Sprintf(" (± %s, as its pace with and without the GPU's library says)", percent(b.Error))
 	}
-	return []string{
+	lines := []string{
 		line + fmt.Sprintf("; not in it: %s of another core", percent(b.Drainer)),
 		fmt.Sprintf("kernels were timed for %s of the time, in %s: times, counts and metrics are estimates", figures.Share(b.Timed), figures.Count(b.Windows, "window")),
 	}
+	if b.Achieved-2*b.Error > b.Share {
+		lines = append(lines, "the budget was exceeded: most of it before it was known what windows cost")
+	}
+	return lines
 }
 
 const learning = 10e9 // ns

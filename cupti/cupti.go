@@ -106,6 +106,7 @@ func (c *Collector) attach() error {
 		return err
 	}
 	wrapForRecording(c.library.Path)
+	C.cupti_correlation_from(0) // ids of former sessions do not matter any more
 	return c.subscribe(driver)
 }
 

@@ -49,6 +49,7 @@ uint32_t cupti_unsubscribe(void);
 uint32_t cupti_leave_at(const struct cupti_callback_data *d);
 // cupti_correlation_base is added to CUPTI's correlation ids.
 uint64_t cupti_correlation_base(void);
+void cupti_correlation_from(uint64_t base);
 uint64_t cupti_graphs_seen(void);
 
 // ---- callback_metered.c ----

@@ -285,7 +285,7 @@ func (d *drainer) mayLeave(m *Manager) bool {
 	if _, can := d.source.(Leaver); !can || !d.attached || d.options.Replay != "" || d.options.WholeGraphs || d.sampler != nil || m.hang != nil || hotpath.Capturing() || d.ending.begun.Load() {
 		return false
 	}
-	return !slices.ContainsFunc(d.list, func(s *session) bool { return s.recording != nil })
+	return !slices.ContainsFunc(d.list, func(s *session) bool { return s.recording != nil || s.readings.Any() })
 }
 
 // estimatedText says that the sums of a profile are estimates, "" if they are not.

@@ -150,6 +150,9 @@ func (k *kernelSum) add(row *row, part float64) {
 
 // count adds what hardware counters measured of a part of a row.
 func (k *kernelSum) count(row *row, part float64) {
+	if math.IsNaN(counters.Stands(row.node)) {
+		return
+	}
 	for i := range counters.Figures {
 		f := &counters.Figures[i]
 		above, below := f.At(row.node)

@@ -139,8 +139,9 @@ func (f *reproduceFlags) candidateScript(doc *candidateDocument, source string, 
 	if a.Warm, err = f.warmed(a.Interpreter); err != nil {
 		return nil, "", err
 	}
-	doc.Script = source
-	if !isScript(source) {
+	if isScript(source) {
+		doc.Script = source
+	} else {
 		trace, err := f.open(source, stderr)
 		if err != nil {
 			return nil, "", err

@@ -12,7 +12,7 @@ import (
 // TestWarm: scripts are forked from one process, run as those of their own do, and end as those do.
 func TestWarm(t *testing.T) {
 	folder := t.TempDir()
-	w := &Warm{Socket: filepath.Join(folder, "socket"), Idle: time.Second}
+	w := &Warm{Socket: filepath.Join(folder, "socket"), Idle: 100 * time.Millisecond}
 	parent := filepath.Join(folder, "parent")
 	var parents []string
 	for range 2 {
@@ -23,7 +23,7 @@ func TestWarm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d, err := Detect(p, 0.5, 1, 1, func(string) {}); err != nil || d.Outcome != "not slower" || !p.Against[0].OK {
+		if d, err := Detect(p, 0.5, 60, 1, func(string) {}); err != nil || d.Outcome != "not slower" || !p.Against[0].OK {
 			t.Errorf("%+v, %v", d, err)
 		}
 		p.End()
@@ -63,7 +63,7 @@ func TestWarm(t *testing.T) {
 func TestWarmWithoutTorch(t *testing.T) {
 	a := benchmarkScript(t, "A", "pass")
 	a.Env = append(a.Env, "PYTHONPATH="+t.TempDir())
-	a.Warm = &Warm{Socket: filepath.Join(t.TempDir(), "socket"), Idle: time.Second}
+	a.Warm = &Warm{Socket: filepath.Join(t.TempDir(), "socket"), Idle: 100 * time.Millisecond}
 	if _, err := Start(a, a); err == nil || !strings.Contains(err.Error(), "has no torch: --python names one") {
 		t.Error(err)
 	}

@@ -3,7 +3,6 @@ import contextlib
 import json
 import os
 import runpy
-import signal
 import socket
 import struct
 import sys
@@ -18,44 +17,49 @@ def main(path, idle):
     with contextlib.suppress(ImportError):
         import triton.compiler
         import triton.backends.nvidia.compiler
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # what has ended is not waited for
     server = socket.socket(socket.AF_UNIX)
     server.bind(f"{path}.{os.getpid()}")
     server.listen()
     os.rename(f"{path}.{os.getpid()}", path)  # it is there when it answers
     server.settimeout(float(idle))
-    with contextlib.suppress(TimeoutError):
-        while True:
+    working = set()
+    while True:
+        with contextlib.suppress(TimeoutError):
             connection, _ = server.accept()
             with contextlib.suppress(OSError, ValueError, struct.error):
                 connection.settimeout(5)
-                answer(server, connection)
+                working.add(answer(server, connection))
             connection.close()
-    os.unlink(path)
+            continue
+        working = {pid for pid in working if pid and os.waitpid(pid, os.WNOHANG)[0] == 0}
+        if not working:
+            os.unlink(path)
+            return
 
 
 def answer(server, connection):
-    """Forks for one request, which has standard input, output and errors with it."""
+    """Forks for one request, which has standard input, output and errors with it; returns the process."""
     length, descriptors, _, _ = socket.recv_fds(connection, 8, 3)
     request = b""
     while len(request) < struct.unpack(">Q", length)[0]:
         part = connection.recv(1 << 20)
         if not part:
-            return
+            return None
         request += part
     request = json.loads(request)
-    if os.fork() == 0:
+    pid = os.fork()
+    if pid == 0:
         server.close()
         run(connection, descriptors, **request)
     for descriptor in descriptors:
         os.close(descriptor)
+    return pid
 
 
 def run(connection, descriptors, argv, env, folder):
     """Runs a script as a Python of its own would, in a process that ends with the one that has asked for it."""
     code = 1
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for place, descriptor in enumerate(descriptors):
             os.dup2(descriptor, place)
             os.close(descriptor)

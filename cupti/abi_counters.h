@@ -126,15 +126,17 @@ ABI_AT(cupti_evaluate_params, count, 56);
 ABI_AT(cupti_evaluate_params, values, 64);
 ABI_SIZE(cupti_evaluate_params, 72);
 
-struct cupti_range_enable_params { // RangeProfilerEnable; 13.x appends a field that we leave out
-  size_t size;
+struct cupti_range_enable_params { // RangeProfilerEnable
+  size_t size; // 32, or with caches 36
   void *private_;
   void *context;
   void *ranges; // out
+  uint32_t caches; // 13.4 and later: whether they are reset before each pass
 };
 ABI_AT(cupti_range_enable_params, context, 16);
 ABI_AT(cupti_range_enable_params, ranges, 24);
-ABI_SIZE(cupti_range_enable_params, 32);
+ABI_AT(cupti_range_enable_params, caches, 32);
+enum { COUNTERS_RESET_CACHES = 1, COUNTERS_RANGES = 32 };
 
 struct cupti_range_params { // RangeProfilerDisable and Start
   size_t size;

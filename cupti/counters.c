@@ -141,6 +141,7 @@ struct counted *counters_take(void) {
   return oldest;
 }
 
+uint32_t counters_version(void) { return request.version; }
 uint32_t counters_state(struct counted *c) { return atomic_load(&c->state); }
 
 static void push(struct counted *c) {

@@ -62,7 +62,7 @@ func (c *Collector) startCounters() {
 		s.problems = append(s.problems, c.refused("enable callbacks of contexts", uint32(rc), "", 0).Error())
 	}
 	C.cupti_keep_shapes(1)
-	C.counters_begin(vendorAPI(), &C.struct_counters_request{first: C.uint32_t(s.request.First), most: C.uint64_t(s.request.Most)})
+	C.counters_begin(vendorAPI(), &C.struct_counters_request{first: C.uint32_t(s.request.First), most: C.uint64_t(s.request.Most), version: C.uint32_t(c.version)})
 }
 
 // endCounters ends measuring. Launches that have not been asked for remain.

@@ -29,6 +29,7 @@ void cupti_counted_copies(int recorded);
 struct counters_request {
   uint32_t first; // launches of each kernel at each call path
   uint64_t most;  // of all
+  uint32_t version; // of CUPTI
 };
 
 // Why a launch is left out. What is not listed with its kernel's name is tried again at the next launch.
@@ -56,6 +57,7 @@ enum counted_state { COUNTED_PENDING, COUNTED_DONE, COUNTED_FAILED };
 // counters_begin begins to choose. Contexts are measured from their first chosen launch on.
 void counters_begin(const struct hp_vendor_api *api, const struct counters_request *r);
 uint32_t counters_state(struct counted *c);
+uint32_t counters_version(void);
 // counters_run has launches chosen, or none.
 void counters_run(int on);
 // counters_end ends it, and disables CUPTI's profiler in all contexts.

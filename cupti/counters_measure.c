@@ -154,8 +154,10 @@ static void disable(struct context *c) {
 }
 
 static int enable(struct context *c) {
-  struct cupti_range_enable_params e = {.size = sizeof e, .context = c->handle};
+  struct cupti_range_enable_params e = {.size = COUNTERS_RANGES, .context = c->handle};
   if (!(c->chip = chip_of(c->handle)) || !c->chip->passes) return 0;
+  // What CUPTI's copies leave in the L2 cache between passes would count as written by the kernel.
+  if (c->chip->passes > 1 && counters_version() >= CUPTI_13_4) e.size = COUNTERS_SIZE(cupti_range_enable_params, caches), e.caches = COUNTERS_RESET_CACHES;
   if (CALL("enable the counters", RangeProfilerEnable, &e)) return 0;
   c->ranges = e.ranges;
   struct cupti_image_size_params s = {.size = sizeof s, .ranges = c->ranges, .names = c->chip->metrics, .count = c->chip->count, .max_ranges = RANGES, .max_nodes = RANGES};

@@ -77,7 +77,7 @@ static uint32_t add(struct cupti_add_metrics_params *p) {
 static uint32_t config_size(struct cupti_config_size_params *p) { return p->bytes = 10, 0; }
 static uint32_t config(struct cupti_config_params *p) { return memset(p->config, 1, p->bytes), 0; }
 static uint32_t passes(struct cupti_passes_params *p) { return p->passes = 2, 0; }
-static uint32_t enable(struct cupti_range_enable_params *p) { return enabled++, p->ranges = malloc(1), 0; }
+static uint32_t enable(struct cupti_range_enable_params *p) { return CHECK(enabled || p->size == (configured ? 32 : 36)), CHECK(p->size == 32 || p->caches == 1), enabled++, p->ranges = malloc(1), 0; }
 static uint32_t disable(struct cupti_range_params *p) { return CHECK(!running), enabled--, free(p->ranges), 0; }
 static uint32_t image_size(struct cupti_image_size_params *p) { return p->bytes = 100 * p->max_ranges, 0; }
 static uint32_t new_image(struct cupti_image_params *p) { return CHECK(!running), ranges = 0, memset(p->image, 0, p->bytes), 0; }
@@ -158,7 +158,7 @@ int main(void) {
   cuda.cuCtxSynchronize = synchronize, cuda.cuCtxPushCurrent_v2 = push, cuda.cuCtxPopCurrent_v2 = pop, cuda.cuMemGetInfo_v2 = memory;
   cupti_counters = (struct cupti_counters_table){
       initialize, chip, host, end_host, base, add, config_size, config, passes, evaluate, enable, disable, start, stop, decode, image_size, new_image, info, set_config};
-  counters_begin(&hp, &(struct counters_request){FIRST, 1000});
+  counters_begin(&hp, &(struct counters_request){FIRST, 1000, CUPTI_13_4});
   counters_run(1);
   pthread_t threads[THREADS];
   for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, program, (void *)i);
@@ -184,7 +184,7 @@ int main(void) {
     for (size_t i = 0; i < n; i++)
       if (!strcmp(left[i].name, *k)) printf(" %s %u%s", left[i].name, left[i].reason, left[i].launches > 100 ? " often" : "");
   puts("");
-  counters_begin(&hp, &(struct counters_request){1, 2}); // a second session, of few
+  counters_begin(&hp, &(struct counters_request){1, 2, CUPTI_13_0}); // a second session, of few
   counters_run(1);
   for (int i = 0; i < 3; i++) last = (struct hp_record){.set = 1, .node = 5}, launch_and_leave(i);
   counters_facts(&f);

@@ -162,6 +162,7 @@ STUB_EXPORT uint32_t cuptiProfilerHostEvaluateToGpuValues(struct cupti_evaluate_
 STUB_EXPORT uint32_t cuptiRangeProfilerEnable(struct cupti_range_enable_params *p) {
   uint32_t result = stub_result("RangeProfilerEnable");
   if (result) return result;
+  if (p->size != COUNTERS_RANGES && stub_version() < CUPTI_13_4) return RC_PARAMETER_SIZE;
   struct ranges *r = calloc(1, sizeof *r);
   if (!r) abort();
   r->context = p->context, p->ranges = r;

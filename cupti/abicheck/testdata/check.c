@@ -343,6 +343,13 @@ static void counters(void) {
   same("size of cupti_evaluate_params", (long long)sizeof(struct cupti_evaluate_params), CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
   FIELD(cupti_range_enable_params, context, CUpti_RangeProfiler_Enable_Params, ctx);
   FIELD(cupti_range_enable_params, ranges, CUpti_RangeProfiler_Enable_Params, pRangeProfilerObject);
+#if CUPTI_API_VERSION >= 130400
+  FIELD(cupti_range_enable_params, caches, CUpti_RangeProfiler_Enable_Params, cacheControlMode);
+  same("size of cupti_range_enable_params", (long long)COUNTERS_SIZE(cupti_range_enable_params, caches), CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
+  VALUE(COUNTERS_RESET_CACHES, CUPTI_CACHE_CONTROL_MODE_ALL);
+#else
+  same("size of cupti_range_enable_params", (long long)COUNTERS_RANGES, CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
+#endif
   FIELD(cupti_range_params, ranges, CUpti_RangeProfiler_Start_Params, pRangeProfilerObject);
   same("size of cupti_range_params", (long long)sizeof(struct cupti_range_params), CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
   FIELD(cupti_range_params, ranges, CUpti_RangeProfiler_Disable_Params, pRangeProfilerObject);

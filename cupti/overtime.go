@@ -48,10 +48,10 @@ var pmGauges = []struct {
 	share  bool // the value is a percentage
 	record.Gauge
 }{
-	{"sm__cycles_active.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "gpu_active (ns)", Lane: "SM active (%)", Factor: percentOfNanos, OfWork: true}},
-	{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "tensor_active (ns)", Lane: "tensor cores active (%)", Factor: percentOfNanos, OfWork: true}},
-	{"dram__read_throughput.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "dram_reading (ns)", Lane: "DRAM read (%)", Factor: percentOfNanos, OfWork: true}},
-	{"dram__write_throughput.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "dram_writing (ns)", Lane: "DRAM written (%)", Factor: percentOfNanos, OfWork: true}},
+	{"sm__cycles_active.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "gpu_active_time (ns)", Lane: "SM active (%)", Factor: percentOfNanos, OfWork: true}},
+	{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "tensor_active_time (ns)", Lane: "tensor cores active (%)", Factor: percentOfNanos, OfWork: true}},
+	{"dram__read_throughput.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "dram_reading_time (ns)", Lane: "DRAM read (%)", Factor: percentOfNanos, OfWork: true}},
+	{"dram__write_throughput.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "dram_writing_time (ns)", Lane: "DRAM written (%)", Factor: percentOfNanos, OfWork: true}},
 	{"pcie__read_bytes.sum", false, record.Gauge{Metric: "pcie_read_bytes", Lane: "PCIe read (B/s)", Factor: 1, OfWork: true}},
 	{"pcie__write_bytes.sum", false, record.Gauge{Metric: "pcie_written_bytes", Lane: "PCIe written (B/s)", Factor: 1, OfWork: true}},
 	{"nvlrx__bytes.sum", false, record.Gauge{Metric: "nvlink_received_bytes", Lane: "NVLink received (B/s)", Factor: 1, OfWork: true}},

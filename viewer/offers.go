@@ -35,7 +35,7 @@ func (b *builder) metrics() []Metric {
 	for _, r := range b.recorded {
 		all = append(all, Metric{Name: baseName(r.name), About: aboutRecorded(r), Inclusive: r.inclusive && !r.text, Text: r.text})
 	}
-	for _, d := range slices.Concat(derived, counterMetrics()) {
+	for _, d := range slices.Concat(derived, overTimeMetrics(), counterMetrics()) {
 		c, err := b.column(d.name)
 		if err == nil && !slices.ContainsFunc(all, func(m Metric) bool { return m.Name == d.name }) {
 			all = append(all, Metric{Name: d.name, About: d.about, Inclusive: c.Inclusive, Text: c.Text, Derived: true})

@@ -2,41 +2,56 @@ package viewer
 
 import (
 	"math"
-	"slices"
 
 	"github.com/goproton/goproton/internal/figures"
 )
 
-// What was read of whole GPUs over time, as its share of the time of the kernels that it was shared out among.
-var activities = []string{"gpu_active", "tensor_active", "dram_reading", "dram_writing"}
+// overTime are the columns of what was read of whole GPUs over time, as a part of the time of the kernels that it was shared out among.
+var overTime = []struct {
+	offer
+	recorded string // the amount, without its unit
+}{
+	{offer{"power", "watts: energy / time of the kernels that took it"}, "energy"},
+	{offer{"gpu_active", "share of the kernels' time in which multiprocessors had warps, as sampled"}, "gpu_active_time"},
+	{offer{"tensor_active", "share of the kernels' time in which tensor cores worked, as sampled"}, "tensor_active_time"},
+	{offer{"dram_reading", "reading from the GPU's memory, as a share of the most, as sampled"}, "dram_reading_time"},
+	{offer{"dram_writing", "writing to the GPU's memory, as a share of the most, as sampled"}, "dram_writing_time"},
+}
 
-// overTimeColumn reads power, in W, and the shares of the time in which parts of a GPU were active.
+// overTimeMetrics are their names.
+func overTimeMetrics() (all []offer) {
+	for i := range overTime {
+		all = append(all, overTime[i].offer)
+	}
+	return all
+}
+
+// overTimeColumn reads the names of overTime.
 func (b *builder) overTimeColumn(name string) (column, bool, error) {
-	of, unit := name, figures.Unit{Factor: 1}
-	if name == "power" {
-		of, unit.Label = "energy", "W"
-	} else if !slices.Contains(activities, name) {
-		return column{}, false, nil
-	}
-	r, recorded := b.find(of)
-	if _, own := b.find(name); name == "power" && (own || !recorded) || !recorded {
-		return column{}, false, nil
-	}
-	elapsed, err := b.seconds("time")
-	if err != nil {
-		return column{}, true, err
-	}
-	factor := 1.0
-	if u, known := figures.Times.Unit(recordedUnit(r.name)); known {
-		factor = u.Factor
-	}
-	amount := b.computed(ours+name, true, func(f *frame) float64 {
-		if math.IsNaN(elapsed.own(f)) { // what was read while nothing ran
-			return missing
+	for i := range overTime {
+		r, recorded := b.find(overTime[i].recorded)
+		if _, own := b.find(name); overTime[i].name != name || own || !recorded {
+			continue
 		}
-		return number(f.node, r.name)
-	})
-	c := column{Column: Column{Label: name, Inclusive: true, Unit: unit.Label, Ratio: name != "power"}, unit: unit}
-	c.value = func(a []float64) float64 { return a[amount] * factor / elapsed.of(a) }
-	return c, true, nil
+		elapsed, err := b.seconds("time")
+		if err != nil {
+			return column{}, true, err
+		}
+		c := column{Column: Column{Label: name, Inclusive: true}, unit: figures.Unit{Factor: 1}}
+		factor := 1.0
+		if u, share := figures.Times.Unit(recordedUnit(r.name)); share {
+			factor, c.Ratio = u.Factor, true
+		} else {
+			c.Unit = "W"
+		}
+		amount := b.computed(ours+name, true, func(f *frame) float64 {
+			if math.IsNaN(elapsed.own(f)) { // what was read while nothing ran
+				return missing
+			}
+			return number(f.node, r.name)
+		})
+		c.value = func(a []float64) float64 { return a[amount] * factor / elapsed.of(a) }
+		return c, true, nil
+	}
+	return column{}, false, nil
 }

@@ -58,7 +58,7 @@ def test_energy_and_counters(tmp_path):
     rows = tree.rows()
     ours = {name: tree.total(name, metric="energy (J)") for name in ("compute", "memory")}
     time = {name: tree.total(name, metric="time (ns)") / 1e9 for name in ours}
-    active = {metric: {name: tree.total(name, metric=f"{metric} (ns)") / 1e9 / time[name] for name in ours}
+    active = {metric: {name: tree.total(name, metric=f"{metric}_time (ns)") / 1e9 / time[name] for name in ours}
               for metric in ("gpu_active", "tensor_active", "dram_reading", "dram_writing")}
     print(f"pace ×{pace / timed:.4f}; joules {sum(ours.values()):.1f} of the loops, {joules:.1f} by NVML, {rows['<idle>']['energy (J)']:.1f} idle; {ours} {time} {active}")
     assert sum(ours.values()) == pytest.approx(joules, rel=0.05)  # the loops, and 4 % before them, in which the GPU was cooler

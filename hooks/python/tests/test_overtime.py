@@ -55,11 +55,11 @@ def test_energy(run, tmp_path):
     said, seconds = run("--energy")
     tree = load(tmp_path / "out.hatchet")
     joules = total(tree, "energy (J)")
-    assert 300 * 1.0 * 0.97 <= joules <= 300 * seconds * 1.03, (joules, seconds)
+    assert 300 * (1.0 - 0.1) <= joules <= 300 * (seconds + 0.1), "up to a step of the counter"
     twice, once = (at(tree, scope, kernel)["metrics"]["energy (J)"] for scope, kernel in (("twice", "a"), ("once", "b")))
     assert twice / once == pytest.approx(2, rel=0.03)
     busy = total(tree, "time (ns)") / 1e9
-    assert twice + once == pytest.approx(300 * busy, rel=0.05)
+    assert twice + once == pytest.approx(300 * busy, rel=0.1)
     assert at(tree, "<idle>")["metrics"]["energy (J)"] == pytest.approx(joules - twice - once)
     assert "warning" not in said
 
@@ -68,10 +68,10 @@ def test_counters_over_time(run, tmp_path):
     """What a sample counted belongs to what ran in it, and to <idle> where nothing did."""
     run("--pm", "1ms")
     tree = load(tmp_path / "out.hatchet")
-    active = total(tree, "gpu_active (ns)") / 1e9
+    active = total(tree, "gpu_active_time (ns)") / 1e9
     assert 0.4 * 0.8 <= active <= 0.4 * 1.6, "the fake is active for 40 % of the time"
-    assert at(tree, "twice", "a")["metrics"]["gpu_active (ns)"] > at(tree, "once", "b")["metrics"]["gpu_active (ns)"] > 0
-    assert total(tree, "tensor_active (ns)") == pytest.approx(total(tree, "gpu_active (ns)"))
+    assert at(tree, "twice", "a")["metrics"]["gpu_active_time (ns)"] > at(tree, "once", "b")["metrics"]["gpu_active_time (ns)"] > 0
+    assert total(tree, "tensor_active_time (ns)") == pytest.approx(total(tree, "gpu_active_time (ns)"))
     assert "pcie_read_bytes" not in json.dumps(tree), "the fake GPU has no such counter: the others are sampled"
     shown = subprocess.run([PROTON, "viewer", "-m", "time,gpu_active", "out.hatchet"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert re.search(r"ms\n", shown) and "gpu_active" in shown
@@ -96,7 +96,7 @@ def test_windows(run, tmp_path):
     run("--energy", "--pm", "1ms", "--every", "100", "--for", "20", code=code)
     tree = load(tmp_path / "out.hatchet")
     assert 0 < total(tree, "energy (J)") < 300 * 0.9
-    assert 0 < total(tree, "gpu_active (ns)") < 0.9e9 * 0.4
+    assert 0 < total(tree, "gpu_active_time (ns)") < 0.9e9 * 0.4
 
 
 @pytest.mark.parametrize("more, text", [

@@ -12,7 +12,7 @@ import (
 // TestWarm: scripts are forked from one process, run as those of their own do, and end as those do.
 func TestWarm(t *testing.T) {
 	folder := t.TempDir()
-	w := &Warm{Socket: filepath.Join(folder, "socket"), Idle: 100 * time.Millisecond}
+	w := &Warm{Socket: filepath.Join(folder, "socket"), Idle: 5 * time.Second}
 	parent := filepath.Join(folder, "parent")
 	var parents []string
 	for range 2 {
@@ -43,20 +43,24 @@ func TestWarm(t *testing.T) {
 		t.Errorf("a script that fails: %v", err)
 	}
 	hanging := benchmarkScript(t, "C", "open('"+parent+"', 'w').write(str(__import__('os').getpid())); __import__('time').sleep(600)")
-	hanging.Warm = w
+	hanging.Warm = &Warm{Socket: filepath.Join(folder, "other"), Idle: 100 * time.Millisecond}
 	os.Remove(parent)
 	v, err := serve(hanging)
 	if err != nil {
 		t.Fatal(err)
 	}
 	until(t, "it runs", func() bool { text, err := os.ReadFile(parent); return err == nil && len(text) > 0 })
-	v.end()
 	text, _ := os.ReadFile(parent)
+	time.Sleep(500 * time.Millisecond)
+	if _, err := os.Stat("/proc/" + string(text)); err != nil {
+		t.Error("what works is ended when nothing else came")
+	}
+	v.end()
 	until(t, "what hangs is ended", func() bool {
 		_, err := os.Stat("/proc/" + string(text))
 		return err != nil
 	})
-	until(t, "it ends without work", func() bool { _, err := os.Stat(w.Socket); return err != nil })
+	until(t, "it ends without work", func() bool { _, err := os.Stat(hanging.Warm.Socket); return err != nil })
 }
 
 // TestWarmWithoutTorch: where torch cannot be imported, the script says so as always.

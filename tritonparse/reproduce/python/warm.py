@@ -33,7 +33,8 @@ def main(path, idle):
             continue
         working = {pid for pid in working if pid and os.waitpid(pid, os.WNOHANG)[0] == 0}
         if not working:
-            os.unlink(path)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
             return
 
 

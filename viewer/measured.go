@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -240,6 +242,9 @@ func (b *builder) markMeasured(t *Table) {
 	}
 	if partly > 0 {
 		b.note(fmt.Sprintf("%s and a part of those of %s: -m measured is the share of their time, and sums lack the others", PartlyMark, figures.Count(partly, "row")))
+		if _, why, found := strings.Cut(b.profile.Info[profile.InfoCounters], "; left out: "); found {
+			b.note("counters left out: " + term.Printable(why))
+		}
 	}
 	if b.partial > 0 && b.roof != nil {
 		b.note(fmt.Sprintf("util has what %s declared: hardware counters measured only a part of the kernels below", figures.Plural(b.partial, "scope has", "scopes have")))

@@ -206,6 +206,7 @@ rest
   c time=4000 count=7
   d time=2000 count=4 counted_launches=4 lts__t_sectors_lookup_hit.sum=0 lts__t_sectors.sum=0 dram__bytes_read.sum=4000 dram__bytes_write.sum=8
 `)
+	p.Info = profile.Info{profile.InfoCounters: "set memory, 9 metrics in 5 passes: 7 launches of 3 kernels measured, in 1 s; left out: 7 launches, cooperative: c"}
 	const mean = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
 	metrics := []string{"dram_bytes/b", "l2_hit", "l2_hit/%", "lts__t_sector_hit_rate.pct", "dram_read/%", "dram__bytes_read.sum", mean, "measured"}
 	table, err := NewTable(p, Options{Metrics: metrics, BaseUnits: true})
@@ -234,7 +235,7 @@ rest
 		}
 	}
 	notes := strings.Join(table.Notes, "\n")
-	for _, part := range []string{"# hardware counters measured the kernels of 4 rows, in 7 launches that stand for 15 launches of the same kernels", "~ and a part of those of 2 rows"} {
+	for _, part := range []string{"# hardware counters measured the kernels of 4 rows, in 7 launches that stand for 15 launches of the same kernels", "~ and a part of those of 2 rows", "counters left out: 7 launches, cooperative: c"} {
 		if !strings.Contains(notes, part) {
 			t.Errorf("notes %q lack %q", notes, part)
 		}

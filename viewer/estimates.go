@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -33,9 +34,11 @@ func (b *builder) part(some, all string) float64 {
 	}
 	var sums [2]float64
 	for i := range b.frames {
-		for _, m := range b.frames[i].node.Metrics {
+		f := &b.frames[i]
+		for _, m := range f.done().Metrics {
 			v, _ := m.Value.Float()
 			switch {
+			case f.did != nil && math.IsNaN(number(f.did, m.Name)): // hardware counters measured it
 			case strings.HasPrefix(m.Name, some):
 				sums[0] += v
 			case strings.HasPrefix(m.Name, all):

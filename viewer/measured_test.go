@@ -306,3 +306,22 @@ func TestPartlyMeasuredScopesKeepWhatTheyDeclare(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasuredBytesAreNotEstimates: where hardware counters measured what an operator's shapes said, there is no note.
+func TestMeasuredBytesAreNotEstimates(t *testing.T) {
+	p := tree("aten::mm bytes=3e6 operator_bytes=3e6 flops16=1e6 operator_flops16=1e6\n  gemm time=1000 count=2\naten::add bytes=1e6 operator_bytes=1e6\n  add time=1000 count=2\n")
+	for measured, want := range map[bool]string{false: "100.0% of the bytes are estimates", true: ""} {
+		if measured {
+			for _, scope := range p.Root.Children {
+				count(scope.Children[0], 1, 2e6, 1e6)
+			}
+		}
+		table, err := NewTable(p, Options{Metrics: []string{"util"}, BaseUnits: true, Peaks: []string{"bytes=4T", "flops16=1P"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(table.Notes, " "); strings.Contains(notes, "estimates") != (want != "") || !strings.Contains(notes, want) {
+			t.Errorf("measured %v: notes %q", measured, notes)
+		}
+	}
+}

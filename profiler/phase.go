@@ -52,6 +52,15 @@ func (m *Manager) Profile(id, phase int) (p *profile.Profile, err error) {
 	return p, err
 }
 
+// Current is Profile of the current phase, without lines of instruction samples.
+func (m *Manager) Current(id int) (p *profile.Profile, err error) {
+	err = m.of(id, func(d *drainer, s *session) (err error) {
+		p, err = d.snapshot(s, s.phase)
+		return err
+	})
+	return p, err
+}
+
 func (d *drainer) snapshot(s *session, phase int) (*profile.Profile, error) {
 	if s.timeline {
 		return nil, ErrTimeline

@@ -73,7 +73,7 @@ func collectAsUsual() {
 func commands() []*cobra.Command {
 	return []*cobra.Command{
 		newRunCommand(), newInterpretCommand(), newViewerCommand(), newExplainCommand(), newReportCommand(), newDiffCommand(), newMergeCommand(), newQueryCommand(), newGateCommand(), newPprofCommand(),
-		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newAttachCommand(), newCtlCommand(), newPushCommand(), newMetricsCommand(), newDoctorCommand(), newDemoCommand(), newMCPCommand(), newManCommand(),
+		newConvertCommand(), newTraceCommand(), newReproduceCommand(), newAttachCommand(), newCtlCommand(), newTopCommand(), newPushCommand(), newMetricsCommand(), newDoctorCommand(), newDemoCommand(), newMCPCommand(), newManCommand(),
 	}
 }
 

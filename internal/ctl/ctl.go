@@ -17,10 +17,13 @@ import (
 // Commands are what a client can send.
 var Commands = []string{"start", "stop", "status"}
 
+// Kernels asks for the status with the kernels so far; it is what "proton top" sends.
+const Kernels = "kernels"
+
 // Limits on both sides.
 const (
 	mostCommand = 64       // bytes of a command with its line feed
-	mostAnswer  = 16 << 10 // bytes of an answer
+	mostAnswer  = 64 << 10 // bytes of an answer
 	// commandPatience is how long the process waits for a client's command. Other clients wait that long.
 	commandPatience = time.Second
 )
@@ -38,6 +41,19 @@ type Answer struct {
 	Budget   float64 `json:"budget,omitempty"`   // share of the time that the profiler may take
 	Overhead float64 `json:"overhead,omitempty"` // and took, as measured in the process
 	Error    string  `json:"error,omitempty"`
+
+	Names []Kernel `json:"names,omitempty"` // those with most time, of an answer to Kernels
+	Nanos int64    `json:"gpu_ns,omitempty"`
+	At    int64    `json:"at_ns,omitempty"` // when it was, since 1970
+	GPU   string   `json:"gpu,omitempty"`
+	Lost  int64    `json:"lost,omitempty"`
+}
+
+// Kernel is what ran of one kernel so far.
+type Kernel struct {
+	Name  string `json:"name"`
+	Count int64  `json:"count"`
+	Nanos int64  `json:"ns"`
 }
 
 // The states.

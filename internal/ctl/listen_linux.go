@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -208,12 +209,7 @@ func (d descriptor) read(stop <-chan struct{}) (command string, ok bool) {
 }
 
 func isCommand(word string) bool {
-	for _, known := range Commands {
-		if word == known {
-			return true
-		}
-	}
-	return false
+	return word == Kernels || slices.Contains(Commands, word)
 }
 
 // write writes an answer, which fits the kernel's buffer of a new socket. A client that does not read it loses it.

@@ -95,3 +95,6 @@ func Legend(column, width int, words ...[2]string) string {
 	}
 	return b.String()
 }
+
+// Cut is what a line has in so many columns, with dots where it is cut.
+func Cut(line string, width int) string { return runewidth.Truncate(line, width, "…") }

@@ -41,6 +41,7 @@ func (s *Service) runAttach(p attached) (any, error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return nil, fmt.Errorf("read %s: %w; it is written by proton attach", p.Config, err)
 	}
+	c.Ctl = true // for proton top
 	answer, err := s.beginRun(c, p.begun)
 	if err != nil {
 		return nil, err

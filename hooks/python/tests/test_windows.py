@@ -369,6 +369,20 @@ def ended(process):
     return said
 
 
+def test_top(running, tmp_path):
+    """`proton top` of a running program: as text where there is no terminal, and as JSON; and of what cannot be watched."""
+    process = running("--ctl")
+    done = subprocess.run([PROTON, "top", str(process.pid), "--json", "--interval", "300ms"], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
+    view = json.loads(done.stdout)
+    assert view["launches"] > 0 and 0.2 < view["seconds"] < 30 and sum(k["count"] for k in view["kernels"]) == view["launches"], done
+    text = subprocess.run([PROTON, "top"], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
+    assert "GPU busy" in text.stdout and "kernel" in text.stdout and not text.returncode
+    ended(process)
+    for args, code in ([], 1), (["x"], 2), (["--interval", "1ms"], 2), (["99999999"], 1):
+        done = subprocess.run([PROTON, "top", *args], env=environment(tmp_path), capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == code and done.stderr.startswith("proton: "), done
+
+
 def test_ctl(running, tmp_path):
     process = running("--paused")
     assert " paused, 0 windows of 0 ns, 0 kernels: " in ctl(tmp_path, process.pid, "status")

@@ -67,6 +67,8 @@ time. FILE may have any format that proton reads, or be - for standard input.
   coverage, intensity, attainable, bound, roof_time
                                   part of the time that util covers; flop per byte; rate at the roof; compute or
                                   memory; least time
+  dram_bytes, traffic_ratio, l2_hit, tensor_pipe, registers, occupancy_limit and more
+                                  of proton run --mode counters: docs/counters.md lists them
   NAME/%                          share of the whole program
   NAME                            any recorded metric: see --list
 

@@ -277,7 +277,7 @@ uint32_t cupti_listen_work(int copies, int waits) {
   return copy_rc ? copy_rc : wait_rc;
 }
 
-// Copies are kept out of a launch that is measured, on whatever thread they are made.
+// A context that is destroyed is not measured any more.
 uint32_t cupti_listen_counted(void) {
   static const uint32_t ids[] = {CBID_cuCtxDestroy, CBID_cuCtxDestroy_v2, CBID_cuDevicePrimaryCtxReset, CBID_cuDevicePrimaryCtxReset_v2};
   return ENABLE(1, DOMAIN_DRIVER, ids);

@@ -1,5 +1,5 @@
 // Decides which launches are measured, on the threads that make them. A launch that is not chosen costs a look into a table: there is no lock
-// and no allocation. One that is chosen waits for the GPU and runs several times; meanwhile no other thread launches, copies or begins to
+// and no allocation, except that the first launch of each function asks Go whether it is wanted. One that is chosen waits for the GPU and runs several times; meanwhile no other thread launches, copies or begins to
 // capture a stream, because CUPTI would measure that too, or undo it when it restores the memory.
 #define _GNU_SOURCE
 #include "counters.h"

@@ -104,9 +104,9 @@ func (c *Collector) Counted(correlation uint64) (*record.Counters, bool) {
 	return s.values(l), true
 }
 
-// values are the metrics of a launch, and behind them what it asked for, where its record is known.
 const longestNanos = 1e15 // a recording may say anything
 
+// values are the metrics of a launch.
 func (s *counter) values(l *C.struct_counted) *record.Counters {
 	out := &record.Counters{Names: s.namesAt(l)}
 	for i, v := range unsafe.Slice((*C.double)(unsafe.Add(unsafe.Pointer(l), C.sizeof_struct_counted)), l.count) {

@@ -44,7 +44,7 @@ type watcher struct {
 	raw       []byte // the bytes of a run of elements
 }
 
-// watch prepares an access for the checks; nil if there is nothing to check.
+// watch prepares an access for the checks; nil if no check was asked for.
 func (c *compiler) watch(s *site, a *accessOf) *watcher {
 	checks := c.m.with.checks
 	if checks == 0 {

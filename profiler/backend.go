@@ -38,7 +38,7 @@ type SourceOptions struct {
 	Metered      bool // measure how long callbacks take on the program's threads: a session has a budget
 }
 
-// VendorBackend is a backend, by number, of a vendor that package vendor describes.
+// VendorBackend is a backend, by number, of a vendor that package vendors describes.
 func VendorBackend(v *vendors.Vendor, number int, make func(SourceOptions) Source) Backend {
 	b := &v.Backends[number]
 	return Backend{

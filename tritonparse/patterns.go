@@ -11,14 +11,14 @@ import (
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
-// patterns has the last launch of each program, to compare others with. Workers share it.
+// patterns has a launch of each program, the last that was unlike the one before, to compare others with. Workers share it.
 type patterns struct {
 	records recordReader
 	lists   knownLists
 	room    sync.Pool // of *[]difference
 
 	mu   sync.RWMutex
-	of   map[string]*pattern // by templateKey
+	of   map[string]*pattern // by TemplateKey
 	size int                 // bytes of their records
 }
 

@@ -4,9 +4,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
+
+func roofMetrics(t *testing.T) []string {
+	set, err := counters.Set("roofline", "GH100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
 
 func TestEstimatesAreNoted(t *testing.T) {
 	gemm := &profile.Node{Name: "gemm"}
@@ -41,5 +50,17 @@ func TestEstimatesAreNoted(t *testing.T) {
 				t.Errorf("%s: notes %q, want %q", metrics, notes, part)
 			}
 		}
+	}
+
+	gemm.Set(profile.CountMetric, profile.IntValue(1))
+	for _, metric := range append([]string{"counted_launches", "dram__bytes_read.sum"}, roofMetrics(t)...) { // what was measured is not an estimate
+		gemm.Set(metric, profile.FloatValue(1))
+	}
+	table, err := viewer.NewTable(p, viewer.Options{Metrics: []string{"gbyte/s", "intensity"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(table.Notes, "\n"); strings.Contains(notes, "of the bytes are estimates") {
+		t.Errorf("measured bytes are called estimates: %s", notes)
 	}
 }

@@ -21,9 +21,7 @@ func (f *frame) done() *profile.Node {
 	return f.node
 }
 
-// lend has the flops and bytes of a scope count at the kernel below it, if that is the only one and nothing else below the scope has any. Then the
-// rate of the kernel is known: that of a library's kernel in a scope, or of one below an operator of PyTorch. Sums over subtrees stay the same. It is called wherever a
-// column needs flops or bytes, and does its work once.
+// lend decides which flops and bytes count where. It is called wherever a column needs them, and does its work once.
 func (b *builder) lend() {
 	if b.usesWork {
 		return
@@ -33,6 +31,8 @@ func (b *builder) lend() {
 	b.measure()
 }
 
+// lendWork has the flops and bytes of a scope count at the kernel below it, if that is the only one and nothing else below the scope has any. Then the
+// rate of the kernel is known: that of a library's kernel in a scope, or of one below an operator of PyTorch. Sums over subtrees stay the same.
 func (b *builder) lendWork() {
 	elapsed, timed := b.find("time")
 	var names []string

@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -68,9 +69,9 @@ func (b *builder) measure() {
 		}
 		targets[to].add(f, ran)
 	}
-	for i, t := range targets {
+	for _, i := range slices.Sorted(maps.Keys(targets)) {
 		if !lined[i] {
-			b.substitute(&b.frames[i], t, declaring)
+			b.substitute(&b.frames[i], targets[i], declaring)
 		}
 	}
 }
@@ -122,9 +123,9 @@ func (b *builder) substitute(f *frame, t *target, declaring []string) {
 		f.said = add(0, number(f.done(), profile.BytesMetric))
 		b.measures(profile.BytesMetric)
 	}
-	for metric, v := range t.flops {
+	for _, metric := range slices.Sorted(maps.Keys(t.flops)) { // the first is the roof of a picture
 		if flops {
-			did.Set(metric, profile.FloatValue(v))
+			did.Set(metric, profile.FloatValue(t.flops[metric]))
 			b.measures(metric)
 		}
 	}

@@ -208,7 +208,7 @@ func (b *builder) weigh() weight {
 	return weight{}
 }
 
-// column reads one name. A recorded metric of exactly that name comes first, since names may hold anything; only
+// column reads one name. After the figures of hardware counters, a recorded metric of exactly that name comes first, since names may hold anything; only
 // bytes and flops get units that they were not recorded in.
 func (b *builder) column(name string) (column, error) {
 	if c, ok, err := b.counterColumn(name); ok || err != nil {

@@ -115,10 +115,11 @@ func nvidiaFlops(d profile.Device, width int) (float64, bool) {
 		return sms * 16384 * (kHz / 1e3) * 1e6 / share, true
 	}
 	rates, ok := perClock[d.Arch]
-	if !ok {
+	at := bits.Len(uint(width)) - 4 // from 8 bits on
+	if !ok || at < 0 || at >= len(rates) {
 		return 0, false
 	}
-	return rates[bits.Len(uint(width))-4] * sms * kHz * 1e3, true
+	return rates[at] * sms * kHz * 1e3, true
 }
 
 // sharedMemoryBandwidth has the bandwidth, in byte/s, of chips that share the host's memory. Their drivers may report neither

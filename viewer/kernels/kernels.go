@@ -3,7 +3,7 @@
 // are, and what the compiler made of each line.
 //
 // Collect returns data and prints nothing. Package viewer/listing prints it as text, as JSON and as rows of a page;
-// viewer/report puts it on a page. If an input is missing, only the facts that it alone has are missing, and a note names them. The passes:
+// viewer/report puts it on a page. If an input is missing, only the facts that it alone has are missing, and a note names them. The passes, of which the fifth comes last:
 //
 //  1. samples  the samples of each function are added up over the call paths that pass the filters (samples.go); profiles
 //     such as Triton's, which have frames for lines instead of instruction samples, are converted first (fromtree.go)
@@ -34,7 +34,7 @@ type Options struct {
 	Files   *Files   // source texts; the trace's are added to them. nil shows none
 	Modules *Modules // binaries; those of the trace are added to them. nil has only those of the trace
 
-	Kernel  string // regular expression (Go's) found anywhere in the name; "" is the one kernel with most samples, or with most time
+	Kernel  string // patterns of internal/globs for the name; "" is the one kernel with most samples, or with most time
 	Include string // only call paths through a frame that matches
 	Exclude string // no call path through a frame that matches
 	ByPath  bool   // functions that were launched from several call paths are listed once for each

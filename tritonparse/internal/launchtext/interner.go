@@ -20,7 +20,7 @@ func Lasts(text []byte) bool { return len(text) > InternFrom }
 type Interner struct {
 	sync.RWMutex
 	Quirks   quirks.Set
-	programs map[string]*program      // by templateKey
+	programs map[string]*program      // by TemplateKey
 	similar  map[likeness][]*Template // one of each skeleton
 	values   map[string]*Value
 	frames   map[string]*Frame

@@ -153,7 +153,6 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	showEveryday(cmd,
 		everyday{"line", "the launch in a record of the trace", "proton reproduce traces --line 12"},
 		everyday{"kernel", "a launch of a kernel", "proton reproduce traces --kernel matmul_kernel"},
-		everyday{"launch-id", "which of these launches, from 0", "proton reproduce traces --kernel k --launch-id 3"},
 		everyday{"slowest", "the launch with the most time", "proton reproduce traces --slowest --profile p.hatchet"},
 		everyday{"profile", "the profile that has the times", "proton reproduce traces --slowest 3 --profile p.hatchet"},
 		everyday{"out-dir", "where the script goes", "proton reproduce traces -o repro"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/gpu/counters"
+	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/internal/figures"
 )
 
@@ -18,8 +19,8 @@ func (b *builder) counterColumn(name string) (column, bool, error) {
 	}
 	base, wanted, fixed := strings.Cut(strings.ToLower(name), "/")
 	switch base {
-	case "measured", "traffic_ratio":
-		if !b.counted() || fixed && (base != "measured" || wanted != "%") {
+	case "measured", "traffic_ratio", "declared_util":
+		if !b.counted() || fixed && (base == "traffic_ratio" || wanted != "%") {
 			return column{}, false, nil
 		}
 		return b.measuredColumn(base, fixed)
@@ -124,15 +125,20 @@ func (b *builder) vendorColumn(name string) (column, bool) {
 	return c, true
 }
 
-// measuredColumn reads measured and traffic_ratio.
+// measuredColumn reads measured, traffic_ratio and declared_util.
 func (b *builder) measuredColumn(name string, percent bool) (column, bool, error) {
 	share := b.needMeasured()
-	c := column{Column: Column{Label: name, Inclusive: true, Ratio: name == "measured"}, unit: figures.Unit{Factor: 1}, value: share}
+	c := column{Column: Column{Label: name, Inclusive: true, Ratio: name != "traffic_ratio"}, unit: figures.Unit{Factor: 1}, value: share}
 	if percent {
 		c.in(nil, figures.Percent, true)
 	}
-	if name == "measured" {
+	switch name {
+	case "measured":
 		return c, true, nil
+	case "declared_util":
+		util, err := b.declaredUtil()
+		c.value = util
+		return c, true, err
 	}
 	b.lend()
 	part := func(what string, of func(f *frame) float64) int {
@@ -155,4 +161,42 @@ func (b *builder) measuredColumn(name string, percent bool) (column, bool, error
 		return column{}, true, errNotHere
 	}
 	return column{}, true, fmt.Errorf("traffic_ratio: no kernel has both measured bytes and declared or estimated ones; let launch_metadata return bytes, and run with -m counters")
+}
+
+// declaredUtil is util by what was declared or estimated alone, where counters measured something else.
+func (b *builder) declaredUtil() (func(a []float64) float64, error) {
+	if err := b.needRoofline("declared_util"); err != nil {
+		return nil, err
+	}
+	r := b.roof
+	own := func(f *frame) float64 {
+		var work peaks.Roof
+		r.addWorkAt(&work, f, f.done())
+		return work.Least()
+	}
+	known := make(map[*frame]bool, len(b.frames))
+	for i := range b.frames {
+		f := &b.frames[i]
+		known[f] = !math.IsNaN(own(f)) || f.parent >= 0 && known[&b.frames[f.parent]]
+	}
+	least := b.computed(ours+"declared least time", true, func(f *frame) float64 {
+		if all, lined := r.lined[f]; all != nil {
+			return all.Least()
+		} else if lined {
+			return missing
+		}
+		return own(f)
+	})
+	covered := b.computed(ours+"time of declared work", true, func(f *frame) float64 {
+		if !known[f] {
+			return missing
+		}
+		return b.sums.amounts[r.elapsed].of(f)
+	})
+	return func(a []float64) float64 {
+		if !(add(0, a[covered])/a[r.elapsed] >= leastCoverage) {
+			return missing
+		}
+		return a[least] / a[covered]
+	}, nil
 }

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -103,7 +104,27 @@ func TestMeasuredRooflineOfRandomTrees(t *testing.T) {
 				partly++
 			}
 		}
-		if plain, err := NewTable(withoutCounters(p), Options{Metrics: metrics, BaseUnits: true, Peaks: peaks}); err == nil && fmt.Sprint(plain.Root.Values) != fmt.Sprint(table.Root.Values) {
+		plain, err := NewTable(withoutCounters(p), Options{Metrics: metrics, BaseUnits: true, Peaks: peaks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := NewTable(p, Options{Metrics: []string{"declared_util"}, BaseUnits: true, Peaks: peaks})
+		if errors.Is(err, ErrUnknownMetric) && !slices.ContainsFunc(Metrics(p), func(m Metric) bool { return m.Name == "measured" }) {
+			continue // nothing was measured
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		declared := map[string]float64{}
+		for r := range said.All() {
+			declared[strings.Join(r.Path(), ">")] = r.Values[0]
+		}
+		for r := range plain.All() {
+			if got := declared[strings.Join(r.Path(), ">")]; math.Abs(got-r.Values[0]) > 1e-9*r.Values[0] || zero(got) != 0 != (zero(r.Values[0]) != 0) {
+				t.Fatalf("%s: declared_util is %g, want %g", strings.Join(r.Path(), " > "), got, r.Values[0])
+			}
+		}
+		if fmt.Sprint(plain.Root.Values) != fmt.Sprint(table.Root.Values) {
 			changed++
 		}
 	}
@@ -310,8 +331,10 @@ func TestPartlyMeasuredScopesKeepWhatTheyDeclare(t *testing.T) {
 // TestMeasuredBytesAreNotEstimates: where hardware counters measured what an operator's shapes said, there is no note.
 func TestMeasuredBytesAreNotEstimates(t *testing.T) {
 	p := tree("aten::mm bytes=3e6 operator_bytes=3e6 flops16=1e6 operator_flops16=1e6\n  gemm time=1000 count=2\naten::add bytes=1e6 operator_bytes=1e6\n  add time=1000 count=2\n")
-	for measured, want := range map[bool]string{false: "100.0% of the bytes are estimates", true: ""} {
+	for _, measured := range []bool{false, true} {
+		want := "100.0% of the bytes are estimates"
 		if measured {
+			want = ""
 			for _, scope := range p.Root.Children {
 				count(scope.Children[0], 1, 2e6, 1e6)
 			}

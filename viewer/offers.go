@@ -117,6 +117,7 @@ func counterMetrics() []offer {
 		all = append(all, offer{counters.Figures[i].Name, counters.Figures[i].About})
 	}
 	return append(all, offer{"measured", "share of the kernels' time that hardware counters measured"},
+		offer{"declared_util", "util by what was declared or estimated: far below util where more moves than the work needs"},
 		offer{"traffic_ratio", "bytes that the GPU's memory moved, over those declared or estimated: more than 1 is what caches could not hold"})
 }
 

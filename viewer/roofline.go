@@ -384,23 +384,28 @@ func (r *roofline) work(f *frame) peaks.Roof {
 	return work
 }
 
-func (r *roofline) addWork(work *peaks.Roof, f *frame) {
+func (r *roofline) addWork(work *peaks.Roof, f *frame) { r.addWorkAt(work, f, f.does()) }
+
+// addWorkAt adds the work of a frame that stands at a node: what was measured, or what was said.
+func (r *roofline) addWorkAt(work *peaks.Roof, f *frame, at *profile.Node) {
 	peaks := &r.devices[f.device]
-	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && number(f.does(), of.metric.name) > 0 })
+	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && number(at, of.metric.name) > 0 })
 	for i := range r.flops {
 		if of := &r.flops[i]; of.plain() != typed {
-			work.Compute(number(f.does(), of.metric.name), peaks.flops[i])
+			work.Compute(number(at, of.metric.name), peaks.flops[i])
 		}
 	}
-	work.Move(r.bytesOf(f), peaks.bytes)
+	work.Move(r.bytesAt(f, at), peaks.bytes)
 }
 
 // bytesOf are the bytes that a frame reads from the memory of its GPU or writes there. A copy within that memory does both.
-func (r *roofline) bytesOf(f *frame) float64 {
+func (r *roofline) bytesOf(f *frame) float64 { return r.bytesAt(f, f.does()) }
+
+func (r *roofline) bytesAt(f *frame, at *profile.Node) float64 {
 	if r.bytes == nil {
 		return missing
 	}
-	bytes := number(f.does(), r.bytes.name)
+	bytes := number(at, r.bytes.name)
 	switch profile.WorkOf(f.node.Name) {
 	case profile.LinkedCopy:
 		return missing

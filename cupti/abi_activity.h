@@ -25,6 +25,7 @@ enum cupti_attribute {
   ATTR_ZEROED_OUT_BUFFER = 5, // u8
   ATTR_DEVICE_BUFFER_PRE_ALLOCATE = 6,
   ATTR_HOST_PINNED = 8, // u8
+  ATTR_SUBSCRIBERS = 12, // u8, read only, 13.2 and later: an enum cupti_subscribers
   ATTR_PER_THREAD_BUFFER = 9, // u8, 12.3 and later; on by default from 13.0
 };
 

@@ -17,9 +17,34 @@ ABI_AT(cupti_subscriber_params, old_name, 16);
 ABI_AT(cupti_subscriber_params, old_name_size, 24);
 ABI_SIZE(cupti_subscriber_params, 32);
 
+// The same from 13.2 on.
+struct cupti_subscriber_params_13_2 {
+  struct cupti_subscriber_params first;
+  uint8_t several; // other subscribers may exist
+  uint8_t padding[7];
+};
+ABI_AT(cupti_subscriber_params_13_2, several, 32);
+ABI_SIZE(cupti_subscriber_params_13_2, 40);
+
+// What the first subscriber has said about others.
+enum cupti_subscribers { SUBSCRIBERS_ONE = 0, SUBSCRIBERS_SEVERAL = 1, SUBSCRIBERS_NOT_SAID = 2 };
+
 typedef void (*cupti_callback_fn)(void *user, uint32_t domain, uint32_t cbid, const void *data);
 typedef void (*cupti_request_fn)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*cupti_complete_fn)(void *context, uint32_t stream_id, uint8_t *buffer, size_t size, size_t valid);
+typedef void (*cupti_request_v2_fn)(uint8_t **buffer, size_t *size, size_t *max_records, void *info);
+typedef void (*cupti_complete_v2_fn)(uint8_t *buffer, size_t size, size_t valid, void *info);
+
+// What subscribers use that may have company: 13.2 and later.
+#define CUPTI_SHARED_FUNCTIONS(F) \
+  F(ActivityGetAttribute_v2, (void *subscriber, uint32_t attribute, size_t *size, void *value)) \
+  F(ActivitySetAttribute_v2, (void *subscriber, uint32_t attribute, size_t *size, void *value)) \
+  F(ActivityRegisterCallbacks_v2, (void *subscriber, cupti_request_v2_fn request, cupti_complete_v2_fn complete)) \
+  F(ActivityEnable_v2, (void *subscriber, uint32_t kind, void *config)) \
+  F(ActivityDisable_v2, (void *subscriber, uint32_t kind, void *config)) \
+  F(ActivityGetNextRecord_v2, (void *subscriber, uint8_t *buffer, size_t valid, void **record)) \
+  F(ActivityGetNumDroppedRecords_v2, (void *subscriber, void *context, uint32_t stream_id, size_t *dropped)) \
+  F(GetTimestamp_v2, (void *subscriber, uint64_t *nanoseconds))
 
 // F(name, required, arguments): the symbol is "cupti" + name. Where required is 0, some supported version lacks the
 // function, and its pointer may be NULL.

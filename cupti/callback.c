@@ -2,6 +2,7 @@
 // of it: context_seen compares the context with the last one, and launch looks up the call path, adds the op's metrics to their
 // slots and stores a record in the ring. There is no lock, no allocation and no Go.
 #include "counters.h"
+#include "shared.h"
 #include "tensor.h"
 #include <stdatomic.h>
 #include <string.h>
@@ -163,8 +164,9 @@ void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *d
 
 // Every version has Subscribe. After a refusal, Subscribe_v2 of 13.0 reports the name of the other subscriber; if that one has
 // unsubscribed in the meantime, it subscribes.
-uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder_size) {
+uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder_size, int share) {
   holder[0] = 0;
+  if (share) return cupti_share(&subscriber, callback, holder, holder_size);
   uint32_t rc = cupti.Subscribe(&subscriber, callback, NULL);
   if (rc != RC_MULTIPLE_SUBSCRIBERS || !cupti.Subscribe_v2) return rc;
   struct cupti_subscriber_params p = {sizeof p, "goproton", holder, holder_size};

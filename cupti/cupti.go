@@ -14,9 +14,9 @@ package cupti
 
 static uint32_t set_kind(int on, uint32_t kind) { return on ? cupti.ActivityEnable(kind) : cupti.ActivityDisable(kind); }
 static uint32_t flush(uint32_t flag) { return cupti.ActivityFlushAll(flag); }
-static uint32_t subscribe(int sampling, int metered, int counted, char *holder, size_t size) {
+static uint32_t subscribe(int sampling, int metered, int counted, char *holder, size_t size, int share) {
 	static const cupti_callback_fn callbacks[2][2] = {{cupti_on_callback, cupti_on_sampled_callback}, {cupti_on_metered_callback, cupti_on_metered_sampled_callback}};
-	return cupti_subscribe(counted ? cupti_on_counted_callback : callbacks[metered != 0][sampling != 0], holder, size);
+	return cupti_subscribe(counted ? cupti_on_counted_callback : callbacks[metered != 0][sampling != 0], holder, size, share);
 }
 static uint32_t finalize(void) { return cupti.Finalize(); }
 static uint32_t dropped(size_t *n) { return cupti.ActivityGetNumDroppedRecords(NULL, 0, n); }
@@ -63,6 +63,7 @@ type Collector struct {
 	callNames    map[uint32]string // of driver functions
 	watched      record.Marks
 	resting      bool // instructions are not sampled for now, see Sample
+	shared       bool // other subscribers may exist
 	left         bool // CUPTI was left for a while, see Leave
 }
 
@@ -118,7 +119,8 @@ func (c *Collector) subscribe(driver int) error {
 	C.cupti_meter_with(vendorAPI())
 	var holder string
 	c.subscribed = c.opts.wanted()
-	if rc := subscribeTo(c.subscribed, &holder); rc != 0 {
+	c.shared = c.shares(driver)
+	if rc := subscribeTo(c.subscribed, c.shared, &holder); rc != 0 {
 		return c.refused("subscribe to CUPTI", rc, holder, driver)
 	}
 	c.tune()
@@ -143,9 +145,9 @@ func (c *Collector) subscribe(driver int) error {
 }
 
 // subscribeTo returns CUPTI's code, and who holds it.
-func subscribeTo(what subscription, holder *string) uint32 {
+func subscribeTo(what subscription, share bool, holder *string) uint32 {
 	var name [256]C.char
-	rc := C.subscribe(boolint(what.samples), boolint(what.metered), boolint(what.counted), &name[0], C.size_t(len(name)))
+	rc := C.subscribe(boolint(what.samples), boolint(what.metered), boolint(what.counted), &name[0], C.size_t(len(name)), boolint(share))
 	if holder != nil {
 		*holder = C.GoString(&name[0])
 	}

@@ -23,7 +23,7 @@ const leaveInCompany = C.CUPTI_13_0
 // other place is safe. It is not left where graphs are launched: a launch of a graph that CUPTI has followed fails then.
 // stalled is how long that thread took.
 func (c *Collector) Leave() (left bool, stalled time.Duration) {
-	if !c.attached || c.opts.WholeGraphs || c.sampler != nil || c.counter != nil || c.version < finalizeSafe || C.cupti_graphs_seen() > 0 || hotpath.BuffersInUse() > 0 || recorder.API() != nil {
+	if !c.attached || c.shared || c.opts.WholeGraphs || c.sampler != nil || c.counter != nil || c.version < finalizeSafe || C.cupti_graphs_seen() > 0 || hotpath.BuffersInUse() > 0 || recorder.API() != nil {
 		return false, 0
 	}
 	if !c.subscribed.metered && c.resubscribe(subscription{metered: true}) != nil { // only these callbacks look for the question
@@ -53,7 +53,7 @@ func (c *Collector) Leave() (left bool, stalled time.Duration) {
 // resubscribe exchanges the callbacks while nothing is listened to.
 func (c *Collector) resubscribe(to subscription) error {
 	C.cupti_unsubscribe()
-	if rc := subscribeTo(to, nil); rc != 0 {
+	if rc := subscribeTo(to, false, nil); rc != 0 {
 		c.attached, c.left = false, true
 		return c.refused("subscribe to CUPTI", rc, "", 0)
 	}

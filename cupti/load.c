@@ -30,6 +30,8 @@ const char *cupti_load(const char *path, int *missing_symbol) {
   return NULL;
 }
 
+void *cupti_library(void) { return library; }
+
 const char *cupti_sampling_load(void) {
   struct cupti_sampling_table t;
 #define F(name, arguments)                       \

@@ -19,13 +19,15 @@ const char *cupti_load(const char *path, int *missing_symbol);
 const char *cuda_load(int *missing_symbol);
 // cuda_is_loaded reports whether the program has loaded the driver's library.
 int cuda_is_loaded(void);
+void *cupti_library(void); // the loaded libcupti
 
 // ---- callback.c ----
 void cupti_use_hotpath(const struct hp_vendor_api *api);
 void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
 // cupti_subscribe subscribes a callback and returns CUPTI's result code. If another subscriber exists, holder receives its
 // name, or "" where CUPTI does not report it.
-uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder_size);
+// share: next to others, see shared.h.
+uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder_size, int share);
 uint32_t cupti_register_buffers(void);
 // cupti_listen enables the callbacks of a session, or disables those that cost time; it returns the first error. With keep_launches
 // those of launches stay enabled, for the gate of sampling.

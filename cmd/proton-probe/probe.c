@@ -19,6 +19,7 @@ enum {
   MAX_DEVICES = 64,
 };
 
+typedef uint32_t (*cupti_attribute_fn)(void *subscriber, uint32_t attribute, size_t *size, void *value); // cuptiActivityGetAttribute_v2
 typedef int (*init_fn)(unsigned);
 typedef int (*int_out_fn)(int *);
 typedef int (*device_fn)(int *, int);
@@ -140,6 +141,14 @@ static void print_cupti(const char *path, int driver) {
   SYMBOL(cupti, unsubscribe, "cuptiUnsubscribe");
   if (version) version(&number);
   printf(",\"version\":%u", number);
+  fflush(stdout);
+  // While there is no subscriber, a library of 13.2 and later says whether others may: -1 where it does not say.
+  uint8_t several = 0xff;
+  size_t size = sizeof several;
+  cupti_attribute_fn several_fn = NULL;
+  SYMBOL(cupti, several_fn, "cuptiActivityGetAttribute_v2");
+  int asked = several_fn ? (int)several_fn(NULL, 12, &size, &several) : -1;
+  printf(",\"several\":%d", several_fn && !asked ? several : -1);
   fflush(stdout);
   if (subscribe) status = subscribe(&subscriber, ignore_callback, NULL);
   if (status == 0 && unsubscribe) unsubscribe(subscriber);

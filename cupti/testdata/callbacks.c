@@ -1,6 +1,7 @@
 // Tests which callbacks callback.c enables while sessions begin and end, and what it reports of captures and contexts. It is
 // compiled with a CUPTI that only stores which callbacks are enabled, and a hot path that only counts.
 #include "../callback.c"
+#include "../shared.c"
 #include <stdio.h>
 
 struct cupti_table cupti;
@@ -61,7 +62,7 @@ int main(void) {
   char holder[8];
   cupti.Subscribe = subscribe, cupti.Unsubscribe = unsubscribe, cupti.EnableCallback = enable, cuda.cuCtxGetCurrent = get_current;
   cupti_use_hotpath(&api);
-  cupti_subscribe(cupti_on_callback, holder, sizeof holder);
+  cupti_subscribe(cupti_on_callback, holder, sizeof holder, 0);
 
   cupti_listen(1, 1, 0);
   expect("launch callbacks of an active session", per_launch(), 2);

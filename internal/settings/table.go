@@ -10,6 +10,7 @@ var (
 	Library         = &Setting{"PROTON_LIB", "file", "next to `proton`", "C Go Python", "`libproton.so` alone, for `proton` and for the Python package."}
 	Python          = &Setting{"PYTHON", "program", "the one in which GoProton is installed, else `python3` or `python` in `PATH`", "Go", "The interpreter of `proton run script.py`, `proton reproduce` and `proton doctor`."}
 	Graph           = &Setting{"PROTON_GRAPH", "`node` or `graph`", "node", "Go", "`graph` times whole CUDA graphs in programs that call `start` themselves, as `--graph graph` does."}
+	Shared          = &Setting{"PROTON_CUPTI_SHARED", "switch", "0", "Go", "`1` allows other subscribers of CUPTI next to GoProton, from CUPTI 13.3 and a driver of CUDA 13.3 on. Where another one allows it, GoProton joins without."}
 	GraphLate       = &Setting{"PROTON_GRAPH_LATE", "switch", "0", "Go", "`1` does so even if the GPU is in use at `start`. CUPTI then crashes a program that launches an older graph."}
 	Stats           = &Setting{"PROTON_STATS", "switch", "1", "Go", "`0` leaves the distribution of kernel times out of trees, as `--no-stats` does."}
 	ExitPatience    = &Setting{"PROTON_EXIT_PATIENCE", "seconds", "30", "Go", "How long the end of a program waits for a GPU that finishes nothing: more for kernels that run longer, or `inf`."}
@@ -63,7 +64,7 @@ var (
 
 // All are the variables in the order of docs/environment.md.
 var All = []*Setting{
-	CUPTIPath, TritonCUPTI, TritonROCtracer, TritonROCSDK, Home, Library, Python, Graph, GraphLate, Stats, ExitPatience, InsideMemory,
+	CUPTIPath, TritonCUPTI, TritonROCtracer, TritonROCSDK, Home, Library, Python, Graph, GraphLate, Shared, Stats, ExitPatience, InsideMemory,
 	{"PROTON_TRACE", "folder", "", "Python", "The folder of TritonParse traces where `goproton.trace.init` is given none."},
 	{"TRITON_TRACE", "folder", "", "Python", "The same, if `PROTON_TRACE` is not set."},
 	TraceLaunch, TraceProfiled, TraceCompression, TraceKernels, TraceSASS, TraceArtifacts, TraceFullSource, TraceStatistics, TraceTensors,

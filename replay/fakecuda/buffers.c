@@ -210,6 +210,7 @@ uint64_t stub_delivered(void) { return atomic_load(&delivered); }
 // ---- CUPTI's functions ----
 
 STUB_EXPORT uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn r, cupti_complete_fn c) {
+  if (stub_refuses_unnamed()) return RC_MULTIPLE_SUBSCRIBERS;
   uint32_t result = stub_result("ActivityRegisterCallbacks");
   if (result) return result;
   if (!r || !c) return RC_INVALID_PARAMETER;

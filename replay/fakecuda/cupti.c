@@ -88,12 +88,12 @@ STUB_EXPORT uint32_t cuptiGetErrorMessage(uint32_t result, const char **text) {
 
 // ---- subscription ----
 
-static uint32_t subscribe(void **subscriber, cupti_callback_fn callback, void *user, const char *name, char *holder, size_t size) {
+static uint32_t subscribe(void **subscriber, cupti_callback_fn callback, void *user, const char *name, char *holder, size_t size, int with_others) {
   uint32_t result = stub_result("Subscribe");
   const char *other = getenv("PROTON_STUB_HOLDER");
   if (result) return result;
   pthread_mutex_lock(&state.lock);
-  if (state.subscriber || (other && *other)) {
+  if (state.subscriber || (other && *other && !with_others)) {
     if (holder && size) snprintf(holder, size, "%s", state.subscriber ? state.name : other);
     result = RC_MULTIPLE_SUBSCRIBERS;
   } else {
@@ -106,13 +106,16 @@ static uint32_t subscribe(void **subscriber, cupti_callback_fn callback, void *u
 }
 
 STUB_EXPORT uint32_t cuptiSubscribe(void **subscriber, cupti_callback_fn callback, void *user) {
-  return callback && subscriber ? subscribe(subscriber, callback, user, "", NULL, 0) : RC_INVALID_PARAMETER;
+  return callback && subscriber ? subscribe(subscriber, callback, user, "", NULL, 0, 0) : RC_INVALID_PARAMETER;
 }
 
 #if STUB_CUPTI >= 130000
 STUB_EXPORT uint32_t cuptiSubscribe_v2(void **subscriber, cupti_callback_fn callback, void *user, struct cupti_subscriber_params *p) {
   if (!callback || !subscriber || !p || p->size < sizeof *p) return RC_INVALID_PARAMETER;
-  return subscribe(subscriber, callback, user, p->name ? p->name : "", p->old_name, p->old_name_size);
+  int several = stub_several() && p->size >= sizeof(struct cupti_subscriber_params_13_2) && ((const struct cupti_subscriber_params_13_2 *)p)->several == 1;
+  uint32_t result = subscribe(subscriber, callback, user, p->name ? p->name : "", p->old_name, p->old_name_size, several);
+  if (!result && several) stub_named(*subscriber);
+  return result;
 }
 #endif
 
@@ -126,6 +129,7 @@ STUB_EXPORT uint32_t cuptiUnsubscribe(void *subscriber) {
   disable_everything();
   pthread_mutex_lock(&state.lock);
   state.subscriber = NULL;
+  stub_named(NULL);
   pthread_mutex_unlock(&state.lock);
   return stub_result("Unsubscribe");
 }
@@ -155,6 +159,7 @@ STUB_EXPORT uint32_t cuptiEnableDomain(uint32_t enable, void *subscriber, uint32
 
 STUB_EXPORT uint32_t cuptiActivityEnable(uint32_t kind) {
   uint32_t result = stub_result("ActivityEnable");
+  if (stub_refuses_unnamed()) return RC_MULTIPLE_SUBSCRIBERS;
   if (result) return result;
   if (!kind || kind >= KINDS) return RC_INVALID_KIND;
   atomic_store(&kinds[kind], 1);
@@ -165,6 +170,7 @@ STUB_EXPORT uint32_t cuptiActivityEnable(uint32_t kind) {
 int stub_kernels_recorded(void) { return atomic_load(&kinds[ACT_CONCURRENT_KERNEL]); }
 
 STUB_EXPORT uint32_t cuptiActivityDisable(uint32_t kind) {
+  if (stub_refuses_unnamed()) return RC_MULTIPLE_SUBSCRIBERS;
   if (!kind || kind >= KINDS) return RC_INVALID_KIND;
   atomic_store(&kinds[kind], 0);
   return stub_result("ActivityDisable");
@@ -182,6 +188,7 @@ static size_t attribute_size(uint32_t attribute) {
 
 STUB_EXPORT uint32_t cuptiActivitySetAttribute(uint32_t which, size_t *size, void *value) {
   uint32_t result = stub_result("ActivitySetAttribute");
+  if (stub_refuses_unnamed()) return RC_MULTIPLE_SUBSCRIBERS;
   size_t wanted = attribute_size(which);
   if (result) return result;
   if (!wanted || !size || !value) return RC_INVALID_PARAMETER;
@@ -224,11 +231,15 @@ STUB_EXPORT uint32_t cuptiGetDeviceId(void *context, uint32_t *id) {
   return RC_OK;
 }
 
-STUB_EXPORT uint32_t cuptiGetTimestamp(uint64_t *nanoseconds) { return *nanoseconds = stub_cuda_now(), RC_OK; }
+STUB_EXPORT uint32_t cuptiGetTimestamp(uint64_t *nanoseconds) { return *nanoseconds = stub_cuda_now(), stub_refuses_unnamed() ? RC_MULTIPLE_SUBSCRIBERS : RC_OK; }
 
 // ---- the end ----
 
 STUB_EXPORT uint32_t cuptiFinalize(void) {
+  if (stub_several()) {
+    fprintf(stderr, "stub: cuptiFinalize while another subscriber exists\n");
+    abort();
+  }
   uint32_t calls = getenv("PROTON_STUB_FULL") ? stub_cuda_calls() : 0;
   if (calls) {
     fprintf(stderr, "stub: cuptiFinalize while %u driver calls are in progress\n", calls);

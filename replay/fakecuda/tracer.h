@@ -25,6 +25,18 @@ void emit_work(const struct stub_work *w);
 void flush_buffers(void);
 void forget_callbacks(void);
 
+// several.c: whether other subscribers are allowed; whether a function that names no subscriber is refused; who named itself, NULL: none
+int stub_several(void);
+int stub_refuses_unnamed(void);
+void stub_named(void *subscriber);
+STUB_EXPORT uint32_t cuptiActivityEnable(uint32_t kind);
+STUB_EXPORT uint32_t cuptiActivityDisable(uint32_t kind);
+STUB_EXPORT uint32_t cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value);
+STUB_EXPORT uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn request, cupti_complete_fn complete);
+STUB_EXPORT uint32_t cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record);
+STUB_EXPORT uint32_t cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream_id, size_t *out);
+STUB_EXPORT uint32_t cuptiGetTimestamp(uint64_t *nanoseconds);
+
 // replay_gpu.c
 int replayed_answer(enum capture_answer function, const void *handle, uint32_t *result, uint64_t *value);
 

@@ -230,6 +230,11 @@ static void callback_data(void) {
   FIELD(cupti_subscriber_params, name, CUpti_SubscriberParams, subscriberName);
   FIELD(cupti_subscriber_params, old_name, CUpti_SubscriberParams, oldSubscriberName);
   FIELD(cupti_subscriber_params, old_name_size, CUpti_SubscriberParams, oldSubscriberSize);
+#if CUPTI_API_VERSION >= 130200
+  FIELD(cupti_subscriber_params_13_2, several, CUpti_SubscriberParams, allowMultipleSubscribers);
+  SIZE(cupti_subscriber_params_13_2, CUpti_SubscriberParams);
+  VALUE(ATTR_SUBSCRIBERS, CUPTI_ACTIVITY_ATTR_MULTIPLE_SUBSCRIBER_STATE);
+#endif
 #endif
 }
 

@@ -185,6 +185,7 @@ type probeAnswer struct {
 		Error     string `json:"error"`
 		Version   int    `json:"version"`
 		Subscribe int    `json:"subscribe"`
+		Several   int    `json:"several"` // 0: one subscriber, 1 and 2: several may exist, -1: it does not say
 	} `json:"cupti"`
 }
 

@@ -63,6 +63,7 @@ func (r *Report) judgeSubscription(answer probeAnswer, c libpath.Candidate) {
 	switch answer.CUPTI.Subscribe {
 	case 0:
 		r.found("libcupti", OK, text, "")
+		r.found("subscribers", OK, severalText(answer), "")
 	case 12, 39: // MAX_LIMIT_REACHED in old libraries, MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
 		r.found("libcupti", Problem, fmt.Sprintf("%s: another profiler holds CUPTI (error %d)", text, answer.CUPTI.Subscribe), "run outside nsys, ncu, compute-sanitizer and debuggers; unset CUDA_INJECTION64_PATH")
 	case 15:
@@ -70,6 +71,22 @@ func (r *Report) judgeSubscription(answer probeAnswer, c libpath.Candidate) {
 	default:
 		r.found("libcupti", Problem, fmt.Sprintf("%s: subscribing fails with error %d", text, answer.CUPTI.Subscribe), "try another one with PROTON_CUPTI_PATH")
 	}
+}
+
+// severalText says whether another profiler may use CUPTI at the same time: yes, no, or that it could not be established.
+func severalText(answer probeAnswer) string {
+	const library, driver = 130300, 13030 // the first that do
+	switch {
+	case answer.CUPTI.Version == 0 || answer.Driver.CUDAVersion == 0:
+		return "whether CUPTI serves several profilers at a time could not be established: it does not say its version"
+	case answer.CUPTI.Version < library || answer.Driver.CUDAVersion < driver:
+		return "CUPTI serves one profiler at a time; from 13.3 and a driver of CUDA 13.3 on it can serve several"
+	case answer.CUPTI.Several < 0 || answer.CUPTI.Several > 2:
+		return "whether CUPTI serves several profilers at a time could not be established: this libcupti does not say"
+	case answer.CUPTI.Several == 0:
+		return "CUPTI serves one profiler at a time: the first of this process wanted that"
+	}
+	return "CUPTI can serve several profilers at a time, if the first allows it; with PROTON_CUPTI_SHARED=1 GoProton does"
 }
 
 // writeLibraries lists every libcupti.

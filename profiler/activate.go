@@ -37,7 +37,7 @@ func (m *Manager) setActive(id *int, on bool) error {
 		return err
 	}, func() bool { return err == nil })
 	m.drainer.do(func(d *drainer) {
-		if !on && refused == nil && !d.records() && d.spending == nil && m.restsSince.Load() == 0 && d.mayLeave(m) {
+		if !on && refused == nil && !d.records() && !d.spending.resting() && m.restsSince.Load() == 0 && d.mayLeave(m) {
 			m.restsSince.Store(int64(hotpath.Now()))
 		}
 	})

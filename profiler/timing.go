@@ -237,6 +237,11 @@ func (g *governor) goOn(rested time.Duration) bool {
 		return false
 	}
 	defer g.m.control.Unlock()
+	records := false
+	g.m.drainer.do(func(d *drainer) { records = d.records() })
+	if !records {
+		return false // while sessions are not active, nothing is to be attached
+	}
 	var stalled time.Duration
 	var err error
 	g.m.ending.inLibrary(func() { stalled, err = g.m.drainer.source.(Leaver).Return() })

@@ -3,6 +3,8 @@
 import json
 import subprocess
 
+import pytest
+
 from conftest import PATIENCE, TESTS, run_python
 from test_windows import PROTON, counts, environment, run  # noqa: F401 (run is a fixture)
 from trees import load
@@ -173,9 +175,10 @@ print(codes)
 """
 
 
-def test_a_deactivated_session_leaves_cupti(run, tmp_path):  # noqa: F811
+@pytest.mark.parametrize("flags", [[], ["--budget", "5%"]])
+def test_a_deactivated_session_leaves_cupti(run, tmp_path, flags):  # noqa: F811
     """Some time after it was deactivated, because a program that toggles in a loop must not pay for it; nothing is lost when it is active again."""
 
-    run(IDLE.replace("print(codes)", 'open("codes", "w").write(str(codes))'), PROTON_STUB_FULL="1")
+    run(IDLE.replace("print(codes)", 'open("codes", "w").write(str(codes))'), *flags, PROTON_STUB_FULL="1")
     assert (tmp_path / "codes").read_text() == str([39] + 2 * [39, 0, 39])
     assert counts(tmp_path / "out.hatchet") == {"k1": 3}

@@ -58,7 +58,7 @@ type candidateSide struct {
 
 const (
 	candidateShare   = 0.02 // a slowdown that is to be seen, unless --detect says another
-	candidateSeconds = 3    // of measuring at most, unless --seconds says others
+	candidateSeconds = 2    // of measuring at most, unless --seconds says others
 	candidateMillis  = 10   // a batch, so that the blocks of a test fit into so short a time
 )
 

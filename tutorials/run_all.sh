@@ -117,7 +117,7 @@ steps_inside() {
 
 steps_counters() {
   step proton run -m counters:set=roofline+memory three.py &&
-    step proton viewer -m util,declared_util,bound,flop/s,dram_bytes,traffic_ratio,time -e 'assert_close|distribution' three.hatchet &&
+    step proton viewer -m util,declared_util,bound,flop/s,dram_bytes,traffic_ratio,time -i 'scale|transpose|matmul|nvjet' three.hatchet &&
     step proton viewer -m sectors_per_load,load_efficiency,l1_hit,l2_hit,l2_bytes,time -i 'scale|transpose' three.hatchet &&
     step proton run -m 'counters:set=compute:kernels=matmul,nvjet*' -n compute three.py &&
     step proton viewer -m tensor_pipe,issue_active,achieved_occupancy,occupancy_limit,limited_by,measured,time -i 'matmul|nvjet' compute.hatchet &&

@@ -282,8 +282,12 @@ func (b *builder) noteExcess(names *namer) {
 	if rows == 0 {
 		return
 	}
-	b.note(fmt.Sprintf("util is above 1 in %s, at most %s of %s: flops or bytes count twice where both a scope and kernels below it have them, or the GPU ran at a higher clock than the file has; --peak sets its peaks",
-		figures.Count(rows, "row"), figures.Places(most, 3), term.Printable(names.label(b.sums.rows[highest].node.Name))))
+	why := ""
+	if b.measuredWork != nil {
+		why = ", or a measured launch found less in the caches than the others"
+	}
+	b.note(fmt.Sprintf("util is above 1 in %s, at most %s of %s: flops or bytes count twice where both a scope and kernels below it have them, or the GPU ran at a higher clock than the file has%s; --peak sets its peaks",
+		figures.Count(rows, "row"), figures.Places(most, 3), term.Printable(names.label(b.sums.rows[highest].node.Name)), why))
 }
 
 // noteLosses says what the profiler has lost, and that util is then too high.

@@ -145,10 +145,18 @@ RARE static void resource(uint32_t cbid, const struct cupti_resource_data *r) {
 
 // ---- NVTX: ranges are scopes ----
 
+// A program that has ranges keeps CUPTI: while it is left they would not be reported. The end of one that began then is ignored.
+static _Atomic int ranges_seen;
+static __thread uint32_t ranges __attribute__((tls_model("initial-exec"))); // of this thread that are open
+int cupti_ranges_seen(void) { return atomic_load(&ranges_seen); }
+
 RARE static void nvtx(uint32_t cbid, const struct cupti_nvtx_data *n) {
+  atomic_store_explicit(&ranges_seen, 1, memory_order_relaxed);
   if (cbid == NVTX_RangePushA) {
+    ranges++;
     hp->range_push(((const struct nvtx_params_message *)n->params)->message);
-  } else if (cbid == NVTX_RangePop) {
+  } else if (cbid == NVTX_RangePop && ranges) {
+    ranges--;
     hp->range_pop();
   }
 }

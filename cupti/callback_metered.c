@@ -31,7 +31,7 @@ int cupti_stay(void) {
 // cuptiFinalize is safe where a call of the driver returns, on the thread that made it. From CUPTI 13.0 on, other threads may be inside of
 // the driver meanwhile.
 static void leave(const struct cupti_callback_data *d) {
-  if ((!atomic_load(&company) && hp->others_live()) || hp->capturing() || cupti_graphs_seen()) {
+  if ((!atomic_load(&company) && hp->others_live()) || hp->capturing() || cupti_graphs_seen() || cupti_ranges_seen()) {
     atomic_store(&turn, CUPTI_REFUSED);
     return;
   }

@@ -20,10 +20,11 @@ const leaveInCompany = C.CUPTI_13_0
 
 // Leave leaves CUPTI until Return is called, if that is safe: a subscription that rests costs a launch some 0.3 us. Nothing is listened to,
 // and the buffers have come back. CUPTI is left by the thread of the program that launches next, where its launch returns, because no
-// other place is safe. It is not left where graphs are launched: a launch of a graph that CUPTI has followed fails then.
+// other place is safe. It is not left where graphs are launched, because a launch of a graph that CUPTI has followed fails then, nor where
+// NVTX marks ranges.
 // stalled is how long that thread took.
 func (c *Collector) Leave() (left bool, stalled time.Duration) {
-	if !c.attached || c.shared || c.opts.WholeGraphs || c.sampler != nil || c.counter != nil || c.version < finalizeSafe || C.cupti_graphs_seen() > 0 || hotpath.BuffersInUse() > 0 || recorder.API() != nil {
+	if !c.attached || c.shared || c.opts.WholeGraphs || c.sampler != nil || c.counter != nil || c.version < finalizeSafe || C.cupti_graphs_seen() > 0 || C.cupti_ranges_seen() != 0 || hotpath.BuffersInUse() > 0 || recorder.API() != nil {
 		return false, 0
 	}
 	if !c.subscribed.metered && c.resubscribe(subscription{metered: true}) != nil { // only these callbacks look for the question

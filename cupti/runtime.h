@@ -53,6 +53,7 @@ uint32_t cupti_leave_at(const struct cupti_callback_data *d);
 uint64_t cupti_correlation_base(void);
 void cupti_correlation_from(uint64_t base);
 uint64_t cupti_graphs_seen(void);
+int cupti_ranges_seen(void);
 
 // ---- callback_metered.c ----
 enum cupti_turn { CUPTI_NONE, CUPTI_LEAVE, CUPTI_LEAVES, CUPTI_REFUSED, CUPTI_UNSUBSCRIBED, CUPTI_LEFT };

@@ -290,7 +290,7 @@ func (d *drainer) mayLeave(m *Manager) bool {
 	if _, can := d.source.(Leaver); !can || !d.attached || d.options.Replay != "" || d.options.WholeGraphs || d.sampler != nil || m.hang != nil || hotpath.Capturing() || d.ending.begun.Load() {
 		return false
 	}
-	return !slices.ContainsFunc(d.list, func(s *session) bool { return s.recording != nil || s.readings.Any() })
+	return !slices.ContainsFunc(d.list, func(s *session) bool { return s.recording != nil && s.recording.state.Gate != "" || s.readings.Any() })
 }
 
 // estimatedText says that the sums of a profile are estimates, "" if they are not.

@@ -11,8 +11,8 @@ func (s Span) pace() float64 { return s.Launches / s.Nanos }
 // window: each window with the times before and after it, because programs have phases, and the machine's speed drifts. The ratio of the
 // sums, and not the mean of ratios, is unbiased where one window has other work than the next.
 type Pace struct {
-	before, window Span // the last time without, and the window after it, which waits for the next time without
-	all, recent    sums
+	before      Span // the last time without
+	all, recent sums
 }
 
 // sums of windows: launches, and what they would have been at the pace without. n is how many.

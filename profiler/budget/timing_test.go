@@ -212,3 +212,26 @@ func TestLossIsWithinTheBudgetAndReported(t *testing.T) {
 		}
 	}
 }
+
+// What was not recorded because no session was active is not estimated.
+func TestPausesAreNotEstimated(t *testing.T) {
+	var w Weights
+	var s Sum
+	for i := range uint64(3) {
+		began := 1 + i*1000
+		if i > 0 {
+			w.Stall(float64(began - (began - 1000 + 110))) // since the window before ended
+		}
+		w.Begin(uint32(i+1), began)
+		w.Began(began + 10)
+		s.Add(&w, uint32(i+1), Amount{Count: 1, Nanos: 50})
+		w.End(began + 110)
+	}
+	w.Until(2111)
+	if others, wrong := s.Total(&w); others != (Amount{}) || wrong != 0 {
+		t.Errorf("%+v ± %g", others, wrong)
+	}
+	if all, timed := w.Time(); timed != 300 || all < timed {
+		t.Errorf("%g of %g ns", timed, all)
+	}
+}

@@ -29,11 +29,16 @@ func (w *Weights) Begin(first uint32, now uint64) {
 	w.windows, w.until = append(w.windows, window{first: first, begin: float64(now)}), 0
 }
 
-// Began says when the window that has begun records everything.
+// Began says when the window that has begun records everything. It does not stand for the time until then.
 func (w *Weights) Began(now uint64) {
-	if last := w.last(); last != nil && last.end == 0 {
-		last.begin = float64(now)
+	last := w.last()
+	if last == nil || last.end != 0 {
+		return
 	}
+	if n := len(w.windows); n > 1 {
+		w.windows[n-2].stalled += float64(now) - last.begin
+	}
+	last.begin = float64(now)
 }
 
 // End ends it.

@@ -304,6 +304,7 @@ func (c *Collector) Synchronize(done func()) bool {
 		done()
 	}
 	c.sampler.synchronized()
+	c.reader.flush()
 	return true
 }
 
@@ -316,7 +317,6 @@ func (c *Collector) Flush(forced bool) {
 	flag := C.uint32_t(C.FLUSH_COMPLETED)
 	if forced {
 		flag = C.FLUSH_FORCED
-		c.reader.flush()
 	}
 	C.flush(flag)
 }

@@ -27,8 +27,8 @@ import (
 const (
 	energyRest = 90 * time.Millisecond
 	energyStep = 5 * time.Millisecond
-	pmEvery    = 250 * time.Millisecond // between readings of samples of 1 ms or more, see pm.c
-	pmOften    = 100 * time.Millisecond // between those of shorter samples
+	pmEvery    = time.Second            // between readings of samples of 1 ms or more, see pm.c
+	pmOften    = 250 * time.Millisecond // between those of shorter samples
 	joule      = 1000                   // in the counter's millijoules
 )
 
@@ -339,14 +339,16 @@ func (r *reader) samples() {
 		var start, end C.uint64_t
 		var values [C.PM_METRICS_MOST]C.double
 		for C.pm_next(g.pm, &start, &end, &values[0]) != 0 {
-			if !g.follows(uint64(start), uint64(end)) {
+			from, counts := g.follows(uint64(start), uint64(end))
+			if !counts {
 				continue
 			}
+			whole := float64(uint64(end)-from) / float64(end-start)
 			amounts := make([]float64, len(g.gauges))
 			for i := range amounts {
-				amounts[i] = amount(float64(values[i]), g.shares[i], float64(end-start))
+				amounts[i] = amount(float64(values[i]), g.shares[i], float64(end-start)) * whole
 			}
-			r.readings = append(r.readings, record.Reading{Device: g.ordinal, Gauges: g.gauges, Start: uint64(start), End: uint64(end), Amounts: amounts})
+			r.readings = append(r.readings, record.Reading{Device: g.ordinal, Gauges: g.gauges, Start: from, End: uint64(end), Amounts: amounts})
 		}
 		if g.pm.refused != 0 {
 			r.refusedPM(g, g.pm)
@@ -354,26 +356,32 @@ func (r *reader) samples() {
 	}
 }
 
-// follows takes the time of a sample, and returns whether the sample counts.
-func (g *readGPU) follows(start, end uint64) bool {
-	first := g.end == 0
-	if !first && end > start {
+// While CUPTI reads samples, none are taken: on an H200 for 10 to 50 ms each time. The sample after such a gap stands for it.
+const longestGap = 100 * time.Millisecond
+
+// follows takes the time of a sample, and returns since when the sample stands, and whether it counts.
+func (g *readGPU) follows(start, end uint64) (from uint64, counts bool) {
+	first, from := g.end == 0, start
+	if counts = !first && end > start; counts {
 		g.sampled += end - start
 		if start > g.end {
 			g.lost += start - g.end
+			if start-g.end <= uint64(longestGap) {
+				from = g.end
+			}
 		}
 	}
 	g.end = max(g.end, end)
-	return !first && end > start
+	return from, counts
 }
 
 // lossText says how much was not sampled, "" if that is little.
 func (g *readGPU) lossText() string {
 	whole := g.sampled + g.lost
-	if g.lost <= whole/50 {
+	if g.lost <= whole/10 {
 		return ""
 	}
-	return fmt.Sprintf("counters over time lack %s of the time of GPU %d, when the hardware's buffer was full; give --pm a longer time", figures.Share(float64(g.lost)/float64(whole)), g.ordinal)
+	return fmt.Sprintf("counters over time were not sampled for %s of the time of GPU %d, for which the samples after it stand; give --pm a longer time", figures.Share(float64(g.lost)/float64(whole)), g.ordinal)
 }
 
 // amount is what a value stands for over an interval; a link that the GPU does not have has no value.

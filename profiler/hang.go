@@ -29,6 +29,7 @@ type hangWatch struct {
 	answer        chan bool     // of a thread that waits for the GPU; nil: none does
 	until         uint64        // the last launch when it began to wait
 	idle          uint64        // moves at which the GPU had nothing to do
+	finished      bool          // records that the library held back were taken, in this silence
 	hung          bool
 }
 
@@ -113,7 +114,7 @@ func (w *hangWatch) goesOn() {
 	if w.hung {
 		w.longest = max(w.longest, w.silent)
 	}
-	w.silent, w.hung, w.buffers = 0, false, 0
+	w.silent, w.hung, w.finished, w.buffers = 0, false, false, 0
 }
 
 // lookAtWait begins to wait for the GPU when it has been silent for long, and takes the answer.
@@ -130,11 +131,12 @@ func (m *Manager) lookAtWait(w *hangWatch) {
 		}
 	}
 	patience := max(w.after, 2*w.longest)
-	m.drainer.do(func(d *drainer) {
-		if d.resolver.Watch.OnlyNewGraphs() {
-			patience = max(patience, firstGraph*w.after)
-		}
-	})
+	if w.silent >= patience && !m.onlyNewGraphs() {
+		m.finishRecords(w)
+	}
+	if m.onlyNewGraphs() {
+		patience = max(patience, firstGraph*w.after)
+	}
 	switch {
 	case w.silent < patience:
 	case w.answer != nil: // since the look before
@@ -145,6 +147,25 @@ func (m *Manager) lookAtWait(w *hangWatch) {
 		w.answer = answer
 		go func() { answer <- source.Synchronize(func() {}) }()
 	}
+}
+
+// finishRecords takes what CUPTI holds back as long as a kernel runs whose record is in the same buffer: the records of the kernels before it, without
+// which these seem to run. The hung one is counted without a time then.
+func (m *Manager) finishRecords(w *hangWatch) {
+	if w.finished {
+		return
+	}
+	w.finished = true
+	late := func(on bool) func(*drainer) { return func(d *drainer) { d.resolver.Watch.Late = on } }
+	m.drainer.do(late(true))
+	m.collectUnfinished()
+	m.drainer.do(late(false)) // which has drained them
+	w.buffers = 0             // the library has given its buffers back
+}
+
+func (m *Manager) onlyNewGraphs() (only bool) {
+	m.drainer.do(func(d *drainer) { only = d.resolver.Watch.OnlyNewGraphs() })
+	return only
 }
 
 // nothingToDo is called when a wait for the GPU has ended: what was launched before it has ended, or failed.

@@ -105,11 +105,16 @@ func (m *Manager) collect(forced bool) (launches int) {
 }
 
 // Collect takes in what the vendor library has ready, without waiting for the GPU.
-func (m *Manager) Collect() {
+func (m *Manager) Collect() { m.collectIfAttached(false) }
+
+// collectUnfinished is Collect for buffers with records of kernels that have not ended as well: these are counted then, without a time.
+func (m *Manager) collectUnfinished() { m.collectIfAttached(true) }
+
+func (m *Manager) collectIfAttached(forced bool) {
 	attached := false
 	m.drainer.do(func(d *drainer) { attached = d.attached })
 	if attached {
-		m.collect(false)
+		m.collect(forced)
 	}
 }
 

@@ -72,7 +72,7 @@ type Sampler interface {
 }
 
 // ReadingSource is a Source that can read whole GPUs, if SourceOptions.Readings asked for it. It reads while it listens, and once
-// more at a forced Flush.
+// more at the end of Synchronize.
 type ReadingSource interface {
 	// Readings passes on what was read since the last call, in order of time for each GPU and kind.
 	Readings(func(*record.Reading))

@@ -14,6 +14,7 @@ import (
 type Watch struct {
 	Moves uint64 // grows with each launch, and each record of finished work
 	Last  Unended
+	Late  bool // records that come now are of work that has ended long ago: they are not a sign of life
 
 	open    map[uint64]Unended   // by correlation id
 	current map[uintptr]uint32   // thread → the stream of its last launch
@@ -95,11 +96,13 @@ func (w *Watch) returned(thread uintptr, rec *hotpath.Record) {
 
 // Ended takes a record of finished work.
 func (w *Watch) Ended(k *record.Activity) {
-	if w == nil {
+	if w == nil || !k.Timed() { // a record that was forced out of the vendor's library while its kernel runs
 		return
 	}
-	w.Moves++
-	clear(w.samples)
+	if !w.Late {
+		w.Moves++
+		clear(w.samples)
+	}
 	u, open := w.open[k.Correlation]
 	if !open {
 		return

@@ -136,15 +136,42 @@ void emit(const void *record, uint32_t size) {
   pthread_rwlock_unlock(&callbacks_lock);
 }
 
-void flush_buffers(void) {
+// While kernels hang, as CUPTI does: a buffer with a record that is not complete stays, unless it is forced out. Then that record has no
+// times, and there is no other when the kernel has ended.
+static int incomplete(const struct buffer *b) {
+  int found = 0;
+  pthread_mutex_lock(&pending_lock);
+  for (struct pending *p = pending; p && hangs(); p = p->next) found |= p->in == b;
+  pthread_mutex_unlock(&pending_lock);
+  return found;
+}
+
+static void give_up_pending(void) {
+  pthread_mutex_lock(&pending_lock);
+  for (struct pending *p; hangs() && (p = pending); free(p)) {
+    struct cupti_kernel_prefix r;
+    if (!(pending = p->next)) pending_end = &pending;
+    memcpy(&r, p->record, sizeof r);
+    r.start = r.end = 0;
+    if (r.kind == ACT_CONCURRENT_KERNEL || r.kind == ACT_KERNEL) memcpy(p->record, &r, sizeof r);
+    add(p->in, p->record, p->size);
+  }
+  pthread_mutex_unlock(&pending_lock);
+}
+
+static void return_buffers(int forced) {
+  if (forced) give_up_pending();
   pthread_mutex_lock(&buffers_lock);
   for (struct buffer *b = buffers; b; b = b->next) {
+    if (!forced && incomplete(b)) continue;
     pthread_mutex_lock(&b->lock);
     return_buffer(b);
     pthread_mutex_unlock(&b->lock);
   }
   pthread_mutex_unlock(&buffers_lock);
 }
+
+void flush_buffers(void) { return_buffers(1); }
 
 // forget_callbacks first returns all buffers to the profiler: none may be left that callbacks were called for.
 void forget_callbacks(void) {
@@ -221,11 +248,10 @@ STUB_EXPORT uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn r, cupti_co
 }
 
 STUB_EXPORT uint32_t cuptiActivityFlushAll(uint32_t flag) {
-  (void)flag; // the records in buffers are complete
   pthread_rwlock_rdlock(&callbacks_lock);
   add_due();
   pthread_rwlock_unlock(&callbacks_lock);
-  flush_buffers();
+  return_buffers(flag == FLUSH_FORCED);
   return stub_result("ActivityFlushAll");
 }
 

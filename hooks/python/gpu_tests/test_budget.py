@@ -2,7 +2,7 @@
 
 Budgets are promised to half a percent (docs/always-on.md), and what a session reports is what the loop loses, to half a percent. A loop's
 pace drifts by more than a budget, and on some machines has two levels: neighbours are compared, and the median of their differences has
-its error. A session that is not active has left CUPTI after 0.3 s.
+its error. A session with a budget that is not active has left CUPTI after 0.3 s.
 """
 import time
 

@@ -97,6 +97,32 @@ def test_a_kernel_that_hangs(watched, flags):
     assert said.count("no kernel has ended") == 2, "when it happens, and at the end"
 
 
+BEFORE = """
+gpu.launch(kernel)
+gpu.synchronize()
+for _ in range(3):
+    gpu.launch(other)
+gpu.synchronize()
+hang()
+with proton.scope("step"):
+    gpu.launch(kernel)
+until("go on")
+os.remove(hung)
+gpu.synchronize()
+"""
+
+
+def test_what_ended_just_before(watched):
+    """Records of finished kernels stay in a buffer of the library while a kernel runs that has its record there: they do not hang."""
+    process = watched(BEFORE)
+    wait_for("the hang is said", lambda: "no kernel has ended" in watched.said())
+    said = " ".join(watched.said().split())
+    assert "the GPU has work: ncclDevKernel_AllReduce_Sum_f32_RING_LL on stream 7, launched in step" in said and "waits behind" not in said and "wait behind" not in said, said
+    (watched.folder / "go on").touch()
+    assert process.wait(timeout=PATIENCE) == 0
+    assert "proton: 5 kernels, " in watched.said()
+
+
 IDLE = """
 with proton.scope("step"):
     gpu.launch(kernel); gpu.synchronize()

@@ -1,14 +1,13 @@
 """Energy and counters over time, on the fake driver, whose GPU takes 300 W and is active for 40 % of each sample."""
 
 import json
-import os
 import re
 import subprocess
 import sys
 import time
 
 import pytest
-from conftest import PATIENCE, REPOSITORY, TESTS
+from conftest import PATIENCE, REPOSITORY, TESTS, run_python
 from trees import at, load
 from test_windows import environment
 
@@ -124,15 +123,13 @@ def test_times_that_cannot_be(run, every):
 
 
 def test_the_api(library, tmp_path):
-    (tmp_path / "program.py").write_text(PROGRAM.format(tests=str(TESTS), seconds=0.5).replace("fake_gpu.init()", """fake_gpu.init()
+    code = PROGRAM.format(tests=str(TESTS), seconds=0.5).replace("fake_gpu.init()", """fake_gpu.init()
 proton.start("first", backend="cupti", energy=True)
 proton.start("second", backend="cupti")
 try: proton.start("third", backend="cupti", pm="1ms")
 except ValueError as e: print(e)
-""") + "proton.finalize()\n")
-    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment(tmp_path, PROTON_LIB=library, PYTHONPATH=os.environ.get("PYTHONPATH", "")),
-                          capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
+""") + "proton.finalize()\n"
+    done = run_python(code, cwd=tmp_path, env=environment(tmp_path, PROTON_LIB=library))
     assert "energy and pm: the first session of those that run at the same time decides" in done.stdout
     assert total(load(tmp_path / "first.hatchet"), "energy (J)") > 0 == total(load(tmp_path / "second.hatchet"), "energy (J)")
 

@@ -248,7 +248,7 @@ func unknownCommand(parent *cobra.Command, word string) error {
 	if !parent.HasParent() {
 		what = "command or file" // what could be run
 	}
-	parent.SuggestionsMinimumDistance = 2
+	parent.SuggestionsMinimumDistance = min(2, max(1, len(word)/2)) // of three letters, two others are another word
 	if !parent.HasParent() && formats.ByPath(word) != nil {
 		if err := isProfile(word); err != nil {
 			return err

@@ -23,7 +23,7 @@ func TestWrongCommandLines(t *testing.T) {
 	matmul := filepath.Join(recorded(t), "matmul.hatchet")
 	t.Chdir(t.TempDir())
 	anyText := map[string]bool{"string": true, "stringArray": true, "stringSlice": true, "PATTERNS": true}
-	works := map[string]bool{"proton ctl": true, "proton demo": true, "proton doctor": true, "proton completion": true, "proton trace": true, "proton help": true, "proton mcp": true}
+	works := map[string]bool{"proton ctl": true, "proton demo": true, "proton doctor": true, "proton completion": true, "proton trace": true, "proton help": true, "proton mcp": true, "proton top": true}
 	refused := func(words ...string) {
 		t.Helper()
 		var said bytes.Buffer

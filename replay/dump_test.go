@@ -73,6 +73,12 @@ func (d *dumper) describe(t Type, in *cursor) string {
 		return fmt.Sprintf("stall reasons, context %s: %d", d.handle(in.number()), in.number())
 	case Samples:
 		return d.samples(in)
+	case Counters:
+		text := fmt.Sprintf("counters of correlation %d, %s, %d passes:", in.number(), str(), in.number())
+		for n := in.number(); n > 0 && !in.short; n-- {
+			text += fmt.Sprintf("\n    %s %g", d.capture.text(in.number()), math.Float64frombits(in.number()))
+		}
+		return text
 	case ScopeEnter:
 		return fmt.Sprintf("scope %s as %d.%d", str(), in.number(), in.number())
 	case ScopeExit:

@@ -253,14 +253,20 @@ int counters_exit(const struct cupti_callback_data *d) {
   cupti_own_call = 1;
   int done = counters_stop(mine.is);
   cupti_own_call = 0;
-  if (done) {
+  if (done > 0) {
     atomic_fetch_add(&measured, 1), atomic_fetch_add(&mine.function->measured, 1);
   } else { // the next launch is tried
     leave_out(mine.function, LEFT_REFUSED);
     atomic_fetch_sub(&mine.place->chosen, 1), atomic_fetch_add(&mine.place->failed, 1), atomic_fetch_add(&remaining, 1);
   }
+  if (done < 0) { // each further try would cost a kernel its time
+    atomic_store(&remaining, 0);
+    cupti_own_call = 1;
+    counters_disable(d->context, -1);
+    cupti_own_call = 0;
+  }
   atomic_fetch_add(&nanos, now() - mine.began);
-  atomic_store(&mine.is->state, done ? COUNTED_DONE : COUNTED_FAILED); // from here on it is the drainer's
+  atomic_store(&mine.is->state, done > 0 ? COUNTED_DONE : COUNTED_FAILED); // from here on it is the drainer's
   mine.is = NULL;
   gate_open();
   pthread_mutex_unlock(&lock);

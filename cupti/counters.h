@@ -100,6 +100,7 @@ size_t counters_left(size_t from, struct counters_function *out, size_t max);
 // counters_ready configures a context at its first chosen launch, and says how many passes its set takes; 0: it cannot be measured.
 uint32_t counters_ready(void *context);
 struct counted *counters_start(void *context, uint64_t correlation);
+// counters_stop returns 1 if the launch was measured, 0 if others were measured with it, -1 if CUPTI refused.
 int counters_stop(struct counted *c);
 void counters_disable(void *context, int device); // NULL and -1: everywhere
 void counters_forget(void *context);

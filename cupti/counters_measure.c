@@ -232,14 +232,14 @@ struct counted *counters_start(void *context, uint64_t correlation) {
 int counters_stop(struct counted *out) {
   struct context *c = current;
   struct cupti_range_stop_params s = {.size = COUNTERS_SIZE(cupti_range_stop_params, all_passes), .ranges = c->ranges};
-  if (CALL("end counting", RangeProfilerStop, &s)) return 0;
+  if (CALL("end counting", RangeProfilerStop, &s)) return -1;
   struct cupti_range_decode_params d = {sizeof d, NULL, c->ranges, 0};
-  if (CALL("read the counters", RangeProfilerDecodeData, &d)) return 0;
+  if (CALL("read the counters", RangeProfilerDecodeData, &d)) return -1;
   struct cupti_image_info_params i = {sizeof i, NULL, c->image, c->bytes, 0};
-  if (CALL("ask how many launches were counted", RangeProfilerGetCounterDataInfo, &i)) return 0;
+  if (CALL("ask how many launches were counted", RangeProfilerGetCounterDataInfo, &i)) return -1;
   size_t before = c->used;
   c->used = i.ranges;
   if (i.ranges != before + 1) return c->used = RANGES, 0; // none, or others too; the image begins again
   struct cupti_evaluate_params e = {sizeof e, NULL, c->chip->host, c->image, c->bytes, before, (const char **)out->names, out->count, out->values};
-  return !CALL("compute the metrics", ProfilerHostEvaluateToGpuValues, &e);
+  return CALL("compute the metrics", ProfilerHostEvaluateToGpuValues, &e) ? -1 : 1;
 }

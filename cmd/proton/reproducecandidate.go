@@ -121,7 +121,10 @@ func (f *reproduceFlags) tryCandidate(doc *candidateDocument, source string, sel
 		return err
 	}
 	if len(p.Against) == 0 {
-		doc.Notes = append(doc.Notes, "neither side changed a tensor: nothing was compared")
+		doc.Verdict, doc.Says = "undecided", "neither side changed a tensor: nothing was compared"
+		if p.Method == "" {
+			doc.Says += "; a kernel whose source the trace lacks runs from its recorded TTIR, for which a GPU is needed"
+		}
 	}
 	if wrong {
 		doc.Verdict, doc.Says = "wrong", "the outputs differ by more than rounding, or --tolerance; "+doc.Says

@@ -50,7 +50,12 @@ func newTopCommand() *cobra.Command {
 		Use:   "top [PID]",
 		Short: "watch the kernels of a running program",
 		Long:  topLong,
-		Args:  cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return &exitError{code: 2, err: errors.New("give one PID, or none for all processes that can be watched")}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pid := 0
 			if len(args) == 1 {

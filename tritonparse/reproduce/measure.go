@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/perf/benchmath"
@@ -73,6 +74,9 @@ type Interpreter struct {
 	Warm   *Warm    `json:"-"` // nil: each script has a process that imports torch and Triton for itself
 }
 
+// killAfter is how long a script may take to end.
+const killAfter = 3 * time.Second
+
 // begin starts a script, and returns functions that end it and that wait for its end.
 func (in Interpreter) begin(cmd *exec.Cmd) (kill, wait func(), err error) {
 	if in.Warm != nil {
@@ -83,7 +87,11 @@ func (in Interpreter) begin(cmd *exec.Cmd) (kill, wait func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
-	return func() { cmd.Process.Kill() }, func() { cmd.Wait() }, nil
+	end := func() {
+		cmd.Process.Signal(syscall.SIGTERM) // proton interpret removes what it has made
+		time.AfterFunc(killAfter, func() { cmd.Process.Kill() })
+	}
+	return end, func() { cmd.Wait() }, nil
 }
 
 // Warm is a process that has torch and Triton imported, and forks one for each script. It ends if it has nothing to do for some time.

@@ -199,7 +199,7 @@ func (on *subject) counted(k *kernelSum, device *profile.Device) {
 		}
 	}
 	if conflicts := set["bank_conflicts_per_launch"]; conflicts > 0 && device != nil && device.NumSMs > 0 && device.ClockRate > 0 {
-		set["conflict_time_share"] = conflicts / (float64(device.NumSMs) * float64(device.ClockRate) * 1e-6 * set["mean_time_ns"])
+		set["conflict_time_share"] = min(1, conflicts/(float64(device.NumSMs)*float64(device.ClockRate)*1e-6*set["mean_time_ns"]))
 	}
 	if possible := set["occupancy_share"]; possible > 0 && set["achieved_occupancy_share"] > 0 {
 		set["achieved_of_possible_share"] = set["achieved_occupancy_share"] / possible

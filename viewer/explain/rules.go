@@ -309,7 +309,7 @@ func (r *rule) saves(on *subject) (ns float64, from string) {
 			if on.kind == kernelKind {
 				whole = on.time
 			}
-			ns *= whole
+			ns = min(ns*whole, whole) // another type of operands has another roof
 		}
 	}
 	if math.IsNaN(ns) {

@@ -139,6 +139,14 @@ def test_refusals(run, tmp_path, results, says):  # noqa: F811
     assert "no launch was measured" in load(tmp_path / "out.hatchet")["info"]["counters"]
 
 
+@pytest.mark.parametrize("function", ["RangeProfilerStop", "RangeProfilerDecodeData", "ProfilerHostEvaluateToGpuValues"])
+def test_a_refusal_after_the_kernel_ran(run, tmp_path, function):  # noqa: F811
+    """It costs one kernel its time, and no other launch is tried."""
+    run(SCOPES, "-m", "counters", PROTON_STUB_RESULTS=f"{function}=1")
+    kernels = [m for _, m in walk(load(tmp_path / "out.hatchet")) if m.get("count")]
+    assert sum(m["count"] for m in kernels) == 24 and sum(m["time (ns)"] for m in kernels) >= 23 * 1000
+
+
 def test_an_older_library(run, tmp_path):  # noqa: F811
     said = run(SCOPES, "-m", "counters", PROTON_CUPTI_PATH=str(BUILD / "stub/cupti-11/libcupti.so"))
     assert "has no cuptiProfilerInitialize; set PROTON_CUPTI_PATH to a libcupti of CUDA 12.6 or newer" in said

@@ -15,10 +15,19 @@ var errNotHere = errors.New("not in this profile")
 // ErrUnknownMetric is wrapped by the error for a name that is neither a metric of the profile nor computed from its metrics.
 var ErrUnknownMetric = errors.New("there is no metric")
 
+// recordedWith says with which flag of proton run metrics are recorded that most profiles lack.
+var recordedWith = map[string]string{
+	"energy": "--energy", "power": "--energy", "gpu_active": "--pm 1ms", "tensor_active": "--pm 1ms", "dram_reading": "--pm 1ms", "dram_writing": "--pm 1ms",
+	"measured": "--mode counters", "traffic_ratio": "--mode counters", "declared_util": "--mode counters", "idle": "--idle", "busy": "--idle",
+}
+
 // unknown is the error for an unknown name: it suggests similar names and lists the profile's metrics.
 func (b *builder) unknown(name string) error {
 	if b.trying {
 		return errNotHere
+	}
+	if flag := recordedWith[strings.ToLower(name)]; flag != "" {
+		return fmt.Errorf("%w %s in this profile; run the program with %s", ErrUnknownMetric, name, flag)
 	}
 	base, unit, divided := strings.Cut(name, "/")
 	if _, ok := b.find(base); ok && divided {

@@ -7,11 +7,13 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/goproton/goproton/internal/ctl"
@@ -65,6 +67,7 @@ const (
 // runCandidate compares, times and explains a candidate.
 func (f *reproduceFlags) runCandidate(source string, selection reproduce.Selection, stdout, stderr io.Writer) error {
 	began := time.Now()
+	defer endWithScripts()()
 	doc := &candidateDocument{Schema: "goproton.candidate/1", Candidate: f.candidate, Outputs: []reproduce.Check{}, Range: []float64{}, Notes: []string{}}
 	err := f.tryCandidate(doc, source, selection, stderr)
 	doc.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
@@ -83,6 +86,20 @@ func (f *reproduceFlags) runCandidate(source string, selection reproduce.Selecti
 		err = doc.print(stdout)
 	}
 	return cmp.Or(err, exitOf(doc.Verdict))
+}
+
+// endWithScripts has a signal end the scripts that run before it ends this process; the function that it returns undoes that.
+func endWithScripts() func() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		if s, ok := <-signals; ok {
+			reproduce.EndAll()
+			number, _ := s.(syscall.Signal)
+			os.Exit(128 + int(number))
+		}
+	}()
+	return func() { signal.Stop(signals); close(signals) }
 }
 
 func (f *reproduceFlags) tryCandidate(doc *candidateDocument, source string, selection reproduce.Selection, stderr io.Writer) error {

@@ -261,7 +261,7 @@ func (o *topOptions) live(out io.Writer, pid int, before map[int]ctl.Answer) err
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(stop)
 	resized := make(chan os.Signal, 1)
-	signal.Notify(resized, syscall.SIGWINCH)
+	notifyResized(resized)
 	defer signal.Stop(resized)
 	keys := make(chan byte, 1)
 	if was, err := xterm.MakeRaw(int(os.Stdin.Fd())); err == nil {

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -74,6 +75,17 @@ type Interpreter struct {
 	Warm   *Warm    `json:"-"` // nil: each script has a process that imports torch and Triton for itself
 }
 
+// running has the functions that end scripts which have begun, by their commands.
+var running sync.Map
+
+// EndAll ends all scripts that run, for a process that is about to end itself.
+func EndAll() {
+	running.Range(func(_, end any) bool {
+		end.(func())()
+		return true
+	})
+}
+
 // killAfter is how long a script may take to end.
 const killAfter = 3 * time.Second
 
@@ -91,7 +103,8 @@ func (in Interpreter) begin(cmd *exec.Cmd) (kill, wait func(), err error) {
 		cmd.Process.Signal(syscall.SIGTERM) // proton interpret removes what it has made
 		time.AfterFunc(killAfter, func() { cmd.Process.Kill() })
 	}
-	return end, func() { cmd.Wait() }, nil
+	running.Store(cmd, end)
+	return end, func() { cmd.Wait(); running.Delete(cmd) }, nil
 }
 
 // Warm is a process that has torch and Triton imported, and forks one for each script. It ends if it has nothing to do for some time.

@@ -32,13 +32,14 @@ const char *cupti_load(const char *path, int *missing_symbol) {
 
 void *cupti_library(void) { return library; }
 
-const char *cupti_sampling_load(void) {
-  struct cupti_sampling_table t;
-#define F(name, arguments)                       \
+// For a list of functions that are all required: fills t, or returns the name of the first that libcupti lacks.
+#define LOOK_UP(name, arguments)                     \
   *(void **)&t.name = dlsym(library, "cupti" #name); \
   if (!t.name) return "cupti" #name;
-  CUPTI_SAMPLING_FUNCTIONS(F)
-#undef F
+
+const char *cupti_sampling_load(void) {
+  struct cupti_sampling_table t;
+  CUPTI_SAMPLING_FUNCTIONS(LOOK_UP)
   cupti_sampling = t;
   return NULL;
 }
@@ -46,22 +47,14 @@ const char *cupti_sampling_load(void) {
 const char *cupti_counters_load(const char *host_library) {
   struct cupti_counters_table t;
   dlopen(host_library, RTLD_LAZY | RTLD_LOCAL);
-#define F(name, arguments)                           \
-  *(void **)&t.name = dlsym(library, "cupti" #name); \
-  if (!t.name) return "cupti" #name;
-  CUPTI_COUNTERS_FUNCTIONS(F)
-#undef F
+  CUPTI_COUNTERS_FUNCTIONS(LOOK_UP)
   cupti_counters = t;
   return NULL;
 }
 
 const char *cupti_pm_load(void) {
   struct cupti_pm_table t;
-#define F(name, arguments)                           \
-  *(void **)&t.name = dlsym(library, "cupti" #name); \
-  if (!t.name) return "cupti" #name;
-  CUPTI_PM_FUNCTIONS(F)
-#undef F
+  CUPTI_PM_FUNCTIONS(LOOK_UP)
   cupti_pm = t;
   return NULL;
 }

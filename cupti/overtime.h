@@ -35,7 +35,6 @@ struct pm {
   size_t config_bytes, image_bytes;
   size_t filled, next; // samples in the image, and the first of them that pm_next has not returned
   int ended;           // the hardware's buffer was read to its end
-  int overflow;        // samples were lost
   uint32_t refused;
   const char *doing;
 };

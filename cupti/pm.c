@@ -95,7 +95,6 @@ static int decode(struct pm *p) {
   struct cupti_pm_info_params i = {.size = sizeof i, .image = p->image, .bytes = p->image_bytes};
   if (!clear_image(p) || refused(p, cupti_pm.PmSamplingDecodeData(&d), "read its samples") || refused(p, cupti_pm.PmSamplingGetCounterDataInfo(&i), "count its samples")) return 0;
   p->filled = i.populated, p->ended = d.stopped != PM_IMAGE_FULL;
-  p->overflow |= d.overflow;
   return 1;
 }
 

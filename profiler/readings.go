@@ -26,21 +26,29 @@ func (d *drainer) checkReadings(r record.ReadingRequest) error {
 
 // beginReadings says where a source cannot read, for the first session of the source.
 func (d *drainer) beginReadings() {
-	if _, can := d.source.(ReadingSource); !can && d.options.Readings.Any() {
+	if d.options.Readings.Any() && d.reads() == nil {
 		d.problem(fmt.Sprintf("energy and counters over time are not read: the source of backend %q has neither", d.backend.name()))
 	}
 }
 
 // drainReadings shares out what was read since, among the sessions that record, or that did so last.
 func (d *drainer) drainReadings() {
-	if source, can := d.source.(ReadingSource); can && d.options.Readings.Any() {
+	if source := d.reads(); source != nil {
 		source.Readings(func(r *record.Reading) { d.agg.Read(r, d.sets.newest) })
 	}
 }
 
 func (d *drainer) readingProblems() []string {
-	if source, can := d.source.(ReadingSource); can && d.options.Readings.Any() {
+	if source := d.reads(); source != nil {
 		return source.ReadingProblems()
+	}
+	return nil
+}
+
+// reads is the source if it is to read whole GPUs and can, else nil.
+func (d *drainer) reads() ReadingSource {
+	if source, can := d.source.(ReadingSource); can && d.options.Readings.Any() {
+		return source
 	}
 	return nil
 }

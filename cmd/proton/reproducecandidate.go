@@ -2,18 +2,17 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/goproton/goproton/internal/ctl"
@@ -89,17 +88,17 @@ func (f *reproduceFlags) runCandidate(source string, selection reproduce.Selecti
 }
 
 // endWithScripts has a signal end the scripts that run before it ends this process; the function that it returns undoes that.
-func endWithScripts() func() {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+func endWithScripts() (stop func()) {
+	ctx, stop := untilSignal()
 	go func() {
-		if s, ok := <-signals; ok {
+		<-ctx.Done()
+		var by signalled
+		if errors.As(context.Cause(ctx), &by) {
 			reproduce.EndAll()
-			number, _ := s.(syscall.Signal)
-			os.Exit(128 + int(number))
+			os.Exit(128 + int(by))
 		}
 	}()
-	return func() { signal.Stop(signals); close(signals) }
+	return stop
 }
 
 func (f *reproduceFlags) tryCandidate(doc *candidateDocument, source string, selection reproduce.Selection, stderr io.Writer) error {

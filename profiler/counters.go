@@ -112,7 +112,7 @@ func (c *counting) sentence(timed bool) string {
 		fmt.Fprintf(&b, "%s in %s: %s of %s measured", figures.Count(f.Metrics, "metric"), figures.Count(f.Passes, "pass"),
 			figures.Count(f.Measured, "launch"), figures.Count(f.Kernels, "kernel"))
 	}
-	if timed && f.Measured > 0 {
+	if timed && f.Took > 0 {
 		fmt.Fprintf(&b, ", in %s", figures.Time(f.Took.Nanoseconds()))
 	}
 	if left := c.leftOut(f.LeftOut); len(left) > 0 {

@@ -227,7 +227,10 @@ SDK_SIZE(sdk_sampled, 104);
 struct sdk_agent {
   uint64_t size, id;
   uint32_t type;
-  uint8_t unused_20[260];
+  uint32_t cores, simds;
+  uint8_t unused_28[220];
+  const char *name; // "gfx942"
+  uint8_t unused_256[24];
   uint32_t node;
   int32_t logical_node, number; // among those of its type
   uint32_t visibility;
@@ -235,9 +238,35 @@ struct sdk_agent {
 };
 enum { SDK_AGENT_SIZE = 296, SDK_AGENT_INFO = 1 };
 SDK_AT(sdk_agent, type, 16);
+SDK_AT(sdk_agent, simds, 24);
+SDK_AT(sdk_agent, name, 248);
 SDK_AT(sdk_agent, node, 280);
 SDK_AT(sdk_agent, number, 288);
 SDK_AT(sdk_agent, uuid, SDK_AGENT_SIZE);
+
+// ---- hardware counters, from 1.0 on -----------------------------------------------------------------------------------------
+// As in counters.h, counter_config.h, dispatch_counting_service.h and device_counting_service.h of 1.0.
+
+enum { SDK_COUNTER_INFO = 1 };
+
+struct sdk_counter_info { uint64_t counter; const char *name, *about, *block, *expression; uint8_t kind; }; // the first version of it
+SDK_AT(sdk_counter_info, name, 8);
+SDK_SIZE(sdk_counter_info, 48);
+
+// A value of a counter: of one of the units that have it.
+struct sdk_counter_value { uint64_t instance; double value; uint64_t dispatch, data, agent; };
+SDK_AT(sdk_counter_value, value, 8);
+SDK_AT(sdk_counter_value, agent, 32);
+SDK_SIZE(sdk_counter_value, 40);
+
+// What the library says of a dispatch when it is enqueued, and with its values: passed by value.
+struct sdk_counted_dispatch {
+  uint64_t size, internal, external, start, end;
+  struct { uint64_t size, agent, queue, kernel, number; uint8_t rest[88]; } info;
+};
+SDK_AT(sdk_counted_dispatch, start, 24);
+SDK_AT(sdk_counted_dispatch, info, 40);
+SDK_SIZE(sdk_counted_dispatch, 168);
 
 // ---- functions -------------------------------------------------------------------------------------------------------------
 // Handles are structs of one uint64_t, which are passed like it. Each function returns an enum sdk_status.
@@ -246,6 +275,11 @@ typedef void (*sdk_on_records)(uint64_t context, uint64_t buffer, const struct s
 typedef int (*sdk_on_request)(uint64_t thread, uint64_t context, uint32_t kind, int32_t operation, uint64_t internal, uint64_t *external, void *data);
 typedef int (*sdk_on_agents)(uint32_t version, const struct sdk_agent **agents, size_t count, void *data);
 
+typedef int (*sdk_on_counters)(uint64_t agent, uint64_t *counters, size_t count, void *data);
+typedef void (*sdk_on_enqueue)(struct sdk_counted_dispatch d, uint64_t *config, uint64_t *user, void *data);
+typedef void (*sdk_on_values)(struct sdk_counted_dispatch d, struct sdk_counter_value *values, size_t count, uint64_t user, void *data);
+typedef int (*sdk_set_config)(uint64_t context, uint64_t config);
+typedef void (*sdk_on_device_start)(uint64_t context, uint64_t agent, sdk_set_config set, void *data);
 typedef int (*sdk_on_ways)(const struct sdk_sampling_way *ways, size_t count, void *data);
 
 // F(name without rocprofiler_, arguments)
@@ -265,9 +299,20 @@ typedef int (*sdk_on_ways)(const struct sdk_sampling_way *ways, size_t count, vo
   F(query_callback_tracing_kind_operation_name, (uint32_t, int32_t, const char **, uint64_t *))                            \
   F(query_available_agents, (uint32_t, sdk_on_agents, size_t, void *))
 
+// Those of hardware counters, which older libraries lack.
+#define SDK_COUNTING(F)                                                                                                    \
+  F(iterate_agent_supported_counters, (uint64_t, sdk_on_counters, void *))                                                 \
+  F(query_counter_info, (uint64_t, uint32_t, void *))                                                                      \
+  F(query_record_counter_id, (uint64_t, uint64_t *))                                                                       \
+  F(create_counter_config, (uint64_t, uint64_t *, size_t, uint64_t *))                                                     \
+  F(configure_callback_dispatch_counting_service, (uint64_t, sdk_on_enqueue, void *, sdk_on_values, void *))               \
+  F(configure_device_counting_service, (uint64_t, uint64_t, uint64_t, sdk_on_device_start, void *))                        \
+  F(sample_device_counting_service, (uint64_t, uint64_t, uint32_t, struct sdk_counter_value *, size_t *))
+
 struct sdk_table {
 #define F(name, arguments) uint32_t (*name) arguments;
   SDK_FUNCTIONS(F)
+  SDK_COUNTING(F) // NULL in a library without them
 #undef F
   const char *(*get_status_string)(uint32_t);
   // NULL in a library without them

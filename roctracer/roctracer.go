@@ -48,6 +48,7 @@ type provider interface {
 type Collector struct {
 	provider
 	sampler        *sampler // nil without sampling
+	counter        *counter // nil without counters
 	name           string   // of its backend
 	attached       bool
 	records, calls record.Kinds // as passed to Listen
@@ -124,6 +125,9 @@ func (c *Collector) Synchronize(done func()) bool {
 	}
 	if c.sampler != nil {
 		c.sampler.synced.Store(true)
+	}
+	if c.counter != nil {
+		c.counter.synced.Store(true)
 	}
 	return true
 }

@@ -22,6 +22,7 @@ import (
 type sdk struct {
 	opts    Options
 	sampler *sampler // nil without sampling
+	counter *counter // nil without counters
 }
 
 // NewSDK returns a collector on librocprofiler-sdk.
@@ -30,7 +31,10 @@ func NewSDK(opts Options) *Collector {
 	if opts.Sampling.Mode != record.NoSampling {
 		s.sampler = newSampler(opts.Sampling)
 	}
-	return &Collector{name: "rocprofiler", provider: s, sampler: s.sampler}
+	if opts.Sampling.Counters != nil {
+		s.counter = newCounter(opts.Sampling.Counters)
+	}
+	return &Collector{name: "rocprofiler", provider: s, sampler: s.sampler, counter: s.counter}
 }
 
 // ready is always true, and later is never asked: HIP hands out its functions when it starts, so the library must be there before.
@@ -47,12 +51,13 @@ func (s *sdk) attach(bool) error {
 	}
 	started := C.sdk_registered() == 0 && C.hip_started() != 0
 	var refused *C.char
-	if rc := C.sdk_register(boolint(settings.NVTX.On(environ.Get)), s.sampler.wish(), &refused); rc != 0 {
+	if rc := C.sdk_register(boolint(settings.NVTX.On(environ.Get)), s.sampler.wish(), C.struct_sdk_counting_wish{launches: boolint(s.counter != nil)}, &refused); rc != 0 {
 		return s.refused(C.GoString(refused), uint32(rc))
 	}
 	if C.sdk_gpu_count() == 0 {
 		return fmt.Errorf("%s finds no GPU; check that /dev/kfd exists and that this user may open it (groups video and render)", libraryName())
 	}
+	s.counter.begin()
 	C.room_start()
 	if started {
 		return &incomplete{fmt.Errorf("HIP had started before %s was there: kernels on the streams of that time are missing; start the session earlier", libraryName())}
@@ -129,6 +134,9 @@ func (s *sdk) watch(marks record.Marks) error {
 
 func (s *sdk) flush(forced bool) {
 	complete := C.sdk_flush(boolint(forced))
+	if s.counter != nil && (s.counter.synced.Swap(false) || forced) {
+		s.counter.wait()
+	}
 	if s.sampler == nil || complete == C.SDK_NOT_YET {
 		return
 	}
@@ -142,6 +150,7 @@ func (s *sdk) flush(forced bool) {
 func (s *sdk) detach(ending bool) {
 	if !ending {
 		C.sdk_sampling_stop()
+		C.sdk_counting_run(0)
 	}
 	C.sdk_leave()
 	C.room_stop()

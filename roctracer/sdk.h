@@ -22,9 +22,10 @@ const char *sdk_status_text(uint32_t status);
 
 // ---- sdk_setup.c ---------------------------------------------------------------------------------------------------------
 struct sdk_sampling_wish { int wanted; uint32_t method; uint64_t interval; }; // 0: what the GPU has, and ours
+struct sdk_counting_wish { int launches, devices; }; // what is to be counted of: single launches, or whole GPUs
 // Registers with the library, which must be done before HIP starts. Returns SDK_OK or what was refused, with its name in refused. What
 // is refused of sampling is in its facts.
-uint32_t sdk_register(int markers, struct sdk_sampling_wish sampling, const char **refused);
+uint32_t sdk_register(int markers, struct sdk_sampling_wish sampling, struct sdk_counting_wish counting, const char **refused);
 // Starts what records these, as far as it has not been started: contexts are not stopped, because a context that was stopped may
 // not start again, as Triton's profiler has found. Without launches all that the library reports is ignored.
 // Has marks of the program reported. They need the context that reports launches, which sdk_listening has ignored.
@@ -82,6 +83,42 @@ void sdk_samples_facts(struct sdk_sampling_facts *out);
 sdk_on_records record_sdk_samples(sdk_on_records f); // record_samples.c: sdk_take_samples, recorded; any other unchanged
 void sdk_samples_watch(void); // all that the library had was delivered
 
+// ---- sdk_counting.c ------------------------------------------------------------------------------------------------------
+// Hardware counters of chosen launches.
+void sdk_counting_set_up(struct sdk_counting_wish wish); // while the library initialises us
+// What was refused when it was set up; NULL: nothing.
+const char *sdk_counting_refused(uint32_t *status);
+// Lists the counters of a GPU, up to most, with their names, and returns how many there are.
+struct sdk_counter { uint64_t id; const char *name; };
+size_t sdk_counters_of(uint64_t agent, struct sdk_counter *out, size_t most);
+uint32_t sdk_counting_config(uint64_t agent, uint64_t *ids, size_t count, uint64_t *config);
+
+// A GPU's metrics, in groups that its hardware counts at once: each launch of a kernel counts the next one.
+enum { SDK_GROUPS = 32 };
+struct sdk_counted_metric { uint64_t counter; uint32_t group, simds; }; // simds: 0, or what the largest value is multiplied by
+struct sdk_counted_gpu {
+  uint64_t agent, configs[SDK_GROUPS];
+  size_t groups, count;
+  struct sdk_counted_metric metrics[];
+};
+void sdk_counting_begin(struct sdk_counted_gpu *const *gpus, size_t count, uint32_t first, uint64_t most); // gpus are never freed
+void sdk_counting_run(int on);
+void sdk_counting_wait(void);   // until the values of chosen launches have come, for a second at most
+
+// A launch that was chosen. It is in the list before its record can come.
+struct sdk_counted {
+  struct sdk_counted *next;
+  uint64_t correlation, nanos;
+  const struct sdk_counted_gpu *gpu;
+  uint32_t place, group, name; // place: of a kernel at a call path; name: of the kernel, interned
+  _Atomic uint32_t done;
+  double values[]; // of all metrics of the GPU; NaN: of another group
+};
+struct sdk_counted *sdk_counted_take(void); // those since its last call; each is the caller's once it is done
+int sdk_counted_done(struct sdk_counted *c);
+int sdk_counting_full(void); // there were more kernels and call paths than are kept apart
+int goprotonSDKCounts(uint32_t kernel); // in Go: whether a kernel is wanted, by its interned name
+
 // ---- sdk_callback.c ------------------------------------------------------------------------------------------------------
 // Finds the library's numbers of HIP's functions; fills operations with those that are to be reported and returns how many.
 size_t sdk_find_calls(int32_t *operations, size_t room);
@@ -132,6 +169,8 @@ enum { SDK_GPUS = 64 };
 int sdk_visible_gpus(uint64_t *agents); // those that HIP sees; agents has room for SDK_GPUS
 // Numbers the GPUs as HIP does, by the variables that hide some. HIP reads them when it starts: the first call of HIP calls this.
 void sdk_number_gpus(void);
+const char *sdk_chip(uint64_t agent); // "gfx942"; "": not known
+uint32_t sdk_simds(uint64_t agent);
 int sdk_is_gpu(uint64_t agent);
 uint16_t sdk_ordinal(uint64_t agent); // of an unknown or hidden one 0
 

@@ -6,13 +6,15 @@
 
 static struct sdk_gpu {
   uint64_t agent, uuid;
-  uint32_t node;
+  uint32_t node, simds;
+  char chip[16];
   int ordinal; // -1: hidden from HIP
 } gpus[SDK_GPUS]; // in the order of the kernel driver's nodes
 static int count;
 
 static void note(struct sdk_gpu *g, const struct sdk_agent *a) {
-  *g = (struct sdk_gpu){.agent = a->id, .node = a->node};
+  *g = (struct sdk_gpu){.agent = a->id, .node = a->node, .simds = a->simds};
+  if (a->name) strncpy(g->chip, a->name, sizeof g->chip - 1);
   if (a->size >= SDK_AGENT_SIZE + sizeof a->uuid) g->uuid = a->uuid;
 }
 
@@ -106,6 +108,10 @@ static const struct sdk_gpu *find(uint64_t agent) {
     if (gpus[i].agent == agent) return &gpus[i];
   return NULL;
 }
+
+const char *sdk_chip(uint64_t agent) { return find(agent) ? find(agent)->chip : ""; }
+
+uint32_t sdk_simds(uint64_t agent) { return find(agent) ? find(agent)->simds : 0; }
 
 int sdk_is_gpu(uint64_t agent) { return find(agent) != NULL; }
 

@@ -41,6 +41,9 @@ const char *sdk_open(const char *wanted, int *missing_function) {
   if (!t.name) return *missing_function = 1, "rocprofiler_" #name;
   SDK_FUNCTIONS(F)
 #undef F
+#define F(name, arguments) *(void **)&t.name = dlsym(library, "rocprofiler_" #name);
+  SDK_COUNTING(F)
+#undef F
 #define OPTIONAL(name) *(void **)&t.name = dlsym(library, "rocprofiler_" #name)
   OPTIONAL(get_status_string);
   OPTIONAL(query_pc_sampling_agent_configurations);

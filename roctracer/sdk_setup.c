@@ -19,6 +19,7 @@ static struct service code, work, copies;
 static struct { const char *what; uint32_t status; } failed; // the first call that was refused
 static int with_markers, registered;
 static struct sdk_sampling_wish sampling;
+static struct sdk_counting_wish counting;
 static _Atomic int configured, finalized, forked, attached;
 
 int sdk_usable(void) { return atomic_load(&configured) && !atomic_load(&finalized) && !atomic_load(&forked) && atomic_load(&attached); }
@@ -79,6 +80,7 @@ static int initialize(void (*finalize_now)(void), void *data) {
   if (!set_up() || !start(&code)) return -1;
   refused("rocprofiler_query_available_agents", status_of(sdk_find_gpus()));
   if (sampling.wanted) sdk_sampling_set_up(&sampling);
+  if (counting.launches || counting.devices) sdk_counting_set_up(counting);
   atomic_store(&configured, 1);
   return 0;
 }
@@ -123,10 +125,10 @@ static uint32_t join(void) {
   return status;
 }
 
-uint32_t sdk_register(int markers, struct sdk_sampling_wish wish, const char **what) {
+uint32_t sdk_register(int markers, struct sdk_sampling_wish wish, struct sdk_counting_wish counts, const char **what) {
   if (!registered) {
     failed.what = NULL, failed.status = SDK_OK;
-    with_markers = markers, sampling = wish;
+    with_markers = markers, sampling = wish, counting = counts;
     sdk_keep_images(wish.wanted);
     if (!refused("rocprofiler_force_configure", join())) {
       registered = 1;
@@ -151,6 +153,7 @@ uint32_t sdk_listen(int launches, int copying, int waits, const char **what) {
   if (launches && !atomic_load(&sdk_listening)) nap(); // the kernel of a launch that goes on all this time has no launch
   atomic_store(&sdk_listening, launches && work.started);
   if (launches && work.started) sdk_sampling_start();
+  sdk_counting_run(launches && work.started);
   return failed.status;
 }
 

@@ -3,6 +3,7 @@ package counters
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -188,7 +189,7 @@ func TestCatalogueIsWhole(t *testing.T) {
 // TestFiguresAreListed writes the table of docs/counters.md.
 func TestFiguresAreListed(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("| figure | is | sets | also called |\n|---|---|---|---|\n")
+	b.WriteString("| figure | is | sets | AMD | also called |\n|---|---|---|---|---|\n")
 	for _, f := range Figures {
 		var in []string
 		for _, set := range SetNames() {
@@ -200,7 +201,73 @@ func TestFiguresAreListed(t *testing.T) {
 		if len(f.Same) > 0 && f.Same[0] != f.Forms[0].Metrics()[0] {
 			also = "`" + f.Same[0] + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.About, strings.Join(in, ", "), also)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", f.Name, f.About, strings.Join(in, ", "), amdsOf(&f), also)
 	}
 	testkit.Between(t, "../../docs/counters.md", "<!-- figures: written by go test ./gpu/counters -update -->\n", "<!-- end of figures -->", b.String())
+}
+
+// amdsOf names AMD's GPUs that have a figure.
+func amdsOf(f *Figure) string {
+	var on []string
+	for _, chip := range AMDChips {
+		if _, has := f.Of(chip); has {
+			on = append(on, chip)
+		}
+	}
+	if len(on) == len(AMDChips) {
+		return "yes"
+	}
+	return strings.Join(on, ", ")
+}
+
+// TestFiguresOfAMD: what each figure of a launch is, by AMD's own formulas, which are written here as rocprofiler-sdk defines FETCH_SIZE, WRITE_SIZE,
+// L2CacheHit, MfmaUtil and OccupancyPercent (of active compute units), for counters that all differ.
+func TestFiguresOfAMD(t *testing.T) {
+	for _, chip := range AMDChips {
+		metrics, err := Set("roofline+memory+compute+agent+bank_conflicts+active_cycles", chip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := map[string]float64{}
+		for i, m := range metrics[1:] {
+			if !IsMetric(m) || !Adds(m) {
+				t.Errorf("%s is not a counter that adds up", m)
+			}
+			v[m] = float64(1000*(i+1) + len(m))
+		}
+		ea := "TCC_EA0_"
+		if chip == "gfx90a" {
+			ea, v["TCC_BUBBLE"] = "TCC_EA_", 0
+		}
+		read32, read64 := v[ea+"RDREQ_32B"], v[ea+"RDREQ"]-v["TCC_BUBBLE"]-v[ea+"RDREQ_32B"]
+		want := map[string]float64{
+			"dram_read":          v["TCC_BUBBLE"]*128 + read64*64 + read32*32,
+			"dram_write":         (v[ea+"WRREQ"]-v[ea+"WRREQ_64B"])*32 + v[ea+"WRREQ_64B"]*64,
+			"l2_hit":             v["TCC_HIT"] / (v["TCC_HIT"] + v["TCC_MISS"]),
+			"tensor_pipe":        v["SQ_VALU_MFMA_BUSY_CYCLES"] / v["GRBM_GUI_ACTIVE.simds"],
+			"achieved_occupancy": v["SQ_WAVE_CYCLES"] / v["SQ_BUSY_CU_CYCLES"] / 32,
+			"fp32_flops": 64*(v["SQ_INSTS_VALU_ADD_F32"]+v["SQ_INSTS_VALU_MUL_F32"]+2*v["SQ_INSTS_VALU_FMA_F32"]) +
+				512*v["SQ_INSTS_VALU_MFMA_MOPS_F32"],
+			"tensor_bf16_flops": 512 * v["SQ_INSTS_VALU_MFMA_MOPS_BF16"],
+		}
+		want["dram_bytes"] = want["dram_read"] + want["dram_write"]
+		for name, w := range want {
+			if got, ok := value(Find(name), v); !ok || math.Abs(got-w) > 1e-9*w {
+				t.Errorf("%s of %s is %g, %v, want %g", name, chip, got, ok, w)
+			}
+		}
+		for _, none := range []string{"stall_memory", "sectors_per_load", "sm__inst_executed.sum"} {
+			if list, err := Set(none, chip); err == nil {
+				t.Errorf("a %s has %s: %q", chip, none, list)
+			}
+		}
+	}
+	if list, err := Set("SQ_INSTS_VALU", "GH100"); err == nil {
+		t.Errorf("a GH100 has %q", list)
+	}
+	for _, no := range []string{"TOKENS_SEEN", "SQ_", "SQ_insts", "sq_insts_valu", "SQ INSTS"} {
+		if isAMDs(no) {
+			t.Errorf("%q is taken for one of AMD's counters", no)
+		}
+	}
 }

@@ -31,7 +31,7 @@ const (
 
 // Form is how a figure is computed from metrics: the sum of Above, divided by the sum of Below unless that is empty.
 type Form struct {
-	Only, Except []string // prefixes of the names of chips that have its metrics, or lack them; no Only means all
+	Only, Except []string // prefixes of the names of chips that have its metrics, or lack them; no Only means all of NVIDIA's
 	Above, Below []Term
 }
 
@@ -67,7 +67,8 @@ func (f *Figure) Of(chip string) (Form, bool) {
 // on says whether a chip has a form's metrics.
 func (f *Form) on(chip string) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(chip, prefix) }
-	return (len(f.Only) == 0 || slices.ContainsFunc(f.Only, begins)) && !slices.ContainsFunc(f.Except, begins)
+	all := len(f.Only) == 0 && !begins(amdChips)
+	return (all || slices.ContainsFunc(f.Only, begins)) && !slices.ContainsFunc(f.Except, begins)
 }
 
 // Metrics are the names of a form's metrics.
@@ -117,8 +118,11 @@ func Find(name string) *Figure {
 	return &Figures[at]
 }
 
-// IsMetric reports whether a name is a vendor's: gpu__time_duration.sum, launch__block_size.
+// IsMetric reports whether a name is a vendor's: gpu__time_duration.sum, launch__block_size, SQ_INSTS_VALU.
 func IsMetric(name string) bool {
+	if isAMDs(name) {
+		return true
+	}
 	unit, rest, ok := strings.Cut(name, "__")
 	return ok && unit != "" && (strings.Contains(rest, ".") || unit == "launch") && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -128,5 +132,5 @@ func IsMetric(name string) bool {
 // Adds reports whether a vendor's metric adds up over launches: a sum, or the most that it could have been.
 func Adds(metric string) bool {
 	_, rollup, _ := strings.Cut(metric, ".")
-	return rollup == "sum" || rollup == "sum.peak_sustained_active" || rollup == "sum.peak_sustained_elapsed"
+	return isAMDs(metric) || rollup == "sum" || rollup == "sum.peak_sustained_active" || rollup == "sum.peak_sustained_elapsed"
 }

@@ -69,9 +69,12 @@ func of(name, chip string) ([]string, error) {
 	return form.Metrics(), nil
 }
 
-// onChip is a vendor's metric, which a chip without a memory of its own does not have.
+// onChip is a vendor's metric, which a chip of another vendor does not have, nor one of memory a chip without a memory of its own.
 func onChip(name, chip string) ([]string, error) {
 	dram := Form{Except: withoutDRAM}
+	if name != Time && isAMDs(name) != strings.HasPrefix(chip, amdChips) {
+		return nil, fmt.Errorf("the GPU's chip %s has no counter %s: leave it out", chip, name)
+	}
 	if (strings.HasPrefix(name, "dram") || strings.HasPrefix(name, "gpu__dram")) && !dram.on(chip) {
 		return nil, fmt.Errorf("the GPU's chip %s has no counter %s: leave it out", chip, name)
 	}

@@ -67,7 +67,7 @@ func NoCounters(backend string) error {
 
 // checkSet refuses a set that no kind of GPU has: which one will be used is not known yet.
 func checkSet(word string) (err error) {
-	for _, chip := range []string{"GH100", "GB100", "AD102", "GA100", "TU102", "GV100"} {
+	for _, chip := range append([]string{"GH100", "GB100", "AD102", "GA100", "TU102", "GV100"}, counters.AMDChips...) {
 		_, failed := counters.Set(word, chip)
 		if failed == nil {
 			return nil

@@ -32,7 +32,7 @@ type backend struct {
 
 var implementations = []backend{
 	{name: "cupti", open: fakeCUDA, device: "CUDA", sampling: "sample instructions", graphs: "graphs are timed node by node"},
-	{name: "rocprofiler", open: fakeHIP, device: "HIP", counters: noCounters, sampling: "sample instructions",
+	{name: "rocprofiler", open: fakeHIP, device: "HIP", counters: "the first session of this process did not ask for counters", sampling: "sample instructions",
 		graphs: `backend "rocprofiler" cannot time a graph as a whole`}, // before roctracer: HIP has not started
 	{name: "roctracer", open: fakeHIP, device: "HIP", counters: noCounters, sampling: "cannot sample instructions",
 		graphs: `backend "roctracer" cannot time a graph as a whole`},
@@ -256,7 +256,7 @@ step > add: count 1
 	{"launches are measured, or a session says that they cannot be", func(s *stage) {
 		s.options.Mode = "counters:set=dram_read:most=2"
 		_, err := s.m.Start(s.options)
-		if said := fmt.Sprint(err); s.backend.counters != "" {
+		if said := fmt.Sprint(err, s.m.Problems()); s.backend.counters != "" {
 			if !strings.Contains(said, s.backend.counters) {
 				s.Errorf("it says %q, want %q", said, s.backend.counters)
 			}

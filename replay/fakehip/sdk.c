@@ -23,6 +23,8 @@
 //   sampling METHOD... the GPUs offer these: host_trap, stochastic
 //   unsampled GPU...   these GPUs, from 0, offer no way to sample
 //   samples KERNEL ADDRESS:REASON:COUNT... KERNEL ...  each dispatch of these kernels has these samples: sdk_sampling.c
+//   lacking NAME...    the GPUs have none of these counters
+//   uncounted NAME...  the values of these kernels never come
 //   eager              samples are delivered before their kernel has ended
 #define _GNU_SOURCE
 #include "replay.h"
@@ -154,6 +156,8 @@ STUB_EXPORT const char *rocprofiler_get_status_string(int status) {
 
 // ---- contexts and services ----
 
+static int count_devices(uint64_t context);
+
 static struct context *context_at(uint64_t handle) { return handle > 100 && handle <= 100 + (uint64_t)context_count ? &contexts[handle - 101] : NULL; }
 static struct buffer *buffer_at(uint64_t handle) { return handle > 200 && handle <= 200 + (uint64_t)buffer_count ? &buffers[handle - 201] : NULL; }
 
@@ -170,7 +174,8 @@ API rocprofiler_start_context(uint64_t context) {
   ENTRY(start_context);
   if (finalized) return code(FINALIZED);
   if (!context_at(context)) return NO_CONTEXT;
-  return context_at(context)->started = 1, OK;
+  context_at(context)->started = 1;
+  return count_devices(context);
 }
 
 API rocprofiler_stop_context(uint64_t context) {
@@ -267,8 +272,12 @@ API rocprofiler_query_callback_tracing_kind_operation_name(int kind, int op, con
   return OK;
 }
 
+static void put32(uint8_t *p, int at, uint64_t v);
+
 static void put_agent(char *a, uint64_t size, uint64_t id, uint32_t type, uint32_t node, uint32_t number, uint64_t uuid) {
   memcpy(a, &size, 8), memcpy(a + 8, &id, 8), memcpy(a + 16, &type, 4), memcpy(a + 280, &node, 4), memcpy(a + 284, &node, 4), memcpy(a + 288, &number, 4);
+  const char *chip = type == 2 ? "gfx942" : "cpu";
+  memcpy(a + 248, &chip, sizeof chip), put32((uint8_t *)a, 24, type == 2 ? 1216 : 0);
   if (size > 296) memcpy(a + 296, &uuid, 8);
 }
 
@@ -565,6 +574,7 @@ static uint64_t external_id(struct context *c, uint64_t internal, int kind) {
 }
 
 #include "sdk_sampling.c"
+#include "sdk_counting.c"
 
 static void dispatched(struct context *c, const char *name, const struct stub_work *w, uint64_t number) {
   static _Atomic uint64_t count;
@@ -611,6 +621,7 @@ static void work(const struct stub_work *w, uint64_t number) {
     struct context *c = &contexts[i];
     if (c->started && name && c->buffers[DISPATCHES]) dispatched(c, name, w, number);
     if (c->started && !name && c->buffers[COPIES]) copied(c, w, number);
+    if (c->started && name) count_dispatch(c, name, w, number);
   }
 }
 

@@ -135,6 +135,13 @@ static void structs() {
   FIELD(sdk_dispatch, info.number, dispatch, info.dispatch_id);
   FIELD(sdk_agent, id, rocprofiler_agent_v0_t, id);
   FIELD(sdk_agent, type, rocprofiler_agent_v0_t, type);
+  FIELD(sdk_agent, simds, rocprofiler_agent_v0_t, simd_count);
+  FIELD(sdk_agent, name, rocprofiler_agent_v0_t, name);
+  FIELD(sdk_counter_value, instance, rocprofiler_counter_record_t, id);
+  FIELD(sdk_counter_value, value, rocprofiler_counter_record_t, counter_value);
+  FIELD(sdk_counter_value, agent, rocprofiler_counter_record_t, agent_id);
+  same("sdk_counter_value", sizeof(struct sdk_counter_value), sizeof(rocprofiler_counter_record_t));
+  same("sdk_counted_dispatch.info", sizeof(((struct sdk_counted_dispatch *)nullptr)->info), sizeof(rocprofiler_kernel_dispatch_info_t));
   FIELD(sdk_agent, node, rocprofiler_agent_v0_t, node_id);
   FIELD(sdk_agent, logical_node, rocprofiler_agent_v0_t, logical_node_id);
   FIELD(sdk_agent, number, rocprofiler_agent_v0_t, logical_node_type_id);

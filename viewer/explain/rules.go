@@ -59,7 +59,7 @@ var rules = []rule{
 		Stalls: []string{"long_scoreboard", "lg_throttle"}, Saves: "stalls", Sure: High,
 		Says: "registers are spilled: values go to local memory and back", Try: "smaller tiles, more warps per block, or fewer values that live across the loop", Next: seeLines},
 	{Name: "last_wave", Class: "occupancy", Of: kernelKind,
-		When: own + "; last_wave_idle_share >= 0.15", Shows: "waves blocks multiprocessors occupancy_share", Saves: "last_wave_idle_share", Sure: Medium,
+		When: slow + "; last_wave_idle_share >= 0.15", Shows: "waves blocks multiprocessors occupancy_share", Saves: "last_wave_idle_share", Sure: Medium,
 		Says: "the last wave of blocks fills only a part of the GPU", Try: "tiles that divide the work into whole waves, or a persistent kernel with a block per multiprocessor", Next: seeLines},
 	{Name: "full_precision_matmul", Class: "compute", Of: kernelKind, Group: "compute",
 		When: big + "; fp32_multiplication >= 1", Shows: "roof_share", Saves: "tf32_saves_share", Sure: High,

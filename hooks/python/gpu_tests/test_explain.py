@@ -1,67 +1,44 @@
-"""proton explain names the cause and the line of kernels that are slow for a known reason, and is silent about healthy ones."""
+"""The exams of proton explain on this GPU: programs that are slow for a known reason, and healthy ones. viewer/explain/causes_test.go asks the same of recordings."""
 import concurrent.futures
-import re
+import pathlib
 import subprocess
 import sys
 
-import causes
 import goproton
 import pytest
-from goproton import _command
 
 pytestmark = [pytest.mark.alone, pytest.mark.only("cupti"), pytest.mark.patience(240)]
-MARK = re.compile(r"# cause: ([a-z |]*[a-z])")
+EXAMS = pathlib.Path(__file__).parents[3] / "viewer/explain/testdata/h200"
 
 
-def marks():
-    """The class and the line of each kernel; None of a healthy one."""
-    known, name = {}, None
-    for number, text in enumerate(open(causes.__file__), 1):
-        if found := re.match(r"def (\w+)\(", text):
-            name = found[1]
-        elif (found := MARK.search(text)) and name:
-            known[name] = (found[1], number)
-    return known
+def right(want, findings):
+    """Whether the first finding has a class of the cause, and its line, where it is of the exam's kernels, is marked; of healthy programs, whether there are hints only."""
+    if not want:
+        return all(f["confidence"] == "low" for f in findings)
+    if not findings or findings[0]["class"] not in want.split("|"):
+        return False
+    line = findings[0].get("line")
+    source = EXAMS / pathlib.Path(line["file"]).name if line else EXAMS
+    return not source.is_file() or "# fault" in source.read_text().splitlines()[line["number"] - 1]
 
 
-def run(folder, *words):
-    subprocess.run([_command.path(), "run", *words], cwd=folder, check=True, timeout=300)
+@pytest.mark.parametrize("exam", ["first", "second", "third"])
+def test_exam(exam, tmp_path):
+    if exam == "first":
+        pytest.importorskip("cupy")
+    subprocess.run([sys.executable, EXAMS / "record.py", tmp_path, exam], check=True, timeout=240)
+    wants = dict(line.split("\t") for line in (tmp_path / "wants.tsv").read_text().splitlines())
 
+    def findings(name):
+        if (tree := tmp_path / f"{name}.hatchet").exists():
+            return goproton.explain(tree, trace=tmp_path / "traces")["findings"]
+        return goproton.explain(tmp_path / f"{name}.chrome_trace")["findings"]
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("causes")
-    run(folder, "--python", sys.executable, "--mode", "pcsampling:interval=16384", "--trace", "traces", "-n", "causes", causes.__file__)
-    return folder
-
-
-def test_causes_of_kernels(recorded, monkeypatch):
-    monkeypatch.chdir(recorded)
-    known, right, wrong, false = marks(), [], [], []
-    names = list(causes.kernels())
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        answers = pool.map(lambda name: goproton.explain("causes.hatchet", kernel=f"^{name}$", trace="traces")["findings"], names)
-    for name, findings in zip(names, answers):
-        sure = [f for f in findings if f["confidence"] != "low"]
-        said = [(f["class"], (f.get("line") or {}).get("number"), f["rule"]) for f in findings[:2]]
-        if name not in known:
-            if sure:
-                false.append((name, said))
-        elif any(c in known[name][0].split("|") and abs(line - known[name][1]) <= 1 for c, line, _ in said if line):
-            right.append(name)
-        else:
-            wrong.append((name, known[name], said))
-    healthy = len(causes.kernels()) - len(known)
-    print(f"right: {len(right)} of {len(known)}; false alarms: {len(false)} of {healthy}")
-    print(f"wrong: {wrong}\nfalse: {false}")
-    assert len(right) >= 0.9 * len(known) and len(false) <= max(1, 0.05 * healthy)
-
-
-@pytest.mark.parametrize("program", causes.PROGRAMS)
-def test_causes_of_programs(program, tmp_path, monkeypatch):
-    run(tmp_path, "--python", sys.executable, "--data", "timeline", "-n", program, causes.__file__, program)
-    monkeypatch.chdir(tmp_path)
-    findings = goproton.explain(f"{program}.chrome_trace")["findings"]
-    said = [f["class"] for f in findings[:3]]
-    print(program, said)
-    assert set(said) & set(re.findall("data movement|launch|host|synchronisation", causes.PROGRAMS[program][2])), findings
+        answers = dict(zip(wants, pool.map(findings, wants)))
+    wrong = {name: want for name, want in wants.items() if not right(want, answers[name])}
+    for name, want in wrong.items():
+        print(name, want, [(f["rule"], f["confidence"], f.get("line")) for f in answers[name][:2]])
+    known, alarms = sum(map(bool, wants.values())), sum(not want for want in wrong.values())
+    print(f"{known - len(wrong) + alarms} of {known} causes with their lines, {alarms} of {len(wants) - known} healthy programs with an alarm")
+    assert len(wrong) - alarms <= 0.2 * known and alarms <= 0.1 * (len(wants) - known)  # over all exams 0.1 and 0.05: each has about 30 programs only

@@ -50,21 +50,18 @@ func newAttachCommand() *cobra.Command {
 			if err != nil || pid < 1 {
 				return &exitError{code: 2, err: fmt.Errorf("read the process id %q: give the number that nvidia-smi or ps shows", args[0])}
 			}
-			if duration == 0 {
-				return &exitError{code: 2, err: errors.New("--for 0: give a time above 0")}
-			}
 			return attach(&options, pid, float64(duration))
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(&duration, "for", "record for `TIME`, such as 10s")
+	flags.Var(someSecondsFlag{&duration}, "for", "record for `TIME`, such as 10s")
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: attach.PID)")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
 	flags.StringVarP(&options.Data, "data", "d", "tree", "collect `DATA`: tree, a call-path tree, or trace, a timeline")
 	flags.StringVar(&options.Activities, "activities", "", "record `KINDS` of work in addition to kernels, separated by commas: memcpy, memset, sync (default: all in a trace, none in a tree)")
 	flags.StringVarP(&options.Hook, "hook", "k", "triton", "use a launch `HOOK`: triton takes names, flops and bytes of kernels from their launch_metadata, none does not")
-	flags.Var((*secondsFlag)(&options.WatchHang), "watch-hang", "when the GPU has work and finishes none for `TIME`, such as 30s, say which kernel and call path")
+	flags.Var(someSecondsFlag{(*secondsFlag)(&options.WatchHang)}, "watch-hang", "when the GPU has work and finishes none for `TIME`, such as 30s, say which kernel and call path")
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 if nothing was recorded")
 	choices(cmd, "context", runinfo.Contexts...)
 	choices(cmd, "data", runinfo.DataForms...)

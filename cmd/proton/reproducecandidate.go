@@ -66,7 +66,6 @@ const (
 // runCandidate compares, times and explains a candidate.
 func (f *reproduceFlags) runCandidate(source string, selection reproduce.Selection, stdout, stderr io.Writer) error {
 	began := time.Now()
-	defer endWithScripts()()
 	doc := &candidateDocument{Schema: "goproton.candidate/1", Candidate: f.candidate, Outputs: []reproduce.Check{}, Range: []float64{}, Notes: []string{}}
 	err := f.tryCandidate(doc, source, selection, stderr)
 	doc.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
@@ -87,18 +86,24 @@ func (f *reproduceFlags) runCandidate(source string, selection reproduce.Selecti
 	return cmp.Or(err, exitOf(doc.Verdict))
 }
 
-// endWithScripts has a signal end the scripts that run before it ends this process; the function that it returns undoes that.
-func endWithScripts() (stop func()) {
+// endsWithScripts calls what runs scripts. A signal ends those, so that the call returns and removes what it has made, and then the command.
+func endsWithScripts(run func() error) error {
 	ctx, stop := untilSignal()
+	defer stop()
 	go func() {
 		<-ctx.Done()
 		var by signalled
 		if errors.As(context.Cause(ctx), &by) {
 			reproduce.EndAll()
+			time.Sleep(2 * reproduce.KillAfter)
 			os.Exit(128 + int(by))
 		}
 	}()
-	return stop
+	err := run()
+	if ctx.Err() != nil {
+		return endedBy(ctx, nil)
+	}
+	return err
 }
 
 func (f *reproduceFlags) tryCandidate(doc *candidateDocument, source string, selection reproduce.Selection, stderr io.Writer) error {

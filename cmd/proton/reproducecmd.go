@@ -180,10 +180,10 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 		return &exitError{code: 2, err: err}
 	}
 	if f.candidate != "" {
-		return f.runCandidate(source, selection, stdout, stderr)
+		return endsWithScripts(func() error { return f.runCandidate(source, selection, stdout, stderr) })
 	}
 	if f.compare != "" {
-		return f.runComparison(source, selection, stdout, stderr)
+		return endsWithScripts(func() error { return f.runComparison(source, selection, stdout, stderr) })
 	}
 	if isScript(source) {
 		return &exitError{code: 2, err: fmt.Errorf("%s is a script: give a trace instead, or add --compare OTHER", source)}

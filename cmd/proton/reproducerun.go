@@ -68,7 +68,12 @@ func (f *reproduceFlags) runBenchmark(r *reproduce.Result, stdout, stderr io.Wri
 	if f.json {
 		document = done
 	}
-	m, said, err := reproduce.Measure(f.interpreter(f.options.Python), r.Script)
+	var m *reproduce.Measurement
+	var said string
+	err = endsWithScripts(func() (err error) {
+		m, said, err = reproduce.Measure(f.interpreter(f.options.Python), r.Script)
+		return err
+	})
 	if err != nil {
 		return document, err
 	}
@@ -290,8 +295,11 @@ func printComparison(w io.Writer, c *reproduce.Comparison) error {
 func printChecks(w io.Writer, checks []reproduce.Check) {
 	for _, check := range checks {
 		said := "equal"
-		if check.Diff != 0 {
-			said = fmt.Sprintf("differs by at most %.3g, of values to %.3g", check.Diff, check.Scale)
+		switch {
+		case check.Diff == nil:
+			said = "differs: " + check.Why
+		case *check.Diff != 0:
+			said = fmt.Sprintf("differs by at most %.3g, of values to %.3g", *check.Diff, check.Scale)
 		}
 		fmt.Fprintf(w, "output %s: %s\n", term.Printable(check.Argument), said)
 	}

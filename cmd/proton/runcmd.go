@@ -129,7 +129,7 @@ func newRunCommand() *cobra.Command {
 	flags.BoolVar(&options.AllowEmpty, "allow-empty", false, "exit with 0 if nothing was recorded and the target succeeded")
 	flags.StringVar(&options.Python, "python", "", "run scripts and modules with `INTERPRETER`")
 	flags.BoolVar(&open, "open", false, "at the end, write the report of the profile and open it in the browser, a timeline too: nothing is uploaded")
-	flags.Var((*secondsFlag)(&options.WatchHang), "watch-hang", "when the GPU has work and finishes none for `TIME`, such as 30s, say which kernel, call path and rank, and keep the profile so far; the program goes on")
+	flags.Var(someSecondsFlag{(*secondsFlag)(&options.WatchHang)}, "watch-hang", "when the GPU has work and finishes none for `TIME`, such as 30s, say which kernel, call path and rank, and keep the profile so far; the program goes on")
 	recording.add(flags)
 	flags.StringVar(&options.Push.URL, "push", "", "send what was recorded in each window to the server at `URL`: Pyroscope, Parca or, over OTLP, an OpenTelemetry collector; or into the folder file:///FOLDER")
 	flags.StringVar(&options.Push.Protocol, "push-protocol", "", "speak `PROTOCOL` with it: pyroscope, parca or otlp (default: what the URL says, as in parca+https://, or its port)")

@@ -20,8 +20,8 @@ type recordingFlags struct {
 }
 
 func (f *recordingFlags) add(flags *pflag.FlagSet) {
-	flags.Var((*secondsFlag)(&f.conditions.Delay), "delay", "begin to record after `TIME`: 30s, 5m, or a number of seconds")
-	flags.Var((*secondsFlag)(&f.conditions.Duration), "duration", "end to record `TIME` after the first window began")
+	flags.Var(someSecondsFlag{(*secondsFlag)(&f.conditions.Delay)}, "delay", "begin to record after `TIME`: 30s, 5m, or a number of seconds")
+	flags.Var(someSecondsFlag{(*secondsFlag)(&f.conditions.Duration)}, "duration", "end to record `TIME` after the first window began")
 	flags.IntVar(&f.every, "every", 0, "record the last steps of each `N`, as many as --for says; a step ends with proton.step(), or with a step of torch's optimizers")
 	flags.IntVar(&f.of, "for", 0, "record `M` steps of each --every")
 	flags.StringVar(&f.conditions.Gate, "within", "", "record only while a scope or NVTX range of this `NAME` is open in any thread; "+when.ProfilerAPI+" stands for cudaProfilerStart and cudaProfilerStop")
@@ -32,14 +32,6 @@ func (f *recordingFlags) add(flags *pflag.FlagSet) {
 
 // apply checks the flags and adds them to the options.
 func (f *recordingFlags) apply(given func(string) bool, o *run.Options) error {
-	for _, of := range []struct {
-		flag    string
-		seconds float64
-	}{{"delay", f.conditions.Delay}, {"duration", f.conditions.Duration}} {
-		if given(of.flag) && of.seconds == 0 {
-			return fmt.Errorf("--%s 0: give a time above 0, or leave it out", of.flag)
-		}
-	}
 	if err := f.schedule(given); err != nil {
 		return err
 	}
@@ -108,3 +100,16 @@ func (s *secondsFlag) Set(text string) error {
 
 // Type is what pflag shows for a value without a name.
 func (*secondsFlag) Type() string { return "time" }
+
+// someSecondsFlag is such a time that is not 0, which would say nothing.
+type someSecondsFlag struct{ *secondsFlag }
+
+func (s someSecondsFlag) Set(text string) error {
+	if err := s.secondsFlag.Set(text); err != nil {
+		return err
+	}
+	if *s.secondsFlag == 0 {
+		return errors.New("give a time above 0, or leave the flag out")
+	}
+	return nil
+}

@@ -30,6 +30,10 @@ func TestTopIsTheLastInterval(t *testing.T) {
 	if v := since(before, now); v.Launches != 40 || len(v.PIDs) != 2 || v.Seconds != 2 || v.Busy != 0.375 {
 		t.Errorf("with a new process: %+v", v)
 	}
+	now[8] = ctl.Answer{PID: 8, State: ctl.Paused, At: 12e9}
+	if v := since(before, now); v.State != "1 "+ctl.Paused+", 1 "+ctl.Recording {
+		t.Errorf("one of two is paused: %q", v.State)
+	}
 	phase := topAnswers(14, ctl.Kernel{Name: "gemm", Count: 3, Nanos: 2e8})
 	if v := since(now, phase); v.Launches != 3 || v.Kernels[0].Nanos != 2e8 {
 		t.Errorf("a new phase: %+v", v)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -135,14 +136,17 @@ func look(entries []ctl.Entry) (answers map[int]ctl.Answer, err error) {
 func since(before, now map[int]ctl.Answer) topView {
 	v := topView{Kernels: []topKernel{}}
 	sums := map[string]*topKernel{}
+	states := map[string]int{}
 	nanos := int64(0)
-	for pid, a := range now {
+	for _, pid := range slices.Sorted(maps.Keys(now)) {
+		a := now[pid]
 		b, watched := before[pid]
 		if !watched {
 			b = a
 		}
 		v.PIDs = append(v.PIDs, pid)
-		v.GPU, v.Command, v.State = cmp.Or(v.GPU, a.GPU), cmp.Or(v.Command, a.Command), cmp.Or(v.State, a.State)
+		v.GPU, v.Command = cmp.Or(v.GPU, a.GPU), cmp.Or(v.Command, a.Command)
+		states[a.State]++
 		v.Overhead, v.Budget = max(v.Overhead, a.Overhead), max(v.Budget, a.Budget)
 		v.Seconds = max(v.Seconds, float64(a.At-b.At)/1e9)
 		v.Lost += a.Lost
@@ -173,7 +177,12 @@ func since(before, now map[int]ctl.Answer) topView {
 		v.Kernels = append(v.Kernels, *k)
 	}
 	slices.SortFunc(v.Kernels, func(a, b topKernel) int { return cmp.Or(cmp.Compare(b.Nanos, a.Nanos), cmp.Compare(a.Name, b.Name)) })
-	slices.Sort(v.PIDs)
+	for _, state := range slices.Sorted(maps.Keys(states)) {
+		if len(states) > 1 {
+			state = fmt.Sprintf("%d %s", states[state], state)
+		}
+		v.State = strings.TrimPrefix(v.State+", "+state, ", ")
+	}
 	if v.Seconds > 0 {
 		v.Busy = float64(nanos) / 1e9 / v.Seconds / float64(max(len(now), 1))
 	}

@@ -47,6 +47,9 @@ func TestWrongCommandLines(t *testing.T) {
 			if !anyText[flag.Value.Type()] {
 				refused(with("--"+flag.Name+"=;", matmul)...)
 			}
+			if _, some := flag.Value.(someSecondsFlag); some {
+				refused(with("--"+flag.Name+"=0s", matmul)...)
+			}
 			if flag.Name != "metric" && flag.Name != "metrics" && len(choicesOf(cmd, flag.Name)) > 0 { // metrics are a profile's
 				refused(with("--"+flag.Name+"=nothing-like-it", matmul, matmul)...)
 			}

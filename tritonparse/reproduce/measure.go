@@ -3,6 +3,7 @@ package reproduce
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -61,11 +63,12 @@ type Checks struct {
 }
 
 type Check struct {
-	Argument string  `json:"argument"`
-	Diff     float64 `json:"max_abs_diff"`
-	Scale    float64 `json:"max_abs"`
-	OK       bool    `json:"ok"`
-	Source   string  `json:"source,omitempty"`
+	Argument string   `json:"argument"`
+	Diff     *float64 `json:"max_abs_diff" jsonschema:"null if there is none, for the reason in why"`
+	Why      string   `json:"why,omitempty" jsonschema:"why there is no largest difference: another shape, or nan or infinity on one side only"`
+	Scale    float64  `json:"max_abs"`
+	OK       bool     `json:"ok"`
+	Source   string   `json:"source,omitempty"`
 }
 
 // Interpreter is a Python that scripts run with.
@@ -75,22 +78,37 @@ type Interpreter struct {
 	Warm   *Warm    `json:"-"` // nil: each script has a process that imports torch and Triton for itself
 }
 
-// running has the functions that end scripts which have begun, by their commands.
-var running sync.Map
+// running has the functions that end scripts which have begun, by their commands; ending is that none may begin any more.
+var (
+	running sync.Map
+	ending  atomic.Bool
+)
 
-// EndAll ends all scripts that run, for a process that is about to end itself.
+// EndAll ends all scripts that run or begin, for a process that is about to end: what waits for them goes on with an error.
 func EndAll() {
+	ending.Store(true)
 	running.Range(func(_, end any) bool {
 		end.(func())()
 		return true
 	})
 }
 
-// killAfter is how long a script may take to end.
-const killAfter = 3 * time.Second
+// KillAfter is how long a script may take to end.
+const KillAfter = 3 * time.Second
 
 // begin starts a script, and returns functions that end it and that wait for its end.
 func (in Interpreter) begin(cmd *exec.Cmd) (kill, wait func(), err error) {
+	defer func() {
+		if err != nil {
+			return
+		}
+		running.Store(cmd, kill)
+		if ending.Load() {
+			kill()
+		}
+		waits := wait
+		wait = func() { waits(); running.Delete(cmd) }
+	}()
 	if in.Warm != nil {
 		if kill, wait, err = in.Warm.fork(in, cmd); err == nil {
 			return kill, wait, nil
@@ -99,12 +117,10 @@ func (in Interpreter) begin(cmd *exec.Cmd) (kill, wait func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, nil, err
 	}
-	end := func() {
+	return func() {
 		cmd.Process.Signal(syscall.SIGTERM) // proton interpret removes what it has made
-		time.AfterFunc(killAfter, func() { cmd.Process.Kill() })
-	}
-	running.Store(cmd, end)
-	return end, func() { cmd.Wait(); running.Delete(cmd) }, nil
+		time.AfterFunc(KillAfter, func() { cmd.Process.Kill() })
+	}, func() { cmd.Wait() }, nil
 }
 
 // Warm is a process that has torch and Triton imported, and forks one for each script. It ends if it has nothing to do for some time.
@@ -140,7 +156,11 @@ func Measure(in Interpreter, script string, flags ...string) (*Measurement, stri
 	cmd := in.Command(script, append([]string{"--json", result}, flags...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	ran := cmd.Run()
+	_, wait, ran := Interpreter{}.begin(cmd)
+	if ran == nil {
+		wait()
+		ran = errors.New(cmd.ProcessState.String())
+	}
 	text, err := os.ReadFile(result)
 	if err != nil {
 		said := strings.TrimSpace(stderr.String())

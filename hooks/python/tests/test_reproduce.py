@@ -8,7 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import ORACLES, PACKAGE, PATIENCE, REPOSITORY, TESTS
+from conftest import ORACLES, PACKAGE, PATIENCE, REPOSITORY, TESTS, wait_for
 from reproduce_roundtrip import fingerprint
 
 WAYS = {
@@ -166,6 +166,14 @@ def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, factor=1.0, **_):
 def scaled(**given):
     matmul_kernel(**given, factor=1.01)
 
+def lost(**given):
+    matmul_kernel(**given, factor=float("nan"))
+
+def endless(**given):
+    open("begun", "w").close()
+    import time
+    time.sleep(600)
+
 def beyond(c_ptr, **given):
     matmul_kernel(c_ptr=c_ptr[1:], **given)
 """
@@ -180,14 +188,26 @@ def test_candidates_without_a_gpu(library, tmp_path):
     (tmp_path / "new.py").write_text(CANDIDATE)
     trace = REPOSITORY / "tritonparse" / "testdata" / "dedicated_log_triton_trace_complex_.ndjson.gz"
 
+    def command(candidate):
+        return [REPOSITORY / "build" / "proton", "reproduce", trace, "--kernel", "matmul_kernel", "--python", sys.executable, "--json", "--candidate", candidate]
+
     def tried(candidate):
-        done = subprocess.run([REPOSITORY / "build" / "proton", "reproduce", trace, "--kernel", "matmul_kernel", "--python", sys.executable, "--json", "--candidate", candidate],
-                              cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(command(candidate), cwd=tmp_path, env=env, capture_output=True, text=True, timeout=PATIENCE)
         return done.returncode, json.loads(done.stdout)
 
     code, right = tried("new.py")
     assert (code, right["verdict"]) == (0, "not timed") and [(each["argument"], each["ok"]) for each in right["outputs"]] == [("c_ptr", True)], right
     code, wrong = tried("new.py:scaled")
     assert (code, wrong["verdict"]) == (1, "wrong") and 0.005 < wrong["outputs"][0]["max_abs_diff"] / wrong["outputs"][0]["max_abs"] < 0.015, wrong
+    code, lost = tried("new.py:lost")
+    assert (code, lost["verdict"]) == (1, "wrong") and lost["outputs"][0]["max_abs_diff"] is None and "nan" in lost["outputs"][0]["why"], lost
+    env["TMPDIR"] = str(tmp_path / "temporary")
+    (tmp_path / "temporary").mkdir()
+    process = subprocess.Popen(command("new.py:endless"), cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for("the candidate begins", (tmp_path / "begun").exists)
+    assert list((tmp_path / "temporary").iterdir())
+    process.terminate()
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + 15 and not list((tmp_path / "temporary").iterdir()), "a signal leaves temporary folders"
     code, failed = tried("new.py:beyond")
     assert code == 1 and failed["verdict"] == "" and "tt.store" in failed["errors"][0]["message"], failed

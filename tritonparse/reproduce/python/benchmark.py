@@ -170,9 +170,11 @@ def _difference(want, got):
 def _verdict(name, want, got):
     want = _numbers(want).to(got.device)
     most, scale = _difference(want, got) if want.shape == got.shape else (float("inf"), 0.0)
+    why = f"its shape is {list(got.shape)}, not {list(want.shape)}" if want.shape != got.shape else "nan or infinity where the other side has another value"
     kind = str(got.dtype).removeprefix("torch.")
     tolerance = next((t for name, t in TOLERANCE.items() if kind.startswith(name)), 0.0)
-    return {"argument": name, "max_abs_diff": most, "max_abs": scale, "ok": most <= tolerance * max(scale, 1e-3)}
+    check = {"argument": name, "max_abs_diff": most, "max_abs": scale, "ok": most <= tolerance * max(scale, 1e-3)}
+    return check if most < float("inf") else dict(check, max_abs_diff=None, why=why)
 
 
 def _digest(tensor):
@@ -438,7 +440,8 @@ def _table(r, plan):
     yield f"compiled  {c['registers']} registers, {c['spills']} spilled, {c['shared']} B shared ({same})"
     for title, checks in (("recorded", r["check"]["recorded"]), ("repeated", r["check"]["repeated"]), ("against", r["check"].get("against", []))):
         for check in checks:
-            said = "equal" if check["max_abs_diff"] == 0 else f"differs by at most {check['max_abs_diff']:.3g} (values to {check['max_abs']:.3g})"
+            most = check["max_abs_diff"]
+            said = f"differs: {check['why']}" if most is None else "equal" if most == 0 else f"differs by at most {most:.3g} (values to {check['max_abs']:.3g})"
             ok = "ok" if check["ok"] else "WRONG" if title != "repeated" else "not deterministic"
             source = f", {check['source']}" if "source" in check else ""
             yield f"{title:<9} {check['argument']} {said}: {ok}{source}"

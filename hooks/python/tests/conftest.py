@@ -1,5 +1,6 @@
 """Fixtures: the native module, real or spied on, and subprocesses with a Triton of choice."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -21,6 +22,9 @@ PATIENCE = 600
 
 # Jobs in the background of a script are started to ignore interrupts, as is what they start: tests of interrupts also run there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Several tests run at a time, and numpy's threads would wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Before an installed goproton: these are the tests of this source tree.
 sys.path.insert(0, str(PACKAGE))
@@ -117,9 +121,18 @@ def proton(library, tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
-    """The wheel for this machine."""
+    """The wheel for this machine. It takes seconds: the first of several workers packs it for all of them."""
     import environments
-    return environments.packed(tmp_path_factory.mktemp("wheel"))
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return environments.packed(tmp_path_factory.mktemp("wheel"))
+    folder = tmp_path_factory.getbasetemp().parent / "wheel"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = folder / "done"
+        if not done.exists():
+            done.write_text(str(environments.packed(folder)))
+        return Path(done.read_text())
 
 
 @pytest.fixture

@@ -161,6 +161,14 @@ func (c *Collector) CounterFacts() (facts record.CounterFacts) {
 	facts.Metrics, facts.Passes, facts.Measured, facts.Kernels = int(f.metrics), int(f.passes), uint64(f.measured), uint64(f.kernels)
 	facts.Took = time.Duration(f.nanos)
 	facts.LeftOut = leftOut()
+	if c.opts.Replay { // passes are those of another set
+		facts.Passes = 0
+		for i := range facts.LeftOut {
+			if facts.LeftOut[i].Why == whyLeft[C.LEFT_REFUSED] {
+				facts.LeftOut[i].Why = "not measured in the recording"
+			}
+		}
+	}
 	asked.Lock()
 	facts.Problems = append(facts.Problems, asked.problems...)
 	asked.Unlock()

@@ -1,16 +1,13 @@
 package profiler
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
-
-	"github.com/ianlancetaylor/demangle"
+	"time"
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/callpath"
 )
@@ -29,6 +26,9 @@ type counting struct {
 	request *record.CounterRequest
 	held    []heldKernel      // kernels whose launches are being measured
 	graphs  map[string]uint64 // launches of kernels in graphs, by name
+	// As long as kernels= has matched no kernel, the kernels that ran.
+	unmatched bool
+	ran       map[string]uint64
 }
 
 type heldKernel struct {
@@ -47,7 +47,7 @@ func (d *drainer) beginCounting(request *record.CounterRequest) {
 		d.problem(fmt.Sprintf("counters are not measured: the source of backend %q has none; kernels are timed", d.backend.name()))
 		return
 	}
-	d.counting = counting{source: source, request: request, graphs: map[string]uint64{}}
+	d.counting = counting{source: source, request: request, graphs: map[string]uint64{}, unmatched: request.Kernels != nil, ran: map[string]uint64{}}
 }
 
 // count adds to a kernel what was measured of its launch. It reports true if the kernel is held until that is known.
@@ -55,6 +55,7 @@ func (c *counting) count(k *record.Activity, at *callpath.Attribution) (held boo
 	if c.source == nil || k.Kind != record.Kernel {
 		return false
 	}
+	c.match(k.Name)
 	if at.Graph {
 		if at.Launch.Set != 0 && c.request.Wants(k.Name) {
 			c.graphs[k.Name]++
@@ -73,6 +74,19 @@ func (c *counting) count(k *record.Activity, at *callpath.Attribution) (held boo
 		}
 	}
 	return false
+}
+
+// match looks whether kernels= names a kernel that ran, until it does.
+func (c *counting) match(kernel string) {
+	const most = 1 << 12 // names that are kept
+	if !c.unmatched {
+		return
+	}
+	if c.request.Wants(kernel) {
+		c.unmatched, c.ran = false, nil
+	} else if _, known := c.ran[kernel]; known || len(c.ran) < most {
+		c.ran[kernel]++
+	}
 }
 
 // drainHeld adds the kernels whose launches have been measured since.
@@ -94,67 +108,32 @@ func (c *counting) nodes(f func(node uint32)) {
 	}
 }
 
-// sentence says what was measured and what was left out, "" if nothing was to be measured. Without the time that it took, ranks of a job that
-// measured the same say the same.
-func (c *counting) sentence(timed bool) string {
+// facts are what was measured and what was left out; nil if nothing was to be measured, or the program has not used a GPU.
+func (c *counting) facts() (facts *runinfo.Counters, took time.Duration) {
 	if c.source == nil {
-		return ""
+		return nil, 0
 	}
 	f := c.source.CounterFacts()
-	if f.Set == "" { // the program has not used a GPU
-		return ""
+	if f.Set == "" {
+		return nil, 0
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "set %s, ", f.Set)
-	if f.Measured == 0 {
-		b.WriteString("no launch was measured")
-	} else {
-		fmt.Fprintf(&b, "%s in %s: %s of %s measured", figures.Count(f.Metrics, "metric"), figures.Count(f.Passes, "pass"),
-			figures.Count(f.Measured, "launch"), figures.Count(f.Kernels, "kernel"))
+	facts = &runinfo.Counters{Set: f.Set, Metrics: f.Metrics, Passes: f.Passes, Measured: f.Measured, Kernels: f.Kernels, Processes: 1, Left: map[string]map[string]uint64{}}
+	left := func(why, kernel string, n uint64) {
+		if facts.Left[why] == nil {
+			facts.Left[why] = map[string]uint64{}
+		}
+		facts.Left[why][kernel] += n
 	}
-	if timed && f.Took > 0 {
-		fmt.Fprintf(&b, ", in %s", figures.Time(f.Took.Nanoseconds()))
+	for _, l := range f.LeftOut {
+		left(l.Why, l.Kernel, l.Launches)
 	}
-	if left := c.leftOut(f.LeftOut); len(left) > 0 {
-		b.WriteString("; left out: " + strings.Join(left, "; "))
-	}
-	return b.String()
-}
-
-// leftOut says why kernels were left out: reason by reason, with the names of those with most launches.
-func (c *counting) leftOut(list []record.LeftOut) (texts []string) {
 	for name, n := range c.graphs {
-		list = append(list, record.LeftOut{Kernel: name, Why: "in a graph", Launches: n})
+		left("in a graph", name, n)
 	}
-	launches, total := map[string]map[string]uint64{}, map[string]uint64{}
-	for _, l := range list {
-		if launches[l.Why] == nil {
-			launches[l.Why] = map[string]uint64{}
-		}
-		launches[l.Why][l.Kernel] += l.Launches
-		total[l.Why] += l.Launches
+	if c.unmatched {
+		facts.Unmatched, facts.Ran = c.request.Pattern, maps.Clone(c.ran)
 	}
-	for _, why := range slices.Sorted(maps.Keys(total)) {
-		texts = append(texts, fmt.Sprintf("%s, %s: %s", figures.Count(total[why], "launch"), why, mostLaunched(launches[why])))
-	}
-	return texts
-}
-
-// mostLaunched names kernels, those with most launches first.
-func mostLaunched(launches map[string]uint64) string {
-	const shown, longest = 3, 6 // of a name, as the exponent of a power of two
-	names := slices.SortedFunc(maps.Keys(launches), func(a, b string) int {
-		return cmp.Or(cmp.Compare(launches[b], launches[a]), cmp.Compare(a, b))
-	})
-	if len(names) > shown {
-		names = append(names[:shown], figures.Count(len(launches)-shown, "more kernel"))
-	}
-	for i, name := range names {
-		if names[i] = demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams, demangle.MaxLength(longest)); len(names[i]) > 1<<longest {
-			names[i] = strings.ToValidUTF8(names[i][:1<<longest], "") + "…"
-		}
-	}
-	return strings.Join(slices.Compact(names), ", ")
+	return facts, f.Took
 }
 
 // problems says what did not work.
@@ -168,7 +147,13 @@ func (c *counting) problems() []string {
 
 // describe writes the sentence into the facts of a profile.
 func (c *counting) describe(info profile.Info) {
-	if text := c.sentence(true); text != "" {
-		info[profile.InfoCounters] = text
+	facts, took := c.facts()
+	if facts == nil {
+		return
 	}
+	in := ""
+	if took > 0 {
+		in = ", in " + figures.Time(took.Nanoseconds())
+	}
+	info[profile.InfoCounters] = facts.Sentence(in)
 }

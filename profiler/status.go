@@ -3,6 +3,7 @@ package profiler
 import (
 	"errors"
 	"fmt"
+	"github.com/goproton/goproton/internal/runinfo"
 	"slices"
 )
 
@@ -18,8 +19,8 @@ type Status struct {
 	Sampling SamplingStatus
 	Waiting  bool // no GPU was initialised by the program yet
 	Windows  Windows
-	Budget   *Spending // nil: no session has a budget
-	Counters string    // a sentence on what was measured with hardware counters, "" if nothing was to be
+	Budget   *Spending         // nil: no session has a budget
+	Counters *runinfo.Counters // nil: nothing was to be measured
 }
 
 // Status returns totals over all sessions since the first of them started.
@@ -35,7 +36,8 @@ func (d *drainer) status() Status {
 		Problems: d.allProblems(),
 	}
 	s.Sampling, _ = d.samplingStatus()
-	s.Budget, s.Counters = d.spent(), d.counting.sentence(false)
+	s.Budget = d.spent()
+	s.Counters, _ = d.counting.facts()
 	if d.attached {
 		s.GPU = d.source.DeviceName(0)
 	}

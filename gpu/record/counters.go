@@ -6,6 +6,7 @@ import "time"
 type CounterRequest struct {
 	Set     string            // a word of package gpu/counters
 	Kernels func(string) bool // whether to measure a kernel, by its linker name; nil: all
+	Pattern string            // what Kernels was made of
 	First   uint32            // launches of each kernel at each call path
 	Most    uint64            // launches in all
 }

@@ -51,6 +51,7 @@ func setCounterOption(r *record.CounterRequest, option string) (err error) {
 	case "most":
 		r.Most, err = launches(key, value, largestMost)
 	case "kernels":
+		r.Pattern = value
 		if r.Kernels, err = globs.Kernels(value); err != nil {
 			err = fmt.Errorf("kernels=%s: %w", value, err)
 		}

@@ -23,11 +23,12 @@ type Status struct {
 	Problems     []string    `json:"problems"`        // sentences with the fix
 	Notes        []string    `json:"notes,omitempty"` // sentences about what was measured
 	Inside       *Inside     `json:"inside,omitempty"`
-	Windows      *Windows    `json:"windows,omitempty"` // of a process that did not record all the time
-	Push         *PushStatus `json:"push,omitempty"`    // of a session whose windows are pushed
-	Budget       *Budget     `json:"budget,omitempty"`  // of a session with one
-	GPU          string      `json:"gpu"`               // product name of the first one
-	UsedGPU      bool        `json:"used_gpu"`          // the process initialised CUDA
+	Windows      *Windows    `json:"windows,omitempty"`  // of a process that did not record all the time
+	Push         *PushStatus `json:"push,omitempty"`     // of a session whose windows are pushed
+	Budget       *Budget     `json:"budget,omitempty"`   // of a session with one
+	Counters     *Counters   `json:"counters,omitempty"` // of a session that measures them
+	GPU          string      `json:"gpu"`                // product name of the first one
+	UsedGPU      bool        `json:"used_gpu"`           // the process initialised CUDA
 	Finished     bool        `json:"finished"`
 	Answered     int64       `json:"answered,omitempty"` // of the requests of `proton run` for a checkpoint, how many are answered
 

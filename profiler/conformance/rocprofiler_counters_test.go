@@ -78,6 +78,8 @@ var countingScripts = []script{
 		scope("train", func() { gpu.Launch("add"); gpu.Launch("mul") })
 	}, check: measuredAs("mul", "set SQ_INSTS_VALU+SQ_INSTS_LDS, 3 metrics in 1 pass: 1 launch of 1 kernel measured", map[string]float64{
 		"SQ_INSTS_VALU": bothUnits("mul", "SQ_INSTS_VALU"), "SQ_INSTS_LDS": bothUnits("mul", "SQ_INSTS_LDS")})},
+	{name: "kernels that do not run", options: counting("set=instructions:kernels=adx"), program: launchesOf("add", 3),
+		check: measuredAs("add", "set instructions, no launch was measured; kernels=adx matches none of those that ran: add; did you mean add?", map[string]float64{profile.CountMetric: 3})},
 	{name: "most launches of the run are counted", options: counting("set=instructions:first=9:most=3"), program: launchesOf("add", 9),
 		check: measuredAs("add", "set instructions, 2 metrics in 1 pass: 3 launches", map[string]float64{counters.Launches: 3, "instructions": 9 * bothUnits("add", "SQ_INSTS")})},
 	{name: "a counter that the GPU lacks", orders: "lacking SQ_INSTS", options: counting("set=SQ_INSTS+SQ_INSTS_VALU"), program: launchesOf("add", 1),

@@ -315,10 +315,7 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo
 		},
 		Files: []string{}, Problems: append([]string{}, st.Problems...), GPU: st.GPU, UsedGPU: !st.Waiting, Finished: finished,
 	}
-	f.Push, f.Budget = s.pushStatus(), budgetStatus(st.Budget)
-	if st.Counters != "" {
-		f.Notes = append(f.Notes, "counters: "+st.Counters)
-	}
+	f.Push, f.Budget, f.Counters = s.pushStatus(), budgetStatus(st.Budget), st.Counters
 	if s.run != nil {
 		f.Notes = append(f.Notes, s.run.hang.sentences()...)
 		f.Files, f.Answered = s.run.written(), s.run.answered.Load()

@@ -47,6 +47,9 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 	if missing := s.missing(); missing != "" {
 		fmt.Fprintf(w, "proton: warning: %s\n", missing)
 	}
+	if counters := s.Counters.Sentence(""); counters != "" {
+		fmt.Fprintf(w, "proton: counters: %s\n", counters)
+	}
 	for _, note := range s.Notes {
 		fmt.Fprintf(w, "proton: %s\n", note)
 	}

@@ -80,6 +80,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 		return Result{}, err
 	}
 	server := options.Metrics.serve(&config, pushing, stderr)
+	absent := leftOut(play, &config)
 	environment, warnings, err := environment(os.Environ(), config, layout)
 	if err != nil {
 		return Result{}, err
@@ -90,9 +91,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if play != nil && play.Newer != "" {
 		warnings = append(warnings, options.Target[0]+": "+play.Newer)
 	}
-	if play != nil {
-		warnings = append(warnings, leftOut(play, &config)...)
-	}
+	warnings = append(warnings, absent...)
 	for _, warning := range warnings {
 		fmt.Fprintf(stderr, "proton: warning: %s\n", warning)
 	}
@@ -115,8 +114,15 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	return finish(options, result, status, root, stderr)
 }
 
-// leftOut says what a replay does not show of what was recorded.
+// leftOut says what a replay does not show of what was recorded, and takes a mode back that the recording has nothing for.
 func leftOut(play *replay.Replay, config *runinfo.Config) (warnings []string) {
+	if play == nil {
+		return nil
+	}
+	if strings.HasPrefix(strings.ToLower(config.Mode), "counters") && !play.Counted {
+		config.Mode = ""
+		warnings = append(warnings, "the capture has no hardware counters: kernels are shown with their times alone")
+	}
 	for _, part := range []struct {
 		recorded   bool
 		what, mode string

@@ -15,6 +15,7 @@ type summary struct {
 	Unattributed int64
 	Sampling     runinfo.Sampling
 	Push         runinfo.PushStatus
+	Counters     runinfo.Counters
 	Budgets      []runinfo.Budget // of processes that recorded something
 	GPU          string
 	Files        []string
@@ -45,6 +46,9 @@ func (s *summary) add(p runinfo.Status) {
 	s.Sampling.Add(p.Sampling)
 	if p.Push != nil {
 		s.Push.Add(*p.Push)
+	}
+	if p.Counters != nil {
+		s.Counters.Add(*p.Counters)
 	}
 	if p.Budget != nil && p.Kernels > 0 {
 		s.Budgets = append(s.Budgets, *p.Budget)

@@ -84,7 +84,11 @@ func (f *Finding) write(b *strings.Builder, number, width int) {
 	saves := fmt.Sprintf("saves at most %s of %s", figures.KnownTime(float64(f.Saves)), figures.KnownTime(float64(f.Time)))
 	b.WriteByte('\n')
 	b.WriteString(term.Broken(fmt.Sprintf("%s: %s: %s", head, term.Printable(at), saves), 2, width))
-	lines := []string{fmt.Sprintf("%s (confidence %s)", term.Printable(f.Says), f.Confidence)}
+	sure := "confidence " + f.Confidence.String()
+	if f.Also > 0 {
+		sure += ", in " + figures.Count(f.Also+1, "compilation")
+	}
+	lines := []string{fmt.Sprintf("%s (%s)", term.Printable(f.Says), sure)}
 	if f.Line != nil && f.Line.Text != "" {
 		lines = append(lines, fmt.Sprintf("%d | %s", f.Line.Number, cutTo(term.Printable(f.Line.Text), width-10)))
 	}

@@ -245,6 +245,44 @@ def test_demo(install):
     assert "GoProton report" in (here.work / "proton-demo" / "matmul.html").read_text()
 
 
+def test_ten_minutes(install):
+    """From the README's first lines to the cause and the line of the slowest kernel of the demo, without a GPU: as a person does, and as a program that knows the schema of
+    explain only, in one call."""
+    here = install()
+    shell = {"PATH": f"{here.bin}:/usr/bin:/bin"}
+    lines = re.search(r"```sh\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.S)[1].splitlines()
+    _, demo, _ = (line.split(" #")[0].split() for line in lines)
+    printed = here.run(demo, **shell).stdout
+    kernel, line, said = re.search(r"^\d occupancy: (\S+) (\S+): saves at most .*\n  (few warps are resident)", printed, re.M).groups()
+    assert (kernel, line) == ("matmul_kernel", "matmul.py:83") and "83 | total = tl.dot(left, right, total)" in printed, printed
+    profile = re.search(r"^\$ proton explain (\S+)$", printed, re.M)[1]
+
+    explained = json.loads(here.run(["proton", "explain", "--json", profile], **shell).stdout)
+    schema = json.loads(here.run(["proton", "explain", "--schema"], **shell).stdout)
+
+    def conforms(value, to, at):
+        kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
+        allowed = [to["type"]] if isinstance(to["type"], str) else to["type"]
+        assert any(isinstance(value, kinds[kind]) for kind in allowed), at
+        if isinstance(value, dict):
+            assert set(to.get("required", ())) <= set(value) <= set(to["properties"]), at
+            for key, each in value.items():
+                conforms(each, to["properties"][key], f"{at}.{key}")
+        if isinstance(value, list):
+            for i, each in enumerate(value):
+                conforms(each, to["items"], f"{at}[{i}]")
+
+    conforms(explained, schema, "document")
+    meaning = {name: of.get("description", "") for name, of in schema["properties"]["findings"]["items"]["properties"].items()}
+
+    def named(text):
+        return next(name for name, about in meaning.items() if about.startswith(text))
+
+    slowest = max((f for f in explained["findings"] if named("kernel that it is about") in f), key=lambda f: f[named("time of what it is about")])
+    at = slowest[named("source line")]
+    assert (slowest[named("kernel that")], slowest[named("launch, data movement, ")], f"{Path(at['file']).name}:{at['number']}") == (kernel, "occupancy", line)
+
+
 PAUSED = """
 import fake_gpu, os, time
 def wait_for(name):

@@ -9,7 +9,9 @@ import (
 
 // readings reads what a session asks to be read of whole GPUs.
 func (o *StartOptions) readings() (r record.ReadingRequest, err error) {
-	r.Energy = o.Energy
+	if r.Energy = o.Energy; o.PM == "" {
+		return r, nil
+	}
 	if r.Counters, err = runinfo.ParsePM(o.PM); err != nil {
 		return r, &ArgumentError{err.Error()}
 	}

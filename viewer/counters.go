@@ -98,6 +98,8 @@ func (b *builder) notMeasured(f *counters.Figure) error {
 	switch {
 	case b.trying:
 		return errNotHere
+	case b.impossible() > 0:
+		return fmt.Errorf("%w %s in this profile: %s", ErrUnknownMetric, f.Name, impossibleText(b.impossible()))
 	case b.counted():
 		return fmt.Errorf("%w %s in this profile: its run measured other hardware counters; run with -m counters:set=%s", ErrUnknownMetric, f.Name, f.Name)
 	}

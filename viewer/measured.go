@@ -222,6 +222,9 @@ func (b *builder) markMeasured(t *Table) {
 	if text := b.aboutHalves(); text != "" && b.roof != nil {
 		b.note(text)
 	}
+	if n := b.impossible(); n > 0 {
+		b.note(impossibleText(n))
+	}
 	if b.measuredShare == nil {
 		return
 	}
@@ -250,6 +253,20 @@ func (b *builder) markMeasured(t *Table) {
 	if b.partial > 0 && b.roof != nil {
 		b.note(fmt.Sprintf("util has what %s declared: hardware counters measured only a part of the kernels below", figures.Plural(b.partial, "scope has", "scopes have")))
 	}
+}
+
+// impossible is how many frames have counters that no GPU counts.
+func (b *builder) impossible() (n int) {
+	for i := range b.frames {
+		if counters.Impossible(b.frames[i].node) {
+			n++
+		}
+	}
+	return n
+}
+
+func impossibleText(frames int) string {
+	return fmt.Sprintf("the hardware counters of %s are left out: the file has values below 0 or without an end, or more measured launches than launches", figures.Count(frames, "frame"))
 }
 
 // standIns says for how many launches the measured ones stand.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/counters"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/near"
 )
 
@@ -34,8 +36,11 @@ func (b *builder) unknown(name string) error {
 		return fmt.Errorf("%s: unknown unit %q of %s; write s, ms, us or ns for times, a prefix for amounts (flops16/gflop, bytes/mb), %% for metrics that add up", name, unit, base)
 	}
 	var recorded, computed, close []string
+	vendors := 0
 	for _, m := range b.metrics() {
-		if m.Derived {
+		if counters.IsMetric(m.Name) {
+			vendors++
+		} else if m.Derived {
 			computed = append(computed, m.Name)
 		} else {
 			recorded = append(recorded, m.Name)
@@ -50,11 +55,17 @@ func (b *builder) unknown(name string) error {
 	if prefix, ok := strings.CutSuffix(name, "flops"); ok && len(prefix) == 1 && slices.Contains(computed, "flop/s") {
 		close = []string{prefix + "flop/s"} // TFLOPS is what people write
 	}
+	if vendors > 0 && len(close) > 0 {
+		return fmt.Errorf("%w %s in this profile; did you mean %s? (proton viewer --list shows all)", ErrUnknownMetric, name, near.Or(close))
+	}
 	meant := ":"
 	if len(close) > 0 {
 		meant = "; did you mean " + near.Or(close) + "?"
 	}
 	has := "recorded are " + strings.Join(recorded, ", ")
+	if vendors > 0 {
+		has += " and " + figures.Count(vendors, "hardware counter")
+	}
 	if len(computed) > 0 {
 		has += "; computed are " + strings.Join(computed, ", ")
 	}

@@ -82,7 +82,7 @@ func newRunCommand() *cobra.Command {
 			if err := checkRun(&options); err != nil {
 				return &exitError{code: 2, err: err}
 			}
-			if _, err := runinfo.ParsePM(options.PM); err != nil {
+			if _, err := runinfo.ParsePM(options.PM); err != nil && cmd.Flags().Changed("pm") {
 				return &exitError{code: 2, err: fmt.Errorf("--pm: %w", err)}
 			}
 			if err := checkBudget(cmd.Flags().Changed("budget"), &options); err != nil {

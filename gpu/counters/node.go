@@ -2,20 +2,34 @@ package counters
 
 import (
 	"math"
+	"slices"
 
 	"github.com/goproton/goproton/profile"
 )
 
-// Stands is how many launches each measured launch of a frame stands for; NaN where none was measured.
+// Stands is how many launches each measured launch of a frame stands for; NaN where none was measured, or where a file says more of them
+// than there were, or that a counter was below 0.
 func Stands(n *profile.Node) float64 {
 	measured, all := number(n, Launches), number(n, profile.CountMetric)
 	switch {
-	case !(measured > 0):
+	case !(measured > 0), Impossible(n):
 		return math.NaN()
 	case !(all > 0):
 		return 1
 	}
 	return all / measured
+}
+
+// Impossible reports whether a frame has counters that no GPU counts: more launches were measured than there were, or a counter is below 0.
+func Impossible(n *profile.Node) bool {
+	measured, all := number(n, Launches), number(n, profile.CountMetric)
+	if all > 0 && measured > all || measured < 0 || math.IsInf(measured, 0) {
+		return true
+	}
+	return measured > 0 && slices.ContainsFunc(n.Metrics, func(m profile.Metric) bool {
+		v, ok := m.Value.Float()
+		return ok && (v < 0 || math.IsInf(v, 0)) && IsMetric(m.Name)
+	})
 }
 
 // Total is a metric of all launches of a frame: the sum over the measured ones, times the launches that each stands for. NaN where it was

@@ -27,7 +27,9 @@ func Set(word, chip string) ([]string, error) {
 		}
 	}
 	for part := range strings.SplitSeq(word, "+") {
-		part = strings.TrimSpace(part)
+		if part = strings.TrimSpace(part); part == "" {
+			return nil, fmt.Errorf("%q has no name at a place where one is due: write names with one + between them, as in roofline+l2_hit; the sets are %s", word, strings.Join(SetNames(), ", "))
+		}
 		if members, ok := sets[part]; ok {
 			for _, name := range members {
 				list, err := of(name, chip)

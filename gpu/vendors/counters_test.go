@@ -16,6 +16,8 @@ func TestCounterOptions(t *testing.T) {
 		{"most=-1", "most=-1: want a number of launches from 1 to 1000000"},
 		{"first=", "first=: want a number of launches from 1 to 10000"},
 		{"set=roofine", `set=roofine: no set or figure of hardware counters is called "roofine": did you mean roofline?`},
+		{"set=roofline+", `set=roofline+: "roofline+" has no name at a place where one is due`},
+		{"set=a++b", `set=a++b: no set or figure of hardware counters is called "a"`},
 		{"metrics=memory", "unsupported option key: metrics; set, first, most and kernels are known"},
 		{"kernels=(", "kernels=(: read the pattern"},
 	} {

@@ -11,11 +11,8 @@ const (
 	longestPM  = time.Second
 )
 
-// ParsePM reads the time between two samples of counters over time, such as "1ms". The empty text is 0: there are none.
+// ParsePM reads the time between two samples of counters over time, such as "1ms".
 func ParsePM(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
 	every, err := time.ParseDuration(text)
 	if err != nil || every < shortestPM || every > longestPM {
 		return 0, fmt.Errorf("read the time between two samples %q: give one from %v to %v, such as 1ms", text, shortestPM, longestPM)

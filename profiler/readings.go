@@ -26,13 +26,6 @@ func (d *drainer) checkReadings(r record.ReadingRequest) error {
 	return nil
 }
 
-// beginReadings says where a source cannot read, for the first session of the source.
-func (d *drainer) beginReadings() {
-	if d.options.Readings.Any() && d.reads() == nil {
-		d.problem(fmt.Sprintf("energy and counters over time are not read: the source of backend %q has neither", d.backend.name()))
-	}
-}
-
 // drainReadings shares out what was read since, among the sessions that record, or that did so last.
 func (d *drainer) drainReadings() {
 	if source := d.reads(); source != nil {
@@ -41,8 +34,12 @@ func (d *drainer) drainReadings() {
 }
 
 func (d *drainer) readingProblems() []string {
-	if source := d.reads(); source != nil {
+	source := d.reads()
+	switch {
+	case source != nil:
 		return source.ReadingProblems()
+	case d.source != nil && d.options.Readings.Any():
+		return []string{fmt.Sprintf("energy and counters over time are not read: the source of backend %q has neither", d.backend.name())}
 	}
 	return nil
 }

@@ -165,7 +165,6 @@ func (d *drainer) prepare(s *session, o StartOptions) error {
 		d.beginSampling(s.sampling)
 		d.beginCounting(s.sampling.Counters)
 		d.beginValues()
-		d.beginReadings()
 		if o.Source.WholeGraphs && !d.backend.WholeGraphs {
 			d.problem(fmt.Sprintf("graphs are timed node by node: backend %q cannot time a graph as a whole", d.backend.name()))
 		}

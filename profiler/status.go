@@ -14,7 +14,8 @@ type Status struct {
 	GPUNanos uint64
 	Loss     Loss
 	Problems []string
-	GPU      string // product name of the first GPU, once one is attached
+	Harmless []string // of Problems: those for which no kernel is missing
+	GPU      string   // product name of the first GPU, once one is attached
 	Attached bool
 	Sampling SamplingStatus
 	Waiting  bool // no GPU was initialised by the program yet
@@ -33,7 +34,7 @@ func (d *drainer) status() Status {
 	s := Status{
 		Sessions: len(d.list), Kernels: d.agg.Kernels, GPUNanos: d.agg.Nanos, Loss: d.lossNow(), Attached: d.attached, Waiting: d.waiting,
 		Windows:  d.windows(),
-		Problems: d.allProblems(),
+		Problems: d.allProblems(), Harmless: slices.Concat(d.counting.problems(), d.readingProblems()),
 	}
 	s.Sampling, _ = d.samplingStatus()
 	s.Budget = d.spent()

@@ -20,8 +20,9 @@ type Status struct {
 	Unattributed int64       `json:"unattributed"` // kernels without a call path
 	Sampling     Sampling    `json:"sampling"`
 	Files        []string    `json:"files"`
-	Problems     []string    `json:"problems"`        // sentences with the fix
-	Notes        []string    `json:"notes,omitempty"` // sentences about what was measured
+	Problems     []string    `json:"problems"`           // sentences with the fix
+	Harmless     []string    `json:"harmless,omitempty"` // of Problems: those for which no kernel is missing
+	Notes        []string    `json:"notes,omitempty"`    // sentences about what was measured
 	Inside       *Inside     `json:"inside,omitempty"`
 	Windows      *Windows    `json:"windows,omitempty"`  // of a process that did not record all the time
 	Push         *PushStatus `json:"push,omitempty"`     // of a session whose windows are pushed

@@ -313,7 +313,7 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo
 			Period: int64(n.Period), Samples: int64(n.Samples), Apportioned: int64(n.Apportioned), Unlaunched: int64(n.Unlaunched),
 			Dropped: int64(n.Dropped), NonUser: int64(n.NonUser), BufferFull: n.BufferFull,
 		},
-		Files: []string{}, Problems: append([]string{}, st.Problems...), GPU: st.GPU, UsedGPU: !st.Waiting, Finished: finished,
+		Files: []string{}, Problems: append([]string{}, st.Problems...), Harmless: st.Harmless, GPU: st.GPU, UsedGPU: !st.Waiting, Finished: finished,
 	}
 	f.Push, f.Budget, f.Counters = s.pushStatus(), budgetStatus(st.Budget), st.Counters
 	if s.run != nil {

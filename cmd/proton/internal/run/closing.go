@@ -22,8 +22,8 @@ const maxProblems = 5 // more than that scrolls the closing line away
 func (s summary) report(w io.Writer, options Options, root, status string, signal int) (nothing bool) {
 	empty := s.Kernels == 0
 	problems := s.Problems
-	if empty && len(problems) > 0 {
-		problems = problems[1:] // the first is the reason in the closing line
+	if at := s.reason(); empty && at >= 0 { // it stands in the closing line
+		problems = slices.Delete(slices.Clone(problems), at, at+1)
 	}
 	problems = append(slices.Clip(problems), s.withoutScopes(options.Inside)...)
 	for i, problem := range problems {
@@ -66,6 +66,11 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 	printed := options.Name == "-"
 	fmt.Fprintf(w, "proton: %s%s\n", prefix, s.line(printed, options.recordsCopies()))
 	return len(s.Files) == 0 && !printed
+}
+
+// reason is the place of the first problem for which kernels may be missing, -1 if there is none.
+func (s summary) reason() int {
+	return slices.IndexFunc(s.Problems, func(p string) bool { return !slices.Contains(s.Harmless, p) })
 }
 
 // withoutScopes returns a sentence for each pattern of kernels that were to get scopes and that matches none.
@@ -208,8 +213,8 @@ func viewCommand(file string) string {
 func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 	silent := s.silent()
 	switch {
-	case len(s.Problems) > 0:
-		return s.Problems[0]
+	case s.reason() >= 0:
+		return s.Problems[s.reason()]
 	case s.withoutWindow() != "":
 		return s.withoutWindow()
 	case replay && len(silent) == 0:

@@ -20,6 +20,7 @@ type summary struct {
 	GPU          string
 	Files        []string
 	Problems     []string // each once
+	Harmless     []string // of Problems: those for which no kernel is missing
 	Notes        []string // each once
 	Unfinished   []runinfo.Status
 	Windows      *runinfo.Windows // of all processes that have them; nil: none has
@@ -58,6 +59,7 @@ func (s *summary) add(p runinfo.Status) {
 	}
 	s.Files = appendNew(s.Files, p.Files)
 	s.Problems = appendNew(s.Problems, p.Problems)
+	s.Harmless = appendNew(s.Harmless, p.Harmless)
 	s.Notes = appendNew(s.Notes, p.Notes)
 	if w := p.Windows; w != nil {
 		if s.Windows == nil {

@@ -60,8 +60,9 @@ var rooms = []room{
 	{52, "viewer/kernels", "the facts about kernels in a profile and in the trace of its run: samples and lines, in every representation"},
 	{52, "viewer/collectives viewer/fleet viewer/idle", "waiting between ranks; tables over many profiles, and over the sources of a merged one; when GPUs had no work, and why"},
 	{52, "viewer/compare", "two profiles or more, call path by call path"},
-	{53, "viewer/gate viewer/inside viewer/listing viewer/explain", "a verdict for CI; scopes inside kernels; what `viewer/kernels` collects, printed; why a program is slow, by rules over what the others compute"},
-	{54, "viewer/report", "one page for the browser, with its scripts and styles in `web`, and static pictures"},
+	{53, "viewer/gate viewer/inside viewer/explain", "a verdict for CI; scopes inside kernels; why a program is slow, by rules over what the others compute"},
+	{54, "viewer/listing", "what `viewer/kernels` collects, printed"},
+	{55, "viewer/report", "one page for the browser, with its scripts and styles in `web`, and static pictures"},
 
 	{40, "profiler/budget profiler/callpath profiler/graphvalues", "how much is recorded within a budget; launches that wait for their kernels; values that graphs read from tensors"},
 	{41, "profiler/aggregate", "kernels, copies, metrics and samples into a tree or a timeline for each session and phase"},

@@ -189,19 +189,9 @@ func (s *survey) apply() {
 	var found []Finding
 	explained := 0.0
 	for _, on := range s.subjects {
-		taken := map[string]bool{}
-		any := false
-		for i := range rules {
-			r := &rules[i]
-			if r.Of != on.kind || r.Group != "" && taken[r.Group] || r.Fallback && any || !r.holds(on) {
-				continue
-			}
-			taken[r.Group] = true
-			f := r.finding(s, on)
-			any = any || f.Confidence > Low
-			found = append(found, f)
-		}
-		if any && on.kind == kernelKind {
+		of := s.findings(on)
+		found = append(found, of...)
+		if on.kind == kernelKind && slices.ContainsFunc(of, func(f Finding) bool { return f.Confidence > Low }) {
 			explained += on.time
 		}
 	}
@@ -218,6 +208,22 @@ func (s *survey) apply() {
 	if s.total > 0 {
 		s.doc.Quiet = rounded(1 - explained/s.total)
 	}
+}
+
+// findings are what the rules say of a subject.
+func (s *survey) findings(on *subject) (all []Finding) {
+	taken, sure := map[string]bool{}, false
+	for i := range rules {
+		r := &rules[i]
+		if r.Of != on.kind || r.Group != "" && taken[r.Group] || r.Fallback && sure || !r.holds(on) {
+			continue
+		}
+		taken[r.Group] = true
+		f := r.finding(s, on)
+		sure = sure || f.Confidence > Low
+		all = append(all, f)
+	}
+	return all
 }
 
 // joined makes one finding of those of several compilations of a kernel.

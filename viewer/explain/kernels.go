@@ -277,16 +277,21 @@ func (s *survey) link(run *kernels.Run, by map[kernelKey]*kernelSum) {
 		case key.function >= 0 && s.Profile.Sampling != nil && len(s.Profile.Sampling.Functions) > key.function && key.name == "" && sum.all > 0:
 			sum.function = bySymbol[&s.Profile.Sampling.Functions[key.function]]
 		case f != nil:
-			sum.function = f
-			for i, n := range f.Reasons {
-				sum.samples[run.Samples.Reasons[i]] = [2]float64{float64(n), float64(n)}
-				sum.all += float64(n)
-			}
+			sum.sampledIn(f, run.Samples.Reasons)
 		}
 		if sum.function != nil && sum.function.Compiled() != nil && hash == "" {
 			hash = sum.function.Compiled().Hash()
 		}
 		sum.special = cmp.Or(specials[hash], specials["only "+tritonparse.KernelOfFrame(sum.name)])
+	}
+}
+
+// sampledIn takes the samples of a function, of which it is not known whether others were issued meanwhile.
+func (k *kernelSum) sampledIn(f *kernels.Function, reasons []string) {
+	k.function = f
+	for i, n := range f.Reasons {
+		k.samples[reasons[i]] = [2]float64{float64(n), float64(n)}
+		k.all += float64(n)
 	}
 }
 

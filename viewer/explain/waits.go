@@ -24,6 +24,9 @@ type wait struct {
 
 // newWaits reads the instructions of a function; nil if they are not known.
 func newWaits(run *kernels.Run, f *kernels.Function) *waits {
+	if run.Modules == nil {
+		return nil
+	}
 	code, _ := run.Instructions(f) //nolint:errcheck // without operands the operations suffice, and without the binary nothing is known
 	if code == nil || code.Code == nil || len(code.Text) == 0 {
 		return nil

@@ -97,5 +97,8 @@ func Collect(o Options) (*Run, error) {
 // Traced reports whether the run has a trace.
 func (r *Run) Traced() bool { return r.options.Trace != nil }
 
+// Profile is the profile of the run.
+func (r *Run) Profile() *profile.Profile { return r.options.Profile }
+
 // Filtered reports whether filters leave out call paths.
 func (r *Run) Filtered() bool { return r.options.Include != "" || r.options.Exclude != "" }

@@ -15,7 +15,7 @@ func TestAdviceOnFew(t *testing.T) {
 	} {
 		k := &kernels.Function{}
 		k.Samples = samples
-		if got := advice(kernels.Bare(), k); got != want {
+		if got := (&view{}).advice(k); got != want {
 			t.Errorf("of %d: %q, want %q", samples, got, want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/viewer/explain"
 	"github.com/goproton/goproton/viewer/internal/grid"
 	"github.com/goproton/goproton/viewer/kernels"
 )
@@ -23,6 +24,7 @@ type view struct {
 	old    *kernels.Files   // source texts of A, where two runs are compared; run is then B
 	glyphs *grid.Glyphs
 	notes  []string // each once
+	hints  map[*profile.SampledFunction]string
 }
 
 func newView(r *kernels.Run, s *kernels.Samples, o Options) *view {
@@ -31,6 +33,18 @@ func newView(r *kernels.Run, s *kernels.Samples, o Options) *view {
 		v.s = kernels.Bare()
 	}
 	return v
+}
+
+// advice is a sentence on where a kernel's time goes; "" if the rules of explain say nothing.
+func (v *view) advice(f *kernels.Function) string {
+	const fewest = 100 // of which a share of one fifth has an error of less than a tenth of all samples
+	if f.Samples > 0 && f.Samples < fewest {
+		return figures.Plural(f.Samples, "sample is", "samples are") + " too few to say where the time goes; run longer, or sample more often (interval=)"
+	}
+	if v.hints == nil && f.Samples > 0 && v.run != nil {
+		v.hints = explain.Hints(v.run)
+	}
+	return v.hints[f.Symbol]
 }
 
 func (v *view) note(text string) {

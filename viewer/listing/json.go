@@ -134,7 +134,7 @@ func (v *view) document() *jsonDocument {
 func (v *view) jsonKernel(f *kernels.Function) jsonKernel {
 	s := f.Symbol
 	j := jsonKernel{
-		Name: f.Name, Function: s.Name, Module: s.Module, Hash: f.Compiled().Hash(), jsonCounts: v.jsonCounts(f.Counts, v.s.All), Advice: advice(v.s, f), Size: s.Size,
+		Name: f.Name, Function: s.Name, Module: s.Module, Hash: f.Compiled().Hash(), jsonCounts: v.jsonCounts(f.Counts, v.s.All), Advice: v.advice(f), Size: s.Size,
 		Registers: s.Registers, Shared: s.Shared, Frame: s.Frame, LocalLoads: s.LocalLoads, LocalStores: s.LocalStores, Unplaced: f.Unplaced.Samples,
 		Paths: append([]kernels.Path{}, f.Paths...),
 	}

@@ -6,7 +6,7 @@
 //   - JSON: json.go, and tablesjson.go with a trace
 //   - page: page.go
 //
-// The sentences that they share, and the notes about missing texts, are in describe.go and advice.go.
+// The sentences that they share, and the notes about missing texts, are in describe.go.
 package listing
 
 import (
@@ -162,7 +162,7 @@ func (p *printer) head(f *kernels.Function) {
 	if mix := mix(p.s, f.Counts, math.MaxInt); mix != "" {
 		p.uncut("stalls: "+mix, "  ")
 	}
-	if advice := advice(p.s, f); advice != "" {
+	if advice := p.advice(f); advice != "" {
 		p.wrapped("hint: "+advice, "  ")
 	}
 }

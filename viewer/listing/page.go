@@ -137,7 +137,7 @@ func about(s *kernels.Samples) string {
 func (p *pager) kernel(f *kernels.Function) PageKernel {
 	p.notes = nil
 	j := p.pageKernel(f, f.Files())
-	j.Label, j.Advice = term.Printable(f.Compiled().Label()), advice(p.s, f)
+	j.Label, j.Advice = term.Printable(f.Compiled().Label()), p.advice(f)
 	j.Facts = append(j.Facts, facts(f)...)
 	for _, launched := range f.Paths[:min(10, len(f.Paths))] {
 		j.Paths = append(j.Paths, PagePath{pathText(launched), launched.Samples})
@@ -156,7 +156,7 @@ func (p *pager) compared(k *kernels.ComparedFunction) PageKernel {
 	j.Old = p.oldCounts(k.Old)
 	j.Facts = append(j.Facts, comparedFacts(k)...)
 	if ofB := k.Sides[1]; ofB != nil {
-		j.Advice = advice(p.s, ofB)
+		j.Advice = p.advice(ofB)
 	}
 	j.Notes = append(j.Notes, p.notes...)
 	return j

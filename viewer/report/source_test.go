@@ -96,7 +96,7 @@ func TestSourceShowsWhereWarpsWait(t *testing.T) {
 	p.click("#tab-source")
 	p.eval(`document.querySelector("#panel-source details").open = true`)
 	head := p.text("#panel-source .source-head")
-	for _, want := range []string{"matmul", "168 registers", "called from sampled", "Hint: in ", "long_scoreboard", "kernels.py:", "the hardware lost 7 samples", "every 65,536 cycles"} {
+	for _, want := range []string{"matmul", "168 registers", "called from sampled", "Hint: warps wait for data", "long_scoreboard", "kernels.py:", "the hardware lost 7 samples", "every 65,536 cycles"} {
 		if !strings.Contains(head, want) {
 			t.Errorf("the head does not say %q: %s", want, head)
 		}

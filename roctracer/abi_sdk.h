@@ -25,7 +25,7 @@ enum sdk_version {
 
 enum sdk_status {
   SDK_OK = 0, SDK_ERROR = 1, SDK_OPERATION_NOT_FOUND = 5, SDK_CONTEXT_NOT_ZERO = 13, SDK_BUFFER_BUSY = 14, SDK_LOCKED = 16,
-  SDK_NOT_IMPLEMENTED = 17, SDK_INCOMPATIBLE = 18, SDK_INVALID_ARGUMENT = 19, SDK_FINALIZED = 21,
+  SDK_NOT_IMPLEMENTED = 17, SDK_INCOMPATIBLE = 18, SDK_INVALID_ARGUMENT = 19, SDK_FINALIZED = 21, SDK_NOT_LOADED = 22,
 };
 
 // Kinds of callbacks, of records in buffers, and of requests for an external id.

@@ -69,7 +69,8 @@ func (s *counter) begin() {
 	if s == nil {
 		return
 	}
-	if s.refused() {
+	if text := refusedCounters(func(rc *C.uint32_t) *C.char { return C.sdk_counting_refused(rc) }); text != "" {
+		s.problem("counters: %s; kernels are timed without", text)
 		return
 	}
 	var agents [C.SDK_GPUS]C.uint64_t
@@ -82,21 +83,19 @@ func (s *counter) begin() {
 	C.sdk_counting_begin(list, C.size_t(count), C.uint32_t(s.request.First), C.uint64_t(s.request.Most))
 }
 
-func (s *counter) refused() bool {
+// refusedCounters says why the library counts nothing, "" if it does.
+func refusedCounters(by func(*C.uint32_t) *C.char) string {
 	var status C.uint32_t
-	what := C.sdk_counting_refused(&status)
-	if what == nil {
-		return false
+	what := by(&status)
+	switch {
+	case what == nil:
+		return ""
+	case status == C.SDK_NOT_IMPLEMENTED:
+		return fmt.Sprintf("%s cannot count, which ROCm 7.0 and newer can", libraryName())
+	case status == C.SDK_LOCKED:
+		return "the first session of this process did not ask for counters, and rocprofiler-sdk takes such a wish once; ask for them in the first session"
 	}
-	switch status {
-	case C.SDK_NOT_IMPLEMENTED:
-		s.problem("counters: %s does not count single launches, which ROCm 7.0 and newer do; kernels are timed without", libraryName())
-	case C.SDK_LOCKED:
-		s.problem("counters: the first session of this process did not ask for counters, and rocprofiler-sdk takes such a wish once; ask for them in the first session; kernels are timed without")
-	default:
-		s.problem("counters: %s: %s answers %d (%s); kernels are timed without", C.GoString(what), libraryName(), status, C.GoString(C.sdk_status_text(status)))
-	}
-	return true
+	return fmt.Sprintf("%s: %s answers %d (%s)", C.GoString(what), libraryName(), status, C.GoString(C.sdk_status_text(status)))
 }
 
 // group divides the metrics of the set into groups that a GPU counts at once, each into the first that has room for it.

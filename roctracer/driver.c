@@ -123,6 +123,13 @@ static int attribute(int device, int which) {
   return hip.DeviceGetAttribute && !hip.DeviceGetAttribute(&value, which, device) ? value : 0;
 }
 
+int hip_bus(int device, char *out, int size) {
+  room_own_call++;
+  int known = hip_find() && hip.DeviceGetPCIBusId && !hip.DeviceGetPCIBusId(out, size, device);
+  room_own_call--;
+  return known;
+}
+
 // HIP before 6.0 has attributes only, and no architecture.
 static int describe_old(int device, struct hip_device *out) {
   if (!hip.DeviceGetName || hip.DeviceGetName(out->name, sizeof out->name, device)) return 0;

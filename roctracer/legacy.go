@@ -27,7 +27,7 @@ type legacy struct {
 
 // NewLegacy returns a collector on libroctracer64.
 func NewLegacy(opts Options) *Collector {
-	return &Collector{name: "roctracer", provider: &legacy{opts: opts}}
+	return &Collector{name: "roctracer", provider: &legacy{opts: opts}, reader: newReader(opts, false)}
 }
 
 // HIPLoaded reports whether the program has loaded HIP.

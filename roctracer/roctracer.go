@@ -31,6 +31,8 @@ import (
 type Options struct {
 	SitePackages []string               // Python's package folders, to find the libraries that torch brought
 	Sampling     record.SamplingRequest // of the rocprofiler backend
+	Readings     record.ReadingRequest
+	Replay       bool // a recording is played
 }
 
 // provider is one of the two libraries. Its methods are called on one goroutine at a time, never inside a scope or a launch.
@@ -49,6 +51,7 @@ type Collector struct {
 	provider
 	sampler        *sampler // nil without sampling
 	counter        *counter // nil without counters
+	reader         *reader  // nil without readings
 	name           string   // of its backend
 	attached       bool
 	records, calls record.Kinds // as passed to Listen
@@ -68,7 +71,9 @@ func (c *Collector) Attach(early bool) error {
 	recordAs(c.name)
 	err := c.attach(early)
 	var part *incomplete
-	c.attached = err == nil || errors.As(err, &part)
+	if c.attached = err == nil || errors.As(err, &part); c.attached {
+		c.reader.begin()
+	}
 	return err
 }
 
@@ -91,6 +96,7 @@ func (c *Collector) Listen(records, calls record.Kinds) error {
 	if err != nil {
 		c.records = 0
 	}
+	c.reader.run(c.records != 0)
 	return err
 }
 
@@ -129,6 +135,7 @@ func (c *Collector) Synchronize(done func()) bool {
 	if c.counter != nil {
 		c.counter.synced.Store(true)
 	}
+	c.reader.flush()
 	return true
 }
 
@@ -147,6 +154,8 @@ func (c *Collector) Detach(ending bool) {
 	if !c.attached {
 		return
 	}
+	c.reader.run(false)
+	c.reader.end()
 	c.detach(ending)
 	hotpath.ForgetContexts()
 	c.attached, c.records, c.calls, c.watched = false, 0, 0, record.Marks{}

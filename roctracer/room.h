@@ -137,6 +137,7 @@ struct hip_device {
   char name[256], arch[256];
   int64_t clock_khz, memory_clock_khz, bus_width, units, warp, memory; // memory in bytes
 };
+int hip_bus(int device, char *out, int size); // "0000:c1:00.0"; 0: not known
 int hip_describe(int device, struct hip_device *out); // 0 when nothing is known
 
 // ---- set-up (Go) -------------------------------------------------------------------------------------------------------

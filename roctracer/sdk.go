@@ -23,6 +23,7 @@ type sdk struct {
 	opts    Options
 	sampler *sampler // nil without sampling
 	counter *counter // nil without counters
+	reader  *reader  // nil without readings
 }
 
 // NewSDK returns a collector on librocprofiler-sdk.
@@ -34,7 +35,8 @@ func NewSDK(opts Options) *Collector {
 	if opts.Sampling.Counters != nil {
 		s.counter = newCounter(opts.Sampling.Counters)
 	}
-	return &Collector{name: "rocprofiler", provider: s, sampler: s.sampler, counter: s.counter}
+	s.reader = newReader(opts, true)
+	return &Collector{name: "rocprofiler", provider: s, sampler: s.sampler, counter: s.counter, reader: s.reader}
 }
 
 // ready is always true, and later is never asked: HIP hands out its functions when it starts, so the library must be there before.
@@ -51,7 +53,7 @@ func (s *sdk) attach(bool) error {
 	}
 	started := C.sdk_registered() == 0 && C.hip_started() != 0
 	var refused *C.char
-	if rc := C.sdk_register(boolint(settings.NVTX.On(environ.Get)), s.sampler.wish(), C.struct_sdk_counting_wish{launches: boolint(s.counter != nil)}, &refused); rc != 0 {
+	if rc := C.sdk_register(boolint(settings.NVTX.On(environ.Get)), s.sampler.wish(), C.struct_sdk_counting_wish{launches: boolint(s.counter != nil), devices: boolint(s.reader.counts())}, &refused); rc != 0 {
 		return s.refused(C.GoString(refused), uint32(rc))
 	}
 	if C.sdk_gpu_count() == 0 {

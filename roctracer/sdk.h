@@ -85,7 +85,8 @@ void sdk_samples_watch(void); // all that the library had was delivered
 
 // ---- sdk_counting.c ------------------------------------------------------------------------------------------------------
 // Hardware counters of chosen launches.
-void sdk_counting_set_up(struct sdk_counting_wish wish); // while the library initialises us
+void sdk_counting_set_up(void); // while the library initialises us
+int sdk_can_count(void);        // whether the library has the functions
 // What was refused when it was set up; NULL: nothing.
 const char *sdk_counting_refused(uint32_t *status);
 // Lists the counters of a GPU, up to most, with their names, and returns how many there are.
@@ -96,6 +97,7 @@ uint32_t sdk_counting_config(uint64_t agent, uint64_t *ids, size_t count, uint64
 // A GPU's metrics, in groups that its hardware counts at once: each launch of a kernel counts the next one.
 enum { SDK_GROUPS = 32 };
 struct sdk_counted_metric { uint64_t counter; uint32_t group, simds; }; // simds: 0, or what the largest value is multiplied by
+void sdk_count(const struct sdk_counted_metric *m, double value, double *sum); // adds the value of one unit
 struct sdk_counted_gpu {
   uint64_t agent, configs[SDK_GROUPS];
   size_t groups, count;

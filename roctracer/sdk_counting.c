@@ -89,13 +89,17 @@ static void enqueued(struct sdk_counted_dispatch d, uint64_t *config, uint64_t *
 
 // ---- what was counted, on a thread of the library ----
 
+void sdk_count(const struct sdk_counted_metric *m, double value, double *sum) {
+  double largest = value * m->simds > *sum ? value * m->simds : *sum;
+  *sum = m->simds ? largest : *sum + value;
+}
+
 static void add(struct sdk_counted *c, uint64_t counter, double value) {
   for (size_t i = 0; i < c->gpu->count; i++) {
     const struct sdk_counted_metric *m = &c->gpu->metrics[i];
     if (m->counter != counter || m->group != c->group) continue;
     if (c->values[i] != c->values[i]) c->values[i] = 0;
-    double largest = value * m->simds > c->values[i] ? value * m->simds : c->values[i];
-    c->values[i] = m->simds ? largest : c->values[i] + value;
+    sdk_count(m, value, &c->values[i]);
   }
 }
 
@@ -118,20 +122,20 @@ static int refused(const char *function, uint32_t rc) {
   return rc != 0;
 }
 
-static int complete(void) {
+int sdk_can_count(void) {
 #define F(name, arguments) if (!sdk.name) return 0;
   SDK_COUNTING(F)
 #undef F
   return 1;
 }
 
-void sdk_counting_set_up(struct sdk_counting_wish wish) {
+void sdk_counting_set_up(void) {
   what = NULL, status = SDK_OK;
-  if (!complete()) {
+  if (!sdk_can_count()) {
     refused("rocprofiler_configure_callback_dispatch_counting_service", SDK_NOT_IMPLEMENTED);
     return;
   }
-  if (!wish.launches || refused("rocprofiler_create_context", sdk.create_context(&context))) return;
+  if (refused("rocprofiler_create_context", sdk.create_context(&context))) return;
   refused("rocprofiler_configure_callback_dispatch_counting_service", sdk.configure_callback_dispatch_counting_service(context, enqueued, NULL, came, NULL));
 }
 

@@ -1,6 +1,6 @@
 // Registration: contexts, buffers and services exist only if they are made while the library initialises us. What a session asks
 // for later is to start contexts.
-#include "sdk.h"
+#include "overtime.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -80,7 +80,8 @@ static int initialize(void (*finalize_now)(void), void *data) {
   if (!set_up() || !start(&code)) return -1;
   refused("rocprofiler_query_available_agents", status_of(sdk_find_gpus()));
   if (sampling.wanted) sdk_sampling_set_up(&sampling);
-  if (counting.launches || counting.devices) sdk_counting_set_up(counting);
+  if (counting.launches) sdk_counting_set_up();
+  if (counting.devices) sdk_devices_set_up();
   atomic_store(&configured, 1);
   return 0;
 }

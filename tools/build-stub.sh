@@ -51,5 +51,6 @@ if [ "$tests" = yes ]; then
   $cc "${flags[@]}" -o "$out/hip/fake-training" $r/training.c "$out/hip/libamdhip64.so.6" "$out/hip/libroctx64.so.4" -Wl,-rpath,'$ORIGIN' -pthread -ldl
 fi
 library "$out/hip/librocprofiler-sdk.so.1" -Wl,-soname,librocprofiler-sdk.so.1 $r/{sdk,common}.c roctracer/hip_calls.c
+[ "$tests" = no ] || library "$out/hip/libamd_smi.so" -Wl,-soname,libamd_smi.so $r/smi.c
 mkdir -p "$out/hip-6.4"
 library "$out/hip-6.4/librocprofiler-sdk.so.0" -DSTUB_LAYOUT_A -Wl,-soname,librocprofiler-sdk.so.0 $r/{sdk,common}.c roctracer/hip_calls.c

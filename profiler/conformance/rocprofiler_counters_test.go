@@ -3,6 +3,7 @@ package conformance
 import (
 	"math"
 	"strings"
+	"time"
 
 	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/profile"
@@ -90,7 +91,7 @@ var countingScripts = []script{
 	{name: "packets that another thread writes are not counted", orders: "indirect", options: counting("set=instructions"), program: launchesOf("add", 2),
 		check: measuredAs("add", "set instructions, no launch was measured", map[string]float64{profile.CountMetric: 2})},
 	{name: "a library without counters", version: "600", options: counting("set=instructions"), program: launchesOf("add", 2),
-		problem: "does not count single launches, which ROCm 7.0 and newer do; kernels are timed without", check: measuredAs("add", "set instructions, no launch was measured", map[string]float64{profile.CountMetric: 2})},
+		problem: "cannot count, which ROCm 7.0 and newer can; kernels are timed without", check: measuredAs("add", "set instructions, no launch was measured", map[string]float64{profile.CountMetric: 2})},
 	{name: "counting is refused", results: "rocprofiler_configure_callback_dispatch_counting_service=40", options: counting("set=instructions"), program: launchesOf("add", 2),
 		problem: "rocprofiler_configure_callback_dispatch_counting_service: rocprofiler-sdk 1.2.1", check: measuredAs("add", "", map[string]float64{profile.CountMetric: 2})},
 	{name: "counters are for another chip", options: counting("set=sm__inst_executed.sum"), program: launchesOf("add", 1),
@@ -100,4 +101,72 @@ var countingScripts = []script{
 		replay := s.Graph("add")
 		scope("train", func() { replay(); gpu.Launch("mul") })
 	}, check: measuredAs("mul", "set instructions, 2 metrics in 1 pass: 1 launch of 1 kernel measured; left out: 1 launch, in a graph: add", map[string]float64{counters.Launches: 1})},
+}
+
+// whole sums a metric over all frames.
+func whole(n *profile.Node, metric string) (sum float64) {
+	if v, ok := n.Metric(metric); ok {
+		sum, _ = v.Float()
+	}
+	for _, c := range n.Children {
+		sum += whole(c, metric)
+	}
+	return sum
+}
+
+const readFor = 400 * time.Millisecond
+
+// readWhile launches kernels for readFor.
+func readWhile(s *stage, gpu FakeHIP) {
+	if _, err := s.m.Start(s.options); err != nil {
+		s.Fatal(err)
+	}
+	for ends := time.Now().Add(readFor); time.Now().Before(ends); time.Sleep(time.Millisecond) {
+		scope("twice", func() { gpu.Launch("a"); gpu.Launch("a") })
+		scope("once", func() { gpu.Launch("b") })
+	}
+}
+
+// joules are what the fake GPU took in the time of the program, up to what starting and ending take.
+func joules(s *stage, p *profile.Profile) {
+	const watts = 500
+	if got, least := whole(p.Root, "energy (J)"), watts*(readFor.Seconds()-0.15); got < least || got > watts*(readFor.Seconds()+1) {
+		s.Errorf("%g J, want %g or somewhat more", got, least)
+	}
+	a, b := whole(p.Root.Child("twice"), "energy (J)"), whole(p.Root.Child("once"), "energy (J)")
+	if math.Abs(a/b-2) > 0.1 {
+		s.Errorf("the kernels of twice the time have %g times the energy", a/b)
+	}
+}
+
+var readingScripts = []script{
+	{name: "the energy of a GPU", options: profiler.StartOptions{Energy: true}, program: readWhile, check: joules},
+	{name: "counters over time", options: profiler.StartOptions{Energy: true, PM: "1ms"}, program: readWhile,
+		problem: `"memory written (B/s)" over time is not read: the GPU does not count it together with the others`, check: func(s *stage, p *profile.Profile) {
+			joules(s, p)
+			// Each unit counts as many as its counter's name is long, in each ns.
+			perNano := func(counter string) float64 { return 2 * float64(len(counter)) }
+			cycles := float64(1216 * len("GRBM_COUNT"))
+			active, matrix := 16*perNano("SQ_BUSY_CU_CYCLES")/cycles, perNano("SQ_VALU_MFMA_BUSY_CYCLES")/cycles
+			read := 64*perNano("TCC_EA0_RDREQ") - 32*perNano("TCC_EA0_RDREQ_32B") + 64*perNano("TCC_BUBBLE")
+			nanos := whole(p.Root, "gpu_active_time (ns)") / active
+			if within := time.Duration(nanos); within < readFor-150*time.Millisecond || within > readFor+time.Second {
+				s.Errorf("read for %v, want %v", within, readFor)
+			}
+			for metric, want := range map[string]float64{"tensor_active_time (ns)": matrix * nanos, "dram_read_bytes": read * nanos, "dram_written_bytes": 0} {
+				if got := whole(p.Root, metric); math.Abs(got-want) > 1e-3*want {
+					s.Errorf("%s is %g, want %g", metric, got, want)
+				}
+			}
+		}},
+	{name: "a GPU without a counter of energy", options: profiler.StartOptions{Energy: true}, env: []string{"PROTON_STUB_NO_ENERGY=1"}, program: readWhile,
+		problem: "the energy of GPU 0 is not read: AMD SMI answers 2"},
+	{name: "a GPU that AMD SMI does not know", options: profiler.StartOptions{Energy: true}, env: []string{"PROTON_STUB_NO_GPU=1"}, program: readWhile,
+		problem: "the energy of GPU 0 is not read: AMD SMI does not know it"},
+	{name: "counters over time are refused", results: "rocprofiler_sample_device_counting_service=40", options: profiler.StartOptions{PM: "1ms"}, program: readWhile,
+		problem: "counters over time are not read: rocprofiler_sample_device_counting_service: rocprofiler-sdk 1.2.1"},
+	{name: "counters over time of an old library", version: "600", options: profiler.StartOptions{PM: "1ms"}, program: readWhile,
+		problem: "counters over time are not read: rocprofiler-sdk 0.6.0"},
+	{name: "counters over time and of launches", options: profiler.StartOptions{Mode: "counters", PM: "1ms"}, program: readWhile,
+		problem: "they need the same hardware as those of single launches; leave --pm or --mode counters out"},
 }

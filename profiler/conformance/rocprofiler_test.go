@@ -396,7 +396,7 @@ func (c *script) run(t *testing.T) {
 }
 
 func allScripts() []script {
-	return slices.Concat(scripts, samplingScripts, countingScripts, objectScripts(), failures())
+	return slices.Concat(scripts, samplingScripts, countingScripts, readingScripts, objectScripts(), failures())
 }
 
 // failures are scripts in which one function of the library fails, each in turn: the session says so, and the program runs on.

@@ -26,7 +26,7 @@ var providers = []struct {
 	otherwise string // what is the matter without it, where the other backend is there
 }{
 	{"rocprofiler", libpath.SDK,
-		"there is no librocprofiler-sdk (ROCm 6.2 or newer has it): roctracer times kernels, and does not sample instructions"},
+		"there is no librocprofiler-sdk (ROCm 6.2 or newer has it): roctracer times kernels, and neither samples instructions nor counts"},
 	{"roctracer", libpath.ROCtracer, "there is no libroctracer64; rocprofiler does not need it"},
 }
 

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 
@@ -10,13 +9,13 @@ import (
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
-// Hints are sentences on where the time of sampled functions goes: of each what Of says of it that saves most. A function for which no rule holds has none.
-func Hints(run *kernels.Run) map[*profile.SampledFunction]string {
+// Hints returns a function for sentences on where the time of sampled functions goes: of each what Of says of it that saves most; "" if no rule holds.
+func Hints(run *kernels.Run) func(*kernels.Function) string {
 	label, err := viewer.Labels(viewer.ShortName)
-	s := survey{Input: Input{Profile: run.Profile(), Files: run.Files}, label: label, doc: &Document{}}
-	if err != nil || run.Samples == nil {
-		return nil
+	if err != nil {
+		return func(*kernels.Function) string { return "" }
 	}
+	s := survey{Input: Input{Profile: run.Profile(), Files: run.Files}, label: label, doc: &Document{}}
 	sums := map[*profile.SampledFunction]*kernelSum{}
 	if s.readRows() == nil {
 		for _, k := range s.sums(run) {
@@ -26,8 +25,7 @@ func Hints(run *kernels.Run) map[*profile.SampledFunction]string {
 		}
 	}
 	s.total = max(s.total, 1e9)
-	hints := map[*profile.SampledFunction]string{}
-	for _, f := range run.Samples.AllFunctions() {
+	return func(f *kernels.Function) string {
 		k := sums[f.Symbol]
 		if k == nil { // without a time samples say where it went
 			k = &kernelSum{name: f.Name, nanos: s.total, samples: map[string][2]float64{}}
@@ -35,17 +33,17 @@ func Hints(run *kernels.Run) map[*profile.SampledFunction]string {
 		}
 		on := s.kernel(k, run)
 		on.asked = true
-		var most *Finding
+		most := Finding{}
 		for _, f := range s.findings(on) {
-			if most == nil || cmp.Compare(f.Saves, most.Saves) > 0 {
-				most = &f
+			if f.Saves > most.Saves {
+				most = f
 			}
 		}
-		if most != nil && most.Saves > 0 {
-			hints[f.Symbol] = most.hint()
+		if most.Saves == 0 {
+			return ""
 		}
+		return most.hint()
 	}
-	return hints
 }
 
 // hint is a finding in a sentence.

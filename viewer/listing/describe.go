@@ -24,7 +24,7 @@ type view struct {
 	old    *kernels.Files   // source texts of A, where two runs are compared; run is then B
 	glyphs *grid.Glyphs
 	notes  []string // each once
-	hints  map[*profile.SampledFunction]string
+	hint   func(*kernels.Function) string
 }
 
 func newView(r *kernels.Run, s *kernels.Samples, o Options) *view {
@@ -41,10 +41,13 @@ func (v *view) advice(f *kernels.Function) string {
 	if f.Samples > 0 && f.Samples < fewest {
 		return figures.Plural(f.Samples, "sample is", "samples are") + " too few to say where the time goes; run longer, or sample more often (interval=)"
 	}
-	if v.hints == nil && f.Samples > 0 && v.run != nil {
-		v.hints = explain.Hints(v.run)
+	if f.Samples == 0 { // the kernel is shown for its lines or its IR
+		return ""
 	}
-	return v.hints[f.Symbol]
+	if v.hint == nil {
+		v.hint = explain.Hints(v.run)
+	}
+	return v.hint(f)
 }
 
 func (v *view) note(text string) {

@@ -95,6 +95,18 @@ void counters_facts(struct counters_facts *out);
 // counters_left lists functions with launches that were left out, beginning with number `from`.
 size_t counters_left(size_t from, struct counters_function *out, size_t max);
 
+// ---- counters_measure.c ----
+
+// The library's description of a set of metrics for a kind of GPU.
+struct counters_set {
+  void *host;
+  uint8_t *config;
+  size_t bytes, passes;
+};
+// counters_make_set returns a result code, with what was refused in doing. counters_end_set ends what was made, also of a refused one.
+uint32_t counters_make_set(struct counters_set *s, uint32_t type, const char *chip, const char *const *metrics, size_t count, const char **doing);
+void counters_end_set(struct counters_set *s);
+
 // ---- counters_measure.c: with the choice's lock held ----
 
 // counters_ready configures a context at its first chosen launch, and says how many passes its set takes; 0: it cannot be measured.

@@ -11,11 +11,9 @@ enum { CHIPS = 4, CONTEXTS = 32, RANGES = 8 }; // an image has about 1 MB for ea
 
 static struct chip {
   char name[64];
-  void *host;
+  struct counters_set set; // passes 0: it cannot be measured
   const char **metrics;
   size_t count;
-  uint8_t *config;
-  size_t bytes, passes; // passes 0: it cannot be measured
 } chips[CHIPS];
 
 static struct context {
@@ -36,22 +34,43 @@ static int failed(uint32_t rc, const char *doing) {
 
 // ---- kinds of GPUs ----
 
-static void *new_host(const char *chip) {
-  struct cupti_host_params p = {.size = sizeof p, .type = COUNTERS_RANGE_PROFILER, .chip = chip};
-  return CALL("describe the counters of the GPU (libnvperf_host.so)", ProfilerHostInitialize, &p) ? NULL : p.host;
+static const char adding[] = "add metrics to the set";
+
+uint32_t counters_make_set(struct counters_set *s, uint32_t type, const char *chip, const char *const *metrics, size_t count, const char **doing) {
+  struct cupti_host_params h = {.size = sizeof h, .type = type, .chip = chip};
+  uint32_t rc;
+#define TRY(what, function, params) \
+  if ((rc = cupti_counters.function(params))) return *doing = what, rc
+  *s = (struct counters_set){0};
+  TRY("describe the counters of the GPU (libnvperf_host.so)", ProfilerHostInitialize, &h);
+  s->host = h.host;
+  struct cupti_add_metrics_params a = {sizeof a, NULL, s->host, (const char **)(uintptr_t)metrics, count};
+  TRY(adding, ProfilerHostConfigAddMetrics, &a);
+  struct cupti_config_size_params z = {sizeof z, NULL, s->host, 0};
+  TRY("ask for the size of the configuration", ProfilerHostGetConfigImageSize, &z);
+  s->bytes = z.bytes, s->config = calloc(1, z.bytes);
+  if (!s->config) return *doing = "make the configuration, for which there is no memory", (uint32_t)RC_INVALID_PARAMETER;
+  struct cupti_config_params g = {sizeof g, NULL, s->host, s->bytes, s->config};
+  TRY("make the configuration", ProfilerHostGetConfigImage, &g);
+  struct cupti_passes_params n = {sizeof n, NULL, s->bytes, s->config, 0};
+  TRY("ask for the number of passes", ProfilerHostGetNumOfPasses, &n);
+#undef TRY
+  return s->passes = n.passes, RC_OK;
 }
 
-static void end_host(void *host) {
-  struct cupti_host_end_params p = {sizeof p, NULL, host};
-  if (host) cupti_counters.ProfilerHostDeinitialize(&p);
+void counters_end_set(struct counters_set *s) {
+  struct cupti_host_end_params p = {sizeof p, NULL, s->host};
+  if (s->host) cupti_counters.ProfilerHostDeinitialize(&p);
+  free(s->config);
+  *s = (struct counters_set){0};
 }
 
 static int knows(const char *chip, const char **metric) {
-  void *host = new_host(chip);
-  struct cupti_add_metrics_params p = {sizeof p, NULL, host, metric, 1};
-  int known = host && !cupti_counters.ProfilerHostConfigAddMetrics(&p);
-  end_host(host);
-  return known;
+  struct counters_set one;
+  const char *doing = NULL;
+  uint32_t rc = counters_make_set(&one, COUNTERS_RANGE_PROFILER, chip, metric, 1, &doing);
+  counters_end_set(&one);
+  return !rc || doing != adding;
 }
 
 static void tell_unknown(struct chip *c, const char *metric) {
@@ -59,7 +78,7 @@ static void tell_unknown(struct chip *c, const char *metric) {
   size_t count = 0;
   const char **all = NULL;
   for (uint32_t type = 0; type < TYPES; type++) {
-    struct cupti_base_metrics_params p = {.size = sizeof p, .host = c->host, .type = type};
+    struct cupti_base_metrics_params p = {.size = sizeof p, .host = c->set.host, .type = type};
     if (cupti_counters.ProfilerHostGetBaseMetrics(&p)) continue;
     const char **more = realloc(all, (count + p.count) * sizeof *all);
     if (!more) break;
@@ -81,27 +100,15 @@ static void keep_known(struct chip *c) {
   c->count = kept;
 }
 
-static int add_metrics(struct chip *c) {
-  struct cupti_add_metrics_params p = {sizeof p, NULL, c->host, c->metrics, c->count};
-  uint32_t rc = cupti_counters.ProfilerHostConfigAddMetrics(&p);
-  if (!rc) return 1;
-  keep_known(c);
-  end_host(c->host);
-  if (!c->count || !(c->host = new_host(c->name))) return 0;
-  p = (struct cupti_add_metrics_params){sizeof p, NULL, c->host, c->metrics, c->count};
-  return !CALL("add metrics to the set", ProfilerHostConfigAddMetrics, &p);
-}
-
-static int make_config(struct chip *c) {
-  struct cupti_config_size_params s = {sizeof s, NULL, c->host, 0};
-  if (CALL("ask for the size of the configuration", ProfilerHostGetConfigImageSize, &s)) return 0;
-  c->bytes = s.bytes, c->config = calloc(1, s.bytes);
-  struct cupti_config_params g = {sizeof g, NULL, c->host, c->bytes, c->config};
-  if (!c->config || CALL("make the configuration", ProfilerHostGetConfigImage, &g)) return 0;
-  struct cupti_passes_params n = {sizeof n, NULL, c->bytes, c->config, 0};
-  if (CALL("ask for the number of passes", ProfilerHostGetNumOfPasses, &n)) return 0;
-  c->passes = n.passes;
-  return n.passes > 0;
+static void make_chip(struct chip *c) {
+  const char *doing;
+  uint32_t rc = counters_make_set(&c->set, COUNTERS_RANGE_PROFILER, c->name, c->metrics, c->count, &doing);
+  if (rc && doing == adding) {
+    keep_known(c);
+    counters_end_set(&c->set);
+    rc = c->count ? counters_make_set(&c->set, COUNTERS_RANGE_PROFILER, c->name, c->metrics, c->count, &doing) : RC_OK;
+  }
+  failed(rc, doing);
 }
 
 static struct chip *chip_named(const char *name) {
@@ -110,7 +117,7 @@ static struct chip *chip_named(const char *name) {
   if (c == chips + CHIPS || *c->name) return c == chips + CHIPS ? NULL : c;
   strncpy(c->name, name, sizeof c->name - 1);
   c->count = goprotonCountersMetrics(c->name, (char ***)&c->metrics);
-  if (c->count && (c->host = new_host(c->name)) && add_metrics(c)) make_config(c);
+  if (c->count) make_chip(c);
   return c;
 }
 
@@ -132,7 +139,7 @@ static uint32_t new_image(struct context *c) {
   uint32_t rc = cupti_counters.RangeProfilerCounterDataImageInitialize(&i);
   if (rc) return rc;
   struct cupti_range_config_params s = {
-      .size = COUNTERS_SIZE(cupti_range_config_params, target_nesting), .ranges = c->ranges, .config_bytes = c->chip->bytes, .config = c->chip->config,
+      .size = COUNTERS_SIZE(cupti_range_config_params, target_nesting), .ranges = c->ranges, .config_bytes = c->chip->set.bytes, .config = c->chip->set.config,
       .image_bytes = c->bytes, .image = c->image, .range = COUNTERS_AUTO_RANGE, .replay = COUNTERS_KERNEL_REPLAY,
       .max_ranges_per_pass = RANGES, .nesting_levels = 1, .min_nesting = 1, .target_nesting = 1,
   };
@@ -155,9 +162,9 @@ static void disable(struct context *c) {
 
 static int enable(struct context *c) {
   struct cupti_range_enable_params e = {.size = COUNTERS_RANGES, .context = c->handle};
-  if (!(c->chip = chip_of(c->handle)) || !c->chip->passes) return 0;
+  if (!(c->chip = chip_of(c->handle)) || !c->chip->set.passes) return 0;
   // What CUPTI's copies leave in the L2 cache between passes would count as written by the kernel.
-  if (c->chip->passes > 1 && counters_version() >= CUPTI_13_4) e.size = COUNTERS_SIZE(cupti_range_enable_params, caches), e.caches = COUNTERS_RESET_CACHES;
+  if (c->chip->set.passes > 1 && counters_version() >= CUPTI_13_4) e.size = COUNTERS_SIZE(cupti_range_enable_params, caches), e.caches = COUNTERS_RESET_CACHES;
   if (CALL("enable the counters", RangeProfilerEnable, &e)) return 0;
   c->ranges = e.ranges;
   struct cupti_image_size_params s = {.size = sizeof s, .ranges = c->ranges, .names = c->chip->metrics, .count = c->chip->count, .max_ranges = RANGES, .max_nodes = RANGES};
@@ -185,11 +192,11 @@ uint32_t counters_ready(void *context) {
       disable(c);
       c->handle = context; // it is not tried again
     } else {
-      counters_configured((uint32_t)c->chip->passes, (uint32_t)c->chip->count);
+      counters_configured((uint32_t)c->chip->set.passes, (uint32_t)c->chip->count);
     }
   }
   current = c->ranges ? c : NULL;
-  return current ? (uint32_t)c->chip->passes : 0;
+  return current ? (uint32_t)c->chip->set.passes : 0;
 }
 
 static int device_of(void *context) {
@@ -202,8 +209,7 @@ void counters_disable(void *context, int device) {
     if (c->handle && (context ? c->handle == context : device < 0 || device_of(c->handle) == device)) disable(c);
   if (context || device >= 0) return;
   for (struct chip *c = chips; c < chips + CHIPS; c++) {
-    end_host(c->host);
-    free(c->config);
+    counters_end_set(&c->set);
     *c = (struct chip){0}; // names of metrics stay: values on their way to the drainer point at them
   }
 }
@@ -240,6 +246,6 @@ int counters_stop(struct counted *out) {
   size_t before = c->used;
   c->used = i.ranges;
   if (i.ranges != before + 1) return c->used = RANGES, 0; // none, or others too; the image begins again
-  struct cupti_evaluate_params e = {sizeof e, NULL, c->chip->host, c->image, c->bytes, before, (const char **)out->names, out->count, out->values};
+  struct cupti_evaluate_params e = {sizeof e, NULL, c->chip->set.host, c->image, c->bytes, before, (const char **)out->names, out->count, out->values};
   return CALL("compute the metrics", ProfilerHostEvaluateToGpuValues, &e) ? -1 : 1;
 }

@@ -28,11 +28,12 @@ const char *cupti_pm_load(void);
 enum { PM_METRICS_MOST = 16 };
 
 struct pm {
-  void *sampling, *host;
+  void *sampling;
+  struct counters_set set;
   const char *names[PM_METRICS_MOST];
   size_t count;
-  uint8_t *config, *image;
-  size_t config_bytes, image_bytes;
+  uint8_t *image;
+  size_t image_bytes;
   size_t filled, next; // samples in the image, and the first of them that pm_next has not returned
   int ended;           // the hardware's buffer was read to its end
   uint32_t refused;

@@ -15,27 +15,13 @@ static int refused(struct pm *p, uint32_t rc, const char *doing) {
   return rc != RC_OK;
 }
 
-static void forget(struct pm *p) {
-  struct cupti_host_end_params h = {sizeof h, NULL, p->host};
-  if (p->host) cupti_counters.ProfilerHostDeinitialize(&h);
-  free(p->config);
-  p->host = NULL, p->config = NULL;
-}
-
-// Whether the metrics of p can be counted in one pass: then p has the host object and the configuration.
+// Whether the metrics of p can be counted in one pass: then p has the set.
 static int schedule(struct pm *p, const char *chip) {
-  struct cupti_host_params h = {.size = sizeof h, .type = COUNTERS_PM_SAMPLING, .chip = chip};
-  forget(p);
-  if (refused(p, cupti_counters.ProfilerHostInitialize(&h), "describe the counters of the GPU (libnvperf_host.so)")) return 0;
-  p->host = h.host;
-  struct cupti_add_metrics_params a = {sizeof a, NULL, p->host, p->names, p->count};
-  if (cupti_counters.ProfilerHostConfigAddMetrics(&a)) return 0;
-  struct cupti_config_size_params s = {sizeof s, NULL, p->host, 0};
-  if (cupti_counters.ProfilerHostGetConfigImageSize(&s) || !(p->config = calloc(1, s.bytes))) return 0;
-  p->config_bytes = s.bytes;
-  struct cupti_config_params g = {sizeof g, NULL, p->host, s.bytes, p->config};
-  struct cupti_passes_params n = {sizeof n, NULL, s.bytes, p->config, 0};
-  return !cupti_counters.ProfilerHostGetConfigImage(&g) && !cupti_counters.ProfilerHostGetNumOfPasses(&n) && n.passes == 1;
+  const char *doing;
+  counters_end_set(&p->set);
+  uint32_t rc = counters_make_set(&p->set, COUNTERS_PM_SAMPLING, chip, p->names, p->count, &doing);
+  if (!p->set.host) refused(p, rc, doing);
+  return !rc && p->set.passes == 1;
 }
 
 // Takes all metrics if they fit into a pass, else one after the other those that do.
@@ -66,7 +52,7 @@ static int make_image(struct pm *p) {
 
 static int configure(struct pm *p, uint64_t nanos) {
   struct cupti_pm_config_params c = {
-      .size = sizeof c, .sampling = p->sampling, .config_bytes = p->config_bytes, .config = p->config,
+      .size = sizeof c, .sampling = p->sampling, .config_bytes = p->set.bytes, .config = p->set.config,
       .hardware_buffer = HARDWARE_BUFFER, .interval = nanos, .trigger = PM_TIME, .append = PM_KEEP_OLDEST,
   };
   if (!cupti_pm.PmSamplingSetConfig(&c)) return 1;
@@ -105,7 +91,7 @@ int pm_next(struct pm *p, uint64_t *start, uint64_t *end, double *values) {
   }
   size_t at = p->next++;
   struct cupti_pm_sample_params s = {.size = sizeof s, .sampling = p->sampling, .image = p->image, .bytes = p->image_bytes, .index = at};
-  struct cupti_evaluate_params v = {sizeof v, NULL, p->host, p->image, p->image_bytes, at, p->names, p->count, values};
+  struct cupti_evaluate_params v = {sizeof v, NULL, p->set.host, p->image, p->image_bytes, at, p->names, p->count, values};
   if (refused(p, cupti_pm.PmSamplingCounterDataGetSampleInfo(&s), "read a sample's time") || refused(p, cupti_counters.ProfilerHostEvaluateToGpuValues(&v), "read a sample's values")) return 0;
   *start = s.start, *end = s.end;
   return 1;
@@ -120,7 +106,7 @@ void pm_end(struct pm *p) {
   struct cupti_pm_params s = {sizeof s, NULL, p->sampling};
   if (p->sampling) cupti_pm.PmSamplingStop(&s), cupti_pm.PmSamplingDisable(&s);
   p->sampling = NULL;
-  forget(p);
+  counters_end_set(&p->set);
   free(p->image);
   p->image = NULL;
 }

@@ -44,6 +44,32 @@ func TestImpossibleCounters(t *testing.T) {
 	}
 }
 
+// AMD's counters keep their spelling, and are asked for in any.
+func TestCountersOfAMDAreListed(t *testing.T) {
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}}
+	n := &profile.Node{Name: "k"}
+	p.Root.Children = []*profile.Node{n}
+	n.Set(profile.CountMetric, profile.IntValue(4))
+	n.Set(counters.Launches, profile.IntValue(2))
+	n.Set("SQ_INSTS_VALU", profile.FloatValue(10))
+	var b strings.Builder
+	if err := List(&b, p); err != nil || !strings.Contains(b.String(), "a sum means nothing\n  SQ_INSTS_VALU\n") {
+		t.Errorf("%v, the list is\n%s", err, b.String())
+	}
+	for _, name := range []string{"SQ_INSTS_VALU", "sq_insts_valu"} {
+		table, err := NewTable(p, Options{Metrics: []string{name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := table.Columns[0]; !got.Additive || got.Label != "SQ_INSTS_VALU" {
+			t.Errorf("%s: column %+v", name, got)
+		}
+	}
+	if _, err := NewTable(p, Options{Metrics: []string{"SQ_INSTS_VALUE"}}); err == nil || !strings.Contains(err.Error(), "did you mean SQ_INSTS_VALU?") {
+		t.Errorf("a wrong name: %v", err)
+	}
+}
+
 // A wrong name in a profile with many counters does not print them all.
 func TestUnknownMetricAmongCounters(t *testing.T) {
 	p := &profile.Profile{Root: &profile.Node{Name: "ROOT"}}

@@ -33,7 +33,11 @@ func (b *builder) metrics() []Metric {
 	defer func() { b.trying = false }()
 	var all []Metric
 	for _, r := range b.recorded {
-		all = append(all, Metric{Name: baseName(r.name), About: aboutRecorded(r), Inclusive: r.inclusive && !r.text, Text: r.text})
+		name := baseName(r.name)
+		if counters.IsMetric(r.name) {
+			name = r.name // in the vendor's spelling
+		}
+		all = append(all, Metric{Name: name, About: aboutRecorded(r), Inclusive: r.inclusive && !r.text, Text: r.text})
 	}
 	for _, d := range slices.Concat(derived, overTimeMetrics(), counterMetrics()) {
 		c, err := b.column(d.name)

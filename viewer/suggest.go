@@ -45,7 +45,7 @@ func (b *builder) unknown(name string) error {
 		} else {
 			recorded = append(recorded, m.Name)
 		}
-		if near.Similar(name, m.Name) || divided && near.Similar(base, m.Name) {
+		if near.Similar(name, strings.ToLower(m.Name)) || divided && near.Similar(base, m.Name) {
 			close = append(close, m.Name)
 		}
 	}

@@ -49,7 +49,7 @@ uint32_t counters_make_set(struct counters_set *s, uint32_t type, const char *ch
   struct cupti_config_size_params z = {sizeof z, NULL, s->host, 0};
   TRY("ask for the size of the configuration", ProfilerHostGetConfigImageSize, &z);
   s->bytes = z.bytes, s->config = calloc(1, z.bytes);
-  if (!s->config) return *doing = "make the configuration, for which there is no memory", (uint32_t)RC_INVALID_PARAMETER;
+  if (!s->config) return *doing = "make the configuration, for which there is no memory", (uint32_t)RC_OUT_OF_MEMORY;
   struct cupti_config_params g = {sizeof g, NULL, s->host, s->bytes, s->config};
   TRY("make the configuration", ProfilerHostGetConfigImage, &g);
   struct cupti_passes_params n = {sizeof n, NULL, s->bytes, s->config, 0};

@@ -215,7 +215,7 @@ func (s *survey) findings(on *subject) (all []Finding) {
 	taken, sure := map[string]bool{}, false
 	for i := range rules {
 		r := &rules[i]
-		if r.Of != on.kind || r.Group != "" && taken[r.Group] || r.Fallback && sure || !r.holds(on) {
+		if r.Of != on.kind || r.Group != "" && taken[r.Group] || r.Fallback && (sure || len(all) > 0 && on.number("samples") > 0) || !r.holds(on) {
 			continue
 		}
 		taken[r.Group] = true

@@ -13,7 +13,7 @@ type rule struct {
 	Name, Class string
 	Of          string   // kind of subject
 	Group       string   // of rules with the same group, the first that holds for a subject is the cause
-	Fallback    bool     // only if no other rule explains the subject
+	Fallback    bool     // only if no other rule explains the subject for sure, or, with samples, at all
 	Stalls      []string // stall reasons whose samples, together, are at least the share Least; the line is the one with most of them
 	Least       float64
 	When        string // conditions, separated by "; ": NAME >= VALUE, NAME < VALUE, with " or unknown" where it may be

@@ -98,7 +98,7 @@ def wrong_with(trace, folder, kernel, way, place):
     except AssertionError as error:
         return f"{kernel} {way}: {error}"
     recorded = r["check"]["recorded"]
-    said = ", ".join(f"{c['argument']} {'equal' if c['max_abs_diff'] == 0 else 'differs ' + format(c['max_abs_diff'], '.2g')}" for c in recorded) or "nothing recorded"
+    said = ", ".join(f"{c['argument']} {'equal' if c['max_abs_diff'] == 0 else 'differs: ' + c['why'] if c['max_abs_diff'] is None else 'differs ' + format(c['max_abs_diff'], '.2g')}" for c in recorded) or "nothing recorded"
     print(f"{kernel:<32} {way:<9} {result['kernel_import']:<13} {said}; {r['median_ms'] * 1e3:.2f} us ({r['method']}), {r['gb_per_s']:.0f} GB/s; "
           f"shared memory as recorded {r['compiled']['same_as_recorded']}")
     return "" if recorded or kernel.startswith("triton_") else f"{kernel} {way}: nothing was recorded to compare with"

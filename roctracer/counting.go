@@ -10,6 +10,7 @@ static inline double *values_of(struct sdk_counted *c) { return c->values; }
 import "C"
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -106,6 +107,10 @@ func (s *counter) group(agent C.uint64_t) *C.struct_sdk_counted_gpu {
 		s.problem("counters: %v; kernels are timed without", err)
 	}
 	known := s.known(agent)
+	if len(known) == 0 {
+		s.problem("counters: %s lists no counters of a %s; kernels are timed without", libraryName(), cmp.Or(chip, "GPU of unknown kind"))
+		metrics = nil
+	}
 	g := (*C.struct_sdk_counted_gpu)(C.calloc(1, C.sizeof_struct_sdk_counted_gpu+C.size_t(len(metrics))*C.sizeof_struct_sdk_counted_metric))
 	g.agent = agent
 	var groups [][]C.uint64_t

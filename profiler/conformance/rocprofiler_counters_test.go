@@ -94,6 +94,10 @@ var countingScripts = []script{
 		problem: "cannot count, which ROCm 7.0 and newer can; kernels are timed without", check: measuredAs("add", "set instructions, no launch was measured", map[string]float64{profile.CountMetric: 2})},
 	{name: "counting is refused", results: "rocprofiler_configure_callback_dispatch_counting_service=40", options: counting("set=instructions"), program: launchesOf("add", 2),
 		problem: "rocprofiler_configure_callback_dispatch_counting_service: rocprofiler-sdk 1.2.1", check: measuredAs("add", "", map[string]float64{profile.CountMetric: 2})},
+	{name: "counters are not listed", results: "rocprofiler_iterate_agent_supported_counters=1", options: counting("set=instructions"), program: launchesOf("add", 2),
+		problem: "lists no counters of a gfx942; kernels are timed without", check: measuredAs("add", "set instructions, no launch was measured", map[string]float64{profile.CountMetric: 2})},
+	{name: "no counter is accepted", results: "rocprofiler_create_counter_config=1", options: counting("set=instructions"), program: launchesOf("add", 2),
+		problem: "does not count SQ_INSTS on a gfx942, and counts the others", check: measuredAs("add", "set instructions, no launch was measured", map[string]float64{profile.CountMetric: 2})},
 	{name: "counters are for another chip", options: counting("set=sm__inst_executed.sum"), program: launchesOf("add", 1),
 		problem: "the GPU's chip gfx942 has no counter sm__inst_executed.sum: leave it out; kernels are timed without", check: measuredAs("add", "", map[string]float64{profile.CountMetric: 1})},
 	{name: "kernels of graphs are not counted", options: counting("set=instructions"), program: func(s *stage, gpu FakeHIP) {

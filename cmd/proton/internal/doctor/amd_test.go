@@ -43,6 +43,8 @@ func TestROCm(t *testing.T) {
 		{"complete", "AMD GPUs", "ok: 2 × gfx942 (304 CUs)", "", instinct, nil},
 		{"complete", "visible", "none", "", instinct, nil},
 		{"complete", "rocprofiler", "ok: /opt/rocm/lib/librocprofiler-sdk.so.1 (system, version 1)", "", instinct, nil},
+		{"it counts", "counters", "ok: proton run --mode counters and --pm can count; so far they were tried on fake libraries only", "", instinct, nil},
+		{"too old to count", "counters", "note: /home/other/librocprofiler-sdk.so.0 does not count", "update ROCm", instinct, map[string]string{"TRITON_ROCPROFILER_SDK_LIB_PATH": "/home/other"}},
 		{"complete", "roctracer", "ok: /usr/lib/x86_64-linux-gnu/libroctracer64.so.4 (system, version 4)", "", instinct, nil},
 		{"complete", "other tools", "ok: no other tool of ROCm in the environment", "", instinct, nil},
 		{"container without devices", "amdgpu", "problem: the driver is loaded, but there is no /dev/kfd here", "--device=/dev/kfd --device=/dev/dri", without("dev/kfd", "sys/class/kfd/x"), nil},

@@ -64,6 +64,13 @@ func (r *Report) examineProviders(m Machine) {
 		}
 		l := r.ROCm.Libraries[i]
 		r.found(p.backend, OK, fmt.Sprintf("%s (%s, version %s)", l.Path, l.Origin, orUnknown(l.Version)), "")
+		switch {
+		case p.backend != providers[0].backend:
+		case strings.HasPrefix(l.Version, "0"):
+			r.found("counters", Note, l.Path+" does not count, which librocprofiler-sdk of ROCm 7.0 and newer does", "update ROCm for proton run --mode counters and --pm")
+		default:
+			r.found("counters", OK, "proton run --mode counters and --pm can count; so far they were tried on fake libraries only", "")
+		}
 	}
 }
 

@@ -67,7 +67,8 @@ func (s *counter) problem(format string, args ...any) {
 
 // begin has the set counted on each GPU. A failure is reported as a problem: kernels are timed all the same.
 func (s *counter) begin() {
-	if s == nil {
+	if s == nil { // as a session before may have done
+		C.sdk_counting_begin(nil, 0, 0, 0)
 		return
 	}
 	if text := refusedCounters(func(rc *C.uint32_t) *C.char { return C.sdk_counting_refused(rc) }); text != "" {

@@ -155,7 +155,9 @@ func (c *Collector) Detach(ending bool) {
 		return
 	}
 	c.reader.run(false)
-	c.reader.end()
+	if !ending { // it waits for the GPU
+		c.reader.end()
+	}
 	c.detach(ending)
 	hotpath.ForgetContexts()
 	c.attached, c.records, c.calls, c.watched = false, 0, 0, record.Marks{}

@@ -94,6 +94,23 @@ var countingScripts = []script{
 		problem: "cannot count, which ROCm 7.0 and newer can; kernels are timed without", check: measuredAs("add", "set instructions, no launch was measured", map[string]float64{profile.CountMetric: 2})},
 	{name: "counting is refused", results: "rocprofiler_configure_callback_dispatch_counting_service=40", options: counting("set=instructions"), program: launchesOf("add", 2),
 		problem: "rocprofiler_configure_callback_dispatch_counting_service: rocprofiler-sdk 1.2.1", check: measuredAs("add", "", map[string]float64{profile.CountMetric: 2})},
+	{name: "sessions one after the other", options: counting("set=instructions"), program: func(s *stage, gpu FakeHIP) {
+		for _, name := range []string{"SQ_INSTS", "", "SQ_INSTS_VALU"} {
+			if s.options.Mode = ""; name != "" {
+				s.options.Mode = "counters:set=" + name
+			}
+			launchesOf("add", 3)(s, gpu)
+			if name == "SQ_INSTS_VALU" {
+				return
+			}
+			node := s.finish().Root.Child("train").Child("add")
+			_, counted := node.Metric(counters.Launches)
+			if v, has := node.Metric("SQ_INSTS"); counted != (name != "") || has != counted {
+				s.Errorf("set %q: measured %v, SQ_INSTS %v", name, counted, v)
+			}
+		}
+	}, check: measuredAs("add", "set SQ_INSTS_VALU, 2 metrics in 1 pass: 1 launch of 1 kernel measured", map[string]float64{
+		profile.CountMetric: 3, counters.Launches: 1, "SQ_INSTS_VALU": bothUnits("add", "SQ_INSTS_VALU")})},
 	{name: "counters are not listed", results: "rocprofiler_iterate_agent_supported_counters=1", options: counting("set=instructions"), program: launchesOf("add", 2),
 		problem: "lists no counters of a gfx942; kernels are timed without", check: measuredAs("add", "set instructions, no launch was measured", map[string]float64{profile.CountMetric: 2})},
 	{name: "no counter is accepted", results: "rocprofiler_create_counter_config=1", options: counting("set=instructions"), program: launchesOf("add", 2),

@@ -17,7 +17,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/near"
+	"github.com/goproton/goproton/internal/lookup"
 )
 
 // counter wraps counters.c. Methods that a Collector without counters calls do nothing on nil.
@@ -251,8 +251,8 @@ func goprotonCountersUnknown(chip, metric *C.char, known **C.char, count C.size_
 		names = append(names, C.GoString(k))
 	}
 	text := fmt.Sprintf("counters: this library knows no %s of a %s, and measures the others", C.GoString(metric), C.GoString(chip))
-	if similar := near.Best(name, names, 3); len(similar) > 0 {
-		text += "; did you mean " + near.Or(similar) + "?"
+	if similar := lookup.Nearest(name, names, 3); len(similar) > 0 {
+		text += "; did you mean " + lookup.Or(similar) + "?"
 	}
 	asked.problems = append(asked.problems, text)
 }

@@ -28,8 +28,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/goproton/goproton/gpu/libpath"
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/figures"
@@ -51,7 +51,7 @@ type Options struct {
 // records what Listen asks for.
 type Collector struct {
 	opts         Options
-	library      libpath.Candidate
+	library      vendors.Candidate
 	version      uint32
 	attached     bool
 	kinds, calls record.Kinds // as passed to Listen

@@ -15,7 +15,7 @@ import (
 	"os"
 	"unsafe"
 
-	"github.com/goproton/goproton/gpu/libpath"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/environ"
 )
 
@@ -41,12 +41,12 @@ func loadDriver() (int, error) {
 
 // loadLibrary chooses a libcupti and fills the table of its functions.
 func (c *Collector) loadLibrary(driver int) error {
-	search := libpath.Search{Env: environ.Get, SitePackages: c.opts.SitePackages}
+	search := vendors.Search{Env: environ.Get, SitePackages: c.opts.SitePackages}
 	if maps, err := os.Open("/proc/self/maps"); err == nil {
 		defer maps.Close()
 		search.Maps = maps
 	}
-	candidate, _, err := libpath.Choose(search.Candidates(), driver)
+	candidate, _, err := vendors.Choose(search.Candidates(), driver)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/near"
+	"github.com/goproton/goproton/internal/lookup"
 )
 
 // counter passes on what sdk_counting.c counts. It implements profiler.CounterSource.
@@ -187,8 +187,8 @@ func (s *counter) unknown(name, chip string, known map[string]C.uint64_t) {
 	}
 	slices.Sort(names)
 	text := fmt.Sprintf("counters: this library knows no %s of a %s, and counts the others", name, chip)
-	if similar := near.Best(name, names, 3); len(similar) > 0 {
-		text += "; did you mean " + near.Or(similar) + "?"
+	if similar := lookup.Nearest(name, names, 3); len(similar) > 0 {
+		text += "; did you mean " + lookup.Or(similar) + "?"
 	}
 	s.problem("%s", text)
 }

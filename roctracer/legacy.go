@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"unsafe"
 
-	"github.com/goproton/goproton/gpu/libpath"
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/settings"
 )
@@ -62,13 +62,13 @@ func (l *legacy) candidates() (paths []string) {
 	if path := loadedLibrary("libroctracer64.so"); path != "" {
 		return []string{path} // a second copy would not hear HIP
 	}
-	search := libpath.ROCmSearch{Env: environ.Get, SitePackages: l.opts.SitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}
-	for _, place := range search.Places(libpath.ROCtracer) {
-		for _, name := range libpath.ROCtracer.Names {
+	search := vendors.ROCmSearch{Env: environ.Get, SitePackages: l.opts.SitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}
+	for _, place := range search.Places(vendors.ROCtracer) {
+		for _, name := range vendors.ROCtracer.Names {
 			paths = append(paths, filepath.Join(place.Folder, name))
 		}
 	}
-	return append(paths, libpath.ROCtracer.Names...)
+	return append(paths, vendors.ROCtracer.Names...)
 }
 
 func (l *legacy) load() error {

@@ -20,8 +20,8 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/gpu/counters"
-	"github.com/goproton/goproton/gpu/libpath"
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/environ"
 )
@@ -143,7 +143,7 @@ func (r *reader) begin() {
 // smiFile is AMD SMI in the folders of ROCm, otherwise its name.
 func smiFile(sitePackages []string) string {
 	names := []string{"libamd_smi.so", "libamd_smi.so.26", "libamd_smi.so.25", "libamd_smi.so.24"}
-	for _, place := range (libpath.ROCmSearch{Env: environ.Get, SitePackages: sitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}).Places(libpath.SDK) {
+	for _, place := range (vendors.ROCmSearch{Env: environ.Get, SitePackages: sitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}).Places(vendors.SDK) {
 		for _, name := range names {
 			if _, err := os.Stat(filepath.Join(place.Folder, name)); err == nil {
 				return filepath.Join(place.Folder, name)

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"unsafe"
 
-	"github.com/goproton/goproton/gpu/libpath"
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/settings"
 )
@@ -74,8 +74,8 @@ func SDKFound(sitePackages []string) bool {
 
 // sdkFile is the library in the folders of settings, of Python's packages and of ROCm, "" for none.
 func sdkFile(sitePackages []string) string {
-	for _, place := range (libpath.ROCmSearch{Env: environ.Get, SitePackages: sitePackages}).Places(libpath.SDK) {
-		for _, name := range libpath.SDK.Names {
+	for _, place := range (vendors.ROCmSearch{Env: environ.Get, SitePackages: sitePackages}).Places(vendors.SDK) {
+		for _, name := range vendors.SDK.Names {
 			path := filepath.Join(place.Folder, name)
 			if _, err := os.Stat(path); err == nil {
 				return path

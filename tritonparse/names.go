@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/globs"
+	"github.com/goproton/goproton/internal/lookup"
 )
 
 // Names are patterns for names of kernels, as in TritonParse's allow-lists: * for anything, ? for one character, [seq] and
@@ -24,7 +24,7 @@ func ParseNames(list string) (*Names, error) {
 		if pattern = strings.TrimSpace(pattern); pattern == "" {
 			continue
 		}
-		re, err := regexp.Compile(globs.Regexp(pattern))
+		re, err := regexp.Compile(lookup.Regexp(pattern))
 		if err != nil {
 			return nil, fmt.Errorf("read the pattern %q: %w; write names with *, ? and [seq], with commas between several", pattern, err)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/near"
+	"github.com/goproton/goproton/internal/lookup"
 )
 
 // errNotHere is the error where a caller only tries whether a metric can be computed, and does not print why not.
@@ -45,7 +45,7 @@ func (b *builder) unknown(name string) error {
 		} else {
 			recorded = append(recorded, m.Name)
 		}
-		if near.Similar(name, strings.ToLower(m.Name)) || divided && near.Similar(base, m.Name) {
+		if lookup.Similar(name, strings.ToLower(m.Name)) || divided && lookup.Similar(base, m.Name) {
 			close = append(close, m.Name)
 		}
 	}
@@ -56,11 +56,11 @@ func (b *builder) unknown(name string) error {
 		close = []string{prefix + "flop/s"} // TFLOPS is what people write
 	}
 	if vendors > 0 && len(close) > 0 {
-		return fmt.Errorf("%w %s in this profile; did you mean %s? (proton viewer --list shows all)", ErrUnknownMetric, name, near.Or(close))
+		return fmt.Errorf("%w %s in this profile; did you mean %s? (proton viewer --list shows all)", ErrUnknownMetric, name, lookup.Or(close))
 	}
 	meant := ":"
 	if len(close) > 0 {
-		meant = "; did you mean " + near.Or(close) + "?"
+		meant = "; did you mean " + lookup.Or(close) + "?"
 	}
 	has := "recorded are " + strings.Join(recorded, ", ")
 	if vendors > 0 {

@@ -13,7 +13,6 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/interpreter/counts"
-	"github.com/goproton/goproton/interpreter/counts/profiles"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer"
@@ -74,7 +73,7 @@ func (f *countFlags) check(unique *bool) (err error) {
 // write prints and writes the counts. With JSON on standard output nothing is printed.
 func (f *countFlags) write(kernels []*counts.Kernel, stdout, stderr io.Writer, json bool) error {
 	unique := slices.ContainsFunc(kernels, func(k *counts.Kernel) bool { return k.Different })
-	p := profiles.Profile(kernels)
+	p := counts.Profile(kernels)
 	if f.device != nil {
 		p.Devices = []profile.Device{*f.device}
 	}
@@ -139,7 +138,7 @@ func (f *countFlags) columns(p *profile.Profile, unique bool) (names []string) {
 	}
 	slices.SortFunc(names, strings.Compare)
 	if unique { // otherwise these are the same
-		names = append([]string{profiles.ActiveMetric}, names...)
+		names = append([]string{counts.ActiveMetric}, names...)
 	}
 	names = append([]string{profile.BytesMetric}, names...)
 	names = slices.DeleteFunc(names, func(name string) bool { _, has := p.Kinds[name]; return !has })

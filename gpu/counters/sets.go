@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/near"
+	"github.com/goproton/goproton/internal/lookup"
 )
 
 // DefaultSet is the set that a run measures if it names none.
@@ -89,8 +89,8 @@ func unknown(name string) error {
 		names = append(names, Figures[i].Name)
 	}
 	names = append(SetNames(), names...)
-	if similar := near.Best(name, names, 3); len(similar) > 0 {
-		return fmt.Errorf("no set or figure of hardware counters is called %q: did you mean %s?", name, near.Or(similar))
+	if similar := lookup.Nearest(name, names, 3); len(similar) > 0 {
+		return fmt.Errorf("no set or figure of hardware counters is called %q: did you mean %s?", name, lookup.Or(similar))
 	}
 	return fmt.Errorf("no set or figure of hardware counters is called %q: the sets are %s; the figures are %s; a metric of the vendor has a unit and a sum, as in dram__bytes_read.sum",
 		name, strings.Join(SetNames(), ", "), strings.Join(names[len(sets):], ", "))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/globs"
+	"github.com/goproton/goproton/internal/lookup"
 )
 
 // What the mode "counters" measures by default.
@@ -52,7 +52,7 @@ func setCounterOption(r *record.CounterRequest, option string) (err error) {
 		r.Most, err = launches(key, value, largestMost)
 	case "kernels":
 		r.Pattern = value
-		if r.Kernels, err = globs.Kernels(value); err != nil {
+		if r.Kernels, err = lookup.Kernels(value); err != nil {
 			err = fmt.Errorf("kernels=%s: %w", value, err)
 		}
 	default:

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/globs"
+	"github.com/goproton/goproton/internal/lookup"
 )
 
 // parseSampling reads the options of the mode "pcsampling": "interval=65536:sources=drop:kernels=matmul.*", in any order, except that
@@ -24,7 +24,7 @@ func parseSampling(text string, request *record.SamplingRequest, kernels *func(s
 		var err error
 		switch key {
 		case "kernels":
-			if *kernels, err = globs.Kernels(value); err != nil {
+			if *kernels, err = lookup.Kernels(value); err != nil {
 				return fmt.Errorf("kernels=%s: %w", value, err)
 			}
 			request.Some = true

@@ -1,6 +1,11 @@
 // Package vendors has the facts about the makers of GPUs that need none of their libraries: names of backends, files by which a
 // driver is detected, options of modes. It has no cgo, so that the command can use it; profiler makes backends from it. What
 // needs a vendor's library is in the vendor's room: cupti, roctracer.
+//
+// It also lists where the tracing libraries of ROCm may be, and finds the libcuptis of a machine and chooses one to profile with. Users have
+// several: torch's wheels bring one, Triton bundles another, a CUDA toolkit has a third. In a process with two of them half of CUPTI's
+// functions return nothing. The input is a description of the process (environment, memory map, Python's folders); the result are
+// candidates in order of preference, and a choice with its reason.
 package vendors
 
 import (

@@ -1,11 +1,12 @@
-// Package lookup finds elements of growing lists by their keys: by comparing while a list is short, which nearly all are, and by a map
-// from then on.
+// Package lookup finds things by their names and keys: kernels by patterns as in a shell, the names that a wrong one may have been meant
+// as, and elements of growing lists.
 package lookup
 
 // few is how many keys are compared one by one before a map pays.
 const few = 12
 
-// Index is of one list, to which elements are only appended. The zero value is ready, and takes the memory of a pointer.
+// Index finds elements by their keys: by comparing while a list is short, which nearly all are, and by a map from then on. It is of one
+// list, to which elements are only appended. The zero value is ready, and takes the memory of a pointer.
 type Index[K comparable] struct{ *table[K] }
 
 type table[K comparable] struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/near"
+	"github.com/goproton/goproton/internal/lookup"
 )
 
 // Counters say what hardware counters measured: in a process, or in several.
@@ -84,8 +84,8 @@ func (c *Counters) Sentence(took string) string {
 	}
 	if c.Unmatched != "" && len(c.Ran) > 0 {
 		fmt.Fprintf(&b, "; kernels=%s matches none of those that ran: %s", c.Unmatched, mostLaunched(c.Ran))
-		if similar := near.Best(strings.Trim(c.Unmatched, "*^$"), slices.Sorted(maps.Keys(c.Ran)), 3); len(similar) > 0 {
-			b.WriteString("; did you mean " + near.Or(similar) + "?")
+		if similar := lookup.Nearest(strings.Trim(c.Unmatched, "*^$"), slices.Sorted(maps.Keys(c.Ran)), 3); len(similar) > 0 {
+			b.WriteString("; did you mean " + lookup.Or(similar) + "?")
 		}
 	}
 	if left := c.leftOut(); len(left) > 0 {

@@ -1,4 +1,5 @@
-// Package counts adds up what interpreted launches did, by kernel and line. Package profiles below it makes a profile of that.
+// Package counts adds up what interpreted launches did, by kernel and line, and makes a profile of that: below scopes and each
+// kernel the lines of its source. What reads profiles reads it; merge.AddWork adds the work of its kernels to a profile that has their times.
 //
 //	k := counts.Kernel{Name: "add_kernel"}
 //	k.Add(result, 10)

@@ -19,7 +19,7 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
-	"github.com/goproton/goproton/profile/internal/stacks"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // Metric is what the numbers of a file that was read are called.
@@ -30,7 +30,7 @@ func Write(w io.Writer, p *profile.Profile) error { return WriteMetric(w, p, "")
 
 // WriteMetric writes one metric, by its name with or without the unit: "time (ns)" or "time".
 func WriteMetric(w io.Writer, p *profile.Profile, metric string) error {
-	p, err := stacks.Writable(p, profile.PathSizes{What: "a file of folded stacks", Frame: 1, Names: true})
+	p, err := union.Writable(p, profile.PathSizes{What: "a file of folded stacks", Frame: 1, Names: true})
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func WriteMetric(w io.Writer, p *profile.Profile, metric string) error {
 	}
 	b := bufio.NewWriterSize(w, 64<<10)
 	lines := 0
-	stacks.Each(p.Root, func(path []string, n *profile.Node) {
+	union.Each(p.Root, func(path []string, n *profile.Node) {
 		size, ok := whole(n, metric)
 		if !ok {
 			return
@@ -64,7 +64,7 @@ func WriteMetric(w io.Writer, p *profile.Profile, metric string) error {
 
 // choose finds the metric to write.
 func choose(p *profile.Profile, wanted string) (string, error) {
-	metrics := stacks.Additive(p)
+	metrics := union.Additive(p)
 	for _, m := range metrics {
 		base, _, _ := strings.Cut(m, " (")
 		if wanted == "" || m == wanted || strings.EqualFold(base, wanted) {
@@ -79,7 +79,7 @@ func choose(p *profile.Profile, wanted string) (string, error) {
 
 // whole returns the size of a node's stack in whole numbers.
 func whole(n *profile.Node, metric string) (size int64, ok bool) {
-	v, ok := stacks.Size(n, metric)
+	v, ok := union.Size(n, metric)
 	if !ok || v.Type() == profile.Int {
 		return v.Int(), ok
 	}
@@ -96,13 +96,13 @@ func Loses(p *profile.Profile, metric string) []string {
 		return nil // it cannot be written at all
 	}
 	lost := []string{fmt.Sprintf("the name of the metric (%s)", metric)}
-	others := slices.DeleteFunc(stacks.Additive(p), func(m string) bool { return m == metric })
+	others := slices.DeleteFunc(union.Additive(p), func(m string) bool { return m == metric })
 	if len(others) > 0 {
 		lost = append(lost, fmt.Sprintf("all metrics but %s (%s)", metric, strings.Join(others, ", ")))
 	}
-	lost = stacks.Clause(lost, stacks.Sizeless(p, []string{metric}), "value", "values", " of "+metric+" below zero or no number")
-	lost = stacks.Clause(lost, stacks.Duplicates(p.Root), "frame", "frames", " with the name of a sibling, merged into it")
-	return stacks.Clause(lost, stacks.Bare(p.Root, func(n *profile.Node) bool { _, ok := whole(n, metric); return ok }), "leaf", "leaves", " without a value of "+metric)
+	lost = union.Clause(lost, union.Sizeless(p, []string{metric}), "value", "values", " of "+metric+" below zero or no number")
+	lost = union.Clause(lost, union.Duplicates(p.Root), "frame", "frames", " with the name of a sibling, merged into it")
+	return union.Clause(lost, union.Bare(p.Root, func(n *profile.Node) bool { _, ok := whole(n, metric); return ok }), "leaf", "leaves", " without a value of "+metric)
 }
 
 // escape writes a frame so that it stays one frame of one line.
@@ -160,7 +160,7 @@ func unescape(frame string) string {
 // a note counts such lines. A file without stacks is a *profile.FormatError.
 func Read(r io.Reader) (*profile.Profile, error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
-	t, names := stacks.NewTree(), map[string]string{}
+	t, names := union.NewTree(), map[string]string{}
 	var offset int64
 	var left leftOut
 	for number := 1; ; number++ {
@@ -213,7 +213,7 @@ func (l *leftOut) line(number int, offset int64, reason string) {
 }
 
 // add takes one line in; what is wrong with it comes back.
-func add(t *stacks.Tree, names map[string]string, line string) (reason string) {
+func add(t *union.Tree, names map[string]string, line string) (reason string) {
 	at := strings.LastIndexByte(line, ' ')
 	if at < 0 {
 		return fmt.Sprintf("expected frames, a space and a number, found %.60q", line)
@@ -238,7 +238,7 @@ func add(t *stacks.Tree, names map[string]string, line string) (reason string) {
 		}
 		n = t.Child(n, name)
 	}
-	stacks.Add(n, Metric, size)
+	union.Add(n, Metric, size)
 	return ""
 }
 

@@ -10,19 +10,19 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/profiletest"
-	"github.com/goproton/goproton/profile/internal/stacks"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // sizes is what folded stacks hold of a metric, computed without this package: call paths with their sums, in order.
 func sizes(p *profile.Profile, metric string) string {
-	t := stacks.NewTree()
-	stacks.Each(p.Root, func(path []string, n *profile.Node) {
+	t := union.NewTree()
+	union.Each(p.Root, func(path []string, n *profile.Node) {
 		if v, _ := n.Metric(metric); v.Int() > 0 {
 			at := t.Root
 			for _, name := range path {
 				at = t.Child(at, name)
 			}
-			stacks.Add(at, Metric, v)
+			union.Add(at, Metric, v)
 		}
 	})
 	return profiletest.Text(t.Profile(false))

@@ -10,7 +10,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/stacks"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // New turns a tree into a pprof profile: a sample for every node that has metrics of its own, and for every leaf.
@@ -42,7 +42,7 @@ func New(p *profile.Profile) (*pprof.Profile, error) {
 
 // build makes the profile without the stacks of its samples.
 func build(p *profile.Profile, sizes profile.PathSizes) (*writer, error) {
-	p, err := stacks.Writable(p, sizes)
+	p, err := union.Writable(p, sizes)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
-	"github.com/goproton/goproton/profile/internal/stacks"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // decoder holds the parts of a file until all are read: what they share may come last.
@@ -180,7 +180,7 @@ func (f *decoder) profile() (*profile.Profile, error) {
 	}
 	ours := strings.HasPrefix(f.exporter, exporter)
 	sampled := slices.ContainsFunc(f.profiles, func(r recorded) bool { return r.kind == "sampled" })
-	b := builder{file: f, tree: stacks.NewTree(), ours: ours, summed: !ours || !sampled}
+	b := builder{file: f, tree: union.NewTree(), ours: ours, summed: !ours || !sampled}
 	b.byName = !ours && len(f.profiles) > 1
 	for i := range f.profiles {
 		if reason := b.add(&f.profiles[i]); reason != "" {
@@ -199,7 +199,7 @@ func (f *decoder) profile() (*profile.Profile, error) {
 
 type builder struct {
 	file     *decoder
-	tree     *stacks.Tree
+	tree     *union.Tree
 	timeline *profile.Timeline
 	ours     bool
 	summed   bool // evented profiles count for the tree
@@ -255,7 +255,7 @@ func (b *builder) sampled(r *recorded, top *profile.Node, metric string, factor 
 		if scalesBadly(r.weights[i], factor) {
 			b.tree.Rounded++
 		}
-		stacks.Add(n, metric, scale(r.weights[i], factor))
+		union.Add(n, metric, scale(r.weights[i], factor))
 		if err := b.tree.Check(b.file.Offset()); err != nil {
 			return err.Error()
 		}
@@ -375,7 +375,7 @@ func (b *builder) close(o *openFrame, took profile.Value, lane int, metric strin
 		if f, _ := own.Float(); own.Type() == profile.Float && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			own = profile.IntValue(int64(f))
 		}
-		stacks.Add(o.node, metric, scale(own, factor))
+		union.Add(o.node, metric, scale(own, factor))
 	}
 	if lane >= 0 {
 		b.timeline.Slices[o.slice].Duration = nanos(took, factor)

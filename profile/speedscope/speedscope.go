@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/stacks"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 const schema = "https://www.speedscope.app/file-format-schema.json"
@@ -95,23 +95,23 @@ func Loses(p *profile.Profile) (lost []string) {
 	if p.Timeline != nil && len(p.Timeline.Counters) > 0 {
 		lost = append(lost, "counters of the timeline")
 	}
-	metrics := stacks.Additive(p)
-	lost = stacks.Clause(lost, stacks.Sizeless(p, metrics), "value", "values", " below zero or no number")
-	lost = stacks.Clause(lost, stacks.Duplicates(p.Root), "frame", "frames", " with the name of a sibling, merged into it")
-	lost = stacks.Clause(lost, stacks.Bare(p.Root, func(n *profile.Node) bool { return sized(n, metrics) }), "leaf", "leaves", " without a number")
+	metrics := union.Additive(p)
+	lost = union.Clause(lost, union.Sizeless(p, metrics), "value", "values", " below zero or no number")
+	lost = union.Clause(lost, union.Duplicates(p.Root), "frame", "frames", " with the name of a sibling, merged into it")
+	lost = union.Clause(lost, union.Bare(p.Root, func(n *profile.Node) bool { return sized(n, metrics) }), "leaf", "leaves", " without a number")
 	_, short := p.WithOwnSpans()
-	lost = stacks.Clause(lost, short, "value", "values", " of cpu_time below the sum of those within")
+	lost = union.Clause(lost, short, "value", "values", " of cpu_time below the sum of those within")
 	t := p.Timeline
 	if t == nil {
 		return lost
 	}
 	_, cut := rowsOf(t)
-	lost = stacks.Clause(lost, len(t.Slices), "slice's", "slices'", " kind, metrics, call path and device")
-	lost = stacks.Clause(lost, cut, "slice", "slices", fmt.Sprintf(" overlapping more than %d others, cut where one of these ends", mostRows))
-	return stacks.Clause(lost, len(t.Flows), "arrow", "arrows", " of the timeline")
+	lost = union.Clause(lost, len(t.Slices), "slice's", "slices'", " kind, metrics, call path and device")
+	lost = union.Clause(lost, cut, "slice", "slices", fmt.Sprintf(" overlapping more than %d others, cut where one of these ends", mostRows))
+	return union.Clause(lost, len(t.Flows), "arrow", "arrows", " of the timeline")
 }
 
 // sized says whether a stack ends in a node.
 func sized(n *profile.Node, metrics []string) bool {
-	return slices.ContainsFunc(metrics, func(m string) bool { _, ok := stacks.Size(n, m); return ok })
+	return slices.ContainsFunc(metrics, func(m string) bool { _, ok := union.Size(n, m); return ok })
 }

@@ -21,16 +21,16 @@ import (
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/collapsed"
 	"github.com/goproton/goproton/profile/internal/profiletest"
-	"github.com/goproton/goproton/profile/internal/stacks"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // held is what a file holds of the tree: stacks with the additive metrics that can be sizes.
 func held(p *profile.Profile) *profile.Profile {
-	t := stacks.NewTree()
-	metrics := stacks.Additive(p)
+	t := union.NewTree()
+	metrics := union.Additive(p)
 	for _, m := range metrics { // one after the other, as in a file
-		stacks.Each(p.Root, func(path []string, n *profile.Node) {
-			v, ok := stacks.Size(n, m)
+		union.Each(p.Root, func(path []string, n *profile.Node) {
+			v, ok := union.Size(n, m)
 			if !ok {
 				return
 			}
@@ -38,7 +38,7 @@ func held(p *profile.Profile) *profile.Profile {
 			for _, name := range path {
 				at = t.Child(at, profiletest.Valid(name))
 			}
-			stacks.Add(at, m, v)
+			union.Add(at, m, v)
 		})
 	}
 	return t.Profile(false)
@@ -274,8 +274,8 @@ func askSpeedscope(t *testing.T, documents []document) []imported {
 // own adds up what every call path has of a metric.
 func own(p *profile.Profile, metric string) map[string]float64 {
 	sums := map[string]float64{}
-	stacks.Each(p.Root, func(path []string, n *profile.Node) {
-		if v, ok := stacks.Size(n, metric); ok {
+	union.Each(p.Root, func(path []string, n *profile.Node) {
+		if v, ok := union.Size(n, metric); ok {
 			f, _ := v.Float()
 			sums[pathKey(path)] += f
 		}
@@ -346,7 +346,7 @@ func TestSpeedscopeImportsIt(t *testing.T) {
 		if len(answer.Schema) > 0 {
 			t.Fatalf("profile %d does not match speedscope's schema: %q\n%s", i, answer.Schema, documents[i].Text)
 		}
-		metrics := slices.DeleteFunc(stacks.Additive(profiles[i]), func(m string) bool { return !drawable(profiles[i].Root, m) })
+		metrics := slices.DeleteFunc(union.Additive(profiles[i]), func(m string) bool { return !drawable(profiles[i].Root, m) })
 		rows, _ := rowsOf(profiles[i].Timeline)
 		if len(answer.Profiles) != len(metrics)+len(rows) {
 			t.Fatalf("profile %d: speedscope has %d profiles, want %d metrics and %d rows", i, len(answer.Profiles), len(metrics), len(rows))

@@ -14,16 +14,16 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/lanes"
-	"github.com/goproton/goproton/profile/internal/stacks"
+	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // Write writes p.
 func Write(w io.Writer, p *profile.Profile) error {
-	p, err := stacks.Writable(p, profile.PathSizes{What: "a speedscope file", Frame: 5})
+	p, err := union.Writable(p, profile.PathSizes{What: "a speedscope file", Frame: 5})
 	if err != nil {
 		return err
 	}
-	metrics := stacks.Additive(p)
+	metrics := union.Additive(p)
 	metrics = slices.DeleteFunc(metrics, func(m string) bool { return !drawable(p.Root, m) })
 	rows, _ := rowsOf(p.Timeline)
 	if len(metrics) == 0 && len(rows) == 0 {
@@ -55,7 +55,7 @@ func Write(w io.Writer, p *profile.Profile) error {
 func drawable(root *profile.Node, metric string) bool {
 	found := false
 	root.Walk(func(n *profile.Node, _ int) bool {
-		_, ok := stacks.Size(n, metric)
+		_, ok := union.Size(n, metric)
 		found = found || ok
 		return !found
 	})
@@ -119,7 +119,7 @@ func (e *encoder) shared(p *profile.Profile, metrics []string, rows []row) {
 		}
 		e.raw("}")
 	}
-	stacks.Each(p.Root, func(path []string, n *profile.Node) {
+	union.Each(p.Root, func(path []string, n *profile.Node) {
 		if sized(n, metrics) {
 			for _, name := range path {
 				number(name)
@@ -141,7 +141,7 @@ func (e *encoder) sampled(p *profile.Profile, metric string) {
 	e.raw(`,"unit":"` + unitOf(metric) + `","startValue":0,"endValue":`)
 	total := 0.0
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
-		if v, ok := stacks.Size(n, metric); ok {
+		if v, ok := union.Size(n, metric); ok {
 			f, _ := v.Float()
 			total += f
 		}
@@ -150,8 +150,8 @@ func (e *encoder) sampled(p *profile.Profile, metric string) {
 	e.value(profile.FloatValue(min(total, math.MaxFloat64)))
 	e.raw(`,"samples":[`)
 	first := true
-	stacks.Each(p.Root, func(path []string, n *profile.Node) {
-		if _, ok := stacks.Size(n, metric); !ok {
+	union.Each(p.Root, func(path []string, n *profile.Node) {
+		if _, ok := union.Size(n, metric); !ok {
 			return
 		}
 		if !first {
@@ -169,8 +169,8 @@ func (e *encoder) sampled(p *profile.Profile, metric string) {
 	})
 	e.raw(`],"weights":[`)
 	first = true
-	stacks.Each(p.Root, func(_ []string, n *profile.Node) {
-		v, ok := stacks.Size(n, metric)
+	union.Each(p.Root, func(_ []string, n *profile.Node) {
+		v, ok := union.Size(n, metric)
 		if !ok {
 			return
 		}

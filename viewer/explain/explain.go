@@ -32,7 +32,7 @@ type Input struct {
 
 	Files   *kernels.Files   // source texts; nil shows none
 	Modules *kernels.Modules // binaries; nil has only those of the trace
-	Kernel  string           // only facts about kernels whose names match these patterns, see internal/globs
+	Kernel  string           // only facts about kernels whose names match these patterns, see internal/lookup
 	Peaks   []string         // as viewer.Options has them
 }
 

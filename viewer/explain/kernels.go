@@ -13,7 +13,7 @@ import (
 	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/globs"
+	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/resources"
@@ -50,7 +50,7 @@ type kernelKey struct {
 
 // kernels makes a subject of each kernel.
 func (s *survey) kernels() error {
-	matches, err := globs.Kernels(s.Kernel)
+	matches, err := lookup.Kernels(s.Kernel)
 	if err != nil {
 		return &viewer.OptionError{Err: err}
 	}

@@ -34,7 +34,7 @@ type Options struct {
 	Files   *Files   // source texts; the trace's are added to them. nil shows none
 	Modules *Modules // binaries; those of the trace are added to them. nil has only those of the trace
 
-	Kernel  string // patterns of internal/globs for the name; "" is the one kernel with most samples, or with most time
+	Kernel  string // patterns of internal/lookup for the name; "" is the one kernel with most samples, or with most time
 	Include string // only call paths through a frame that matches
 	Exclude string // no call path through a frame that matches
 	ByPath  bool   // functions that were launched from several call paths are listed once for each

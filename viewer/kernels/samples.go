@@ -9,7 +9,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/globs"
+	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 )
@@ -172,7 +172,7 @@ func Choose[T any](all []T, what, pattern string, names func(T) []string) (chose
 
 // split separates those with a name that matches a pattern from the others.
 func split[T any](all []T, pattern string, names func(T) []string) (chosen, others []T, err error) {
-	wanted, err := globs.Kernels(pattern)
+	wanted, err := lookup.Kernels(pattern)
 	if err != nil {
 		return nil, nil, &viewer.OptionError{Err: err}
 	}

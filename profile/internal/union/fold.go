@@ -1,6 +1,7 @@
 // Package union adds up parts of several profiles that name things by their place in a list of their own: the traced launches, and
 // the samples of instructions. It also makes trees fit the limits of files, joining frames that are then equal; every writer of trees calls
-// Fit first, so that every reader of ours accepts the files that we write.
+// Fit first, so that every reader of ours accepts the files that we write. And it turns trees into call stacks with values and back, for the formats
+// that know nothing else.
 package union
 
 import (

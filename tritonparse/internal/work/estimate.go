@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/count"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
@@ -21,7 +20,7 @@ type Source struct {
 // Model is what a kernel's TTIR says of its work, before any launch.
 type Model struct {
 	Compat    compatWork
-	module    *count.Module // nil with Compat
+	module    *Module // nil with Compat
 	decisive  map[string]bool
 	constants map[int]bool // positions of arguments that are compiled in
 }
@@ -31,7 +30,7 @@ func NewModel(s *Source, q quirks.Set) *Model {
 	if q.Has(quirks.StaticWork) {
 		return &Model{Compat: readCompatWork(s.Text)}
 	}
-	t := &Model{module: count.Parse(s.Text), constants: map[int]bool{}}
+	t := &Model{module: Parse(s.Text), constants: map[int]bool{}}
 	t.decisive = t.module.Decisive()
 	constants, _ := jsontext.Members(s.Constants)
 	for _, m := range constants { // (4,)
@@ -43,13 +42,13 @@ func NewModel(s *Source, q quirks.Set) *Model {
 }
 
 // Dot is how the kernel multiplies matrices, by its first tt.dot.
-func (t *Model) Dot() count.Dot { return t.module.Dot() }
+func (t *Model) Dot() Dot { return t.module.Dot() }
 
 // Estimate is what one kind of launch does. Numbers that are not known are negative.
 type Estimate struct {
 	grid                              []byte // as in the record, empty if it has none
 	programs, FromIR, FromArgs, Flops int64
-	work                              count.Work // of all programs
+	work                              Work // of all programs
 	Notes                             []string
 	Depends                           bool // on what is not known without running it: a loop or branch on values, or masks that leave out some of what tensors have
 }
@@ -75,7 +74,7 @@ func (e *Estimate) Run(run func() (Ran, error)) bool {
 		e.Notes = append(e.Notes, "not run: "+err.Error())
 		return false
 	}
-	e.work = count.Work{Loaded: int64(r.Loaded), Stored: int64(r.Stored), Dots: int64(r.Dots), Flops: int64(r.Flops)}
+	e.work = Work{Loaded: int64(r.Loaded), Stored: int64(r.Stored), Dots: int64(r.Dots), Flops: int64(r.Flops)}
 	e.total()
 	e.Notes = []string{r.Note}
 	return true
@@ -112,7 +111,7 @@ func (t *Model) Estimate(k *Inputs) Estimate {
 		return e
 	}
 	e.programs = n
-	launch := count.Launch{Grid: [3]int64{1, 1, 1}, Arguments: map[string]int64{}}
+	launch := Launch{Grid: [3]int64{1, 1, 1}, Arguments: map[string]int64{}}
 	for name, b := range t.bind(k) {
 		launch.Arguments[name] = b.value
 	}
@@ -120,7 +119,7 @@ func (t *Model) Estimate(k *Inputs) Estimate {
 	total := t.module.Count(launch)
 	e.work, e.Notes = total.Work, total.Notes
 	e.total()
-	e.Depends = slices.ContainsFunc(e.Notes, func(note string) bool { return !strings.HasPrefix(note, count.Differ) })
+	e.Depends = slices.ContainsFunc(e.Notes, func(note string) bool { return !strings.HasPrefix(note, Differ) })
 	if total.Masked {
 		e.Notes = append(e.Notes, NoteMasked)
 		e.Depends = e.Depends || e.FromArgs < 0 || e.FromIR < e.FromArgs

@@ -1,5 +1,5 @@
 // Package work counts the bytes that a launch moves and the operations that it computes, from the kernel's TTIR and the
-// arguments of the launch.
+// arguments of the launch: how often loops run, and what is loaded, stored and multiplied in them.
 package work
 
 import (

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/gpu/libpath"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -22,12 +22,12 @@ type Provider struct {
 // providers are the backends with the names of their libraries, in the order in which they are tried.
 var providers = []struct {
 	backend   string
-	library   libpath.ROCmLibrary
+	library   vendors.ROCmLibrary
 	otherwise string // what is the matter without it, where the other backend is there
 }{
-	{"rocprofiler", libpath.SDK,
+	{"rocprofiler", vendors.SDK,
 		"there is no librocprofiler-sdk (ROCm 6.2 or newer has it): roctracer times kernels, and neither samples instructions nor counts"},
-	{"roctracer", libpath.ROCtracer, "there is no libroctracer64; rocprofiler does not need it"},
+	{"roctracer", vendors.ROCtracer, "there is no libroctracer64; rocprofiler does not need it"},
 }
 
 // examineProviders looks for both libraries where the runtime does. The runtime prefers one that the program has loaded by then.
@@ -37,9 +37,9 @@ func (r *Report) examineProviders(m Machine) {
 	}
 	found := map[string]bool{}
 	for _, p := range providers {
-		places := (libpath.ROCmSearch{Env: m.Env, SitePackages: r.Python.SitePackages}).Places(p.library)
+		places := (vendors.ROCmSearch{Env: m.Env, SitePackages: r.Python.SitePackages}).Places(p.library)
 		for _, folder := range m.glob("/opt/rocm-*/lib") {
-			places = append(places, libpath.ROCmPlace{Origin: "system", Folder: folder})
+			places = append(places, vendors.ROCmPlace{Origin: "system", Folder: folder})
 		}
 		for _, place := range places {
 			if l, there := m.provider(place.Folder, p.library.Names); there {

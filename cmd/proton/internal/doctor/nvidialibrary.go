@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goproton/goproton/gpu/libpath"
+	"github.com/goproton/goproton/gpu/vendors"
 )
 
 // Library is one libcupti that was found.
@@ -20,7 +20,7 @@ type Library struct {
 // examineCUPTI lists every libcupti, asks each for its version, and makes the choice that the runtime makes.
 // The runtime may choose another one only where the process has loaded one of its own by then.
 func (r *Report) examineCUPTI(m Machine) {
-	candidates := libpath.Search{Env: m.Env, SitePackages: r.Python.SitePackages, Root: m.Root}.Candidates()
+	candidates := vendors.Search{Env: m.Env, SitePackages: r.Python.SitePackages, Root: m.Root}.Candidates()
 	answers := make([]probeAnswer, len(candidates))
 	for i, c := range candidates {
 		if c.Reason != "" || m.Probe == "" {
@@ -35,7 +35,7 @@ func (r *Report) examineCUPTI(m Machine) {
 		}
 		answers[i] = answer
 	}
-	chosen, why, err := libpath.Choose(candidates, r.Driver.CUDAVersion)
+	chosen, why, err := vendors.Choose(candidates, r.Driver.CUDAVersion)
 	for i, c := range candidates {
 		l := Library{Path: c.Path, Origin: c.Origin.String(), Major: c.Major, API: answers[i].CUPTI.Version, Reason: c.Reason}
 		if err == nil && c.Path == chosen.Path {
@@ -45,13 +45,13 @@ func (r *Report) examineCUPTI(m Machine) {
 		r.CUPTI = append(r.CUPTI, l)
 	}
 	if err != nil {
-		remedy := libpath.Remedy(r.Driver.CUDAVersion / 1000)
+		remedy := vendors.Remedy(r.Driver.CUDAVersion / 1000)
 		r.found("libcupti", Problem, strings.TrimSuffix(err.Error(), ": "+remedy), remedy)
 	}
 }
 
 // judgeSubscription turns the status of a trial subscription with the chosen library into a finding.
-func (r *Report) judgeSubscription(answer probeAnswer, c libpath.Candidate) {
+func (r *Report) judgeSubscription(answer probeAnswer, c vendors.Candidate) {
 	text := fmt.Sprintf("%s (%s)", c.Path, c.Origin)
 	if answer.CUPTI.Version != 0 {
 		text = fmt.Sprintf("%s (%s, API %d)", c.Path, c.Origin, answer.CUPTI.Version)
@@ -67,7 +67,7 @@ func (r *Report) judgeSubscription(answer probeAnswer, c libpath.Candidate) {
 	case 12, 39: // MAX_LIMIT_REACHED in old libraries, MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
 		r.found("libcupti", Problem, fmt.Sprintf("%s: another profiler holds CUPTI (error %d)", text, answer.CUPTI.Subscribe), "run outside nsys, ncu, compute-sanitizer and debuggers; unset CUDA_INJECTION64_PATH")
 	case 15:
-		r.found("libcupti", Problem, text+": it does not initialise with this driver (error 15), which it does when it is newer than the driver", libpath.Remedy(r.Driver.CUDAVersion/1000))
+		r.found("libcupti", Problem, text+": it does not initialise with this driver (error 15), which it does when it is newer than the driver", vendors.Remedy(r.Driver.CUDAVersion/1000))
 	default:
 		r.found("libcupti", Problem, fmt.Sprintf("%s: subscribing fails with error %d", text, answer.CUPTI.Subscribe), "try another one with PROTON_CUPTI_PATH")
 	}

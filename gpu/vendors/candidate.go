@@ -1,10 +1,4 @@
-// Package libpath lists where the tracing libraries of ROCm may be, and finds the libcuptis of a machine and chooses one to profile with.
-//
-// Users have several: torch's wheels bring one, Triton bundles another, a CUDA toolkit has a third. In a process with two of them
-// half of CUPTI's functions return nothing. The input is a description of the process (environment, memory map, Python's folders);
-// the result are candidates in order of preference, and a choice with its reason. Packages cupti and roctracer open them, and
-// `proton doctor` prints all.
-package libpath
+package vendors
 
 import (
 	"os"

@@ -1,6 +1,4 @@
-// Package profiles makes a profile of what interpreted launches did: below scopes and each kernel the lines of its source, with loads, stores,
-// bytes and flops. What reads profiles reads it; merge.AddWork adds the work of its kernels to a profile that has their times.
-package profiles
+package counts
 
 import (
 	"fmt"
@@ -9,7 +7,6 @@ import (
 
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/interpreter"
-	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/merge"
 	"github.com/goproton/goproton/triton/mlir"
@@ -28,7 +25,7 @@ const (
 )
 
 // Profile is a profile of kernels.
-func Profile(kernels []*counts.Kernel) *profile.Profile {
+func Profile(kernels []*Kernel) *profile.Profile {
 	b := builder{profile.Kinds{profile.CountMetric: profile.Inclusive}}
 	p := &profile.Profile{Root: &profile.Node{}, Kinds: b.kinds, Info: profile.Info{profile.InfoTool: "goproton interpreter"}}
 	for _, k := range kernels {
@@ -45,14 +42,14 @@ func Profile(kernels []*counts.Kernel) *profile.Profile {
 		b.add(n, k)
 	}
 	noteSampled(p, kernels)
-	if slices.ContainsFunc(kernels, func(k *counts.Kernel) bool { return !k.Different }) {
+	if slices.ContainsFunc(kernels, func(k *Kernel) bool { return !k.Different }) {
 		p.Note("bytes are those of all accesses, whatever caches spare the memory")
 	}
 	return p
 }
 
 // noteSampled notes the kernels of which only some program instances ran.
-func noteSampled(p *profile.Profile, kernels []*counts.Kernel) {
+func noteSampled(p *profile.Profile, kernels []*Kernel) {
 	ran, of := map[string]int64{}, map[string]int64{}
 	for _, k := range kernels {
 		ran[k.Name] += k.Programs
@@ -80,7 +77,7 @@ func (b *builder) amount(n *profile.Node, metric string, amount int64) {
 	n.Set(metric, v)
 }
 
-func (b *builder) add(kernel *profile.Node, k *counts.Kernel) {
+func (b *builder) add(kernel *profile.Node, k *Kernel) {
 	b.amount(kernel, profile.CountMetric, int64(k.Launches))
 	b.kinds[merge.WorksMetric] = profile.Property
 	kernel.Set(merge.WorksMetric, profile.IntValue(int64(len(k.Works))))

@@ -1,4 +1,4 @@
-package count_test
+package work_test
 
 import (
 	"path/filepath"
@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/interpreter/fromtrace"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/count"
+	"github.com/goproton/goproton/tritonparse/internal/work"
 	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 
@@ -46,7 +46,7 @@ func TestConformanceOfTraces(t *testing.T) {
 				for _, a := range in.Arguments {
 					numbers = append(numbers, a.Int)
 				}
-				if all++; count.Conforms(t, in.TTIR, in.Grid, fromtrace.Arguments(in), numbers) {
+				if all++; work.Conforms(t, in.TTIR, in.Grid, fromtrace.Arguments(in), numbers) {
 					exact++
 				}
 			})

@@ -1,6 +1,4 @@
-// Package count counts the work of a kernel from Triton's first representation: how often loops run, and what is loaded, stored and
-// multiplied in them. Package tritonparse uses it to count what a launch moves and computes.
-package count
+package work
 
 import (
 	"github.com/goproton/goproton/triton/ttir"

@@ -1,4 +1,4 @@
-package globs
+package lookup
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package profiles
+package counts
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/interpreter"
-	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/triton/ttir"
 )
@@ -69,10 +68,10 @@ func lines(p *profile.Profile) string {
 
 // TestProfile: two launches of three instances, of which 40 and 20 elements of 48 are active.
 func TestProfile(t *testing.T) {
-	k := counts.Kernel{Name: "add"}
+	k := Kernel{Name: "add"}
 	k.Add(launched(t, 40, interpreter.Options{Touched: true}), 3)
 	k.Add(launched(t, 20, interpreter.Options{Touched: true}), 3)
-	p := Profile([]*counts.Kernel{&k})
+	p := Profile([]*Kernel{&k})
 	want := `add count=2 kinds_of_work=2
   k.py:7 active_bytes=240 bytes=240 loads=6 offered_bytes=384
   k.py:8
@@ -97,9 +96,9 @@ func TestProfile(t *testing.T) {
 
 // TestProfileOfSampled: counts of some instances are scaled, and different bytes are at most those of the buffer.
 func TestProfileOfSampled(t *testing.T) {
-	k := counts.Kernel{Name: "add"}
+	k := Kernel{Name: "add"}
 	k.Add(launched(t, 40, interpreter.Options{Touched: true, Programs: [][3]int32{{0, 0, 0}}}), 3)
-	p := Profile([]*counts.Kernel{&k})
+	p := Profile([]*Kernel{&k})
 	got := lines(p)
 	for _, want := range []string{"k.py:7 active_bytes=192 bytes=160 loads=3 offered_bytes=192", "k.py:10 flops16=48", "k.py:12 active_bytes=192 bytes=160"} {
 		if !strings.Contains(got, want) {
@@ -109,9 +108,9 @@ func TestProfileOfSampled(t *testing.T) {
 	if note := p.Info[profile.InfoNote]; note != "1 of 3 program instances of add ran, and its counts are scaled" {
 		t.Error(note)
 	}
-	all := counts.Kernel{Name: "add"}
+	all := Kernel{Name: "add"}
 	all.Add(launched(t, 40, interpreter.Options{}), 3)
-	if note := Profile([]*counts.Kernel{&all}).Info[profile.InfoNote]; !strings.Contains(note, "whatever caches spare") {
+	if note := Profile([]*Kernel{&all}).Info[profile.InfoNote]; !strings.Contains(note, "whatever caches spare") {
 		t.Error(note)
 	}
 }

@@ -1,4 +1,4 @@
-package near
+package lookup
 
 import (
 	"slices"
@@ -17,12 +17,12 @@ func TestBest(t *testing.T) {
 		"":                        nil,
 		strings.Repeat("t", 1000): nil,
 	} {
-		got := Best(typed, names, 2)
+		got := Nearest(typed, names, 2)
 		if len(got) > 2 || len(want) > 0 && (len(got) == 0 || got[0] != want[0]) || want == nil && got != nil {
 			t.Errorf("%.20s: %v, want %v", typed, got, want)
 		}
 	}
-	if Or([]string{"a", "a", "b", "c"}) != "a, b or c" || Or([]string{"a"}) != "a" || !slices.Equal(Best("time", nil, 3), nil) {
+	if Or([]string{"a", "a", "b", "c"}) != "a, b or c" || Or([]string{"a"}) != "a" || !slices.Equal(Nearest("time", nil, 3), nil) {
 		t.Error("Or")
 	}
 }

@@ -1,5 +1,4 @@
-// Package globs chooses kernels by their names: patterns as in a shell, and the regular expressions that older command lines have.
-package globs
+package lookup
 
 import (
 	"fmt"

@@ -1,5 +1,4 @@
-// Package stacks turns a tree into call stacks with values and back, for the formats that know nothing else.
-package stacks
+package union
 
 import (
 	"cmp"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/goproton/goproton/internal/inflate"
 	"github.com/goproton/goproton/profile"
-	"github.com/goproton/goproton/profile/internal/union"
 )
 
 // Each calls visit for every node, with its call path from the root on, both included. The path is only valid
@@ -33,7 +31,7 @@ const mostFrames = 1 << 27
 // Writable returns a profile whose call paths are not too deep for a file, or an error for one without a tree or whose stacks
 // together are too long to be written one by one. sizes says what a frame of a stack takes in the format.
 func Writable(p *profile.Profile, sizes profile.PathSizes) (*profile.Profile, error) {
-	p, err := union.Fit(p)
+	p, err := Fit(p)
 	if err != nil {
 		return nil, err
 	}

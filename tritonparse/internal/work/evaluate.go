@@ -1,4 +1,4 @@
-package count
+package work
 
 import (
 	"math"
@@ -66,7 +66,7 @@ func compute(op *operation, v [3]int64, n int) (int64, bool) {
 		if op.Name == "arith.cmpi" {
 			return compare(op.Keyword("predicate", ""), v[0], v[1])
 		}
-		return binary(op.Name, v[0], v[1])
+		return twoOperands(op.Name, v[0], v[1])
 	case 3:
 		if op.Name == "arith.select" {
 			if v[0] != 0 {
@@ -78,7 +78,7 @@ func compute(op *operation, v [3]int64, n int) (int64, bool) {
 	return 0, false
 }
 
-func binary(name string, a, b int64) (int64, bool) {
+func twoOperands(name string, a, b int64) (int64, bool) {
 	switch name {
 	case "arith.addi":
 		return a + b, true

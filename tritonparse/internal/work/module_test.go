@@ -1,4 +1,4 @@
-package count
+package work
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package libpath
+package vendors
 
 import (
 	"errors"

@@ -1,5 +1,4 @@
-// Package near finds the names that a wrong one may have been meant as.
-package near
+package lookup
 
 import (
 	"cmp"
@@ -15,8 +14,8 @@ func Similar(typed, name string) bool {
 	return distance(typed, name) <= max(1, max(len(typed), len(name))/3) || swapped(typed, name)
 }
 
-// Best returns the names that are similar to a typed one, the nearest first, at most so many.
-func Best(typed string, names []string, most int) []string {
+// Nearest returns the names that are similar to a typed one, the nearest first, at most so many.
+func Nearest(typed string, names []string, most int) []string {
 	type found struct {
 		name string
 		far  int

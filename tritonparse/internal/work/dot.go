@@ -1,4 +1,4 @@
-package count
+package work
 
 import "github.com/goproton/goproton/triton/ttir"
 

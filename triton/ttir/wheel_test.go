@@ -63,9 +63,15 @@ func ask(t *testing.T, version string, texts ...string) []answer {
 	return answers
 }
 
+// madeBy are the texts that wheels have made, by version: compiling them takes seconds, and several tests read them.
+var madeBy = map[string]map[string]string{}
+
 // made are the texts that a wheel makes of testdata/kernels.py, by name.
 func made(t *testing.T, version string) map[string]string {
 	t.Helper()
+	if texts := madeBy[version]; texts != nil {
+		return texts
+	}
 	dir := t.TempDir()
 	asked, _ := json.Marshal(map[string]string{"make": dir})
 	skipped := testkit.Python(t, version, oracle, asked)
@@ -77,6 +83,7 @@ func made(t *testing.T, version string) map[string]string {
 	for _, file := range files {
 		texts[filepath.Base(file)] = blockComments.ReplaceAllString(string(testkit.Read(t, file)), "$1")
 	}
+	madeBy[version] = texts
 	return texts
 }
 

@@ -27,8 +27,8 @@ import (
 const (
 	energyRest = 90 * time.Millisecond
 	energyStep = 5 * time.Millisecond
-	pmEvery    = time.Second            // between readings of samples of 1 ms or more, see pm.c
-	pmOften    = 250 * time.Millisecond // between those of shorter samples
+	pmEvery    = 250 * time.Millisecond // between readings of samples of 1 ms or more, see pm.c
+	pmOften    = 100 * time.Millisecond // between those of shorter samples
 	joule      = 1000                   // in the counter's millijoules
 )
 

@@ -8,7 +8,7 @@ struct cupti_pm_table cupti_pm;
 
 // SAMPLES fit into an image, at about 40 kB each. On an H200 a sample takes 0.2 to 0.4 MB of the hardware's buffer, which is lost while it is
 // full, and reading takes the longer the larger the buffer is.
-enum { SAMPLES = 256, HARDWARE_BUFFER = 512 << 20 };
+enum { SAMPLES = 256, SMALL_BUFFER = 256 << 20, LARGE_BUFFER = 512 << 20, OFTEN = 1000000 };
 
 static int refused(struct pm *p, uint32_t rc, const char *doing) {
   if (rc && !p->refused) p->refused = rc, p->doing = doing;
@@ -53,7 +53,7 @@ static int make_image(struct pm *p) {
 static int configure(struct pm *p, uint64_t nanos) {
   struct cupti_pm_config_params c = {
       .size = sizeof c, .sampling = p->sampling, .config_bytes = p->set.bytes, .config = p->set.config,
-      .hardware_buffer = HARDWARE_BUFFER, .interval = nanos, .trigger = PM_TIME, .append = PM_KEEP_OLDEST,
+      .hardware_buffer = nanos < OFTEN ? LARGE_BUFFER : SMALL_BUFFER, .interval = nanos, .trigger = PM_TIME, .append = PM_KEEP_OLDEST,
   };
   if (!cupti_pm.PmSamplingSetConfig(&c)) return 1;
   c.trigger = PM_SYSTEM_CLOCK; // Turing and GA100, whose clocks have about a cycle in each ns

@@ -28,7 +28,7 @@ func (s *score) String() string {
 func TestKnownCauses(t *testing.T) {
 	var answers strings.Builder
 	var all score
-	for _, exam := range []string{"first"} {
+	for _, exam := range []string{"first", "second", "third"} {
 		s := score{}
 		s.exam(t, exam, &answers)
 		fmt.Fprintf(&answers, "\n%s exam: %s\n\n", exam, &s)

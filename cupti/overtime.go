@@ -11,9 +11,6 @@ import "C"
 import (
 	"fmt"
 	"math"
-	"runtime"
-	"slices"
-	"sync"
 	"time"
 	"unsafe"
 
@@ -32,15 +29,8 @@ const (
 	joule      = 1000                   // in the counter's millijoules
 )
 
-// energyGauges are what is read of NVML. Amounts of clocks are MHz times seconds, which nothing is shared out of.
-var energyGauges = []record.Gauge{
-	{Metric: "energy (J)", Lane: "power (W)", Factor: 1},
-	{Lane: "SM clock (MHz)", Factor: 1},
-	{Lane: "memory clock (MHz)", Factor: 1},
-}
-
-// A share of the time has amounts in ns, bytes have amounts in bytes.
-const percentOfNanos = 100.0 / 1e9
+// energyGauges are what is read of NVML.
+var energyGauges = record.EnergyGauges("SM")
 
 // pmGauges are the metrics that are sampled over time, where the GPU has them.
 var pmGauges = []struct {
@@ -48,10 +38,10 @@ var pmGauges = []struct {
 	share  bool // the value is a percentage
 	record.Gauge
 }{
-	{"sm__cycles_active.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "gpu_active_time (ns)", Lane: "SM active (%)", Factor: percentOfNanos, OfWork: true}},
-	{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "tensor_active_time (ns)", Lane: "tensor cores active (%)", Factor: percentOfNanos, OfWork: true}},
-	{"dram__read_throughput.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "dram_reading_time (ns)", Lane: "DRAM read (%)", Factor: percentOfNanos, OfWork: true}},
-	{"dram__write_throughput.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "dram_writing_time (ns)", Lane: "DRAM written (%)", Factor: percentOfNanos, OfWork: true}},
+	{"sm__cycles_active.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "gpu_active_time (ns)", Lane: "SM active (%)", Factor: record.PercentOfNanos, OfWork: true}},
+	{"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "tensor_active_time (ns)", Lane: "tensor cores active (%)", Factor: record.PercentOfNanos, OfWork: true}},
+	{"dram__read_throughput.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "dram_reading_time (ns)", Lane: "DRAM read (%)", Factor: record.PercentOfNanos, OfWork: true}},
+	{"dram__write_throughput.avg.pct_of_peak_sustained_elapsed", true, record.Gauge{Metric: "dram_writing_time (ns)", Lane: "DRAM written (%)", Factor: record.PercentOfNanos, OfWork: true}},
 	{"pcie__read_bytes.sum", false, record.Gauge{Metric: "pcie_read_bytes", Lane: "PCIe read (B/s)", Factor: 1, OfWork: true}},
 	{"pcie__write_bytes.sum", false, record.Gauge{Metric: "pcie_written_bytes", Lane: "PCIe written (B/s)", Factor: 1, OfWork: true}},
 	{"nvlrx__bytes.sum", false, record.Gauge{Metric: "nvlink_received_bytes", Lane: "NVLink received (B/s)", Factor: 1, OfWork: true}},
@@ -63,12 +53,9 @@ type reader struct {
 	collector *Collector
 	request   record.ReadingRequest
 
-	mu       sync.Mutex // guards what follows, and the calls of NVML and of PM sampling
-	stop     chan struct{}
-	stopped  chan struct{}
-	devices  map[int]*readGPU
-	readings []record.Reading
-	problems []string
+	record.Readings // its lock guards what follows
+	devices         map[int]*readGPU
+	samplesRead     time.Time
 }
 
 // readGPU is the state of one GPU.
@@ -95,24 +82,24 @@ func (c *Collector) startReader() {
 	r := &reader{collector: c, request: c.opts.Readings, devices: map[int]*readGPU{}}
 	c.reader = r
 	if c.opts.Replay {
-		r.problem("energy and counters over time are not read: a recording is replayed, which has neither")
+		r.Problem(record.ReplayHasNoReadings)
 		r.request = record.ReadingRequest{}
 		return
 	}
 	if why := C.nvml_load(); r.request.Energy && why != nil {
-		r.problem("energy is not read: %s", C.GoString(why))
+		r.Problem("energy is not read: %s", C.GoString(why))
 		r.request.Energy = false
 	}
 	if r.request.Counters == 0 {
 		return
 	}
 	if c.counter != nil {
-		r.problem("counters over time are not read: they need the same hardware as those of single launches; leave --pm or --mode counters out")
+		r.Problem(record.CountersUseTheHardware)
 		r.request.Counters = 0
 		return
 	}
 	if missing := c.loadPM(); missing != "" {
-		r.problem("counters over time are not read: %s (%s) has no %s; set PROTON_CUPTI_PATH to a libcupti of CUDA 12.8 or newer", c.library.Path, versionText(c.version), missing)
+		r.Problem("counters over time are not read: %s (%s) has no %s; set PROTON_CUPTI_PATH to a libcupti of CUDA 12.8 or newer", c.library.Path, versionText(c.version), missing)
 		r.request.Counters = 0
 	}
 }
@@ -129,24 +116,16 @@ func (c *Collector) loadPM() (missing string) {
 	return ""
 }
 
-func (r *reader) problem(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(r.problems, text) {
-		r.problems = append(r.problems, text)
-	}
-}
-
 // run begins to read, or ends it after a last reading.
 func (r *reader) run(on bool) {
 	switch {
-	case r == nil || !r.request.Any() || on == (r.stop != nil):
+	case r == nil || !r.request.Any() || on == r.Started():
 	case on:
 		r.pause(false)
-		r.stop, r.stopped = make(chan struct{}), make(chan struct{})
-		go r.loop(r.stop, r.stopped)
+		r.samplesRead = time.Now()
+		r.Start(r.read)
 	default:
-		close(r.stop)
-		<-r.stopped
-		r.stop = nil
+		r.Stop()
 		r.flush()
 		r.pause(true)
 	}
@@ -154,8 +133,8 @@ func (r *reader) run(on bool) {
 
 // pause has the GPUs that are known not be read, or be read again from now on.
 func (r *reader) pause(rest bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	for _, g := range r.devices {
 		if g.pm != nil {
 			C.pm_pause(g.pm, boolint(rest))
@@ -167,35 +146,24 @@ func (r *reader) pause(rest bool) {
 	}
 }
 
-// loop reads until stop is closed.
-func (r *reader) loop(stop, stopped chan struct{}) {
-	defer close(stopped)
-	runtime.LockOSThread() // the vendor's library may keep state for each thread
-	defer runtime.UnlockOSThread()
-	pm, every := time.Now(), pmEvery
+// read reads what is due, and returns when there is more.
+func (r *reader) read() (pause time.Duration) {
+	every := pmEvery
 	if r.request.Counters < time.Millisecond {
 		every = pmOften
 	}
-	for pause := time.Duration(0); ; {
-		select {
-		case <-stop:
-			return
-		case <-time.After(pause):
+	r.find()
+	pause = every
+	if r.request.Energy {
+		if pause = energyStep; r.energy() {
+			pause = energyRest
 		}
-		r.mu.Lock()
-		r.find()
-		pause = every
-		if r.request.Energy {
-			if pause = energyStep; r.energy() {
-				pause = energyRest
-			}
-		}
-		if time.Since(pm) >= every {
-			pm = time.Now()
-			r.samples()
-		}
-		r.mu.Unlock()
 	}
+	if time.Since(r.samplesRead) >= every {
+		r.samplesRead = time.Now()
+		r.samples()
+	}
+	return pause
 }
 
 // find begins to read the GPUs that the program uses: those with an active primary context.
@@ -218,9 +186,9 @@ func (r *reader) find() {
 func (r *reader) findEnergy(g *readGPU) {
 	var energy C.uint64_t
 	if g.nvml = C.nvml_device(C.int(g.ordinal)); g.nvml == nil {
-		r.problem("the energy of GPU %d is not read: NVML does not know it", g.ordinal)
+		r.Problem("the energy of GPU %d is not read: NVML does not know it", g.ordinal)
 	} else if rc := C.nvml_energy(g.nvml, &energy); rc != 0 {
-		r.problem("the energy of GPU %d is not read: NVML answers %d, and GPUs older than Volta have no counter of energy", g.ordinal, rc)
+		r.Problem("the energy of GPU %d is not read: NVML answers %d, and GPUs older than Volta have no counter of energy", g.ordinal, rc)
 		g.nvml = nil
 	}
 	g.counter, g.at, g.ahead, g.moved = uint64(energy), hotpath.Now(), 0, false
@@ -261,11 +229,8 @@ func (g *readGPU) byPower() float64 {
 func (r *reader) spent(g *readGPU, joules float64) {
 	now := hotpath.Now()
 	var sm, memory C.uint32_t
-	seconds := float64(now-g.at) / 1e9
 	C.nvml_clocks(g.nvml, &sm, &memory)
-	r.readings = append(r.readings, record.Reading{
-		Device: g.ordinal, Gauges: energyGauges, Start: g.at, End: now, Amounts: []float64{joules, float64(sm) * seconds, float64(memory) * seconds},
-	})
+	r.AddEnergy(g.ordinal, energyGauges, g.at, now, joules, uint32(sm), uint32(memory))
 	g.at = now
 }
 
@@ -274,8 +239,8 @@ func (r *reader) flush() {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if r.request.Energy {
 		r.energy()
 	}
@@ -293,11 +258,11 @@ func (r *reader) end() {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	for _, g := range r.devices {
 		if text := g.lossText(); text != "" {
-			r.problem("%s", text)
+			r.Problem("%s", text)
 		}
 		if g.pm != nil {
 			C.pm_end(g.pm)
@@ -348,7 +313,7 @@ func (r *reader) samples() {
 			for i := range amounts {
 				amounts[i] = amount(float64(values[i]), g.shares[i], float64(end-start)) * whole
 			}
-			r.readings = append(r.readings, record.Reading{Device: g.ordinal, Gauges: g.gauges, Start: from, End: uint64(end), Amounts: amounts})
+			r.Add(record.Reading{Device: g.ordinal, Gauges: g.gauges, Start: from, End: uint64(end), Amounts: amounts})
 		}
 		if g.pm.refused != 0 {
 			r.refusedPM(g, g.pm)
@@ -396,7 +361,7 @@ func amount(value float64, share bool, nanos float64) float64 {
 }
 
 func (r *reader) refusedPM(g *readGPU, pm *C.struct_pm) {
-	r.problem("%v; GPU %d has no counters over time", r.collector.counterError(C.GoString(pm.doing), uint32(pm.refused)), g.ordinal)
+	r.Problem("%v; GPU %d has no counters over time", r.collector.counterError(C.GoString(pm.doing), uint32(pm.refused)), g.ordinal)
 }
 
 func deviceCount() int {
@@ -409,15 +374,8 @@ func deviceCount() int {
 
 // Readings is described with profiler.ReadingSource.
 func (c *Collector) Readings(f func(*record.Reading)) {
-	r := c.reader
-	if r == nil || !r.mu.TryLock() { // it is in the vendor's library, which may take some ms
-		return
-	}
-	list := r.readings
-	r.readings = nil
-	r.mu.Unlock()
-	for i := range list {
-		f(&list[i])
+	if c.reader != nil {
+		c.reader.Take(f)
 	}
 }
 
@@ -426,9 +384,9 @@ func (c *Collector) ReadingProblems() []string {
 	if c.reader == nil {
 		return nil
 	}
-	c.reader.mu.Lock()
-	defer c.reader.mu.Unlock()
-	problems := slices.Clone(c.reader.problems)
+	c.reader.Lock()
+	defer c.reader.Unlock()
+	problems := c.reader.Problems()
 	for _, g := range c.reader.devices {
 		if text := g.lossText(); text != "" {
 			problems = append(problems, text)

@@ -9,13 +9,10 @@ static inline struct sdk_counted_metric *metric_of(struct sdk_counted_gpu *g, si
 import "C"
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unsafe"
 
@@ -28,15 +25,8 @@ import (
 
 const energyEvery = 100 * time.Millisecond // AMD's counter moves on about each millisecond
 
-// energyGauges are what is read of AMD SMI. Amounts of clocks are MHz times seconds, which nothing is shared out of.
-var energyGauges = []record.Gauge{
-	{Metric: "energy (J)", Lane: "power (W)", Factor: 1},
-	{Lane: "compute clock (MHz)", Factor: 1},
-	{Lane: "memory clock (MHz)", Factor: 1},
-}
-
-// A share of the time has amounts in ns, bytes have amounts in bytes.
-const percentOfNanos = 100.0 / 1e9
+// energyGauges are what is read of AMD SMI.
+var energyGauges = record.EnergyGauges("compute")
 
 const simdCycles = "GRBM_COUNT.simds"
 
@@ -45,8 +35,8 @@ var deviceGauges = []struct {
 	figure *counters.Figure
 	record.Gauge
 }{
-	{share(16, "SQ_BUSY_CU_CYCLES"), record.Gauge{Metric: "gpu_active_time (ns)", Lane: "CU active (%)", Factor: percentOfNanos, OfWork: true}},
-	{share(1, "SQ_VALU_MFMA_BUSY_CYCLES"), record.Gauge{Metric: "tensor_active_time (ns)", Lane: "matrix units active (%)", Factor: percentOfNanos, OfWork: true}},
+	{share(16, "SQ_BUSY_CU_CYCLES"), record.Gauge{Metric: "gpu_active_time (ns)", Lane: "CU active (%)", Factor: record.PercentOfNanos, OfWork: true}},
+	{share(1, "SQ_VALU_MFMA_BUSY_CYCLES"), record.Gauge{Metric: "tensor_active_time (ns)", Lane: "matrix units active (%)", Factor: record.PercentOfNanos, OfWork: true}},
 	{counters.Find("dram_read"), record.Gauge{Metric: "dram_read_bytes", Lane: "memory read (B/s)", Factor: 1, OfWork: true}},
 	{counters.Find("dram_write"), record.Gauge{Metric: "dram_written_bytes", Lane: "memory written (B/s)", Factor: 1, OfWork: true}},
 }
@@ -60,12 +50,10 @@ type reader struct {
 	request      record.ReadingRequest
 	sitePackages []string
 
-	mu            sync.Mutex // guards what follows, and the calls of AMD SMI and of device counting
-	stop, stopped chan struct{}
-	on            bool
-	readings      []record.Reading
-	problems      []string
-	energies      map[uint32]*energyOf // by device; nil: not readable, or the GPU of another device
+	record.Readings // its lock guards what follows
+	on              bool
+	energies        map[uint32]*energyOf // by device; nil: not readable, or the GPU of another device
+	energyRead      time.Time
 
 	grouping *counter
 	gpus     **C.struct_sdk_counted_gpu // nil: nothing is counted
@@ -93,7 +81,7 @@ func newReader(o Options, sdk bool) *reader {
 	}
 	r := &reader{request: o.Readings, sitePackages: o.SitePackages, energies: map[uint32]*energyOf{}, devices: map[*C.struct_sdk_counted_gpu]*countedDevice{}}
 	if o.Replay {
-		r.problem("energy and counters over time are not read: a recording is replayed, which has neither")
+		r.Problem(record.ReplayHasNoReadings)
 		r.request = record.ReadingRequest{}
 		return r
 	}
@@ -101,20 +89,14 @@ func newReader(o Options, sdk bool) *reader {
 	case r.request.Counters == 0:
 		return r
 	case !sdk:
-		r.problem("counters over time are not read: roctracer has none; use the rocprofiler backend")
+		r.Problem("counters over time are not read: roctracer has none; use the rocprofiler backend")
 	case o.Sampling.Counters != nil:
-		r.problem("counters over time are not read: they need the same hardware as those of single launches; leave --pm or --mode counters out")
+		r.Problem(record.CountersUseTheHardware)
 	default:
 		return r
 	}
 	r.request.Counters = 0
 	return r
-}
-
-func (r *reader) problem(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(r.problems, text) {
-		r.problems = append(r.problems, text)
-	}
 }
 
 // counts is whether the library is asked for the counters of whole GPUs.
@@ -125,13 +107,13 @@ func (r *reader) begin() {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if r.request.Energy {
 		path := C.CString(smiFile(r.sitePackages))
 		defer C.free(unsafe.Pointer(path))
 		if why := C.smi_load(path); why != nil {
-			r.problem("energy is not read: %s", C.GoString(why))
+			r.Problem("energy is not read: %s", C.GoString(why))
 			r.request.Energy = false
 		}
 	}
@@ -155,7 +137,7 @@ func smiFile(sitePackages []string) string {
 
 func (r *reader) beginCounting() {
 	if text := refusedCounters(func(rc *C.uint32_t) *C.char { return C.sdk_devices_refused(rc) }); text != "" {
-		r.problem("counters over time are not read: %s", text)
+		r.Problem("counters over time are not read: %s", text)
 		r.request.Counters = 0
 		return
 	}
@@ -170,7 +152,7 @@ func (r *reader) beginCounting() {
 		r.list, r.devices[g] = append(r.list, g), r.gaugesOf(g)
 	}
 	for _, text := range r.grouping.problems {
-		r.problem("%s", strings.Replace(text, "kernels are timed without", "they are not read over time", 1))
+		r.Problem("%s", strings.Replace(text, "kernels are timed without", "they are not read over time", 1))
 	}
 }
 
@@ -181,7 +163,7 @@ func (r *reader) gaugesOf(g *C.struct_sdk_counted_gpu) *countedDevice {
 		if _, _, ok := gauge.figure.Parts(func(m string) (float64, bool) { return 1, r.place(g, m) >= 0 }); ok {
 			d.gauges, d.figures = append(d.gauges, gauge.Gauge), append(d.figures, gauge.figure)
 		} else {
-			r.problem("%q over time is not read: the GPU does not count it together with the others", gauge.Lane)
+			r.Problem("%q over time is not read: the GPU does not count it together with the others", gauge.Lane)
 		}
 	}
 	return d
@@ -199,49 +181,33 @@ func (r *reader) place(g *C.struct_sdk_counted_gpu, metric string) int {
 // run begins to read, or ends it after a last reading.
 func (r *reader) run(on bool) {
 	switch {
-	case r == nil || !r.request.Any() || on == (r.stop != nil):
+	case r == nil || !r.request.Any() || on == r.Started():
 	case on:
-		r.mu.Lock()
-		r.on, r.before = true, nil
+		r.Lock()
+		r.on, r.before, r.energyRead = true, nil, time.Time{}
 		clear(r.energies) // no session gets what was spent meanwhile
-		r.mu.Unlock()
-		r.stop, r.stopped = make(chan struct{}), make(chan struct{})
-		go r.loop(r.stop, r.stopped)
+		r.Unlock()
+		r.Start(r.read)
 	default:
-		close(r.stop)
-		<-r.stopped
-		r.stop = nil
+		r.Stop()
 		r.flush()
-		r.mu.Lock()
+		r.Lock()
 		r.on = false
-		r.mu.Unlock()
+		r.Unlock()
 	}
 }
 
-// loop reads until stop is closed.
-func (r *reader) loop(stop, stopped chan struct{}) {
-	defer close(stopped)
-	runtime.LockOSThread() // the vendor's library may keep state for each thread
-	defer runtime.UnlockOSThread()
-	every := energyEvery
+// read reads what is due, and returns when there is more.
+func (r *reader) read() (pause time.Duration) {
+	if now := time.Now(); now.Sub(r.energyRead) >= energyEvery {
+		r.energyRead = now
+		r.energy()
+	}
+	r.counters()
 	if r.counts() {
-		every = min(every, r.request.Counters)
+		return min(energyEvery, r.request.Counters)
 	}
-	energy := time.Time{}
-	for {
-		r.mu.Lock()
-		if now := time.Now(); now.Sub(energy) >= energyEvery {
-			energy = now
-			r.energy()
-		}
-		r.counters()
-		r.mu.Unlock()
-		select {
-		case <-stop:
-			return
-		case <-time.After(every):
-		}
-	}
+	return energyEvery
 }
 
 // flush reads what there is now.
@@ -249,8 +215,8 @@ func (r *reader) flush() {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	if r.on {
 		r.energy()
 		r.counters()
@@ -260,8 +226,8 @@ func (r *reader) flush() {
 // end ends counting; a later session begins again.
 func (r *reader) end() {
 	if r != nil && r.gpus != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		r.Lock()
+		defer r.Unlock()
 		C.sdk_devices_stop()
 		r.before = nil
 	}
@@ -285,11 +251,9 @@ func (r *reader) energy() {
 			continue
 		}
 		now := hotpath.Now()
-		seconds, spent := float64(now-e.at)/1e9, max(float64(joules)-e.joules, 0)
 		var compute, memory C.uint32_t
 		C.smi_clocks(e.gpu, &compute, &memory)
-		r.readings = append(r.readings, record.Reading{Device: device, Gauges: energyGauges, Start: e.at, End: now,
-			Amounts: []float64{spent, float64(compute) * seconds, float64(memory) * seconds}})
+		r.AddEnergy(device, energyGauges, e.at, now, max(float64(joules)-e.joules, 0), uint32(compute), uint32(memory))
 		e.joules, e.at = float64(joules), now
 	}
 }
@@ -304,10 +268,10 @@ func (r *reader) findEnergy(device uint32) *energyOf {
 	}
 	var joules C.double
 	if gpu == nil {
-		r.problem("the energy of GPU %d is not read: AMD SMI does not know it", device)
+		r.Problem("the energy of GPU %d is not read: AMD SMI does not know it", device)
 		return nil
 	} else if rc := C.smi_energy(gpu, &joules); rc != 0 {
-		r.problem("the energy of GPU %d is not read: AMD SMI answers %d", device, rc)
+		r.Problem("the energy of GPU %d is not read: AMD SMI answers %d", device, rc)
 		return nil
 	}
 	return &energyOf{gpu: gpu, joules: float64(joules), at: hotpath.Now()}
@@ -368,25 +332,18 @@ func (r *reader) counted(g *C.struct_sdk_counted_gpu, now, before []float64, at 
 			amounts[i] = above
 		}
 	}
-	r.readings = append(r.readings, record.Reading{Device: device, Gauges: d.gauges, Start: r.at, End: at, Amounts: amounts})
+	r.Add(record.Reading{Device: device, Gauges: d.gauges, Start: r.at, End: at, Amounts: amounts})
 }
 
 func (r *reader) refuse(what string, rc uint32) {
-	r.problem("counters over time are not read: %s: %s answers %d (%s)", what, libraryName(), rc, C.GoString(C.sdk_status_text(C.uint32_t(rc))))
+	r.Problem("counters over time are not read: %s: %s answers %d (%s)", what, libraryName(), rc, C.GoString(C.sdk_status_text(C.uint32_t(rc))))
 	r.request.Counters = 0
 }
 
 // Readings is described with profiler.ReadingSource.
 func (c *Collector) Readings(f func(*record.Reading)) {
-	r := c.reader
-	if r == nil || !r.mu.TryLock() { // it is in the vendor's library
-		return
-	}
-	list := r.readings
-	r.readings = nil
-	r.mu.Unlock()
-	for i := range list {
-		f(&list[i])
+	if c.reader != nil {
+		c.reader.Take(f)
 	}
 }
 
@@ -395,7 +352,7 @@ func (c *Collector) ReadingProblems() []string {
 	if c.reader == nil {
 		return nil
 	}
-	c.reader.mu.Lock()
-	defer c.reader.mu.Unlock()
-	return slices.Clone(c.reader.problems)
+	c.reader.Lock()
+	defer c.reader.Unlock()
+	return c.reader.Problems()
 }

@@ -101,7 +101,7 @@ static void keep_known(struct chip *c) {
 }
 
 static void make_chip(struct chip *c) {
-  const char *doing;
+  const char *doing = NULL;
   uint32_t rc = counters_make_set(&c->set, COUNTERS_RANGE_PROFILER, c->name, c->metrics, c->count, &doing);
   if (rc && doing == adding) {
     keep_known(c);

@@ -23,6 +23,7 @@ static uint32_t first;
 static int started;
 static _Atomic int on, full;
 static _Atomic uint64_t remaining, chosen, counted;
+static uint64_t missing; // of the chosen launches, those whose values did not come in time
 static struct sdk_counted *_Atomic taken;
 
 // ---- which launches ----
@@ -166,7 +167,7 @@ uint32_t sdk_counting_config(uint64_t agent, uint64_t *ids, size_t count, uint64
 }
 
 void sdk_counting_begin(struct sdk_counted_gpu *const *list_of, size_t count, uint32_t of_each, uint64_t most) {
-  gpus = list_of, gpu_count = count, first = of_each;
+  gpus = list_of, gpu_count = count, first = of_each, missing = 0;
   memset(places, 0, sizeof places);
   atomic_store(&remaining, most), atomic_store(&full, 0), atomic_store(&chosen, 0), atomic_store(&counted, 0);
 }
@@ -179,7 +180,6 @@ void sdk_counting_run(int wanted) {
 }
 
 void sdk_counting_wait(void) {
-  static uint64_t missing; // of launches whose values never came
   uint64_t until = atomic_load(&chosen);
   for (int patience = 1000; patience > 0 && atomic_load(&counted) + missing < until; patience--) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   if (until > atomic_load(&counted)) missing = until - atomic_load(&counted);

@@ -26,11 +26,10 @@ var AMDChips = []string{mi200, mi300, mi350}
 
 // onAMD are forms of figures on AMD's GPUs.
 var onAMD = map[string][]Form{
-	"dram_read":  fabric(Term{"TCC_EA_RDREQ", 64}, Term{"TCC_EA_RDREQ_32B", -32})(Term{"TCC_EA0_RDREQ", 64}, Term{"TCC_EA0_RDREQ_32B", -32}, Term{"TCC_BUBBLE", 64}),
-	"dram_write": fabric(Term{"TCC_EA_WRREQ", 32}, Term{"TCC_EA_WRREQ_64B", 32})(Term{"TCC_EA0_WRREQ", 32}, Term{"TCC_EA0_WRREQ_64B", 32}),
-	"dram_bytes": fabric(Term{"TCC_EA_RDREQ", 64}, Term{"TCC_EA_RDREQ_32B", -32}, Term{"TCC_EA_WRREQ", 32}, Term{"TCC_EA_WRREQ_64B", 32})(
-		Term{"TCC_EA0_RDREQ", 64}, Term{"TCC_EA0_RDREQ_32B", -32}, Term{"TCC_BUBBLE", 64}, Term{"TCC_EA0_WRREQ", 32}, Term{"TCC_EA0_WRREQ_64B", 32}),
-	"l2_hit": amd(one("TCC_HIT"), one("TCC_HIT", "TCC_MISS")),
+	"dram_read":  fabric(readsOfMI200, reads),
+	"dram_write": fabric(writesOfMI200, writes),
+	"dram_bytes": fabric(slices.Concat(readsOfMI200, writesOfMI200), slices.Concat(reads, writes)),
+	"l2_hit":     amd(one("TCC_HIT"), one("TCC_HIT", "TCC_MISS")),
 	"l1_hit": amd([]Term{{"TCP_TOTAL_CACHE_ACCESSES", 1}, {"TCP_TCC_READ_REQ", -1}, {"TCP_TCC_WRITE_REQ", -1}, {"TCP_TCC_ATOMIC_WITH_RET_REQ", -1},
 		{"TCP_TCC_ATOMIC_WITHOUT_RET_REQ", -1}}, one("TCP_TOTAL_CACHE_ACCESSES")),
 	"bank_conflicts":     amd(one("SQ_LDS_BANK_CONFLICT"), nil),
@@ -55,11 +54,17 @@ var onAMD = map[string][]Form{
 func amd(above, below []Term) []Form { return []Form{{Only: AMDChips, Above: above, Below: below}} }
 
 // fabric is what the L2 cache asks of memory: of MI200, and of what came after it.
-func fabric(before ...Term) func(after ...Term) []Form {
-	return func(after ...Term) []Form {
-		return []Form{{Only: []string{mi200}, Above: before}, {Only: []string{mi300, mi350}, Above: after}}
-	}
+func fabric(before, after []Term) []Form {
+	return []Form{{Only: []string{mi200}, Above: before}, {Only: []string{mi300, mi350}, Above: after}}
 }
+
+// The bytes of these requests: one has as many as most have, and those of another size correct that.
+var (
+	readsOfMI200  = []Term{{"TCC_EA_RDREQ", 64}, {"TCC_EA_RDREQ_32B", -32}}
+	writesOfMI200 = []Term{{"TCC_EA_WRREQ", 32}, {"TCC_EA_WRREQ_64B", 32}}
+	reads         = []Term{{"TCC_EA0_RDREQ", 64}, {"TCC_EA0_RDREQ_32B", -32}, {"TCC_BUBBLE", 64}}
+	writes        = []Term{{"TCC_EA0_WRREQ", 32}, {"TCC_EA0_WRREQ_64B", 32}}
+)
 
 // valu are the flops of the vector units on a type.
 func valu(operand string) []Term {

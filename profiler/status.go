@@ -3,8 +3,9 @@ package profiler
 import (
 	"errors"
 	"fmt"
-	"github.com/goproton/goproton/internal/runinfo"
 	"slices"
+
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 // Status is what a process can say about its profiling so far.

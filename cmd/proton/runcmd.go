@@ -375,10 +375,10 @@ func checkBudget(given bool, o *run.Options) error {
 	} else if share == 0 {
 		return errors.New("--budget '': give a share of the program's time, such as 1%, or leave it out")
 	}
-	if strings.HasPrefix(strings.ToLower(o.Mode), "counters") {
+	if o.ModeName() == "counters" {
 		return errors.New("--budget with --mode counters: a launch that is measured runs several times, which costs more than any budget; choose fewer with most=")
 	}
-	if strings.HasPrefix(strings.ToLower(o.Mode), "pcsampling") && strings.Contains(strings.ToLower(o.Mode), "collection=serialized") {
+	if o.ModeName() == "pcsampling" && strings.Contains(strings.ToLower(o.Mode), "collection=serialized") {
 		return errors.New("--budget with collection=serialized: kernels that run one at a time cost many times any budget; use collection=continuous, the default")
 	}
 	return nil

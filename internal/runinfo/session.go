@@ -35,6 +35,12 @@ type Session struct {
 	Synthetic    bool             `json:"synthetic,omitempty"` // that capture was made with a fake driver
 }
 
+// ModeName is the mode without its options: "pcsampling" of "pcsampling:interval=1024".
+func (s *Session) ModeName() string {
+	name, _, _ := strings.Cut(strings.ToLower(s.Mode), ":")
+	return name
+}
+
 // The words that a session may be asked for in, the default first.
 var (
 	Contexts    = []string{"shadow", "python"}

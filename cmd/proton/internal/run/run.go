@@ -119,7 +119,7 @@ func leftOut(play *replay.Replay, config *runinfo.Config) (warnings []string) {
 	if play == nil {
 		return nil
 	}
-	if strings.HasPrefix(strings.ToLower(config.Mode), "counters") && !play.Counted {
+	if config.ModeName() == "counters" && !play.Counted {
 		config.Mode = ""
 		warnings = append(warnings, "the capture has no hardware counters: kernels are shown with their times alone")
 	}
@@ -130,7 +130,7 @@ func leftOut(play *replay.Replay, config *runinfo.Config) (warnings []string) {
 		{play.Sampled, "the samples of instructions in the capture are left out", "pcsampling"},
 		{play.Counted, "the hardware counters in the capture are left out, and the time of the launches that were measured", "counters"},
 	} {
-		if !part.recorded || strings.HasPrefix(strings.ToLower(config.Mode), part.mode) {
+		if !part.recorded || config.ModeName() == part.mode {
 			continue
 		}
 		how := "to replay them, add --mode " + part.mode

@@ -79,12 +79,10 @@ const (
 // byCaller turns call paths around, with as many callers as there is room for. Sums of the new rows are of those that share the weight only,
 // so the root keeps its own.
 func (s *sums) byCaller() (callers int) {
-	var g *regrouping
-	var ends []int32
-	for callers = maxCallers; ; callers /= 2 {
-		if g, ends = s.turned(callers); g != nil {
-			break
-		}
+	g, ends := s.regroup(), make([]int32, len(s.rows))
+	for callers = maxCallers; !g.turn(callers, ends); callers /= 2 {
+		g.rows = g.rows[:1]
+		clear(g.rowOf) // it is large, and the next attempt needs as much
 	}
 	g.allocate()
 	for i := 1; i < len(s.rows); i++ {
@@ -100,25 +98,6 @@ func (s *sums) byCaller() (callers int) {
 		s.sumTimes[0] = rootTimes[0]
 	}
 	return callers
-}
-
-// turned are the rows of frames with callers below them, and the row of the outermost caller of each frame, 0 where there is nothing; nil if
-// they are too many.
-func (s *sums) turned(callers int) (g *regrouping, ends []int32) {
-	g, ends = s.regroup(), make([]int32, len(s.rows))
-	for i := 1; i < len(s.rows); i++ {
-		if !s.hasOwn(i) {
-			continue
-		}
-		at := int32(0)
-		for up, n := int32(i), 0; up > 0 && n <= callers; up, n = s.rows[up].parent, n+1 {
-			at = g.child(at, s.rows[up].node)
-		}
-		if ends[i] = at; len(g.rows) > byCallerRows+byCallerOf*len(s.rows) && callers > 1 {
-			return nil, nil
-		}
-	}
-	return g, ends
 }
 
 // hasOwn reports whether a row has a part of the metric that shares are of, or without shares any value.
@@ -166,6 +145,25 @@ func (g *regrouping) child(parent int32, n *profile.Node) int32 {
 		g.rows = append(g.rows, rowFrame{n, parent})
 	}
 	return row
+}
+
+// turn makes the rows of frames with their callers below them, and puts into ends the row of the outermost caller of each old row, 0 where
+// there is nothing. It reports false as soon as the rows are too many.
+func (g *regrouping) turn(callers int, ends []int32) bool {
+	old := g.from.rows
+	for i := 1; i < len(old); i++ {
+		if !g.from.hasOwn(i) {
+			continue
+		}
+		at := int32(0)
+		for up, n := int32(i), 0; up > 0 && n <= callers; up, n = old[up].parent, n+1 {
+			at = g.child(at, old[up].node)
+		}
+		if ends[i] = at; len(g.rows) > byCallerRows+byCallerOf*len(old) && callers > 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // allocate makes room for the amounts of all rows. The root keeps what it has.

@@ -159,3 +159,31 @@ func TestAnotherToolBetweenWindows(t *testing.T) {
 		t.Errorf("%s of %v", outline(p), program.launched)
 	}
 }
+
+// A library is left once after a session was deactivated, and not while it may go on at once; a rival's place is a problem.
+func TestDeactivatedSessionsLeave(t *testing.T) {
+	m, program := timingStage(t)
+	id := start(t, m, "p", StartOptions{})
+	program.launch("k")
+	for range 20 {
+		m.Deactivate(&id, false)
+		m.Activate(&id)
+	}
+	m.Deactivate(&id, false)
+	if n := program.f.left.Load(); n != 0 {
+		t.Fatalf("the library was left %d times", n)
+	}
+	testkit.Await(t, "the library is left", func() bool { return program.f.left.Load() == 1 })
+	m.Deactivate(nil, true)
+	program.f.rivals.Store(1)
+	m.Activate(&id)
+	if problems := fmt.Sprint(m.Status().Problems); !strings.Contains(problems, "kernels are not timed: another profiler holds the library") {
+		t.Errorf("the problems are %s", problems)
+	}
+	m.Deactivate(&id, false)
+	m.Activate(&id)
+	program.launch("k")
+	if p := fileOf(t, m, id); count(p.Root.Child("k")) != 2 || program.f.left.Load() != 1 {
+		t.Errorf("left %d times:\n%s", program.f.left.Load(), outline(p))
+	}
+}

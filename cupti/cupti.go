@@ -31,7 +31,6 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
-	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
 )
@@ -70,7 +69,7 @@ type Collector struct {
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs, because Python's interface, which is upstream's, has no
 // parameter for them.
 func New(opts Options) *Collector {
-	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(environ.Get) == "graph"
+	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(hotpath.Getenv) == "graph"
 	if resident != nil {
 		resident.opts.Sampling, resident.opts.Metered, resident.opts.Readings = opts.Sampling, opts.Metered, opts.Readings
 		return resident
@@ -80,7 +79,7 @@ func New(opts Options) *Collector {
 
 // NVTXWanted reports whether Triton's knob leaves NVTX ranges on, as they are by default.
 func NVTXWanted() bool {
-	return settings.NVTX.On(environ.Get)
+	return settings.NVTX.On(hotpath.Getenv)
 }
 
 // Attached reports whether the collector is attached.
@@ -139,7 +138,7 @@ func (c *Collector) subscribe(driver int) error {
 	}
 	c.attached = true
 	if c.opts.NVTX {
-		environ.SetDefault("NVTX_INJECTION64_PATH", c.library.Path) // NVTX's header code reads it at the program's first range
+		hotpath.SetEnvDefault("NVTX_INJECTION64_PATH", c.library.Path) // NVTX's header code reads it at the program's first range
 	}
 	return nil
 }

@@ -29,7 +29,6 @@ import (
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/recorder"
 	"github.com/goproton/goproton/hotpath/scratch"
-	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
@@ -42,7 +41,7 @@ import (
 
 var (
 	service   = control.New()
-	tracing   = record.Service{Complain: func(what string) { say(what) }, Env: environ.Get, Register: register}
+	tracing   = record.Service{Complain: func(what string) { say(what) }, Env: hotpath.Getenv, Register: register}
 	recording *recorder.Recording
 	table     = hotpath.API() // for the program and its hooks; a recorder replaces it
 )

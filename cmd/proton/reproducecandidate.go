@@ -20,8 +20,8 @@ import (
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/nearby"
 	"github.com/goproton/goproton/tritonparse/reproduce"
-	"github.com/goproton/goproton/tritonparse/resources"
 	"github.com/goproton/goproton/viewer/explain"
 )
 
@@ -254,7 +254,7 @@ func sideOf(m *reproduce.Measurement) *candidateSide {
 // compiled takes what the compiler made from a trace, if the candidate is a function that has one kernel.
 func (s *candidateSide) compiled(t *tritonparse.Trace) {
 	if all := t.Compilations(); len(all) == 1 && s.Registers == nil {
-		r, _ := resources.Of(all[0]) // what is not known stays so
+		r, _ := nearby.ResourcesOf(all[0]) // what is not known stays so
 		s.Registers, s.Shared = r.Registers, r.Shared
 	}
 }

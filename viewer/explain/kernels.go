@@ -16,7 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/resources"
+	"github.com/goproton/goproton/tritonparse/nearby"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/kernels"
 )
@@ -468,7 +468,7 @@ func (on *subject) traced(of *kernels.Specialisation, device *profile.Device, bl
 	if n, known := c.Int("num_warps"); known {
 		set["warps_per_block"] = float64(n)
 	}
-	r, err := resources.Of(c)
+	r, err := nearby.ResourcesOf(c)
 	if r.Shared != nil {
 		shared = float64(*r.Shared)
 	}

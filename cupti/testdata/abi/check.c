@@ -1,4 +1,4 @@
-// Compares cupti/abi*.h with the vendor's own headers, number by number. abicheck_test.go compiles it for
+// Compares cupti/abi*.h with the vendor's own headers, number by number. abi_test.go compiles it for
 // each version of the headers. It prints the differences and returns 1, or prints how many numbers it has compared.
 #include <cuda.h>
 #include <cupti.h>

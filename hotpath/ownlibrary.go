@@ -1,4 +1,4 @@
-package environ
+package hotpath
 
 /*
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-package graphvalues
+package callpath
 
 import (
 	"cmp"

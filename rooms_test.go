@@ -101,6 +101,7 @@ var rooms = []room{
 
 	{10, "triton/mlir", "the text of MLIR: operations, regions and locations, of any dialect"},
 	{11, "triton/ttir", "the operations of Triton's first representation: typed, verified, printed"},
+	{11, "triton/scopes", "records put into the text of a kernel, for scopes inside kernels"},
 	{10, "internal/ownfile internal/procstat", "files that are replaced in one step, and descriptors that the program may close; processes: parents, beginnings, waiting, free memory"},
 	{10, "internal/figures internal/foreign internal/jsontext internal/version internal/inflate internal/lookup", "numbers for people; names of others; JSON as text; this release; unpacking within bounds; kernels by their names, the names that a wrong one was meant as, and elements of lists by their keys"},
 	{10, "internal/settings internal/testkit", "environment variables, and programs in Python's folders; goldens, traces and waiting, for tests"},

@@ -95,7 +95,7 @@ func endsWithScripts(run func() error) error {
 		var by signalled
 		if errors.As(context.Cause(ctx), &by) {
 			reproduce.EndAll()
-			time.Sleep(2 * reproduce.KillAfter)
+			time.Sleep(5 * reproduce.KillAfter) // busy machines
 			os.Exit(128 + int(by))
 		}
 	}()

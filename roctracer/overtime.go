@@ -3,8 +3,6 @@ package roctracer
 /*
 #include <stdlib.h>
 #include "overtime.h"
-
-static inline struct sdk_counted_metric *metric_of(struct sdk_counted_gpu *g, size_t i) { return &g->metrics[i]; }
 */
 import "C"
 

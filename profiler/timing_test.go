@@ -187,3 +187,34 @@ func TestDeactivatedSessionsLeave(t *testing.T) {
 		t.Errorf("left %d times:\n%s", program.f.left.Load(), outline(p))
 	}
 }
+
+// What a program does while no session records is no part of the account: neither is a window paid from it, nor does it dilute the loss.
+func TestNothingIsEarnedWhileDeactivated(t *testing.T) {
+	m, program := timingStage(t)
+	id := start(t, m, "p", StartOptions{Budget: 0.05})
+	launches := func(n int) func() bool {
+		return func() bool {
+			for range 500 {
+				program.launch("k")
+			}
+			return m.Status().Budget.Windows >= n
+		}
+	}
+	testkit.Await(t, "three windows", launches(3))
+	testkit.Await(t, "a rest", func() (rests bool) {
+		program.launch("k")
+		m.drainer.do(func(d *drainer) { rests = d.spending.resting() })
+		return rests
+	})
+	before := m.Status().Budget.Wall
+	m.Deactivate(&id, false)
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+		program.launch("unseen")
+	}
+	m.Activate(&id)
+	if wall := m.Status().Budget.Wall - before; wall > time.Second {
+		t.Errorf("%v of 3 s in which nothing recorded count as recorded", wall)
+	}
+	testkit.Await(t, "two more windows", launches(5))
+	finalize(t, m, id, "")
+}

@@ -188,7 +188,7 @@ func TestDeactivatedSessionsLeave(t *testing.T) {
 	}
 }
 
-// What a program does while no session records is no part of the account: neither is a window paid from it, nor does it dilute the loss.
+// The account leaves out what a program does while no session records: it pays no window, and does not dilute the loss.
 func TestNothingIsEarnedWhileDeactivated(t *testing.T) {
 	m, program := timingStage(t)
 	id := start(t, m, "p", StartOptions{Budget: 0.05})

@@ -17,7 +17,7 @@ from medians import middle
 pytestmark = [pytest.mark.alone, pytest.mark.only("cupti")]
 
 LEARNING, ROUNDS, SLOT, SLACK = 11.0, 4, 0.25, 0.005
-CYCLES, ACTIVE, SETTLE, WITHOUT = 9, 2.0, 0.5, 0.5  # seconds of a cycle: active, until CUPTI is left, without a profiler
+CYCLES, ACTIVE, LEAVING, WITHOUT = 9, 2.0, 0.5, 0.5  # seconds of a cycle: active, until CUPTI is left, without a profiler
 
 
 def spend(body, seconds):
@@ -48,7 +48,7 @@ def lost_while_active(body, session):
     after it, in which the session is deactivated and has left CUPTI. It is a mean, because the loss is in few moments: those of windows."""
     def without():
         proton.deactivate(session)
-        spend(body, SETTLE)
+        spend(body, LEAVING)
         return spend(body, WITHOUT)
     shares, before = [], without()
     for _ in range(CYCLES):

@@ -167,7 +167,7 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	heading(flags, "benchmark", "Running it")
 	heading(flags, "stamp", "Output")
 	choices(cmd, "kernel-import", "default", "copy", "override-ttir")
-	withSchema[candidateDocument](cmd)
+	withSchema[candidateDocument](cmd, "")
 	flags.Lookup("schema").Usage = "print the JSON Schema of the JSON that --candidate prints, and read nothing"
 }
 

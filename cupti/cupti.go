@@ -334,8 +334,8 @@ const finalizeSafe = C.CUPTI_12_6
 
 // Detach unsubscribes, so that others can use CUPTI. A launch stays 0.3 µs slower until cuptiFinalize, so that is called where it
 // is safe. It is not safe while another thread is inside the driver: CUPTI removes its callbacks and buffers without waiting for
-// that thread, which then crashes. So it is not called while another thread runs that has launched something, nor at the end of a process,
-// where threads may begin to.
+// that thread, which then crashes. So it is not called while another thread runs that has launched something, unless that one does it, nor at
+// the end of a process, where threads may begin to.
 func (c *Collector) Detach(ending bool) {
 	c.left = false
 	if !c.attached {
@@ -351,6 +351,12 @@ func (c *Collector) Detach(ending bool) {
 	if c.opts.WholeGraphs {
 		c.pause()
 		return
+	}
+	if !ending && !hotpath.Lives() && hotpath.OthersLive() { // the calling thread is the profiler's own, as that of proton attach: the program's threads go on
+		if left, _ := c.Leave(); left {
+			c.left, c.resting = false, false
+			return
+		}
 	}
 	C.cupti_unsubscribe()
 	hotpath.ForgetContexts()

@@ -366,7 +366,7 @@ func (on *subject) sampledAt(k *kernelSum, run *kernels.Run, files *kernels.File
 		return
 	}
 	if special, global, known := queueShares(run, waits, queue); known {
-		set["special_functions_share"], set["global_memory_queue_share"] = special, global
+		set["special_functions_share"], set["global_memory_queue_share"], set["shared_memory_share"] = special, global, 1-special-global
 	} else if l := lineOf(queue); l != nil && l.Text != "" {
 		set["special_functions_share"] = truth(specialFunctions.MatchString(l.Text))
 	}

@@ -61,6 +61,27 @@ func TestOutputsFollowTheirSchemas(t *testing.T) {
 	}
 }
 
+// Who knows only the schema of explain reads there what each field is.
+func TestSchemaDescribesEveryField(t *testing.T) {
+	s, err := schemaOf[explain.Document]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var describe func(at string, s *jsonschema.Schema)
+	describe = func(at string, s *jsonschema.Schema) {
+		for name, p := range s.Properties {
+			if p.Description == "" {
+				t.Errorf("%s.%s has no description", at, name)
+			}
+			describe(at+"."+name, p)
+		}
+		if s.Items != nil {
+			describe(at, s.Items)
+		}
+	}
+	describe("explain", s)
+}
+
 // The published schema allows the fields of later versions.
 func TestPublishedSchemasAllowMore(t *testing.T) {
 	var out bytes.Buffer

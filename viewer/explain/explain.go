@@ -58,7 +58,7 @@ type Finding struct {
 	Kernel     string     `json:"kernel,omitempty" jsonschema:"kernel that it is about"`
 	Path       string     `json:"call_path,omitempty" jsonschema:"call path that has most of it"`
 	Line       *Line      `json:"line,omitempty" jsonschema:"source line that has most of it"`
-	Says       string     `json:"says"`
+	Says       string     `json:"says" jsonschema:"the cause, as a sentence"`
 	Time       int64      `json:"time_ns" jsonschema:"time of what it is about"`
 	Share      float64    `json:"share" jsonschema:"that time as a share of the GPU time, or of the wall time for idle GPUs and communication"`
 	Saves      int64      `json:"saves_at_most_ns" jsonschema:"time that would be saved if the cause were gone entirely: an upper bound"`
@@ -73,16 +73,16 @@ type Finding struct {
 
 // Line is a source line.
 type Line struct {
-	File   string  `json:"file"`
-	Number int     `json:"number"`
-	Text   string  `json:"text,omitempty"`
+	File   string  `json:"file" jsonschema:"as it was called where the program ran"`
+	Number int     `json:"number" jsonschema:"of the line in the file"`
+	Text   string  `json:"text,omitempty" jsonschema:"what stands there, if it is known"`
 	Share  float64 `json:"share_of_samples" jsonschema:"share that the line has of the samples of the kernel that the rule counts"`
 }
 
 // Evidence is a measurement.
 type Evidence struct {
-	Metric string  `json:"metric"`
-	Value  float64 `json:"value"`
+	Metric string  `json:"metric" jsonschema:"its name, which ends in its unit; _share is a part of 1"`
+	Value  float64 `json:"value" jsonschema:"in that unit"`
 }
 
 // Confidence says how sure a finding is.

@@ -156,7 +156,7 @@ export function fitMiddle(text, letters) {
 }
 
 /**
- * fitApart shortens a name to the launch parameters in which it differs from names alike: those with the most values, as many as fit.
+ * fitApart shortens a name to the launch parameters in which it differs from others of its kernel: those with the most values, as many as fit.
  * @param {string} text
  * @param {number} letters
  * @param {string[]} others

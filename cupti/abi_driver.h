@@ -5,7 +5,7 @@
 #include "abi.h"
 
 // Functions that copy or fill memory, and those that wait for the GPU: F(name, number). Forms from before CUDA 3.2 are left
-// out. The name of a list ends with the oldest version in which testdata/abi/ has found its functions.
+// out. The name of a list ends with the oldest version in which abicheck/ has found its functions.
 #define CUDA_COPY_CALLS_11_8(F) \
   F(cuMemsetD8Async, 216) F(cuMemsetD16Async, 218) F(cuMemsetD32Async, 220) F(cuMemsetD2D8Async, 222) \
   F(cuMemsetD2D16Async, 224) F(cuMemsetD2D32Async, 226) F(cuMemsetD8_v2, 249) F(cuMemsetD16_v2, 250) \
@@ -51,6 +51,13 @@
 #define CUDA_LAUNCH_EX_CALLS(F) F(cuLaunchKernelEx, 652) F(cuLaunchKernelEx_ptsz, 653)
 #define CUDA_GRAPH_LAUNCH_CALLS(F) F(cuGraphLaunch, 514) F(cuGraphLaunch_ptsz, 515)
 #define CUDA_ALL_LAUNCH_CALLS(F) CUDA_LAUNCH_CALLS(F) CUDA_LAUNCH_MANY_CALLS(F) CUDA_LAUNCH_EX_CALLS(F) CUDA_GRAPH_LAUNCH_CALLS(F)
+// For case labels: functions that load code, or return handles of it.
+#define CUDA_CODE_CALLS(F) \
+  F(cuModuleLoad, CBID_cuModuleLoad) F(cuModuleLoadData, CBID_cuModuleLoadData) F(cuModuleLoadDataEx, CBID_cuModuleLoadDataEx) \
+  F(cuModuleLoadFatBinary, CBID_cuModuleLoadFatBinary) F(cuModuleGetFunction, CBID_cuModuleGetFunction) \
+  F(cuLibraryLoadData, CBID_cuLibraryLoadData) F(cuLibraryLoadFromFile, CBID_cuLibraryLoadFromFile) \
+  F(cuLibraryGetKernel, CBID_cuLibraryGetKernel) F(cuLibraryGetModule, CBID_cuLibraryGetModule) \
+  F(cuKernelGetFunction, CBID_cuKernelGetFunction)
 
 // Driver API functions. The numbers never changed since each was introduced.
 enum cupti_cbid_driver {

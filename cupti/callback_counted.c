@@ -3,6 +3,9 @@
 #include "counters.h"
 #include "sampling.h"
 
+static atomic_int by_line; // instructions are counted, so loaded code is kept
+void cupti_counted_by_line(int yes) { atomic_store(&by_line, yes); }
+
 static atomic_int copies_recorded;
 void cupti_counted_copies(int recorded) { atomic_store(&copies_recorded, recorded); }
 
@@ -25,6 +28,7 @@ static void launch(uint32_t cbid, const struct cupti_callback_data *d, uint64_t 
     return;
   }
   cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
+  if (atomic_load_explicit(&by_line, memory_order_relaxed)) code_launched(function, d->symbol_name);
   if (!counters_enter(d, function, cooperative) && !counters_inside()) gate_enter();
 }
 
@@ -49,8 +53,10 @@ static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
     return launch(cbid, d, (uintptr_t)((const struct cuda_params_launch_kernel_ex *)d->params)->function, is_cooperative(config_of(d)));
   case CBID_cuLaunch: case CBID_cuLaunchGrid: case CBID_cuLaunchGridAsync: case CBID_cuLaunchKernel: case CBID_cuLaunchKernel_ptsz:
     return launch(cbid, d, (uintptr_t)((const struct cuda_params_launch_kernel *)d->params)->function, 0);
-  CUDA_LAUNCH_MANY_CALLS(CASE)
   CUDA_GRAPH_LAUNCH_CALLS(CASE)
+    if (d->site == SITE_ENTER) counters_graph_launched();
+    return apart(cbid, d, 1);
+  CUDA_LAUNCH_MANY_CALLS(CASE)
     return apart(cbid, d, 1);
   CUDA_COPY_CALLS(CASE)
     return apart(cbid, d, atomic_load_explicit(&copies_recorded, memory_order_relaxed));
@@ -63,6 +69,11 @@ static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
   case CBID_cuDevicePrimaryCtxReset: case CBID_cuDevicePrimaryCtxReset_v2:
     if (d->site == SITE_ENTER) counters_before_destroy(NULL, ((const struct cuda_params_primary_reset *)d->params)->device);
     return;
+  case CBID_cuModuleUnload: case CBID_cuLibraryUnload:
+    if (d->site != SITE_ENTER) code_unloading();
+    return;
+  CUDA_CODE_CALLS(CASE)
+    return d->site == SITE_ENTER ? code_call_enters() : code_call_exits(cbid, d);
   }
   cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
 }
@@ -72,6 +83,14 @@ void cupti_on_counted_callback(void *user, uint32_t domain, uint32_t cbid, const
     driver_call(cbid, data);
     return;
   }
-  if (domain == DOMAIN_RESOURCE && cbid == RES_CONTEXT_DESTROY_STARTING) counters_destroying(((const struct cupti_resource_data *)data)->context);
+  const struct cupti_resource_data *r = data;
+  if (domain == DOMAIN_RESOURCE && cbid == RES_MODULE_LOADED) {
+    if (r->descriptor) code_module_loaded(r->descriptor);
+    return;
+  }
+  if (domain == DOMAIN_RESOURCE && cbid == RES_CONTEXT_DESTROY_STARTING) {
+    counters_destroying(r->context);
+    if (atomic_load(&by_line)) code_unloading(); // another context may get the handles of its functions
+  }
   cupti_on_callback(user, domain, cbid, data);
 }

@@ -39,9 +39,7 @@ static int driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
   case CBID_cuDevicePrimaryCtxReset: case CBID_cuDevicePrimaryCtxReset_v2:
     if (enters) sampling_before_destroy(NULL, ((const struct cuda_params_primary_reset *)d->params)->device);
     break;
-  case CBID_cuModuleLoad: case CBID_cuModuleLoadData: case CBID_cuModuleLoadDataEx: case CBID_cuModuleLoadFatBinary:
-  case CBID_cuModuleGetFunction: case CBID_cuLibraryLoadData: case CBID_cuLibraryLoadFromFile: case CBID_cuLibraryGetKernel:
-  case CBID_cuLibraryGetModule: case CBID_cuKernelGetFunction:
+  CUDA_CODE_CALLS(CASE)
     if (enters) code_call_enters();
     else code_call_exits(cbid, d);
     break;

@@ -276,7 +276,7 @@ uint64_t code_by_crc(uint64_t crc, uint32_t *images) {
     struct image *image = &code.images[i];
     if (crc_of(image) != crc) continue;
     any = image->hash;
-    if (image->registration == atomic_load(&registration)) continue;
+    if (image->registration && image->registration == atomic_load(&registration)) continue;
     earlier = image->hash;
     ++*images;
   }

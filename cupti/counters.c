@@ -28,7 +28,7 @@ enum { UNWANTED = -1, ASKING = -2 };
 static const struct hp_vendor_api *hp;
 static struct counters_request request;
 static atomic_int on, began, captures_begin, full;
-static _Atomic uint64_t remaining, nanos, measured;
+static _Atomic uint64_t remaining, nanos, measured, graphs;
 static struct counted *_Atomic taken;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of measuring; the program's threads only try it
 static _Atomic uint32_t refused, set_passes, set_metrics;
@@ -113,7 +113,7 @@ void counters_begin(const struct hp_vendor_api *api, const struct counters_reque
   atomic_store(&refused, 0), atomic_store(&set_passes, 0), atomic_store(&set_metrics, 0);
   for (size_t i = 0; i < FUNCTIONS; i++) free(functions[i].name);
   memset(places, 0, sizeof places), memset(functions, 0, sizeof functions);
-  atomic_store(&remaining, r->most), atomic_store(&nanos, 0), atomic_store(&measured, 0), atomic_store(&full, 0);
+  atomic_store(&remaining, r->most), atomic_store(&nanos, 0), atomic_store(&measured, 0), atomic_store(&graphs, 0), atomic_store(&full, 0);
   gate_begin();
   atomic_store(&began, 1);
   pthread_mutex_unlock(&lock);
@@ -128,7 +128,7 @@ void counters_end(void) {
   clock_gettime(CLOCK_REALTIME, &limit);
   limit.tv_sec += END_LIMIT_S; // a launch whose kernel does not end is measured for ever
   if (mine.is || pthread_mutex_timedlock(&lock, &limit)) return;
-  counters_disable(NULL, -1);
+  request.way->disable(NULL, -1);
   pthread_mutex_unlock(&lock);
 }
 
@@ -157,7 +157,7 @@ void counters_configured(uint32_t passes, uint32_t metrics) { atomic_store(&set_
 
 void counters_facts(struct counters_facts *out) {
   *out = (struct counters_facts){
-      .measured = atomic_load(&measured), .nanos = atomic_load(&nanos), .full = atomic_load(&full), .chosen = request.most - atomic_load(&remaining),
+      .measured = atomic_load(&measured), .graphs = atomic_load(&graphs), .nanos = atomic_load(&nanos), .full = atomic_load(&full), .chosen = request.most - atomic_load(&remaining),
       .passes = atomic_load(&set_passes), .metrics = atomic_load(&set_metrics), .refused = atomic_load(&refused), .refused_doing = atomic_load(&refused_doing),
   };
   for (size_t i = 0; i < FUNCTIONS; i++) out->kernels += atomic_load(&functions[i].measured) != 0;
@@ -191,18 +191,18 @@ static int leave_out(struct function *f, uint32_t reason) {
 }
 
 // With the lock and a slot of `remaining`: whether the launch is measured.
-static int measure(const struct cupti_callback_data *d, struct function *f) {
+static int measure(const struct cupti_callback_data *d, struct function *f, uint64_t function) {
   enum { ATTEMPTS = 2 };
   cupti_own_call = 1;
-  uint32_t reason = LEFT_NOT, passes = counters_ready(d->context);
+  uint32_t reason = LEFT_NOT, passes = request.way->ready(d->context);
   if (!passes) reason = LEFT_REFUSED;
   else if (too_large(passes)) reason = LEFT_MEMORY;
   else if (!gate_close(ATTEMPTS)) reason = LEFT_OTHERS;
   else if (hp->capturing() || atomic_load(&captures_begin)) gate_open(), reason = LEFT_OTHERS;
-  else if (cuda.cuCtxSynchronize() || !(mine.is = counters_start(d->context, d->correlation_id))) gate_open(), reason = LEFT_REFUSED;
+  else if (cuda.cuCtxSynchronize() || !(mine.is = request.way->start(d->context, d->correlation_id))) gate_open(), reason = LEFT_REFUSED;
   cupti_own_call = 0;
   if (reason) return leave_out(f, reason);
-  mine.function = f, mine.correlation = d->correlation_id;
+  mine.function = f, mine.correlation = d->correlation_id, mine.is->function = function;
   push(mine.is);
   return 1;
 }
@@ -214,11 +214,11 @@ static int take_one(_Atomic uint64_t *left) {
 }
 
 // A launch that was chosen, and is measured if no other thread is measuring.
-static int try(const struct cupti_callback_data *d, struct function *f, struct place *p) {
+static int try(const struct cupti_callback_data *d, struct function *f, uint64_t function, struct place *p) {
   if (pthread_mutex_trylock(&lock)) return 0;
   uint64_t start = now();
   int chosen = atomic_load(&on) && atomic_load(&began) && take_one(&remaining);
-  if (chosen && !measure(d, f)) chosen = 0, atomic_fetch_add(&remaining, 1);
+  if (chosen && !measure(d, f, function)) chosen = 0, atomic_fetch_add(&remaining, 1);
   if (!chosen) {
     atomic_fetch_add(&p->failed, 1);
     atomic_fetch_add(&nanos, now() - start);
@@ -245,13 +245,13 @@ int counters_enter(const struct cupti_callback_data *d, uint64_t function, int c
   if (verdict != LEFT_NOT) return leave_out(f, (uint32_t)verdict);
   if (cooperative) return leave_out(f, LEFT_COOPERATIVE);
   if (atomic_load_explicit(&p->failed, memory_order_relaxed) >= FAILURES) return leave_out(f, atomic_load(&f->reason));
-  return try(d, f, p);
+  return try(d, f, function, p);
 }
 
 int counters_exit(const struct cupti_callback_data *d) {
   if (!mine.is || mine.correlation != d->correlation_id) return 0;
   cupti_own_call = 1;
-  int done = counters_stop(mine.is);
+  int done = request.way->stop(mine.is);
   cupti_own_call = 0;
   if (done > 0) {
     atomic_fetch_add(&measured, 1), atomic_fetch_add(&mine.function->measured, 1);
@@ -259,10 +259,10 @@ int counters_exit(const struct cupti_callback_data *d) {
     leave_out(mine.function, LEFT_REFUSED);
     atomic_fetch_sub(&mine.place->chosen, 1), atomic_fetch_add(&mine.place->failed, 1), atomic_fetch_add(&remaining, 1);
   }
-  if (done < 0) { // each further try would cost a kernel its time
-    atomic_store(&remaining, 0);
+  if (done < 0) atomic_store(&remaining, 0); // each further try would cost a kernel its time
+  if (done < 0 || (request.way->costly && !atomic_load(&remaining))) {
     cupti_own_call = 1;
-    counters_disable(d->context, -1);
+    request.way->disable(d->context, -1);
     cupti_own_call = 0;
   }
   atomic_fetch_add(&nanos, now() - mine.began);
@@ -273,19 +273,23 @@ int counters_exit(const struct cupti_callback_data *d) {
   return 1;
 }
 
+void counters_graph_launched(void) {
+  if (atomic_load_explicit(&on, memory_order_relaxed)) atomic_fetch_add_explicit(&graphs, 1, memory_order_relaxed);
+}
+
 // ---- contexts and captures ----
 
 void counters_before_destroy(void *context, int device) {
   if (cupti_own_call || !atomic_load(&began) || mine.is) return;
   pthread_mutex_lock(&lock);
-  if (atomic_load(&began)) counters_disable(context, device);
+  if (atomic_load(&began)) request.way->disable(context, device);
   pthread_mutex_unlock(&lock);
 }
 
 void counters_destroying(void *context) {
   if (!atomic_load(&began) || cupti_own_call || mine.is) return;
   pthread_mutex_lock(&lock);
-  counters_forget(context);
+  request.way->forget(context);
   pthread_mutex_unlock(&lock);
 }
 

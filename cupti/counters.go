@@ -10,6 +10,7 @@ import "C"
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/lookup"
 )
 
@@ -26,6 +28,9 @@ type counter struct {
 	chosen  map[uint64]*C.struct_counted // launches whose values were not asked for yet, by correlation id
 	names   map[unsafe.Pointer][]string  // of metrics, by the array that launches point at
 
+	byLine  bool
+	waiting []*C.struct_counted // launches whose instructions are being counted
+
 	problems []string // of startCounters
 }
 
@@ -34,7 +39,7 @@ var asked struct {
 	sync.Mutex
 	request  *record.CounterRequest
 	words    map[string]*C.char // never freed: launches point at them
-	memory   bool               // metrics of the GPU's memory are in the set
+	ran      []string           // functions that were not wanted, where kernels have no records
 	problems []string
 }
 
@@ -47,6 +52,10 @@ func (c *Collector) hostLibrary() string {
 func (c *Collector) startCounters() {
 	s := &counter{request: c.opts.Sampling.Counters, chosen: map[uint64]*C.struct_counted{}, names: map[unsafe.Pointer][]string{}}
 	c.counter = s
+	if s.request.Set == counters.LinesSet {
+		c.startLines()
+		return
+	}
 	host := C.CString(c.hostLibrary())
 	defer C.free(unsafe.Pointer(host))
 	if missing := C.cupti_counters_load(host); missing != nil {
@@ -57,19 +66,20 @@ func (c *Collector) startCounters() {
 	}
 	C.record_wrap_counters(&C.cupti_counters)
 	asked.Lock()
-	asked.request, asked.problems, asked.memory = s.request, nil, false
+	asked.request, asked.ran, asked.problems = s.request, nil, nil
 	asked.Unlock()
 	if rc := C.cupti_listen_counted(); rc != 0 {
 		s.problems = append(s.problems, c.refused("enable callbacks of contexts", uint32(rc), "", 0).Error())
 	}
 	C.cupti_keep_shapes(1)
-	C.counters_begin(vendorAPI(), &C.struct_counters_request{first: C.uint32_t(s.request.First), most: C.uint64_t(s.request.Most), version: C.uint32_t(c.version)})
+	C.counters_begin(vendorAPI(), &C.struct_counters_request{first: C.uint32_t(s.request.First), most: C.uint64_t(s.request.Most), version: C.uint32_t(c.version), way: &C.counters_of_ranges})
 }
 
 // endCounters ends measuring. Launches that have not been asked for remain.
 func (c *Collector) endCounters() {
 	if c.counter != nil {
 		C.counters_end()
+		C.cupti_counted_by_line(0)
 		C.cupti_keep_shapes(0)
 	}
 }
@@ -162,9 +172,6 @@ func (c *Collector) CounterFacts() (facts record.CounterFacts) {
 	facts.Metrics, facts.Passes, facts.Measured, facts.Kernels = int(f.metrics), int(f.passes), uint64(f.measured), uint64(f.kernels)
 	facts.Took = time.Duration(f.nanos)
 	facts.LeftOut = leftOut()
-	asked.Lock()
-	facts.Copies = f.measured > 0 && f.passes > 1 && asked.memory && c.version < C.CUPTI_13_4
-	asked.Unlock()
 	if c.opts.Replay { // passes are those of another set
 		facts.Passes = 0
 		for i := range facts.LeftOut {
@@ -174,10 +181,20 @@ func (c *Collector) CounterFacts() (facts record.CounterFacts) {
 		}
 	}
 	asked.Lock()
+	facts.Ran = slices.Clone(asked.ran)
 	facts.Problems = append(facts.Problems, asked.problems...)
 	asked.Unlock()
 	if f.refused != 0 {
-		facts.Problems = append(facts.Problems, c.counterRefusal(C.GoString(f.refused_doing), uint32(f.refused)))
+		refusal := c.counterError(C.GoString(f.refused_doing), uint32(f.refused)).Error()
+		if s.byLine {
+			refusal += "; nothing more is counted, and kernels are not timed: run without set=lines"
+		} else {
+			refusal += "; kernels are timed without counters"
+		}
+		facts.Problems = append(facts.Problems, refusal)
+	}
+	if f.graphs != 0 && s.byLine {
+		facts.Problems = append(facts.Problems, fmt.Sprintf("counters: the kernels of %s were not counted by line: CUPTI counts launches of single kernels; run without graphs", figures.Plural(uint64(f.graphs), "launch of a graph", "launches of graphs")))
 	}
 	if f.full != 0 {
 		facts.Problems = append(facts.Problems, "counters: the program has more kernels and call paths than are kept apart; launches of some were not measured: name kernels with kernels=")
@@ -198,6 +215,8 @@ func leftOut() (list []record.LeftOut) {
 	}
 }
 
+const mostRan = 1 << 12
+
 // communicating are parts of the names of kernels whose blocks wait for kernels on other GPUs.
 var communicating = []string{"ncclDevKernel", "ncclKernel", "nvshmem", "one_shot_all_reduce", "two_shot_all_reduce", "multimem_", "cross_device_reduce"}
 
@@ -205,9 +224,15 @@ var communicating = []string{"ncclDevKernel", "ncclKernel", "nvshmem", "one_shot
 func goprotonCountersKernel(name *C.char) C.int {
 	kernel := C.GoString(name)
 	asked.Lock()
+	defer asked.Unlock()
 	request := asked.request
-	asked.Unlock()
-	if request == nil || !request.Wants(kernel) {
+	if request == nil {
+		return -1
+	}
+	if !request.Wants(kernel) {
+		if request.Set == counters.LinesSet && len(asked.ran) < mostRan {
+			asked.ran = append(asked.ran, kernel)
+		}
 		return -1
 	}
 	for _, part := range communicating {
@@ -230,7 +255,6 @@ func goprotonCountersMetrics(chip *C.char, names ***C.char) C.size_t {
 	array := (**C.char)(C.malloc(C.size_t(len(list)+1) * C.size_t(unsafe.Sizeof(uintptr(0)))))
 	for i, name := range list {
 		unsafe.Slice(array, len(list))[i] = word(name)
-		asked.memory = asked.memory || strings.HasPrefix(name, "dram__")
 	}
 	*names = array
 	return C.size_t(len(list))

@@ -3,13 +3,15 @@
 #ifndef GOPROTON_CUPTI_COUNTERS_H
 #define GOPROTON_CUPTI_COUNTERS_H
 
-#include "abi_counters.h"
+#include "abi_lines.h"
 #include "runtime.h"
 
 extern struct cupti_counters_table cupti_counters;
 // cupti_counters_load fills the table from the library that cupti_load opened. It returns NULL, or the name of a function
 // that the library lacks. libcupti looks for libnvperf_host.so, which lies next to it, in the folders of the loader: it is loaded first.
 const char *cupti_counters_load(const char *host_library);
+extern struct cupti_lines_table cupti_lines;
+const char *cupti_lines_load(void);
 
 // ---- decode.c ----
 // What a launch asked for. The drainer asks for those of kernels whose records it has decoded.
@@ -23,6 +25,8 @@ void cupti_on_counted_callback(void *user, uint32_t domain, uint32_t cbid, const
 uint32_t cupti_listen_counted(void);
 // cupti_counted_copies says whether copies are recorded, or only kept out of what is measured.
 void cupti_counted_copies(int recorded);
+// cupti_counted_by_line has loaded code kept, see code.c.
+void cupti_counted_by_line(int yes);
 
 // ---- counters.c: which launches ----
 
@@ -30,6 +34,7 @@ struct counters_request {
   uint32_t first; // launches of each kernel at each call path
   uint64_t most;  // of all
   uint32_t version; // of CUPTI
+  const struct counters_way *way;
 };
 
 // Why a launch is left out. What is not listed with its kernel's name is tried again at the next launch.
@@ -50,6 +55,9 @@ struct counted {
   _Atomic uint32_t state; // enum counted_state
   uint32_t count;
   const char *const *names; // never freed
+  void *lines; // a struct sampled_batch of what was counted by instruction
+  uint64_t function; // the launched one
+  uint32_t device;   // where instructions are counted
   double values[];
 };
 enum counted_state { COUNTED_PENDING, COUNTED_DONE, COUNTED_FAILED };
@@ -75,6 +83,7 @@ void counters_destroying(void *context);
 // Around a call that begins the capture of a stream: none begins while a launch is measured.
 void counters_capture_begins(void);
 void counters_capture_began(void);
+void counters_graph_launched(void);
 // Whether the calling thread measures a launch.
 int counters_inside(void);
 
@@ -86,6 +95,7 @@ struct counters_function {
 struct counters_facts {
   uint64_t chosen, measured, nanos; // nanos: from the choice to the values
   uint64_t kernels;                 // functions of which some launch was measured
+  uint64_t graphs;                  // launches of graphs
   uint32_t passes, metrics;         // of the last set that was configured
   uint32_t refused;                 // result code of the first refusal
   const char *refused_doing;
@@ -107,15 +117,22 @@ struct counters_set {
 uint32_t counters_make_set(struct counters_set *s, uint32_t type, const char *chip, const char *const *metrics, size_t count, const char **doing);
 void counters_end_set(struct counters_set *s);
 
-// ---- counters_measure.c: with the choice's lock held ----
+// ---- how a launch is measured: called with the choice's lock held ----
 
-// counters_ready configures a context at its first chosen launch, and says how many passes its set takes; 0: it cannot be measured.
-uint32_t counters_ready(void *context);
-struct counted *counters_start(void *context, uint64_t correlation);
-// counters_stop returns 1 if the launch was measured, 0 if others were measured with it, -1 if CUPTI refused.
-int counters_stop(struct counted *c);
-void counters_disable(void *context, int device); // NULL and -1: everywhere
-void counters_forget(void *context);
+struct counters_way {
+  // ready configures a context at its first chosen launch, and says how many passes its set takes; 0: it cannot be measured.
+  uint32_t (*ready)(void *context);
+  struct counted *(*start)(void *context, uint64_t correlation);
+  // stop returns 1 if the launch was measured, 0 if others were measured with it, -1 if CUPTI refused.
+  int (*stop)(struct counted *c);
+  void (*disable)(void *context, int device); // NULL and -1: everywhere
+  void (*forget)(void *context);
+  int costly; // launches that are not chosen pay too, as long as it is enabled
+};
+extern const struct counters_way counters_of_ranges; // counters_measure.c: the whole launch
+extern const struct counters_way counters_of_lines;  // lines.c: each instruction
+// lines_metric is the metric of a number in struct sampled_stall, NULL behind the last.
+const char *lines_metric(uint32_t number);
 void counters_refused(uint32_t rc, const char *doing);
 void counters_configured(uint32_t passes, uint32_t metrics);
 

@@ -182,7 +182,7 @@ static int next_image(struct context *c) {
   return enable(c);
 }
 
-uint32_t counters_ready(void *context) {
+static uint32_t ready(void *context) {
   struct context *c = contexts;
   while (c < contexts + CONTEXTS && c->handle && c->handle != context) c++;
   if (c == contexts + CONTEXTS) return 0;
@@ -204,7 +204,7 @@ static int device_of(void *context) {
   return cupti.GetDeviceId(context, &device) ? -1 : (int)device;
 }
 
-void counters_disable(void *context, int device) {
+static void disable_in(void *context, int device) {
   for (struct context *c = contexts; c < contexts + CONTEXTS; c++)
     if (c->handle && (context ? c->handle == context : device < 0 || device_of(c->handle) == device)) disable(c);
   if (context || device >= 0) return;
@@ -214,14 +214,14 @@ void counters_disable(void *context, int device) {
   }
 }
 
-void counters_forget(void *context) {
+static void forget(void *context) {
   for (struct context *c = contexts; c < contexts + CONTEXTS; c++)
     if (c->handle == context) free(c->image), *c = (struct context){0};
 }
 
 // ---- a launch ----
 
-struct counted *counters_start(void *context, uint64_t correlation) {
+static struct counted *start(void *context, uint64_t correlation) {
   (void)context;
   struct context *c = current;
   if (c->used == RANGES && !next_image(c)) return NULL;
@@ -235,7 +235,7 @@ struct counted *counters_start(void *context, uint64_t correlation) {
   return out;
 }
 
-int counters_stop(struct counted *out) {
+static int stop(struct counted *out) {
   struct context *c = current;
   struct cupti_range_stop_params s = {.size = COUNTERS_SIZE(cupti_range_stop_params, all_passes), .ranges = c->ranges};
   if (CALL("end counting", RangeProfilerStop, &s)) return -1;
@@ -249,3 +249,5 @@ int counters_stop(struct counted *out) {
   struct cupti_evaluate_params e = {sizeof e, NULL, c->chip->set.host, c->image, c->bytes, before, (const char **)out->names, out->count, out->values};
   return CALL("compute the metrics", ProfilerHostEvaluateToGpuValues, &e) ? -1 : 1;
 }
+
+const struct counters_way counters_of_ranges = {ready, start, stop, disable_in, forget, .costly = 0};

@@ -31,6 +31,7 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
 )
@@ -69,7 +70,7 @@ type Collector struct {
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs, because Python's interface, which is upstream's, has no
 // parameter for them.
 func New(opts Options) *Collector {
-	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(hotpath.Getenv) == "graph"
+	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(environ.Get) == "graph"
 	if resident != nil {
 		resident.opts.Sampling, resident.opts.Metered, resident.opts.Readings = opts.Sampling, opts.Metered, opts.Readings
 		return resident
@@ -79,7 +80,7 @@ func New(opts Options) *Collector {
 
 // NVTXWanted reports whether Triton's knob leaves NVTX ranges on, as they are by default.
 func NVTXWanted() bool {
-	return settings.NVTX.On(hotpath.Getenv)
+	return settings.NVTX.On(environ.Get)
 }
 
 // Attached reports whether the collector is attached.
@@ -122,7 +123,6 @@ func (c *Collector) subscribe(driver int) error {
 	if rc := subscribeTo(c.subscribed, c.shared, &holder); rc != 0 {
 		return c.refused("subscribe to CUPTI", rc, holder, driver)
 	}
-	c.tune()
 	if c.subscribed.samples {
 		c.startSampler()
 	}
@@ -130,15 +130,15 @@ func (c *Collector) subscribe(driver int) error {
 		c.startCounters()
 	}
 	c.startReader()
-	if rc := C.cupti_register_buffers(); rc != 0 {
+	if rc := c.readyRecords(); rc != 0 {
 		c.endSampler()
 		c.endCounters()
 		C.cupti_unsubscribe()
-		return c.refused("register activity buffers", uint32(rc), "", driver)
+		return c.refused("register activity buffers", rc, "", driver)
 	}
 	c.attached = true
 	if c.opts.NVTX {
-		hotpath.SetEnvDefault("NVTX_INJECTION64_PATH", c.library.Path) // NVTX's header code reads it at the program's first range
+		environ.SetDefault("NVTX_INJECTION64_PATH", c.library.Path) // NVTX's header code reads it at the program's first range
 	}
 	return nil
 }
@@ -151,6 +151,15 @@ func subscribeTo(what subscription, share bool, holder *string) uint32 {
 		*holder = C.GoString(&name[0])
 	}
 	return uint32(rc)
+}
+
+// readyRecords readies CUPTI's records, and returns its code. Instructions count nothing while there are any.
+func (c *Collector) readyRecords() uint32 {
+	if c.byLine() {
+		return C.RC_OK
+	}
+	c.tune()
+	return uint32(C.cupti_register_buffers())
 }
 
 // tune makes collection cheap. A library that is too old for a setting refuses it; that is not an error.
@@ -174,7 +183,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		c.setKinds(0)
 		C.cupti_listen_work(0, 0)
 		if !c.opts.WholeGraphs { // graph records stay enabled: their launches must be known as those of no session
-			C.cupti_listen(0, boolint(c.opts.NVTX), boolint(c.sampler != nil))
+			C.cupti_listen(0, boolint(c.opts.NVTX), boolint(c.follows()))
 		}
 		return nil
 	}
@@ -191,7 +200,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 // (CUPTI_ERROR_NOT_COMPATIBLE, on an H100, in programs whose other threads launched at that moment): they are enabled before the first launch
 // that is called back has its context sampled.
 func (c *Collector) enable(first bool) error {
-	nvtx, follow := boolint(c.opts.NVTX), boolint(c.sampler != nil) // launches are followed as long as sampling may be switched
+	nvtx, follow := boolint(c.opts.NVTX), boolint(c.follows()) // launches are followed as long as sampling may be switched
 	c.sampler.hold(true)
 	defer c.sampler.hold(false)
 	if first {
@@ -203,7 +212,11 @@ func (c *Collector) enable(first bool) error {
 	copies := c.calls.Has(record.Memcpy) || c.calls.Has(record.Memset)
 	C.cupti_counted_copies(boolint(copies))
 	work := C.cupti_listen_work(boolint(copies || c.counter != nil), boolint(c.calls.Has(record.Sync)))
-	doing, rc := c.setKinds(c.kinds)
+	kinds := c.kinds
+	if c.byLine() {
+		kinds = 0
+	}
+	doing, rc := c.setKinds(kinds)
 	if rc != 0 && doing == "kernel" {
 		C.cupti_listen_work(0, 0)
 		C.cupti_listen(0, nvtx, follow)
@@ -222,6 +235,9 @@ func (c *Collector) enable(first bool) error {
 	}
 	return nil
 }
+
+// follows reports whether launches are followed while nothing is recorded, see cupti_listen.
+func (c *Collector) follows() bool { return c.sampler != nil && !c.byLine() }
 
 // Mark is described with profiler.Marker.
 func (c *Collector) Mark() uint64 {
@@ -313,6 +329,9 @@ func (c *Collector) Flush(forced bool) {
 		return
 	}
 	c.sampler.flush()
+	if c.byLine() {
+		return
+	}
 	flag := C.uint32_t(C.FLUSH_COMPLETED)
 	if forced {
 		flag = C.FLUSH_FORCED
@@ -323,7 +342,7 @@ func (c *Collector) Flush(forced bool) {
 // Dropped returns how many records CUPTI has dropped since the last call.
 func (c *Collector) Dropped() uint64 {
 	var n C.size_t
-	if !c.attached || C.dropped(&n) != 0 {
+	if !c.attached || c.byLine() || C.dropped(&n) != 0 {
 		return 0
 	}
 	return uint64(n)
@@ -334,15 +353,16 @@ const finalizeSafe = C.CUPTI_12_6
 
 // Detach unsubscribes, so that others can use CUPTI. A launch stays 0.3 µs slower until cuptiFinalize, so that is called where it
 // is safe. It is not safe while another thread is inside the driver: CUPTI removes its callbacks and buffers without waiting for
-// that thread, which then crashes. So it is not called while another thread runs that has launched something, unless that one does it, nor at
-// the end of a process, where threads may begin to.
+// that thread, which then crashes. So it is not called while another thread runs that has launched something, nor at the end of a process,
+// where threads may begin to.
 func (c *Collector) Detach(ending bool) {
 	c.left = false
 	if !c.attached {
 		return
 	}
 	c.Listen(0, 0)
-	if !ending {
+	byLine := c.byLine()
+	if !ending && !byLine {
 		C.flush(C.FLUSH_FORCED) // what threads have launched since the last flush is of no session, nor of the next
 	}
 	c.endSampler()
@@ -352,15 +372,9 @@ func (c *Collector) Detach(ending bool) {
 		c.pause()
 		return
 	}
-	if !ending && !hotpath.Lives() && hotpath.OthersLive() { // the calling thread is the profiler's own, as that of proton attach: the program's threads go on
-		if left, _ := c.Leave(); left {
-			c.left, c.resting = false, false
-			return
-		}
-	}
 	C.cupti_unsubscribe()
 	hotpath.ForgetContexts()
-	if !ending && !hotpath.OthersLive() && (c.version >= finalizeSafe || C.cupti_graphs_seen() == 0) && C.finalize() == 0 {
+	if !ending && !byLine && !hotpath.OthersLive() && (c.version >= finalizeSafe || C.cupti_graphs_seen() == 0) && C.finalize() == 0 {
 		hotpath.ReclaimBuffers()
 	}
 	c.attached, c.enabled, c.watched, c.resting = false, 0, record.Marks{}, false

@@ -52,6 +52,13 @@ const char *cupti_counters_load(const char *host_library) {
   return NULL;
 }
 
+const char *cupti_lines_load(void) {
+  struct cupti_lines_table t;
+  CUPTI_LINES_FUNCTIONS(LOOK_UP)
+  cupti_lines = t;
+  return NULL;
+}
+
 const char *cupti_pm_load(void) {
   struct cupti_pm_table t;
   CUPTI_PM_FUNCTIONS(LOOK_UP)

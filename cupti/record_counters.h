@@ -2,11 +2,12 @@
 #define GOPROTON_CUPTI_RECORD_COUNTERS_H
 
 #include <stdint.h>
-#include "abi_counters.h"
+#include "abi_lines.h"
 
 // record_wrap_counters replaces the functions of the table that are recorded, if there is a recording. Call it before counters are measured.
 void record_wrap_counters(struct cupti_counters_table *table);
-// The launch whose callback is being called on this thread.
-void record_counters_launch(uint32_t correlation);
+void record_wrap_lines(struct cupti_lines_table *table);
+// The launch whose callback is being called on this thread, at its end or its begin.
+void record_counters_launch(uint32_t correlation, int ends);
 
 #endif

@@ -298,7 +298,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
   (void)user;
   int recording = record_on() && !(domain == DOMAIN_DRIVER && cbid == CBID_cuCtxGetCurrent); // a mark of ours
   if (recording && domain == DOMAIN_DRIVER) before_driver_call(cbid, data);
-  if (domain == DOMAIN_DRIVER) record_counters_launch(((const struct cupti_callback_data *)data)->correlation_id);
+  if (domain == DOMAIN_DRIVER) record_counters_launch(((const struct cupti_callback_data *)data)->correlation_id, ((const struct cupti_callback_data *)data)->site != SITE_ENTER);
   if (recording && domain == DOMAIN_RESOURCE) before_resource(cbid, data);
   callback(callback_user, domain, cbid, data);
   if (!recording) return;

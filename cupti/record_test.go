@@ -17,8 +17,8 @@ import (
 var roundtrip = []string{
 	"../hotpath/recorder/file.c", "../hotpath/recorder/program.c", "../hotpath/recorder/recorder.c",
 	"../replay/player/reader.c", "../replay/player/map.c", "../replay/player/player.c",
-	"../replay/player/program.c", "record_cupti.c", "record_counters.c", "record_sampling.c", "../replay/fakecuda/cuda.c", "../replay/fakecuda/memory.c", "../replay/fakecuda/graph.c", "../replay/fakecuda/tensor.c", "../replay/fakecuda/cupti.c",
-	"../replay/fakecuda/buffers.c", "../replay/fakecuda/counters.c", "../replay/fakecuda/several.c", "../replay/fakecuda/sampling.c", "../replay/fakecuda/check.c", "../replay/fakecuda/replay.c", "../replay/fakecuda/replay_clock.c", "../replay/fakecuda/replay_gpu.c", "../replay/fakecuda/replay_records.c", "../replay/fakecuda/common.c",
+	"../replay/player/program.c", "record_cupti.c", "record_counters.c", "code.c", "record_sampling.c", "../replay/fakecuda/cuda.c", "../replay/fakecuda/memory.c", "../replay/fakecuda/graph.c", "../replay/fakecuda/tensor.c", "../replay/fakecuda/cupti.c",
+	"../replay/fakecuda/buffers.c", "../replay/fakecuda/counters.c", "../replay/fakecuda/lines.c", "../replay/fakecuda/several.c", "../replay/fakecuda/sampling.c", "../replay/fakecuda/check.c", "../replay/fakecuda/replay.c", "../replay/fakecuda/replay_clock.c", "../replay/fakecuda/replay_gpu.c", "../replay/fakecuda/replay_records.c", "../replay/fakecuda/common.c",
 	"testdata/roundtrip.c",
 }
 

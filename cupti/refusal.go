@@ -64,11 +64,7 @@ func (c *Collector) remedy(code uint32, holder string, driver int) string {
 	return "see `proton doctor`"
 }
 
-// counterRefusal describes a refusal to measure counters, and what it means for the profile.
-func (c *Collector) counterRefusal(doing string, code uint32) string {
-	return c.counterError(doing, code).Error() + "; kernels are timed without counters"
-}
-
+// counterError is a refusal to measure counters.
 func (c *Collector) counterError(doing string, code uint32) error {
 	e := &Error{Doing: "counters: " + doing, Code: code, Text: resultText(code), Remedy: c.remedy(code, "", 0)}
 	switch {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -31,7 +32,7 @@ var ErrLateGraphs = errors.New("graphs are timed node by node: whole graphs can 
 var errReplayedGraphs = errors.New("graphs have the times that were recorded: --graph graph has no effect on a replay")
 
 func (c *Collector) refuseLateGraphs(early bool) error {
-	if !c.opts.WholeGraphs || early || settings.GraphLate.On(hotpath.Getenv) {
+	if !c.opts.WholeGraphs || early || settings.GraphLate.On(environ.Get) {
 		return nil
 	}
 	c.opts.WholeGraphs = false
@@ -53,7 +54,7 @@ func (c *Collector) pause() {
 type subscription struct{ samples, metered, counted bool }
 
 func (o *Options) wanted() subscription {
-	return subscription{samples: o.Sampling.Mode != record.NoSampling, metered: o.Metered, counted: o.Sampling.Counters != nil}
+	return subscription{samples: o.Sampling.Mode != record.NoSampling && o.Sampling.Counters == nil, metered: o.Metered, counted: o.Sampling.Counters != nil}
 }
 
 var (

@@ -44,15 +44,21 @@ type name struct {
 	wanted bool // the filter matches the name
 }
 
-// startSampler begins to sample. A failure is reported as a problem: kernels are timed all the same.
-func (c *Collector) startSampler() {
+// newSampler knows no code yet.
+func (c *Collector) newSampler() *sampler {
 	options, _ := c.opts.Sampling.Options.(vendors.CUPTISampling)
-	s := &sampler{
+	return &sampler{
 		filter: sampleFilter{matches: options.Kernels, image: imageOf, called: map[uint64]map[string]bool{}},
 		mode:   c.opts.Sampling.Mode,
 		names:  map[*C.char]name{}, functions: map[uint64]record.Function{}, modules: map[uint64]map[string]uint32{},
 		named: map[string][]record.Function{}, ambiguous: map[uint64]bool{},
 	}
+}
+
+// startSampler begins to sample. A failure is reported as a problem: kernels are timed all the same.
+func (c *Collector) startSampler() {
+	options, _ := c.opts.Sampling.Options.(vendors.CUPTISampling)
+	s := c.newSampler()
 	c.sampler = s
 	if missing := C.cupti_sampling_load(); missing != nil {
 		s.problem("sample instructions: %s has no %s; set PROTON_CUPTI_PATH to a libcupti of CUDA 11.8 or newer", c.library.Path, C.GoString(missing))
@@ -144,6 +150,10 @@ func (c *Collector) Samples(f func(*record.Sample)) {
 	if s == nil {
 		return
 	}
+	if c.byLine() {
+		c.counter.lines(s, f)
+		return
+	}
 	var out record.Sample // f does not keep it
 	for b := C.sampling_take(); b != nil; {
 		s.decode(b, &out, f)
@@ -167,11 +177,11 @@ func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*
 		s.kept += samplesIn(stalls)
 		*out = record.Sample{
 			Module: uint64(r.module), Function: n.text, Index: uint32(r.function), Offset: uint64(r.offset),
-			Correlation: uint64(r.correlation), Stalls: out.Stalls[:0],
+			Correlation: uint64(r.correlation), Device: out.Device, Stalls: out.Stalls[:0],
 		}
 		for i := range stalls {
 			out.Stalls = append(out.Stalls, record.Stall{
-				Reason: uint16(stalls[i].reason), Samples: uint32(stalls[i].samples), NotIssued: uint32(stalls[i].not_issued),
+				Reason: uint16(stalls[i].reason), Samples: uint64(stalls[i].samples), NotIssued: uint32(stalls[i].not_issued),
 			})
 		}
 		f(out)
@@ -308,6 +318,9 @@ func (c *Collector) SamplingFacts() record.SamplingFacts {
 	s := c.sampler
 	if s == nil {
 		return record.SamplingFacts{}
+	}
+	if s.mode == record.ByLine {
+		return record.SamplingFacts{Mode: s.mode, Reasons: lineMetrics(), Problems: s.problems, Ambiguous: uint64(len(s.ambiguous))}
 	}
 	var f C.struct_sampling_facts
 	C.sampling_facts(&f)

@@ -114,7 +114,7 @@ struct sampled {
   uint32_t function, correlation;
   uint32_t stall_count;
   uint32_t reserved;
-  struct sampled_stall { uint32_t reason, samples, not_issued; } stalls[];
+  struct sampled_stall { uint64_t samples; uint32_t reason, not_issued; } stalls[]; // of a launch that is counted by line: a count of lines_metric(reason)
 };
 
 // A list of samples; each batch is freed with free.

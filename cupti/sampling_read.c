@@ -91,7 +91,7 @@ static uint32_t add_up(const struct context *c, const struct cupti_sampling_pc *
     uint32_t reason = (uint32_t)(known - 1) / 2;
     if (place[reason] == 0xff) {
       place[reason] = (uint8_t)n;
-      stalls[n++] = (struct sampled_stall){reason, 0, 0};
+      stalls[n++] = (struct sampled_stall){.reason = reason};
     }
     if ((known - 1) & 1) stalls[place[reason]].not_issued += from->samples;
     else stalls[place[reason]].samples += from->samples, *all += from->samples;

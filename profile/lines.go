@@ -33,13 +33,23 @@ func (p *Profile) AddLines() {
 	if len(sampled) == 0 {
 		return
 	}
-	p.Kinds[SamplesMetric], p.Kinds[StalledSamplesMetric] = Inclusive, Inclusive
-	for _, reason := range p.Sampling.Reasons {
-		if reason == NoReason {
-			continue
-		}
-		p.Kinds[StalledMetricPrefix+reason] = Inclusive
+	reasons := p.Sampling.Reasons
+	if len(reasons) == 0 || slices.ContainsFunc(reasons, func(r string) bool { return !IsCount(r) }) {
+		p.Kinds[SamplesMetric], p.Kinds[StalledSamplesMetric] = Inclusive, Inclusive
 	}
+	for _, reason := range reasons {
+		if reason != NoReason {
+			p.Kinds[metricOf(reason)] = Inclusive
+		}
+	}
+}
+
+// metricOf is the metric of a reason's samples, or of what was counted.
+func metricOf(reason string) string {
+	if IsCount(reason) {
+		return reason
+	}
+	return StalledMetricPrefix + reason
 }
 
 // AddZeros gives kernels without any sample the metric 0, which says that they were sampled and too short to be hit. captured
@@ -155,6 +165,10 @@ type stallSums struct {
 
 func (t *stallSums) add(s *Sampling, stalls []Stall) {
 	for _, stall := range stalls {
+		if int(stall.Reason) < len(t.byReason) && IsCount(s.Reasons[stall.Reason]) {
+			t.byReason[stall.Reason] += stall.Samples
+			continue
+		}
 		t.all += stall.Samples
 		if int(stall.Reason) >= len(t.byReason) {
 			t.stalled += stall.Samples
@@ -168,11 +182,13 @@ func (t *stallSums) add(s *Sampling, stalls []Stall) {
 }
 
 func (t *stallSums) set(n *Node, reasons []string) {
-	n.Set(SamplesMetric, IntValue(int64(t.all)))
-	n.Set(StalledSamplesMetric, IntValue(int64(t.stalled)))
+	if t.all > 0 {
+		n.Set(SamplesMetric, IntValue(int64(t.all)))
+		n.Set(StalledSamplesMetric, IntValue(int64(t.stalled)))
+	}
 	for i, samples := range t.byReason {
 		if samples > 0 && reasons[i] != NoReason {
-			n.Set(StalledMetricPrefix+reasons[i], IntValue(int64(samples)))
+			n.Set(metricOf(reasons[i]), IntValue(int64(samples)))
 		}
 	}
 }

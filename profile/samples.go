@@ -1,11 +1,13 @@
 package profile
 
+import "strings"
+
 // Sampling is what instruction sampling recorded in addition to the tree: the tables that nodes' Samples refer to, and how
 // many samples were lost.
 type Sampling struct {
-	Mode    string   // "continuous" or "serialized"
+	Mode    string   // "continuous" or "serialized"; "lines": nothing was sampled, instructions were counted
 	Period  uint64   // cycles between two samples of one multiprocessor
-	Reasons []string // why a warp did not go on, by number: "long_scoreboard". "selected" means that it did, "" that the sampler does not say
+	Reasons []string // why a warp did not go on, by number: "long_scoreboard". "selected" means that it did, "" that the sampler does not say. See IsCount
 
 	Total       uint64 // samples taken in kernels of the program, whether they found a node or not
 	Dropped     uint64 // samples that the hardware lost
@@ -16,6 +18,10 @@ type Sampling struct {
 	Functions []SampledFunction
 	Sources   []SourceText // what the sampled lines said when the profile was recorded, by file
 }
+
+// IsCount reports whether a reason is none, but the vendor's name of a counter, as smsp__sass_inst_executed: Stall.Samples then is not a number of
+// samples, but what the instruction counted.
+func IsCount(reason string) bool { return strings.Contains(reason, "__") }
 
 // SampledFunction is a function of the GPU that samples fell in.
 type SampledFunction struct {
@@ -78,6 +84,18 @@ type Stall struct {
 	Reason    uint16 // position in Sampling.Reasons
 	Samples   uint64
 	NotIssued uint64 // of them, those in which the scheduler issued nothing at all: they cost time
+}
+
+// In is the number of samples of a function's instructions, without what these counted.
+func (s *Sampling) In(f *FunctionSamples) (n uint64) {
+	for _, pc := range f.PCs {
+		for _, stall := range pc.Stalls {
+			if int(stall.Reason) >= len(s.Reasons) || !IsCount(s.Reasons[stall.Reason]) {
+				n += stall.Samples
+			}
+		}
+	}
+	return n
 }
 
 // At returns the frames of an instruction; nil if there is no line information.

@@ -117,7 +117,7 @@ func (c *counting) facts() (facts *runinfo.Counters, took time.Duration) {
 	if f.Set == "" {
 		return nil, 0
 	}
-	facts = &runinfo.Counters{Set: f.Set, Metrics: f.Metrics, Passes: f.Passes, Measured: f.Measured, Kernels: f.Kernels, Copies: f.Copies, Processes: 1, Left: map[string]map[string]uint64{}}
+	facts = &runinfo.Counters{Set: f.Set, Metrics: f.Metrics, Passes: f.Passes, Measured: f.Measured, Kernels: f.Kernels, Processes: 1, Left: map[string]map[string]uint64{}}
 	left := func(why, kernel string, n uint64) {
 		if facts.Left[why] == nil {
 			facts.Left[why] = map[string]uint64{}
@@ -130,8 +130,11 @@ func (c *counting) facts() (facts *runinfo.Counters, took time.Duration) {
 	for name, n := range c.graphs {
 		left("in a graph", name, n)
 	}
-	if c.unmatched {
+	if c.unmatched && f.Measured == 0 { // where kernels have no records, one that matches was measured or is left out by name
 		facts.Unmatched, facts.Ran = c.request.Pattern, maps.Clone(c.ran)
+		for _, name := range f.Ran {
+			facts.Ran[name]++
+		}
 	}
 	return facts, f.Took
 }

@@ -44,6 +44,7 @@ func (d *drainer) beginSampling(request record.SamplingRequest) {
 	}
 	d.sampler, d.images = sampler, newImages(sampler)
 	d.agg.Sampling = aggregate.NewSampling(request.OfLaunches)
+	d.agg.Sampling.ByLine = request.Mode == record.ByLine
 	d.agg.Sampling.Callers = func(module uint64) (map[string][]string, bool) {
 		code := sampler.Module(module)
 		if code == nil {
@@ -88,6 +89,9 @@ func (d *drainer) addFacts(s *profile.Sampling) {
 	facts := d.sampler.SamplingFacts()
 	s.Mode, s.Period, s.Reasons = facts.Mode.String(), facts.Period, slices.Clone(facts.Reasons)
 	s.Dropped, s.NonUser, s.BufferFull = facts.Dropped, facts.NonUser, facts.BufferFull
+	if facts.Mode == record.ByLine { // they are counts
+		s.Total, s.Apportioned = 0, 0
+	}
 }
 
 // describe adds the lines of what was sampled to a profile that is about to be written, and keeps the modules next to it. That

@@ -76,7 +76,7 @@ func (f *fakeSampler) sampleOf(corr uint64, of record.Function, offset uint64, n
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.samples = append(f.samples, record.Sample{Correlation: corr, Module: of.Module, Index: of.Index, Function: of.Name, Offset: offset,
-		Stalls: []record.Stall{{Reason: 1, Samples: n}, {Reason: 0, Samples: stalled, NotIssued: stalled / 3}}})
+		Stalls: []record.Stall{{Reason: 1, Samples: uint64(n)}, {Reason: 0, Samples: uint64(stalled), NotIssued: stalled / 3}}})
 }
 
 func samplingStage(t *testing.T) (*Manager, *fakeSampler) {

@@ -64,6 +64,7 @@ const (
 	Inside     Type = 30
 	End        Type = 31
 	Counters   Type = 32
+	Lines      Type = 33
 )
 
 // Event is one thing that happened on one thread. Threads are numbered from 1 in order of appearance.

@@ -79,6 +79,12 @@ func (d *dumper) describe(t Type, in *cursor) string {
 			text += fmt.Sprintf("\n    %s %g", d.capture.text(in.number()), math.Float64frombits(in.number()))
 		}
 		return text
+	case Lines:
+		text := fmt.Sprintf("instructions of correlation %d, %s, module %016x with checksum %08x:", in.number(), str(), in.number(), in.number())
+		for n := in.number(); n > 0 && !in.short; n-- {
+			text += fmt.Sprintf("\n    function %d %s +%#x %s %d", in.number(), str(), in.number(), str(), in.number())
+		}
+		return text
 	case ScopeEnter:
 		return fmt.Sprintf("scope %s as %d.%d", str(), in.number(), in.number())
 	case ScopeExit:

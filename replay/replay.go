@@ -49,7 +49,7 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path), Sampled: c.has(Samples), Counted: c.has(Counters), Newer: version.Newer(c.Writer)}
+	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path), Sampled: c.has(Samples), Counted: c.has(Counters) || c.has(Lines), Newer: version.Newer(c.Writer)}
 	if r.stub, err = stubOf(c.Machine.Backend); err != nil {
 		return nil, fmt.Errorf("replay %s: %w", path, err)
 	}

@@ -157,7 +157,7 @@ func (s *sampler) pass(n sample, out *record.Sample, f func(*record.Sample)) {
 	default:
 		s.kept += uint64(n.samples)
 		*out = record.Sample{Module: object.hash, Function: function.Name, Index: uint32(function.Index), Offset: offset, Correlation: correlation,
-			Stalls: append(out.Stalls[:0], record.Stall{Reason: uint16(n.reason), Samples: n.samples})}
+			Stalls: append(out.Stalls[:0], record.Stall{Reason: uint16(n.reason), Samples: uint64(n.samples)})}
 		f(out)
 	}
 }

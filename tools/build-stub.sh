@@ -29,7 +29,7 @@ library() { # OUTPUT FLAGS AND SOURCES...
 }
 
 library "$out/libcuda.so.1" -Wl,-soname,libcuda.so.1 $s/{cuda,memory,graph,tensor,common}.c $p/reader.c
-tracer=($s/{cupti,buffers,counters,pm,several,sampling,check,replay,replay_clock,replay_gpu,replay_records,synthetic,common}.c $p/{reader,map,player,program}.c "$out/libcuda.so.1")
+tracer=($s/{cupti,buffers,counters,lines,pm,several,sampling,check,replay,replay_clock,replay_gpu,replay_records,synthetic,common}.c $p/{reader,map,player,program}.c "$out/libcuda.so.1")
 library "$out/libcupti.so" -DSTUB_CUPTI=130000 -Wl,-rpath,'$ORIGIN' "${tracer[@]}"
 $cc "${flags[@]}" -o "$out/../proton-replay" replay/host/replay.c -ldl
 if [ "$tests" = yes ]; then

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -65,14 +66,21 @@ run (--trace) has occupancy, grids and the work of kernels. Timelines of several
 	flags.StringArrayVar(&f.samples.paths, "source-path", nil, "replace `OLD=NEW` in paths of sources, or search a folder")
 	registerWidth(flags, &f.width, "break lines at `N` columns (default: the terminal's width, else 80)")
 	f.from.register(cmd)
-	withSchema[explain.Document](cmd, explain.Schema)
+	withSchema[explain.Document](cmd)
 	return cmd
 }
 
-// run prints the findings.
+// run prints the findings, or as JSON also why there are none.
 func (f *explainFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	doc, err := f.explain(files, stdin)
 	if err != nil {
+		if !f.json {
+			return err
+		}
+		failed := explain.Failed(strings.Join(files, " "), err, "proton explain --help")
+		if err := failed.WriteJSON(stdout, explain.MostBytes); err != nil {
+			return err
+		}
 		return err
 	}
 	if f.json {

@@ -84,7 +84,7 @@ Exit codes:
 		},
 	}
 	f.register(cmd)
-	withSchema[gate.Document](cmd, gate.Schema)
+	withSchema[gate.Document](cmd)
 	return cmd
 }
 

@@ -12,6 +12,7 @@
 #include "../sampling_state.h"
 
 struct cuda_table cuda;
+struct cupti_sampling_table cupti_sampling;
 struct cupti_table cupti;
 __thread int cupti_own_call;
 
@@ -158,7 +159,7 @@ int main(void) {
   cuda.cuCtxSynchronize = synchronize, cuda.cuCtxPushCurrent_v2 = push, cuda.cuCtxPopCurrent_v2 = pop, cuda.cuMemGetInfo_v2 = memory;
   cupti_counters = (struct cupti_counters_table){
       initialize, chip, host, end_host, base, add, config_size, config, passes, evaluate, enable, disable, start, stop, decode, image_size, new_image, info, set_config};
-  counters_begin(&hp, &(struct counters_request){FIRST, 1000, CUPTI_13_4});
+  counters_begin(&hp, &(struct counters_request){FIRST, 1000, CUPTI_13_4, &counters_of_ranges});
   counters_run(1);
   pthread_t threads[THREADS];
   for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, program, (void *)i);
@@ -184,7 +185,7 @@ int main(void) {
     for (size_t i = 0; i < n; i++)
       if (!strcmp(left[i].name, *k)) printf(" %s %u%s", left[i].name, left[i].reason, left[i].launches > 100 ? " often" : "");
   puts("");
-  counters_begin(&hp, &(struct counters_request){1, 2, CUPTI_13_0}); // a second session, of few
+  counters_begin(&hp, &(struct counters_request){1, 2, CUPTI_13_0, &counters_of_ranges}); // a second session, of few
   counters_run(1);
   for (int i = 0; i < 3; i++) last = (struct hp_record){.set = 1, .node = 5}, launch_and_leave(i);
   counters_facts(&f);

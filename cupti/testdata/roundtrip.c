@@ -15,6 +15,8 @@ int record_close(void);
 #include "../../replay/fakecuda/cuda_api.h"
 #include "../../replay/fakecuda/stub.h"
 
+struct cupti_sampling_table cupti_sampling; // that of code.c
+
 #define F(name, required, arguments) uint32_t cupti##name arguments;
 CUPTI_FUNCTIONS(F)
 #undef F

@@ -43,6 +43,8 @@ type Term struct {
 
 const (
 	Time     = "gpu__time_duration.sum" // of each measured launch, in ns: a part of every set
+	LinesSet = "lines"                  // the set of counts by source line, which is measured alone
+	Lined    = "launches_by_line"       // the metric of a profile that has the number of launches whose instructions were counted
 	Launches = "counted_launches"       // the metric of a profile that has the number of measured launches of a kernel at a call path
 )
 
@@ -53,6 +55,9 @@ const (
 	StaticShared  = "launch__shared_mem_per_block_static" // bytes
 	DynamicShared = "launch__shared_mem_per_block_dynamic"
 )
+
+// ByLine reports whether a figure is of what single instructions counted.
+func (f *Figure) ByLine() bool { return slices.Contains(sets[LinesSet], f.Name) }
 
 // Of returns the form that a chip has.
 func (f *Figure) Of(chip string) (Form, bool) {

@@ -39,6 +39,9 @@ func Total(n *profile.Node, metric string) float64 { return number(n, metric) * 
 // At are what stands above and below the fraction line for all launches of a frame; NaN where it was not measured.
 func (f *Figure) At(n *profile.Node) (above, below float64) {
 	each := Stands(n)
+	if f.ByLine() {
+		each = 1
+	}
 	if math.IsNaN(each) {
 		return each, each
 	}

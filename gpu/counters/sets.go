@@ -30,6 +30,12 @@ func Set(word, chip string) ([]string, error) {
 		if part = strings.TrimSpace(part); part == "" {
 			return nil, fmt.Errorf("%q has no name at a place where one is due: write names with one + between them, as in roofline+l2_hit; the sets are %s", word, strings.Join(SetNames(), ", "))
 		}
+		if part == LinesSet { // the range profiler has no part in it
+			if word != LinesSet {
+				return nil, fmt.Errorf("%s is measured alone: count by line in another run, and merge the profiles", LinesSet)
+			}
+			return nil, nil
+		}
 		if members, ok := sets[part]; ok {
 			for _, name := range members {
 				list, err := of(name, chip)
@@ -61,6 +67,8 @@ func of(name, chip string) ([]string, error) {
 		return onChip(name, chip)
 	case figure == nil:
 		return nil, unknown(name)
+	case figure.ByLine():
+		return nil, fmt.Errorf("%s is counted by source line: use set=%s", name, LinesSet)
 	case figure.Name != name: // the vendor's own metric, by its name
 		return onChip(name, chip)
 	}

@@ -13,13 +13,14 @@ type Sample struct {
 	Index       uint32 // in the module's symbol table
 	Offset      uint64 // of the instruction in the function, in bytes
 	Correlation uint64 // joins it to its launch where samples know theirs, else 0
+	Device      uint32 // of a launch that is counted by line
 	Stalls      []Stall
 }
 
-// Stall is a part of a Sample.
+// Stall is a part of a Sample. Of a launch that is counted by line it is a count: Reason is then the metric.
 type Stall struct {
 	Reason    uint16 // position in SamplingFacts.Reasons
-	Samples   uint32
+	Samples   uint64
 	NotIssued uint32 // of them, those in which the scheduler issued nothing at all
 }
 
@@ -37,10 +38,11 @@ const (
 	NoSampling SamplingMode = iota
 	Continuous              // kernels run as they would
 	Serialized              // one kernel at a time
+	ByLine                  // nothing is sampled: instructions of chosen launches count what they do
 )
 
 func (m SamplingMode) String() string {
-	return [...]string{"none", "continuous", "serialized"}[m]
+	return [...]string{"none", "continuous", "serialized", "lines"}[m]
 }
 
 // SamplingRequest is what a mode asks of a backend: what the profiler has to know of it, and the backend's own options,

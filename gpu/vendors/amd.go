@@ -10,7 +10,7 @@ var AMD = &Vendor{
 	Name: "AMD", Package: "roctracer", API: "HIP", DeviceType: "HIP",
 	Backends: []Backend{
 		{Names: []string{"rocprofiler"}, Class: "RocprofilerProfiler",
-			Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseAMDSampling, "counters": parseCounters}},
+			Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": parseAMDSampling, "counters": parseAMDCounters}},
 		{Names: []string{"roctracer"}, Class: "RoctracerProfiler"},
 	},
 	Driver:  []string{"dev/kfd"},

@@ -1,6 +1,7 @@
 package vendors
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -36,7 +37,19 @@ func parseCounters(text string) (record.SamplingRequest, error) {
 			return record.SamplingRequest{}, err
 		}
 	}
+	if r.Set == counters.LinesSet {
+		return record.SamplingRequest{Mode: record.ByLine, OfLaunches: true, Some: true, KeepImages: true, KeepSources: true, Counters: r}, nil
+	}
 	return record.SamplingRequest{Counters: r}, nil
+}
+
+// parseAMDCounters refuses what only NVIDIA's library counts.
+func parseAMDCounters(text string) (record.SamplingRequest, error) {
+	request, err := parseCounters(text)
+	if err == nil && request.Mode == record.ByLine {
+		err = errors.New("set=lines: AMD's library does not count by source line, as NVIDIA's does: use mode pcsampling")
+	}
+	return request, err
 }
 
 func setCounterOption(r *record.CounterRequest, option string) (err error) {

@@ -18,6 +18,10 @@ func TestCounterOptions(t *testing.T) {
 		{"set=roofine", `set=roofine: no set or figure of hardware counters is called "roofine": did you mean roofline?`},
 		{"set=roofline+", `set=roofline+: "roofline+" has no name at a place where one is due`},
 		{"set=a++b", `set=a++b: no set or figure of hardware counters is called "a"`},
+		{"set=lines:first=2", "lines first 2 most 200 all"},
+		{"set=lines+memory", `set=lines+memory: lines is measured alone: count by line in another run, and merge the profiles`},
+		{"set=sector_excess", `set=sector_excess: sector_excess is counted by source line: use set=lines`},
+		{"set=line", `set=line: no set or figure of hardware counters is called "line": did you mean lines or roofline?`},
 		{"metrics=memory", "unsupported option key: metrics; set, first, most and kernels are known"},
 		{"kernels=(", "kernels=(: read the pattern"},
 	} {

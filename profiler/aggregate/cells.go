@@ -75,7 +75,7 @@ func joinCells(a, b []cell) []cell {
 
 func (t tallies) take(r *record.Sample) {
 	for _, stall := range r.Stalls {
-		t.add(pcReason{r.Offset, stall.Reason}, tally{uint64(stall.Samples), uint64(min(stall.NotIssued, stall.Samples))})
+		t.add(pcReason{r.Offset, stall.Reason}, tally{stall.Samples, min(uint64(stall.NotIssued), stall.Samples)})
 	}
 }
 

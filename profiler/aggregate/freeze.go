@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/profile"
@@ -172,10 +173,15 @@ func (f *freezer) totals(out *profile.Node, totals []*total) {
 		}
 	}
 	if main != nil {
-		f.set(out, profile.CountMetric, profile.IntValue(int64(gpu.count)), profile.Inclusive)
+		ran := gpu.count > 0 // otherwise its instructions were counted, and nothing else
+		if ran {
+			f.set(out, profile.CountMetric, profile.IntValue(int64(gpu.count)), profile.Inclusive)
+		}
 		f.set(out, profile.DeviceIDMetric, profile.StringValue(strconv.Itoa(int(main.device))), profile.Property)
 		f.set(out, profile.DeviceTypeMetric, profile.StringValue(f.deviceType), profile.Property)
-		f.set(out, profile.TimeMetric, profile.IntValue(int64(gpu.nanos)), profile.Inclusive)
+		if ran {
+			f.set(out, profile.TimeMetric, profile.IntValue(int64(gpu.nanos)), profile.Inclusive)
+		}
 		if variance > 0 {
 			f.set(out, profile.TimeErrorMetric, profile.IntValue(int64(math.Round(math.Sqrt(variance)))), profile.Exclusive)
 		}
@@ -189,6 +195,9 @@ func (f *freezer) totals(out *profile.Node, totals []*total) {
 	}
 	for _, t := range totals {
 		f.counted(out, t.counted)
+		if t.lined > 0 {
+			f.add(out, counters.Lined, profile.IntValue(t.lined))
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 // Then Apportion gives each launcher its share. A function with one launcher, the usual case, keeps all its samples.
 type Sampling struct {
 	OfLaunches bool // samples name their launches
+	ByLine     bool // samples are counts of launches, of which no other record comes
 
 	// Callers returns, for a module's functions that are not kernels, which of its kernels call them; false if its code is
 	// not known. It may be nil, and is asked once for each module.
@@ -191,6 +192,12 @@ func (a *Aggregator) launcherOf(r *record.Sample, number uint32, waiting func(ui
 	}
 	l := a.launcher(cacheKey{launch: at.Launch, name: a.Sampling.function(kernel).Name, function: kernel}, launchOrder(at.Order))
 	a.Sampling.recent.add(r.Correlation, l)
+	if a.Sampling.ByLine { // this is its first
+		a.Kernels++
+		for _, to := range l.to {
+			to.node.on(r.Device, record.Kernel, to.tree.Times).lined++
+		}
+	}
 	return l
 }
 

@@ -83,7 +83,7 @@ func nothingWaits(uint64) (callpath.Attribution, bool) { return callpath.Attribu
 // take adds n samples of a function, half of them of each of two reasons.
 func take(a *Aggregator, set, n uint32, f record.Function) {
 	a.AddSample(&record.Sample{Module: f.Module, Index: f.Index, Function: f.Name, Offset: 16,
-		Stalls: []record.Stall{{Reason: 0, Samples: n / 2}, {Reason: 1, Samples: n - n/2, NotIssued: n / 4}}}, set, nothingWaits)
+		Stalls: []record.Stall{{Reason: 0, Samples: uint64(n / 2)}, {Reason: 1, Samples: uint64(n - n/2), NotIssued: n / 4}}}, set, nothingWaits)
 }
 
 // A sample that names its launch is of the function that was launched, also where the vendor library does not know its module.
@@ -263,7 +263,7 @@ func BenchmarkApportion(b *testing.B) {
 			f := record.Function{Module: 7, Index: 3, Name: "k"}
 			r := record.Sample{Module: f.Module, Index: f.Index, Function: f.Name}
 			for reason := range uint16(20) {
-				r.Stalls = append(r.Stalls, record.Stall{Reason: reason, Samples: 3 + uint32(reason), NotIssued: 2})
+				r.Stalls = append(r.Stalls, record.Stall{Reason: reason, Samples: 3 + uint64(reason), NotIssued: 2})
 			}
 			for b.Loop() {
 				for i := range paths {

@@ -61,7 +61,7 @@ func (f *dealt) take(a *Aggregator, set uint32, r *rand.Rand) {
 	s := record.Sample{Module: f.code.Module, Index: f.code.Index, Function: f.code.Name, Offset: 16 * r.Uint64N(40)}
 	for reason := range uint16(1 + r.IntN(5)) {
 		n := 1 + r.Uint32N(1<<(1+r.IntN(12)))
-		stall := record.Stall{Reason: reason, Samples: n, NotIssued: r.Uint32N(n + 1)}
+		stall := record.Stall{Reason: reason, Samples: uint64(n), NotIssued: r.Uint32N(n + 1)}
 		s.Stalls = append(s.Stalls, stall)
 		key := pcReason{s.Offset, reason}
 		f.samples[key] = tally{f.samples[key].samples + uint64(n), f.samples[key].notIssued + uint64(stall.NotIssued)}

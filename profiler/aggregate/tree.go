@@ -73,6 +73,7 @@ type total struct {
 	bytes        uint64          // of copies and fills
 	times        *profile.Sketch // nil when the session does not want distributions
 	counted      *counterSums    // nil while no launch was measured
+	lined        int64           // launches whose instructions were counted
 	others       *budget.Sum     // what was not recorded, between windows; nil: nothing
 }
 

@@ -197,6 +197,7 @@ void emit_kernel(const struct stub_kernel *k) {
   if (replaying()) return;
   struct stub_kernel counted = *k;
   count_kernel(&counted);
+  count_lines(k);
   if (kind_wanted(ACT_CONCURRENT_KERNEL)) emit_kind(ACT_CONCURRENT_KERNEL, &counted);
   else if (kind_wanted(ACT_KERNEL)) emit_kind(ACT_KERNEL, &counted);
 }

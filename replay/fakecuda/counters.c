@@ -101,7 +101,7 @@ STUB_EXPORT uint32_t cuptiProfilerInitialize(struct cupti_counters_params *p) { 
 STUB_EXPORT uint32_t cuptiDeviceGetChipName(struct cupti_chip_params *p) {
   uint64_t passes;
   p->name = "GH100";
-  if (stub_cuda_capture() && (!recorded(&p->name, &passes) || !p->name)) return RC_NOT_SUPPORTED; // no GPU is made up for a recording
+  if (stub_cuda_capture() && !lines_chip(&p->name) && (!recorded(&p->name, &passes) || !p->name)) return RC_NOT_SUPPORTED; // no GPU is made up for a recording
   return stub_result("DeviceGetChipName");
 }
 

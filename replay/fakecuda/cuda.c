@@ -306,6 +306,17 @@ void resource(uint32_t cbid, void *descriptor) {
 
 // ---- modules ----
 
+// The bytes of an ELF file, 0 for other images. Its section headers come last, except that program headers may follow.
+size_t stub_cuda_elf_size(const void *image) {
+  const uint8_t *p = image;
+  uint64_t segments, sections;
+  uint16_t counts[4]; // size and number of program headers, then of section headers
+  if (!image || strncmp(image, "\177ELF", 4)) return 0;
+  memcpy(&segments, p + 32, 8), memcpy(&sections, p + 40, 8), memcpy(counts, p + 54, 8);
+  segments += (uint64_t)counts[0] * counts[1], sections += (uint64_t)counts[2] * counts[3];
+  return sections > segments ? sections : segments;
+}
+
 STUB_EXPORT uint32_t cuModuleLoadData(void **module, const void *image) {
   uint32_t id = next_id();
   struct cuda_params_module_load_data p = {module, image};
@@ -314,7 +325,10 @@ STUB_EXPORT uint32_t cuModuleLoadData(void **module, const void *image) {
   struct module *m = object_new(sizeof *m, id);
   m->id = id;
   *module = m;
-  resource(RES_MODULE_LOADED, &(struct cupti_module_data){.module_id = id, .cubin = image});
+  size_t size = stub_cuda_elf_size(image);
+  void *copy = size ? malloc(size) : NULL;
+  if (copy) m->image = memcpy(copy, image, size);
+  resource(RES_MODULE_LOADED, &(struct cupti_module_data){.module_id = id, .cubin = image, .cubin_size = size});
   return call_exit(&c, CU_OK);
 }
 
@@ -354,7 +368,7 @@ static const char *keep_name(const char *name) {
 STUB_EXPORT uint32_t cuModuleGetFunction(void **function, void *module, const char *name) {
   struct module *m = module;
   struct function *f = object_new(sizeof *f, 0);
-  f->name = keep_name(name);
+  f->name = keep_name(name), f->image = m->image;
   f->next = m->functions;
   m->functions = f;
   *function = f;
@@ -421,7 +435,7 @@ void run_kernel(const struct function *f, uint32_t correlation, uint32_t stream,
   uint64_t duration = kernel_duration(), start = next_start(duration);
   struct stub_kernel k = {.name = f->name, .start = start, .end = start + duration, .graph_node = node->id,
                           .correlation = correlation, .stream = stream, .graph = graph, .number = graph ? 0 : next_number(),
-                          .context = context ? context->id : 0, .device = context ? context->device : 0};
+                          .context = context ? context->id : 0, .device = context ? context->device : 0, .image = f->image};
   if (node->reads.count) store_tensor(&node->reads, start);
   tracer->kernel(&k);
 }

@@ -28,6 +28,7 @@ static atomic_uchar enabled[DOMAINS][CBIDS];
 static atomic_uchar kinds[KINDS], kinds_ever[KINDS];
 
 static void trace(uint32_t domain, uint32_t cbid, const void *data) {
+  if (domain == DOMAIN_DRIVER) line_launch(cbid, data);
   if (!replaying()) deliver(domain, cbid, data);
 }
 static const struct stub_tracer events = {trace, emit_kernel, emit_work, emit_graph};
@@ -162,6 +163,7 @@ STUB_EXPORT uint32_t cuptiActivityEnable(uint32_t kind) {
   if (stub_refuses_unnamed()) return RC_MULTIPLE_SUBSCRIBERS;
   if (result) return result;
   if (!kind || kind >= KINDS) return RC_INVALID_KIND;
+  if (lines_counted() && (kind == ACT_CONCURRENT_KERNEL || kind == ACT_KERNEL)) return RC_NOT_COMPATIBLE;
   atomic_store(&kinds[kind], 1);
   atomic_store(&kinds_ever[kind], 1);
   return RC_OK;
@@ -197,15 +199,6 @@ STUB_EXPORT uint32_t cuptiActivitySetAttribute(uint32_t which, size_t *size, voi
   memcpy(&state.attributes[which], value, wanted);
   pthread_mutex_unlock(&state.lock);
   *size = wanted;
-  return RC_OK;
-}
-
-STUB_EXPORT uint32_t cuptiActivityGetAttribute(uint32_t which, size_t *size, void *value) {
-  size_t wanted = attribute_size(which);
-  if (!wanted || !size || !value || *size < wanted) return RC_INVALID_PARAMETER;
-  pthread_mutex_lock(&state.lock);
-  memcpy(value, &state.attributes[which], wanted);
-  pthread_mutex_unlock(&state.lock);
   return RC_OK;
 }
 

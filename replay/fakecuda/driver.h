@@ -7,8 +7,8 @@
 
 struct context { uint32_t id, device; };
 struct stream { uint32_t id; struct graph *capture; struct context *context; };
-struct module { uint32_t id; struct function *functions; };
-struct function { struct function *next; const char *name; };
+struct module { uint32_t id; struct function *functions; const void *image; };
+struct function { struct function *next; const char *name; const void *image; };
 // The arguments of the kernel that stores a tensor; count 0: it is another kernel.
 struct tensor { struct cupti_value *room; uint32_t mask; const void *from; uint32_t count, element, as, number; };
 struct node { uint64_t id; struct function *function; struct node *next; struct node *original; struct tensor reads; };

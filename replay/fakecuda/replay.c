@@ -20,6 +20,7 @@ static void play(const struct capture *c, const struct cap_event *e) {
   case EV_CUBIN: play_cubin(e); return;
   case EV_SAMPLES: play_samples(c, e); return;
   case EV_COUNTERS: play_counters(e); return;
+  case EV_LINES: play_lines(e); return;
   }
 }
 

@@ -20,5 +20,7 @@ void play_samples(const struct capture *c, const struct cap_event *e);
 
 // counters.c: what was measured of the launch that ends next.
 void play_counters(const struct cap_event *e);
+// lines.c: what its instructions counted.
+void play_lines(const struct cap_event *e);
 
 #endif

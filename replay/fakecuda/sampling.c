@@ -160,8 +160,6 @@ STUB_EXPORT uint32_t cuptiRegisterComputeCrcCallback(cupti_crc_fn compute) {
   return compute ? stub_result("RegisterComputeCrcCallback") : RC_INVALID_PARAMETER;
 }
 
-STUB_EXPORT uint32_t cuptiGetCubinCrc(struct cupti_crc_params *p) { return p->crc = 0, RC_NOT_SUPPORTED; }
-
 // ---- data ----
 
 static void fill(struct cupti_sampling_data *d) {

@@ -43,6 +43,7 @@ struct stub_kernel {
   uint64_t graph_node;
   uint64_t number; // of the launch, outside of graphs; 0 unless PROTON_STUB_NUMBERS is set, as the real driver does
   uint32_t correlation, device, context, stream, graph;
+  const void *image; // that it is from; NULL unless that is an ELF file, which is never freed
 };
 
 // A copy, a fill or a wait.
@@ -74,6 +75,7 @@ STUB_EXPORT uint64_t stub_cuda_now(void);
 STUB_EXPORT uint32_t stub_cuda_correlation(void); // draws the id of a call that is not reported
 STUB_EXPORT uint32_t stub_cuda_captures(void); // streams that are being captured
 STUB_EXPORT uint32_t stub_cuda_calls(void); // driver calls in progress, on all threads
+STUB_EXPORT size_t stub_cuda_elf_size(const void *image); // 0: the image is something else
 // Makes a context current on the calling thread. The context may be any pointer.
 STUB_EXPORT void stub_cuda_set_current(void *context);
 

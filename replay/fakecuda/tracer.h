@@ -20,6 +20,11 @@ void emit(const void *record, uint32_t size); // size as record_size gives it
 void emit_kernel(const struct stub_kernel *k);
 // counters.c: the kernel is measured if a launch is being measured; its record then has no time.
 void count_kernel(struct stub_kernel *k);
+// lines.c: instructions of the kernel count, in contexts where they are to; whether there are such contexts; the launch that this thread begins.
+void count_lines(const struct stub_kernel *k);
+int lines_counted(void);
+int lines_chip(const char **chip); // of a capture that has some
+void line_launch(uint32_t cbid, const struct cupti_callback_data *d);
 int emit_graph(const struct stub_kernel *k);
 void emit_work(const struct stub_work *w);
 void flush_buffers(void);

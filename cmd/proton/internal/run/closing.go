@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/runinfo"
 )
@@ -123,7 +124,11 @@ func (s summary) line(printed, copies bool) string {
 	if copies {
 		in = " in kernels (memcpy and memset not counted)"
 	}
-	fmt.Fprintf(&b, "%s, %s of GPU time%s, %s dropped", figures.Count(s.Kernels, "kernel"), figures.Time(s.GPUTimeNanos), in, figures.Grouped(s.Lost))
+	timed := figures.Time(s.GPUTimeNanos) + " of GPU time" + in
+	if s.Counters.Set == counters.LinesSet && s.GPUTimeNanos == 0 {
+		timed = "counted by line and not timed"
+	}
+	fmt.Fprintf(&b, "%s, %s, %s dropped", figures.Count(s.Kernels, "kernel"), timed, figures.Grouped(s.Lost))
 	if s.Unattributed > 0 {
 		fmt.Fprintf(&b, ", %s without a call path", figures.Grouped(s.Unattributed))
 	}
@@ -217,6 +222,8 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 		return s.Problems[s.reason()]
 	case s.withoutWindow() != "":
 		return s.withoutWindow()
+	case s.Counters.Set == counters.LinesSet && len(silent) == 0:
+		return s.Counters.Sentence("")
 	case replay && len(silent) == 0:
 		return "the capture has no kernel between its start and its end"
 	case signal != 0 && (len(silent) > 0 || len(s.Processes) == 0):

@@ -1,4 +1,4 @@
-// Compares cupti/abi*.h with the vendor's own headers, number by number. abi_test.go compiles it for
+// Compares cupti/abi*.h with the vendor's own headers, number by number. abicheck_test.go compiles it for
 // each version of the headers. It prints the differences and returns 1, or prints how many numbers it has compared.
 #include <cuda.h>
 #include <cupti.h>
@@ -7,6 +7,7 @@
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
+#include <cupti_sass_metrics.h>
 #include <cupti_target.h>
 #endif
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include "../../abi_counters.h"
 #include "../../abi_driver.h"
 #include "../../abi_library.h"
+#include "../../abi_lines.h"
 #include "../../abi_pm.h"
 #include "../../abi_sampling.h"
 #include "../../capture.h"
@@ -397,6 +399,47 @@ static void counters(void) {
   same("size of cupti_range_config_params", (long long)COUNTERS_SIZE(cupti_range_config_params, target_nesting), CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
 }
 
+static void counters_by_line(void) {
+  VALUE(LINES_OF_GPU, CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU);
+  FIELD(cupti_line_metric_params, chip, CUpti_SassMetrics_GetProperties_Params, pChipName);
+  FIELD(cupti_line_metric_params, name, CUpti_SassMetrics_GetProperties_Params, pMetricName);
+  FIELD(cupti_line_metric_params, id, CUpti_SassMetrics_GetProperties_Params, metric.metricId);
+  FIELD(cupti_line_metric_params, same_name, CUpti_SassMetrics_GetProperties_Params, metric.pMetricName);
+  FIELD(cupti_line_metric_params, about, CUpti_SassMetrics_GetProperties_Params, metric.pMetricDescription);
+  same("size of cupti_line_metric_params", (long long)sizeof(struct cupti_line_metric_params), CUpti_SassMetrics_GetProperties_Params_STRUCT_SIZE);
+  FIELD(cupti_line_choice, id, CUpti_SassMetrics_Config, metricId);
+  FIELD(cupti_line_choice, granularity, CUpti_SassMetrics_Config, outputGranularity);
+  SIZE(cupti_line_choice, CUpti_SassMetrics_Config);
+  FIELD(cupti_line_config_params, count, CUpti_SassMetricsSetConfig_Params, numOfMetricConfig);
+  FIELD(cupti_line_config_params, choices, CUpti_SassMetricsSetConfig_Params, pConfigs);
+  FIELD(cupti_line_config_params, device, CUpti_SassMetricsSetConfig_Params, deviceIndex);
+  same("size of cupti_line_config_params", COUNTERS_SIZE(cupti_line_config_params, device), CUpti_SassMetricsSetConfig_Params_STRUCT_SIZE);
+  FIELD(cupti_line_enable_params, context, CUpti_SassMetricsEnable_Params, ctx);
+  FIELD(cupti_line_enable_params, lazy, CUpti_SassMetricsEnable_Params, enableLazyPatching);
+  same("size of cupti_line_enable_params", COUNTERS_SIZE(cupti_line_enable_params, lazy), CUpti_SassMetricsEnable_Params_STRUCT_SIZE);
+  FIELD(cupti_line_disable_params, context, CUpti_SassMetricsDisable_Params, ctx);
+  FIELD(cupti_line_disable_params, dropped, CUpti_SassMetricsDisable_Params, numOfDroppedRecords);
+  same("size of cupti_line_disable_params", (long long)sizeof(struct cupti_line_disable_params), CUpti_SassMetricsDisable_Params_STRUCT_SIZE);
+  FIELD(cupti_line_data_params, context, CUpti_SassMetricsGetDataProperties_Params, ctx);
+  FIELD(cupti_line_data_params, records, CUpti_SassMetricsGetDataProperties_Params, numOfPatchedInstructionRecords);
+  FIELD(cupti_line_data_params, instances, CUpti_SassMetricsGetDataProperties_Params, numOfInstances);
+  same("size of cupti_line_data_params", (long long)sizeof(struct cupti_line_data_params), CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE);
+  FIELD(cupti_line_value, id, CUpti_SassMetrics_InstanceValue, metricId);
+  FIELD(cupti_line_value, value, CUpti_SassMetrics_InstanceValue, value);
+  SIZE(cupti_line_value, CUpti_SassMetrics_InstanceValue);
+  FIELD(cupti_line_record, crc, CUpti_SassMetrics_Data, cubinCrc);
+  FIELD(cupti_line_record, function, CUpti_SassMetrics_Data, functionIndex);
+  FIELD(cupti_line_record, name, CUpti_SassMetrics_Data, functionName);
+  FIELD(cupti_line_record, offset, CUpti_SassMetrics_Data, pcOffset);
+  FIELD(cupti_line_record, values, CUpti_SassMetrics_Data, pInstanceValues);
+  SIZE(cupti_line_record, CUpti_SassMetrics_Data);
+  FIELD(cupti_line_flush_params, context, CUpti_SassMetricsFlushData_Params, ctx);
+  FIELD(cupti_line_flush_params, records, CUpti_SassMetricsFlushData_Params, numOfPatchedInstructionRecords);
+  FIELD(cupti_line_flush_params, instances, CUpti_SassMetricsFlushData_Params, numOfInstances);
+  FIELD(cupti_line_flush_params, out, CUpti_SassMetricsFlushData_Params, pMetricsData);
+  same("size of cupti_line_flush_params", LINES_FLUSH, CUpti_SassMetricsFlushData_Params_STRUCT_SIZE);
+}
+
 static void counters_over_time(void) {
   VALUE(COUNTERS_PM_SAMPLING, CUPTI_PROFILER_TYPE_PM_SAMPLING);
   VALUE(PM_SYSTEM_CLOCK, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL);
@@ -454,6 +497,7 @@ static void counters_over_time(void) {
 #else
 static void counters(void) {} // before 12.6
 static void counters_over_time(void) {}
+static void counters_by_line(void) {}
 #endif
 
 static void sampling(void) {
@@ -797,6 +841,7 @@ int main(void) {
   sampling();
   counters();
   counters_over_time();
+  counters_by_line();
   shapes();
   kinds();
   records();

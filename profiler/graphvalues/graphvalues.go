@@ -1,4 +1,10 @@
-package callpath
+// Package graphvalues finds, for the activity of a graph node that has read a tensor, the values that it read.
+//
+// A node stores values with the time of the GPU's clock, and not with the launch of the graph: it cannot know it. So the values of
+// an activity are those that were stored while it ran. That is right whatever else was replayed, recorded or lost: replays while
+// no session was active store values too, and have no activity. The GPU's clock and that of activities differ by an amount that
+// changes slowly (366 µs on an H200); one launch of the same kernel outside of graphs shows it, and every match corrects it.
+package graphvalues
 
 import (
 	"cmp"
@@ -7,13 +13,7 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 )
 
-// Values finds, for the activity of a graph node that has read a tensor, the values that it read. It holds what nodes have stored until
-// the activity arrives. The drainer owns it.
-//
-// A node stores values with the time of the GPU's clock, and not with the launch of the graph: it cannot know it. So the values of
-// an activity are those that were stored while it ran. That is right whatever else was replayed, recorded or lost: replays while
-// no session was active store values too, and have no activity. The GPU's clock and that of activities differ by an amount that
-// changes slowly (366 µs on an H200); one launch of the same kernel outside of graphs shows it, and every match corrects it.
+// Values holds what nodes have stored until the activity arrives. The drainer owns it.
 type Values struct {
 	queues map[uint32]*queue // by number of the tensor metric
 	clocks map[uint32]*clock // by device
@@ -48,8 +48,8 @@ func bytesOf(list []reading) (n int) {
 // maxHeld bounds the readings that wait for activities.
 const maxHeld = 64 << 20
 
-// NewValues returns an empty Values.
-func NewValues() *Values {
+// New returns an empty Values.
+func New() *Values {
 	return &Values{queues: map[uint32]*queue{}, clocks: map[uint32]*clock{}, limit: maxHeld}
 }
 

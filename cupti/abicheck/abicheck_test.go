@@ -1,4 +1,4 @@
-package cupti_test
+package abicheck
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // versions are the oldest CUPTI that is supported, the one of Triton 3.6, and the newest.
 var versions = []struct {
 	folder     string
-	driverless string // what testdata/abi/load.c prints on a machine without a driver
+	driverless string // what testdata/load.c prints on a machine without a driver
 }{
 	{"cupti-11.8", `
 without: cuptiGetErrorMessage
@@ -58,7 +58,7 @@ Unsubscribe: 999 ?
 
 func oracle(t *testing.T, folder string) string {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("../.venv/oracles", folder))
+	dir, err := filepath.Abs(filepath.Join("../../.venv/oracles", folder))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func oracle(t *testing.T, folder string) string {
 }
 
 func compile(t *testing.T, source string, flags ...string) string {
-	return testkit.CompileC(t, source, append(flags, "-I../hotpath/recorder")...)
+	return testkit.CompileC(t, source, append(flags, "-I../../hotpath/recorder")...)
 }
 
 // glob returns the files nvidia/*/pattern of a folder of wheels: a wheel has its files in nvidia/<name of the wheel>.
@@ -86,11 +86,11 @@ func glob(t *testing.T, dir, pattern string) []string {
 func TestABI(t *testing.T) {
 	for _, v := range versions {
 		t.Run(v.folder, func(t *testing.T) {
-			flags := []string{"-Itestdata/abi/cxx"}
+			flags := []string{"-Itestdata/cxx"}
 			for _, include := range glob(t, oracle(t, v.folder), "include") {
 				flags = append(flags, "-isystem", include)
 			}
-			out, err := exec.Command(compile(t, "abi/check.c", flags...)).CombinedOutput()
+			out, err := exec.Command(compile(t, "check.c", flags...)).CombinedOutput()
 			if err != nil {
 				t.Errorf("cupti/abi*.h does not say what the headers of %s say (%v):\n%s", v.folder, err, out)
 			}
@@ -102,7 +102,7 @@ func TestABI(t *testing.T) {
 // TestWithoutDriver loads real libraries on a machine without a driver: they have every function that the profiler needs, none
 // crashes, and their results are those that refusal.go has messages for.
 func TestWithoutDriver(t *testing.T) {
-	load := compile(t, "abi/load.c")
+	load := compile(t, "load.c")
 	driver := exec.Command(load, "libcuda.so.1")
 	if driver.Run(); driver.ProcessState.ExitCode() != 1 { // 1: it could not be opened
 		t.Skip("needs a machine without an NVIDIA driver, and this one has libcuda.so.1")

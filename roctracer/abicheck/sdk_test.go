@@ -1,4 +1,4 @@
-package roctracer_test
+package abicheck
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 // TestSDK compares abi_sdk.h with the headers of rocprofiler-sdk that Triton 3.9 brings, a part of those of 1.2.1. The records of
 // dispatches, copies and samples, and all of layout A, are not in them.
 func TestSDK(t *testing.T) {
-	headers, err := filepath.Abs("../.venv/oracles/triton-3.9.0/triton/backends/amd/include")
+	headers, err := filepath.Abs("../../.venv/oracles/triton-3.9.0/triton/backends/amd/include")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,8 +24,8 @@ func TestSDK(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "sdk")
 	object := program + ".o"
 	for _, arguments := range [][]string{
-		{"-x", "c", "-std=gnu11", "-Wall", "-Werror", "-I../hotpath", "-I../hotpath/recorder", "-c", "testdata/abi/sdk_calls.c", "-o", object},
-		{"-std=c++17", "-w", "-D__HIP_PLATFORM_AMD__", "-isystem", headers, "testdata/abi/sdk.cpp", object, "-o", program},
+		{"-x", "c", "-std=gnu11", "-Wall", "-Werror", "-I../../hotpath", "-I../../hotpath/recorder", "-c", "testdata/sdk_calls.c", "-o", object},
+		{"-std=c++17", "-w", "-D__HIP_PLATFORM_AMD__", "-isystem", headers, "testdata/sdk.cpp", object, "-o", program},
 	} {
 		if out, err := exec.Command(compiler, arguments...).CombinedOutput(); err != nil {
 			t.Fatalf("%q does not compile: %v\n%.4000s", arguments, err, out)

@@ -1,4 +1,4 @@
-package cupti_test
+package abicheck
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 // The driver compiles the text of the kernel on the user's machine. NVIDIA's own compiler takes it here, for the oldest and the newest
 // GPUs that it knows.
 func TestTheKernelThatStoresTensorsCompiles(t *testing.T) {
-	text, err := exec.Command(compile(t, "abi/tensor.c", "-I../hotpath")).Output()
+	text, err := exec.Command(compile(t, "tensor.c", "-I../../hotpath")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

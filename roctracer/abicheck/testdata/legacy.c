@@ -1,4 +1,4 @@
-// Compares roctracer's abi_legacy.h, abi_hip.h and hip_calls.c with the vendor's headers. abi_legacy_test.go compiles it for each version
+// Compares roctracer's abi_legacy.h, abi_hip.h and hip_calls.c with the vendor's headers. abicheck_test.go compiles it for each version
 // of them, from HIP 5.2 on. It prints the differences and returns 1, or prints how many numbers it has compared.
 #define __HIP_PLATFORM_AMD__ 1
 #include <stdbool.h>

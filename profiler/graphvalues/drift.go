@@ -1,4 +1,4 @@
-package callpath
+package graphvalues
 
 // drift is how fast the GPU's clock runs ahead of that of activities. Two crystals tell the time, so it differs from machine to
 // machine and hardly changes on one: 2.5 µs in a second on one H200, -22.9 on one H100, there within 0.1 for 50 s.

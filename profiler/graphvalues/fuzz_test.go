@@ -1,4 +1,4 @@
-package callpath
+package graphvalues
 
 import (
 	"encoding/binary"
@@ -13,7 +13,7 @@ func FuzzValues(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08"), uint64(1000), uint8(1))
 	f.Add([]byte("\x02\x02\x0a\x12\x04\x05\x1d\x05\x06"), ^uint64(0)-5, uint8(3))
 	f.Fuzz(func(t *testing.T, tape []byte, now uint64, elements uint8) {
-		v := NewValues()
+		v := New()
 		v.limit = 640
 		stored, found := 0, 0
 		for len(tape) > 0 {

@@ -1,4 +1,4 @@
-package callpath
+package graphvalues
 
 import (
 	"math/rand/v2"
@@ -21,7 +21,7 @@ func stored(v *Values, number uint32, start uint64, bits ...uint64) {
 
 // known returns Values that know the clock, and expect the metrics 1 to 3.
 func known() *Values {
-	v := NewValues()
+	v := New()
 	for number := range uint32(3) {
 		v.Expect(number + 1)
 	}
@@ -67,7 +67,7 @@ func TestVectors(t *testing.T) {
 }
 
 func TestTheClockIsAwaited(t *testing.T) {
-	v := NewValues()
+	v := New()
 	v.Expect(1)
 	stored(v, Alone, 1000, 0)
 	stored(v, 1, 10_000, 1)
@@ -80,7 +80,7 @@ func TestTheClockIsAwaited(t *testing.T) {
 }
 
 func TestWithoutAClockTheFirstActivityHasTheFirstValues(t *testing.T) {
-	v := NewValues()
+	v := New()
 	v.Expect(1)
 	stored(v, 1, 10_000, 1)
 	stored(v, 1, 20_000, 2)
@@ -124,7 +124,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 // TestBuffersOfSeveralThreads: recording began three times, each time on another thread, and the last thread's buffer arrives first.
 func TestBuffersOfSeveralThreads(t *testing.T) {
-	v := NewValues()
+	v := New()
 	v.Expect(1)
 	for i := range uint64(3) {
 		stored(v, Alone, 100_000*i+10_000, 0)
@@ -177,7 +177,7 @@ func TestALostKernelIsNotAwaited(t *testing.T) {
 // nothing.
 func TestAnyHistory(t *testing.T) {
 	for seed := range uint64(50) {
-		h := history{T: t, r: rand.New(rand.NewPCG(seed, 1)), v: NewValues(), now: 1000, active: true}
+		h := history{T: t, r: rand.New(rand.NewPCG(seed, 1)), v: New(), now: 1000, active: true}
 		h.drift = (h.r.Float64() - 0.5) * 2 * mostDrift
 		h.v.Expect(1)
 		h.v.Expect(2)

@@ -1,4 +1,4 @@
-package cupti_test
+package abicheck
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 // library than those of the pinned wheels.
 func TestEveryInstructionAgainstCUPTI(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "lines")
-	if out, err := exec.Command("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, "testdata/abi/lines.c", "-ldl").CombinedOutput(); err != nil {
-		t.Fatalf("testdata/abi/lines.c: %v\n%s", err, out)
+	if out, err := exec.Command("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, "testdata/lines.c", "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("testdata/lines.c: %v\n%s", err, out)
 	}
 	compared := 0
 	for _, library := range libraries(t) {
@@ -38,7 +38,7 @@ func libraries(t *testing.T) []string {
 	if named := os.Getenv("CUPTI"); named != "" {
 		return []string{named}
 	}
-	found, _ := filepath.Glob("../.venv/oracles/triton-*/triton/backends/nvidia/lib/cupti/libcupti.so.1?")
+	found, _ := filepath.Glob("../../.venv/oracles/triton-*/triton/backends/nvidia/lib/cupti/libcupti.so.1?")
 	if len(found) == 0 {
 		t.Skip("needs a libcupti in .venv: run tools/oracles.sh where PyPI can be reached")
 	}
@@ -47,11 +47,11 @@ func libraries(t *testing.T) []string {
 
 func cubinFiles(t *testing.T) []string {
 	t.Helper()
-	files, _ := filepath.Glob("../gpu/cubin/testdata/*.cubin")
+	files, _ := filepath.Glob("../../gpu/cubin/testdata/*.cubin")
 	if len(files) == 0 {
-		t.Fatal("no cubins in ../gpu/cubin/testdata")
+		t.Fatal("no cubins in ../../gpu/cubin/testdata")
 	}
-	more := "../.venv/oracles/cubins/*"
+	more := "../../.venv/oracles/cubins/*"
 	if named := os.Getenv("CUBINS"); named != "" {
 		more = named
 	}

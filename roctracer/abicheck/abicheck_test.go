@@ -1,4 +1,4 @@
-package roctracer_test
+package abicheck
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 )
 
 func compile(t *testing.T, source string, flags ...string) string {
-	return testkit.CompileC(t, source, append(flags, "-I../hotpath", "-I../hotpath/recorder")...)
+	return testkit.CompileC(t, source, append(flags, "-I../../hotpath", "-I../../hotpath/recorder")...)
 }
 
 // TestLegacyABI compares every number of abi_legacy.h, abi_hip.h and hip_calls.c with the headers of HIP 7.1 and roctracer 4.1.
@@ -51,7 +51,7 @@ func TestOtherHIP(t *testing.T) {
 }
 
 func compareHIP(t *testing.T, hip, roctracer string) {
-	out, err := exec.Command(compile(t, "abi/legacy.c", "-I"+hip, "-isystem", roctracer)).CombinedOutput()
+	out, err := exec.Command(compile(t, "legacy.c", "-I"+hip, "-isystem", roctracer)).CombinedOutput()
 	if err != nil {
 		t.Errorf("the declarations do not say what the headers in %s say (%v):\n%s", hip, err, out)
 	}
@@ -74,7 +74,7 @@ func TestRealHIP(t *testing.T) {
 	if _, err := os.Stat("/dev/kfd"); err == nil {
 		t.Skip("needs a machine without an AMD GPU, and this one has /dev/kfd")
 	}
-	load := compile(t, "abi/load.c")
+	load := compile(t, "load.c")
 	out, err := exec.Command(load, "libamdhip64.so.5").CombinedOutput()
 	if strings.Contains(string(out), "cannot open shared object file") {
 		t.Skip("needs libamdhip64.so.5: install Debian 12's package libamdhip64-5")

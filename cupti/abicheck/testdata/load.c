@@ -1,4 +1,4 @@
-// load LIBCUPTI: prints the results of a real libcupti on this machine, one per line. abi_test.go runs it on machines
+// load LIBCUPTI: prints the results of a real libcupti on this machine, one per line. abicheck_test.go runs it on machines
 // without a driver.
 #include <dlfcn.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/tritonparse/internal/ndjson"
+	"github.com/goproton/goproton/tritonparse/internal/field"
 )
 
 func TestParseName(t *testing.T) {
@@ -120,7 +120,7 @@ func TestPlaceholders(t *testing.T) {
 		"<file too large: 11 bytes>": true, "<error reading cubin file: x>": true, "<nvdisasm failed: x>": true, "<llvm-objdump failed: x>": true,
 		"": false, "<": false, "<html>": false, "#loc = loc(unknown)": false,
 	} {
-		if ndjson.IsPlaceholder(text) != want {
+		if field.IsPlaceholder(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}

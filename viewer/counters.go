@@ -35,7 +35,9 @@ func (b *builder) counterColumn(name string) (column, bool, error) {
 	if !b.measuredAnywhere(f) {
 		return column{}, true, b.notMeasured(f)
 	}
-	b.needMeasured()
+	if !f.ByLine() {
+		b.needMeasured()
+	}
 	c := b.figureColumn(f)
 	c.Label = base
 	switch f.Unit {
@@ -83,7 +85,7 @@ func (b *builder) figureColumn(f *counters.Figure) column {
 
 // measuredAnywhere says whether some launch was measured with all metrics of a figure.
 func (b *builder) measuredAnywhere(f *counters.Figure) bool {
-	if !b.counted() {
+	if !b.counted() && !f.ByLine() {
 		return false
 	}
 	for i := range b.frames {
@@ -98,6 +100,8 @@ func (b *builder) notMeasured(f *counters.Figure) error {
 	switch {
 	case b.trying:
 		return errNotHere
+	case f.ByLine():
+		return fmt.Errorf("%w %s in this profile: nothing was counted by line; run with -m counters:set=%s", ErrUnknownMetric, f.Name, counters.LinesSet)
 	case b.impossible() > 0:
 		return fmt.Errorf("%w %s in this profile: %s", ErrUnknownMetric, f.Name, impossibleText(b.impossible()))
 	case b.counted():

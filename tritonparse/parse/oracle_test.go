@@ -17,6 +17,7 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 const oracleScript = `
@@ -45,7 +46,7 @@ func TestAsTritonparse(t *testing.T) {
 	sources := map[string]string{}
 	for _, name := range samples {
 		sources[name] = t.TempDir()
-		testkit.TraceSample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
+		tracetest.Sample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
 	}
 	recorded := "matmul_autotuned"
 	if testkit.All() {
@@ -100,7 +101,7 @@ func TestSchemas(t *testing.T) {
 	sources := map[string]string{"everything": everything(t, breakSchema...)}
 	for _, name := range samples {
 		sources[name] = t.TempDir()
-		testkit.TraceSample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
+		tracetest.Sample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
 	}
 	arguments := []string{"-c", schemaScript, o.tritonparse}
 	for name, source := range sources {
@@ -167,7 +168,7 @@ func readEvents(t *testing.T, path string) []any {
 	t.Helper()
 	var r io.Reader
 	if strings.HasSuffix(path, ".gz") {
-		text, err := testkit.Unpacked(path)
+		text, err := tracetest.Unpack(path)
 		if err != nil {
 			t.Fatal(path, err)
 		}

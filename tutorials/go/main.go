@@ -10,6 +10,7 @@ import (
 
 	_ "github.com/goproton/goproton/cupti"
 	"github.com/goproton/goproton/profiler"
+	"github.com/goproton/goproton/tutorials/go/gpu"
 )
 
 const (
@@ -41,7 +42,7 @@ func run() (err error) {
 		fmt.Println("profile:", files)
 	}()
 
-	device, err := openGPU()
+	device, err := gpu.Open()
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func run() (err error) {
 }
 
 // oneGoroutine runs y = a·x + y repeatedly: scopes nest, and have metrics.
-func oneGoroutine(device *Device) error {
+func oneGoroutine(device *gpu.Device) error {
 	defer profiler.Scope("one goroutine")()
 	x, y, err := vectors(device)
 	if err != nil {
@@ -67,7 +68,7 @@ func oneGoroutine(device *Device) error {
 }
 
 // step is one kernel that reads two vectors and writes one.
-func step(x, y Vector) error {
+func step(x, y gpu.Vector) error {
 	defer profiler.Scope("saxpy")()
 	if err := profiler.Add[int64]("bytes", 3*4*numbers); err != nil {
 		return err
@@ -79,7 +80,7 @@ func step(x, y Vector) error {
 }
 
 // manyGoroutines opens a scope in each worker: a scope belongs to the goroutine that opened it.
-func manyGoroutines(device *Device) error {
+func manyGoroutines(device *gpu.Device) error {
 	var wait sync.WaitGroup
 	failures := make([]error, workers)
 	for i := range workers {
@@ -97,7 +98,7 @@ func manyGoroutines(device *Device) error {
 	return nil
 }
 
-func work(device *Device, times int) error {
+func work(device *gpu.Device, times int) error {
 	x, y, err := vectors(device)
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func work(device *Device, times int) error {
 }
 
 // vectors returns one vector of ones and one of twos.
-func vectors(device *Device) (x, y Vector, err error) {
+func vectors(device *gpu.Device) (x, y gpu.Vector, err error) {
 	defer profiler.Scope("vectors")()
 	if x, err = device.NewVector(numbers, 1); err != nil {
 		return x, y, err
@@ -120,7 +121,7 @@ func vectors(device *Device) (x, y Vector, err error) {
 	return x, y, err
 }
 
-func expect(v Vector, want float32) error {
+func expect(v gpu.Vector, want float32) error {
 	got, err := v.Last()
 	if err == nil && got != want {
 		err = fmt.Errorf("check the result: the last number is %g, not %g", got, want)

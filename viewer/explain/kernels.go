@@ -16,7 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/nearby"
+	"github.com/goproton/goproton/tritonparse/resources"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/kernels"
 )
@@ -113,7 +113,7 @@ func (s *survey) sums(run *kernels.Run) []*kernelSum {
 		}
 		name := row.name
 		switch node := row.node; {
-		case len(node.Samples) > 0 && s.Profile.Sampling != nil:
+		case s.Profile.Sampling != nil && slices.ContainsFunc(node.Samples, func(f profile.FunctionSamples) bool { return s.Profile.Sampling.In(&f) > 0 }):
 			s.sampledRow(row, at)
 		case len(node.Launches) > 0 && run != nil && run.Traced():
 			for _, l := range node.Launches {
@@ -220,17 +220,12 @@ func numberOf(f *counters.Figure) string {
 
 // sampledRow divides a row among the functions that its samples are in.
 func (s *survey) sampledRow(row *row, at func(kernelKey, string) *kernelSum) {
-	all := 0.0
+	all, facts := 0.0, s.Profile.Sampling
 	counts := make([]float64, len(row.node.Samples))
 	for i, f := range row.node.Samples {
-		for _, pc := range f.PCs {
-			for _, stall := range pc.Stalls {
-				counts[i] += float64(stall.Samples)
-			}
-		}
+		counts[i] = float64(facts.In(&f))
 		all += counts[i]
 	}
-	facts := s.Profile.Sampling
 	for i, f := range row.node.Samples {
 		if f.Function < 0 || f.Function >= len(facts.Functions) || counts[i] == 0 {
 			continue
@@ -242,6 +237,9 @@ func (s *survey) sampledRow(row *row, at func(kernelKey, string) *kernelSum) {
 				reason := "unknown"
 				if int(stall.Reason) < len(facts.Reasons) {
 					reason = facts.Reasons[stall.Reason]
+				}
+				if profile.IsCount(reason) {
+					continue
 				}
 				c := sum.samples[reason]
 				sum.samples[reason] = [2]float64{c[0] + float64(stall.Samples), c[1] + float64(stall.NotIssued)}
@@ -366,7 +364,7 @@ func (on *subject) sampledAt(k *kernelSum, run *kernels.Run, files *kernels.File
 		return
 	}
 	if special, global, known := queueShares(run, waits, queue); known {
-		set["special_functions_share"], set["global_memory_queue_share"], set["shared_memory_share"] = special, global, 1-special-global
+		set["special_functions_share"], set["global_memory_queue_share"] = special, global
 	} else if l := lineOf(queue); l != nil && l.Text != "" {
 		set["special_functions_share"] = truth(specialFunctions.MatchString(l.Text))
 	}
@@ -468,7 +466,7 @@ func (on *subject) traced(of *kernels.Specialisation, device *profile.Device, bl
 	if n, known := c.Int("num_warps"); known {
 		set["warps_per_block"] = float64(n)
 	}
-	r, err := nearby.ResourcesOf(c)
+	r, err := resources.Of(c)
 	if r.Shared != nil {
 		shared = float64(*r.Shared)
 	}

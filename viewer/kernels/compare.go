@@ -51,7 +51,7 @@ func CollectPair(o [2]Options) (runs [2]*Run, err error) {
 // CompareSamples puts the samples of two runs side by side. Both must have some. Lines that moved are matched by their text.
 func CompareSamples(runs [2]*Run, o CompareOptions) (*Comparison, error) {
 	c := &Comparison{Sides: runs}
-	c.Joint.Label, c.Joint.Stalls = runs[1].Samples.Label, runs[1].Samples.Stalls
+	c.Joint.Label, c.Joint.Stalls, c.Joint.Unit = runs[1].Samples.Label, runs[1].Samples.Stalls, runs[1].Samples.Unit
 	c.notes()
 	all := c.match(o.Rename)
 	for _, k := range all {

@@ -198,7 +198,7 @@ func recordedPlaces(x *tritonparse.Compilation, machine string) map[int][]profil
 
 // Bare are Samples without samples, for functions whose lines or instructions are listed all the same.
 func Bare(functions ...*Function) *Samples {
-	return &Samples{Facts: &profile.Sampling{}, Stalls: vendors.ByDevice("").Stalls, Functions: functions, Label: func(name string) string { return name }}
+	return &Samples{Facts: &profile.Sampling{}, Unit: "sample", Stalls: vendors.ByDevice("").Stalls, Functions: functions, Label: func(name string) string { return name }}
 }
 
 // bare is a function of a compilation, without samples.

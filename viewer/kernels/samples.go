@@ -21,9 +21,12 @@ type Samples struct {
 	Total     uint64                   // samples of the call paths that pass the filters
 	Functions []*Function              // the requested ones, most samples first
 	Others    []*Function              // the others that have samples
+	Unit      string                   // what Counts.Samples counts: "sample", or "instruction" where nothing was sampled and instructions counted
 	Reasons   []string                 // names of the stall reasons; Counts.Reasons has their samples
 	Stalls    *vendors.Stalls          // explains them
 	Label     func(name string) string // shortens the name of a function for a reader
+
+	numbers []int // in Reasons, of the profile's; -1 for a counter
 }
 
 // Function is a function on the GPU, as one compilation made it, with its samples. Functions of one name are those of one
@@ -61,6 +64,7 @@ type Counts struct {
 	Stalled   uint64   // samples in which the warp did not issue its instruction
 	NotIssued uint64   // stalled samples in which no other warp of the scheduler issued one either
 	Reasons   []uint64 // by index in Samples.Reasons
+	Did       Did
 }
 
 // ErrNoSamples is returned for profiles without instruction samples.
@@ -93,7 +97,12 @@ func collectSamples(o Options) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Samples{Facts: p.Sampling, Reasons: append(slices.Clone(p.Sampling.Reasons), "unknown"), Label: label, All: total(p), Stalls: vendorOf(p).Stalls}
+	s := &Samples{Facts: p.Sampling, Unit: "sample", Label: label, Stalls: vendorOf(p).Stalls}
+	if !hasSamples(p) {
+		s.Unit = "instruction"
+	}
+	s.number()
+	s.All = s.total(p)
 	g := gatherer{s: s, vendor: vendorOf(p), byPath: o.ByPath, functions: map[functionKey]*gathered{}}
 	filter.Walk(p.Root, g.add)
 	g.finish()
@@ -118,17 +127,28 @@ func vendorOf(p *profile.Profile) *vendors.Vendor {
 	return vendors.ByDevice(deviceType)
 }
 
+// number makes the list of reasons: those of the profile without counters.
+func (s *Samples) number() {
+	for _, name := range s.Facts.Reasons {
+		at := -1
+		if !profile.IsCount(name) {
+			at = len(s.Reasons)
+			s.Reasons = append(s.Reasons, name)
+		}
+		s.numbers = append(s.numbers, at)
+	}
+	s.Reasons = append(s.Reasons, "unknown")
+}
+
 // total counts all samples of known functions.
-func total(p *profile.Profile) (sum uint64) {
+func (s *Samples) total(p *profile.Profile) (sum uint64) {
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
 		for _, f := range n.Samples {
 			if f.Function < 0 || f.Function >= len(p.Sampling.Functions) {
 				continue
 			}
-			for _, pc := range f.PCs {
-				for _, stall := range pc.Stalls {
-					sum += stall.Samples
-				}
+			for i := range f.PCs {
+				sum += s.counts(&f.PCs[i]).Samples
 			}
 		}
 		return true
@@ -244,7 +264,7 @@ func (g *gatherer) add(n *profile.Node, path []string) {
 		}
 		before := f.Samples
 		for j := range fs.PCs {
-			f.add(&fs.PCs[j], g.s.Reasons, g.s.Stalls.Issued)
+			f.add(fs.PCs[j].Offset, g.s.counts(&fs.PCs[j]))
 		}
 		if f.Samples > before {
 			to := len(path)
@@ -256,24 +276,38 @@ func (g *gatherer) add(n *profile.Node, path []string) {
 	}
 }
 
-// add adds the samples of one instruction.
-func (f *gathered) add(pc *profile.PCSamples, reasons []string, issued string) {
-	at, known := f.at[pc.Offset]
-	if !known {
-		at = len(f.PCs)
-		f.at[pc.Offset] = at
-		f.PCs = append(f.PCs, Instruction{Offset: pc.Offset})
-	}
-	var c Counts
-	c.Reasons = make([]uint64, len(reasons))
+// counts are the samples of an instruction, and what it counted.
+func (s *Samples) counts(pc *profile.PCSamples) (c Counts) {
+	c.Reasons = make([]uint64, len(s.Reasons))
 	for _, stall := range pc.Stalls {
-		r := min(int(stall.Reason), len(reasons)-1)
+		r := len(s.Reasons) - 1
+		if int(stall.Reason) < len(s.numbers) {
+			r = s.numbers[stall.Reason]
+		}
+		if r < 0 {
+			c.Did.count(s.Facts.Reasons[stall.Reason], stall.Samples)
+			continue
+		}
 		c.Reasons[r] += stall.Samples
 		c.Samples += stall.Samples
-		if reasons[r] != issued && reasons[r] != profile.NoReason {
+		if name := s.Reasons[r]; name != s.Stalls.Issued && name != profile.NoReason {
 			c.Stalled += stall.Samples
 			c.NotIssued += stall.NotIssued
 		}
+	}
+	if s.Unit == "instruction" {
+		c.Samples = c.Did.Instructions
+	}
+	return c
+}
+
+// add adds the samples of one instruction.
+func (f *gathered) add(offset uint64, c Counts) {
+	at, known := f.at[offset]
+	if !known {
+		at = len(f.PCs)
+		f.at[offset] = at
+		f.PCs = append(f.PCs, Instruction{Offset: offset})
 	}
 	f.PCs[at].Add(c)
 	f.Counts.Add(c)
@@ -284,6 +318,7 @@ func (c *Counts) Add(o Counts) {
 	c.Samples += o.Samples
 	c.Stalled += o.Stalled
 	c.NotIssued += o.NotIssued
+	c.Did.add(o.Did)
 	if c.Reasons == nil && o.Reasons != nil {
 		c.Reasons = make([]uint64, len(o.Reasons))
 	}

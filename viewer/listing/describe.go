@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -38,6 +39,9 @@ func newView(r *kernels.Run, s *kernels.Samples, o Options) *view {
 // advice is a sentence on where a kernel's time goes; "" if the rules of explain say nothing.
 func (v *view) advice(f *kernels.Function) string {
 	const fewest = 100 // of which a share of one fifth has an error of less than a tenth of all samples
+	if f.Did.Instructions > 0 && v.s.Unit == "instruction" {
+		return v.wasted(f)
+	}
 	if f.Samples > 0 && f.Samples < fewest {
 		return figures.Plural(f.Samples, "sample is", "samples are") + " too few to say where the time goes; run longer, or sample more often (interval=)"
 	}
@@ -48,6 +52,26 @@ func (v *view) advice(f *kernels.Function) string {
 		v.hint = explain.Hints(v.run)
 	}
 	return v.hint(f)
+}
+
+// wasted is a sentence on the line that moves most that need not be; "" if that is little.
+func (v *view) wasted(f *kernels.Function) string {
+	const much = 1.2 // times what would do
+	sectors, passes := f.Did.Wasted()
+	ofLine := func(l *kernels.Line) uint64 { n, _ := l.Did.Wasted(); return n }
+	says := fmt.Sprintf("warps move %s sectors of global memory for each that would do: have the threads of a warp read and write neighbouring bytes", kernels.Times(f.Did.Sectors, f.Did.IdealSectors))
+	if passes > sectors {
+		ofLine = func(l *kernels.Line) uint64 { _, n := l.Did.Wasted(); return n }
+		says = fmt.Sprintf("warps make %s passes over shared memory for each that would do: change the layout, so that the threads of a warp use different banks", kernels.Times(f.Did.Passes, f.Did.IdealPasses))
+	}
+	if sectors == 0 && passes == 0 || float64(max(sectors, passes)) < (much-1)*float64(max(f.Did.IdealSectors, f.Did.IdealPasses)) {
+		return ""
+	}
+	most := slices.MaxFunc(append([]*kernels.Line{{}}, f.Lines...), func(a, b *kernels.Line) int { return cmp.Compare(ofLine(a), ofLine(b)) })
+	if ofLine(most) > 0 {
+		says += fmt.Sprintf(" (most at %s:%d)", term.Printable(path.Base(most.File)), most.Number)
+	}
+	return says
 }
 
 func (v *view) note(text string) {
@@ -251,6 +275,15 @@ func mix(s *kernels.Samples, c kernels.Counts, most int) string {
 		parts = append(parts, term.Printable(stall.Name)+" "+figures.BriefShare(share))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// why is the mix, and what was counted.
+func why(s *kernels.Samples, c kernels.Counts, most int) string {
+	stalls, did := mix(s, c, most), c.Did.Short(most+1) // they are shorter than names of reasons
+	if stalls == "" || did == "" {
+		return stalls + did
+	}
+	return stalls + "; " + did
 }
 
 // printable is a line of source without control characters, with blanks for tabs.

@@ -17,7 +17,8 @@ type (
 	jsonDocument struct {
 		Schema   string       `json:"schema"` // of this layout: "goproton.samples/1"
 		Sampling jsonSampling `json:"sampling"`
-		Samples  uint64       `json:"samples"` // of the call paths that pass the filters
+		Unit     string       `json:"unit,omitempty"` // what all "samples" are numbers of, if they are none: "instructions"
+		Samples  uint64       `json:"samples"`        // of the call paths that pass the filters
 		Kernels  []jsonKernel `json:"kernels"`
 		Notes    []string     `json:"notes,omitempty"`
 	}
@@ -36,6 +37,7 @@ type (
 		Stalled   uint64            `json:"stalled"`
 		NotIssued uint64            `json:"not_issued"`
 		Reasons   map[string]uint64 `json:"reasons"`
+		Counted   *kernels.Did      `json:"counted,omitempty"` // of a run with -m counters:set=lines
 	}
 	jsonKernel struct {
 		Name     string `json:"name"`
@@ -117,6 +119,9 @@ func (v *view) document() *jsonDocument {
 		Schema:   "goproton.samples/1",
 		Sampling: jsonSampling{f.Mode, f.Period, f.Total, f.Dropped, f.NonUser, f.Apportioned, f.BufferFull},
 		Samples:  v.s.Total, Kernels: []jsonKernel{},
+	}
+	if v.s.Unit == "instruction" {
+		doc.Unit = "instructions"
 	}
 	for _, f := range v.s.Functions {
 		j := v.jsonKernel(f)
@@ -200,7 +205,10 @@ func (v *view) jsonIR(f *kernels.Function, lines []kernels.IRLine) (all []jsonIR
 }
 
 func (v *view) jsonCounts(c kernels.Counts, of uint64) jsonCounts {
-	j := jsonCounts{c.Samples, c.Share(of), c.Stalled, c.NotIssued, map[string]uint64{}}
+	j := jsonCounts{Samples: c.Samples, Share: c.Share(of), Stalled: c.Stalled, NotIssued: c.NotIssued, Reasons: map[string]uint64{}}
+	if c.Did.Instructions > 0 {
+		j.Counted = &c.Did
+	}
 	for i, n := range c.Reasons {
 		if n > 0 && v.s.Reasons[i] != profile.NoReason {
 			j.Reasons[v.s.Reasons[i]] += n

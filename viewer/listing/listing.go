@@ -143,7 +143,7 @@ func (p *printer) otherKernels() {
 
 // head says what a function is, where it was launched, and where its time goes.
 func (p *printer) head(f *kernels.Function) {
-	share := figures.Count(f.Samples, "sample") + ", " + figures.Share(f.Share(p.s.All)) + " of all"
+	share := figures.Count(f.Samples, p.s.Unit) + ", " + figures.Share(f.Share(p.s.All)) + " of all"
 	p.line(p.Bold(term.Printable(f.Name)) + ": " + share)
 	for _, fact := range facts(f) {
 		p.line("  " + p.fit(fact, 2))
@@ -159,8 +159,11 @@ func (p *printer) head(f *kernels.Function) {
 		}
 		p.line("  " + p.fit(text, 2))
 	}
-	if mix := mix(p.s, f.Counts, math.MaxInt); mix != "" {
+	if mix := mix(p.s, f.Counts, math.MaxInt); mix != "" && p.s.Unit == "sample" {
 		p.uncut("stalls: "+mix, "  ")
+	}
+	if did := f.Did.Sentence(); did != "" {
+		p.wrapped(did, "  ")
 	}
 	if advice := p.advice(f); advice != "" {
 		p.wrapped("hint: "+advice, "  ")

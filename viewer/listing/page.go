@@ -2,8 +2,10 @@ package listing
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
@@ -14,6 +16,7 @@ import (
 type Page struct {
 	Samples uint64       `json:"samples"`
 	Old     *uint64      `json:"old,omitempty"` // of A, where two profiles are compared; all else is then B's
+	Unit    string       `json:"unit"`          // what they are: "sample", or "instruction" where these counted
 	About   string       `json:"about"`         // how they were taken
 	Reasons []PageReason `json:"reasons"`
 	Kernels []PageKernel `json:"kernels"`
@@ -32,6 +35,7 @@ type PageReason struct {
 type PageCounts struct {
 	Samples uint64      `json:"n"`
 	Reasons [][2]uint64 `json:"r,omitempty"`
+	Counted string      `json:"did,omitempty"` // in a few words
 }
 
 // PageKernel is one kernel.
@@ -86,7 +90,7 @@ type pager struct{ *view }
 // NewPage computes the page of a run's samples.
 func NewPage(r *kernels.Run) *Page {
 	p := pager{newView(r, r.Samples, Options{Context: codeContext})}
-	page := &Page{Samples: r.Samples.Total, About: about(r.Samples), Reasons: pageReasons(r.Samples), Kernels: []PageKernel{}}
+	page := &Page{Samples: r.Samples.Total, Unit: r.Samples.Unit, About: about(r.Samples), Reasons: pageReasons(r.Samples), Kernels: []PageKernel{}}
 	all := r.Samples.AllFunctions()
 	for _, f := range all[:min(mostKernels, len(all))] {
 		page.Kernels = append(page.Kernels, p.kernel(f))
@@ -99,7 +103,7 @@ func NewPage(r *kernels.Run) *Page {
 // named Old are A's.
 func NewComparePage(c *kernels.Comparison) *Page {
 	a, b := c.Sides[0].Samples, c.Sides[1].Samples
-	page := &Page{Samples: b.Total, Old: &a.Total, About: "A: " + about(a) + "; B: " + about(b), Reasons: pageReasons(&c.Joint), Kernels: []PageKernel{}}
+	page := &Page{Samples: b.Total, Unit: b.Unit, Old: &a.Total, About: "A: " + about(a) + "; B: " + about(b), Reasons: pageReasons(&c.Joint), Kernels: []PageKernel{}}
 	p := pager{newView(c.Sides[1], b, Options{})}
 	p.old = c.Sides[0].Files
 	all := slices.Concat(c.Kernels, c.Others)
@@ -121,7 +125,9 @@ func pageReasons(s *kernels.Samples) (all []PageReason) {
 // about says how samples were taken, and what limits them.
 func about(s *kernels.Samples) string {
 	text := ""
-	if s.Facts.Mode != "" {
+	if s.Facts.Mode == record.ByLine.String() {
+		text = "instructions of chosen launches counted what they did"
+	} else if s.Facts.Mode != "" {
 		text = term.Printable(s.Facts.Mode) + " sampling"
 	}
 	if s.Facts.Period > 0 {
@@ -139,6 +145,9 @@ func (p *pager) kernel(f *kernels.Function) PageKernel {
 	j := p.pageKernel(f, f.Files())
 	j.Label, j.Advice = term.Printable(f.Compiled().Label()), p.advice(f)
 	j.Facts = append(j.Facts, facts(f)...)
+	if did := f.Did.Sentence(); did != "" {
+		j.Facts = append(j.Facts, did)
+	}
 	for _, launched := range f.Paths[:min(10, len(f.Paths))] {
 		j.Paths = append(j.Paths, PagePath{pathText(launched), launched.Samples})
 	}
@@ -174,7 +183,7 @@ func (p *pager) pageKernel(f *kernels.Function, files [][]*kernels.Line) PageKer
 }
 
 func pageCounts(c kernels.Counts) PageCounts {
-	j := PageCounts{Samples: c.Samples}
+	j := PageCounts{Samples: c.Samples, Counted: c.Did.Short(math.MaxInt)}
 	for i, n := range c.Reasons {
 		if n > 0 {
 			j.Reasons = append(j.Reasons, [2]uint64{uint64(i), n})

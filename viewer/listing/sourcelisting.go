@@ -36,20 +36,21 @@ func (p *printer) source(f *kernels.Function) {
 		}
 		if !p.All && f.Samples > 0 && sum.Share(f.Samples) < cold {
 			p.line("")
-			p.line(samplesOf(sum, f) + term.Printable(lines[0].File))
+			p.line(samplesOf(p.s, sum, f) + term.Printable(lines[0].File))
 			continue
 		}
 		p.file(f, lines)
 	}
 	if f.Unplaced.Samples > 0 {
 		p.line("")
-		p.line(samplesOf(f.Unplaced, f) + "instructions without line information")
+		p.line(samplesOf(p.s, f.Unplaced, f) + "instructions without line information")
 	}
 }
 
 // samplesOf begins a sentence on some of a function's samples: 12 samples (1.2%) are of …
-func samplesOf(c kernels.Counts, f *kernels.Function) string {
-	return figures.Plural(c.Samples, "sample ("+figures.Share(c.Share(f.Samples))+") is of ", "samples ("+figures.Share(c.Share(f.Samples))+") are of ")
+func samplesOf(s *kernels.Samples, c kernels.Counts, f *kernels.Function) string {
+	share := " (" + figures.Share(c.Share(f.Samples)) + ")"
+	return figures.Plural(c.Samples, s.Unit+share+" is of ", s.Unit+"s"+share+" are of ")
 }
 
 // file prints the lines of a kernel that are in one file.
@@ -190,7 +191,11 @@ func (p *printer) unfolded(rows []row, inlined []*kernels.Line, indent string) [
 
 // rows prints rows under a header. The stalls stand next to the numbers, the text last, since it is long.
 func (p *printer) rows(of uint64, what string, rows []row) {
-	count, number, text := len("samples"), len(what), 0
+	unit, stallsHead := p.s.Unit+"s", "stalls"
+	if p.s.Unit == "instruction" {
+		stallsHead = "counted"
+	}
+	count, number, text := len(unit), len(what), 0
 	widest := uint64(1)
 	for i := range rows {
 		r := &rows[i]
@@ -216,7 +221,7 @@ func (p *printer) rows(of uint64, what string, rows []row) {
 	}
 	p.noStalls = p.noStalls || most == 0
 	before := count + 8 + bars + 2 + stalls + 2 + number + 4
-	p.line(p.Faint(grid.Pad("samples", count, true) + "   share" + strings.Repeat(" ", bars+2) + grid.Pad("stalls"[:min(stalls, len("stalls"))], stalls, false) + "  " + grid.Pad(what, number+2, true)))
+	p.line(p.Faint(grid.Pad(unit, count, true) + "   share" + strings.Repeat(" ", bars+2) + grid.Pad(stallsHead[:min(stalls, len(stallsHead))], stalls, false) + "  " + grid.Pad(what, number+2, true)))
 	for i := range rows {
 		r := &rows[i]
 		line := p.numbers(r, of, widest, count, bars, most, stalls)
@@ -259,7 +264,7 @@ func (p *printer) stallColumn(rows []row, others, shorter int) (most, width int)
 		width = len("stalls")
 		for i := range rows {
 			if rows[i].counts.Samples > 0 {
-				width = max(width, grid.Columns(mix(p.s, rows[i].counts, most)))
+				width = max(width, grid.Columns(why(p.s, rows[i].counts, most)))
 			}
 		}
 		if p.Width <= 0 || p.Width-others-width >= leastText[most]-shorter {
@@ -281,5 +286,5 @@ func (p *printer) numbers(r *row, of, widest uint64, count, bars, most, stalls i
 	}
 	color := heat(share)
 	return p.Paint(grid.Pad(fmt.Sprint(r.counts.Samples), count, true), color) + "  " + grid.Pad(figures.Share(share), 6, true) + " " +
-		p.Paint(grid.Pad(bar, bars, false), color) + " " + grid.Pad(mix(p.s, r.counts, most), stalls, false) + "  "
+		p.Paint(grid.Pad(bar, bars, false), color) + " " + grid.Pad(why(p.s, r.counts, most), stalls, false) + "  "
 }

@@ -207,6 +207,7 @@ interface LaunchKernel extends Times {
 /** Counts are samples; r has pairs of a reason's number and its samples. */
 interface Counts {
   n: number;
+  did?: string; // what instructions counted, in a few words
   r?: [reason: number, n: number][];
 }
 
@@ -238,6 +239,7 @@ interface SourceKernel extends Counts {
 interface SourceData {
   samples: number;
   old: number; // of A; undefined unless two profiles are compared
+  unit: string; // what samples are: "sample", "instruction"
   about: string;
   reasons: {name: string; means: string; hint: string; stall: boolean}[];
   kernels: SourceKernel[];

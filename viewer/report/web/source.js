@@ -125,7 +125,7 @@ export class Source {
     })] : []));
     this.head = make("div", {class: "source-head"},
       make("h2", {class: "name", text: k.name}),
-      make("p", {text: [`${this.compared ? grouped(k.old.n) + " → " : ""}${counted(k.n, "sample")}, ${this.ofAll(k)} of all`, ...k.facts].join(" · ")}),
+      make("p", {text: [`${this.compared ? grouped(k.old.n) + " → " : ""}${counted(k.n, this.data.unit)}, ${this.ofAll(k)} of all`, ...k.facts].join(" · ")}),
       ...this.paths(k),
       ...(this.compared ? [this.mix(k.old, "A"), this.mix(k, "B")] : [this.mix(k)]), k.advice ? make("p", {}, make("b", {text: "Hint: "}), k.advice + ".") : null,
       this.notes([...k.notes, this.data.about].filter(Boolean)));
@@ -210,7 +210,7 @@ export class Source {
       for (const row of rows) this.add(block, row, 0);
       this.lines.append(block);
     }
-    if (this.mode === "lines" && k.noLine) this.lines.append(make("p", {class: "muted", text: `${counted(k.noLine, "sample is of an instruction", "samples are of instructions")} without line information`}));
+    if (this.mode === "lines" && k.noLine) this.lines.append(make("p", {class: "muted", text: `${counted(k.noLine, `${this.data.unit} is of an instruction`, `${this.data.unit}s are of instructions`)} without line information`}));
   }
 
   /**
@@ -241,7 +241,7 @@ export class Source {
       make("span", {class: "part", text: row.n ? percent(share) : ""}),
       this.compared ? make("span", {class: "part change", text: sampled ? percent(share - before, true) : ""}) : null,
       make("span", {class: "heat", "aria-hidden": "true"}, bar),
-      make("span", {class: "why", text: main ? this.data.reasons[main[0]].name : ""}),
+      make("span", {class: "why", text: [main ? this.data.reasons[main[0]].name : "", row.did ?? ""].filter(Boolean).join("; ")}),
       below.length ? make("button", {type: "button", class: "twist", "aria-expanded": String(open), "aria-label": `unfold ${row.at}`, onclick: () => {
         if (!this.open.delete(row)) this.open.add(row);
         const top = this.page.scrollTop, focus = row;
@@ -265,7 +265,8 @@ export class Source {
     if (!row?.n && !row?.old?.n) return hideTip();
     const all = this.sorted(row.n ? row : row.old), [top] = all.filter(([reason]) => this.data.reasons[reason].stall);
     /** @type {Pair[]} */
-    const pairs = [["samples", `${grouped(row.n)} (${percent(row.n / this.kernel.n)})`]];
+    const pairs = [[this.data.unit + "s", `${grouped(row.n)} (${percent(row.n / this.kernel.n)})`]];
+    if (row.did) pairs.push(["counted", row.did]);
     for (const [reason, n] of all.slice(0, 10)) pairs.push([this.data.reasons[reason].name, `${grouped(n)} (${percent(n / row.n)})`]);
     const why = top && this.data.reasons[top[0]];
     this.tipAt = {top: this.page.scrollTop, left: this.page.scrollLeft};

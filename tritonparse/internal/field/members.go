@@ -1,4 +1,6 @@
-package ndjson
+// Package field reads and writes the members of records. A member that is missing, or is something else than it should be, is a
+// zero value: records come from many versions of several writers.
+package field
 
 import (
 	"regexp"

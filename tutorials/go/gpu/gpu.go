@@ -1,6 +1,6 @@
-// What the program runs on an NVIDIA GPU: vectors, and y = a·x + y. It needs the driver to run and nothing to build.
-
-package main
+// Package gpu does just enough on an NVIDIA GPU for a program to have something to profile: vectors, and
+// y = a·x + y. It needs the driver to run and nothing to build.
+package gpu
 
 // #cgo LDFLAGS: -ldl
 // #include <stdlib.h>
@@ -31,8 +31,8 @@ type Vector struct {
 	n       C.uint32_t
 }
 
-// openGPU initialises the GPU and compiles the kernels for it.
-func openGPU() (*Device, error) {
+// Open initialises the GPU and compiles the kernels for it.
+func Open() (*Device, error) {
 	runtime.LockOSThread() // dlerror belongs to the thread that failed
 	defer runtime.UnlockOSThread()
 	d := &Device{driver: (*C.struct_driver)(C.calloc(1, C.sizeof_struct_driver))}

@@ -1,4 +1,7 @@
-package nearby
+// Package resources finds what a compiled kernel needs of a GPU: registers, shared memory, spills, and how many of its warps
+// are resident at a time. Shared memory and warps are in the trace, registers in the machine code, if that is available.
+// gpu/vendors has the reader of machine code and the limits of the GPU.
+package resources
 
 import (
 	"fmt"
@@ -12,8 +15,7 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 )
 
-// Resources are what a compiled kernel needs of a GPU. Shared memory and warps are in the trace, registers in the machine code, if that
-// is available; gpu/vendors has its reader and the limits of the GPU. Members are nil where nothing is known.
+// Resources are those of one compilation. Members are nil where nothing is known.
 type Resources struct {
 	SM      int    `json:"sm,omitempty"`      // compute capability: 90 for 9.0
 	Arch    string `json:"arch,omitempty"`    // architecture without a compute capability, as its vendor names it
@@ -30,8 +32,8 @@ type Resources struct {
 	Occupancy *gpu.Occupancy `json:"occupancy,omitempty"`
 }
 
-// ResourcesOf returns what is known of a compilation. With an error, which says why the machine code could not be read, the rest is set.
-func ResourcesOf(c *tritonparse.Compilation) (Resources, error) {
+// Of returns what is known of a compilation. With an error, which says why the machine code could not be read, the rest is set.
+func Of(c *tritonparse.Compilation) (Resources, error) {
 	var r Resources
 	v := vendors.ByTarget(c.Backend)
 	r.setArchitecture(architecture(c, v))

@@ -1,4 +1,4 @@
-package ownfile
+package atomicfile
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func TestWriteReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.hatchet")
 	for _, s := range []string{"first, longer", "second"} {
-		if err := Replace(path, text(s)); err != nil {
+		if err := Write(path, text(s)); err != nil {
 			t.Fatal(err)
 		}
 		if got := content(t, path); got != s {
@@ -50,7 +50,7 @@ func TestWriteReplaces(t *testing.T) {
 func TestAbandon(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.hatchet")
-	err := Replace(path, func(w io.Writer) error {
+	err := Write(path, func(w io.Writer) error {
 		only(t, dir, 1)
 		if _, err := io.WriteString(w, "x"); err != nil {
 			t.Error(err)
@@ -63,15 +63,15 @@ func TestAbandon(t *testing.T) {
 	if !errors.Is(err, ErrAbandoned) {
 		t.Errorf("the write was abandoned, got %v", err)
 	}
-	if err := Replace(path, func(io.Writer) error { Abandon(); return nil }); !errors.Is(err, ErrAbandoned) {
+	if err := Write(path, func(io.Writer) error { Abandon(); return nil }); !errors.Is(err, ErrAbandoned) {
 		t.Errorf("nothing is put in place after Abandon, got %v", err)
 	}
 	only(t, dir, 0)
-	if err := Replace(path, text("later")); err != nil || content(t, path) != "later" {
+	if err := Write(path, text("later")); err != nil || content(t, path) != "later" {
 		t.Errorf("a write after Abandon: %v", err)
 	}
 	os.Remove(path)
-	if err := Replace(filepath.Join(dir, "gone", "p.hatchet"), text("x")); err == nil || err.Error() != "write "+filepath.Join(dir, "gone", "p.hatchet")+": no such file or directory" {
+	if err := Write(filepath.Join(dir, "gone", "p.hatchet"), text("x")); err == nil || err.Error() != "write "+filepath.Join(dir, "gone", "p.hatchet")+": no such file or directory" {
 		t.Errorf("the passing name is in %q", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestRemoveLeft(t *testing.T) {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	err := Replace(filepath.Join(dir, "p.hatchet"), func(io.Writer) error {
+	err := Write(filepath.Join(dir, "p.hatchet"), func(io.Writer) error {
 		RemoveLeft(dir, os.Getpid()+1)
 		only(t, dir, 1)
 		RemoveLeft(dir, os.Getpid())
@@ -97,11 +97,11 @@ func TestRemoveLeft(t *testing.T) {
 func TestFailureKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.hatchet")
-	if err := Replace(path, text("old")); err != nil {
+	if err := Write(path, text("old")); err != nil {
 		t.Fatal(err)
 	}
 	boom := errors.New("boom")
-	err := Replace(path, func(w io.Writer) error {
+	err := Write(path, func(w io.Writer) error {
 		io.WriteString(w, "half of the new one")
 		return boom
 	})
@@ -120,7 +120,7 @@ func TestModeFollowsTheUmask(t *testing.T) {
 	if err := os.WriteFile(plain, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := Replace(ours, text("")); err != nil {
+	if err := Write(ours, text("")); err != nil {
 		t.Fatal(err)
 	}
 	a, _ := os.Stat(plain)
@@ -139,7 +139,7 @@ func TestLinkStaysAndTargetIsReplaced(t *testing.T) {
 	if err := os.Symlink(target, link); err != nil {
 		t.Skip("symbolic links are missing here:", err)
 	}
-	if err := Replace(link, text("new")); err != nil {
+	if err := Write(link, text("new")); err != nil {
 		t.Fatal(err)
 	}
 	if got := content(t, target); got != "new" {
@@ -154,7 +154,7 @@ func TestDeviceIsWrittenInPlace(t *testing.T) {
 	if _, err := os.Stat(os.DevNull); err != nil {
 		t.Skip("no", os.DevNull)
 	}
-	if err := Replace(os.DevNull, text("x")); err != nil {
+	if err := Write(os.DevNull, text("x")); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
@@ -163,7 +163,7 @@ func TestDeviceIsWrittenInPlace(t *testing.T) {
 }
 
 func TestFolderIsRefused(t *testing.T) {
-	if err := Replace(t.TempDir(), text("x")); err == nil {
+	if err := Write(t.TempDir(), text("x")); err == nil {
 		t.Error("a folder was accepted as a file name")
 	}
 }

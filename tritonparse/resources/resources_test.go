@@ -1,4 +1,4 @@
-package nearby
+package resources
 
 import (
 	"encoding/json"
@@ -41,7 +41,7 @@ func compileWith(t *testing.T, metadata map[string]any, binary, path string) *tr
 
 func TestOf(t *testing.T) {
 	const matmul = "../../gpu/cubin/testdata/matmul.sm80.cubin"
-	r, err := ResourcesOf(compile(t, "matmul", matmul))
+	r, err := Of(compile(t, "matmul", matmul))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,14 +54,14 @@ func TestOf(t *testing.T) {
 	if string(got) != want || *r.Registers < 16 || *r.CodeBytes == 0 || r.Occupancy.Blocks == 0 {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if r, err := ResourcesOf(compile(t, "matmul", "/nowhere.cubin")); err != nil || r.Registers != nil || *r.Shared != 49152 || r.SM != 80 || r.Threads != 256 {
+	if r, err := Of(compile(t, "matmul", "/nowhere.cubin")); err != nil || r.Registers != nil || *r.Shared != 49152 || r.SM != 80 || r.Threads != 256 {
 		t.Error(r, err)
 	}
 	broken := filepath.Join(t.TempDir(), "x.cubin")
 	if err := os.WriteFile(broken, []byte("no cubin"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := ResourcesOf(compile(t, "matmul", broken)); err == nil || *r.Shared != 49152 {
+	if r, err := Of(compile(t, "matmul", broken)); err == nil || *r.Shared != 49152 {
 		t.Error(r, err)
 	}
 }
@@ -81,7 +81,7 @@ func TestOfASecondVendor(t *testing.T) {
 			`"occupancy":{"blocks":1,"warps":4,"max_warps":16,"limits":["warps"]}}`},
 		{"/nowhere.syn", `{"arch":"syn0","threads":256,"shared":64}`},
 	} {
-		r, err := ResourcesOf(compileWith(t, metadata, "add.syn", c.path))
+		r, err := Of(compileWith(t, metadata, "add.syn", c.path))
 		if err != nil {
 			t.Error(err)
 		}
@@ -102,7 +102,7 @@ func TestOfACodeObject(t *testing.T) {
 		if c.Name != "inlined" {
 			continue
 		}
-		r, err := ResourcesOf(c)
+		r, err := Of(c)
 		if err != nil {
 			t.Fatal(err)
 		}

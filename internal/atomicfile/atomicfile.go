@@ -1,4 +1,8 @@
-package ownfile
+// Package atomicfile replaces a file in one step: a reader sees the old content or the new, never a part, and
+// a writer that dies half-way leaves the old file alone. Profiles and traces are written through it, in the program that
+// is profiled too, whose descriptors may be closed at any time. A Temporary file is one
+// that no end of the process leaves behind.
+package atomicfile
 
 import (
 	"errors"
@@ -12,14 +16,16 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/goproton/goproton/internal/ownfile"
 )
 
-// Replace calls fill with a temporary file next to path and renames it to path when fill succeeded.
+// Write calls fill with a temporary file next to path and renames it to path when fill succeeded.
 // A path that exists and is not a regular file (a pipe, /dev/stdout) is written in place.
 //
 // The data are not synced to disk: the rename protects against a process that is killed, not against a power cut, and a
 // checkpoint every two seconds must not wait for a disk.
-func Replace(path string, fill func(w io.Writer) error) error {
+func Write(path string, fill func(w io.Writer) error) error {
 	target, special, err := resolve(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -50,7 +56,7 @@ func Replace(path string, fill func(w io.Writer) error) error {
 	return nil
 }
 
-// failed is the error of a Replace. It says what to do where that does not follow from the error.
+// failed is the error of a Write. It says what to do where that does not follow from the error.
 func failed(path string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
@@ -65,12 +71,12 @@ func failed(path string, err error) error {
 
 // temporary is a file that is being written.
 type temporary struct {
-	file      *File
+	file      *ownfile.File
 	mu        sync.Mutex // guards abandoned, and is held while the file is renamed
 	abandoned bool
 }
 
-// ErrAbandoned is matched by the error of a Replace that Abandon ended.
+// ErrAbandoned is matched by the error of a Write that Abandon ended.
 var ErrAbandoned = errors.New("the writing was given up")
 
 func (t *temporary) Write(b []byte) (int, error) {
@@ -172,7 +178,7 @@ func create(target string) (*temporary, error) {
 	dir, base := filepath.Split(target)
 	for try := 0; ; try++ {
 		name := fmt.Sprintf("%s.%s.%d-%08x.tmp", dir, base, os.Getpid(), rand.Uint32())
-		f, err := Open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := ownfile.Open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err == nil {
 			t := &temporary{file: f}
 			unfinished.add(t)

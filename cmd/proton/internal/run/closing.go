@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/gpu/counters"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/runinfo"
 )

@@ -94,7 +94,7 @@ def viewer(folder, *words):
 
 
 def test_counts_by_line(run, tmp_path):  # noqa: F811
-    """Records of kernels, beside which instructions count nothing, are never asked for: CUPTI would refuse them."""
+    """Records of kernels, with which instructions count nothing, are never asked for: CUPTI would refuse them."""
     said = run(LAUNCHES, "-m", "counters:set=lines", PROTON_STUB_RESULTS="ActivityEnable=999", **NEW)
     assert check(tmp_path / "out.hatchet") == {f"{scope}/{kernel}": 1 for scope in ("even", "odd") for kernel in ("softmax", "k7")}
     assert "proton: counters: set lines, 8 metrics in 1 pass: 4 launches of 2 kernels measured\n" in said

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What proton reproduce --detect 1% finds on this machine's GPU: a kernel next to itself, and next to itself with 1 % more rounds,
-alone and beside another process that uses the GPU in bursts.
+alone and with another process that uses the GPU in bursts.
 
     bench/detect.py [--seconds 90] [--proton build/proton]
 
@@ -58,14 +58,14 @@ def main():
         program.write_text(PROGRAM)
         record(options.proton, folder, program, {"base": ROUNDS, **PAIRS})
         while True:
-            name, beside = TURNS[len(seen) % len(TURNS)]
+            name, shared = TURNS[len(seen) % len(TURNS)]
             began = time.monotonic()
             if began + 1.2 * longest > end - 2:
                 break
             limit = max(5, min(30, end - began - 25))
             try:
-                with neighbour() if beside else contextlib.nullcontext():
-                    seen.append((name, beside, detect(options.proton, folder, name, limit, end - time.monotonic())))
+                with neighbour() if shared else contextlib.nullcontext():
+                    seen.append((name, shared, detect(options.proton, folder, name, limit, end - time.monotonic())))
             except subprocess.TimeoutExpired:
                 break
             longest = max(longest, time.monotonic() - began)
@@ -106,10 +106,10 @@ def table(seen):
     a = seen[0][2]["a"]["Runs"][0]
     print(f"{a['device']}, torch {a['torch']}, Triton {a['triton']}; {a['kernel']} of {a['median_ms'] * 1e3:.1f} us ({a['method']})")
     print(f"{'change':>7} {'GPU':<6} {'found':>8}  {'95 % range':<18} {'p':>7}  {'outcome':<11} {'blocks':>6} {'warm-up':>7} {'s':>5}  SM MHz      throttled")
-    for name, beside, d in seen:
+    for name, shared, d in seen:
         low, high = (100 * share for share in d["change_95"])
         clocks = "-".join(map(str, d.get("sm_mhz", ["unknown"])))
-        print(f"{name:>7} {'shared' if beside else 'alone':<6} {100 * d['change']:>+7.2f}%  {f'{low:+.2f}% to {high:+.2f}%':<18} {d['p_slower']:>7.4f}  {d['outcome']:<11} {len(d['blocks']):>6} {d['warm_up_blocks']:>7} "
+        print(f"{name:>7} {'shared' if shared else 'alone':<6} {100 * d['change']:>+7.2f}%  {f'{low:+.2f}% to {high:+.2f}%':<18} {d['p_slower']:>7.4f}  {d['outcome']:<11} {len(d['blocks']):>6} {d['warm_up_blocks']:>7} "
               f"{d['seconds']:>5.1f}  {clocks:<11} {d['throttled_batches']}")
 
 

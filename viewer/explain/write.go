@@ -81,7 +81,11 @@ func (f *Finding) write(b *strings.Builder, number, width int) {
 	if f.Line != nil {
 		at += fmt.Sprintf(" %s:%d", path.Base(f.Line.File), f.Line.Number)
 	}
-	saves := fmt.Sprintf("saves at most %s of %s", figures.KnownTime(float64(f.Saves)), figures.KnownTime(float64(f.Time)))
+	of := float64(f.Time)
+	if f.Kernel == "" { // of the program, and not of what it spends on the cause
+		of = f.whole
+	}
+	saves := fmt.Sprintf("saves at most %s of %s", figures.KnownTime(float64(f.Saves)), figures.KnownTime(of))
 	b.WriteByte('\n')
 	b.WriteString(term.Broken(fmt.Sprintf("%s: %s: %s", head, term.Printable(at), saves), 2, width))
 	sure := "confidence " + f.Confidence.String()

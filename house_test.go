@@ -173,7 +173,7 @@ func TestVendorNamesStayInTheirRooms(t *testing.T) {
 
 // sharedRooms serve every vendor. vendorSpelling is what a vendor's product, library or file format is called.
 var (
-	sharedRooms = []string{"hotpath", "replay", "gpu/gpu.go", "gpu/tool.go", "gpu/record", "gpu/peaks/specs.go", "gpu/peaks/dtype.go", "gpu/peaks/roof.go", "internal/runinfo", "tritonparse/record", "tritonparse/resources",
+	sharedRooms = []string{"hotpath", "replay", "gpu/gpu.go", "gpu/tool.go", "gpu/record", "gpu/peaks/specs.go", "gpu/peaks/dtype.go", "gpu/peaks/roof.go", "internal/runinfo", "tritonparse/record", "tritonparse/nearby/resources.go",
 		"profiler", "hooks", "profile", "viewer", "cmd/proton/internal"}
 	vendorSpelling = regexp.MustCompile(`CUpti|cupti|cuda|CUDA|nvidia|NVIDIA|nvdisasm|cubin|\bsm_|hsaco|amdgcn|\bgfx|\bhip|HIP|AMD|\bamd|roctracer|rocprofiler|ROC[mM]|rocm|Radeon|Instinct`)
 )

@@ -2,7 +2,7 @@
 //
 // These headers declare the binary interface of CUPTI and the CUDA driver by hand. The profiler is built without a CUDA
 // toolkit and works with every libcupti from 11.8 on, so these headers take only numbers, offsets and the order of arguments
-// from the vendor's. Names are ours, so that abicheck/ can include both in one file and compare them. They declare only
+// from the vendor's. Names are ours, so that testdata/abi/ can include both in one file and compare them. They declare only
 // what we use.
 //
 //   abi_driver.h    the driver's functions, their callback ids and their arguments

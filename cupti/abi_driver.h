@@ -5,7 +5,7 @@
 #include "abi.h"
 
 // Functions that copy or fill memory, and those that wait for the GPU: F(name, number). Forms from before CUDA 3.2 are left
-// out. The name of a list ends with the oldest version in which abicheck/ has found its functions.
+// out. The name of a list ends with the oldest version in which testdata/abi/ has found its functions.
 #define CUDA_COPY_CALLS_11_8(F) \
   F(cuMemsetD8Async, 216) F(cuMemsetD16Async, 218) F(cuMemsetD32Async, 220) F(cuMemsetD2D8Async, 222) \
   F(cuMemsetD2D16Async, 224) F(cuMemsetD2D32Async, 226) F(cuMemsetD8_v2, 249) F(cuMemsetD16_v2, 250) \

@@ -202,7 +202,8 @@ uint32_t cupti_unsubscribe(void) {
 }
 
 #define F(name, number) number,
-static const uint32_t driver_ids[] = {CUDA_ALL_LAUNCH_CALLS(F)};
+static const uint32_t driver_ids[] = {CUDA_LAUNCH_CALLS(F) CUDA_LAUNCH_MANY_CALLS(F) CUDA_LAUNCH_EX_CALLS(F)};
+static const uint32_t graph_ids[] = {CUDA_GRAPH_LAUNCH_CALLS(F)};
 #undef F
 static const uint32_t capture_ids[] = {
     CBID_cuStreamBeginCapture, CBID_cuStreamBeginCapture_ptsz, CBID_cuStreamBeginCapture_v2,
@@ -212,7 +213,7 @@ static const uint32_t capture_ids[] = {
 static const uint32_t newer_capture_ids[] = {CBID_cuStreamBeginCaptureToGraph, CBID_cuStreamBeginCaptureToGraph_ptsz};
 static const uint32_t resource_ids[] = {
     RES_GRAPH_DESTROY_STARTING, RES_GRAPHNODE_CREATED,
-    RES_GRAPHNODE_CLONED, RES_GRAPHEXEC_CREATED, RES_GRAPHEXEC_DESTROY_STARTING,
+    RES_GRAPHNODE_CLONED, RES_GRAPHEXEC_DESTROY_STARTING,
 };
 static const uint32_t nvtx_ids[] = {NVTX_RangePushA, NVTX_RangePop};
 static const uint32_t profiler_ids[] = {CBID_cuProfilerStart, CBID_cuProfilerStop};
@@ -229,10 +230,11 @@ static uint32_t enable_all(int on, uint32_t domain, const uint32_t *ids, size_t 
 #define ENABLE(on, domain, ids) enable_all(on, domain, ids, sizeof ids / sizeof *ids)
 
 // Some stay enabled while no session is active: a later flush must neither touch a context that was destroyed then, nor synchronise with
-// a capture that began then.
+// a capture that began then, and CUPTI is not left after a graph that ran then.
 static uint32_t keep_listening(void) {
-  static const uint32_t context_ids[] = {RES_CONTEXT_DESTROY_STARTING};
+  static const uint32_t context_ids[] = {RES_CONTEXT_DESTROY_STARTING, RES_GRAPHEXEC_CREATED};
   uint32_t rc = ENABLE(1, DOMAIN_DRIVER, capture_ids);
+  if (!rc) rc = ENABLE(1, DOMAIN_DRIVER, graph_ids);
   ENABLE(1, DOMAIN_DRIVER, newer_capture_ids);
   return rc ? rc : ENABLE(1, DOMAIN_RESOURCE, context_ids);
 }

@@ -39,6 +39,7 @@ var asked struct {
 	sync.Mutex
 	request  *record.CounterRequest
 	words    map[string]*C.char // never freed: launches point at them
+	memory   bool               // metrics of the GPU's memory are in the set
 	ran      []string           // functions that were not wanted, where kernels have no records
 	problems []string
 }
@@ -66,7 +67,7 @@ func (c *Collector) startCounters() {
 	}
 	C.record_wrap_counters(&C.cupti_counters)
 	asked.Lock()
-	asked.request, asked.ran, asked.problems = s.request, nil, nil
+	asked.request, asked.ran, asked.problems, asked.memory = s.request, nil, nil, false
 	asked.Unlock()
 	if rc := C.cupti_listen_counted(); rc != 0 {
 		s.problems = append(s.problems, c.refused("enable callbacks of contexts", uint32(rc), "", 0).Error())
@@ -172,6 +173,9 @@ func (c *Collector) CounterFacts() (facts record.CounterFacts) {
 	facts.Metrics, facts.Passes, facts.Measured, facts.Kernels = int(f.metrics), int(f.passes), uint64(f.measured), uint64(f.kernels)
 	facts.Took = time.Duration(f.nanos)
 	facts.LeftOut = leftOut()
+	asked.Lock()
+	facts.Copies = f.measured > 0 && f.passes > 1 && asked.memory && c.version < C.CUPTI_13_4
+	asked.Unlock()
 	if c.opts.Replay { // passes are those of another set
 		facts.Passes = 0
 		for i := range facts.LeftOut {
@@ -255,6 +259,7 @@ func goprotonCountersMetrics(chip *C.char, names ***C.char) C.size_t {
 	array := (**C.char)(C.malloc(C.size_t(len(list)+1) * C.size_t(unsafe.Sizeof(uintptr(0)))))
 	for i, name := range list {
 		unsafe.Slice(array, len(list))[i] = word(name)
+		asked.memory = asked.memory || strings.HasPrefix(name, "dram__")
 	}
 	*names = array
 	return C.size_t(len(list))

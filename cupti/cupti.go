@@ -31,7 +31,6 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
-	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
 )
@@ -70,7 +69,7 @@ type Collector struct {
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs, because Python's interface, which is upstream's, has no
 // parameter for them.
 func New(opts Options) *Collector {
-	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(environ.Get) == "graph"
+	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(hotpath.Getenv) == "graph"
 	if resident != nil {
 		resident.opts.Sampling, resident.opts.Metered, resident.opts.Readings = opts.Sampling, opts.Metered, opts.Readings
 		return resident
@@ -80,7 +79,7 @@ func New(opts Options) *Collector {
 
 // NVTXWanted reports whether Triton's knob leaves NVTX ranges on, as they are by default.
 func NVTXWanted() bool {
-	return settings.NVTX.On(environ.Get)
+	return settings.NVTX.On(hotpath.Getenv)
 }
 
 // Attached reports whether the collector is attached.
@@ -138,7 +137,7 @@ func (c *Collector) subscribe(driver int) error {
 	}
 	c.attached = true
 	if c.opts.NVTX {
-		environ.SetDefault("NVTX_INJECTION64_PATH", c.library.Path) // NVTX's header code reads it at the program's first range
+		hotpath.SetEnvDefault("NVTX_INJECTION64_PATH", c.library.Path) // NVTX's header code reads it at the program's first range
 	}
 	return nil
 }
@@ -353,8 +352,8 @@ const finalizeSafe = C.CUPTI_12_6
 
 // Detach unsubscribes, so that others can use CUPTI. A launch stays 0.3 µs slower until cuptiFinalize, so that is called where it
 // is safe. It is not safe while another thread is inside the driver: CUPTI removes its callbacks and buffers without waiting for
-// that thread, which then crashes. So it is not called while another thread runs that has launched something, nor at the end of a process,
-// where threads may begin to.
+// that thread, which then crashes. So it is not called while another thread runs that has launched something, unless that one does it, nor at
+// the end of a process, where threads may begin to.
 func (c *Collector) Detach(ending bool) {
 	c.left = false
 	if !c.attached {
@@ -371,6 +370,12 @@ func (c *Collector) Detach(ending bool) {
 	if c.opts.WholeGraphs {
 		c.pause()
 		return
+	}
+	if !ending && !hotpath.Lives() && hotpath.OthersLive() { // the calling thread is the profiler's own, as that of proton attach: the program's threads go on
+		if left, _ := c.Leave(); left {
+			c.left, c.resting = false, false
+			return
+		}
 	}
 	C.cupti_unsubscribe()
 	hotpath.ForgetContexts()

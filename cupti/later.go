@@ -1,7 +1,7 @@
 package cupti
 
 import (
-	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/hotpath"
 )
 
 // injectionVariable names the library whose InitializeInjection the CUDA driver calls when a program initialises it.
@@ -14,13 +14,13 @@ func (c *Collector) Ready() bool { return DriverLoaded() }
 // AttachLater has the driver call InitializeInjection when the program initialises it. That cannot be done if this code is not in
 // a library with that function, or if another tool has set the variable.
 func (c *Collector) AttachLater() bool {
-	own := environ.LibraryWith("InitializeInjection")
+	own := hotpath.LibraryWith("InitializeInjection")
 	if own == "" {
 		return false
 	}
-	if set := environ.Get(injectionVariable); set != "" && set != own {
+	if set := hotpath.Getenv(injectionVariable); set != "" && set != own {
 		return false
 	}
-	environ.SetDefault(injectionVariable, own)
+	hotpath.SetEnvDefault(injectionVariable, own)
 	return true
 }

@@ -59,8 +59,8 @@ func (c *Collector) resubscribe(to subscription) error {
 		return c.refused("subscribe to CUPTI", rc, "", 0)
 	}
 	c.subscribed = to
-	C.cupti_listen(1, 0, 0) // the callbacks that stay
-	C.cupti_listen(0, 0, 0)
+	C.cupti_listen(1, boolint(c.opts.NVTX), 0) // the callbacks that stay
+	C.cupti_listen(0, boolint(c.opts.NVTX), 0)
 	return nil
 }
 

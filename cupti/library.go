@@ -16,7 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/hotpath"
 )
 
 // ErrNoDriver is wrapped by Attach's error on a machine without an NVIDIA driver.
@@ -41,7 +41,7 @@ func loadDriver() (int, error) {
 
 // loadLibrary chooses a libcupti and fills the table of its functions.
 func (c *Collector) loadLibrary(driver int) error {
-	search := vendors.Search{Env: environ.Get, SitePackages: c.opts.SitePackages}
+	search := vendors.Search{Env: hotpath.Getenv, SitePackages: c.opts.SitePackages}
 	if maps, err := os.Open("/proc/self/maps"); err == nil {
 		defer maps.Close()
 		search.Maps = maps

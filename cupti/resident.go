@@ -12,7 +12,6 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
-	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -32,7 +31,7 @@ var ErrLateGraphs = errors.New("graphs are timed node by node: whole graphs can 
 var errReplayedGraphs = errors.New("graphs have the times that were recorded: --graph graph has no effect on a replay")
 
 func (c *Collector) refuseLateGraphs(early bool) error {
-	if !c.opts.WholeGraphs || early || settings.GraphLate.On(environ.Get) {
+	if !c.opts.WholeGraphs || early || settings.GraphLate.On(hotpath.Getenv) {
 		return nil
 	}
 	c.opts.WholeGraphs = false

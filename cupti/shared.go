@@ -4,8 +4,8 @@ package cupti
 import "C"
 
 import (
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/recorder"
-	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -19,7 +19,7 @@ func (c *Collector) shares(driver int) bool {
 	case C.SHARING_YES:
 		return true
 	case C.SHARING_FREE:
-		return settings.Shared.On(environ.Get)
+		return settings.Shared.On(hotpath.Getenv)
 	}
 	return false
 }

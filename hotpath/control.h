@@ -21,6 +21,8 @@ void hp_leave(void);
 struct hp_thread *hp_first_thread(void);
 // hp_others_live returns whether a thread other than the calling one has launched something or opened a scope, and still runs.
 int hp_others_live(void);
+// hp_lives returns whether the calling thread has.
+int hp_lives(void);
 // hp_thread_due returns the first state, beginning with t, that has records to drain or whose thread has exited.
 struct hp_thread *hp_thread_due(struct hp_thread *t);
 // hp_thread_turn returns how many threads were attached before this one.

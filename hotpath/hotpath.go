@@ -247,6 +247,9 @@ func Threads() int {
 // OthersLive reports whether a thread other than the calling one has launched something or opened a scope, and still runs.
 func OthersLive() bool { return C.hp_others_live() != 0 }
 
+// Lives reports whether the calling thread has launched something or opened a scope.
+func Lives() bool { return C.hp_lives() != 0 }
+
 // Lost returns how many records, call paths, names and metric slots found no room since the process started.
 func Lost() uint64 { return uint64(C.hp_lost_records()) }
 

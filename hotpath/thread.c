@@ -131,6 +131,8 @@ struct hp_thread *hp_self(void) {
   return t;
 }
 
+int hp_lives(void) { return self != NULL; }
+
 int hp_others_live(void) {
   for (const struct hp_thread *t = atomic_load(&hp_g.threads); t; t = t->next)
     if (t != self && atomic_load_explicit(&t->life, memory_order_relaxed) == HP_LIVE) return 1;

@@ -37,15 +37,15 @@ func (m *Manager) setActive(id *int, on bool) error {
 		return err
 	}, func() bool { return err == nil })
 	m.drainer.do(func(d *drainer) {
-		if !on && refused == nil && !d.records() && d.spending != nil && !d.spending.resting() && m.restsSince.Load() == 0 && d.mayLeave(m) {
+		if !on && refused == nil && !d.records() && !d.spending.resting() && m.restsSince.Load() == 0 && d.mayLeave(m) {
 			m.restsSince.Store(int64(hotpath.Now()))
 		}
 	})
 	return refused
 }
 
-// restsFor is how long all sessions are inactive until the vendor's library is left, where one has a budget: programs activate and deactivate in
-// loops, and to return takes 10 ms.
+// restsFor is how long all sessions are inactive until the vendor's library is left: programs activate and deactivate in loops, and to return
+// takes 10 ms.
 const restsFor = 300 * time.Millisecond
 
 // leaveWhenIdle leaves the vendor's library if no session has been active for a while. A round calls it.

@@ -117,7 +117,7 @@ func (c *counting) facts() (facts *runinfo.Counters, took time.Duration) {
 	if f.Set == "" {
 		return nil, 0
 	}
-	facts = &runinfo.Counters{Set: f.Set, Metrics: f.Metrics, Passes: f.Passes, Measured: f.Measured, Kernels: f.Kernels, Processes: 1, Left: map[string]map[string]uint64{}}
+	facts = &runinfo.Counters{Set: f.Set, Metrics: f.Metrics, Passes: f.Passes, Measured: f.Measured, Kernels: f.Kernels, Copies: f.Copies, Processes: 1, Left: map[string]map[string]uint64{}}
 	left := func(why, kernel string, n uint64) {
 		if facts.Left[why] == nil {
 			facts.Left[why] = map[string]uint64{}

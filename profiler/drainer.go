@@ -13,7 +13,6 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/graphvalues"
 )
 
 // drainer owns the sessions, their trees, and what fills them. It carries out one command at a time (do): functions with a
@@ -119,7 +118,7 @@ func (d *drainer) reset(sets *aggregate.Sets) {
 	d.loss, d.base = Loss{}, lossBase{hotpath.Lost(), hotpath.BuffersRefused()}
 	d.paths, d.sets, d.measured = reclaimer{}, launchSets{}, false
 	d.inside = insideRecording{base: scratch.Lost()}
-	d.tensors = tensors{values: graphvalues.New()}
+	d.tensors = tensors{values: callpath.NewValues()}
 	d.resolver.Tensor = d.tensors.values.Expect
 }
 

@@ -153,7 +153,7 @@ func (d *drainer) countTurn() {
 func (g *governor) measure(d *drainer) (s budget.Turn) {
 	now, at := hotpath.ReadMeter(), time.Now()
 	before := g.last
-	if (d.recording != 0 || d.spending.resting()) && d.attached && !d.ending.begun.Load() {
+	if (d.recording != 0 || d.spending.resting() && d.records()) && d.attached && !d.ending.begun.Load() {
 		s.Wall = at.Sub(g.began)
 	}
 	s.Sampled = g.sampler != nil && g.now.Sample

@@ -87,11 +87,17 @@ func (m *Manager) listen(w wanted) (mark uint64, err error) {
 	}
 	m.ending.inLibrary(func() {
 		if leaver, ok := m.drainer.source.(Leaver); ok && w.activities != 0 && m.restsSince.Swap(0) != 0 {
-			if _, failed := leaver.Return(); failed != nil {
+			stalled, failed := leaver.Return()
+			if failed != nil {
 				m.restsSince.Store(-1)
 				m.problem(fmt.Errorf("kernels are not timed: %w", failed))
 				return
 			}
+			m.drainer.do(func(d *drainer) {
+				if t := d.spending.timed(); t != nil {
+					t.stall(stalled)
+				}
+			})
 		}
 		if watcher, ok := m.drainer.source.(Watcher); ok {
 			err = watcher.Watch(w.marks)

@@ -3,14 +3,12 @@ package profiler
 import (
 	"context"
 	"fmt"
+	"github.com/goproton/goproton/internal/ownfile"
+	"github.com/goproton/goproton/profile"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/goproton/goproton/internal/atomicfile"
-	"github.com/goproton/goproton/internal/ownfile"
-	"github.com/goproton/goproton/profile"
 )
 
 // Sink takes the windows of a session: phases that are over. Each sink has a goroutine and a queue of its own, so a sink
@@ -48,5 +46,5 @@ func (fileSink) Write(_ context.Context, w Window, p *profile.Profile) error {
 	if err := os.MkdirAll(filepath.Dir(w.path), 0o777); err != nil {
 		return fmt.Errorf("make the folder of %s: %w; give a name in a folder that can be written", w.path, err)
 	}
-	return atomicfile.Write(w.path, func(out io.Writer) error { return writeTree(out, p, w.format) })
+	return ownfile.Replace(w.path, func(out io.Writer) error { return writeTree(out, p, w.format) })
 }

@@ -6,13 +6,12 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profiler/callpath"
-	"github.com/goproton/goproton/profiler/graphvalues"
 )
 
 // tensors are what the drainer keeps of metrics of graphs that are read at each replay.
 type tensors struct {
 	reader       ValueSource // nil where nodes cannot read tensors
-	values       *graphvalues.Values
+	values       *callpath.Values
 	taken        []takenValues // until the rings are read
 	unread       []unread      // activities that wait for their values
 	lost         uint64        // activities without values
@@ -84,7 +83,7 @@ func (d *drainer) metricNode(k *record.Activity, at *callpath.Attribution, known
 func (d *drainer) read(k *record.Activity, at *callpath.Attribution, late bool) bool {
 	tensor := at.Captured.Tensor
 	bits, outcome := d.tensors.values.Take(k, tensor.Number, max(tensor.Length, 1))
-	if outcome == graphvalues.TooEarly || outcome == graphvalues.Missing && !late {
+	if outcome == callpath.TooEarly || outcome == callpath.Missing && !late {
 		return false
 	}
 	if at.Read = bits; bits == nil && at.Launch.Set != 0 {

@@ -12,7 +12,6 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/hotpath/inside"
-	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/chrometrace"
@@ -150,7 +149,7 @@ func (f *timelineFile) replace(path string, write func(io.Writer) error) error {
 	if path == "" {
 		return write(ownfile.Stdout)
 	}
-	if err := atomicfile.Write(path, write); err != nil {
+	if err := ownfile.Replace(path, write); err != nil {
 		return err
 	}
 	if f.placed != "" && f.placed != path {

@@ -20,6 +20,7 @@ type timing struct {
 	inside  bool              // of a window
 	rests   bool              // between two
 	paused  uint64            // since when no session records; 0: some does
+	away    time.Duration     // for how long no session recorded, since the last change between a window and a rest
 	stalled float64           // ns that the program waited for changes, since stalls
 	first   uint32            // launch set of the window
 	edges   map[uint32]*edges // of the window, by context
@@ -60,6 +61,7 @@ func (s *spending) window(records bool, agg *aggregate.Aggregator) {
 	now := hotpath.Now()
 	if records && t.paused != 0 {
 		t.weights.Stall(float64(now - t.paused))
+		t.away += time.Duration(now - t.paused)
 		t.paused = 0
 	}
 	if !records && t.paused == 0 {
@@ -110,6 +112,13 @@ func (s *spending) count(k *record.Activity, set uint32) {
 	if this.number > e.last.number {
 		e.last = this
 	}
+}
+
+// recorded is the part of a window or a rest in which some session recorded: nothing is earned while none does.
+func (t *timing) recorded(d time.Duration) time.Duration {
+	d = max(d-t.away, 1)
+	t.away = 0
+	return d
 }
 
 func (t *timing) stall(d time.Duration) {
@@ -207,7 +216,13 @@ func (g *governor) rest(window time.Duration) (rest time.Duration, rests bool) {
 		return 0, false
 	}
 	defer g.m.control.Unlock()
-	g.m.drainer.do(func(d *drainer) { rests = d.mayRest(g.m); d.spending.timing.rests = rests })
+	g.m.drainer.do(func(d *drainer) {
+		rests = d.mayRest(g.m)
+		d.spending.timing.rests = rests
+		if !rests {
+			d.spending.timing.away = 0
+		}
+	})
 	if !rests {
 		return 0, false
 	}
@@ -226,7 +241,7 @@ func (g *governor) rest(window time.Duration) (rest time.Duration, rests bool) {
 		}
 		launches := t.compare()
 		t.stall(stalled)
-		rest = t.plan.Rest(window, launches, switching)
+		rest = t.plan.Rest(t.recorded(window), launches, switching)
 	})
 	return rest, true
 }
@@ -252,8 +267,9 @@ func (g *governor) goOn(rested time.Duration) bool {
 	g.m.drainer.do(func(d *drainer) { d.spending.timing.rests = false })
 	g.change()
 	g.m.drainer.do(func(d *drainer) {
-		d.spending.timing.plan.Rested(rested)
-		d.spending.timing.stall(stalled + g.m.listened)
+		t := d.spending.timing
+		t.plan.Rested(t.recorded(rested))
+		t.stall(stalled + g.m.listened)
 	})
 	return true
 }

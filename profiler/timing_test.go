@@ -159,3 +159,62 @@ func TestAnotherToolBetweenWindows(t *testing.T) {
 		t.Errorf("%s of %v", outline(p), program.launched)
 	}
 }
+
+// A library is left once after a session was deactivated, and not while it may go on at once; a rival's place is a problem.
+func TestDeactivatedSessionsLeave(t *testing.T) {
+	m, program := timingStage(t)
+	id := start(t, m, "p", StartOptions{})
+	program.launch("k")
+	for range 20 {
+		m.Deactivate(&id, false)
+		m.Activate(&id)
+	}
+	m.Deactivate(&id, false)
+	if n := program.f.left.Load(); n != 0 {
+		t.Fatalf("the library was left %d times", n)
+	}
+	testkit.Await(t, "the library is left", func() bool { return program.f.left.Load() == 1 })
+	m.Deactivate(nil, true)
+	program.f.rivals.Store(1)
+	m.Activate(&id)
+	if problems := fmt.Sprint(m.Status().Problems); !strings.Contains(problems, "kernels are not timed: another profiler holds the library") {
+		t.Errorf("the problems are %s", problems)
+	}
+	m.Deactivate(&id, false)
+	m.Activate(&id)
+	program.launch("k")
+	if p := fileOf(t, m, id); count(p.Root.Child("k")) != 2 || program.f.left.Load() != 1 {
+		t.Errorf("left %d times:\n%s", program.f.left.Load(), outline(p))
+	}
+}
+
+// The account leaves out what a program does while no session records: it pays no window, and does not dilute the loss.
+func TestNothingIsEarnedWhileDeactivated(t *testing.T) {
+	m, program := timingStage(t)
+	id := start(t, m, "p", StartOptions{Budget: 0.05})
+	launches := func(n int) func() bool {
+		return func() bool {
+			for range 500 {
+				program.launch("k")
+			}
+			return m.Status().Budget.Windows >= n
+		}
+	}
+	testkit.Await(t, "three windows", launches(3))
+	testkit.Await(t, "a rest", func() (rests bool) {
+		program.launch("k")
+		m.drainer.do(func(d *drainer) { rests = d.spending.resting() })
+		return rests
+	})
+	before := m.Status().Budget.Wall
+	m.Deactivate(&id, false)
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+		program.launch("unseen")
+	}
+	m.Activate(&id)
+	if wall := m.Status().Budget.Wall - before; wall > time.Second {
+		t.Errorf("%v of 3 s in which nothing recorded count as recorded", wall)
+	}
+	testkit.Await(t, "two more windows", launches(5))
+	finalize(t, m, id, "")
+}

@@ -171,6 +171,34 @@ func sampledOutlineOf(t *testing.T, file string) string {
 	return text
 }
 
+// TestAMDCountersAreRecordedAndReplayed: the replay of a measured run gives the values of the run, with the same launches for each group of metrics.
+func TestAMDCountersAreRecordedAndReplayed(t *testing.T) {
+	for _, mode := range []string{"counters:set=memory", "counters:set=roofline+compute:first=2", "counters:set=memory:kernels=add"} {
+		t.Run(mode, func(t *testing.T) {
+			stub := filepath.Join(built(t, "stub/hip/fake-training"), "stub")
+			file := filepath.Join(t.TempDir(), "amd.capture.gz")
+			env := []string{"PROTON_RECORD=" + file, "PROTON_LIB=" + stub + "/../libproton.so", "TRITON_ROCPROFILER_SDK_LIB_PATH=" + stub + "/hip"}
+			config := map[string]string{"backend": "rocprofiler", "mode": mode, "activities": "memcpy"}
+			live, said := onHIPWith(t, config, env, filepath.Join(stub, "hip/fake-training"), "12")
+			r := prepared(t, file)
+			if !r.Counted {
+				t.Error("the capture does not say that launches were measured")
+			}
+			replayed, saidAgain := onHIPWith(t, config, r.Env, r.Path, r.Args[1:]...)
+			want, got := outlineOf(t, live), outlineOf(t, replayed)
+			if got != want {
+				t.Errorf("the replay differs:\n%s", testkit.FirstDifference(want, got))
+			}
+			if !strings.Contains(want, "counted_launches") || !strings.Contains(want, "TCC_EA0_RDREQ") {
+				t.Errorf("nothing was measured:\n%s", want)
+			}
+			if !slices.Equal(said, saidAgain) {
+				t.Errorf("the problems are %q, of the replay %q", said, saidAgain)
+			}
+		})
+	}
+}
+
 // TestAMDGPUsAreThoseOfTheRecording: two GPUs of which one is hidden, in a replay on a machine without variables.
 func TestAMDGPUsAreThoseOfTheRecording(t *testing.T) {
 	for _, c := range amdProviders {

@@ -1,5 +1,5 @@
 // The part of roctracer's binary interface that is used, declared by hand. Version 4 of the library is the last; the offsets were
-// read from the headers of HIP 5.2 to 7.2, and abicheck compares them with the vendor's.
+// read from the headers of HIP 5.2 to 7.2, and testdata/abi/ compares them with the vendor's.
 #ifndef GOPROTON_ROCTRACER_ABI_LEGACY_H
 #define GOPROTON_ROCTRACER_ABI_LEGACY_H
 

@@ -1,5 +1,5 @@
 // The binary interface of librocprofiler-sdk, declared by hand: numbers, offsets and the order of arguments are the vendor's, names
-// are ours, so that abicheck/ can include both. Only what is used is declared.
+// are ours, so that testdata/abi/ can include both. Only what is used is declared.
 //
 // There are two layouts. A is that of 0.4 to 0.6 (ROCm 6.2 to 6.4), B that of 0.7 and all of 1.x. They differ in the record of a
 // callback and in the client's id. The library's version tells them apart. Records that end before a field that is read here are

@@ -4,7 +4,6 @@ package roctracer
 #include <stdlib.h>
 #include "sdk.h"
 
-static inline struct sdk_counted_metric *metric_of(struct sdk_counted_gpu *g, size_t i) { return &g->metrics[i]; }
 static inline double *values_of(struct sdk_counted *c) { return c->values; }
 */
 import "C"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -41,7 +41,7 @@ func (l *legacy) attach(bool) error {
 	if !HIPLoaded() {
 		return errNoHIP
 	}
-	root := C.CString(settings.Root.Get(environ.Get))
+	root := C.CString(settings.Root.Get(hotpath.Getenv))
 	defer C.free(unsafe.Pointer(root))
 	C.nodes_use_root(root)
 	if err := l.load(); err != nil {
@@ -62,7 +62,7 @@ func (l *legacy) candidates() (paths []string) {
 	if path := loadedLibrary("libroctracer64.so"); path != "" {
 		return []string{path} // a second copy would not hear HIP
 	}
-	search := vendors.ROCmSearch{Env: environ.Get, SitePackages: l.opts.SitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}
+	search := vendors.ROCmSearch{Env: hotpath.Getenv, SitePackages: l.opts.SitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}
 	for _, place := range search.Places(vendors.ROCtracer) {
 		for _, name := range vendors.ROCtracer.Names {
 			paths = append(paths, filepath.Join(place.Folder, name))

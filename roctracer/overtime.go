@@ -3,8 +3,6 @@ package roctracer
 /*
 #include <stdlib.h>
 #include "overtime.h"
-
-static inline struct sdk_counted_metric *metric_of(struct sdk_counted_gpu *g, size_t i) { return &g->metrics[i]; }
 */
 import "C"
 
@@ -20,7 +18,6 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
-	"github.com/goproton/goproton/internal/environ"
 )
 
 const energyEvery = 100 * time.Millisecond // AMD's counter moves on about each millisecond
@@ -125,7 +122,7 @@ func (r *reader) begin() {
 // smiFile is AMD SMI in the folders of ROCm, otherwise its name.
 func smiFile(sitePackages []string) string {
 	names := []string{"libamd_smi.so", "libamd_smi.so.26", "libamd_smi.so.25", "libamd_smi.so.24"}
-	for _, place := range (vendors.ROCmSearch{Env: environ.Get, SitePackages: sitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}).Places(vendors.SDK) {
+	for _, place := range (vendors.ROCmSearch{Env: hotpath.Getenv, SitePackages: sitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}).Places(vendors.SDK) {
 		for _, name := range names {
 			if _, err := os.Stat(filepath.Join(place.Folder, name)); err == nil {
 				return filepath.Join(place.Folder, name)

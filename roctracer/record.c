@@ -83,7 +83,7 @@ void record_devices(void) {
 void record_node(const struct record_node *n) {
   struct event e = {0};
   if (!recording()) return;
-  const uint64_t numbers[] = {n->number, n->gpu, n->domain, n->location, n->agent, n->uuid};
+  const uint64_t numbers[] = {n->number, n->gpu, n->domain, n->location, n->agent, n->uuid, n->simds, text_number(n->chip)};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) put(&e, numbers[i]);
   room_recorder->write(&e, EV_NODE);
 }

@@ -25,7 +25,7 @@ void record_driver(void);
 // The GPUs, on a thread of the profiler.
 void record_devices(void);
 // A node of the kernel driver's topology, for records that name it; of rocprofiler-sdk also the agent.
-struct record_node { uint64_t number, gpu, domain, location, agent, uuid; };
+struct record_node { uint64_t number, gpu, domain, location, agent, uuid, simds; const char *chip; };
 void record_node(const struct record_node *node);
 // A call, after the room has seen it. Calls of the room itself are left out.
 void record_call(const struct hip_call *call, int exited, uint64_t correlation, struct hip_arguments a, int result);
@@ -51,5 +51,7 @@ void record_sdk(struct sdk_table *table);
 // ---- record_samples.c ----
 void record_sdk_sampling(struct sdk_table *table);
 int record_sdk_samples_wanted(void); // a GPU is sampled
+// ---- record_counting.c ----
+void record_sdk_counting(struct sdk_table *table);
 
 #endif

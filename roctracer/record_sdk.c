@@ -211,7 +211,7 @@ static void write_agent(const struct sdk_agent *a) {
   memcpy(&location, (const char *)a + LOCATION, sizeof location);
   memcpy(&domain, (const char *)a + DOMAIN, sizeof domain);
   record_node(&(struct record_node){.number = a->node, .gpu = a->type == SDK_GPU, .domain = domain, .location = location, .agent = a->id,
-                                    .uuid = a->size >= SDK_AGENT_SIZE + sizeof a->uuid ? a->uuid : 0});
+                                    .uuid = a->size >= SDK_AGENT_SIZE + sizeof a->uuid ? a->uuid : 0, .simds = a->simds, .chip = a->name});
 }
 
 static int agents_recorded(uint32_t version, const struct sdk_agent **agents, size_t n, void *data) {
@@ -226,6 +226,7 @@ static uint32_t query_agents(uint32_t version, sdk_on_agents f, size_t size, voi
 
 void record_sdk(struct sdk_table *table) {
   record_sdk_sampling(table);
+  record_sdk_counting(table);
   real = *table;
   table->query_callback_tracing_kind_operation_name = query_name;
   table->configure_callback_tracing_service = configure_callbacks;

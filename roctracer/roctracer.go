@@ -22,7 +22,6 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
-	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
 )
@@ -67,7 +66,7 @@ func (c *Collector) Attach(early bool) error {
 		return nil
 	}
 	C.room_use_hotpath((*C.struct_hp_vendor_api)(hotpath.VendorAPI()))
-	C.ranges_want(boolint(settings.NVTX.On(environ.Get)))
+	C.ranges_want(boolint(settings.NVTX.On(hotpath.Getenv)))
 	recordAs(c.name)
 	err := c.attach(early)
 	var part *incomplete

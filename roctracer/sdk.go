@@ -14,7 +14,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/settings"
 )
 
@@ -53,7 +53,7 @@ func (s *sdk) attach(bool) error {
 	}
 	started := C.sdk_registered() == 0 && C.hip_started() != 0
 	var refused *C.char
-	if rc := C.sdk_register(boolint(settings.NVTX.On(environ.Get)), s.sampler.wish(), C.struct_sdk_counting_wish{launches: boolint(s.counter != nil), devices: boolint(s.reader.counts())}, &refused); rc != 0 {
+	if rc := C.sdk_register(boolint(settings.NVTX.On(hotpath.Getenv)), s.sampler.wish(), C.struct_sdk_counting_wish{launches: boolint(s.counter != nil), devices: boolint(s.reader.counts())}, &refused); rc != 0 {
 		return s.refused(C.GoString(refused), uint32(rc))
 	}
 	if C.sdk_gpu_count() == 0 {
@@ -74,7 +74,7 @@ func SDKFound(sitePackages []string) bool {
 
 // sdkFile is the library in the folders of settings, of Python's packages and of ROCm, "" for none.
 func sdkFile(sitePackages []string) string {
-	for _, place := range (vendors.ROCmSearch{Env: environ.Get, SitePackages: sitePackages}).Places(vendors.SDK) {
+	for _, place := range (vendors.ROCmSearch{Env: hotpath.Getenv, SitePackages: sitePackages}).Places(vendors.SDK) {
 		for _, name := range vendors.SDK.Names {
 			path := filepath.Join(place.Folder, name)
 			if _, err := os.Stat(path); err == nil {

@@ -103,6 +103,7 @@ struct sdk_counted_gpu {
   size_t groups, count;
   struct sdk_counted_metric metrics[];
 };
+static inline struct sdk_counted_metric *metric_of(struct sdk_counted_gpu *g, size_t i) { return &g->metrics[i]; } // Go cannot index such an array
 void sdk_counting_begin(struct sdk_counted_gpu *const *gpus, size_t count, uint32_t first, uint64_t most); // gpus are never freed
 void sdk_counting_run(int on);
 void sdk_counting_wait(void);   // until the values of chosen launches have come, for a second at most

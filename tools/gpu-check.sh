@@ -5,7 +5,7 @@
 #   SOAK=600 ROUNDS=0 tools/gpu-check.sh        with a long soak of sampling
 # With TRITONPARSE=FOLDER (pip install --target FOLDER tritonparse), traces and their cost are compared with tritonparse's.
 # Needs build/ (make build) but not Go. One check also needs build/abicheck.test:
-#   go test -c -o build/abicheck.test ./cupti/abicheck
+#   go test -c -o build/abicheck.test ./cupti
 set -u
 cd "$(dirname "$0")/.."
 out=${1:-build/gpu-check}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Argument is one argument of a launch, or a tensor within one.
@@ -159,25 +159,25 @@ func readArgument(name string, raw []byte, depth int) Argument {
 		case "repr":
 			a.Repr = jsontext.Text(v)
 		case "shape":
-			a.Shape = field.WholeNumbers(v)
+			a.Shape = ndjson.WholeNumbers(v)
 		case "stride", "strides":
-			a.Stride = field.WholeNumbers(v)
+			a.Stride = ndjson.WholeNumbers(v)
 		case "dtype":
 			a.Dtype = jsontext.Text(v)
 		case "device":
 			a.Device = jsontext.Text(v)
 		case "storage_offset":
-			a.Offset = field.Integer(v)
+			a.Offset = ndjson.Integer(v)
 		case "numel":
-			a.Numel = field.Integer(v)
+			a.Numel = ndjson.Integer(v)
 		case "element_size":
-			a.ElementSize = field.Integer(v)
+			a.ElementSize = ndjson.Integer(v)
 		case "memory_usage":
-			a.Bytes = field.Integer(v)
+			a.Bytes = ndjson.Integer(v)
 		case "is_contiguous":
 			a.Contiguous = string(v) == "true"
 		case "data_ptr":
-			a.DataPtr, _ = strconv.ParseUint(strings.TrimPrefix(field.Bare(v), "0x"), 16, 64)
+			a.DataPtr, _ = strconv.ParseUint(strings.TrimPrefix(ndjson.Bare(v), "0x"), 16, 64)
 		case "min", "max", "mean", "std":
 			if stats.set(m.Name, v) {
 				known++
@@ -189,9 +189,9 @@ func readArgument(name string, raw []byte, depth int) Argument {
 		case "blob_path":
 			blob.Path = jsontext.Text(v)
 		case "blob_size":
-			blob.Size = field.Integer(v)
+			blob.Size = ndjson.Integer(v)
 		case "blob_size_uncompressed":
-			blob.Uncompressed = field.Integer(v)
+			blob.Uncompressed = ndjson.Integer(v)
 		case "compression":
 			blob.Compression = jsontext.Text(v)
 		case "error":
@@ -200,11 +200,11 @@ func readArgument(name string, raw []byte, depth int) Argument {
 			inner := readTensor(v, depth)
 			a.Base = &inner
 		case "block_shape":
-			a.Block = field.WholeNumbers(v)
+			a.Block = ndjson.WholeNumbers(v)
 		case "padding":
 			a.Padding = jsontext.Text(v)
 		case "shape_max":
-			a.ShapeMax = field.WholeNumbers(v)
+			a.ShapeMax = ndjson.WholeNumbers(v)
 		case "storage":
 			a.Storage = readStorage(v, depth)
 		}
@@ -241,7 +241,7 @@ func readTensor(raw []byte, depth int) Argument {
 
 // set sets a number, which is a text if JSON cannot write it.
 func (s *Statistics) set(name string, raw []byte) bool {
-	f, err := strconv.ParseFloat(field.Bare(raw), 64)
+	f, err := strconv.ParseFloat(ndjson.Bare(raw), 64)
 	switch name {
 	case "min":
 		s.Min = f

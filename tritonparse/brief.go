@@ -2,7 +2,6 @@ package tritonparse
 
 import (
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
@@ -58,7 +57,7 @@ func eachBrief(file string, known *patterns, do func(*Brief) error) error {
 			return room, err
 		}
 		members, err := jsontext.AppendMembers(room[:0], rec.Text)
-		if err == nil && field.TextOf(members, "event_type") == "launch" {
+		if err == nil && ndjson.TextOf(members, "event_type") == "launch" {
 			p := known.add(rec, members)
 			g.traits, g.blobs = p.traits, p.marks.blobs
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse/backend"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/work"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -177,28 +176,28 @@ func ReadCompilation(r *Record) *Compilation {
 
 // newCompilation keeps nothing of the record's memory. Without texts it has neither those nor Raw.
 func newCompilation(file string, rec ndjson.Record, members []jsontext.Member, texts bool) *Compilation {
-	c := &Compilation{File: file, Line: rec.Index, PID: field.IntegerOf(members, "pid")}
-	c.Inferred = string(field.Get(members, "is_fake")) == "true"
-	c.Stack = readStack(field.Get(members, "stack"))
-	c.Extra = decode[Extension](field.Get(members, "goproton"))
+	c := &Compilation{File: file, Line: rec.Index, PID: ndjson.IntegerOf(members, "pid")}
+	c.Inferred = string(ndjson.Get(members, "is_fake")) == "true"
+	c.Stack = readStack(ndjson.Get(members, "stack"))
+	c.Extra = decode[Extension](ndjson.Get(members, "goproton"))
 	if texts {
 		c.Raw = bytes.Clone(rec.Text)
 	}
-	payload, err := jsontext.Members(field.Get(members, "payload"))
+	payload, err := jsontext.Members(ndjson.Get(members, "payload"))
 	if err != nil {
 		return c
 	}
-	c.setMetadata(field.Get(payload, "metadata"))
-	c.PTInfo = bytes.Clone(field.Get(payload, "pt_info"))
-	c.Paths = field.Artifacts(field.Get(payload, "file_path"))
-	c.Python = readPython(field.Get(payload, "python_source"), texts)
-	c.readTexts(field.Get(payload, "file_content"), texts)
+	c.setMetadata(ndjson.Get(payload, "metadata"))
+	c.PTInfo = bytes.Clone(ndjson.Get(payload, "pt_info"))
+	c.Paths = ndjson.Artifacts(ndjson.Get(payload, "file_path"))
+	c.Python = readPython(ndjson.Get(payload, "python_source"), texts)
+	c.readTexts(ndjson.Get(payload, "file_content"), texts)
 	return c
 }
 
 func (c *Compilation) setMetadata(raw []byte) {
 	c.Metadata = bytes.Clone(raw)
-	c.Hash, c.Name = field.HashAndName(raw)
+	c.Hash, c.Name = ndjson.HashAndName(raw)
 	c.Backend = jsontext.Text(jsontext.Get(raw, "backend_name"))
 }
 
@@ -212,13 +211,13 @@ func (c *Compilation) readTexts(content []byte, keep bool) {
 		return
 	}
 	for _, m := range members {
-		stage, ok := field.Stage(m.Name)
+		stage, ok := ndjson.Stage(m.Name)
 		if !ok {
 			continue
 		}
 		c.TextNames[stage] = m.Name
 		switch short := len(m.Value) < maxPlaceholder; {
-		case short && field.IsPlaceholder(jsontext.Text(m.Value)):
+		case short && ndjson.IsPlaceholder(jsontext.Text(m.Value)):
 			c.Placeholders[stage] = jsontext.Text(m.Value)
 		case keep:
 			c.Texts[stage] = jsontext.Text(m.Value)
@@ -234,11 +233,11 @@ func readPython(raw []byte, code bool) *PythonSource {
 	if err != nil {
 		return nil
 	}
-	p := &PythonSource{File: field.TextOf(members, "file_path"), Start: field.IntegerOf(members, "start_line"), End: field.IntegerOf(members, "end_line")}
-	p.FunctionStart = cmp.Or(field.IntegerOf(members, "function_start_line"), p.Start)
-	p.FunctionEnd = cmp.Or(field.IntegerOf(members, "function_end_line"), p.End)
+	p := &PythonSource{File: ndjson.TextOf(members, "file_path"), Start: ndjson.IntegerOf(members, "start_line"), End: ndjson.IntegerOf(members, "end_line")}
+	p.FunctionStart = cmp.Or(ndjson.IntegerOf(members, "function_start_line"), p.Start)
+	p.FunctionEnd = cmp.Or(ndjson.IntegerOf(members, "function_end_line"), p.End)
 	if code {
-		p.Code = field.TextOf(members, "code")
+		p.Code = ndjson.TextOf(members, "code")
 	}
 	return p
 }
@@ -255,8 +254,8 @@ func readStack(raw []byte) []Frame {
 			continue
 		}
 		frames = append(frames, Frame{
-			File: field.TextOf(members, "filename"), Line: field.IntegerOf(members, "line"),
-			Name: field.TextOf(members, "name"), Code: strings.TrimSpace(field.TextOf(members, "loc")),
+			File: ndjson.TextOf(members, "filename"), Line: ndjson.IntegerOf(members, "line"),
+			Name: ndjson.TextOf(members, "name"), Code: strings.TrimSpace(ndjson.TextOf(members, "loc")),
 		})
 	}
 	return frames

@@ -12,7 +12,7 @@ import (
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Kernel is one kernel of a trace.
@@ -134,9 +134,9 @@ func (info *Info) add(kernels map[string]*Kernel, ids map[string]int, h Header, 
 	if info.Files > 1 {
 		l.File = filepath.Base(r.File)
 	}
-	l.Grid = bytes.Clone(field.Get(members, "grid"))
+	l.Grid = bytes.Clone(ndjson.Get(members, "grid"))
 	if o.Args {
-		l.Args = bytes.Clone(field.Get(members, "extracted_args"))
+		l.Args = bytes.Clone(ndjson.Get(members, "extracted_args"))
 	}
 	info.Launches = append(info.Launches, l)
 	return nil
@@ -318,11 +318,11 @@ func (c condition) match(launch []jsontext.Member) bool {
 // find looks where a name may be: among the options of the compilation, the arguments, and the record's own members.
 func (c condition) find(launch []jsontext.Member) []byte {
 	for _, place := range []string{"compilation_metadata", "extracted_args", "extracted_inductor_args"} {
-		if v := follow(field.Get(launch, place), c.path); v != nil {
+		if v := follow(ndjson.Get(launch, place), c.path); v != nil {
 			return v
 		}
 	}
-	return follow(field.Get(launch, c.path[0]), c.path[1:])
+	return follow(ndjson.Get(launch, c.path[0]), c.path[1:])
 }
 
 // Misnamed collects the names of a filter that no launch has had yet: they are not those of arguments.

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
@@ -144,14 +143,14 @@ func (r *recordReader) read(file string, rec ndjson.Record, members []jsontext.M
 		case "name":
 			l.Name = jsontext.Text(v)
 		case "pid":
-			l.PID = int(field.Integer(v))
+			l.PID = int(ndjson.Integer(v))
 		case "function":
-			l.Function, _ = strconv.ParseUint(field.Bare(v), 0, 64)
+			l.Function, _ = strconv.ParseUint(ndjson.Bare(v), 0, 64)
 		case "stream":
-			l.Stream = field.Integer(v)
+			l.Stream = ndjson.Integer(v)
 		case "grid":
 			grid = v
-			for _, n := range field.WholeNumbers(v) {
+			for _, n := range ndjson.WholeNumbers(v) {
 				l.Grid = append(l.Grid, int(n))
 			}
 		case "compilation_metadata":

@@ -12,7 +12,6 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/version"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
@@ -132,7 +131,7 @@ func (t *Trace) EachLaunch(do func(*LaunchRecord) error) error {
 	for _, f := range t.Files {
 		ids := map[string]int{}
 		err := eachRecord(f, func(rec ndjson.Record, members []jsontext.Member) *LaunchRecord {
-			if field.TextOf(members, "event_type") != "launch" {
+			if ndjson.TextOf(members, "event_type") != "launch" {
 				return nil
 			}
 			return t.known.records.read(f, rec, members)
@@ -181,7 +180,7 @@ func (t *Trace) EachCompilation(do func(*Compilation) error) error {
 			continue
 		}
 		err := eachRecord(f, func(rec ndjson.Record, members []jsontext.Member) *Compilation {
-			if in[rec.Index] == nil || field.TextOf(members, "event_type") != "compilation" {
+			if in[rec.Index] == nil || ndjson.TextOf(members, "event_type") != "compilation" {
 				return nil
 			}
 			return newCompilation(f, rec, members, true)
@@ -282,7 +281,7 @@ func (t *Trace) recordAt(file string, line int) (recordAt, error) {
 
 // readRecordAt keeps nothing of the record's memory. ids are how many launches of each kernel came before.
 func readRecordAt(path string, rec ndjson.Record, members []jsontext.Member, ids map[string]int) recordAt {
-	h := field.ReadHeader(members)
+	h := ndjson.ReadHeader(members)
 	r := recordAt{path: path, kind: h.Type}
 	switch h.Type {
 	case "compilation":
@@ -387,10 +386,10 @@ func (x *indexer) another(rec ndjson.Record) (e entry, ok bool, err error) {
 }
 
 func (x *indexer) parse(file string, rec ndjson.Record, members []jsontext.Member) entry {
-	e := entry{kind: field.TextOf(members, "event_type")}
+	e := entry{kind: ndjson.TextOf(members, "event_type")}
 	switch e.kind {
 	case "compilation", "compilation_failure":
-		if h := field.ReadHeader(members); x.keeps(h.Hash, h.Name) {
+		if h := ndjson.ReadHeader(members); x.keeps(h.Hash, h.Name) {
 			e.compilation = newCompilation(file, rec, members, !x.options.NoTexts)
 		}
 	case "launch":
@@ -406,11 +405,11 @@ func (x *indexer) keeps(hash, name string) bool {
 
 // inferred is the compilation of a launch, as far as the launch describes it.
 func inferred(file string, rec ndjson.Record, members []jsontext.Member, metadata []byte, raw bool) *Compilation {
-	c := &Compilation{File: file, Line: rec.Index, PID: field.IntegerOf(members, "pid"), Inferred: true}
-	c.Stack = readStack(field.Get(members, "stack"))
+	c := &Compilation{File: file, Line: rec.Index, PID: ndjson.IntegerOf(members, "pid"), Inferred: true}
+	c.Stack = readStack(ndjson.Get(members, "stack"))
 	c.setMetadata(metadata)
 	if c.Name == "" {
-		c.Name = field.TextOf(members, "name")
+		c.Name = ndjson.TextOf(members, "name")
 	}
 	if raw {
 		c.Raw = bytes.Clone(rec.Text)
@@ -467,7 +466,7 @@ func (x *indexer) firstLaunch(e *entry) *Compilation {
 	if err != nil {
 		return nil
 	}
-	return inferred(x.file, e.launch, members, field.Get(members, "compilation_metadata"), !x.options.NoTexts)
+	return inferred(x.file, e.launch, members, ndjson.Get(members, "compilation_metadata"), !x.options.NoTexts)
 }
 
 // keep adds a compilation, or puts it in place of an inferred one, unless there is one of its hash already.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 	"github.com/goproton/goproton/tritonparse/parse"
 )
 
@@ -123,10 +123,10 @@ func TestLaunches(t *testing.T) {
 
 // TestFolder: several processes, a hash that was only launched, damaged records, names with dots.
 func TestFolder(t *testing.T) {
-	dotted := strings.ReplaceAll(tracetest.Compiled("aa", "cuda"), `"name":"k"`, `"name":"a.b"`)
-	dir := tracetest.Traces(t, map[string][]string{
-		"u_rank_0_pid_1_host_h": {tracetest.Launched("bb", 0), dotted, tracetest.Launched("aa", 1), `{"cut`},
-		"u_rank_0_pid_2_host_h": {tracetest.Compiled("aa", "cuda"), tracetest.Launched("aa", 3), tracetest.Launched("bb", 4)},
+	dotted := strings.ReplaceAll(testkit.CompilationRecord("aa", "cuda"), `"name":"k"`, `"name":"a.b"`)
+	dir := testkit.RawTraces(t, map[string][]string{
+		"u_rank_0_pid_1_host_h": {testkit.LaunchRecord("bb", 0), dotted, testkit.LaunchRecord("aa", 1), `{"cut`},
+		"u_rank_0_pid_2_host_h": {testkit.CompilationRecord("aa", "cuda"), testkit.LaunchRecord("aa", 3), testkit.LaunchRecord("bb", 4)},
 	})
 	trace := openTrace(t, dir)
 	var got []string
@@ -176,11 +176,11 @@ func TestNoTrace(t *testing.T) {
 
 // TestExtension: what GoProton's own traces say beyond TritonParse's.
 func TestExtension(t *testing.T) {
-	compilation := strings.Replace(tracetest.Compiled("aa", "cuda"), `"pid":1`, `"pid":1,"goproton":{"version":1,"image":"0123456789abcdef","cubin":"cubins/0123456789abcdef.cubin",`+
+	compilation := strings.Replace(testkit.CompilationRecord("aa", "cuda"), `"pid":1`, `"pid":1,"goproton":{"version":1,"image":"0123456789abcdef","cubin":"cubins/0123456789abcdef.cubin",`+
 		`"function":"k","module":"m","params":[{"name":"x","constexpr":false},{"name":"N","constexpr":true,"default":4}],`+
 		`"dependencies":[{"name":"f","module":"m","file":"/m.py","line":3,"code":"def f(): pass","kind":"jit"}],"globals":[{"name":"G","owner":"k","type":"int","value":7}],"device":2}`, 1)
-	launch := strings.Replace(tracetest.Launched("aa", 1), `"pid":1`, `"pid":1,"goproton":{"launch":"00ff","device":2,"timestamp":{"ns":5,"sequence":6}}`, 1)
-	dir := tracetest.Traces(t, map[string][]string{"u": {compilation, launch}})
+	launch := strings.Replace(testkit.LaunchRecord("aa", 1), `"pid":1`, `"pid":1,"goproton":{"launch":"00ff","device":2,"timestamp":{"ns":5,"sequence":6}}`, 1)
+	dir := testkit.RawTraces(t, map[string][]string{"u": {compilation, launch}})
 	trace := openTrace(t, dir)
 	c := trace.Compilation("aa")
 	want := &tritonparse.Extension{Version: 1, Image: "0123456789abcdef", Cubin: "cubins/0123456789abcdef.cubin", Function: "k", Module: "m",
@@ -274,7 +274,7 @@ func TestMaps(t *testing.T) {
 
 // FuzzOpen looks for panics, and for launches that one way of reading finds and the other does not.
 func FuzzOpen(f *testing.F) {
-	f.Add([]byte(tracetest.Compiled("aa", "cuda") + "\n" + tracetest.Launched("aa", 0)))
+	f.Add([]byte(testkit.CompilationRecord("aa", "cuda") + "\n" + testkit.LaunchRecord("aa", 0)))
 	f.Add([]byte(`{"event_type":"launch","extracted_args":{"x":{"base":{"base":[]},"storage":{"data":3},"shape":"","min":"","data_ptr":0}},"grid":{},"stack":[3],"function":"0x1","goproton":{"device":"x"}}`))
 	f.Add([]byte(`{"event_type":"compilation","payload":{"metadata":[],"file_content":{"a":1,"a.ttir":2},"python_source":{"code":0}},"goproton":[]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

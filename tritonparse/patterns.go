@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
@@ -96,7 +95,7 @@ func (k *patterns) launched(rec ndjson.Record) (kernel string, ok bool) {
 		return kernel, true
 	}
 	members, err := jsontext.Members(rec.Text)
-	if err != nil || field.TextOf(members, "event_type") != "launch" {
+	if err != nil || ndjson.TextOf(members, "event_type") != "launch" {
 		return "", false
 	}
 	return k.add(rec, members).traits.name, true

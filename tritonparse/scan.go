@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
@@ -44,11 +43,11 @@ func Scan(files []string, do func(Header, *Record) error) (damages []Damage, dam
 	for _, f := range files {
 		found, n, err := scanFile(f, func(rec ndjson.Record, into *scanned, room []jsontext.Member) ([]jsontext.Member, error) {
 			members, err := jsontext.AppendMembers(room[:0], rec.Text)
-			if err == nil && field.Get(members, "event_type") == nil {
+			if err == nil && ndjson.Get(members, "event_type") == nil {
 				err = ErrNoType
 			}
 			if err == nil {
-				*into = scanned{Header(field.ReadHeader(members)), Record{f, rec.Index, rec.Text}}
+				*into = scanned{Header(ndjson.ReadHeader(members)), Record{f, rec.Index, rec.Text}}
 			}
 			return members, err
 		}, func(s *scanned) error { return do(s.header, &s.record) })

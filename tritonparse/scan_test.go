@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestScan: what records say of themselves is read the same way from each type of record, and damages are counted.
 func TestScan(t *testing.T) {
-	dir := tracetest.Traces(t, map[string][]string{"u": {
-		tracetest.Compiled("aa", "cuda"), "", tracetest.Launched("aa", 3),
+	dir := testkit.RawTraces(t, map[string][]string{"u": {
+		testkit.CompilationRecord("aa", "cuda"), "", testkit.LaunchRecord("aa", 3),
 		`{"event_type":"autotune","pid":4,"kernel_name":"tuned"}`, `{"event_type":"launch_diff","hash":"bb","name":"d"}`, `{"no":"type"}`, `{"cut`,
 	}})
 	files, err := tritonparse.Files(dir)

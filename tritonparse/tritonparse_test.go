@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 func TestParseName(t *testing.T) {
@@ -120,7 +120,7 @@ func TestPlaceholders(t *testing.T) {
 		"<file too large: 11 bytes>": true, "<error reading cubin file: x>": true, "<nvdisasm failed: x>": true, "<llvm-objdump failed: x>": true,
 		"": false, "<": false, "<html>": false, "#loc = loc(unknown)": false,
 	} {
-		if field.IsPlaceholder(text) != want {
+		if ndjson.IsPlaceholder(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}

@@ -19,6 +19,9 @@ func (b *builder) noteEstimates() {
 		bytes = bytes || ofRoof || strings.Contains(name, "byte")
 		flops = flops || ofRoof || strings.Contains(name, "flop")
 	}
+	if slices.ContainsFunc(b.sums.columns, func(c column) bool { return c.Label == timeError }) {
+		b.note("times are estimates: time_error, or ±, is the standard error, of a frame above several kernels the most that it can be")
+	}
 	if part := b.part(profile.OperatorPrefix+profile.BytesMetric, profile.BytesMetric); bytes && part > 0 {
 		b.note(fmt.Sprintf("%s of the bytes are estimates from the shapes of operators: each tensor counts once, whatever the caches do", figures.Share(part)))
 	}

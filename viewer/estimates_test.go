@@ -64,3 +64,31 @@ func TestEstimatesAreNoted(t *testing.T) {
 		t.Errorf("measured bytes are called estimates: %s", notes)
 	}
 }
+
+// Views show the errors of times that are estimates without being asked; that of a frame is the sum of those of its kernels.
+func TestErrorsOfEstimatedTimesAreShown(t *testing.T) {
+	step := &profile.Node{Name: "step"}
+	for _, nanos := range [][2]int64{{5000, 200}, {1000, 40}} {
+		n := &profile.Node{Name: "kernel"}
+		n.Set(profile.TimeMetric, profile.IntValue(nanos[0]))
+		n.Set(profile.TimeErrorMetric, profile.IntValue(nanos[1]))
+		step.Children = append(step.Children, n)
+	}
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{step}}, Kinds: profile.Kinds{}}
+	for _, c := range []struct {
+		metrics []string
+		header  string
+		values  string
+		noted   bool
+	}{
+		{nil, "time (ns),time_error (ns)", "6000,240", true},
+		{[]string{"time_error/us", "time/us"}, "time_error (us),time (us)", "0.24,6", true},
+		{[]string{"time"}, "path,time (ns)\n", "6000", false},
+	} {
+		var out strings.Builder
+		notes, err := viewer.Render(&out, p, "csv", viewer.Options{Metrics: c.metrics}, viewer.Terminal{})
+		if err != nil || !strings.Contains(out.String(), c.header) || !strings.Contains(out.String(), c.values) || len(notes) > 0 != c.noted {
+			t.Errorf("%v: %v, notes %q\n%s", c.metrics, err, notes, out.String())
+		}
+	}
+}

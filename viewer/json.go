@@ -16,11 +16,12 @@ const Schema = "goproton.table/1"
 
 // Document is the layout of the json view, for readers; the view writes it row by row.
 type Document struct {
-	Schema  string            `json:"schema" jsonschema:"layout of this document: goproton.table/1"`
-	Info    map[string]string `json:"info" jsonschema:"facts of the run"`
-	Notes   []string          `json:"notes"`
-	Columns []JSONColumn      `json:"columns"`
-	Rows    []JSONRow         `json:"rows" jsonschema:"call paths, parents first"`
+	Schema  string                `json:"schema" jsonschema:"layout of this document: goproton.table/1"`
+	Info    map[string]string     `json:"info" jsonschema:"facts of the run"`
+	Notes   []string              `json:"notes"`
+	Columns []JSONColumn          `json:"columns"`
+	Rows    []JSONRow             `json:"rows" jsonschema:"call paths, parents first"`
+	Errors  []jsontext.Diagnostic `json:"errors,omitempty" jsonschema:"why there is no answer"`
 }
 
 // JSONColumn describes a metric.

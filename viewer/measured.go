@@ -9,6 +9,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 )
@@ -243,6 +244,9 @@ func (b *builder) markMeasured(t *Table) {
 	}
 	if whole+partly > 0 {
 		b.note(fmt.Sprintf("%s hardware counters measured the kernels of %s%s", MeasuredMark, figures.Count(whole, "row"), b.standIns()))
+	}
+	if strings.Contains(b.profile.Info[profile.InfoCounters], runinfo.CopiesCount) && whole+partly > 0 {
+		b.note(runinfo.CopiesCount)
 	}
 	if partly > 0 {
 		b.note(fmt.Sprintf("%s and a part of those of %s: -m measured is the share of their time, and sums lack the others", PartlyMark, figures.Count(partly, "row")))

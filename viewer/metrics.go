@@ -78,7 +78,7 @@ func (b *builder) survey() {
 func alwaysInclusive(name string) bool {
 	base := baseName(name)
 	_, flops := profile.Flops(base)
-	return flops || Spans(name) || slices.Contains([]string{"time", "count", "bytes"}, base)
+	return flops || Spans(name) || slices.Contains([]string{"time", timeError, "count", "bytes"}, base)
 }
 
 // Spans reports whether a metric is the time from a scope's begin to its end, which has that of the scopes within it: that of the
@@ -174,9 +174,13 @@ func (b *builder) computed(name string, inclusive bool, of func(f *frame) float6
 }
 
 // resolve turns names into columns.
-func (b *builder) resolve(wanted []string) error {
+func (b *builder) resolve(o *Options) error {
+	wanted := o.Metrics
 	if len(wanted) == 0 {
 		wanted = []string{b.defaultMetric()}
+		if _, estimated := b.find(timeError); estimated && o.errors {
+			wanted = append(wanted, timeError)
+		}
 	}
 	for _, w := range wanted {
 		w = strings.TrimSpace(w)
@@ -271,13 +275,16 @@ func (b *builder) plain(r recorded) column {
 	return c
 }
 
-// timeColumn reads time, cpu_time and their averages per kernel, with or without a unit.
+// timeError is the standard error of times that are estimates. That of a frame is the sum of those of its kernels: the most that it can be.
+const timeError = "time_error"
+
+// timeColumn reads time, its error, cpu_time and their averages per kernel, with or without a unit.
 func (b *builder) timeColumn(name string) (column, bool, error) {
 	base, wanted, fixed := strings.Cut(name, "/")
 	of, averaged := strings.CutPrefix(base, "avg_")
 	u, known := figures.Times.Unit(wanted)
 	kind, source, split := strings.Cut(of, "@") // time@rank3: of one source of a merged profile
-	if kind != "time" && kind != "cpu_time" || fixed && !known {
+	if !slices.Contains([]string{"time", timeError, "cpu_time"}, kind) || fixed && !known {
 		return column{}, false, nil
 	}
 	elapsed, err := b.seconds(of)

@@ -83,7 +83,7 @@ func NewTable(p *profile.Profile, o Options) (*Table, error) {
 	if b.overrides, err = parsePeaks(o.Peaks); err != nil {
 		return nil, err
 	}
-	if err := b.resolve(o.Metrics); err != nil {
+	if err := b.resolve(&o); err != nil {
 		return nil, err
 	}
 	if err := b.filter(&o); err != nil {

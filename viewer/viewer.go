@@ -39,6 +39,7 @@ type Options struct {
 	Depth         int     // levels that are shown, the root is the first; 0 shows all
 	Top           int     // of the rows below the root, only so many: those with most of their own; 0 shows all
 	elide         bool    // the long tail, which views for people leave out
+	errors        bool    // of times that are estimates, without being asked: what views print
 
 	Group Grouping   // what a row is
 	Peaks []string   // --peak: "flops16=990T", "bytes=4.8T", "flops32=fp32"; what is not named is looked up by GPU

@@ -62,6 +62,7 @@ func Render(w io.Writer, p *profile.Profile, view string, o Options, terminal Te
 		v.prepare(p, &o)
 	}
 	o.elide = o.elide && !terminal.All
+	o.errors = true
 	t, err := NewTable(p, o)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,6 @@ import (
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/recorder"
 	"github.com/goproton/goproton/hotpath/scratch"
-	"github.com/goproton/goproton/internal/environ"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
@@ -37,12 +36,13 @@ import (
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/control"
 	_ "github.com/goproton/goproton/roctracer"
+	"github.com/goproton/goproton/triton/scopes"
 	"github.com/goproton/goproton/tritonparse/record"
 )
 
 var (
 	service   = control.New()
-	tracing   = record.Service{Complain: func(what string) { say(what) }, Env: environ.Get, Register: register}
+	tracing   = record.Service{Complain: func(what string) { say(what) }, Env: hotpath.Getenv, Register: register}
 	recording *recorder.Recording
 	table     = hotpath.API() // for the program and its hooks; a recorder replaces it
 )
@@ -108,11 +108,34 @@ func call(method string, params []byte) []byte {
 	if run.Ours(method) {
 		return interpretCall(method, params)
 	}
+	if method == "inside.scopes" {
+		return insideScopes(params)
+	}
 	answer := service.Call(method, params)
 	if recording != nil {
 		recording.Control(method, string(params))
 	}
 	return answer
+}
+
+// insideScopes puts scopes into the text of a kernel. It is not recorded: nothing of the GPU is in it.
+func insideScopes(params []byte) []byte {
+	var ask struct {
+		Text  string
+		Pairs int
+	}
+	if err := json.Unmarshal(params, &ask); err != nil {
+		return hooks.ErrorJSON("RuntimeError", err.Error())
+	}
+	done, err := scopes.Rewrite(ask.Text, ask.Pairs)
+	if err != nil {
+		return hooks.ErrorJSON("ValueError", err.Error())
+	}
+	text, err := json.Marshal(done)
+	if err != nil {
+		return hooks.ErrorJSON("RuntimeError", err.Error())
+	}
+	return text
 }
 
 // register gives a launch kind its number, and writes it to a recording, for the replay.

@@ -22,8 +22,8 @@ const attachLong = `attach profiles a program that runs already and was not star
   proton attach 4711 -c python           kernels by Python call path
 
 PID is the process that uses the GPU, as nvidia-smi lists it. The library is loaded into the process, records for the time, and stops;
-Ctrl-C ends that early. The library stays loaded, and a launch takes about 0.3 us longer after that. If proton attach is killed, the process
-ends its session at the same time.
+Ctrl-C ends that early. The library stays loaded; a launch takes about 0.3 us longer after that if the program has launched CUDA graphs, because
+CUPTI is not left under them. If proton attach is killed, the process ends its session at the same time.
 
 It takes the permission of a debugger: the same user, and kernel.yama.ptrace_scope 0, or root, or in a container the capability SYS_PTRACE. It needs
 Linux on x86-64 and glibc. Scopes that were open before are not known, kernels of CUDA graphs that were instantiated before stand at the

@@ -26,6 +26,7 @@ type diffFlags struct {
 	sort      string
 	format    string
 	view      string
+	json      bool
 	markdown  bool
 	output    string
 	force     bool
@@ -81,7 +82,7 @@ of the same binary, else with one of equal size and registers, else with the one
 		},
 	}
 	f.register(cmd)
-	withSchema[compare.Document](cmd)
+	withSchema[compare.Document](cmd, compare.Schema)
 	return cmd
 }
 
@@ -98,6 +99,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.sort, "sort", "change", "sort siblings by `ORDER`: change, percent, name or none")
 	flags.StringVarP(&f.format, "format", "f", string(viewer.ShortName), "print names in tree and table in `FORM`: "+strings.Join(formatNames(), ", "))
 	flags.StringVar(&f.view, "view", "", "select a `VIEW`: tree, table, markdown, json, csv or pprof (default: by the end of OUT, otherwise tree)")
+	flags.BoolVar(&f.json, "json", false, "print JSON: --view json")
 	flags.BoolVar(&f.markdown, "markdown", false, "print a table for GitHub: --view markdown")
 	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
 	registerForce(cmd, &f.force)
@@ -177,11 +179,8 @@ func (f *diffFlags) publish(d *compare.Diff, stdout io.Writer) (err error) {
 }
 
 func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
-	if f.markdown && f.view != "" && f.view != "markdown" {
-		return o, c, fmt.Errorf("--markdown means --view markdown, which excludes --view %s: give one of them", f.view)
-	}
-	if f.markdown {
-		f.view = "markdown"
+	if f.view, err = formOr(f.view, f.json, f.markdown); err != nil {
+		return o, c, err
 	}
 	if f.view == "" {
 		f.view = viewOf(f.output)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -10,7 +12,7 @@ import (
 	"github.com/goproton/goproton/internal/term"
 )
 
-// The help of every command is one screen of 40 lines: a command with more than 15 flags shows ten at most, each with an example that the
+// The help of every command is one screen of 40 lines and 80 columns: a command with more than 15 flags shows ten at most, each with an example that the
 // command takes.
 func TestHelpIsAScreen(t *testing.T) {
 	everyCommand(newRoot(), func(cmd *cobra.Command) {
@@ -26,9 +28,10 @@ func TestHelpIsAScreen(t *testing.T) {
 			}
 			return
 		}
-		text := briefHelp(cmd)
-		if lines := strings.Count(term.Fit(text, 80), "\n"); lines > 40 {
-			t.Errorf("%s --help has %d lines:\n%s", cmd.CommandPath(), lines, text)
+		text := term.Fit(briefHelp(cmd), 80)
+		lines := strings.Split(text, "\n")
+		if len(lines) > 40 || slices.ContainsFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) > 80 }) {
+			t.Errorf("%s --help has %d lines, or one of more than 80 columns:\n%s", cmd.CommandPath(), len(lines), text)
 		}
 		shown := 0
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {

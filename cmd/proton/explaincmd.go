@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -66,21 +65,14 @@ run (--trace) has occupancy, grids and the work of kernels. Timelines of several
 	flags.StringArrayVar(&f.samples.paths, "source-path", nil, "replace `OLD=NEW` in paths of sources, or search a folder")
 	registerWidth(flags, &f.width, "break lines at `N` columns (default: the terminal's width, else 80)")
 	f.from.register(cmd)
-	withSchema[explain.Document](cmd)
+	withSchema[explain.Document](cmd, explain.Schema)
 	return cmd
 }
 
-// run prints the findings, or as JSON also why there are none.
+// run prints the findings.
 func (f *explainFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	doc, err := f.explain(files, stdin)
 	if err != nil {
-		if !f.json {
-			return err
-		}
-		failed := explain.Failed(strings.Join(files, " "), err, "proton explain --help")
-		if err := failed.WriteJSON(stdout, explain.MostBytes); err != nil {
-			return err
-		}
 		return err
 	}
 	if f.json {

@@ -84,7 +84,7 @@ Exit codes:
 		},
 	}
 	f.register(cmd)
-	withSchema[gate.Document](cmd)
+	withSchema[gate.Document](cmd, gate.Schema)
 	return cmd
 }
 

@@ -169,7 +169,7 @@ func newInterpretCommand() *cobra.Command {
 		everyday{"order", "the order of program instances", "proton interpret --order shuffle train.py"},
 		everyday{"programs", "one program instance", "proton interpret --programs 0,1 train.py"},
 		everyday{"debug", "stop, look and step", "proton interpret --debug train.py"},
-		everyday{"print", "a variable at a line", "proton interpret --print 'add.py:11 x[0]' train.py"},
+		everyday{"print", "a variable at a line", "proton interpret --print 'a.py:11 x' a.py"},
 	)
 	heading(flags, "order", "Program instances")
 	heading(flags, "debug", "Debugger")

@@ -19,7 +19,6 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/nearby"
 	"github.com/goproton/goproton/tritonparse/reproduce"
-	"github.com/goproton/goproton/tritonparse/resources"
 )
 
 // tracedFlags select launches of a trace, as those of `proton reproduce` do.
@@ -149,7 +148,7 @@ func noteOccupancy(c *tritonparse.Compilation, grid [3]int32, device *profile.De
 	if c == nil {
 		return
 	}
-	r, err := resources.Of(c)
+	r, err := nearby.ResourcesOf(c)
 	if err != nil || r.Occupancy == nil || r.Occupancy.Blocks == 0 || cmp.Or(r.Arch, fmt.Sprint(r.SM)) != peaks.Architecture(*device) {
 		return
 	}

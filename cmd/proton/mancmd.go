@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/version"
 )
@@ -33,7 +33,7 @@ func newManCommand() *cobra.Command {
 // writeManPages writes the page of a command and those of its subcommands.
 func writeManPages(cmd *cobra.Command, folder string) error {
 	path := filepath.Join(folder, manName(cmd)+".1")
-	err := atomicfile.Write(path, func(w io.Writer) error {
+	err := ownfile.Replace(path, func(w io.Writer) error {
 		_, err := io.WriteString(w, manPage(cmd))
 		return err
 	})

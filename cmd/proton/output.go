@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -92,8 +92,8 @@ func writeOutput(path string, stdout io.Writer, write func(w io.Writer) error) e
 // writeFile replaces a file in one step. It leaves no incomplete file if write fails, the disk is full or a signal ends the
 // process.
 func writeFile(path string, write func(w io.Writer) error) error {
-	defer whenInterrupted(atomicfile.Abandon)()
-	return atomicfile.Write(path, write)
+	defer whenInterrupted(ownfile.Abandon)()
+	return ownfile.Replace(path, write)
 }
 
 // writeProfile writes a profile as writeFile does, or to standard output for "-", without escaping, because it is data.

@@ -17,34 +17,35 @@ import (
 
 	"github.com/goproton/goproton/internal/ctl"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/tritonparse"
+	"github.com/goproton/goproton/tritonparse/nearby"
 	"github.com/goproton/goproton/tritonparse/reproduce"
-	"github.com/goproton/goproton/tritonparse/resources"
 	"github.com/goproton/goproton/viewer/explain"
 )
 
 // candidateDocument is what --candidate prints as JSON.
 type candidateDocument struct {
-	Schema    string               `json:"schema" jsonschema:"layout of this document: goproton.candidate/1"`
-	Kernel    string               `json:"kernel,omitempty"`
-	Launch    *tritonparse.Place   `json:"launch,omitempty" jsonschema:"record of the trace that has the arguments"`
-	Candidate string               `json:"candidate" jsonschema:"file, and function if it is not called like the kernel"`
-	GPU       string               `json:"gpu,omitempty"`
-	Verdict   string               `json:"verdict" jsonschema:"wrong (outputs differ), faster, slower, not slower, undecided, or not timed (no GPU); empty after an error"`
-	Says      string               `json:"says" jsonschema:"the verdict as a sentence"`
-	Outputs   []reproduce.Check    `json:"outputs" jsonschema:"tensors that either side wrote: how far those of the candidate are from those of the kernel"`
-	Recorded  *candidateSide       `json:"recorded,omitempty"`
-	New       *candidateSide       `json:"new,omitempty"`
-	Change    float64              `json:"change_of_time" jsonschema:"of the candidate: -0.1 is a tenth less time"`
-	Range     []float64            `json:"change_of_time_95" jsonschema:"range with 95 % confidence"`
-	Method    string               `json:"method,omitempty" jsonschema:"CUDA graph or events; each launch finds a cold L2 cache"`
-	Explained *explain.Document    `json:"explained,omitempty" jsonschema:"why the candidate takes its time, as proton explain says it"`
-	Script    string               `json:"script,omitempty" jsonschema:"runs the launch again; --candidate FILE runs the candidate"`
-	Seconds   float64              `json:"seconds" jsonschema:"that all of this took"`
-	Notes     []string             `json:"notes"`
-	Errors    []explain.Diagnostic `json:"errors,omitempty" jsonschema:"why there is no verdict"`
+	Schema    string                `json:"schema" jsonschema:"layout of this document: goproton.candidate/1"`
+	Kernel    string                `json:"kernel,omitempty"`
+	Launch    *tritonparse.Place    `json:"launch,omitempty" jsonschema:"record of the trace that has the arguments"`
+	Candidate string                `json:"candidate" jsonschema:"file, and function if it is not called like the kernel"`
+	GPU       string                `json:"gpu,omitempty"`
+	Verdict   string                `json:"verdict" jsonschema:"wrong (outputs differ), faster, slower, not slower, undecided, or not timed (no GPU); empty after an error"`
+	Says      string                `json:"says" jsonschema:"the verdict as a sentence"`
+	Outputs   []reproduce.Check     `json:"outputs" jsonschema:"tensors that either side wrote: how far those of the candidate are from those of the kernel"`
+	Recorded  *candidateSide        `json:"recorded,omitempty"`
+	New       *candidateSide        `json:"new,omitempty"`
+	Change    float64               `json:"change_of_time" jsonschema:"of the candidate: -0.1 is a tenth less time"`
+	Range     []float64             `json:"change_of_time_95" jsonschema:"range with 95 % confidence"`
+	Method    string                `json:"method,omitempty" jsonschema:"CUDA graph or events; each launch finds a cold L2 cache"`
+	Explained *explain.Document     `json:"explained,omitempty" jsonschema:"why the candidate takes its time, as proton explain says it"`
+	Script    string                `json:"script,omitempty" jsonschema:"runs the launch again; --candidate FILE runs the candidate"`
+	Seconds   float64               `json:"seconds" jsonschema:"that all of this took"`
+	Notes     []string              `json:"notes"`
+	Errors    []jsontext.Diagnostic `json:"errors,omitempty" jsonschema:"why there is no verdict"`
 }
 
 // candidateSide is what was measured of one of the two.
@@ -69,13 +70,10 @@ func (f *reproduceFlags) runCandidate(source string, selection reproduce.Selecti
 	doc := &candidateDocument{Schema: "goproton.candidate/1", Candidate: f.candidate, Outputs: []reproduce.Check{}, Range: []float64{}, Notes: []string{}}
 	err := f.tryCandidate(doc, source, selection, stderr)
 	doc.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
-	var usage *exitError
 	switch {
-	case errors.As(err, &usage):
-		return err
 	case f.json:
 		if err != nil {
-			doc.Errors = []explain.Diagnostic{{Message: err.Error(), Next: "proton reproduce --help"}}
+			doc.Errors = []jsontext.Diagnostic{{Message: err.Error(), Next: "proton reproduce --help"}}
 		}
 		if wrong := printJSON(stdout, doc); wrong != nil {
 			return wrong
@@ -95,7 +93,7 @@ func endsWithScripts(run func() error) error {
 		var by signalled
 		if errors.As(context.Cause(ctx), &by) {
 			reproduce.EndAll()
-			time.Sleep(2 * reproduce.KillAfter)
+			time.Sleep(5 * reproduce.KillAfter) // busy machines
 			os.Exit(128 + int(by))
 		}
 	}()
@@ -254,7 +252,7 @@ func sideOf(m *reproduce.Measurement) *candidateSide {
 // compiled takes what the compiler made from a trace, if the candidate is a function that has one kernel.
 func (s *candidateSide) compiled(t *tritonparse.Trace) {
 	if all := t.Compilations(); len(all) == 1 && s.Registers == nil {
-		r, _ := resources.Of(all[0]) // what is not known stays so
+		r, _ := nearby.ResourcesOf(all[0]) // what is not known stays so
 		s.Registers, s.Shared = r.Registers, r.Shared
 	}
 }

@@ -153,8 +153,8 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	showEveryday(cmd,
 		everyday{"line", "the launch in a record of the trace", "proton reproduce traces --line 12"},
 		everyday{"kernel", "a launch of a kernel", "proton reproduce traces --kernel matmul_kernel"},
-		everyday{"slowest", "the launch with the most time", "proton reproduce traces --slowest --profile p.hatchet"},
-		everyday{"profile", "the profile that has the times", "proton reproduce traces --slowest 3 --profile p.hatchet"},
+		everyday{"slowest", "the launch with the most time", "proton reproduce logs --slowest --profile p.hatchet"},
+		everyday{"profile", "the profile that has the times", "proton reproduce traces --slowest --profile p.pb.gz"},
 		everyday{"out-dir", "where the script goes", "proton reproduce traces -o repro"},
 		everyday{"benchmark", "a script that checks and times", "proton reproduce traces --benchmark"},
 		everyday{"run", "run the script now", "proton reproduce traces --benchmark --run"},
@@ -167,7 +167,7 @@ func (f *reproduceFlags) register(cmd *cobra.Command) {
 	heading(flags, "benchmark", "Running it")
 	heading(flags, "stamp", "Output")
 	choices(cmd, "kernel-import", "default", "copy", "override-ttir")
-	withSchema[candidateDocument](cmd)
+	withSchema[candidateDocument](cmd, "")
 	flags.Lookup("schema").Usage = "print the JSON Schema of the JSON that --candidate prints, and read nothing"
 }
 

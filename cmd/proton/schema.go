@@ -1,11 +1,16 @@
 package main
 
 import (
+	"errors"
 	"io"
+	"os"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/jsontext"
@@ -31,22 +36,73 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// withSchema gives a command the flag --schema, which prints the schema of what the command prints as JSON, and reads nothing.
-func withSchema[T any](cmd *cobra.Command) {
+// withSchema gives a command the flag --schema, which prints the schema of what the command prints as JSON, and reads nothing. A failure
+// is printed as JSON too, unless the layout has no name: then the command does so.
+func withSchema[T any](cmd *cobra.Command, layout string) {
 	asked, arguments, run := false, cmd.Args, cmd.RunE
 	cmd.Flags().BoolVar(&asked, "schema", false, "print the JSON Schema of the JSON that the command prints, and read nothing")
+	explained := func(cmd *cobra.Command, args []string, err error) error {
+		if why := reason(err); why != nil && layout != "" && asksForJSON(cmd.Flags()) {
+			doc := failed[T](layout, strings.Join(args, " "), jsontext.Diagnostic{Message: why.Error(), Next: cmd.CommandPath() + " --help"})
+			if wrong := jsontext.Write(term.Raw(cmd.OutOrStdout()), doc, ""); wrong != nil {
+				return wrong
+			}
+		}
+		return err
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return explained(cmd, nil, cmd.Parent().FlagErrorFunc()(cmd, err))
+	})
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if asked || arguments == nil {
 			return nil
 		}
-		return arguments(cmd, args)
+		return explained(cmd, args, arguments(cmd, args))
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if asked {
 			return printSchema[T](cmd.OutOrStdout())
 		}
-		return run(cmd, args)
+		return explained(cmd, args, run(cmd, args))
 	}
+}
+
+// reason is what an error says, nil if it is an exit code alone: of a gate that failed, for example, whose report has been printed.
+func reason(err error) error {
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return exit.err
+	}
+	return err
+}
+
+// asksForJSON says whether a command prints JSON to standard output. Behind a wrong flag, others have not been read.
+func asksForJSON(flags *pflag.FlagSet) bool {
+	is := func(name string, values ...string) bool {
+		f := flags.Lookup(name)
+		return f != nil && slices.Contains(values, f.Value.String())
+	}
+	return is("json", "true", "-") || is("view", "json") || slices.Contains(os.Args, "--json")
+}
+
+// failed is a document without contents, which says why.
+func failed[T any](layout, profile string, why jsontext.Diagnostic) *T {
+	doc := new(T)
+	v := reflect.ValueOf(doc).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 0, 0))
+		case reflect.Map:
+			f.Set(reflect.MakeMap(f.Type()))
+		}
+	}
+	v.FieldByName("Schema").SetString(layout)
+	v.FieldByName("Errors").Set(reflect.ValueOf([]jsontext.Diagnostic{why}))
+	if f := v.FieldByName("Profile"); f.IsValid() {
+		f.SetString(profile)
+	}
+	return doc
 }
 
 // printSchema prints it. Other fields are allowed, because later versions add some.

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
 	"github.com/goproton/goproton/viewer/explain"
@@ -29,10 +29,10 @@ func TestOutputsFollowTheirSchemas(t *testing.T) {
 		schema func() (*jsonschema.Schema, error)
 		lines  [][]string
 	}{
-		{schemaOf[explain.Document], [][]string{{"explain", "--json", demo}, {"explain", "--json", tree}, {"explain", "--json", timeline}, {"explain", "--json", "missing.hatchet"}}},
-		{schemaOf[viewer.Document], [][]string{{"viewer", "--json", "-m", "util,bound,time", demo}, {"viewer", "--json", tree}, {"viewer", "--json", "--top", "3", timeline}}},
-		{schemaOf[compare.Document], [][]string{{"diff", "--view", "json", tree, demo}, {"diff", "--view", "json", "-m", "util,count", tree, tree}}},
-		{schemaOf[gate.Document], [][]string{{"gate", "--json", "--baseline", tree, "--", demo}}},
+		{schemaOf[explain.Document], [][]string{{"explain", "--json", demo}, {"explain", "--json", tree}, {"explain", "--json", timeline}, {"explain", "--json", "missing.hatchet"}, {"explain", "--json"}, {"explain", "--json", "--nosuch", demo}}},
+		{schemaOf[viewer.Document], [][]string{{"viewer", "--json", "-m", "util,bound,time", demo}, {"viewer", "--json", tree}, {"viewer", "--json", "--top", "3", timeline}, {"viewer", "--json", "missing.hatchet"}, {"viewer", "--view", "json"}, {"viewer", "--json", "-m", "nosuch", tree}}},
+		{schemaOf[compare.Document], [][]string{{"diff", "--view", "json", tree, demo}, {"diff", "--json", "-m", "util,count", tree, tree}, {"diff", "--json", tree, "missing.hatchet"}, {"diff", "--view", "json", tree}}},
+		{schemaOf[gate.Document], [][]string{{"gate", "--json", "--baseline", tree, "--", demo}, {"gate", "--json", "--baseline", tree, "--", "missing.hatchet"}, {"gate", "--json", tree}, {"gate", "--json", "--nosuch"}}},
 	} {
 		s, err := c.schema()
 		if err != nil {
@@ -61,6 +61,27 @@ func TestOutputsFollowTheirSchemas(t *testing.T) {
 	}
 }
 
+// Who knows only the schema of explain reads there what each field is.
+func TestSchemaDescribesEveryField(t *testing.T) {
+	s, err := schemaOf[explain.Document]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var describe func(at string, s *jsonschema.Schema)
+	describe = func(at string, s *jsonschema.Schema) {
+		for name, p := range s.Properties {
+			if p.Description == "" {
+				t.Errorf("%s.%s has no description", at, name)
+			}
+			describe(at+"."+name, p)
+		}
+		if s.Items != nil {
+			describe(at, s.Items)
+		}
+	}
+	describe("explain", s)
+}
+
 // The published schema allows the fields of later versions.
 func TestPublishedSchemasAllowMore(t *testing.T) {
 	var out bytes.Buffer
@@ -77,7 +98,7 @@ func TestPublishedSchemasAllowMore(t *testing.T) {
 	}
 	var doc map[string]any
 	var text bytes.Buffer
-	explain.Failed("f", os.ErrNotExist, "").WriteJSON(&text, 0) //nolint:errcheck // a bytes.Buffer
+	failed[explain.Document](explain.Schema, "f", jsontext.Diagnostic{Message: "gone"}).WriteJSON(&text, 0) //nolint:errcheck // a bytes.Buffer
 	if err := json.Unmarshal(text.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
-	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/extract"
@@ -170,9 +170,9 @@ func countRecords(records map[string]int) string {
 
 // writeTrace writes a file, compressed according to its name. An existing file is replaced when all is written.
 func writeTrace(path string, write func(w io.Writer) error) error {
-	defer whenInterrupted(atomicfile.Abandon)()
+	defer whenInterrupted(ownfile.Abandon)()
 	var inside error
-	err := atomicfile.Write(path, func(w io.Writer) error {
+	err := ownfile.Replace(path, func(w io.Writer) error {
 		inside = packed(path, w, write)
 		return inside
 	})

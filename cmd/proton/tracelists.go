@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/resources"
+	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
 // runLists prints the compilations or the launch kinds.
@@ -42,7 +42,7 @@ type compilationRow struct {
 	NumStages *int     `json:"num_stages,omitempty"`
 	NumCTAs   *int     `json:"num_ctas,omitempty"`
 	Stages    []string `json:"stages"`
-	resources.Resources
+	nearby.Resources
 }
 
 func (f *traceInfoFlags) listCompilations(t *tritonparse.Trace, stdout, stderr io.Writer) error {
@@ -58,7 +58,7 @@ func (f *traceInfoFlags) listCompilations(t *tritonparse.Trace, stdout, stderr i
 			}
 		}
 		var err error
-		if r.Resources, err = resources.Of(c); err != nil {
+		if r.Resources, err = nearby.ResourcesOf(c); err != nil {
 			tell(stderr, "%s", term.Printable(err.Error()))
 		}
 		rows = append(rows, r)

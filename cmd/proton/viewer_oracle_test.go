@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
@@ -204,7 +204,7 @@ func randomProfiles(t *testing.T, count int) []string {
 		}
 		p.Root.Children = randomNodes(r, 0)
 		file := filepath.Join(dir, fmt.Sprintf("random%d.hatchet", i))
-		if err := atomicfile.Write(file, func(w io.Writer) error { return hatchet.Write(w, p) }); err != nil {
+		if err := ownfile.Replace(file, func(w io.Writer) error { return hatchet.Write(w, p) }); err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, file)

@@ -110,7 +110,7 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
 		},
 	}
 	f.register(cmd)
-	withSchema[viewer.Document](cmd)
+	withSchema[viewer.Document](cmd, viewer.Schema)
 	return cmd
 }
 
@@ -247,19 +247,28 @@ func (f *viewerFlags) check(flags *pflag.FlagSet) error {
 	return f.chooseView(flags)
 }
 
+// formOr is the view that --json or --markdown means, else the one that is given.
+func formOr(view string, json, markdown bool) (string, error) {
+	for form, asked := range map[string]bool{"json": json, "markdown": markdown} {
+		if asked && view != "" && view != form {
+			return view, fmt.Errorf("--%s means --view %s, which excludes --view %s: give one of them", form, form, view)
+		}
+		if asked {
+			view = form
+		}
+	}
+	return view, nil
+}
+
 func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 	short := []struct {
 		given bool
 		view  string
 		group viewer.Grouping
 	}{{f.flat, "flat", viewer.ByName}, {flags.Changed("top"), "top", viewer.ByName}, {f.bottomUp, "bottom-up", viewer.ByCaller}}
-	for form, asked := range map[string]bool{"json": f.samples.json, "markdown": f.samples.markdown} {
-		if asked && f.view != "" && f.view != form {
-			return fmt.Errorf("--%s means --view %s, which excludes --view %s: give one of them", form, form, f.view)
-		}
-		if asked {
-			f.view = form
-		}
+	var err error
+	if f.view, err = formOr(f.view, f.samples.json, f.samples.markdown); err != nil {
+		return err
 	}
 	if rows, form, both := strings.Cut(f.view, ","); both && (rows == "flat" || rows == "bottom-up") {
 		f.flat, f.bottomUp, f.view = f.flat || rows == "flat", f.bottomUp || rows == "bottom-up", form

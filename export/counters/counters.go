@@ -14,8 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 )
@@ -124,7 +124,7 @@ func NewFile(folder string) string {
 
 // Write replaces the file.
 func (s *State) Write(path string) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(s) })
+	return ownfile.Replace(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(s) })
 }
 
 // Files lists the files of a folder.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/goproton/goproton/export/loopback"
+	"github.com/goproton/goproton/internal/foreign"
 )
 
 // Server answers to Prometheus at /metrics, and to nothing else.
@@ -98,7 +98,7 @@ func whyNot(at string, err error) error {
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case !s.Elsewhere && !loopback.Request(r):
+	case !s.Elsewhere && !foreign.FromThisMachine(r.RemoteAddr, r.Host):
 		http.Error(w, "ask for localhost or 127.0.0.1: this is for programs of this machine", http.StatusForbidden)
 	case r.URL.Path != "/metrics":
 		http.Error(w, "the counters are at /metrics", http.StatusNotFound)

@@ -17,8 +17,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/foreign"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -105,7 +105,7 @@ func (f *folder) put(name string, packed []byte) error {
 	if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
 		return err
 	}
-	return atomicfile.Write(at, func(w io.Writer) error {
+	return ownfile.Replace(at, func(w io.Writer) error {
 		_, err := w.Write(packed)
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 )
 
 // Status is what a sender has done so far. The spool has it as status.json, for other programs.
@@ -46,7 +46,7 @@ func (s *Sender) leaveStatus() {
 	if err != nil {
 		return
 	}
-	_ = atomicfile.Write(filepath.Join(s.Folder, statusFile), func(w io.Writer) error {
+	_ = ownfile.Replace(filepath.Join(s.Folder, statusFile), func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goproton/goproton/export/loopback"
+	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/version"
 )
@@ -68,7 +68,7 @@ func NewTarget(given, name string, env settings.Env) (*Target, error) {
 	if _, err := t.secret(); err != nil {
 		return nil, err
 	}
-	if u.Scheme == "http" && (t.token != "" || t.file != "" || len(t.headers) > 0) && !loopback.Name(u.Hostname()) {
+	if u.Scheme == "http" && (t.token != "" || t.file != "" || len(t.headers) > 0) && !foreign.ThisMachine(u.Hostname()) {
 		return nil, fmt.Errorf("%s would get the token and headers unencrypted: give an https URL, or unset %s, %s and %s", t.shown,
 			settings.PushToken.Name, settings.PushTokenFile.Name, settings.PushHeadersFile.Name)
 	}

@@ -22,7 +22,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -104,9 +104,9 @@ func (w *Writer) Put(end time.Time, fill func(io.Writer) error) error {
 	w.next++
 	path := filepath.Join(w.folder, fmt.Sprintf("%019d-%d-%d%s", max(end.UnixNano(), 0), os.Getpid(), w.next, suffix))
 	w.mu.Unlock()
-	err := atomicfile.Write(path, fill)
+	err := ownfile.Replace(path, fill)
 	if errors.Is(err, fs.ErrNotExist) && Make(w.folder) == nil { // a user has deleted the spool
-		err = atomicfile.Write(path, fill)
+		err = ownfile.Replace(path, fill)
 	}
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ type CounterFacts struct {
 	Measured uint64
 	Kernels  uint64        // of which a launch was measured
 	Took     time.Duration // of the program's threads
+	Copies   bool          // what the library copied between passes counts as memory that kernels wrote
 	LeftOut  []LeftOut
 	Ran      []string // where kernels have no records: those that were launched and were not asked for
 	Problems []string // what did not work, as sentences

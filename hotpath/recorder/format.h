@@ -29,7 +29,7 @@ enum capture_event {
   EV_SAMPLES = 11,    // context, result, total, dropped, non-user, buffer full, count, {module, function, offset, name,
                       // correlation, count, {reason, samples}}
   EV_REQUEST = 12,    // AMD: kind, id of the call: the library asked for the id that the record of this work will carry
-  EV_NODE = 13,       // AMD: number, whether it is a GPU, PCI domain, location, agent, its unique id
+  EV_NODE = 13,       // AMD: number, whether it is a GPU, PCI domain, location, agent, its unique id, its SIMDs, its chip
   EV_VARIABLE = 14,   // AMD: name, value of a variable that hides GPUs
   EV_SYNTHETIC = 15,  // nothing: the driver is a fake, which exports FAKE_DRIVER
   EV_SCOPE_ENTER = 16, // name, node, generation
@@ -47,7 +47,8 @@ enum capture_event {
   EV_TIME = 28,       // when the next event happened, in ns of CLOCK_REALTIME: since the last EV_TIME, the first since 1970
   EV_WRITER = 29,     // the bytes: name and version of the program that recorded; of thread 0, which is none
   EV_INSIDE = 30,     // kernel (JSON), grid x, y, z, blocks of a cluster, device, stream, correlation, then the slots: scopes inside of a launch
-  EV_COUNTERS = 32,   // of the vendor's: correlation, kind of GPU, passes, count, {name, value bits}: a launch that was measured with hardware counters
+  EV_COUNTERS = 32,   // a launch that was measured with hardware counters. NVIDIA: correlation, kind of GPU, passes, count, {metric, value bits}
+                      // AMD: id of the call, agent, kernel, ns, count, {counter, value bits}
   EV_LINES = 33,      // of the vendor's: correlation, kind of GPU, hash of the module, its checksum, count, {function, name, offset, metric, value}: a
                       // launch whose instructions were counted
   EV_END = 31,        // number of events before this one: the recording is whole

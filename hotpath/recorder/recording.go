@@ -25,9 +25,9 @@ import (
 	"syscall"
 	"unsafe"
 
+	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/inside"
-	"github.com/goproton/goproton/internal/atomicfile"
-	"github.com/goproton/goproton/internal/environ"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/version"
 )
@@ -43,10 +43,10 @@ type Recording struct {
 // that the file belongs to: its children inherit the path, and would otherwise write over what their parent is writing.
 func Record(path string) (*Recording, error) {
 	pid := strconv.Itoa(os.Getpid())
-	if owner := settings.RecordOwner.Get(environ.Get); owner != "" && owner != pid {
+	if owner := settings.RecordOwner.Get(hotpath.Getenv); owner != "" && owner != pid {
 		path += ".pid" + pid
 	} else {
-		environ.SetDefault(settings.RecordOwner.Name, pid)
+		hotpath.SetEnvDefault(settings.RecordOwner.Name, pid)
 	}
 	if absolute, err := filepath.Abs(path); err == nil { // the program may change its folder
 		path = absolute
@@ -115,7 +115,7 @@ func compress(path string) error {
 		return fmt.Errorf("compress the recording: %w", err)
 	}
 	defer in.Close()
-	err = atomicfile.Write(path, func(out io.Writer) error {
+	err = ownfile.Replace(path, func(out io.Writer) error {
 		// Of 87 MB of 180 000 launches level 3 makes 1.86 MB in 0.4 s, 6 makes 1.82 MB in 1.0 s, 9 takes 4.9 s.
 		z, _ := gzip.NewWriterLevel(out, 3)
 		if _, err := io.Copy(z, in); err != nil {

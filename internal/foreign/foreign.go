@@ -5,7 +5,7 @@
 // kernels, arguments, metrics, devices, files. Such a name must stay a name. Each destination has one function here, which
 // either returns text that the destination reads as data or says that there is none. Packages that write scripts, print
 // reports or name files call these functions and have no rules of their own. IsSource says which files are sources of GPU code: keys and
-// settings, for example, are never read for their lines.
+// settings, for example, are never read for their lines. FromThisMachine says which requests are not from elsewhere.
 //
 // JSON and HTML need no function: encoding/json and internal/jsontext escape whatever they are given, and pages get their data as
 // JSON. Cells of CSV are not changed for spreadsheets: docs/security.md says why.

@@ -5,6 +5,9 @@
 //
 // Between the check and the write another thread of the program can still close the descriptor and open a file. That takes less
 // than a microsecond, and only the kernel could prevent it.
+//
+// Replace replaces a file in one step: a reader sees the old content or the new, never a part, and a writer that dies half-way leaves the
+// old file alone. A Temporary file is one that no end of the process leaves behind.
 package ownfile
 
 import (

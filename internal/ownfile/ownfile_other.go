@@ -1,7 +1,7 @@
 //go:build !linux
 
 // Package ownfile writes files. Profiles are collected only on Linux: on other systems there is no program that could close a
-// descriptor.
+// descriptor. Replace replaces a file in one step, and no end of the process leaves a Temporary file behind.
 package ownfile
 
 import (

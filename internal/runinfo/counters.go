@@ -23,6 +23,7 @@ type Counters struct {
 	Left      map[string]map[string]uint64 `json:"left"`      // launches that were left out, by reason and kernel
 	Unmatched string                       `json:"unmatched"` // what kernels= says, if it matches no kernel that ran; else ""
 	Ran       map[string]uint64            `json:"ran"`       // then these ran, so often
+	Copies    bool                         `json:"copies"`    // see CopiesCount
 	Processes int                          `json:"processes"`
 }
 
@@ -32,6 +33,7 @@ func (c *Counters) Add(o Counters) {
 	c.Set, c.Metrics, c.Passes, c.Kernels = o.Set, max(c.Metrics, o.Metrics), max(c.Passes, o.Passes), max(c.Kernels, o.Kernels)
 	c.Measured += o.Measured
 	c.Processes += o.Processes
+	c.Copies = c.Copies || o.Copies
 	c.Left = addLeft(c.Left, o.Left)
 	if first || o.Unmatched == "" { // what matches in one process matches
 		c.Unmatched = o.Unmatched
@@ -58,6 +60,10 @@ func addCounts(to, from map[string]uint64) map[string]uint64 {
 	}
 	return to
 }
+
+// CopiesCount is a part of the sentence where a set took several passes, and CUPTI did not reset the cache between them.
+const CopiesCount = "dram_write can be too high by what CUPTI's copies between passes left in the L2 cache, which CUPTI 13.4 or newer resets; " +
+	"set=dram_read+dram_write takes one pass, without copies"
 
 // Sentence says what was measured and what was left out; "" if nothing was to be measured.
 func (c *Counters) Sentence(took string) string {
@@ -87,6 +93,9 @@ func (c *Counters) Sentence(took string) string {
 		if similar := lookup.Nearest(strings.Trim(c.Unmatched, "*^$"), slices.Sorted(maps.Keys(c.Ran)), 3); len(similar) > 0 {
 			b.WriteString("; did you mean " + lookup.Or(similar) + "?")
 		}
+	}
+	if c.Copies {
+		b.WriteString("; " + CopiesCount)
 	}
 	if left := c.leftOut(); len(left) > 0 {
 		b.WriteString("; left out: " + strings.Join(left, "; "))

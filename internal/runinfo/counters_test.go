@@ -14,6 +14,7 @@ func TestCountersOfSeveralProcesses(t *testing.T) {
 	}{
 		{[]Counters{none}, ""},
 		{[]Counters{one}, "set roofline, 22 metrics in 3 passes: 5 launches of 2 kernels measured; left out: 2 launches, cooperative: sync"},
+		{[]Counters{one, {Copies: true, Processes: 1, Set: "roofline"}}, "set roofline, 22 metrics in 3 passes: 5 launches measured in 2 processes; " + CopiesCount + "; left out: 2 launches, cooperative: sync"},
 		{[]Counters{one, two}, "set roofline, 22 metrics in 3 passes: 12 launches measured in 2 processes; left out: 12 launches, cooperative: wait, sync; 1 launch, in a graph: add"},
 		{[]Counters{idle}, "set roofline, no launch was measured; kernels=ad matches none of those that ran: add, softmax; did you mean add?"},
 		{[]Counters{idle, idle}, "set roofline, no launch was measured; kernels=ad matches none of those that ran: add, softmax; did you mean add?"},

@@ -35,7 +35,7 @@ func CompileC(t testing.TB, source string, flags ...string) string {
 	if _, err := exec.LookPath(cc); err != nil {
 		t.Skipf("needs a C compiler: %v", err)
 	}
-	program := filepath.Join(t.TempDir(), strings.TrimSuffix(source, ".c"))
+	program := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), ".c"))
 	args := append([]string{"-std=gnu11", "-w", "-o", program, filepath.Join("testdata", source)}, flags...)
 	if out, err := exec.Command(cc, append(args, "-ldl", "-pthread")...).CombinedOutput(); err != nil {
 		t.Fatalf("%s does not compile: %v\n%.4000s", source, err, out)

@@ -1,6 +1,6 @@
 // Package testkit is what the tests of many packages share: golden files, which one flag rewrites, and the choice
 // between the tests of "make test" and those that only "make check" runs. Await waits for an event itself, and not for a time that is long
-// enough on the machine where the test was written. Only tests import it.
+// enough on the machine where the test was written. Traces are made of records that tests name, or are recorded samples. Only tests import it.
 package testkit
 
 import (

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/interpreter/debug"
 )
 
@@ -476,5 +476,5 @@ func (r *Run) writeStatus() error {
 	defer r.writing.Unlock()
 	report := r.Report()
 	report.PID = os.Getpid()
-	return atomicfile.Write(filepath.Join(r.Status, fmt.Sprintf("%d.json", report.PID)), func(w io.Writer) error { return json.NewEncoder(w).Encode(report) })
+	return ownfile.Replace(filepath.Join(r.Status, fmt.Sprintf("%d.json", report.PID)), func(w io.Writer) error { return json.NewEncoder(w).Encode(report) })
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -73,5 +73,5 @@ func (t Target) Write(w io.Writer, p *profile.Profile) error {
 
 // WriteFile writes a profile and replaces an older file in one step.
 func (t Target) WriteFile(path string, p *profile.Profile) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return t.Write(w, p) })
+	return ownfile.Replace(path, func(w io.Writer) error { return t.Write(w, p) })
 }

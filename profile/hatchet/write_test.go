@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -206,7 +206,7 @@ func BenchmarkWriteFile30k(b *testing.B) {
 	p := bigProfile(30_000)
 	path := filepath.Join(b.TempDir(), "p.hatchet")
 	for b.Loop() {
-		if err := atomicfile.Write(path, func(w io.Writer) error { return Write(w, p) }); err != nil {
+		if err := ownfile.Replace(path, func(w io.Writer) error { return Write(w, p) }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,7 +1,7 @@
 // Package callpath joins kernels to the call paths that launched them. A Resolver takes the records of
 // the application's threads (launches, graph captures, ops with metrics) and, later, kernels with the
 // correlation ids of those launches; it returns the Attribution of each kernel. One drainer owns a
-// Resolver, so nothing here locks.
+// Resolver, so nothing here locks. Values does the same for what graph nodes read from tensors.
 package callpath
 
 import (

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/settings"
 )
@@ -59,8 +59,8 @@ func (s *Service) leave(patience time.Duration, sourceGone bool, end func() erro
 	s.gaveUp = true
 	_, onGPU := s.Manager.Progress()
 	why := s.whyLeft(err, onGPU, patience)
-	atomicfile.Abandon() // what is half written, and shall not stay
-	defer atomicfile.Abandon()
+	ownfile.Abandon() // what is half written, and shall not stay
+	defer ownfile.Abandon()
 	if onGPU {
 		briefly(func() error { s.Manager.Collect(); return nil }) // what has come since the GPU was last asked about
 	}
@@ -80,7 +80,7 @@ func briefly(f func() error) (err error, ok bool) {
 
 // whyLeft says what was not waited for, and what to do where that was too early.
 func (s *Service) whyLeft(err error, onGPU bool, patience time.Duration) string {
-	_, writing := atomicfile.Progress()
+	_, writing := ownfile.Progress()
 	switch {
 	case err == errInterrupted && onGPU:
 		return "the wait for the GPU at exit was interrupted"
@@ -98,9 +98,9 @@ func (s *Service) whyLeft(err error, onGPU bool, patience time.Duration) string 
 
 // writingMoves returns what says whether files have grown since it was last asked.
 func writingMoves() func() bool {
-	last, _ := atomicfile.Progress()
+	last, _ := ownfile.Progress()
 	return func() bool {
-		now, _ := atomicfile.Progress()
+		now, _ := ownfile.Progress()
 		moved := now != last
 		last = now
 		return moved

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/testkit"
@@ -174,7 +174,7 @@ func TestExitWhileAFileIsWritten(t *testing.T) {
 	}
 	err := New().leave(time.Second, false, func() error {
 		defer close(written)
-		return atomicfile.Write(filepath.Join(dir, "p"), func(w io.Writer) error {
+		return ownfile.Replace(filepath.Join(dir, "p"), func(w io.Writer) error {
 			w.Write([]byte("half"))
 			close(began)
 			<-goOn

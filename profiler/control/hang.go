@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goproton/goproton/internal/atomicfile"
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler"
@@ -268,7 +268,7 @@ func (h *hangs) write(r rankState) {
 		return
 	}
 	path := stem + hangSuffix
-	err := atomicfile.Write(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(r) })
+	err := ownfile.Replace(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(r) })
 	if err == nil {
 		h.path = path
 	}

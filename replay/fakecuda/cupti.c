@@ -202,6 +202,15 @@ STUB_EXPORT uint32_t cuptiActivitySetAttribute(uint32_t which, size_t *size, voi
   return RC_OK;
 }
 
+STUB_EXPORT uint32_t cuptiActivityGetAttribute(uint32_t which, size_t *size, void *value) {
+  size_t wanted = attribute_size(which);
+  if (!wanted || !size || !value || *size < wanted) return RC_INVALID_PARAMETER;
+  pthread_mutex_lock(&state.lock);
+  memcpy(value, &state.attributes[which], wanted);
+  pthread_mutex_unlock(&state.lock);
+  return RC_OK;
+}
+
 // ---- ids ----
 
 static uint32_t identify(enum capture_answer function, void *handle, uint64_t *value) {

@@ -1,4 +1,4 @@
-// The lengths of records by version of CUPTI. abicheck/ compares them with the vendor's headers.
+// The lengths of records by version of CUPTI. cupti/testdata/abi/ compares them with the vendor's headers.
 #ifndef GOPROTON_STUB_SIZES_H
 #define GOPROTON_STUB_SIZES_H
 
@@ -14,7 +14,7 @@ static inline uint32_t kernel_record_size(uint32_t version) {
 
 static inline uint32_t graph_record_size(uint32_t version) { return version < CUPTI_12_3 ? 48 : 56; }
 
-// A version that abicheck/ does not have is assumed to have the sizes of the next older one that it has.
+// A version that cupti/testdata/abi/ does not have is assumed to have the sizes of the next older one that it has.
 static inline uint32_t memcpy_record_size(uint32_t version) { return version >= 130400 ? 112 : version >= CUPTI_12_8 ? 96 : 88; }
 static inline uint32_t memset_record_size(uint32_t version) { return version >= 130400 ? 104 : 88; }
 static inline uint32_t sync_record_size(uint32_t version) { return version >= CUPTI_12_8 ? 56 : 40; }

@@ -72,7 +72,9 @@ STUB_EXPORT int stub_nodes(struct stub_node *out, int most) {
     if (c->events[i].type != EV_NODE) continue;
     uint64_t *const numbers[] = {&out[n].number, &out[n].gpu, &out[n].domain, &out[n].location, &out[n].agent, &out[n].uuid};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) *numbers[k] = cap_number(&at);
-    n += !at.short_;
+    int read = !at.short_;
+    out[n].simds = cap_number(&at), out[n].chip = cap_string(c, &at); // older recordings end before
+    n += read;
   }
   return n;
 }
@@ -87,6 +89,38 @@ STUB_EXPORT int stub_way_of(uint64_t agent, struct stub_way *out) {
     if (!at.short_) return 1;
   }
   return 0;
+}
+
+static struct stub_counts **counted; // ends with NULL
+
+static struct stub_counts *read_counts(const struct capture *c, const struct cap_event *e) {
+  struct cap_cursor at = cap_open(e);
+  struct stub_counts head = {0}, *out;
+  head.call = cap_number(&at), head.agent = cap_number(&at), head.kernel = cap_number(&at), head.ns = cap_number(&at);
+  head.count = cap_number(&at);
+  if (at.short_ || head.count > e->length || !(out = calloc(1, sizeof *out + head.count * sizeof *out->values))) return NULL;
+  *out = head;
+  for (size_t i = 0; i < head.count; i++) {
+    out->values[i].name = cap_string(c, &at);
+    uint64_t bits = cap_number(&at);
+    memcpy(&out->values[i].value, &bits, sizeof bits);
+    if (at.short_ || !out->values[i].name) out->count = 0;
+  }
+  return out;
+}
+
+static void read_all_counts(void) {
+  const struct capture *c = replay_capture();
+  size_t n = 0;
+  counted = calloc(c ? c->count + 1 : 1, sizeof *counted);
+  for (size_t i = 0; c && counted && i < c->count; i++)
+    if (c->events[i].type == EV_COUNTERS && (counted[n] = read_counts(c, &c->events[i]))) n++;
+}
+
+STUB_EXPORT const struct stub_counts *stub_counted(size_t n) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, read_all_counts);
+  return counted ? counted[n] : NULL;
 }
 
 // ---- answers ----
@@ -317,7 +351,7 @@ static void play(const struct capture *c, const struct cap_event *e) {
   switch (e->type) {
   case EV_ANSWER: play_answer(c, e); return;
   case EV_CUBIN: play_image(e); return;
-  case EV_REASONS: case EV_SYNTHETIC: return; // of the whole process
+  case EV_REASONS: case EV_SYNTHETIC: case EV_COUNTERS: return; // of the whole process
   }
   replay_start_hip(); // what the library says comes of HIP's use
   switch (e->type) {

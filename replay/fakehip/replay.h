@@ -38,12 +38,16 @@ int replay_stream(const void *stream, int *status, unsigned long long *number);
 const char *replay_kernel_name(const void *function);
 
 // For the fake librocprofiler-sdk: the recorded nodes. Returns how many.
-struct stub_node { uint64_t number, gpu, domain, location, agent, uuid; };
+struct stub_node { uint64_t number, gpu, domain, location, agent, uuid, simds; const char *chip; };
 int stub_nodes(struct stub_node *out, int most);
 
 // Also for that: how an agent was sampled. 0: nothing is known, and the GPU offers nothing.
 struct stub_way { uint64_t agent, status, method, unit, interval; };
 int stub_way_of(uint64_t agent, struct stub_way *out);
+
+// Also for that: the n-th launch whose counters were recorded, NULL behind the last; with all its values.
+struct stub_counts { uint64_t call, agent, kernel, ns; size_t count; struct { const char *name; double value; } values[]; };
+const struct stub_counts *stub_counted(size_t n);
 
 // Of hip.c, for the player.
 void replay_set_device(int device);

@@ -274,10 +274,9 @@ API rocprofiler_query_callback_tracing_kind_operation_name(int kind, int op, con
 
 static void put32(uint8_t *p, int at, uint64_t v);
 
-static void put_agent(char *a, uint64_t size, uint64_t id, uint32_t type, uint32_t node, uint32_t number, uint64_t uuid) {
+static void put_agent(char *a, uint64_t size, uint64_t id, uint32_t type, uint32_t node, uint32_t number, uint64_t uuid, const char *chip, uint64_t simds) {
   memcpy(a, &size, 8), memcpy(a + 8, &id, 8), memcpy(a + 16, &type, 4), memcpy(a + 280, &node, 4), memcpy(a + 284, &node, 4), memcpy(a + 288, &number, 4);
-  const char *chip = type == 2 ? "gfx942" : "cpu";
-  memcpy(a + 248, &chip, sizeof chip), put32((uint8_t *)a, 24, type == 2 ? 1216 : 0);
+  memcpy(a + 248, &chip, sizeof chip), put32((uint8_t *)a, 24, simds);
   if (size > 296) memcpy(a + 296, &uuid, 8);
 }
 
@@ -290,7 +289,7 @@ static int recorded_agents(int (*cb)(int, const void **, size_t, void *), int in
   if (hip) *(void **)&find = dlsym(hip, "stub_nodes");
   int n = find ? find(nodes, 65) : 0;
   for (int i = 0; i < n; i++) {
-    put_agent(agents[i], 304, nodes[i].agent, nodes[i].gpu ? 2 : 1, (uint32_t)nodes[i].number, (uint32_t)i, nodes[i].uuid);
+    put_agent(agents[i], 304, nodes[i].agent, nodes[i].gpu ? 2 : 1, (uint32_t)nodes[i].number, (uint32_t)i, nodes[i].uuid, nodes[i].chip, nodes[i].simds);
     list[i] = agents[i];
   }
   return cb(info, list, (size_t)n, data);
@@ -306,7 +305,7 @@ API rocprofiler_query_available_agents(int info, int (*cb)(int, const void **, s
   if (size > own) return code(ABI);
   if (replaying()) return recorded_agents(cb, info, data);
   for (uint64_t i = 0; i <= n; i++) {
-    put_agent(agents[i], own, 7000 + i, i ? 2 : 1, (uint32_t)i, i ? (uint32_t)i - 1 : 0, 0xabc0 + i);
+    put_agent(agents[i], own, 7000 + i, i ? 2 : 1, (uint32_t)i, i ? (uint32_t)i - 1 : 0, 0xabc0 + i, i ? "gfx942" : "cpu", i ? 1216 : 0);
     list[n - i] = agents[i];
   }
   return cb(info, list, n + 1, data);
@@ -642,6 +641,7 @@ static void say_request(const struct stub_said *s) {
   int on = s->kind == COPIES ? COPIES : DISPATCHES;
   for (int i = 0; i < context_count; i++)
     if (contexts[i].started && contexts[i].buffers[on]) external_id(&contexts[i], s->correlation, on);
+  if (on == DISPATCHES) count_recorded(s->correlation);
 }
 
 static void say_record(const struct stub_record *s) {

@@ -3,6 +3,7 @@
 
 #ifdef STUB_LAYOUT_A
 static void count_dispatch(struct context *c, const char *name, const struct stub_work *w, uint64_t number) { (void)c, (void)name, (void)w, (void)number; }
+static void count_recorded(uint64_t call) { (void)call; }
 static int count_devices(uint64_t context) { return (void)context, OK; }
 #else
 enum { UNITS = 2, COUNTED = 1000, UNIT_SHIFT = 48, COUNTERS_MOST = 64, CONFIGS = 4096, EXCEEDS = 38, NO_COUNTER = 8, NO_CONFIG = 30, NO_HSA = 22 };
@@ -33,14 +34,54 @@ static struct { enqueue_cb *enqueue; values_cb *values; void *enqueue_data, *val
 static struct device { device_cb *cb; void *data; uint64_t context, agent, config, since; } counted_devices[64];
 static int counted_device_count;
 
-static const char *counter(uint64_t id) { return id && id <= COUNTERS && !stub_named(stub_order("lacking"), counter_names[id - 1]) ? counter_names[id - 1] : NULL; }
+// ---- replays: a GPU has the counters that were recorded, and counts those at once that a launch has counted ----
+
+static const struct stub_counts *recorded_launch(size_t n) {
+  static const struct stub_counts *(*find)(size_t);
+  void *hip = find ? NULL : dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (hip) *(void **)&find = dlsym(hip, "stub_counted");
+  return find ? find(n) : NULL;
+}
+
+static const char *recorded_counters[COUNTERS_MOST];
+
+static void list_recorded(void) {
+  const struct stub_counts *launch;
+  for (size_t n = 0; (launch = recorded_launch(n)); n++)
+    for (size_t i = 0, at = 0; i < launch->count; i++) {
+      for (at = 0; at < COUNTERS_MOST && recorded_counters[at] && strcmp(recorded_counters[at], launch->values[i].name);) at++;
+      if (at < COUNTERS_MOST) recorded_counters[at] = launch->values[i].name;
+    }
+}
+
+static int has_counted(const struct stub_counts *launch, const char *name) {
+  for (size_t i = 0; i < launch->count; i++)
+    if (!strcmp(launch->values[i].name, name)) return 1;
+  return 0;
+}
+
+static const char *counter(uint64_t id) {
+  if (!id || id > COUNTERS_MOST) return NULL;
+  if (replaying()) return recorded_counters[id - 1];
+  return id <= COUNTERS && !stub_named(stub_order("lacking"), counter_names[id - 1]) ? counter_names[id - 1] : NULL;
+}
+
+static int recorded_at_once(const uint64_t *ids, size_t n) {
+  const struct stub_counts *launch;
+  for (size_t at = 0; (launch = recorded_launch(at)); at++) {
+    size_t has = 0;
+    while (has < n && has_counted(launch, counter(ids[has]))) has++;
+    if (has == n) return 1;
+  }
+  return 0;
+}
 
 API rocprofiler_iterate_agent_supported_counters(uint64_t agent, int (*cb)(uint64_t, uint64_t *, size_t, void *), void *data) {
-  uint64_t list[COUNTERS];
+  uint64_t list[COUNTERS_MOST];
   size_t n = 0;
   ENTRY(iterate_agent_supported_counters);
-  if (agent <= 7000) return ERROR;
-  for (uint64_t id = 1; id <= COUNTERS; id++)
+  if (!replaying() && agent <= 7000) return ERROR;
+  for (uint64_t id = 1; id <= COUNTERS_MOST; id++)
     if (counter(id)) list[n++] = id;
   return cb(agent, list, n, data);
 }
@@ -67,8 +108,9 @@ API rocprofiler_create_counter_config(uint64_t agent, uint64_t *ids, size_t n, u
     size_t block = 0;
     if (!counter(ids[i])) return NO_COUNTER;
     for (size_t k = 0; k < n; k++) block += counter(ids[k]) && same_block(counter(ids[i]), counter(ids[k]));
-    if (block > at_once(counter(ids[i]))) return EXCEEDS;
+    if (!replaying() && block > at_once(counter(ids[i]))) return EXCEEDS;
   }
+  if (replaying() && !recorded_at_once(ids, n)) return EXCEEDS;
   int at = atomic_fetch_add(&config_count, 1);
   if (at >= CONFIGS || n > COUNTERS_MOST) return ERROR;
   configs[at] = (struct config){.agent = agent, .count = n};
@@ -82,17 +124,36 @@ API rocprofiler_configure_callback_dispatch_counting_service(uint64_t context, e
   ENTRY(configure_callback_dispatch_counting_service);
   ONLY_INITIALISING;
   if (!context_at(context)) return NO_CONTEXT;
-  if (replaying()) return UNIMPLEMENTED; // recordings have no counters of AMD's
+  if (replaying() && !recorded_launch(0)) return UNIMPLEMENTED; // nothing was counted
+  if (replaying()) list_recorded();
   counts[context - 101].enqueue = enqueue, counts[context - 101].enqueue_data = enqueue_data;
   counts[context - 101].values = values, counts[context - 101].values_data = values_data;
   return OK;
 }
 
-struct counting { struct counted_dispatch d; uint64_t config, user, context; const char *kernel; };
+struct counting { struct counted_dispatch d; uint64_t config, user, context; const char *kernel; const struct stub_counts *recorded; };
 
 static void *enqueue(void *argument) {
   struct counting *k = argument;
   counts[k->context].enqueue(k->d, &k->config, &k->user, counts[k->context].enqueue_data);
+  return NULL;
+}
+
+static uint64_t recorded_id(const char *name) {
+  uint64_t id = 1;
+  while (id < COUNTERS_MOST && counter(id) && strcmp(counter(id), name)) id++;
+  return id;
+}
+
+static void *give_recorded(void *argument) {
+  struct counting *k = argument;
+  size_t n = k->recorded->count;
+  struct counter_value *list = made((n + 1) * sizeof *list);
+  for (size_t i = 0; i < n; i++)
+    list[i] = (struct counter_value){.instance = recorded_id(k->recorded->values[i].name) << UNIT_SHIFT | i, .agent = k->recorded->agent,
+                                     .value = k->recorded->values[i].value};
+  counts[k->context].values(k->d, list, n, k->user, counts[k->context].values_data);
+  free(list), free(k);
   return NULL;
 }
 
@@ -128,6 +189,23 @@ static void count_dispatch(struct context *c, const char *name, const struct stu
   k->d.start = w->start, k->d.end = w->end;
   if (pthread_create(&thread, NULL, give_values, k)) abort();
   pthread_detach(thread);
+}
+
+// A launch that was counted is asked about where it was; its values come on another thread.
+static void count_recorded(uint64_t call) {
+  const struct stub_counts *launch = NULL;
+  pthread_t thread;
+  for (size_t n = 0; (launch = recorded_launch(n)) && launch->call != call;) n++;
+  for (int i = 0; launch && i < context_count; i++) {
+    if (!contexts[i].started || !counts[i].enqueue) continue;
+    struct counting *k = made(sizeof *k);
+    *k = (struct counting){.d = {.size = sizeof k->d, .internal = call, .end = launch->ns}, .context = (uint64_t)i, .recorded = launch};
+    k->d.info.size = 128, k->d.info.agent = launch->agent, k->d.info.kernel = launch->kernel;
+    enqueue(k);
+    if (!k->config) free(k);
+    else if (pthread_create(&thread, NULL, give_recorded, k)) abort();
+    else pthread_detach(thread);
+  }
 }
 
 // ---- whole GPUs ----

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
@@ -57,14 +57,14 @@ func amdBufferOps(a *Artifacts) []Finding {
 					counts[c.name]++
 				}
 			}
-			out = field.AppendMember(out, c.name, strconv.AppendInt(nil, int64(counts[c.name]), 10))
+			out = ndjson.AppendMember(out, c.name, strconv.AppendInt(nil, int64(counts[c.name]), 10))
 		}
 		return append(out, '}')
 	}
 	ttgir = count(ttgir, a.Texts["ttgir"], ttgirAccesses, code("//"))
 	gcn = count(gcn, a.Texts["amdgcn"], gcnAccesses, code(";"))
-	io := field.AppendMember(nil, "amd_ttgir_bufferops_count", ttgir)
-	io = append(field.AppendMember(io, "amd_gcn_bufferops_count", gcn), '}')
+	io := ndjson.AppendMember(nil, "amd_ttgir_bufferops_count", ttgir)
+	io = append(ndjson.AppendMember(io, "amd_gcn_bufferops_count", gcn), '}')
 	return []Finding{{"io_counts", json.RawMessage(io)}, {"amd_buffer_ops", bufferStatus(counts)}}
 }
 

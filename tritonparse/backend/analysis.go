@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
 )
@@ -110,7 +110,7 @@ func Run(hash string, b Backend, a *Artifacts, s *Settings) []byte {
 			continue
 		}
 		for _, f := range n.Run(a) {
-			findings = field.AppendMember(findings, f.Name, field.Encode(f.Value))
+			findings = ndjson.AppendMember(findings, f.Name, ndjson.Encode(f.Value))
 		}
 	}
 	if findings == nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 	"github.com/goproton/goproton/tritonparse/internal/work"
@@ -135,7 +135,7 @@ func procedureChecks(a *Artifacts) []Finding {
 				r.attributes.At(m.Name).Text = m.Text
 			}
 		}
-		out = field.AppendMember(out, p.Name, r.appendJSON(nil))
+		out = ndjson.AppendMember(out, p.Name, r.appendJSON(nil))
 	}
 	return []Finding{{"procedure_checks", json.RawMessage(append(out, '}'))}}
 }
@@ -153,7 +153,7 @@ type procedureResult struct {
 }
 
 func (p *Procedure) check(ttgir string, o *Settings) procedureResult {
-	r := procedureResult{check: p, pattern: p.Patterns, details: []string{}, module: field.Null, attributes: &store.Object{}, method: "filecheck"}
+	r := procedureResult{check: p, pattern: p.Patterns, details: []string{}, module: ndjson.Null, attributes: &store.Object{}, method: "filecheck"}
 	directives := p.Directives()
 	program := o.FileCheck
 	if o.Quirks.Has(quirks.FileCheckOnly) && program == "" {
@@ -191,16 +191,16 @@ func (p *Procedure) Directives() []string {
 }
 
 func (r procedureResult) appendJSON(out []byte) []byte {
-	out = field.AppendMember(out, "procedure_name", jsontext.Quote(r.check.Name))
-	out = field.AppendMember(out, "detected", strconv.AppendBool(nil, r.detected))
-	out = field.AppendMember(out, "check_pattern", jsontext.Quote(r.pattern))
-	out = field.AppendMember(out, "match_details", field.AppendTexts(nil, r.details))
-	out = field.AppendMember(out, "error_message", field.TextOrNull(r.err))
-	out = field.AppendMember(out, "message", jsontext.Quote(r.check.Message))
-	out = field.AppendMember(out, "module_attributes", r.module)
-	out = field.AppendMember(out, "attributes", r.attributes.AppendJSON(nil))
-	out = field.AppendMember(out, "display_attributes", compact(r.check.display))
-	return append(field.AppendMember(out, "detection_method", jsontext.Quote(r.method)), '}')
+	out = ndjson.AppendMember(out, "procedure_name", jsontext.Quote(r.check.Name))
+	out = ndjson.AppendMember(out, "detected", strconv.AppendBool(nil, r.detected))
+	out = ndjson.AppendMember(out, "check_pattern", jsontext.Quote(r.pattern))
+	out = ndjson.AppendMember(out, "match_details", ndjson.AppendTexts(nil, r.details))
+	out = ndjson.AppendMember(out, "error_message", ndjson.TextOrNull(r.err))
+	out = ndjson.AppendMember(out, "message", jsontext.Quote(r.check.Message))
+	out = ndjson.AppendMember(out, "module_attributes", r.module)
+	out = ndjson.AppendMember(out, "attributes", r.attributes.AppendJSON(nil))
+	out = ndjson.AppendMember(out, "display_attributes", compact(r.check.display))
+	return append(ndjson.AppendMember(out, "detection_method", jsontext.Quote(r.method)), '}')
 }
 
 func compact(raw json.RawMessage) []byte {
@@ -218,7 +218,7 @@ var moduleAttributes = regexp.MustCompile(`module\s+attributes\s*\{([^}]+)\}`)
 
 // attributes finds what is shown with a procedure: first what the text has, then what is computed from that.
 func (p *Procedure) attributes(ttgir string) (module []byte, found *store.Object) {
-	module, found = field.Null, &store.Object{}
+	module, found = ndjson.Null, &store.Object{}
 	if m := moduleAttributes.FindStringSubmatch(ttgir); m != nil {
 		module = jsontext.Quote(strings.TrimSpace(m[1]))
 	}

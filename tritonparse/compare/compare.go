@@ -16,7 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/resources"
+	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
 // Side is one of the two compilations.
@@ -27,10 +27,10 @@ type Side struct {
 	Event  int    `json:"event"` // place among the trace's compilations, from 0
 	Line   int    `json:"line"`  // of the record in its file, from 0
 
-	Launches  int                 `json:"launches"`
-	Launch    *tritonparse.Place  `json:"launch,omitempty"` // whose arguments are compared; nil if none are
-	Resources resources.Resources `json:"resources"`
-	Time      *Time               `json:"time,omitempty"` // nil without a profile, or if it has none of this kernel
+	Launches  int                `json:"launches"`
+	Launch    *tritonparse.Place `json:"launch,omitempty"` // whose arguments are compared; nil if none are
+	Resources nearby.Resources   `json:"resources"`
+	Time      *Time              `json:"time,omitempty"` // nil without a profile, or if it has none of this kernel
 
 	compilation *tritonparse.Compilation
 }
@@ -80,7 +80,7 @@ func New(a, b Side) *Diff {
 	d.Options, d.Equal = compareOptions(flatOptions(x), flatOptions(y))
 	for _, s := range []*Side{&d.A, &d.B} {
 		var err error
-		if s.Resources, err = resources.Of(s.compilation); err != nil {
+		if s.Resources, err = nearby.ResourcesOf(s.compilation); err != nil {
 			d.Notes = append(d.Notes, err.Error())
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/parse"
 )
 
@@ -65,7 +65,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = field.AppendMember(out, m.name, value)
+		out = ndjson.AppendMember(out, m.name, value)
 	}
 	if out == nil {
 		return []byte("{}"), nil

@@ -11,7 +11,6 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/nearby"
 )
@@ -109,7 +108,7 @@ func (c *cutter) file(path string) error {
 }
 
 func (c *cutter) parse(path string, rec ndjson.Record, members []jsontext.Member) record {
-	h := field.ReadHeader(members)
+	h := ndjson.ReadHeader(members)
 	r := record{kind: h.Type, hash: h.Hash, name: h.Name, index: rec.Index, text: rec.Text}
 	o := &c.options
 	r.chosen = (o.Types == nil || slices.Contains(o.Types, r.kind)) && o.Lines.Has(r.index) && o.hash(r.hash) &&
@@ -223,7 +222,7 @@ func object(members []jsontext.Member, value func(jsontext.Member) []byte) []byt
 	var out []byte
 	for _, m := range members {
 		if v := value(m); v != nil {
-			out = field.AppendMember(out, m.Name, v)
+			out = ndjson.AppendMember(out, m.Name, v)
 		}
 	}
 	if out == nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
@@ -222,7 +222,7 @@ func rawArguments(l *tritonparse.LaunchRecord) json.RawMessage {
 	}
 	var raw []byte
 	for _, a := range l.Args {
-		raw = field.AppendMember(raw, a.Name, a.Raw)
+		raw = ndjson.AppendMember(raw, a.Name, a.Raw)
 	}
 	return append(raw, '}')
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/nearby"
 )
@@ -23,7 +22,7 @@ func namedBy(path, kind string, rec ndjson.Record, members []jsontext.Member) (n
 	case kind == "compilation":
 		n.compilation = tritonparse.ReadCompilation(&tritonparse.Record{File: path, Line: rec.Index, Text: rec.Text})
 	case kind == "launch" && bytes.Contains(rec.Text, []byte(`"blob_path"`)):
-		for _, a := range tritonparse.ReadArguments(field.Get(members, "extracted_args")) {
+		for _, a := range tritonparse.ReadArguments(ndjson.Get(members, "extracted_args")) {
 			if t := a.Tensor(); t != nil && t.Blob != nil && t.Blob.Path != "" {
 				n.blobs = append(n.blobs, t.Blob)
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestAnalyses shows what is made of real kernels in both readings: testdata/analyses.txt.
@@ -145,7 +144,7 @@ func TestInductorIsTuned(t *testing.T) {
 	kinds := func(compat bool) (string, []any) {
 		var launches []string
 		var sessions []any
-		for _, e := range parsedEvents(t, tracetest.Traces(t, map[string][]string{"u": lines}), tritonparse.Prefix+"u__mapped.ndjson.gz", Options{Compat: compat}) {
+		for _, e := range parsedEvents(t, testkit.RawTraces(t, map[string][]string{"u": lines}), tritonparse.Prefix+"u__mapped.ndjson.gz", Options{Compat: compat}) {
 			switch at(e, "event_type") {
 			case "launch":
 				launches = append(launches, fmt.Sprint(at(e, "autotune_launch_type")))
@@ -178,7 +177,7 @@ func TestCLP(t *testing.T) {
 		t.Skip("no clp-s: run tools/oracles.sh, or pip install yscope-clp-core")
 	}
 	dir := t.TempDir()
-	tracetest.Sample(t, "findhao", filepath.Join(dir, "in"))
+	testkit.TraceSample(t, "findhao", filepath.Join(dir, "in"))
 	archive := filepath.Join(dir, tritonparse.Prefix+"findhao_.clp")
 	if out, err := exec.Command(ndjson.FindCLP(), "c", "--single-file-archive", archive, filepath.Join(dir, "in")).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse/backend"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/work"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -31,28 +31,28 @@ type compilation struct {
 
 // readCompilation maps the lines of all texts and makes the analyses.
 func readCompilation(members []jsontext.Member, o *Options) compilation {
-	payload := field.Get(members, "payload")
+	payload := ndjson.Get(members, "payload")
 	parts, err := jsontext.Members(payload)
 	if err != nil {
 		return compilation{}
 	}
-	metadata := field.Get(parts, "metadata")
+	metadata := ndjson.Get(parts, "metadata")
 	var c compilation
 	settings := &backend.Settings{Quirks: o.quirks, Analyses: o.Analyses, Procedures: o.Procedures, OwnProcedures: o.OwnProcedures, FileCheck: o.FileCheck}
-	c.hash, c.name = field.HashAndName(metadata)
-	if c.file = inductorFile(field.Get(parts, "pt_info"), o.quirks); c.file == "" {
-		c.file = o.torch.find(jsontext.Text(jsontext.Get(field.Get(parts, "python_source"), "file_path")), field.Get(members, "stack"))
+	c.hash, c.name = ndjson.HashAndName(metadata)
+	if c.file = inductorFile(ndjson.Get(parts, "pt_info"), o.quirks); c.file == "" {
+		c.file = o.torch.find(jsontext.Text(jsontext.Get(ndjson.Get(parts, "python_source"), "file_path")), ndjson.Get(members, "stack"))
 	}
 	chip, known := backend.For(jsontext.Text(jsontext.Get(metadata, "backend_name")))
-	texts := field.Artifacts(field.Get(parts, "file_content"))
-	source := field.Get(parts, "python_source")
+	texts := ndjson.Artifacts(ndjson.Get(parts, "file_content"))
+	source := ndjson.Get(parts, "python_source")
 	python := sourcemap.Python{File: jsontext.Text(jsontext.Get(source, "file_path")), Has: len(source) > 0 && source[0] == '{'}
 	maps := sourcemap.NewQuirky(chip.Mapped(texts), python, o.quirks)
 
-	c.tune(field.Get(members, "stack"), metadata, source, o.quirks)
+	c.tune(ndjson.Get(members, "stack"), metadata, source, o.quirks)
 	c.baseWarps = bytes.Clone(jsontext.Get(metadata, "num_warps_base"))
 
-	c.line = field.AppendWith(make([]byte, 0, len(payload)+maps.Room()+roomAround), members, "payload", func(out []byte) []byte {
+	c.line = ndjson.AppendWith(make([]byte, 0, len(payload)+maps.Room()+roomAround), members, "payload", func(out []byte) []byte {
 		return append(appendPayload(out, parts, texts["ttgir"], chip, known, maps), '}')
 	})
 	c.line = append(c.line, ',')
@@ -69,7 +69,7 @@ func readSource(raw []byte) *backend.Source {
 	if err != nil {
 		return nil
 	}
-	return &backend.Source{File: field.TextOf(members, "file_path"), Start: field.IntegerOf(members, "start_line"), Code: field.TextOf(members, "code")}
+	return &backend.Source{File: ndjson.TextOf(members, "file_path"), Start: ndjson.IntegerOf(members, "start_line"), Code: ndjson.TextOf(members, "code")}
 }
 
 // roomAround is for the other members of a compilation record, above all the stack.
@@ -86,12 +86,12 @@ func appendPayload(out []byte, parts []jsontext.Member, ttgir string, b backend.
 		case "metadata":
 			value = withBaseWarps(value, ttgir)
 		}
-		out = append(field.AppendName(out, start, m.Name), value...)
+		out = append(ndjson.AppendName(out, start, m.Name), value...)
 	}
 	if known {
-		out = b.AppendStages(field.AppendName(out, start, "ir_stages"))
+		out = b.AppendStages(ndjson.AppendName(out, start, "ir_stages"))
 	}
-	return maps.AppendJSON(field.AppendName(out, start, "source_mappings"))
+	return maps.AppendJSON(ndjson.AppendName(out, start, "source_mappings"))
 }
 
 // tune finds out whether the autotuner compiled the kernel, and keeps the options that it varies.
@@ -111,7 +111,7 @@ func tunedParameters(get func(string) []byte) []byte {
 	var out []byte
 	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg"} {
 		if v := get(name); v != nil && string(v) != "null" {
-			out = field.AppendMember(out, name, v)
+			out = ndjson.AppendMember(out, name, v)
 		}
 	}
 	if out == nil {
@@ -171,9 +171,9 @@ func withBaseWarps(metadata []byte, ttgir string) []byte {
 	}
 	var out []byte
 	for _, p := range members {
-		out = field.AppendMember(out, p.Name, p.Value)
+		out = ndjson.AppendMember(out, p.Name, p.Value)
 	}
-	return append(field.AppendMember(out, "num_warps_base", strconv.AppendInt(nil, int64(base), 10)), '}')
+	return append(ndjson.AppendMember(out, "num_warps_base", strconv.AppendInt(nil, int64(base), 10)), '}')
 }
 
 // Mapped is a compilation record as Parse writes it, with source maps and stages and without occurrence id.

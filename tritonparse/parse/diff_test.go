@@ -3,8 +3,8 @@ package parse
 import (
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestOnlyCounted: values of addresses and handles are only counted; those of an argument whose name has one of theirs in it
@@ -17,7 +17,7 @@ func TestOnlyCounted(t *testing.T) {
 	}
 	for compat, want := range map[bool]string{true: "summary", false: "distribution"} {
 		found := false
-		for _, e := range parsedEvents(t, tracetest.Traces(t, map[string][]string{"u": launches}), tritonparse.Prefix+"u__mapped.ndjson.gz", Options{Compat: compat}) {
+		for _, e := range parsedEvents(t, testkit.RawTraces(t, map[string][]string{"u": launches}), tritonparse.Prefix+"u__mapped.ndjson.gz", Options{Compat: compat}) {
 			if at(e, "event_type") != "launch_diff" {
 				continue
 			}

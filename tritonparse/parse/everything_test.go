@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // frames are a stack: file:line:name, outermost first.
@@ -89,7 +89,7 @@ func everything(t *testing.T, without ...string) string {
 	}
 	tuned = append(tuned, launchRecord("c2", "tuned", won(other), 11, `"x":`+tensorArgument(65, 1))) // chosen before
 	plain := frames("/m.py:20:main")
-	return tracetest.Traces(t, withoutLines(map[string][]string{
+	return testkit.RawTraces(t, withoutLines(map[string][]string{
 		"u_rank_none_pid_1_host_h": {compiledRecord("early", "early", "cuda", plain, 8, "")},
 		"u_rank_0_pid_1_host_h":    append(tuned, launchRecord("early", "early", plain, 3, `"a":`+descriptorArgument(64, 1)), launchRecord("early", "early", plain, 3, `"a":`+descriptorArgument(64, 2)+`,"n":{"type":"int","value":7}`)),
 		"u_rank_0_pid_2_host_h": {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 	"github.com/goproton/goproton/tritonparse/internal/work"
 )
 
@@ -57,7 +57,7 @@ func TestRankSuffix(t *testing.T) {
 		want   string
 	}{{false, nil, "rank_0/"}, {true, nil, ""}, {false, &zero, "rank_0/"}, {true, &zero, "rank_0/"}} {
 		out := t.TempDir()
-		dir := tracetest.Traces(t, map[string][]string{"u_rank_0_pid_1_host_h": {tracetest.Launched("aa", 0)}, "u_rank_1_pid_2_host_h": {tracetest.Launched("aa", 0)}})
+		dir := testkit.RawTraces(t, map[string][]string{"u_rank_0_pid_1_host_h": {testkit.LaunchRecord("aa", 0)}, "u_rank_1_pid_2_host_h": {testkit.LaunchRecord("aa", 0)}})
 		if _, err := Parse(dir, out, Options{Compat: c.compat, Rank: c.rank}); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestOnlyTheAutotunerSays(t *testing.T) {
 	stack := won("/m.py:1:main")
 	lines := []string{compiledRecord("aa", "k", "cuda", stack, 4, ""), `{"event_type":"autotune","pid":1,"kernel_name":"k","best_config":"num_warps: 4","configs_timings":{},"duration":1,"cache_hit":true,"stack":` + stack + `}`}
 	for compat, want := range map[bool]int{true: 1, false: 2} {
-		events := parsedEvents(t, tracetest.Traces(t, map[string][]string{"u": lines}), tritonparse.Prefix+"u__mapped.ndjson.gz", Options{Compat: compat, Analyses: []string{}})
+		events := parsedEvents(t, testkit.RawTraces(t, map[string][]string{"u": lines}), tritonparse.Prefix+"u__mapped.ndjson.gz", Options{Compat: compat, Analyses: []string{}})
 		if len(events) != want || !compat && at(events[1], "autotune_result", "best_config") != "num_warps: 4" {
 			t.Errorf("compat %v: %v", compat, events)
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
@@ -84,7 +83,7 @@ func (f *feed) newParse() ndjson.Parse[parsed] {
 		if err != nil {
 			return members, err
 		}
-		switch field.TextOf(members, "event_type") {
+		switch ndjson.TextOf(members, "event_type") {
 		case "compilation":
 			c := readCompilation(members, f.options)
 			into.compilation = &c

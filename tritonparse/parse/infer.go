@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 )
 
@@ -20,32 +20,32 @@ func infer(l *launchtext.Launch, q quirks.Set) *inference {
 		if v := l.Value(member, path...); v != nil {
 			return v
 		}
-		return field.Null
+		return ndjson.Null
 	}
 	stack := bytes.Clone(l.Value("stack"))
 	if stack == nil {
 		stack = []byte("[]")
 	}
 	out := make([]byte, 0, len(stack)+1024)
-	out = field.AppendMember(out, "event_type", []byte(`"compilation"`))
-	out = field.AppendMember(out, "is_fake", []byte("true"))
-	out = field.AppendMember(out, "fake_reason", jsontext.Quote("No compilation event found; inferred from launch event"))
+	out = ndjson.AppendMember(out, "event_type", []byte(`"compilation"`))
+	out = ndjson.AppendMember(out, "is_fake", []byte("true"))
+	out = ndjson.AppendMember(out, "fake_reason", jsontext.Quote("No compilation event found; inferred from launch event"))
 	for _, name := range []string{"pid", "timestamp"} {
-		out = field.AppendMember(out, name, value(name))
+		out = ndjson.AppendMember(out, name, value(name))
 	}
-	out = field.AppendMember(out, "stack", stack)
+	out = ndjson.AppendMember(out, "stack", stack)
 	var metadata []byte
-	metadata = field.AppendMember(metadata, "hash", jsontext.Quote(l.Hash))
-	metadata = field.AppendMember(metadata, "name", jsontext.Quote(l.Name))
+	metadata = ndjson.AppendMember(metadata, "hash", jsontext.Quote(l.Hash))
+	metadata = ndjson.AppendMember(metadata, "name", jsontext.Quote(l.Name))
 	for _, name := range []string{"num_warps", "num_stages", "num_ctas", "maxnreg", "cluster_dims"} {
 		if v := value("compilation_metadata", name); q.Has(quirks.InferredNulls) || string(v) != "null" { // the schema has numbers only
-			metadata = field.AppendMember(metadata, name, v)
+			metadata = ndjson.AppendMember(metadata, name, v)
 		}
 	}
-	payload := field.AppendMember(nil, "metadata", append(metadata, '}'))
-	payload = field.AppendMember(payload, "file_content", []byte("{}"))
-	payload = field.AppendMember(payload, "file_path", []byte("{}"))
-	i := &inference{line: append(field.AppendMember(out, "payload", append(payload, '}')), ','), stack: stack}
+	payload := ndjson.AppendMember(nil, "metadata", append(metadata, '}'))
+	payload = ndjson.AppendMember(payload, "file_content", []byte("{}"))
+	payload = ndjson.AppendMember(payload, "file_path", []byte("{}"))
+	i := &inference{line: append(ndjson.AppendMember(out, "payload", append(payload, '}')), ','), stack: stack}
 	i.parameters = tunedParameters(func(name string) []byte { return l.Value("compilation_metadata", name) })
 	return i
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
@@ -89,12 +88,12 @@ func (s *selection) close(sessionsOf, hashesOf map[string][]string) {
 }
 
 func readSelected(members []jsontext.Member, stacks *tunedStacks, q quirks.Set) selected {
-	h := field.ReadHeader(members)
+	h := ndjson.ReadHeader(members)
 	r := selected{kind: h.Type, hash: h.Hash}
 	names := []string{h.Name}
 	switch h.Type {
 	case "launch": // which may be of a kernel that was compiled under another name
-		names = append(names, jsontext.Text(jsontext.Get(field.Get(members, "compilation_metadata"), "name")))
+		names = append(names, jsontext.Text(jsontext.Get(ndjson.Get(members, "compilation_metadata"), "name")))
 	case "autotune":
 		r.hash = "" // is that of the configuration, if there is one
 	case "compilation":
@@ -106,7 +105,7 @@ func readSelected(members []jsontext.Member, stacks *tunedStacks, q quirks.Set) 
 			r.names = addNew(r.names, n)
 		}
 	}
-	if stack := field.Get(members, "stack"); stack != nil {
+	if stack := ndjson.Get(members, "stack"); stack != nil {
 		r.session = stacks.session(stack, q)
 	}
 	return r

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 const looped = `#loc = loc(\"/k.py\":1:1)\nmodule {\n  tt.func public @k(%a: !tt.ptr<f16> loc(\"a\"(#loc)), %n: i32 loc(\"n\"(#loc)), %seed: i32 loc(\"seed\"(#loc))) {\n` +
@@ -27,7 +27,7 @@ func manyNumbers(t *testing.T, launches int) string {
 		arguments := fmt.Sprintf(`"a":%s,"n":{"type":"int","value":%d},"seed":{"type":"int","value":%d}`, tensorArgument(4, 16*i), i, 1000000+i)
 		lines = append(lines, launchRecord(hash, "k", stack, 1, arguments))
 	}
-	return tracetest.Traces(t, map[string][]string{"u": lines})
+	return testkit.RawTraces(t, map[string][]string{"u": lines})
 }
 
 // TestManyNumbers: what is held does not grow with the launches, and each launch still has its own figures.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 const oracleScript = `
@@ -46,7 +45,7 @@ func TestAsTritonparse(t *testing.T) {
 	sources := map[string]string{}
 	for _, name := range samples {
 		sources[name] = t.TempDir()
-		tracetest.Sample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
+		testkit.TraceSample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
 	}
 	recorded := "matmul_autotuned"
 	if testkit.All() {
@@ -101,7 +100,7 @@ func TestSchemas(t *testing.T) {
 	sources := map[string]string{"everything": everything(t, breakSchema...)}
 	for _, name := range samples {
 		sources[name] = t.TempDir()
-		tracetest.Sample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
+		testkit.TraceSample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
 	}
 	arguments := []string{"-c", schemaScript, o.tritonparse}
 	for name, source := range sources {
@@ -168,7 +167,7 @@ func readEvents(t *testing.T, path string) []any {
 	t.Helper()
 	var r io.Reader
 	if strings.HasSuffix(path, ".gz") {
-		text, err := tracetest.Unpack(path)
+		text, err := testkit.Unpacked(path)
 		if err != nil {
 			t.Fatal(path, err)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
@@ -241,7 +240,7 @@ func listFiles(o *store.Object, names []string, suffix string) {
 			regular = append(regular, n)
 		}
 	}
-	o.At("regular_files").Text = field.AppendTexts(nil, regular)
+	o.At("regular_files").Text = ndjson.AppendTexts(nil, regular)
 	if mapped != "" {
 		o.At("mapped_file").Text = jsontext.Quote(mapped)
 	}

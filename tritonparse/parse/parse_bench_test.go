@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // BenchmarkParse parses the sample, repeated with other hashes: 38 MB of 25 compilations and 7,785 launches.
 func BenchmarkParse(b *testing.B) {
 	const copies = 5
-	text, err := tracetest.Unpack("../testdata/" + tritonparse.Prefix + "complex_.ndjson.gz")
+	text, err := testkit.Unpacked("../testdata/" + tritonparse.Prefix + "complex_.ndjson.gz")
 	if err != nil {
 		b.Fatal(err)
 	}

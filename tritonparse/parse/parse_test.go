@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/backend"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/store"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // parsedEvents parses and reads one output.
@@ -39,7 +39,7 @@ func at(v any, path ...string) any {
 // kernel was compiled elsewhere before.
 func TestCompiledElsewhereBefore(t *testing.T) {
 	for _, first := range []string{frames("/m.py:1:main"), timed("/m.py:2:main")} {
-		dir := tracetest.Traces(t, map[string][]string{"u": {
+		dir := testkit.RawTraces(t, map[string][]string{"u": {
 			compiledRecord("k1", "k", "cuda", first, 4, ""),
 			compiledRecord("k1", "k", "cuda", timed("/m.py:3:main"), 4, ""),
 			launchRecord("k1", "k", timed("/m.py:3:main"), 1, ""),
@@ -66,10 +66,10 @@ func TestCompiledElsewhereBefore(t *testing.T) {
 
 // TestProcessesOfOneRank: a kernel that two processes compiled is one; ids go on over all files of a rank.
 func TestProcessesOfOneRank(t *testing.T) {
-	dir := tracetest.Traces(t, map[string][]string{
-		"u_rank_none_pid_1_host_h": {tracetest.Compiled("aa", "cuda")},
-		"u_rank_0_pid_1_host_h":    {tracetest.Launched("aa", 0), tracetest.Launched("aa", 1)},
-		"u_rank_0_pid_2_host_h":    {tracetest.Compiled("aa", "cuda"), tracetest.Launched("aa", 2), tracetest.Launched("bb", 3)},
+	dir := testkit.RawTraces(t, map[string][]string{
+		"u_rank_none_pid_1_host_h": {testkit.CompilationRecord("aa", "cuda")},
+		"u_rank_0_pid_1_host_h":    {testkit.LaunchRecord("aa", 0), testkit.LaunchRecord("aa", 1)},
+		"u_rank_0_pid_2_host_h":    {testkit.CompilationRecord("aa", "cuda"), testkit.LaunchRecord("aa", 2), testkit.LaunchRecord("bb", 3)},
 	})
 	events := parsedEvents(t, dir, "rank_0/"+tritonparse.Prefix+"u_rank_0_pid_1_host_h__mapped.ndjson.gz", Options{})
 	var got []string
@@ -96,7 +96,7 @@ func TestSameBytesTwice(t *testing.T) {
 		if _, err := Parse("../testdata/"+tritonparse.Prefix+"complex_.ndjson.gz", out, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		text, err := tracetest.Unpack(filepath.Join(out, tritonparse.Prefix+"complex__mapped.ndjson.gz"))
+		text, err := testkit.Unpacked(filepath.Join(out, tritonparse.Prefix+"complex__mapped.ndjson.gz"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,11 +112,11 @@ func TestSameBytesTwice(t *testing.T) {
 // TestBackendFromOutside registers a backend with a representation of its own, as a package of another module would.
 func TestBackendFromOutside(t *testing.T) {
 	name := tritonparse.Prefix + "u__mapped.ndjson.gz"
-	stages := at(parsedEvents(t, tracetest.Traces(t, map[string][]string{"u": {tracetest.Compiled("aa", "hip")}}), name, Options{})[0], "payload")
+	stages := at(parsedEvents(t, testkit.RawTraces(t, map[string][]string{"u": {testkit.CompilationRecord("aa", "hip")}}), name, Options{})[0], "payload")
 	if at(stages, "source_mappings", "toy") != nil || at(stages, "metadata", "num_warps_base") == nil || at(stages, "source_mappings", "ttir", "2") == nil {
 		t.Errorf("as hip: %v", stages)
 	}
-	events := parsedEvents(t, tracetest.Traces(t, map[string][]string{"u": {tracetest.Compiled("aa", "toychip")}}), name, Options{})
+	events := parsedEvents(t, testkit.RawTraces(t, map[string][]string{"u": {testkit.CompilationRecord("aa", "toychip")}}), name, Options{})
 	payload := at(events[0], "payload")
 	toy := at(payload, "source_mappings", "toy", "1")
 	if fmt.Sprint(at(toy, "line"), at(toy, "ttir_lines")) != "3[2]" || fmt.Sprint(at(payload, "source_mappings", "python", "3", "toy_lines")) != "[1]" {
@@ -132,7 +132,7 @@ func TestBackendFromOutside(t *testing.T) {
 
 // TestDamagedRecords: a line that is not a record is left out and reported with its number; all others are parsed.
 func TestDamagedRecords(t *testing.T) {
-	dir := tracetest.Traces(t, map[string][]string{"u": {tracetest.Compiled("aa", "cuda"), tracetest.Launched("aa", 0)[:80], tracetest.Launched("aa", 1), `{"event_type":"launch","x":"\ud800"}`, "[]"}})
+	dir := testkit.RawTraces(t, map[string][]string{"u": {testkit.CompilationRecord("aa", "cuda"), testkit.LaunchRecord("aa", 0)[:80], testkit.LaunchRecord("aa", 1), `{"event_type":"launch","x":"\ud800"}`, "[]"}})
 	result, err := Parse(dir, t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -145,8 +145,8 @@ func TestDamagedRecords(t *testing.T) {
 // TestLongTexts: they are counted in code points, and the hash is that of the whole record.
 func TestLongTexts(t *testing.T) {
 	long := strings.Repeat("é", launchtext.MaxText+1)
-	line := strings.Replace(tracetest.Launched("aa", 0), `"num_warps":4`, `"num_warps":4,"asm":{"x":"`+long+`","y":"`+long[:2*launchtext.MaxText]+`"}`, 1)
-	launch := parsedEvents(t, tracetest.Traces(t, map[string][]string{"u": {line}}), tritonparse.Prefix+"u__mapped.ndjson.gz", Options{})[1]
+	line := strings.Replace(testkit.LaunchRecord("aa", 0), `"num_warps":4`, `"num_warps":4,"asm":{"x":"`+long+`","y":"`+long[:2*launchtext.MaxText]+`"}`, 1)
+	launch := parsedEvents(t, testkit.RawTraces(t, map[string][]string{"u": {line}}), tritonparse.Prefix+"u__mapped.ndjson.gz", Options{})[1]
 	if got := at(launch, "compilation_metadata", "asm", "x"); got != "<4097 chars omitted>" {
 		t.Errorf("%.40v", got)
 	}
@@ -157,7 +157,7 @@ func TestLongTexts(t *testing.T) {
 
 func TestRankThatIsNotThere(t *testing.T) {
 	seven := 7
-	_, err := Parse(tracetest.Traces(t, map[string][]string{"u_rank_1": {tracetest.Launched("aa", 0)}}), t.TempDir(), Options{Rank: &seven})
+	_, err := Parse(testkit.RawTraces(t, map[string][]string{"u_rank_1": {testkit.LaunchRecord("aa", 0)}}), t.TempDir(), Options{Rank: &seven})
 	if err == nil || !strings.Contains(err.Error(), "rank_1") {
 		t.Error(err)
 	}
@@ -175,7 +175,7 @@ func TestCombineCRC(t *testing.T) {
 
 // FuzzParse looks for panics: whatever a record says, it is parsed or named.
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(tracetest.Compiled("aa", "cuda") + "\n" + tracetest.Launched("aa", 0)))
+	f.Add([]byte(testkit.CompilationRecord("aa", "cuda") + "\n" + testkit.LaunchRecord("aa", 0)))
 	f.Add([]byte(`{"event_type":"launch","extracted_args":{},"stack":null,"compilation_metadata":{"hash":"x"}}`))
 	f.Add([]byte(`{"event_type":"compilation","payload":{"metadata":[],"file_content":3,"python_source":"","pt_info":{"frame_id":null,"attempt":"../x"}}}`))
 	site := "/m.py:5:main"

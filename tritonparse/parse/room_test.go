@@ -8,7 +8,6 @@ import (
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestLittleRoom: what is written does not depend on how much is held in memory meanwhile.
@@ -16,7 +15,7 @@ func TestLittleRoom(t *testing.T) {
 	sources := map[string]string{"everything": everything(t), "turns": turns(t)}
 	for _, name := range samples {
 		sources[name] = t.TempDir()
-		tracetest.Sample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
+		testkit.TraceSample(t, name, filepath.Join(sources[name], tritonparse.Prefix+name+"_.ndjson"))
 	}
 	rooms := map[string]room{
 		"one kernel":    {kernels: 1, launches: 1 << 20, state: 1 << 20, values: 8 << 20, groups: 4096, sorter: 1 << 20, waiting: 1 << 20},
@@ -61,7 +60,7 @@ func parsedBytes(t *testing.T, source string, o Options) map[string][]byte {
 	for _, name := range result.Files {
 		text := []byte(testkit.Read(t, filepath.Join(out, name)))
 		if filepath.Ext(name) == ".gz" {
-			if text, err = tracetest.Unpack(filepath.Join(out, name)); err != nil {
+			if text, err = testkit.Unpacked(filepath.Join(out, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -82,9 +81,9 @@ func turns(t *testing.T) string {
 		for i := range 20 {
 			hash := fmt.Sprintf("%04x", i)
 			if turn == i%7 { // those of 4, 5 and 6 never
-				lines = append(lines, tracetest.Compiled(hash, "cuda"))
+				lines = append(lines, testkit.CompilationRecord(hash, "cuda"))
 			}
-			line := tracetest.Launched(hash, 4*i+turn)
+			line := testkit.LaunchRecord(hash, 4*i+turn)
 			switch {
 			case i%7 == 1 && turn > 0:
 				continue
@@ -96,5 +95,5 @@ func turns(t *testing.T) string {
 			lines = append(lines, line)
 		}
 	}
-	return tracetest.Traces(t, map[string][]string{"u": lines})
+	return testkit.RawTraces(t, map[string][]string{"u": lines})
 }

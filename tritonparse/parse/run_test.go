@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestRunLaunches: kinds whose work depends on values are run, a few of each kernel and each once, whether or not the kernel stays in memory, and
@@ -54,7 +54,7 @@ func TestRunLaunches(t *testing.T) {
 			return Ran{Loaded: 1000, Stored: 7, Flops: 3, Note: "as it was run"}, nil
 		}
 		var out strings.Builder
-		for _, e := range parsedEvents(t, tracetest.Traces(t, map[string][]string{"u": lines}), tritonparse.Prefix+"u__mapped.ndjson.gz", o) {
+		for _, e := range parsedEvents(t, testkit.RawTraces(t, map[string][]string{"u": lines}), tritonparse.Prefix+"u__mapped.ndjson.gz", o) {
 			if at(e, "event_type") == "roofline" {
 				for i, l := range list(at(e, "roofline", "per_launch")) {
 					if i < 10 || i == launches-1 {

@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
@@ -240,14 +240,14 @@ func (p *parser) analysis(u *session, m *analysisMemory, w store.Writer) error {
 	} else {
 		name = first
 	}
-	out := field.AppendMember(m.out[:0], "event_type", []byte(`"autotune_analysis"`))
-	out = field.AppendMember(out, "session_id", jsontext.Quote(u.id))
-	out = field.AppendMember(out, "session_stack", u.site.stack)
-	out = field.AppendMember(out, "name", field.TextOrNull(name))
-	out = field.AppendMember(out, "selected_hash", field.TextOrNull(u.selected.group.String()))
-	out = field.AppendMember(out, "winner_compilation_hash", field.TextOrNull(u.selected.hash))
-	out = field.AppendMember(out, "possible_groups", p.possibleGroups(u))
-	out = field.AppendMember(out, "compilation_analysis", p.compilationAnalysis(u, hashes, m))
+	out := ndjson.AppendMember(m.out[:0], "event_type", []byte(`"autotune_analysis"`))
+	out = ndjson.AppendMember(out, "session_id", jsontext.Quote(u.id))
+	out = ndjson.AppendMember(out, "session_stack", u.site.stack)
+	out = ndjson.AppendMember(out, "name", ndjson.TextOrNull(name))
+	out = ndjson.AppendMember(out, "selected_hash", ndjson.TextOrNull(u.selected.group.String()))
+	out = ndjson.AppendMember(out, "winner_compilation_hash", ndjson.TextOrNull(u.selected.hash))
+	out = ndjson.AppendMember(out, "possible_groups", p.possibleGroups(u))
+	out = ndjson.AppendMember(out, "compilation_analysis", p.compilationAnalysis(u, hashes, m))
 	w(out)
 	m.diff.reset()
 	m.arguments.reset()
@@ -267,11 +267,11 @@ func (p *parser) analysis(u *session, m *analysisMemory, w store.Writer) error {
 		w(m.out)
 	}
 	if r := u.result; r != nil {
-		result := field.AppendMember(nil, "best_config", r.best)
-		result = field.AppendMember(result, "configs_timings", r.timings)
-		result = field.AppendMember(result, "benchmark_duration", r.took)
+		result := ndjson.AppendMember(nil, "best_config", r.best)
+		result = ndjson.AppendMember(result, "configs_timings", r.timings)
+		result = ndjson.AppendMember(result, "benchmark_duration", r.took)
 		w([]byte(`,"autotune_result":`))
-		w(append(field.AppendMember(result, "cache_hit", r.cached), '}'))
+		w(append(ndjson.AppendMember(result, "cache_hit", r.cached), '}'))
 	}
 	return nil
 }
@@ -305,13 +305,13 @@ func (u *session) writeLaunches(s *store.Spill, w store.Writer, diffs, sames *st
 func (p *parser) possibleGroups(u *session) []byte {
 	out := []byte{'['}
 	if own := u.configurations(p.options.quirks); len(own) > 0 {
-		return append(field.AppendTexts(out, own), ']')
+		return append(ndjson.AppendTexts(out, own), ']')
 	}
 	for i, group := range p.sites.sets[u.selected.hash] {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = field.AppendTexts(out, group)
+		out = ndjson.AppendTexts(out, group)
 	}
 	return append(out, ']')
 }
@@ -336,7 +336,7 @@ func (s *sites) findSets() {
 // compilationAnalysis is null if the session compiled nothing.
 func (p *parser) compilationAnalysis(u *session, hashes []string, m *analysisMemory) []byte {
 	if len(hashes) == 0 {
-		return field.Null
+		return ndjson.Null
 	}
 	configs := []byte{'['}
 	for i, hash := range hashes {
@@ -361,33 +361,33 @@ func (p *parser) compilationAnalysis(u *session, hashes []string, m *analysisMem
 			m.commons[from] = common
 		}
 	}
-	out := field.AppendMember(nil, "configs", append(configs, ']'))
-	out = field.AppendMember(out, "compilation_hashes", field.AppendTexts(nil, hashes))
-	return append(field.AppendMember(out, "common_info", common), '}')
+	out := ndjson.AppendMember(nil, "configs", append(configs, ']'))
+	out = ndjson.AppendMember(out, "compilation_hashes", ndjson.AppendTexts(nil, hashes))
+	return append(ndjson.AppendMember(out, "common_info", common), '}')
 }
 
 // commonInfo is what an analysis shows of its first kernel.
 func commonInfo(stack, source []byte) []byte {
 	if stack == nil {
-		stack = field.Null
+		stack = ndjson.Null
 	}
 	if source == nil {
-		source = field.Null
+		source = ndjson.Null
 	}
-	return append(field.AppendMember(field.AppendMember(nil, "stack", stack), "python_source", source), '}')
+	return append(ndjson.AppendMember(ndjson.AppendMember(nil, "stack", stack), "python_source", source), '}')
 }
 
 // launchAnalysis is null without launches.
 func (u *session) launchAnalysis(s *store.Spill, w store.Writer, diffs, sames *store.Object) error {
 	if len(u.groups.all) == 0 {
-		w(field.Null)
+		w(ndjson.Null)
 		return nil
 	}
 	var hashes []string
 	for _, g := range u.groups.all {
 		hashes = append(hashes, g.group.String())
 	}
-	w(field.AppendMember(nil, "launch_group_hashes", field.AppendTexts(nil, hashes)))
+	w(ndjson.AppendMember(nil, "launch_group_hashes", ndjson.AppendTexts(nil, hashes)))
 	w([]byte(`,"launch_params_diff":{"sames":`))
 	if err := sames.Write(s, w); err != nil {
 		return err

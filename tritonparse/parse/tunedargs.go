@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
 
@@ -303,20 +303,20 @@ func (a *configsArguments) appendSummary(out []byte, p *parser, hashes []string,
 	out = append(out, `,"per_config_args":`...)
 	start := len(out)
 	for _, c := range a.configs {
-		out = field.AppendName(out, start, c.hash)
+		out = ndjson.AppendName(out, start, c.hash)
 		start := len(out)
 		for _, name := range c.names {
 			if a.order[name] != parametersName || c.parameters == nil {
-				out = c.values[name].appendJSON(field.AppendName(out, start, a.order[name]))
+				out = c.values[name].appendJSON(ndjson.AppendName(out, start, a.order[name]))
 			}
 		}
 		if c.parameters != nil {
-			out = append(field.AppendName(out, start, parametersName), c.parameters...)
+			out = append(ndjson.AppendName(out, start, parametersName), c.parameters...)
 		}
 		out = closeObject(out, start)
 	}
 	out = closeObject(out, start)
-	out = field.AppendTexts(append(out, `,"arg_order":`...), a.order)
+	out = ndjson.AppendTexts(append(out, `,"arg_order":`...), a.order)
 	same, varies := &store.Object{}, &store.Object{}
 	compareParameters(a.configs, same, varies)
 	a.compareArguments(same, varies)
@@ -343,7 +343,7 @@ func compareParameters(configs []*configArguments, same, varies *store.Object) {
 		if v := jsontext.Get(c.parameters, name); v != nil {
 			return v
 		}
-		return field.Null
+		return ndjson.Null
 	}
 	for _, c := range configs {
 		members, _ := jsontext.Members(c.parameters)
@@ -352,7 +352,7 @@ func compareParameters(configs []*configArguments, same, varies *store.Object) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		baseline, equal := field.Null, true
+		baseline, equal := ndjson.Null, true
 		for _, c := range configs {
 			v := get(c, name)
 			if string(baseline) == "null" {
@@ -403,10 +403,10 @@ func (a *configsArguments) compareArguments(same, varies *store.Object) {
 		}
 		var out []byte
 		for _, c := range a.configs {
-			out = field.AppendName(out, 0, c.hash)
+			out = ndjson.AppendName(out, 0, c.hash)
 			switch {
 			case !c.has(name):
-				out = append(out, field.Null...)
+				out = append(out, ndjson.Null...)
 			case len(c.values[name].values) != 1:
 				out = c.values[name].appendJSON(out)
 			default:

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/jsontext"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/store"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestTunedGroups: of launches with equal tuning the last counts, whether they are in memory or in the temporary file.
@@ -23,7 +23,7 @@ func TestTunedGroups(t *testing.T) {
 	defer s.sorter.Close()
 	u := s.get(launchtext.Tuning{Session: "x"}).sessions[0]
 	read := func(i int) launchtext.Launch {
-		text := []byte(tracetest.Launched("aa", i)) // launches with an even number are equal, and so are the others
+		text := []byte(testkit.LaunchRecord("aa", i)) // launches with an even number are equal, and so are the others
 		if l, ok := r.Reread(text, nil); ok {
 			return l
 		}

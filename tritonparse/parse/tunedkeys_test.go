@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // tunedResult is an autotune record.
@@ -157,13 +157,13 @@ func manyLaunches(r *rand.Rand) []string {
 // TestKeysAsTritonparse compares what is written of such sites.
 func TestKeysAsTritonparse(t *testing.T) {
 	o := needOracle(t)
-	raw := tracetest.Traces(t, map[string][]string{"u": keysOfSites(), "v": manyLaunches(rand.New(rand.NewPCG(1, 2)))})
+	raw := testkit.RawTraces(t, map[string][]string{"u": keysOfSites(), "v": manyLaunches(rand.New(rand.NewPCG(1, 2)))})
 	o.compare(t, raw, `{}`, Options{})
 }
 
 // TestKeys: each key is a session with its own result, and what is launched later belongs to the session whose result it used.
 func TestKeys(t *testing.T) {
-	sessions, counts := tunedSessions(t, tracetest.Traces(t, map[string][]string{"u": keysOfSites()}))
+	sessions, counts := tunedSessions(t, testkit.RawTraces(t, map[string][]string{"u": keysOfSites()}))
 	want := map[string][]string{
 		// site: of each session the launches that timed, the others, the best configuration of its result
 		"sizes":       {"2-5 | 6, 17 | B: 64, num_warps: 4", "7-10 | 11 | B: 128, num_warps: 4", "12-15 | 16 | B: 64, num_warps: 4"},

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
@@ -21,15 +21,15 @@ type tuneResult struct {
 }
 
 func readTuneResult(members []jsontext.Member, q quirks.Set) tuneResult {
-	r := tuneResult{key: field.TextOf(members, "autotune_key")}
-	if stack := field.Get(members, "stack"); stack != nil {
+	r := tuneResult{key: ndjson.TextOf(members, "autotune_key")}
+	if stack := ndjson.Get(members, "stack"); stack != nil {
 		r.tuned = launchtext.ReadTuning(stack).SeenBy(q)
 	}
 	get := func(name string) []byte {
-		if v := field.Get(members, name); v != nil {
+		if v := ndjson.Get(members, name); v != nil {
 			return bytes.Clone(v)
 		}
-		return field.Null
+		return ndjson.Null
 	}
 	r.best, r.timings, r.took, r.cached = get("best_config"), get("configs_timings"), get("duration"), get("cache_hit")
 	return r

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 )
 
 // TestWebsiteReads has the rules by which TritonParse's website reads a file, which is in no registry: one gzip member of lines
@@ -16,7 +16,7 @@ import (
 func TestWebsiteReads(t *testing.T) {
 	for _, name := range samples {
 		source := t.TempDir()
-		tracetest.Sample(t, name, filepath.Join(source, tritonparse.Prefix+name+"_.ndjson"))
+		testkit.TraceSample(t, name, filepath.Join(source, tritonparse.Prefix+name+"_.ndjson"))
 		for _, compat := range []bool{false, true} {
 			out := t.TempDir()
 			if _, err := Parse(source, out, Options{Compat: compat}); err != nil {

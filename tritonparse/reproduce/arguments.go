@@ -12,7 +12,7 @@ import (
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Rebuilt says how the script makes an argument.
@@ -120,14 +120,14 @@ func withoutFunctions(raw []byte) []byte {
 			}
 			m.Value = slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
 		}
-		out = field.AppendMember(out, m.Name, m.Value)
+		out = ndjson.AppendMember(out, m.Name, m.Value)
 	}
 	return append(out, '}')
 }
 
 // readArgument parses the recorded JSON of an argument.
 func readArgument(name string, raw []byte) tritonparse.Argument {
-	return tritonparse.ReadArguments(append(field.AppendMember(nil, name, raw), '}'))[0]
+	return tritonparse.ReadArguments(append(ndjson.AppendMember(nil, name, raw), '}'))[0]
 }
 
 func (w *work) has(name string) bool {

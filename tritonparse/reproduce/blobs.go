@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
@@ -51,7 +51,7 @@ func (w *work) withBlobs(name string, raw []byte) []byte {
 		case m.Name == "items" || m.Name == "entries":
 			value = w.listWithBlobs(name, value)
 		}
-		out = field.AppendMember(out, m.Name, value)
+		out = ndjson.AppendMember(out, m.Name, value)
 	}
 	if out == nil {
 		return []byte("{}")

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // makeContext makes the context: the launch record, with the arguments as the script needs them and a member "reproduce" with the
@@ -63,7 +63,7 @@ func (w *work) planMembers() []jsontext.Member {
 	var compile []byte
 	for _, name := range []string{"hash", "num_warps", "num_stages", "num_ctas", "shared", "backend_name", "arch", "triton_version"} {
 		if v := jsontext.Get(w.built.Metadata, name); v != nil {
-			compile = field.AppendMember(compile, name, v)
+			compile = ndjson.AppendMember(compile, name, v)
 		}
 	}
 	if compile == nil {

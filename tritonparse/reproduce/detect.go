@@ -225,7 +225,7 @@ func (p *Pair) start() (err error) {
 	}
 	sides := []*Side{p.A, p.B}
 	for i, s := range sides {
-		if p.servers[i], err = serve(s); err != nil {
+		if p.servers[i], err = serve(s, p.folder); err != nil {
 			return err
 		}
 	}
@@ -357,7 +357,8 @@ type batch struct {
 // patience is how long a script may take for an answer. The first has compilations in it, and the search of an autotuner.
 const patience = 5 * time.Minute
 
-func serve(s *Side) (v *server, err error) {
+// serve starts a script. What it leaves in the folder if it is killed, because it does not end in time, is removed with the folder.
+func serve(s *Side, folder string) (v *server, err error) {
 	var theirs, ours [3]*os.File // standard input, output and errors
 	for i := range theirs {
 		read, write, err := os.Pipe()
@@ -370,7 +371,7 @@ func serve(s *Side) (v *server, err error) {
 		}
 		defer theirs[i].Close()
 	}
-	cmd := s.Command(s.Script, append([]string{"--serve"}, s.Flags...)...)
+	cmd := s.Command(s.Script, append([]string{"--serve", folder}, s.Flags...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	v = &server{side: s, asks: ours[0], lines: bufio.NewScanner(ours[1]), errors: ours[2], said: make(chan string, 1)}
 	v.lines.Buffer(nil, 16<<20)

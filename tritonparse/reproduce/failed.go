@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // PickFailed returns the compilation that failed and that a selection means, nil if it means none.
@@ -51,7 +51,7 @@ func constantArguments(c *tritonparse.Compilation) []tritonparse.Argument {
 	var args []byte
 	for i, pair := range jsontext.Elements(c.Extra.Inputs.Constants) {
 		if both := jsontext.Elements(pair); len(both) == 2 {
-			args = field.AppendMember(args, fmt.Sprintf("constant%d", i), both[1])
+			args = ndjson.AppendMember(args, fmt.Sprintf("constant%d", i), both[1])
 		}
 	}
 	if args == nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/goproton/goproton/interpreter/fromtrace"
 	"github.com/goproton/goproton/triton/ttir"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
 	"github.com/goproton/goproton/tritonparse/reproduce"
 )
 
@@ -147,7 +146,7 @@ func TestInputsLikeRecorded(t *testing.T) {
 func asked(t *testing.T, constants, arguments string) (*reproduce.Inputs, error) {
 	t.Helper()
 	text := `module {\n tt.func public @k(%x: !tt.ptr<f16>, %y: !tt.ptr<i32>, %n: i32, %s: f32) {\n tt.return\n }\n}\n`
-	trace, err := tritonparse.Open(tracetest.Traces(t, map[string][]string{"a": {`{"event_type":"compilation","pid":1,"stack":[],"payload":{"metadata":{"hash":"h1","name":"k"` + constants + `},"file_content":{"k.ttir":"` + text + `"}}}`, `{"event_type":"launch","pid":1,"name":"k","grid":[2,3],"compilation_metadata":{"hash":"h1"},"extracted_args":{` + arguments + `}}`}}), tritonparse.OpenOptions{})
+	trace, err := tritonparse.Open(testkit.RawTraces(t, map[string][]string{"a": {`{"event_type":"compilation","pid":1,"stack":[],"payload":{"metadata":{"hash":"h1","name":"k"` + constants + `},"file_content":{"k.ttir":"` + text + `"}}}`, `{"event_type":"launch","pid":1,"name":"k","grid":[2,3],"compilation_metadata":{"hash":"h1"},"extracted_args":{` + arguments + `}}`}}), tritonparse.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

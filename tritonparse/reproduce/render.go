@@ -14,7 +14,7 @@ import (
 
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 //go:embed templates python/arguments.py python/autotune.py python/blobs.py python/descriptors.py python/tritonkernels.py python/benchmark.py python/original.py python/warm.py
@@ -208,8 +208,8 @@ func (w *work) texts() (map[string]string, error) {
 		texts["JSON_FILE_NAME_PLACEHOLDER"] = ""
 		if w.result.Import == ImportOverride {
 			stage := w.overrideStage()
-			content := field.AppendMember(nil, w.built.TextNames[stage], jsontext.Quote(w.built.Texts[stage]))
-			compilation := field.AppendMember(field.AppendMember(nil, "metadata", w.built.Metadata), "file_content", append(content, '}'))
+			content := ndjson.AppendMember(nil, w.built.TextNames[stage], jsontext.Quote(w.built.Texts[stage]))
+			compilation := ndjson.AppendMember(ndjson.AppendMember(nil, "metadata", w.built.Metadata), "file_content", append(content, '}'))
 			texts["COMPILATION_JSON_PLACEHOLDER"] = "COMPILATION_JSON = " + rawText(append(compilation, '}')) + "\n"
 		}
 	}

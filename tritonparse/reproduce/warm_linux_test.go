@@ -45,7 +45,7 @@ func TestWarm(t *testing.T) {
 	hanging := benchmarkScript(t, "C", "open('"+parent+"', 'w').write(str(__import__('os').getpid())); __import__('time').sleep(600)")
 	hanging.Warm = &Warm{Socket: filepath.Join(folder, "other"), Idle: 100 * time.Millisecond}
 	os.Remove(parent)
-	v, err := serve(hanging)
+	v, err := serve(hanging, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

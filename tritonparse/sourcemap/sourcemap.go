@@ -116,10 +116,11 @@ func NewQuirky(stages []Stage, python Python, q quirks.Set) *Map {
 		m.stages = append(m.stages, s)
 		m.entries = append(m.entries, entries)
 	}
+	made := indexes{}
 	for i := range m.stages {
 		for j := range m.stages {
 			if i != j {
-				m.join(i, j, q)
+				m.join(i, j, q, made)
 			}
 		}
 	}
@@ -162,28 +163,40 @@ func (e *Entry) KernelLine() Frame {
 	return e.Frame
 }
 
-// join gives every line of stage i the lines of stage j with the same place, or those near it in a crowd. Listings of machine code
-// have no columns, and often no callers: then only file and line count.
-func (m *Map) join(i, j int, q quirks.Set) {
-	columns := !m.stages[i].sass && !m.stages[j].sass
-	callers := !q.Has(quirks.MapByLine) && hasCallers(m.entries[i]) && hasCallers(m.entries[j])
-	key := func(e *Entry) Origin {
-		p := e.Origin()
-		if !callers {
-			p.Outer = Frame{}
-		}
-		if !columns {
-			p.Column = 0
-		}
-		return p
+// precision is what of their places two stages compare. Listings of machine code have no columns, and often no callers: then only file
+// and line count.
+type precision struct{ columns, callers bool }
+
+func (c precision) key(e *Entry) Origin {
+	p := e.Origin()
+	if !c.callers {
+		p.Outer = Frame{}
+	}
+	if !c.columns {
+		p.Column = 0
+	}
+	return p
+}
+
+// indexes are the lines of stages by their places, which all stages that compare as much of them share.
+type indexes map[indexed]map[Origin]*others
+
+type indexed struct {
+	stage int
+	precision
+}
+
+func (m *Map) index(stage int, c precision, made indexes) map[Origin]*others {
+	if at := made[indexed{stage, c}]; at != nil {
+		return at
 	}
 	at := map[Origin]*others{}
-	for k := range m.entries[j] {
-		e := &m.entries[j][k]
-		p := key(e)
+	for k := range m.entries[stage] {
+		e := &m.entries[stage][k]
+		p := c.key(e)
 		o := at[p]
 		if o == nil {
-			o = &others{stage: m.stages[j].Name}
+			o = &others{stage: m.stages[stage].Name}
 			at[p] = o
 		}
 		o.lines = append(o.lines, e.Own)
@@ -191,6 +204,17 @@ func (m *Map) join(i, j int, q quirks.Set) {
 	for _, o := range at {
 		slices.Sort(o.lines)
 	}
+	made[indexed{stage, c}] = at
+	return at
+}
+
+// join gives every line of stage i the lines of stage j with the same place, or those near it in a crowd.
+func (m *Map) join(i, j int, q quirks.Set, made indexes) {
+	compared := precision{
+		columns: !m.stages[i].sass && !m.stages[j].sass,
+		callers: !q.Has(quirks.MapByLine) && hasCallers(m.entries[i]) && hasCallers(m.entries[j]),
+	}
+	at, key := m.index(j, compared, made), compared.key
 	var crowds map[Origin]*crowd
 	if !q.Has(quirks.MapAllLines) {
 		crowds = crowdsOf(m.entries[i], at, key)

@@ -204,3 +204,49 @@ func FuzzSASS(f *testing.F) {
 	}
 	fuzz(f, readSASS, artifacts(f)["k.sass"], string(listing))
 }
+
+// TestEveryLineNamesTheLinesOfItsPlace compares each line with each line of the other stages, as the format is defined.
+func TestEveryLineNamesTheLinesOfItsPlace(t *testing.T) {
+	texts := artifacts(t)
+	handmade := []Stage{{Name: "ttir", Parser: "mlir"}, {Name: "llir", Parser: "llvm_dbg"}, {Name: "ptx", Parser: "ptx"}, {Name: "sass", Parser: "sass"}}
+	for i := range handmade {
+		handmade[i].Text = texts["k."+handmade[i].Name]
+	}
+	named := 0
+	for _, stages := range [][]Stage{handmade, unrolled(300)} {
+		for _, q := range []quirks.Set{quirks.None, quirks.TritonParse, quirks.MapByLine} {
+			m := NewQuirky(stages, Python{}, q)
+			for i, stage := range m.stages {
+				for j, other := range m.stages {
+					columns := stage.Parser != "sass" && other.Parser != "sass"
+					callers := !q.Has(quirks.MapByLine) && hasCallers(m.entries[i]) && hasCallers(m.entries[j])
+					same := func(a, b *Entry) bool {
+						return a.File == b.File && a.Line == b.Line && (!columns || a.Column == b.Column) &&
+							(!callers || a.Inlined == b.Inlined && (!a.Inlined || a.Outer.File == b.Outer.File && a.Outer.Line == b.Outer.Line))
+					}
+					for k := range m.entries[i] {
+						e := &m.entries[i][k]
+						var want, got []int
+						for l := range m.entries[j] {
+							if i != j && same(e, &m.entries[j][l]) {
+								want = append(want, m.entries[j][l].Own)
+							}
+						}
+						slices.Sort(want)
+						for _, o := range e.others {
+							if o.stage == other.Name {
+								got = append(got, o.lines...)
+							}
+						}
+						if named += len(got); !slices.Equal(got, want) {
+							t.Fatalf("quirks %b: line %d of %s names %v of %s, want %v", q, e.Own, stage.Name, got, other.Name, want)
+						}
+					}
+				}
+			}
+		}
+	}
+	if named < 1_000_000 {
+		t.Errorf("%d lines were named", named)
+	}
+}

@@ -6,22 +6,22 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 func (r *record) compilation(members []jsontext.Member, wrong func(string) report) {
-	payload, err := jsontext.Members(field.Get(members, "payload"))
+	payload, err := jsontext.Members(ndjson.Get(members, "payload"))
 	if err != nil {
 		return
 	}
-	metadata := field.Get(payload, "metadata")
-	r.inferred = string(field.Get(members, "is_fake")) == "true"
-	extra := field.Get(members, "goproton")
+	metadata := ndjson.Get(payload, "metadata")
+	r.inferred = string(ndjson.Get(members, "is_fake")) == "true"
+	extra := ndjson.Get(members, "goproton")
 	r.cubin, r.image = jsontext.Text(jsontext.Get(extra, "cubin")), jsontext.Text(jsontext.Get(extra, "image"))
 	if r.hash == "" && jsontext.Get(metadata, "hash") != nil {
 		wrong(Joins)("payload.metadata.hash", "is empty: launches cannot name this compilation")
 	}
-	checkMaps(field.Get(payload, "source_mappings"), field.Get(payload, "file_content"), wrong(Maps))
+	checkMaps(ndjson.Get(payload, "source_mappings"), ndjson.Get(payload, "file_content"), wrong(Maps))
 }
 
 // checkMaps checks that source maps point to existing lines.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
@@ -155,8 +154,8 @@ func (v *validator) take(path string, r *record) {
 
 // inspect checks one record by itself.
 func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record {
-	r := &record{line: rec.Line, occurrence: -1, pid: string(field.Get(members, "pid"))}
-	h := field.ReadHeader(members)
+	r := &record{line: rec.Line, occurrence: -1, pid: string(ndjson.Get(members, "pid"))}
+	h := ndjson.ReadHeader(members)
 	r.hash, r.name = h.Hash, h.Name
 	wrong := func(rule string) report {
 		return func(member, what string) {
@@ -165,7 +164,7 @@ func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record 
 			r.findings = append(r.findings, Finding{File: path, Line: rec.Line, Type: r.kind, Member: member, What: what, Rule: rule, Warning: note})
 		}
 	}
-	kind := field.Get(members, "event_type")
+	kind := ndjson.Get(members, "event_type")
 	if kind == nil {
 		wrong(Shape)("event_type", "is missing")
 		return r
@@ -177,7 +176,7 @@ func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record 
 	if s := shapes[r.kind]; s != nil {
 		s.check(rec.Text, "", wrong(Shape))
 	}
-	if id := field.Get(members, "occurrence_id"); id != nil && kindOf(id) == "integer" {
+	if id := ndjson.Get(members, "occurrence_id"); id != nil && kindOf(id) == "integer" {
 		fmt.Sscan(string(id), &r.occurrence) //nolint:errcheck // an id beyond 64 bits is none
 	}
 	switch r.kind {
@@ -186,7 +185,7 @@ func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record 
 	case "launch":
 		r.launch(rec, members, wrong)
 	default:
-		if total := field.Get(members, "total_launches"); total != nil && kindOf(total) == "integer" {
+		if total := ndjson.Get(members, "total_launches"); total != nil && kindOf(total) == "integer" {
 			fmt.Sscan(string(total), &r.launches) //nolint:errcheck // see above
 		}
 	}
@@ -194,16 +193,16 @@ func inspect(path string, rec ndjson.Record, members []jsontext.Member) *record 
 }
 
 func (r *record) launch(rec ndjson.Record, members []jsontext.Member, wrong func(string) report) {
-	metadata := field.Get(members, "compilation_metadata")
-	r.function = string(field.Get(members, "function"))
-	if said := field.Get(members, "launch_group_hash"); said != nil {
+	metadata := ndjson.Get(members, "compilation_metadata")
+	r.function = string(ndjson.Get(members, "function"))
+	if said := ndjson.Get(members, "launch_group_hash"); said != nil {
 		if hash, ok := launchtext.RecordGroup(rec.Text); ok && hash != jsontext.Text(said) {
 			wrong(Hashes)("launch_group_hash", fmt.Sprintf("is %s, but the record's is %q", said, hash))
 		}
 	}
-	arguments := field.Get(members, "extracted_args")
-	if said := jsontext.Text(jsontext.Get(field.Get(members, "goproton"), "launch")); said != "" {
-		if kind := tritonparse.LaunchKind(r.hash, field.Get(members, "grid"), arguments); kind != said {
+	arguments := ndjson.Get(members, "extracted_args")
+	if said := jsontext.Text(jsontext.Get(ndjson.Get(members, "goproton"), "launch")); said != "" {
+		if kind := tritonparse.LaunchKind(r.hash, ndjson.Get(members, "grid"), arguments); kind != said {
 			wrong(Hashes)("goproton.launch", fmt.Sprintf("is %q, but the record's is %q", said, kind))
 		}
 	}

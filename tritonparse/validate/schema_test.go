@@ -14,7 +14,6 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/internal/field"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/parse"
 )
@@ -224,7 +223,7 @@ func TestAsTritonparse(t *testing.T) {
 			t.Fatal(err)
 		}
 		var wrong []string
-		shapes[jsontext.Text(field.Get(members, "event_type"))].check(l, "", func(path, what string) { wrong = append(wrong, path+" "+what) })
+		shapes[jsontext.Text(ndjson.Get(members, "event_type"))].check(l, "", func(path, what string) { wrong = append(wrong, path+" "+what) })
 		if ours := len(wrong) == 0; ours != (theirs[i] == "1") {
 			t.Fatalf("tritonparse says %s, we say %v:\n%.1000s", theirs[i], wrong, l)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 //go:embed shapes.txt
@@ -127,7 +127,7 @@ func (s *shape) checkMembers(value []byte, path string, wrong report) {
 		return
 	}
 	for _, m := range s.members {
-		if m.required && field.Get(members, m.name) == nil {
+		if m.required && ndjson.Get(members, m.name) == nil {
 			wrong(join(path, m.name), "is missing")
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	_ "github.com/goproton/goproton/cupti"
 	"github.com/goproton/goproton/profiler"
-	"github.com/goproton/goproton/tutorials/go/gpu"
 )
 
 const (
@@ -42,7 +41,7 @@ func run() (err error) {
 		fmt.Println("profile:", files)
 	}()
 
-	device, err := gpu.Open()
+	device, err := openGPU()
 	if err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func run() (err error) {
 }
 
 // oneGoroutine runs y = a·x + y repeatedly: scopes nest, and have metrics.
-func oneGoroutine(device *gpu.Device) error {
+func oneGoroutine(device *Device) error {
 	defer profiler.Scope("one goroutine")()
 	x, y, err := vectors(device)
 	if err != nil {
@@ -68,7 +67,7 @@ func oneGoroutine(device *gpu.Device) error {
 }
 
 // step is one kernel that reads two vectors and writes one.
-func step(x, y gpu.Vector) error {
+func step(x, y Vector) error {
 	defer profiler.Scope("saxpy")()
 	if err := profiler.Add[int64]("bytes", 3*4*numbers); err != nil {
 		return err
@@ -80,7 +79,7 @@ func step(x, y gpu.Vector) error {
 }
 
 // manyGoroutines opens a scope in each worker: a scope belongs to the goroutine that opened it.
-func manyGoroutines(device *gpu.Device) error {
+func manyGoroutines(device *Device) error {
 	var wait sync.WaitGroup
 	failures := make([]error, workers)
 	for i := range workers {
@@ -98,7 +97,7 @@ func manyGoroutines(device *gpu.Device) error {
 	return nil
 }
 
-func work(device *gpu.Device, times int) error {
+func work(device *Device, times int) error {
 	x, y, err := vectors(device)
 	if err != nil {
 		return err
@@ -112,7 +111,7 @@ func work(device *gpu.Device, times int) error {
 }
 
 // vectors returns one vector of ones and one of twos.
-func vectors(device *gpu.Device) (x, y gpu.Vector, err error) {
+func vectors(device *Device) (x, y Vector, err error) {
 	defer profiler.Scope("vectors")()
 	if x, err = device.NewVector(numbers, 1); err != nil {
 		return x, y, err
@@ -121,7 +120,7 @@ func vectors(device *gpu.Device) (x, y gpu.Vector, err error) {
 	return x, y, err
 }
 
-func expect(v gpu.Vector, want float32) error {
+func expect(v Vector, want float32) error {
 	got, err := v.Last()
 	if err == nil && got != want {
 		err = fmt.Errorf("check the result: the last number is %g, not %g", got, want)

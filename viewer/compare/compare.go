@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,6 +53,7 @@ type Diff struct {
 	Root     *Row
 	Notes    []string // what limits the comparison, a line each
 	shown    Cut      // the last argument of Diff.Cut
+	errors   int      // column of Tables that has the errors of times that are estimates; 0: there is none
 }
 
 // Column is one metric.
@@ -110,6 +112,9 @@ func New(inputs []Input, o Options) (*Diff, error) {
 	d.Tables = tables
 	for i := range tables[0].Columns {
 		c := tables[0].Columns[i]
+		if d.errors > 0 && i == d.errors {
+			break
+		}
 		d.Columns = append(d.Columns, Column{c, direction(&c)})
 	}
 	rows := make([]*viewer.Row, len(tables))
@@ -133,6 +138,13 @@ func (d *Diff) empty() bool {
 func (d *Diff) tables(o *Options) ([]*viewer.Table, error) {
 	var all []*viewer.Table
 	metrics := o.Metrics
+	if _, estimated := d.Profiles[0].Kinds[profile.TimeErrorMetric]; estimated {
+		if len(metrics) == 0 {
+			metrics = []string{"time"}
+		}
+		d.errors = len(metrics)
+		metrics = append(slices.Clone(metrics), "time_error")
+	}
 	said := map[string]bool{}
 	for i, p := range d.Profiles {
 		t, err := viewer.NewTable(p, viewer.Options{Metrics: metrics, BaseUnits: o.BaseUnits, Group: o.Group, Peaks: o.Peaks, Names: o.Names})
@@ -280,6 +292,24 @@ func (d *Diff) Relative(r *Row, column, profile int) float64 {
 		return 0
 	}
 	return change / base
+}
+
+// estimated reports whether a column is of times that are estimates in one of the profiles.
+func (d *Diff) estimated(column int) bool { return d.errors > 0 && d.Columns[column].Label == "time" }
+
+// Error is the standard error of Change, of times that are estimates; 0 for anything else.
+func (d *Diff) Error(r *Row, column, profile int) float64 {
+	if !d.estimated(column) {
+		return 0
+	}
+	of := func(side int) float64 {
+		if in := r.Sides[side]; in != nil && !math.IsNaN(in.Values[d.errors]) {
+			return in.Values[d.errors]
+		}
+		return 0
+	}
+	factor := figures.Nanos(d.Tables[0].Columns[d.errors].Unit) / figures.Nanos(d.Columns[column].Unit)
+	return snap(math.Hypot(of(0), of(profile)) * factor)
 }
 
 func (d *Diff) value(r *Row, column, profile int) float64 {

@@ -448,3 +448,42 @@ func TestSharesAreSharesOnBothSides(t *testing.T) {
 		}
 	}
 }
+
+// A difference of estimated times has a standard error, and is coloured only if it is more than twice as large. A profile without
+// estimates adds none.
+func TestErrorsOfEstimatedTimes(t *testing.T) {
+	estimate := func(p *profile.Profile, nanos int64) *profile.Profile {
+		for _, n := range p.Root.Children {
+			n.Set(profile.TimeErrorMetric, profile.IntValue(nanos))
+		}
+		return p
+	}
+	a, b := estimate(tree("chance 1000", "slower 1000"), 30), estimate(tree("chance 1099", "slower 1101"), 40)
+	d := diff(t, Options{}, a, b, tree("chance 1000", "slower 1000"))
+	for _, c := range []struct {
+		path    []string
+		profile int
+		want    float64
+	}{{[]string{"chance"}, 1, 50}, {[]string{"slower"}, 2, 30}, {nil, 1, 100}} {
+		if got := d.Error(d.Root.at(t, c.path...), 0, c.profile); got != c.want {
+			t.Errorf("%v of profile %d: ±%g, want ±%g", c.path, c.profile, got, c.want)
+		}
+	}
+	if len(d.Columns) != 1 || !strings.Contains(strings.Join(d.Notes, "\n"), "±") {
+		t.Errorf("%d columns, notes %q", len(d.Columns), d.Notes)
+	}
+	var out bytes.Buffer
+	two := diff(t, Options{Metrics: []string{"time/us", "count"}}, a, b)
+	if err := two.WriteTree(&out, viewer.Terminal{Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	if line := regexp.MustCompile(`(?m)^.*chance$`).FindString(out.String()); strings.Contains(line, "\x1b") || !strings.Contains(line, "+0.099  0.050") {
+		t.Errorf("what may be chance is %q", line)
+	}
+	if line := regexp.MustCompile(`(?m)^.*slower$`).FindString(out.String()); !strings.Contains(line, grid.Worse) {
+		t.Errorf("what cannot be chance is %q", line)
+	}
+	if exact := diff(t, Options{}, tree("k 1"), tree("k 2")); exact.Error(exact.Root, 0, 1) != 0 {
+		t.Error("exact times have an error")
+	}
+}

@@ -8,14 +8,18 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
+// Schema names the layout of the document.
+const Schema = "goproton.diff/1"
+
 // Document is the layout of the JSON output. docs/compare.md promises it: fields are added, not renamed. It streams
 // row by row, so Rows is here for readers only.
 type Document struct {
-	Schema   string       `json:"schema"` // of this layout: "goproton.diff/1"
-	Profiles []string     `json:"profiles"`
-	Columns  []JSONColumn `json:"columns"`
-	Notes    []string     `json:"notes,omitempty"`
-	Rows     []JSONRow    `json:"rows"`
+	Schema   string                `json:"schema"`
+	Profiles []string              `json:"profiles"`
+	Columns  []JSONColumn          `json:"columns"`
+	Notes    []string              `json:"notes,omitempty"`
+	Rows     []JSONRow             `json:"rows"`
+	Errors   []jsontext.Diagnostic `json:"errors,omitempty" jsonschema:"why there is no answer"`
 }
 
 // JSONColumn describes a metric.
@@ -42,7 +46,7 @@ func (d *Diff) WriteJSON(w io.Writer) error {
 		return err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	head := Document{Schema: "goproton.diff/1", Profiles: d.Names, Notes: d.Notes}
+	head := Document{Schema: Schema, Profiles: d.Names, Notes: d.Notes}
 	for _, c := range d.Columns {
 		head.Columns = append(head.Columns, JSONColumn{c.Exact, c.Unit, c.Inclusive, c.Additive, map[Direction]string{Lower: "lower", Higher: "higher"}[c.Better]})
 	}

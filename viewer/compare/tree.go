@@ -93,9 +93,9 @@ func Letter(profile int) string {
 
 // head adds the two lines of headings: metrics, and below them the profiles.
 func (t *text) head(last string) {
-	delta, percent := "Δ", "Δ%"
+	delta, percent, wrong := "Δ", "Δ%", "±"
 	if t.ASCII {
-		delta, percent = "diff", "diff%"
+		delta, percent, wrong = "diff", "diff%", "error"
 	}
 	var metrics, columns []string
 	for c := range t.Columns {
@@ -105,6 +105,9 @@ func (t *text) head(last string) {
 			group = append(group, Letter(i))
 			if len(t.Names) == 2 {
 				group = append(group, delta)
+				if t.estimated(c) {
+					group = append(group, wrong)
+				}
 			}
 			group = append(group, percent)
 		}
@@ -145,6 +148,9 @@ func (t *text) line(r *Row, branches, name string) {
 			color := t.color(r, c, i)
 			if len(t.Names) == 2 {
 				cells = append(cells, grid.Cell{Text: figures.Signed(form.Text(t.Change(r, c, i))), Color: color})
+				if t.estimated(c) {
+					cells = append(cells, grid.Cell{Text: form.Text(t.Error(r, c, i))})
+				}
 			}
 			cells = append(cells, grid.Cell{Text: figures.Change(t.Relative(r, c, i)), Color: color})
 		}
@@ -158,7 +164,8 @@ const noticed = 0.01
 
 func (t *text) color(r *Row, column, profile int) string {
 	v := t.Relative(r, column, profile)
-	if !t.Color || math.IsNaN(v) || math.Abs(v) < noticed || t.Columns[column].Better == Neutral {
+	chance := 2 * t.Error(r, column, profile)
+	if !t.Color || math.IsNaN(v) || math.Abs(v) < noticed || math.Abs(t.Change(r, column, profile)) < chance || t.Columns[column].Better == Neutral {
 		return ""
 	}
 	if (v > 0) == (t.Columns[column].Better == Higher) {

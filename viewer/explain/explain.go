@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/viewer"
@@ -38,22 +39,16 @@ type Input struct {
 
 // Document is the answer, and the layout of the JSON.
 type Document struct {
-	Schema   string       `json:"schema" jsonschema:"layout of this document: goproton.explain/1"`
-	Profile  string       `json:"profile" jsonschema:"file that was read"`
-	GPU      string       `json:"gpu,omitempty" jsonschema:"name of the GPU"`
-	GPUTime  int64        `json:"gpu_time_ns" jsonschema:"time of all kernels, copies and fills"`
-	Wall     int64        `json:"wall_ns,omitempty" jsonschema:"from the first work of a GPU to its last; of timelines, and of runs with --idle"`
-	Findings []Finding    `json:"findings" jsonschema:"facts that cost time, the most that could be saved first"`
-	LeftOut  int          `json:"findings_left_out" jsonschema:"further findings, with less to save"`
-	Quiet    float64      `json:"share_without_finding" jsonschema:"share of the GPU time that is in kernels without a finding"`
-	Notes    []string     `json:"notes" jsonschema:"what is not known, and the command that records it"`
-	Errors   []Diagnostic `json:"errors,omitempty" jsonschema:"why there is no answer"`
-}
-
-// Diagnostic is a failure in the form of the answer.
-type Diagnostic struct {
-	Message string `json:"message" jsonschema:"what failed, with which value, and what to do"`
-	Next    string `json:"next,omitempty" jsonschema:"command to run next"`
+	Schema   string                `json:"schema" jsonschema:"layout of this document: goproton.explain/1"`
+	Profile  string                `json:"profile" jsonschema:"file that was read"`
+	GPU      string                `json:"gpu,omitempty" jsonschema:"name of the GPU"`
+	GPUTime  int64                 `json:"gpu_time_ns" jsonschema:"time of all kernels, copies and fills"`
+	Wall     int64                 `json:"wall_ns,omitempty" jsonschema:"from the first work of a GPU to its last; of timelines, and of runs with --idle"`
+	Findings []Finding             `json:"findings" jsonschema:"facts that cost time, the most that could be saved first"`
+	LeftOut  int                   `json:"findings_left_out" jsonschema:"further findings, with less to save"`
+	Quiet    float64               `json:"share_without_finding" jsonschema:"share of the GPU time that is in kernels without a finding"`
+	Notes    []string              `json:"notes" jsonschema:"what is not known, and the command that records it"`
+	Errors   []jsontext.Diagnostic `json:"errors,omitempty" jsonschema:"why there is no answer"`
 }
 
 // Finding is one fact.
@@ -63,7 +58,7 @@ type Finding struct {
 	Kernel     string     `json:"kernel,omitempty" jsonschema:"kernel that it is about"`
 	Path       string     `json:"call_path,omitempty" jsonschema:"call path that has most of it"`
 	Line       *Line      `json:"line,omitempty" jsonschema:"source line that has most of it"`
-	Says       string     `json:"says"`
+	Says       string     `json:"says" jsonschema:"the cause, as a sentence"`
 	Time       int64      `json:"time_ns" jsonschema:"time of what it is about"`
 	Share      float64    `json:"share" jsonschema:"that time as a share of the GPU time, or of the wall time for idle GPUs and communication"`
 	Saves      int64      `json:"saves_at_most_ns" jsonschema:"time that would be saved if the cause were gone entirely: an upper bound"`
@@ -78,16 +73,16 @@ type Finding struct {
 
 // Line is a source line.
 type Line struct {
-	File   string  `json:"file"`
-	Number int     `json:"number"`
-	Text   string  `json:"text,omitempty"`
+	File   string  `json:"file" jsonschema:"as it was called where the program ran"`
+	Number int     `json:"number" jsonschema:"of the line in the file"`
+	Text   string  `json:"text,omitempty" jsonschema:"what stands there, if it is known"`
 	Share  float64 `json:"share_of_samples" jsonschema:"share that the line has of the samples of the kernel that the rule counts"`
 }
 
 // Evidence is a measurement.
 type Evidence struct {
-	Metric string  `json:"metric"`
-	Value  float64 `json:"value"`
+	Metric string  `json:"metric" jsonschema:"its name, which ends in its unit; _share is a part of 1"`
+	Value  float64 `json:"value" jsonschema:"in that unit"`
 }
 
 // Confidence says how sure a finding is.
@@ -254,11 +249,6 @@ func (d *Document) Cut(most int) {
 		d.LeftOut += n - most
 		d.Findings = d.Findings[:most]
 	}
-}
-
-// Failed is the document for a failure.
-func Failed(file string, err error, next string) *Document {
-	return &Document{Schema: Schema, Profile: file, Findings: []Finding{}, Notes: []string{}, Errors: []Diagnostic{{err.Error(), next}}}
 }
 
 // rounded has three significant digits: further ones say nothing, and cost a reader.

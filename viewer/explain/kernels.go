@@ -16,7 +16,7 @@ import (
 	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/goproton/goproton/tritonparse/resources"
+	"github.com/goproton/goproton/tritonparse/nearby"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/kernels"
 )
@@ -364,7 +364,7 @@ func (on *subject) sampledAt(k *kernelSum, run *kernels.Run, files *kernels.File
 		return
 	}
 	if special, global, known := queueShares(run, waits, queue); known {
-		set["special_functions_share"], set["global_memory_queue_share"] = special, global
+		set["special_functions_share"], set["global_memory_queue_share"], set["shared_memory_share"] = special, global, 1-special-global
 	} else if l := lineOf(queue); l != nil && l.Text != "" {
 		set["special_functions_share"] = truth(specialFunctions.MatchString(l.Text))
 	}
@@ -466,7 +466,7 @@ func (on *subject) traced(of *kernels.Specialisation, device *profile.Device, bl
 	if n, known := c.Int("num_warps"); known {
 		set["warps_per_block"] = float64(n)
 	}
-	r, err := resources.Of(c)
+	r, err := nearby.ResourcesOf(c)
 	if r.Shared != nil {
 		shared = float64(*r.Shared)
 	}

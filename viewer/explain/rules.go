@@ -19,6 +19,7 @@ type rule struct {
 	When        string // conditions, separated by "; ": NAME >= VALUE, NAME < VALUE, with " or unknown" where it may be
 	Shows       string // names of further evidence, where it is known
 	Saves       string // what is saved at most: "stalls", "roofline", a number of ns, or a share of the subject's time
+	Part        string // the number that is the part of the stalls with this cause, where it is known
 	Sure        Confidence
 	AtRoof      bool // the same is seen in kernels at their roof: without the roof this is a hint
 	Says, Try   string
@@ -101,10 +102,10 @@ var rules = []rule{
 		When: sampled + "; global_memory_queue_share >= 0.5", Saves: "stalls", Sure: High, AtRoof: true,
 		Says: "accesses to global memory keep the queue of memory instructions full, as uncoalesced and narrow ones do", Try: "neighbouring threads on neighbouring addresses, wider accesses, or through shared memory (order of the axes, tl.max_contiguous)", Next: seeLines},
 	{Name: "special_functions", Class: "compute", Of: kernelKind, Group: "shared memory", Stalls: []string{"mio_throttle", "short_scoreboard"}, Least: 0.25,
-		When: sampled + "; special_functions_share >= 0.3", Saves: "stalls", Sure: High,
+		When: sampled + "; special_functions_share >= 0.3", Saves: "stalls", Part: "special_functions_share", Sure: High,
 		Says: "special functions (exponentials, roots, divisions) keep their unit busy", Try: "fewer of them: exp2 in place of exp, a factor taken out of the loop, approximations", Next: seeLines},
 	{Name: "shared_memory", Class: "layout", Of: kernelKind, Group: "shared memory", Stalls: []string{"mio_throttle", "short_scoreboard"}, Least: 0.25,
-		When: sampled + "; special_functions_share < 0.3 or unknown", Saves: "stalls", Sure: High,
+		When: sampled + "; special_functions_share < 0.3 or unknown", Shows: "shared_memory_share", Saves: "stalls", Part: "shared_memory_share", Sure: High,
 		Says: "warps wait for shared memory: conflicts of banks, or layouts that are converted through it", Try: "wider accesses, a padded or swizzled layout, operands in the layout of the multiplication, fewer reductions across warps", Next: seeLines},
 	{Name: "barriers", Class: "synchronisation", Of: kernelKind, Group: "barrier", Stalls: []string{"barrier", "membar", "warpgroup_arrive", "sleeping"}, Least: 0.2,
 		When: sampled, Shows: "stall_barrier_share warps_per_block", Saves: "stalls", Sure: Medium, AtRoof: true,
@@ -297,6 +298,9 @@ func (r *rule) saves(on *subject) (ns float64, from string) {
 	case "stalls":
 		for _, reason := range r.Stalls {
 			ns += on.time * on.lost[reason]
+		}
+		if part := on.number(r.Part); !math.IsNaN(part) {
+			ns *= part
 		}
 		if ns > atRoof {
 			ns, from = atRoof, "roofline"

@@ -133,6 +133,20 @@ func TestSmallKernels(t *testing.T) {
 	}
 }
 
+// Of waits at a queue that shared memory has in common with others, a rule about shared memory saves its own.
+func TestPartOfTheStalls(t *testing.T) {
+	r := &rules[slices.IndexFunc(rules, func(r rule) bool { return r.Name == "shared_memory" })]
+	on := newSubject(kernelKind, 1000, 1000)
+	on.lost = map[string]float64{"mio_throttle": 0.3, "short_scoreboard": 0.2, "long_scoreboard": 0.4}
+	if ns, _ := r.saves(on); ns != 500 {
+		t.Errorf("where instructions are not known: %v", ns)
+	}
+	on.numbers["shared_memory_share"] = 0.6
+	if ns, from := r.saves(on); ns != 300 || from != "stalls" {
+		t.Errorf("where two fifths are at others: %v from %s", ns, from)
+	}
+}
+
 func TestRounded(t *testing.T) {
 	for v, want := range map[float64]float64{0.123456: 0.123, 98765.4: 98765, 0.0001239: 0.000124, 1: 1, math.Inf(1): 0} {
 		if got := rounded(v); got != want {

@@ -4,7 +4,8 @@
 // With enough runs a call path fails a rule about a change only if all of these hold:
 //
 //   - the medians differ by more than the rule allows;
-//   - the medians differ by more than the noise, which is what two runs of the baseline typically differ by;
+//   - the medians differ by more than the noise, which is what two runs of the baseline typically differ by, or, of times that are
+//     estimates in a single run, twice the standard error of the difference;
 //   - the runs after the change rank above (or below) those before it in the one-sided Mann-Whitney test of
 //     golang.org/x/perf/benchmath;
 //   - the p-value, adjusted for the number of call paths and rules tested, is at most alpha: see family.
@@ -84,7 +85,7 @@ type Verdict struct {
 	Before, After Sample
 	Change        float64
 	Relative      float64 // Change as a part of the median before; infinite where that is 0
-	Noise         float64 // median difference between two runs of the baseline; NaN for a single run
+	Noise         float64 // median difference between two runs of the baseline, or twice the error of Change; NaN for a single run of exact times
 	P             float64 // p-value of the one-sided Mann-Whitney test; NaN where none was made
 	Adjusted      float64 // p-value adjusted for all call paths and rules; NaN where no test was made
 	Outcome       Outcome
@@ -306,7 +307,11 @@ func (g *gate) rule(rule *Rule, rows []*compare.Row) (RuleReport, error) {
 		v := Verdict{At: At{r}, Before: g.sample(values[:g.n]), After: g.sample(values[g.n:]), P: math.NaN(), Adjusted: math.NaN(), Outcome: Pass}
 		v.Change = v.After.Median - v.Before.Median
 		v.Relative = relative(v.Before.Median, v.After.Median)
-		v.Noise = noise(values[:g.n])
+		if v.Noise = noise(values[:g.n]); g.n == 1 {
+			if wrong := g.diff.Error(r, column, g.n); wrong > 0 {
+				v.Noise = 2 * wrong
+			}
+		}
 		switch {
 		case !rule.holds(v.Before.Median, v.After.Median, amount):
 		case rule.Kind != Limit && math.Abs(v.Change) <= v.Noise:

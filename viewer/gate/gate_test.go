@@ -364,3 +364,33 @@ func BenchmarkGate(b *testing.B) {
 		}
 	}
 }
+
+// Estimated times of a single run before the change fail a rule only if they differ by more than twice their standard error.
+func TestErrorsOfEstimatedTimesAreNoise(t *testing.T) {
+	run := func(nanos, wrong int64) []compare.Input {
+		n := &profile.Node{Name: "kernel"}
+		n.Set(profile.TimeMetric, profile.IntValue(nanos))
+		if wrong > 0 {
+			n.Set(profile.TimeErrorMetric, profile.IntValue(wrong))
+		}
+		p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{n}}, Kinds: profile.Kinds{profile.TimeMetric: profile.Inclusive}}
+		return []compare.Input{{Name: "run", Profile: p}}
+	}
+	rule, err := ParseRule("time > 5% @ kernel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		before, after int64
+		wrong         int64
+		want          Outcome
+	}{{1000, 1099, 50, Noise}, {1000, 1101, 50, Fail}, {1000, 1099, 0, Fail}, {1000, 1040, 50, Pass}} {
+		r, err := Run(run(c.before, c.wrong), run(c.after, 0), Options{Rules: []Rule{rule}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := r.Rules[0].Verdicts[0]; v.Outcome != c.want || r.Failed != (c.want == Fail) {
+			t.Errorf("%+v: %s, noise %g", c, v.Outcome, v.Noise)
+		}
+	}
+}

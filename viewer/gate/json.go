@@ -8,19 +8,23 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
+// Schema names the layout of the document.
+const Schema = "goproton.gate/1"
+
 // Document is the layout of the JSON report. docs/compare.md promises it: fields are added, not renamed.
 type Document struct {
-	Schema   string         `json:"schema"`  // of this layout: "goproton.gate/1"
-	Verdict  string         `json:"verdict"` // "pass" or "fail"
-	Tested   bool           `json:"tested"`
-	Alpha    float64        `json:"alpha"`
-	Before   []string       `json:"before"`
-	After    []string       `json:"after"`
-	Rules    []JSONRule     `json:"rules"`
-	New      []JSONOneSided `json:"new"`
-	Vanished []JSONOneSided `json:"vanished"`
-	Small    int            `json:"too_short"`
-	Caveats  []string       `json:"caveats"`
+	Schema   string                `json:"schema"`
+	Verdict  string                `json:"verdict"` // "pass" or "fail"
+	Tested   bool                  `json:"tested"`
+	Alpha    float64               `json:"alpha"`
+	Before   []string              `json:"before"`
+	After    []string              `json:"after"`
+	Rules    []JSONRule            `json:"rules"`
+	New      []JSONOneSided        `json:"new"`
+	Vanished []JSONOneSided        `json:"vanished"`
+	Small    int                   `json:"too_short"`
+	Caveats  []string              `json:"caveats"`
+	Errors   []jsontext.Diagnostic `json:"errors,omitempty" jsonschema:"why there is no answer"`
 }
 
 // JSONRule is the result of a rule.
@@ -65,7 +69,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	if err := r.root.CheckPaths("JSON"); err != nil {
 		return err
 	}
-	d := Document{Schema: "goproton.gate/1", Verdict: word(r.Failed), Tested: r.Tested, Alpha: r.Alpha, Before: r.Before, After: r.After, Rules: []JSONRule{},
+	d := Document{Schema: Schema, Verdict: word(r.Failed), Tested: r.Tested, Alpha: r.Alpha, Before: r.Before, After: r.After, Rules: []JSONRule{},
 		New: []JSONOneSided{}, Vanished: []JSONOneSided{}, Small: r.Small, Caveats: append([]string{}, r.Caveats...)}
 	var lists []jsontext.List
 	for i := range r.Rules {

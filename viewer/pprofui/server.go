@@ -21,7 +21,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/goproton/goproton/export/loopback"
+	"github.com/goproton/goproton/internal/foreign"
 )
 
 // prepare gets ready for the web server before the driver looks where the user's configuration is. Named views
@@ -117,7 +117,7 @@ func (r *run) serve(args *driver.HTTPServerArgs) error {
 // announce prints the address of the pages in one write, so that a program that waits for it never reads a part.
 func (r *run) announce(address, host string, port int) {
 	text := fmt.Sprintf("Serving web UI on %s (Ctrl-C ends it)\n", address)
-	if os.Getenv("SSH_CONNECTION") != "" && loopback.Name(host) {
+	if os.Getenv("SSH_CONNECTION") != "" && foreign.ThisMachine(host) {
 		name, err := os.Hostname()
 		if err != nil {
 			name = "THIS-MACHINE"
@@ -134,11 +134,11 @@ func pages(args *driver.HTTPServerArgs, binaries bool) http.Handler {
 	if !binaries {
 		args.Handlers["/disasm"] = http.HandlerFunc(disasmPage)
 	}
-	local := loopback.Name(args.Host)
+	local := foreign.ThisMachine(args.Host)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page of another site may point its own name at this machine and read what is served here, source files
 		// included; its requests carry that name.
-		if local && !loopback.Request(r) {
+		if local && !foreign.FromThisMachine(r.RemoteAddr, r.Host) {
 			http.Error(w, "only for this machine; start proton pprof with -http=HOST:PORT to serve others", http.StatusForbidden)
 			return
 		}

@@ -29,7 +29,7 @@ def test_lines_match_cupti(sampled, sessions, hot, tmp_path):
     modules of libraries as the profile keeps them."""
     checker = REPOSITORY / "build" / "abicheck.test"
     if not checker.exists():
-        pytest.skip("needs go test -c -o build/abicheck.test ./cupti/abicheck")
+        pytest.skip("needs go test -c -o build/abicheck.test ./cupti")
     folder = tmp_path / "cubins"
     folder.mkdir()
     for kernel in hot.add(), hot.layer_norm(), hot.matmul(), hot.chain(10), hot.softmax(), hot.attention():
@@ -46,7 +46,7 @@ def test_lines_match_cupti(sampled, sessions, hot, tmp_path):
     for kept in (sessions.folder / f"{p.name}.cubins").iterdir():
         shutil.copy(kept, folder / f"library-{kept.name}")
     cupti = next(line.split()[-1] for line in open("/proc/self/maps") if "libcupti.so" in line)
-    done = subprocess.run([checker, "-test.v", "-test.run", "EveryInstructionAgainstCUPTI"], cwd=REPOSITORY / "cupti" / "abicheck",
+    done = subprocess.run([checker, "-test.v", "-test.run", "EveryInstructionAgainstCUPTI"], cwd=REPOSITORY / "cupti",
                           capture_output=True, text=True, env={**os.environ, "CUBINS": str(folder), "CUPTI": cupti})
     for line in done.stdout.splitlines():
         print(line.split(".go:", 1)[-1].split(": ", 1)[-1] if "lines_test" in line else line)

@@ -14,7 +14,7 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent
 REPOSITORY = PACKAGE.parent.parent
-LIBRARY = Path(os.environ.get("PROTON_LIB") or REPOSITORY / "build" / "libproton.so")
+LIBRARY = Path(os.environ.get("PROTON_LIB") or REPOSITORY / "build" / "libproton.so").resolve()
 ORACLES = REPOSITORY / ".venv" / "oracles"
 
 # A test that passes never waits for it: seconds after which a process hangs, also on a slow machine with other work.

@@ -18,6 +18,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 import inside_kernels
+from goproton import _library
 from goproton._inside import comparison
 from goproton._inside import compiler as inside
 
@@ -111,6 +112,7 @@ def main():
     kind, pattern, *names = sys.argv[1:]
     plain = {name: compile(kind, name) for name in names}
     register(kind)
+    _library.load()
     hook = inside.Compiler([pattern])
     hook.attach()
     for name in names:

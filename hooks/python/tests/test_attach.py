@@ -75,7 +75,7 @@ def target(library, tmp_path):
             if made.returncode:
                 pytest.skip("there is no gcc")
         else:
-            (tmp_path / "program.py").write_text(IN_PYTHON)
+            (tmp_path / "program.py").write_text(IN_PYTHON if language == "Python" else language)
             command = [sys.executable, str(tmp_path / "program.py")]
         env = {**os.environ, "LD_LIBRARY_PATH": str(STUB), "PROTON_CUPTI_PATH": str(STUB / "libcupti.so"), "GOPROTON_TESTS": str(PACKAGE / "tests"), **env}
         for name in ("PROTON_RUN_CONFIG", "PYTHONPATH", "PROTON_LIB"):
@@ -132,6 +132,34 @@ def test_a_program_that_runs(target, tmp_path, language):
     process.terminate()
     assert process.wait(timeout=PATIENCE) == 7
     assert (tmp_path / "stderr").read_text() == ""
+
+
+FINALIZED = """
+import ctypes, time
+cupti = ctypes.CDLL(os.environ["PROTON_CUPTI_PATH"])
+def attribute():
+    value, size = ctypes.c_uint8(9), ctypes.c_size_t(1)
+    return cupti.cuptiActivityGetAttribute(9, ctypes.byref(size), ctypes.byref(value)) or value.value  # PER_THREAD_ACTIVITY_BUFFER
+print("ready", flush=True)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+seen = [attribute()]
+while not signal.sigpending():
+    gpu.launch(alpha)
+    if attribute() != seen[-1]: seen.append(attribute())
+    time.sleep(0.0005)
+print(seen, flush=True)
+"""
+
+
+def test_cupti_is_left_at_the_end(target, tmp_path):
+    """By a thread of the program, which goes on meanwhile: after that a launch costs what it did before."""
+    process = target(IN_PYTHON.split('print("ready"')[0] + FINALIZED, PROTON_STUB_FULL="1")
+    for name in ("first", "second"):
+        ends(process, attach(process, tmp_path, name=name))
+    process.send_signal(signal.SIGUSR1)
+    assert process.stdout.readline() == "[0, 1, 0, 1, 0]\n"
+    assert process.wait(timeout=PATIENCE) == 0
+    assert [at(load(tmp_path / f"{name}.hatchet"), "alpha")["metrics"]["count"] > 10 for name in ("first", "second")] == [True, True]
 
 
 def test_the_time_ends_it(target, tmp_path):

@@ -147,6 +147,16 @@ def test_a_refusal_after_the_kernel_ran(run, tmp_path, function):  # noqa: F811
     assert sum(m["count"] for m in kernels) == 24 and sum(m["time (ns)"] for m in kernels) >= 23 * 1000
 
 
+@pytest.mark.parametrize("options, version, said", [("set=agent", 130000, True), ("set=agent", 130400, False), ("set=dram_write", 130000, False),
+                                                    ("set=instructions+l2_hit+l1_hit+bank_conflicts+stall_memory", 130000, False)])
+def test_copies_that_count_as_written(run, tmp_path, options, version, said):  # noqa: F811
+    """Only CUPTI 13.4 and newer reset the L2 cache, in which copies between passes leave what a kernel seems to have written."""
+    wrong = "dram_write can be too high by what CUPTI's copies between passes left in the L2 cache"
+    assert (wrong in run(SCOPES, "-m", f"counters:{options}", PROTON_STUB_VERSION=str(version))) == said
+    shown = subprocess.run([BUILD / "proton", "viewer", "-m", "count,measured", tmp_path / "out.hatchet"], capture_output=True, text=True).stderr
+    assert (wrong in shown) == said, shown
+
+
 def test_an_older_library(run, tmp_path):  # noqa: F811
     said = run(SCOPES, "-m", "counters", PROTON_CUPTI_PATH=str(BUILD / "stub/cupti-11/libcupti.so"))
     assert "has no cuptiProfilerInitialize; set PROTON_CUPTI_PATH to a libcupti of CUDA 12.6 or newer" in said

@@ -6,6 +6,8 @@ import os
 
 import pytest
 from conftest import REPOSITORY, TESTS, run_python
+from test_deactivate import RIVAL
+from trees import at, load
 
 KERNELS = """
 import json, os, struct, sys, threading
@@ -327,6 +329,27 @@ proton.deactivate(flushing=True)
 assert problems() == [], problems()
 proton.finalize()
 """)
+
+
+def test_a_deactivated_session_leaves_cupti(on_gpu):
+    """Between two launches of one kernel, whose scopes are counted before and after, and not between."""
+    on_gpu(RIVAL + """
+import time
+session = start()
+launch()
+proton.deactivate(session)
+assert leaves(work=launch)
+proton.activate(session)
+assert not rival()
+launch(); launch()
+proton.deactivate(session, flushing=True)
+assert leaves(work=lambda: launch(kernel=plain))
+assert problems() == [], problems()
+proton.finalize()
+""", PROTON_STUB_FULL="1")
+    kernel = at(load(on_gpu.folder / "profile.hatchet"), "loop")
+    (whole,) = kernel["children"]
+    assert kernel["metrics"]["count"] == 3 and sum(n for _, n, _ in whole["inside"]["scope"]["by_sm"]) == 3 * 16, kernel
 
 
 @pytest.mark.parametrize("mode", ["default:granularity=warp", "default:optimizations=clock32,sched_stores", "mma", "default:buffer_type=global:buffer_size=512",

@@ -201,8 +201,7 @@ proton.finalize()
 def test_a_text_that_cannot_be_rewritten_runs_as_it_is(on_gpu):
     done = on_gpu("""
 from goproton._inside import compiler
-def broken(text, pairs): return compiler.rewrite.Rewritten(text.replace("scf.for", "scf.fro"), [1], {}, [], [])
-compiler.rewrite.rewrite = broken
+compiler.scopes = lambda text, pairs: {"text": text.replace("scf.for", "scf.fro"), "scopes": 1}
 proton.start("profile", inside="loop_kernel")
 assert not loop().metadata.profile_scratch_size
 proton.finalize()
@@ -312,3 +311,23 @@ def test_the_command(environment, triton, tmp_path):
     said = run("--inside", "matmul,lop*")
     assert said[:2] == ["proton: warning: --inside: no kernel is named matmul; the program launched loop_kernel, nested_kernel",
                         "proton: warning: --inside: no kernel is named 'lop*'; the program launched loop_kernel, nested_kernel"], said
+
+
+COPY = """module {
+    %27 = ttng.init_barrier %26, 1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable> loc(#loc)
+    ttg.warp_specialize(%length, %9) attributes {requestedRegisters = array<i32: 232, 232>}
+      ttng.async_tma_copy_global_to_local %q_desc[%row, %c0] %50, %49, %true {async_task_id = array<i32: 0>} : !tt.tensordesc<BLOCKf16, #shared>>, \
+!ttg.memdesc<1xi64, #shared1, #smem, mutable> -> !ttg.memdesc<64x64xf16, #shared, #smem, mutable> loc(#loc51)
+"""
+
+
+@pytest.mark.parametrize("block, ends", [("tensor<64x64x", True), ("tensor<128x64x", False), ("128x64x", False), ("1x64x64x", True)])
+def test_kernels_that_wait_forever(tmp_path, block, ends):
+    """Triton 3.6 makes a kernel whose warps wait for 64 rows that are copied, and copies 128: seen on an H200, without a session too."""
+    from goproton._inside import kernels
+    path = tmp_path / "kernel.ttgir"
+    path.write_text(COPY.replace("BLOCK", block))
+    said = kernels.doubts({"kernel.ttgir": str(path)}, False)
+    assert said == [] if ends else len(said) == 1 and said[0].startswith("will never end, with scopes or without"), said
+    path.write_text(path.read_text().replace("ttg.warp_specialize(", "scf.for("))
+    assert kernels.doubts({"kernel.ttgir": str(path)}, False) == []

@@ -170,8 +170,9 @@ def lost(**given):
     matmul_kernel(**given, factor=float("nan"))
 
 def endless(**given):
+    import signal, time
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     open("begun", "w").close()
-    import time
     time.sleep(600)
 
 def beyond(c_ptr, **given):
@@ -208,6 +209,6 @@ def test_candidates_without_a_gpu(library, tmp_path):
     assert list((tmp_path / "temporary").iterdir())
     process.terminate()
     process.communicate(timeout=PATIENCE)
-    assert process.returncode == 128 + 15 and not list((tmp_path / "temporary").iterdir()), "a signal leaves temporary folders"
+    assert process.returncode == 128 + 15 and not list((tmp_path / "temporary").iterdir()), "a signal leaves temporary folders, if the candidate must be killed"
     code, failed = tried("new.py:beyond")
     assert code == 1 and failed["verdict"] == "" and "tt.store" in failed["errors"][0]["message"], failed

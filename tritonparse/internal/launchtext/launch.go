@@ -6,7 +6,7 @@ import (
 	"sort"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Launch is a launch record: its template, and what differs from it. It is valid as long as the record's text.
@@ -150,7 +150,7 @@ func rewrite(members []jsontext.Member) []byte {
 	var out []byte
 	for _, m := range members {
 		if !isOurs(m.Name) {
-			out = field.AppendMember(out, m.Name, shrink(nil, m.Value))
+			out = ndjson.AppendMember(out, m.Name, shrink(nil, m.Value))
 		}
 	}
 	return append(out, ',')

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // MaxText is how long a text of a launch may be, in code points; some backends put whole programs into the metadata of a launch.
@@ -57,7 +57,7 @@ func shrink(out, raw []byte) []byte {
 		members, _ := jsontext.Members(raw)
 		object := []byte{}
 		for _, m := range members {
-			object = field.AppendMember(object, m.Name, shrink(nil, m.Value))
+			object = ndjson.AppendMember(object, m.Name, shrink(nil, m.Value))
 		}
 		if len(object) == 0 {
 			object = append(object, '{')

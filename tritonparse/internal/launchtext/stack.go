@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Frame is a frame of a stack. Stacks are long, and differ in few frames from one launch to the next.
@@ -36,8 +36,8 @@ func (s *stack) tuning() *Tuning {
 
 // readFrame takes a frame apart, without writing its texts.
 func readFrame(raw []byte, members []jsontext.Member) *Frame {
-	file, name := field.TextOf(members, "filename"), field.TextOf(members, "name")
-	f := &Frame{Raw: string(raw), place: file + ":" + string(field.Get(members, "line")) + ":" + name}
+	file, name := ndjson.TextOf(members, "filename"), ndjson.TextOf(members, "name")
+	f := &Frame{Raw: string(raw), place: file + ":" + string(ndjson.Get(members, "line")) + ":" + name}
 	f.inductor, f.benchmark = strings.Contains(file, inductorTuner), TimesConfiguration(file, name)
 	f.tunes = f.benchmark || name == "run" && (f.inductor || strings.Contains(file, autotuner))
 	return f

@@ -6,7 +6,7 @@ import (
 	"sort"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Template is a launch that others are compared with.
@@ -58,7 +58,7 @@ func (s *Shape) find(member string, path ...string) int {
 
 func newTemplate(in *Interner, text []byte, members []jsontext.Member) *Template {
 	own := slices.DeleteFunc(slices.Clone(members), func(m jsontext.Member) bool { return isOurs(m.Name) })
-	t := &Template{hash: jsontext.Text(jsontext.Get(field.Get(members, "compilation_metadata"), "hash")), name: field.TextOf(members, "name")}
+	t := &Template{hash: jsontext.Text(jsontext.Get(ndjson.Get(members, "compilation_metadata"), "hash")), name: ndjson.TextOf(members, "name")}
 	var places []*LeafPath
 	shrunk := false
 	nodes := t.Take(text, own, func(p LeafPath, raw []byte) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
+	"github.com/goproton/goproton/internal/testkit"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // plainly works a launch out from its record alone, value by value: what the templates are measured against.
@@ -17,7 +17,7 @@ func plainly(text []byte) (Group, []string) {
 	members, _ := jsontext.Members(text)
 	for _, m := range members {
 		if !isOurs(m.Name) {
-			record = field.AppendMember(record, m.Name, m.Value)
+			record = ndjson.AppendMember(record, m.Name, m.Value)
 		}
 	}
 	if record = append(record, '}'); record[0] != '{' {
@@ -111,7 +111,7 @@ func TestTemplates(t *testing.T) {
 	for _, name := range []string{"complex_.ndjson.gz", "handmade_.ndjson"} {
 		var before []byte
 		same, all := 0, 0
-		for _, line := range tracetest.SampleLines(t, name) {
+		for _, line := range testkit.TraceRecords(t, name) {
 			if !bytes.Contains(line, []byte(`"event_type":"launch"`)) {
 				continue
 			}
@@ -136,7 +136,7 @@ func FuzzTemplate(f *testing.F) {
 		{`"n":`, `"m":`}, {`"stack":[]`, `"stack":[{"pid":3,"name":"]\"["}]`}, {`"t7"`, `"\u00e9é"`}, {`"t7"`, `null`}, {`4}`, `4.50}`}, {`4}`, `{}}`},
 		{`"t7"`, `"` + strings.Repeat("x", 2*MaxText) + `"`}, {`"name"`, `"function":1,"name"`}, {`}`, `,"occurrence_id":3}`},
 	} {
-		line := tracetest.Launched("aa", 7)
+		line := testkit.LaunchRecord("aa", 7)
 		f.Add([]byte(line), []byte(strings.Replace(line, change[0], change[1], 1)))
 		f.Add([]byte(strings.Replace(line, change[0], change[1], 1)), []byte(line))
 	}

@@ -1,5 +1,8 @@
 // Package ndjson reads files of one JSON record per line, as tritonparse writes them: plain, as gzip members or as zstd
 // frames, recognised by their first bytes and never by the file's name. A damaged piece is skipped, and reading goes on behind it.
+//
+// It also reads and writes the members of records. A member that is missing, or is something else than it should be, is a zero value: records
+// come from many versions of several writers.
 package ndjson
 
 import (

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 )
 
 // fanIn is how many files of about the same size are merged into one, so that few are open at a time: 32 of 8 MB, then 32
@@ -119,7 +119,7 @@ func (s *Sorter) store(b *batch) error {
 
 // write writes all texts of a reader to a file.
 func (s *Sorter) write(from *Reader) (*run, error) {
-	f, err := atomicfile.NewTemporary(s.folder)
+	f, err := ownfile.NewTemporary(s.folder)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/klauspost/compress/flate"
 )
 
@@ -24,7 +24,7 @@ const ChunkSize = 256 << 10
 
 // Spill is a temporary file of compressed chunks, in the order in which they became full.
 type Spill struct {
-	file *atomicfile.Temporary
+	file *ownfile.Temporary
 	mu   sync.Mutex
 	at   int64
 	err  error
@@ -44,7 +44,7 @@ type Chunk struct {
 
 // NewSpill makes a spill with a temporary file in a folder.
 func NewSpill(folder string) (*Spill, error) {
-	f, err := atomicfile.NewTemporary(folder)
+	f, err := ownfile.NewTemporary(folder)
 	if err != nil {
 		return nil, err
 	}

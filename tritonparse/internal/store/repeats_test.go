@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goproton/goproton/tritonparse/internal/tracetest"
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/klauspost/compress/flate"
 )
 
@@ -25,7 +25,7 @@ func unpackRepeats(t testing.TB, z *repeats, text []byte) int {
 // TestRepeats: launches are packed about as small as by a general compressor, and come out as they went in.
 func TestRepeats(t *testing.T) {
 	var z repeats
-	text := bytes.Join(tracetest.SampleLines(t, "complex_.ndjson.gz")[1000:1050], nil)
+	text := bytes.Join(testkit.TraceRecords(t, "complex_.ndjson.gz")[1000:1050], nil)
 	w, err := flate.NewWriter(io.Discard, 5)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func FuzzRepeats(f *testing.F) {
 }
 
 func BenchmarkRepeats(b *testing.B) {
-	text, err := tracetest.Unpack(tracetest.Testdata(b) + "/dedicated_log_triton_trace_complex_.ndjson.gz")
+	text, err := testkit.Unpacked(testkit.TraceSamples(b) + "/dedicated_log_triton_trace_complex_.ndjson.gz")
 	if err != nil {
 		b.Fatal(err)
 	}

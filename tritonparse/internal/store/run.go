@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/klauspost/compress/s2"
 )
 
 // A run is a file of blocks. A block is its length in four bytes, and texts as S2 packs them, each behind its number and its
 // length. S2 packs launches to a tenth, and takes them apart ten times as fast as deflate: 2 GB a second.
-type run struct{ file *atomicfile.Temporary }
+type run struct{ file *ownfile.Temporary }
 
 // blockBytes is how much is packed at a time. A reader holds one block of each file.
 const blockBytes = 128 << 10

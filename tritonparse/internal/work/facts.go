@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Facts are what the work of a launch depends on in one argument.
@@ -35,7 +35,7 @@ func ReadFacts(raw []byte) Facts {
 		n := ScalarFacts(kind, jsontext.Get(raw, "value"))
 		f.IsNumber, f.Number = n.IsNumber, n.Number
 	case `"TensorDescriptor"`:
-		f.Shape, f.Strides = field.WholeNumbers(jsontext.Get(raw, "shape")), field.WholeNumbers(jsontext.Get(raw, "strides"))
+		f.Shape, f.Strides = ndjson.WholeNumbers(jsontext.Get(raw, "shape")), ndjson.WholeNumbers(jsontext.Get(raw, "strides"))
 		if n, ok := tensorBytes(jsontext.Get(raw, "base"), true); ok {
 			f.Distinct = n
 		}
@@ -52,7 +52,7 @@ func ScalarFacts(kind, value []byte) Facts {
 	f := Facts{Distinct: -1}
 	switch string(kind) {
 	case `"int"`:
-		f.Number, f.IsNumber = field.WholeNumber(value)
+		f.Number, f.IsNumber = ndjson.WholeNumber(value)
 	case `"bool"`:
 		f.IsNumber = true
 		if string(value) == "true" {
@@ -64,15 +64,15 @@ func ScalarFacts(kind, value []byte) Facts {
 
 // tensorBytes is the size of a tensor; distinct leaves out what a stride of 0 repeats.
 func tensorBytes(raw []byte, distinct bool) (int64, bool) {
-	numel, ok := field.WholeNumber(jsontext.Get(raw, "numel"))
-	size, okSize := field.WholeNumber(jsontext.Get(raw, "element_size"))
+	numel, ok := ndjson.WholeNumber(jsontext.Get(raw, "numel"))
+	size, okSize := ndjson.WholeNumber(jsontext.Get(raw, "element_size"))
 	if !ok || !okSize || numel < 0 || size < 0 || size > 0 && numel > math.MaxInt64/size {
 		return 0, false
 	}
 	if !distinct {
 		return numel * size, true
 	}
-	shape, strides := field.WholeNumbers(jsontext.Get(raw, "shape")), field.WholeNumbers(jsontext.Get(raw, "stride"))
+	shape, strides := ndjson.WholeNumbers(jsontext.Get(raw, "shape")), ndjson.WholeNumbers(jsontext.Get(raw, "stride"))
 	if len(shape) == len(strides) && slices.Contains(strides, 0) {
 		for i, s := range strides {
 			if s == 0 && shape[i] > 0 {

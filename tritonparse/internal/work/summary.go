@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
 // Summary is what a roofline event says of all launches of a kernel.
@@ -24,7 +24,7 @@ const maxNotes = 20
 // NumberOrNull writes a number, and null for a negative one.
 func NumberOrNull(n int64) []byte {
 	if n < 0 {
-		return field.Null
+		return ndjson.Null
 	}
 	return strconv.AppendInt(nil, n, 10)
 }
@@ -33,14 +33,14 @@ func NumberOrNull(n int64) []byte {
 func (e *Estimate) AppendLaunch(out []byte, index, id int) []byte {
 	grid := e.grid
 	if len(grid) == 0 {
-		grid = field.Null
+		grid = ndjson.Null
 	}
 	out = fmt.Appendf(out, `{"launch_index":%d,"occurrence_id":%d,"grid":%s,"num_ctas":%s,"bytes_moved":%s,"bytes_from_ir_x_grid":%s,"bytes_from_args":%s,"flops":%s,"arithmetic_intensity":`,
 		index, id, grid, NumberOrNull(e.programs), NumberOrNull(e.Moved()), NumberOrNull(e.FromIR), NumberOrNull(e.FromArgs), NumberOrNull(e.Flops))
 	if moved := e.Moved(); e.Flops >= 0 && moved > 0 {
 		out = jsontext.AppendFloat(out, float64(e.Flops)/float64(moved))
 	} else {
-		out = append(out, field.Null...)
+		out = append(out, ndjson.Null...)
 	}
 	return append(out, '}')
 }
@@ -78,7 +78,7 @@ func (s *Summary) AppendEnd(out []byte) []byte {
 		notes = append(notes[:maxNotes:maxNotes], "... (truncated)")
 	}
 	if len(notes) > 0 {
-		out = append(append(out, `,"notes":`...), field.AppendTexts(nil, notes)...)
+		out = append(append(out, `,"notes":`...), ndjson.AppendTexts(nil, notes)...)
 	}
 	return out
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/tritonparse/internal/field"
+	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 	"github.com/goproton/goproton/tritonparse/internal/quirks"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
@@ -102,7 +102,7 @@ func (k *Inputs) Read(in []byte) error {
 	r := store.Cursor{In: in}
 	before := k.Arguments
 	*k = Inputs{Grid: bytes.Clone(r.Text()), Arguments: before[:0]}
-	k.Dims = field.WholeNumbers(k.Grid)
+	k.Dims = ndjson.WholeNumbers(k.Grid)
 	k.Positions, k.FromArgs, k.HasArgs = int(r.Varint()), r.Varint(), r.Flag()
 	for i := 0; len(r.In) > 0 && !r.Damaged; i++ {
 		a := boundArgument{Position: int(r.Varint())}

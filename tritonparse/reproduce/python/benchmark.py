@@ -19,7 +19,7 @@ def benchmark(make_args, launch, context):
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
     parser.add_argument("--repeat", type=int, default=0, metavar="N", help="launches to time (default: 0.3 s worth, 20 to 1000)")
     parser.add_argument("--launches", type=int, default=0, metavar="N", help="launch N times and end: for profilers")
-    parser.add_argument("--serve", action="store_true", help="do what each line of standard input says: time a batch of launches, keep outputs, and others")
+    parser.add_argument("--serve", metavar="DIR", help="do what each line of standard input says: time a batch of launches, keep outputs, and others; DIR has temporary files of --interpreter")
     parser.add_argument("--candidate", metavar="FILE[:NAME]", help="call the function NAME of FILE in place of the recorded kernel, with the same arguments")
     parser.add_argument("--tolerance", type=float, metavar="SHARE", help="largest difference of equal outputs, as a share of the largest value (default: by type)")
     parser.add_argument("--trace", metavar="DIR", help="with --serve: write what Triton compiles and launches to DIR, by goproton")
@@ -30,9 +30,10 @@ def benchmark(make_args, launch, context):
     plan = context["reproduce"]
     if options.tolerance is not None:
         TOLERANCE.update(dict.fromkeys(TOLERANCE, options.tolerance))
-    if options.interpreter and not torch.cuda.is_available():
+    if options.interpreter and options.serve and not torch.cuda.is_available():
         given = [word for word in sys.argv if word not in ("--interpreter", options.interpreter)]
-        os.execv(options.interpreter, [options.interpreter, "interpret", "--device", "cpu", "--max-seconds", "240", "--python", sys.executable, "--", *given])
+        os.execve(options.interpreter, [options.interpreter, "interpret", "--device", "cpu", "--max-seconds", "240", "--python", sys.executable, "--", *given],
+                  {**os.environ, "TMPDIR": options.serve})
     if options.trace:
         import goproton.trace
 

@@ -154,3 +154,25 @@ export function fitMiddle(text, letters) {
   const tail = Math.ceil((letters - 1) * 0.6);
   return text.slice(0, letters - 1 - tail) + "…" + text.slice(text.length - tail);
 }
+
+/**
+ * fitApart shortens a name to the launch parameters in which it differs from others of its kernel: those with the most values, as many as fit.
+ * @param {string} text
+ * @param {number} letters
+ * @param {string[]} others
+ */
+export function fitApart(text, letters, others) {
+  const parameter = /_<(\w+):([^>]*)>/g, base = text.replace(parameter, "");
+  if (text.length <= letters || base === text) return fitMiddle(text, letters);
+  /** @type {Map<string, Set<string>>} */
+  const values = new Map();
+  for (const other of new Set(others)) {
+    if (other.replace(parameter, "") !== base) continue;
+    for (const [, key, value] of other.matchAll(parameter)) values.set(key, (values.get(key) ?? new Set()).add(value));
+  }
+  const own = [...text.matchAll(parameter)].filter(([, key]) => (values.get(key)?.size ?? 0) > 1);
+  own.sort(([, a], [, b]) => (values.get(b)?.size ?? 0) - (values.get(a)?.size ?? 0));
+  let short = base;
+  for (const [part] of own) if (short.length + part.length <= letters) short += part;
+  return short === base ? fitMiddle(text, letters) : short;
+}

@@ -2,7 +2,7 @@
 // The parts of the roofline's plot: scales, grid, names of dots. Nothing here depends on which kernel is chosen.
 
 import {draw} from "./elements.js";
-import {fitMiddle, scaleFor} from "./format.js";
+import {fitApart, scaleFor} from "./format.js";
 import {label} from "./names.js";
 import {state} from "./state.js";
 
@@ -97,14 +97,14 @@ function logTicks(from, to) {
  * @param {Box[]} ceilings
  */
 export function plotLabels(dots, scale, width, ceilings) {
-  const parts = [], taken = [...ceilings];
+  const parts = [], taken = [...ceilings], names = dots.map((d) => label(state.report.flat.name[d.i]));
   for (const d of dots.slice(0, 200)) {
     const r = dotRadius(d.share) * 0.8;
     for (const [x, y] of [[scale.x(d.x), scale.y(d.y)], [scale.x(d.x0), scale.y(d.y0)]]) taken.push({left: x - r, right: x + r, top: y - r, bottom: y + r}); // NaN meets nothing
   }
-  for (const d of dots.slice(0, 40)) {
+  for (const [i, d] of dots.slice(0, 40).entries()) {
     if (d.share < 0.01 || parts.length >= 12) break;
-    const text = fitMiddle(label(state.report.flat.name[d.i]), width < 600 ? 20 : 30), w = textWidth(text), r = dotRadius(d.share) + 5;
+    const text = fitApart(names[i], width < 600 ? 20 : 30, names), w = textWidth(text), r = dotRadius(d.share) + 5;
     const x = scale.x(d.x), y = scale.y(d.y);
     const spots = [[x + r, y + 4], [x - r - w, y + 4], [x - w / 2, y - r - 1], [x - w / 2, y + r + 11]];
     const spot = spots.find(([left, base]) => left > plotMargin.left && left + w < width - plotMargin.right &&

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/runinfo"
 )
@@ -270,5 +270,5 @@ func move(from, to string) error {
 		return err
 	}
 	defer file.Close()
-	return atomicfile.Write(to, func(w io.Writer) error { _, err := io.Copy(w, file); return err })
+	return ownfile.Replace(to, func(w io.Writer) error { _, err := io.Copy(w, file); return err })
 }

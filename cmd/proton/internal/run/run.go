@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goproton/goproton/internal/atomicfile"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/replay"
@@ -198,7 +198,7 @@ func removeLeft(name, status string) {
 			folders[filepath.Dir(file)] = true
 		}
 		for folder := range folders {
-			atomicfile.RemoveLeft(folder, p.PID)
+			ownfile.RemoveLeft(folder, p.PID)
 		}
 	}
 }

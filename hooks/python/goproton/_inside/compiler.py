@@ -14,8 +14,7 @@ import tempfile
 from _thread import _local
 from fnmatch import fnmatchcase
 
-from . import rewrite
-from .ttgir import Unreadable, function_name
+from .. import _library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +22,13 @@ if TYPE_CHECKING:
 
 # The key of a kernel's metadata under which Triton keeps what was done, also for binaries that it finds in its cache.
 METADATA = "goproton_inside"
+
+# Changes whenever the same kernel would get other records: it is part of the key under which Triton keeps binaries.
+VERSION = 1
+
+DEFAULT_PAIRS = 200
+
+CALLS = "it calls functions that are not inlined, and Triton's passes accept records in kernels of one function only"
 
 _thread = _local()
 
@@ -69,7 +75,7 @@ class Compiler:
         key: distinguishes binaries with these scopes from others. Letters and digits, because modes are split at punctuation.
     """
 
-    def __init__(self, patterns: list[str], cheap: bool = False, pairs: int = rewrite.DEFAULT_PAIRS) -> None:
+    def __init__(self, patterns: list[str], cheap: bool = False, pairs: int = DEFAULT_PAIRS) -> None:
         self.patterns, self.cheap, self.pairs = patterns, cheap, pairs
         self.key = _key(patterns, cheap, pairs)
         self._before: Callable | None = None
@@ -129,42 +135,67 @@ class Compiler:
     def _instrument(self, module: Any, metadata: dict[str, Any], rewritten: list[str]) -> Any:
         """The module with scopes if its kernel was chosen; the same module if it was not, or if something goes wrong."""
         text = str(module)
-        if is_without_scopes() or not any(matches(function_name(text), pattern) for pattern in self.patterns):
+        if is_without_scopes() or not any(matches(_kernel_name(text), pattern) for pattern in self.patterns):
             return module
         try:
-            done = rewrite.rewrite(text, self.pairs)
-            replaced = _parse(done.text, module.context) if done.places else module
+            done = scopes(text, self.pairs)
+            replaced = _parse(done["text"], module.context) if done["scopes"] else module
         except Unreadable as problem:
             metadata[METADATA] = _done(problem=str(problem))
         except Exception as error:
             metadata[METADATA] = _done(problem=f"its TTGIR could not be rewritten: {error!r}")
         else:
-            metadata[METADATA] = _done(len(done.places), done.left_out, "" if done.places else "none of its operations gets one")
-            if done.places:
+            metadata[METADATA] = _done(done["scopes"], done["left_out"], "" if done["scopes"] else "none of its operations gets one")
+            if done["scopes"]:
                 rewritten.append(text)
                 metadata[METADATA]["num_warps"] = metadata["num_warps"]
-                if self.cheap and done.alone:
-                    metadata[METADATA]["mode"] = _cheap_mode(done)
+                if self.cheap and done["alone"]:
+                    metadata[METADATA]["mode"] = _cheap_mode(done["records"], done["warps"])
             return replaced
         return module
 
 
+class Unreadable(ValueError):
+    """The text of a kernel is not understood, so that the kernel must stay as it is."""
+
+
+def scopes(text: str, pairs: int) -> dict[str, Any]:
+    """The text of a module with at most so many scopes, and what is known of them: see Go's triton/scopes.Rewritten.
+
+    Raises:
+        Unreadable: the reason stands in the message.
+    """
+    try:
+        return _library.call("inside.scopes", text=text, pairs=pairs)
+    except ValueError as refusal:
+        raise Unreadable(str(refusal)) from None
+
+
+def _kernel_name(text: str) -> str:
+    """Name of the kernel in the text of a module; "" if there is none."""
+    found = _PUBLIC.search(text)
+    return found[1].strip('"') if found else ""
+
+
+_PUBLIC = re.compile(r'^\s*tt\.func public @("[^"]+"|[\w$.\-]+)', re.M)
+
+
 def _key(*choices: Any) -> str:
     import hashlib
-    text = repr((rewrite.VERSION, *choices))
-    return f"inside{rewrite.VERSION}x{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    text = repr((VERSION, *choices))
+    return f"inside{VERSION}x{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 _RING = 4096  # bytes of a warp in a kernel with loops, if there is room: 512 records
 
 
-def _cheap_mode(done: rewrite.Rewritten) -> str:
+def _cheap_mode(records: int, warps: list[int]) -> str:
     """On an H200 a 4096³ matmul takes 1.17 times as long this way, 1.22 to 1.26 times in the default mode.
 
     Both records of a scope are stored at its end; so where a ring is full, those of outer scopes are not the first to be lost.
     """
-    ring = 1 << (8 * done.records - 1).bit_length() if done.records else _RING  # 8 bytes a record, and a power of two
-    return (f"default:sampling_strategy=selective:sampling_options={','.join(map(str, done.warps))}:buffer_size={ring * len(done.warps)}:"
+    ring = 1 << (8 * records - 1).bit_length() if records else _RING  # 8 bytes a record, and a power of two
+    return (f"default:sampling_strategy=selective:sampling_options={','.join(map(str, warps))}:buffer_size={ring * len(warps)}:"
             "optimizations=clock32,sched_stores")
 
 
@@ -185,7 +216,7 @@ def _lowered(lower: Callable, module: Any, metadata: dict[str, Any], before: str
     several = len(_FUNCTION.findall(text)) > 1
     try:
         if several:
-            raise Unreadable("it " + rewrite.CALLS)  # Triton's passes print the whole module and fail
+            raise Unreadable(CALLS)  # Triton's passes print the whole module and fail
         return _lower(lower, module, metadata, True)
     except Exception as error:
         metadata[METADATA] = _done(problem=str(error) if several else f"Triton could not compile it with them: {error!r}")

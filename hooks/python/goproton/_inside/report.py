@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from . import compiler, rewrite
+from . import compiler
 from .comparison import PLAIN
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ def problems(inside: Inside) -> list[str]:
             sentences.append(f"kernel {name} has no scopes: {done['problem']}")
         left_out = done.get("left_out") or {}
         if left_out:
-            sentences.append(f"kernel {name} has {done['scopes']} scopes and can have {rewrite.DEFAULT_PAIRS}: "
+            sentences.append(f"kernel {name} has {done['scopes']} scopes and can have {compiler.DEFAULT_PAIRS}: "
                              f"none at {_some([f'{place} ({count} times)' for place, count in sorted(left_out.items())])}")
     return sentences
 

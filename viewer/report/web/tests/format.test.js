@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {cellText, counted, fitMiddle, grouped, number, percent, quantity, scaleFor, valueText} from "../format.js";
+import {cellText, counted, fitApart, fitMiddle, grouped, number, percent, quantity, scaleFor, valueText} from "../format.js";
 
 // Go's figures_test.go compares number, quantity and percent with package internal/figures; here is what only the page does.
 
@@ -56,4 +56,13 @@ test("fitMiddle keeps both ends of a name", () => {
   const fitted = fitMiddle("matmul_kernel_128x256x64_warps_8_stages_3", 24);
   assert.equal(fitted.length, 24);
   assert.ok(fitted.startsWith("matmul") && fitted.endsWith("stages_3"), fitted);
+});
+
+test("fitApart keeps the launch parameters that tell a name from others", () => {
+  const names = [[8192, 2, 5], [512, 8, 3], [1024, 8, 3]].map(([grid, warps, stages]) => `matmul_<grid:${grid}x1x1>_<cluster:1x1x1>_<warps:${warps}>_<stages:${stages}>`);
+  assert.equal(fitApart(names[0], 36, [...names, "other_<warps:1>"]), "matmul_<grid:8192x1x1>_<warps:2>");
+  assert.equal(fitApart(names[0], 30, names), "matmul_<grid:8192x1x1>");
+  assert.equal(fitApart(names[0], 100, names), names[0]);
+  assert.equal(fitApart(names[0], 24, [names[0]]), fitMiddle(names[0], 24));
+  assert.equal(fitApart("softmax_kernel_of_many_words", 24, names), fitMiddle("softmax_kernel_of_many_words", 24));
 });

@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 )
 
-// place is a function as a page of docs/lives names it: `profiler/drain.go:collect`, `cupti/callback.c:cupti_on_callback`.
+// place is a function as a page of docs/lives names it: `profiler/drainer.go:drain`, `cupti/callback.c:cupti_on_callback`.
 var place = regexp.MustCompile("`([a-z][a-z0-9_/]*\\.(?:go|c|h|py|js)):([A-Za-z_][A-Za-z0-9_.]*)`")
 
 // named is a name as a page of docs/lives has it, such as `Tree.addInside` or `pywalk.c`; folder a path, such as `gpu/peaks`.

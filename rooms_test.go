@@ -25,8 +25,8 @@ var floors = []struct{ name, holds string }{
 	1: {"texts, files, processes, tests", "nothing of the product's verbs; Triton's representations as text"},
 	2: {"the noun", "one profile, its formats and its sums: store"},
 	3: {"parts", "of collecting, of storing elsewhere, and the facts about GPUs"},
-	4: {"engines", "sessions and trees (attribute, aggregate), TritonParse traces, the program's Python"},
-	5: {"vendors and views", "collect and view"},
+	4: {"engines", "sessions and trees (attribute, aggregate), TritonParse traces, the program's Python, findings of the interpreter"},
+	5: {"vendors, views, interpreter", "collect and view"},
 	6: {"stand-ins", "for a GPU and for a user's program"},
 	7: {"programs", ""},
 }
@@ -34,8 +34,8 @@ var floors = []struct{ name, holds string }{
 var rooms = []room{
 	{70, "cmd/proton/internal/run cmd/proton/internal/doctor", "`proton run` outside of the workload: environment, signals, closing lines; `proton doctor`: what is missing on a machine"},
 	{71, "cmd/proton/internal/interpret cmd/proton/internal/agent", "`proton interpret` outside of the program: saved launches, sums over processes, closing lines; `proton mcp`: commands as tools for agents"},
-	{72, "cmd/proton", "the command: a file for each subcommand, wiring only; no cgo"},
-	{72, "cmd/libproton", "the library inside the workload: entry points and nothing else; `preload` loads it into programs that link HIP"},
+	{72, "cmd/proton", "the command: flags of each subcommand, and what they set going; no cgo"},
+	{72, "cmd/libproton", "the library inside the workload: entry points, and which room answers a control call; `preload` loads it into programs that link HIP"},
 	{72, "cmd/proton-probe", "a program in C through which `proton doctor` examines the driver"},
 
 	{60, "replay/player", "in C: hands the events of a recording to the fake libraries in order"},

@@ -15,7 +15,7 @@ import (
 var gateChanged atomic.Pointer[func()]
 
 // SetGate names the scope that opens the gate; without a name there is no gate. Whenever the gate opens or closes, changed is called on the thread of
-// the program that does it, in Go: that is the one call from a scope into Go.
+// the program that does it, in Go. Otherwise a scope enters Go only with a metric that is a list or a text.
 func SetGate(scope string, changed func()) {
 	gateChanged.Store(&changed)
 	C.hp_gate_set((*C.char)(unsafe.Pointer(unsafe.StringData(scope+"\x00"))), C.size_t(len(scope)), (*[0]byte)(C.goprotonGateChanged))

@@ -1,6 +1,6 @@
-// Package hotpath holds the only code that runs on the application's threads: C that keeps each thread's
+// Package hotpath holds what scopes and launches run on the application's threads: C that keeps each thread's
 // open scopes, states and current op as one interned call-path id, and a ring per thread into which a
-// launch stores one 40-byte record. Nothing there locks, allocates or enters Go.
+// launch stores one 40-byte record. It takes no lock, allocates nothing and does not enter Go, unless a scope opens or closes a gate (gate.go).
 //
 // The Go functions are for the drainer and the sessions: they publish which sessions are active, read rings and activities in
 // batches, and resolve ids. The C of other rooms reaches the hot path through tables of function pointers: API for hooks and

@@ -2,7 +2,7 @@
 // vendor.h is the interface for the rooms of GPU vendors.
 //
 // Everything here is called on a thread that belongs to the workload, so nothing takes a lock, nothing calls malloc
-// and nothing enters Go. Memory is reserved up front with mmap and touched as it is needed.
+// and nothing enters Go, but for a scope that opens or closes a gate. Memory is reserved up front with mmap and touched as it is needed.
 //
 // Other rooms do not link against these functions: cgo links each package on its own, so they get a table of function
 // pointers (struct hp_api, struct hp_vendor_api) at start-up. A recorder or a test comes between a room and the hot path
@@ -33,12 +33,12 @@ enum hp_type {
   HP_CALL_END = 11,       // the call that made a launch returns: correlation, time, call
   HP_THREAD = 12,         // the thread that owns the ring until the next such record: thread
   HP_METRIC = 13,         // a metric was added: metric, value, node, op
-
-  HP_WAITED = 14,         // a wait that has no activity record: correlation, time = its start, waited, name, tag = the device
   HP_COUNTER = 16,        // a counter has another value: metric = its name, time, counted
+
+  HP_TENSOR_METRIC = 15,  // a tensor that a graph node reads at every replay: metric, tensor, node, pynode, count
+  HP_WAITED = 14,         // a wait that has no activity record: correlation, time = its start, waited, name, tag = the device
   // Only while the program is watched for a hang.
   HP_RETURNED = 17,       // a launch returns that failed, or whose function or stream is new to its thread: correlation, function, stream, result, symbol
-  HP_TENSOR_METRIC = 15,  // a tensor that a graph node reads at every replay: metric, tensor, node, pynode, count
 };
 
 enum hp_flags {
@@ -223,7 +223,8 @@ struct hp_api {
   // open scopes and of leaf().
   uint32_t (*generation)(void);
 
-  // *watch is not 0 while stream captures are in progress, or while some session wants a timeline.
+  // *watch is not 0 while stream captures are in progress, while some session wants a timeline, or while the program is watched for a
+  // hang.
   const _Atomic uint32_t *watch;
   // Queries of the GPU's driver, through the vendor rooms: whether a stream is being captured, and the ordinal of the
   // thread's current device, -1 where there is none. Neither initialises a driver.

@@ -1,5 +1,6 @@
 // The interface of the hot path for the room of a GPU vendor. The vendor's callbacks run on the application's threads:
-// they call struct hp_vendor_api, which takes no lock, allocates nothing and does not enter Go. Activity records come back in
+// they call struct hp_vendor_api, which takes no lock, allocates nothing and does not enter Go, but where a call of the
+// program's opens or closes a gate. Activity records come back in
 // buffers of a shared pool, which Go reads as struct hp_activity.
 #ifndef GOPROTON_VENDOR_H
 #define GOPROTON_VENDOR_H

@@ -14,8 +14,8 @@ type Options struct {
 	Backend     string  // "cupti", or "" for the first whose GPU is there; its package must be imported: cupti, roctracer
 	WholeGraphs bool    // time each CUDA graph launch as one unit, at almost no cost
 	Trace       bool    // keep a timeline, written while the program runs, instead of sums
-	Format      string  // of the file: "hatchet" (default) or "hatchet_msgpack"; of a trace, "chrome_trace"
-	Activities  string  // what to record in addition to kernels: "memcpy,memset,sync"; by default all in a trace, none else
+	Format      string  // of the file: "hatchet" (default) or "hatchet_msgpack"; of a timeline, "chrome_trace"
+	Activities  string  // what to record in addition to kernels: "memcpy,memset,sync"; by default all in a timeline, none else
 	NoStats     bool    // leave out the distributions of kernel times
 	Energy      bool    // read the energy of GPUs, and share it out among call paths
 	Idle        bool    // sum how long GPUs had nothing to do before the work of each call path
@@ -35,7 +35,7 @@ type Session struct {
 
 var process = sync.OnceValue(NewManager)
 
-// Start begins a session whose profile will be written to name + ".hatchet", a trace to name + ".chrome_trace". When the
+// Start begins a session whose profile will be written to name + ".hatchet", a timeline to name + ".chrome_trace". When the
 // GPU library refuses, the program runs on unprofiled; Problems says why.
 func Start(name string, o Options) (*Session, error) {
 	data := "tree"

@@ -21,7 +21,7 @@ import (
 type StartOptions struct {
 	Name    string // output path without suffix; "" or "-" writes to standard output
 	Context string // "shadow" (default) or "python"
-	Data    string // "tree" (default) or "trace"
+	Data    string // "tree" (default) or "trace": a timeline
 	Backend string // of Register; "" is the one that fits the machine, and so is InsideBackend, which adds scopes inside kernels
 	Mode    string // "", "periodic_flushing[:format=…]" or one of the backend's own: "pcsampling[:…]"
 	Format  string // to write in when finalize names none; "" is what the data are usually written in
@@ -29,7 +29,7 @@ type StartOptions struct {
 	Idle    bool   // sum how long GPUs had nothing to do before the work of each call path; copies and fills are recorded too
 
 	// Activities are what to record in addition to kernels, which are always: a list of kernel, memcpy, memset and sync with
-	// commas between. By default a tree has kernels only, and a trace has all.
+	// commas between. By default a tree has kernels only, and a timeline has all.
 	Activities string
 	Source     SourceOptions
 

@@ -33,7 +33,7 @@ import (
 	"github.com/goproton/goproton/profile/speedscope"
 )
 
-// Format is one file format. What a codec has to bring is Sniff and Read, and Write if it writes; Holds and
+// Format is one file format. What a codec has to bring is Read, Sniff unless it is JSON, and Write if it writes; Holds and
 // Loses must be honest, because `proton convert` tells users by them what gets lost.
 type Format struct {
 	Name     string      // as users say it: "hatchet"

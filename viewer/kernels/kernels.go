@@ -3,17 +3,17 @@
 // are, and what the compiler made of each line.
 //
 // Collect returns data and prints nothing. Package viewer/listing prints it as text, as JSON and as rows of a page;
-// viewer/report puts it on a page. If an input is missing, only the facts that it alone has are missing, and a note names them. The passes, of which the fifth comes last:
+// viewer/report puts it on a page. If an input is missing, only the facts that it alone has are missing, and a note names them. The passes:
 //
 //  1. samples  the samples of each function are added up over the call paths that pass the filters (samples.go); profiles
 //     such as Triton's, which have frames for lines instead of instruction samples, are converted first (fromtree.go)
 //  2. lines    samples of instructions are added to lines, through the chain of inlined calls (lines.go)
 //  3. kinds    launches of the trace by specialisation and arguments (trace.go)
 //  4. times    the launches that the profile measured, by the same keys (times.go)
-//  5. work     bytes and operations of each kind of launch, and the device's peaks (work.go)
-//  6. code     which function of the profile is which compilation (code.go); when they are requested, its lines in each
+//  5. code     which function of the profile is which compilation (code.go); when they are requested, its lines in each
 //     representation (ir.go) and what its instructions were compiled from (instructions.go)
-//  7. lines    once more, for functions whose binary has wrong lines, as the trace shows (code.go)
+//  6. lines    once more, for functions whose binary has wrong lines, as the trace shows (code.go)
+//  7. work     bytes and operations of each kind of launch, and the device's peaks (work.go)
 //
 // Kernels of one run have exact keys: launches their kind, functions the hash of their binary. CompareSamples pairs two runs by
 // line of the source, CompareLaunches by arguments. Split gives the tree of a profile a frame for each kind of launch.

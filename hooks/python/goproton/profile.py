@@ -50,7 +50,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
             :class:`goproton.hooks.Hook` object is called around every Triton launch.
         stats: record the distribution of kernel times at each call path of a tree, for median and percentiles; by
             default yes, unless PROTON_STATS=0. Triton's profiler has neither this argument nor those below.
-        activities: what to record in addition to kernels: "memcpy", "memset", "sync"; by default all in a trace and
+        activities: what to record in addition to kernels: "memcpy", "memset", "sync"; by default all in a timeline and
             none in a tree.
         idle: sum, in a tree, how long GPUs had nothing to do before the work of each call path, as metrics ``idle (ns)``,
             ``busy (ns)`` and ``idle_gaps``. Copies and fills are recorded too.

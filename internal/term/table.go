@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/mattn/go-runewidth"
 )
@@ -53,47 +52,35 @@ const leastText = 24
 // Flush prints the rows.
 func (t Table) Flush() error {
 	r := t.rows
-	before, whole := 0, 0 // columns of the terminal: up to the last cell of a row, and of a row
-	widths := map[int]int{}
+	widths, before := map[int]int{}, 0 // of all cells but the last in a row; and together
 	for _, row := range r.list {
-		for i, c := range row {
-			widths[i] = max(widths[i], runewidth.StringWidth(c)+2)
+		for i := range len(row) - 1 {
+			widths[i] = max(widths[i], runewidth.StringWidth(row[i])+2)
 		}
 	}
-	for i := range len(widths) {
-		before, whole = whole, whole+widths[i]
+	for _, width := range widths {
+		before += width
+	}
+	lines, fits := make([]string, len(r.list)), true
+	for n, row := range r.list {
+		line := ""
+		for i, c := range row {
+			line += c + strings.Repeat(" ", max(widths[i]-runewidth.StringWidth(c), 0))
+		}
+		lines[n] = strings.TrimRight(line, " ")
+		fits = fits && (r.terminal == 0 || runewidth.StringWidth(lines[n]) <= r.terminal)
 	}
 	var b strings.Builder
-	switch {
-	case r.terminal == 0 || whole-2 <= r.terminal:
-		return r.aligned()
-	case before+leastText <= r.terminal:
-		for _, row := range r.list {
-			line := ""
-			for i, c := range row {
-				if line += c; i+1 < len(row) {
-					line += strings.Repeat(" ", widths[i]-runewidth.StringWidth(c))
-				}
-			}
+	if !fits && before+leastText > r.terminal {
+		r.oneByOne(&b)
+	} else {
+		for _, line := range lines {
 			b.WriteString(Broken(line, before, r.terminal))
 		}
-	default:
-		r.oneByOne(&b)
 	}
 	_, err := io.WriteString(r.out, b.String())
 	r.list = nil
 	return err
-}
-
-func (r *rows) aligned() error {
-	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
-	for _, row := range r.list {
-		if _, err := io.WriteString(w, strings.Join(row, "\t")+"\n"); err != nil {
-			return err
-		}
-	}
-	r.list = nil
-	return w.Flush()
 }
 
 // oneByOne prints each row as its first cell and, below it, what the others are.

@@ -11,10 +11,12 @@ func TestTable(t *testing.T) {
 	table := NewTable(&b, "KERNEL", "N", "")
 	table.Row("matmul\tkernel", 12, "")
 	table.Texts([]string{"größe\x1b[2J", "3", "last"})
+	table.Texts([]string{"a sentence across the columns"})
+	table.Texts([]string{"行列", "1", ""}) // two columns each
+	want := "KERNEL          N\nmatmul\\tkernel  12\ngröße\\x1b[2J    3   last\na sentence across the columns\n行列            1\n"
 	if err := table.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	want := "KERNEL          N   \nmatmul\\tkernel  12  \ngröße\\x1b[2J    3   last\n"
 	if b.String() != want {
 		t.Errorf("got %q\nwant %q", b.String(), want)
 	}

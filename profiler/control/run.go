@@ -106,6 +106,9 @@ func (s *Service) beginRun(c runinfo.Config, p begun) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Status != "" { // before the first round, which writes a status of this program
+		_ = runinfo.MoveAside(c.Status, os.Getpid(), ".json")
+	}
 	s.run = &run{config: c, session: id, began: time.Now(), naming: naming{process: process}}
 	// Of a program and its helpers the one that launches first gets the plain name. A launcher like torchrun
 	// only looks at the GPUs, and gets none.
@@ -124,7 +127,6 @@ func (s *Service) beginRun(c runinfo.Config, p begun) (any, error) {
 	}
 	// Whatever the program does to itself later on, `proton run` knows that it was there.
 	if c.Status != "" {
-		_ = runinfo.MoveAside(c.Status, os.Getpid(), ".json")
 		_ = s.writeStatus(s.Manager.Status(), nil, false)
 	}
 	return map[string]int{"session": id}, nil

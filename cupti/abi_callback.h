@@ -42,7 +42,7 @@ struct cupti_callback_data {
   const char *function_name;
   const void *params; // struct cuda_params_... of the function
   void *return_value; // CUresult *, meaningful at SITE_EXIT
-  const char *symbol_name; // mangled kernel name of a launch, else NULL
+  const char *symbol_name; // mangled name of a kernel that is launched; of other calls it is not valid
   void *context;
   uint32_t context_uid;
   uint32_t reserved1;

@@ -46,6 +46,7 @@ static void capture(uint32_t cbid, const struct cupti_callback_data *d) {
 }
 
 static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
+  if (cupti_own_call && cbid != CBID_cuCtxGetCurrent) return; // what CUPTI does to count a launch; the gate is closed
   switch (cbid) {
   case CBID_cuLaunchCooperativeKernel: case CBID_cuLaunchCooperativeKernel_ptsz:
     return launch(cbid, d, (uintptr_t)((const struct cuda_params_launch_kernel *)d->params)->function, 1);

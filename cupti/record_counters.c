@@ -9,10 +9,13 @@
 static struct cupti_counters_table real;
 static char chip[64];
 static uint64_t passes; // of the set that was configured last
-static __thread uint32_t launch __attribute__((tls_model("initial-exec")));
-static __thread int launch_ends __attribute__((tls_model("initial-exec")));
+static __thread struct record_launch launch __attribute__((tls_model("initial-exec")));
 
-void record_counters_launch(uint32_t correlation, int ends) { launch = correlation, launch_ends = ends; }
+struct record_launch record_counters_launch(struct record_launch now) {
+  struct record_launch before = launch;
+  launch = now;
+  return before;
+}
 
 static uint32_t get_chip(struct cupti_chip_params *p) {
   uint32_t result = real.DeviceGetChipName(p);
@@ -30,7 +33,7 @@ static uint32_t evaluate(struct cupti_evaluate_params *p) {
   uint32_t result = real.ProfilerHostEvaluateToGpuValues(p);
   if (result || !record_on()) return result;
   struct event e = {0};
-  event_number(&e, launch);
+  event_number(&e, launch.correlation);
   event_number(&e, record_cstring(chip));
   event_number(&e, passes);
   event_number(&e, p->count);
@@ -63,9 +66,9 @@ static const char *metric_named(uint64_t id) {
 // What other launches counted is read when a launch begins, and is not recorded.
 static uint32_t flush_lines(struct cupti_line_flush_params *p) {
   uint32_t result = real_lines.SassMetricsFlushData(p);
-  if (result || !record_on() || !launch_ends) return result;
+  if (result || !record_on() || !launch.ends) return result;
   struct event e = {0};
-  event_number(&e, launch);
+  event_number(&e, launch.correlation);
   event_number(&e, record_cstring(chip));
   uint32_t crc = p->records ? p->out->crc : 0, images; // all instructions of a launch are in one module
   event_number(&e, code_by_crc(crc, &images));

@@ -9,6 +9,7 @@
 
 #include "record_counters.h"
 #include "record_sampling.h"
+#include "runtime.h"
 
 const struct recorder_api *recorder;
 
@@ -179,33 +180,41 @@ static void write_params(struct event *e, const struct params_shape *shape, cons
   }
 }
 
+// The name of a symbol is valid in launches of kernels alone: in other calls it may be anything.
 static const char *name_in(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d) {
   const char *name;
   uint32_t field = params_name_field(domain, cbid);
-  if (!field || !d->params) return d->symbol_name;
-  memcpy(&name, (const uint8_t *)d->params + field, sizeof name);
-  return name;
+  if (field && d->params) {
+    memcpy(&name, (const uint8_t *)d->params + field, sizeof name);
+    return name;
+  }
+#define CASE(function, number) case number:
+  if (domain == DOMAIN_DRIVER) switch (cbid) {
+    CUDA_LAUNCH_CALLS(CASE)
+    CUDA_LAUNCH_EX_CALLS(CASE)
+      return d->symbol_name;
+    }
+#undef CASE
+  return NULL;
 }
 
-static void write_callback(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d) {
+static void note_callback(struct event *e, uint32_t domain, uint32_t cbid, const struct cupti_callback_data *d) {
   const struct params_shape *shape = params_shape_of(domain, cbid);
-  struct event e = {0};
-  event_number(&e, domain);
-  event_number(&e, cbid);
-  event_number(&e, d->site);
-  event_number(&e, d->correlation_id);
-  event_number(&e, (uintptr_t)d->context);
-  event_number(&e, d->context_uid);
-  event_number(&e, record_cstring(name_in(domain, cbid, d)));
-  event_number(&e, d->site == SITE_EXIT && d->return_value ? *(const uint32_t *)d->return_value : 0);
+  event_number(e, domain);
+  event_number(e, cbid);
+  event_number(e, d->site);
+  event_number(e, d->correlation_id);
+  event_number(e, (uintptr_t)d->context);
+  event_number(e, d->context_uid);
+  event_number(e, record_cstring(name_in(domain, cbid, d)));
+  event_number(e, d->site == SITE_EXIT && d->return_value ? *(const uint32_t *)d->return_value : 0);
   if (shape && d->params) {
-    write_params(&e, shape, d);
+    write_params(e, shape, d);
   } else { // no output, no parameters, no configuration
-    event_number(&e, 0);
-    event_number(&e, 0);
-    event_number(&e, 0);
+    event_number(e, 0);
+    event_number(e, 0);
+    event_number(e, 0);
   }
-  event_write(&e, EV_CALLBACK);
 }
 
 static uint64_t hash_image(const void *bytes, size_t length) {
@@ -255,26 +264,22 @@ static void write_graph(struct event *e, const struct cupti_graph_data *g) {
   event_number(e, (uintptr_t)g->graph_exec);
 }
 
-static void write_resource(uint32_t cbid, const struct cupti_resource_data *d) {
+static void note_resource(struct event *e, uint32_t cbid, const struct cupti_resource_data *d) {
   enum capture_shape shape = d->descriptor ? resource_shape(cbid) : SHAPE_NONE;
-  struct event e = {0};
-  event_number(&e, cbid);
-  event_number(&e, (uintptr_t)d->context);
-  event_number(&e, (uintptr_t)d->handle);
-  if (shape == SHAPE_MODULE) write_module(&e, d->descriptor);
-  else if (shape == SHAPE_GRAPH) write_graph(&e, d->descriptor);
-  else event_number(&e, SHAPE_NONE);
-  event_write(&e, EV_RESOURCE);
+  event_number(e, cbid);
+  event_number(e, (uintptr_t)d->context);
+  event_number(e, (uintptr_t)d->handle);
+  if (shape == SHAPE_MODULE) write_module(e, d->descriptor);
+  else if (shape == SHAPE_GRAPH) write_graph(e, d->descriptor);
+  else event_number(e, SHAPE_NONE);
 }
 
-static void write_nvtx(uint32_t cbid, const struct cupti_nvtx_data *d) {
-  struct event e = {0};
+static void note_nvtx(struct event *e, uint32_t cbid, const struct cupti_nvtx_data *d) {
   const char *message = NULL;
   if ((cbid == NVTX_RangePushA || cbid == NVTX_MarkA) && d->params)
     message = ((const struct nvtx_params_message *)d->params)->message;
-  event_number(&e, cbid);
-  event_number(&e, record_cstring(message));
-  event_write(&e, EV_NVTX);
+  event_number(e, cbid);
+  event_number(e, record_cstring(message));
 }
 
 static int is_graph_launch(uint32_t cbid) { return cbid == CBID_cuGraphLaunch || cbid == CBID_cuGraphLaunch_ptsz; }
@@ -294,20 +299,27 @@ static void before_resource(uint32_t cbid, const struct cupti_resource_data *d) 
   if (d->descriptor) ask_graph(cbid, d->descriptor);
 }
 
+static enum capture_event note(struct event *e, uint32_t domain, uint32_t cbid, const void *data) {
+  switch (domain) {
+  case DOMAIN_DRIVER: before_driver_call(cbid, data); // fall through
+  case DOMAIN_RUNTIME: return note_callback(e, domain, cbid, data), EV_CALLBACK;
+  case DOMAIN_RESOURCE: return before_resource(cbid, data), note_resource(e, cbid, data), EV_RESOURCE;
+  case DOMAIN_NVTX: return note_nvtx(e, cbid, data), EV_NVTX;
+  }
+  return 0;
+}
+
+// An event is noted before the profiler is called, which may call CUPTI, and CUPTI the driver; it is written after what that adds. Calls of
+// the profiler's own are not the program's.
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data) {
   (void)user;
-  int recording = record_on() && !(domain == DOMAIN_DRIVER && cbid == CBID_cuCtxGetCurrent); // a mark of ours
-  if (recording && domain == DOMAIN_DRIVER) before_driver_call(cbid, data);
-  if (domain == DOMAIN_DRIVER) record_counters_launch(((const struct cupti_callback_data *)data)->correlation_id, ((const struct cupti_callback_data *)data)->site != SITE_ENTER);
-  if (recording && domain == DOMAIN_RESOURCE) before_resource(cbid, data);
+  struct event e = {0};
+  const struct cupti_callback_data *d = domain == DOMAIN_DRIVER ? data : NULL;
+  enum capture_event type = record_on() && !(d && cupti_own_call) ? note(&e, domain, cbid, data) : 0;
+  struct record_launch outer = record_counters_launch(d ? (struct record_launch){d->correlation_id, d->site != SITE_ENTER} : (struct record_launch){0});
   callback(callback_user, domain, cbid, data);
-  if (!recording) return;
-  switch (domain) {
-  case DOMAIN_DRIVER:
-  case DOMAIN_RUNTIME: write_callback(domain, cbid, data); break;
-  case DOMAIN_RESOURCE: write_resource(cbid, data); break;
-  case DOMAIN_NVTX: write_nvtx(cbid, data); break;
-  }
+  record_counters_launch(outer);
+  if (type) event_write(&e, type);
 }
 
 static uint32_t subscribe(void **subscriber, cupti_callback_fn f, void *user) {

@@ -16,6 +16,7 @@ int record_close(void);
 #include "../../replay/fakecuda/stub.h"
 
 struct cupti_sampling_table cupti_sampling; // that of code.c
+__thread int cupti_own_call;
 
 #define F(name, required, arguments) uint32_t cupti##name arguments;
 CUPTI_FUNCTIONS(F)

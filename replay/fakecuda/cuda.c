@@ -278,12 +278,14 @@ uint32_t stub_cuda_correlation(void) {
   return atomic_fetch_add(&drawn, 1) + 1;
 }
 
+// A symbol is valid in launches of kernels alone; newer libraries leave in other calls what was there.
 void call_enter(struct call *c, uint32_t cbid, const char *name, const void *params, const char *symbol) {
+  static const char *const undefined = (const char *)sizeof(void *);
   atomic_fetch_add(&in_progress, 1);
   struct context *context = current_context();
   *c = (struct call){.cbid = cbid};
   c->data = (struct cupti_callback_data){
-      .site = SITE_ENTER, .function_name = name, .params = params, .return_value = &c->result, .symbol_name = symbol,
+      .site = SITE_ENTER, .function_name = name, .params = params, .return_value = &c->result, .symbol_name = symbol ? symbol : undefined,
       .context = context, .context_uid = context ? context->id : 0, .correlation_data = &c->cell,
       .correlation_id = stub_cuda_correlation()};
   tracer->call(DOMAIN_DRIVER, cbid, &c->data);

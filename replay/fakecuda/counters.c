@@ -202,7 +202,7 @@ STUB_EXPORT uint32_t cuptiRangeProfilerGetCounterDataInfo(struct cupti_image_inf
 
 // ---- launches ----
 
-// As seen of 13.5 on an H200: it runs a kernel that nobody has launched. That it calls the driver where that is reported is made up.
+// As seen of 13.5 on an H200: it runs a kernel that no thread has launched. That it calls the driver where that is reported is made up.
 static void own_work(void) {
   if (stub_version() < CUPTI_13_4 || replaying()) return;
   cuMemsetD8Async(0, 0, 64, NULL);

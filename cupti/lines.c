@@ -23,7 +23,7 @@ static size_t chosen[DEVICES]; // metrics of a configured device
 static struct context {
   void *handle; // NULL: free
   uint32_t device;
-  int enabled;
+  enum { NEW, ENABLED, REFUSED } state;
 } contexts[CONTEXTS];
 static struct context *current; // that of the launch that is being counted
 
@@ -61,23 +61,24 @@ static int configure(uint32_t device) {
   return chosen[device] = METRICS, 1;
 }
 
+// Called when no thread is in a launch, and the GPU has been waited for.
 static int enable(struct context *c) {
+  c->state = REFUSED; // it is not tried again
   if (failed(cupti.GetDeviceId(c->handle, &c->device), "find the GPU of the context") || c->device >= DEVICES) return 0;
   if (!chosen[c->device] && !configure(c->device)) return 0;
   struct cupti_line_enable_params e = {.size = COUNTERS_SIZE(cupti_line_enable_params, lazy), .context = c->handle, .lazy = 1};
-  return c->enabled = !CALL("have instructions count", SassMetricsEnable, &e);
+  if (CALL("have instructions count", SassMetricsEnable, &e)) return 0;
+  counters_configured(1, METRICS);
+  return c->state = ENABLED, 1;
 }
 
 static uint32_t ready(void *context) {
   struct context *c = contexts;
   while (c < contexts + CONTEXTS && c->handle && c->handle != context) c++;
   if (c == contexts + CONTEXTS) return 0;
-  if (!c->handle) {
-    c->handle = context;
-    if (enable(c)) counters_configured(1, METRICS);
-  }
-  current = c->enabled ? c : NULL;
-  return current != NULL;
+  c->handle = context;
+  current = c;
+  return c->state != REFUSED;
 }
 
 // ---- what was counted ----
@@ -127,6 +128,7 @@ static struct counted *start(void *context, uint64_t correlation) {
   (void)context;
   size_t records;
   uint32_t rc;
+  if (current->state == NEW && !enable(current)) return NULL;
   struct counted *out = calloc(1, sizeof *out);
   if (!out) return NULL;
   free(read_all(&records, &rc)); // of other launches
@@ -150,7 +152,7 @@ static void disable(struct context *c) {
   struct cupti_line_disable_params p = {.size = sizeof p, .context = c->handle};
   int own = cupti_own_call;
   void *popped;
-  if (c->enabled && !cuda.cuCtxPushCurrent_v2(c->handle)) {
+  if (c->state == ENABLED && !cuda.cuCtxPushCurrent_v2(c->handle)) {
     cupti_own_call = 1;
     cuda.cuCtxSynchronize();
     cupti_lines.SassMetricsDisable(&p);

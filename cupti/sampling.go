@@ -181,13 +181,15 @@ func (s *sampler) decode(b *C.struct_sampled_batch, out *record.Sample, f func(*
 		}
 		for i := range stalls {
 			out.Stalls = append(out.Stalls, record.Stall{
-				Reason: uint16(stalls[i].reason), Samples: uint64(stalls[i].samples), NotIssued: uint32(stalls[i].not_issued),
+				Reason: uint16(stalls[i].reason), Samples: min(uint64(stalls[i].samples), mostCount), NotIssued: uint32(stalls[i].not_issued),
 			})
 		}
 		f(out)
 	}
 	runtime.KeepAlive(b)
 }
+
+const mostCount = 1 << 53 // a recording may say anything
 
 func samplesIn(stalls []C.struct_sampled_stall) (n uint64) {
 	for i := range stalls {

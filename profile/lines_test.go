@@ -52,6 +52,32 @@ func TestAddLines(t *testing.T) {
 	}
 }
 
+// What instructions counted is no sample: it lies under the counter's name, and a profile with nothing else has no samples.
+func TestAddCountedLines(t *testing.T) {
+	const executed = "smsp__sass_inst_executed"
+	for _, reasons := range [][]string{{executed}, {executed, "wait"}} {
+		k := &Node{Name: "k", Samples: []FunctionSamples{{PCs: []PCSamples{{Offset: 0, Stalls: []Stall{{Reason: 0, Samples: 7}}}, {Offset: 16}}}}}
+		p := &Profile{Root: &Node{Name: "ROOT", Children: []*Node{k}}, Kinds: Kinds{}, Sampling: &Sampling{Reasons: reasons, Functions: []SampledFunction{
+			{Places: []Place{{Offset: 0, Frames: []SourceFrame{{File: "k.py", Line: 20, Func: "k"}}}}}}}}
+		want := "[{smsp__sass_inst_executed 7}] []"
+		if len(reasons) > 1 {
+			k.Samples[0].PCs[0].Stalls = append(k.Samples[0].PCs[0].Stalls, Stall{Reason: 1, Samples: 3})
+			want = "[{num_samples 3} {num_stalled_samples 3} {smsp__sass_inst_executed 7} {stalled_wait 3}] []"
+		}
+		p.AddLines()
+		got := ""
+		for _, m := range k.Children[0].Metrics {
+			got += fmt.Sprintf(" {%s %d}", m.Name, m.Value.Int())
+		}
+		if got = "[" + strings.TrimSpace(got) + "] " + fmt.Sprint(k.Metrics); got != want {
+			t.Errorf("%q: got %s, want %s", reasons, got, want)
+		}
+		if _, sampled := p.Kinds[SamplesMetric]; sampled != (len(reasons) > 1) || p.Kinds[executed] != Inclusive {
+			t.Errorf("%q: kinds %v", reasons, p.Kinds)
+		}
+	}
+}
+
 // Zeros stand at kernels only, and not above or below samples.
 func TestAddZeros(t *testing.T) {
 	ran := []Metric{{Name: DeviceIDMetric, Value: StringValue("0")}}

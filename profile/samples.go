@@ -5,7 +5,7 @@ import "strings"
 // Sampling is what instruction sampling recorded in addition to the tree: the tables that nodes' Samples refer to, and how
 // many samples were lost.
 type Sampling struct {
-	Mode    string   // "continuous" or "serialized"; "lines": nothing was sampled, instructions were counted
+	Mode    string   // "continuous" or "serialized"; CountedByLine: nothing was sampled, instructions were counted
 	Period  uint64   // cycles between two samples of one multiprocessor
 	Reasons []string // why a warp did not go on, by number: "long_scoreboard". "selected" means that it did, "" that the sampler does not say. See IsCount
 
@@ -18,6 +18,9 @@ type Sampling struct {
 	Functions []SampledFunction
 	Sources   []SourceText // what the sampled lines said when the profile was recorded, by file
 }
+
+// CountedByLine is the mode of a profile without samples, whose instructions were counted.
+const CountedByLine = "lines"
 
 // IsCount reports whether a reason is none, but the vendor's name of a counter, as smsp__sass_inst_executed: Stall.Samples then is not a number of
 // samples, but what the instruction counted.

@@ -219,6 +219,51 @@ func TestHostileCounters(t *testing.T) {
 	}
 }
 
+// countedByLine is a capture of one launch whose instructions counted, as this payload says, before the end of its call.
+func countedByLine(payload []byte) events {
+	launch := append(numbers(driverDomain, launchKernel, 0, 41, 0x7f00, 1, 1, 0, 0, 64), append(make([]byte, 64), 0)...)
+	e := events("PROTNCAP\x01").add(String, 1, []byte("add")).add(String, 1, []byte("smsp__sass_inst_executed"))
+	e = e.add(MachineOf, 1, numbers(130500, 13000, 1, 1763700000, 1)).add(Device, 1, numbers(0, 1, 9, 0, 132, 1980000, 3201000, 6144))
+	e = e.add(Answer, 1, numbers(5, 0x7f00, 0, 0)).add(Callback, 1, launch).add(Lines, 1, payload)
+	e = e.add(Callback, 1, numbers(driverDomain, launchKernel, 1, 41, 0x7f00, 1, 1, 0, 0, 0, 0))
+	return e.add(End, 1, numbers(8))
+}
+
+// TestHostileLines: counts that no recorder writes are shown, or the launch counts as one that was not counted.
+func TestHostileLines(t *testing.T) {
+	built(t)
+	const most = 1<<64 - 1
+	for _, c := range []struct {
+		name    string
+		payload []byte
+		counted bool
+	}{
+		{"a whole one", numbers(41, 1, 7, 7, 1, 0, 1, 16, 2, 1000), true},
+		{"nothing", nil, false},
+		{"no kind of GPU", numbers(41, 0, 7, 7, 1, 0, 1, 16, 2, 1000), false},
+		{"no instruction", numbers(41, 1, 7, 7, 0), false},
+		{"more instructions than there are", numbers(41, 1, 7, 7, most, 0, 1, 16, 2, 1000), true},
+		{"a function that no string has", numbers(41, 1, 7, 7, 1, 0, 77, 16, 2, 1000), true},
+		{"a metric that no string has", numbers(41, 1, 7, 7, 1, 0, 1, 16, 77, 1000), false},
+		{"an offset and a count that are too large", numbers(41, 1, most, most, 1, most, 1, most, 2, most), true},
+		{"another launch", numbers(40, 1, 7, 7, 1, 0, 1, 16, 2, 1000), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "out")
+			o := playWithEnv(t, countedByLine(c.payload), map[string]string{"mode": "counters:set=lines", "name": name})
+			o.check(t)
+			text, err := os.ReadFile(name + ".hatchet")
+			if got := strings.Contains(string(text), "launches_by_line"); got != c.counted {
+				t.Errorf("counted: %v (%v), want %v\n%s", got, err, c.counted, o.text)
+			}
+			if _, err := formats.ReadFile(name + ".hatchet"); c.counted && err != nil {
+				t.Error(err)
+			}
+			playBytes(t, countedByLine(c.payload), "").check(t)
+		})
+	}
+}
+
 // mutated returns a capture with some bytes changed behind the magic.
 func mutated(plain []byte, seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 10))
@@ -253,6 +298,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte(programOfAMD(f, "roctracer", Answer, numbers(2, 0x66, 1+4*3))))
 	f.Add([]byte(scopesOf(true)))
 	f.Add([]byte(measured(numbers(41, 1, 1, 1, 2, 0x408f400000000000))))
+	f.Add([]byte(countedByLine(numbers(41, 1, 7, 7, 1, 0, 1, 16, 2, 1000))))
 	f.Fuzz(func(t *testing.T, plain []byte) {
 		built(t, "stub/hip/libamdhip64.so.6")
 		playAny(t, plain).check(t)

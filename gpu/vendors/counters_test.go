@@ -6,6 +6,16 @@ import (
 	"testing"
 )
 
+// TestLinesOfAMD: AMD's library counts no lines, and the sentence says what to do instead.
+func TestLinesOfAMD(t *testing.T) {
+	if _, err := parseAMDCounters("set=lines"); err == nil || !strings.Contains(err.Error(), "use mode pcsampling") {
+		t.Error(err)
+	}
+	if _, err := parseAMDCounters("set=memory"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCounterOptions(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "roofline first 1 most 200 all"},

@@ -1,12 +1,33 @@
 package merge
 
 import (
+	"maps"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/profiletest"
 )
+
+// TestSampledAndCounted: counts by line join the samples of another run, in either order, and change neither how these were taken nor how many there are.
+func TestSampledAndCounted(t *testing.T) {
+	sampled, counted := sampledRun(1), sampledRun(2)
+	counted.Sampling.Mode, counted.Sampling.Period, counted.Sampling.Total = profile.CountedByLine, 0, 0
+	for i, reason := range counted.Sampling.Reasons {
+		counted.Sampling.Reasons[i] = "smsp__sass_" + reason
+	}
+	want := perInstruction(sampled, counted)
+	for _, files := range [][]*profile.Profile{{sampled, counted}, {counted, sampled}} {
+		var notes []string
+		sum := all(t, Options{Note: func(n string) { notes = append(notes, n) }}, None, files...)
+		if s := sum.Sampling; s.Mode != "continuous" || s.Period != 1024 || s.Total != sampled.Sampling.Total || len(notes) > 0 {
+			t.Errorf("mode %s, every %d, %d samples, notes %q", s.Mode, s.Period, s.Total, notes)
+		}
+		if got := perInstruction(sum); !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+}
 
 // sampledRun is a run whose tables are in an order of its own: the same function and reason have other numbers.
 func sampledRun(seed uint64) *profile.Profile {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
@@ -125,7 +124,7 @@ func pageReasons(s *kernels.Samples) (all []PageReason) {
 // about says how samples were taken, and what limits them.
 func about(s *kernels.Samples) string {
 	text := ""
-	if s.Facts.Mode == record.ByLine.String() {
+	if s.Facts.Mode == profile.CountedByLine {
 		text = "instructions of chosen launches counted what they did"
 	} else if s.Facts.Mode != "" {
 		text = term.Printable(s.Facts.Mode) + " sampling"

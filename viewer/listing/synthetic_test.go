@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
+	"github.com/goproton/goproton/profile/merge"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
@@ -50,6 +51,42 @@ func syntheticProfile(t *testing.T) *profile.Profile {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// counted has what the instructions of a profile counted instead of its samples.
+func counted(p *profile.Profile) *profile.Profile {
+	s := p.Sampling
+	s.Mode, s.Period, s.Reasons = profile.CountedByLine, 0, []string{
+		"smsp__sass_inst_executed", "smsp__sass_thread_inst_executed", "smsp__sass_inst_executed_op_global", "smsp__sass_sectors_mem_global",
+		"smsp__sass_sectors_mem_global_ideal", "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared", "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal"}
+	pcs := p.Root.Children[0].Samples[0].PCs
+	for i := range pcs {
+		n := 1000 * uint64(i+1)
+		pcs[i].Stalls = []profile.Stall{{Reason: 0, Samples: n}, {Reason: 1, Samples: n * uint64(32-7*i)}}
+		if i == 0 {
+			pcs[i].Stalls = append(pcs[i].Stalls, profile.Stall{Reason: 2, Samples: n}, profile.Stall{Reason: 3, Samples: 32 * n}, profile.Stall{Reason: 4, Samples: 4 * n})
+		} else {
+			pcs[i].Stalls = append(pcs[i].Stalls, profile.Stall{Reason: 5, Samples: 2 * n}, profile.Stall{Reason: 6, Samples: n})
+		}
+	}
+	return p
+}
+
+// TestCountedLines: a listing has what instructions counted, alone or with the samples of another run.
+func TestCountedLines(t *testing.T) {
+	vendortest.Add(t)
+	files := &kernels.Files{}
+	files.Add(vendortest.Source, 3, "    return x + helper(y)")
+	alone := counted(syntheticProfile(t))
+	testkit.Golden(t, "testdata/counted.source.txt", withNotes(t, kernels.Options{Profile: alone, Files: files}, Options{Context: 1, Unfold: true}))
+	testkit.Golden(t, "testdata/counted.source.json", printedJSON(t, kernels.Options{Profile: alone, Files: files}, Options{}))
+	both := merge.New(merge.Options{})
+	for _, p := range []*profile.Profile{syntheticProfile(t), alone} {
+		if err := both.Add(p, merge.Source{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.Golden(t, "testdata/counted.both.txt", withNotes(t, kernels.Options{Profile: both.Profile(), Files: files}, Options{Context: 1}))
 }
 
 // TestSyntheticVendor: a vendor is an entry in the list of vendors, and no line of the viewer.

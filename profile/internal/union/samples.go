@@ -37,10 +37,16 @@ func (u *Samples) Add(s *profile.Sampling) (source *SampleSource, uneven bool) {
 		u.out = &profile.Sampling{Mode: s.Mode, Period: s.Period}
 		u.functions, u.reasons = map[identity]int{}, map[string]uint16{}
 	}
-	if u.out.Mode != s.Mode {
-		u.out.Mode = "mixed"
+	switch counted := s.Mode == profile.CountedByLine; {
+	case counted: // nothing was sampled
+	case u.out.Mode == profile.CountedByLine:
+		u.out.Mode, u.out.Period = s.Mode, s.Period
+	default:
+		if u.out.Mode != s.Mode {
+			u.out.Mode = "mixed"
+		}
+		uneven = u.out.Period != s.Period
 	}
-	uneven = u.out.Period != s.Period
 	u.out.Total += s.Total
 	u.out.Dropped += s.Dropped
 	u.out.NonUser += s.NonUser

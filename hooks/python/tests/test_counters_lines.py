@@ -183,7 +183,7 @@ for name in ("one", "two"):
     """ + SOFTMAX + """
     fake_gpu.launch(softmax)
     proton.finalize(session)
-""", cwd=tmp_path, env=environment(tmp_path, **NEW))
+""", cwd=tmp_path, env=environment(tmp_path, PROTON_LIB=str(library), **NEW))
     assert check(tmp_path / "one.hatchet") == check(tmp_path / "two.hatchet") == {"softmax": 1}
 
 

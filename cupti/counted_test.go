@@ -8,7 +8,7 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// TestFiguresOfLines: what the figures of the set lines are computed from is counted, and profiles tell it from reasons of samples.
+// TestFiguresOfLines: what the figures of the set lines are computed from is counted, and profiles distinguish it from reasons of samples.
 func TestFiguresOfLines(t *testing.T) {
 	counted := lineMetrics()
 	figures := 0

@@ -52,7 +52,7 @@ func TestAddLines(t *testing.T) {
 	}
 }
 
-// What instructions counted is no sample: it lies under the counter's name, and a profile with nothing else has no samples.
+// What instructions counted is not a sample: it lies under the counter's name, and a profile with nothing else has no samples.
 func TestAddCountedLines(t *testing.T) {
 	const executed = "smsp__sass_inst_executed"
 	for _, reasons := range [][]string{{executed}, {executed, "wait"}} {

@@ -15,6 +15,8 @@ TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent
 REPOSITORY = PACKAGE.parent.parent
 LIBRARY = Path(os.environ.get("PROTON_LIB") or REPOSITORY / "build" / "libproton.so").resolve()
+if "PROTON_LIB" in os.environ:  # tests change folders
+    os.environ["PROTON_LIB"] = str(LIBRARY)
 ORACLES = REPOSITORY / ".venv" / "oracles"
 
 # A test that passes never waits for it: seconds after which a process hangs, also on a slow machine with other work.

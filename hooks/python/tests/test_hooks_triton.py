@@ -297,3 +297,60 @@ assert marked.kernel.cache_key
 """
     done = run_python(code, path=[triton, tmp_path], env={"TRITON_CACHE_DIR": str(tmp_path / "cache")})
     assert "Traceback" not in done.stderr
+
+
+AUTOTUNER = """
+def tuned(bench=None):
+    "An autotuner of Triton, whose function is ours and whose benchmark launches it twice."
+    import types
+    from triton.runtime.autotuner import Autotuner
+    a = object.__new__(Autotuner)
+    a.nargs, a.pre_hook, a.post_hook = {}, lambda *_, **__: None, lambda *_, **__: None
+    a.base_fn = a.fn = types.SimpleNamespace(__name__="f", run=lambda *_, **__: calls.append(("run",)))
+    a._do_bench = bench
+    a.do_bench = bench or (lambda call, quantiles: [call(), call()])
+    return a._bench(1, config=triton.Config({"BLOCK": 16}))
+NAMED = [("scope.enter", "<autotune>", None), ("run",), ("run",), ("scope.exit", "<autotune>")]
+"""
+
+
+def test_autotuners_have_a_frame(triton):
+    code = PRELUDE + AUTOTUNER + """
+import triton
+from triton.runtime.autotuner import Autotuner
+before = Autotuner._bench
+s = proton.start("p", hook="triton")
+assert Autotuner._bench.__name__ == "_bench" and Autotuner._bench is not before
+tuned()
+assert said("scope.enter", "run", "scope.exit") == NAMED
+calls.clear()
+tuned(lambda call, quantiles: call())  # of the program
+assert said("scope.enter", "run", "scope.exit") == [("run",)]
+proton.deactivate(s)
+assert Autotuner._bench is before
+proton.activate(s); calls.clear(); tuned()
+assert said("scope.enter", "run", "scope.exit") == NAMED
+others, Autotuner._bench = Autotuner._bench, lambda self, *a, **k: others(self, *a, **k)
+on_top = Autotuner._bench
+proton.finalize()
+assert Autotuner._bench is on_top
+calls.clear(); tuned()
+assert ("run",) in calls
+"""
+    run_python(code, path=[triton])
+
+
+def test_autotuners_have_no_frame_under_tritons_names(triton):
+    code = PRELUDE + AUTOTUNER + """
+proton.install()
+import triton
+proton.start("p", hook="triton")
+tuned()
+assert said("scope.enter", "run", "scope.exit") == [("run",), ("run",)]
+proton.finalize()
+proton.uninstall()
+proton.start("p", hook="triton")
+calls.clear(); tuned()
+assert said("scope.enter", "run", "scope.exit") == NAMED
+"""
+    run_python(code, path=[triton])

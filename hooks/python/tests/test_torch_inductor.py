@@ -194,3 +194,20 @@ def test_kernels_stand_below_the_lines_of_the_program(library, torch_python, tmp
     file = tmp_path / "model.py"
     assert sorted(found) == [[f"{file}:{line}@forward", f"{file}:9@forward", "aten::relu+aten::mul"] for line in (17, 18)]
     assert sum(metrics.get("launched", 0) for path, metrics in nodes(tmp_path) if path) == 6
+
+
+AUTOTUNED = """
+import goproton as proton
+s = proton.start("p", hook="triton", backend="cupti")
+from torch._inductor.runtime.triton_heuristics import CachingAutotuner as C
+assert C.bench.__name__ == "bench" and hasattr(C.bench, "__wrapped__")
+proton.finalize()
+assert not hasattr(C.bench, "__wrapped__")
+"""
+
+
+def test_inductors_autotuner_has_a_frame(library, torch_python, tmp_path):  # noqa: F811
+    triton = ORACLES / "triton-3.9.0"
+    if not triton.exists():
+        pytest.skip(f"{triton} is not there; make oracles")
+    run_python(AUTOTUNED, python=torch_python, path=[triton], cwd=tmp_path, env={"CUDA_VISIBLE_DEVICES": "", "PROTON_LIB": library})

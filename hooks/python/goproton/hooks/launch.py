@@ -10,7 +10,7 @@ from _thread import _local
 from itertools import count
 
 from .. import _library
-from .._triton import slots
+from .._triton import autotuning, slots
 from ..state import COMPUTE_METADATA_SCOPE_NAME as COMPUTE_METADATA_SCOPE_NAME  # Triton 3.6 has it here
 from .hook import Hook
 
@@ -55,9 +55,10 @@ class LaunchHook(Hook):
         native = _library.load()  # a hook may be registered before the first session
         if native is not None:
             native.set_launch_filter(self._filter)  # it may have been set before the library was loaded
+        autotuning.begin()
 
     def deactivate(self) -> None:
-        pass
+        autotuning.end()
 
     def enter(self, metadata: Any) -> None:
         if _library.native is not None:

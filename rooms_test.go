@@ -106,7 +106,7 @@ var rooms = []room{
 	{10, "internal/figures internal/foreign internal/jsontext internal/version internal/inflate internal/lookup", "numbers for people; names of others; JSON as text; this release; unpacking within bounds; kernels by their names, the names that a wrong one was meant as, and elements of lists by their keys"},
 	{10, "internal/settings internal/testkit", "environment variables, and programs in Python's folders; goldens, traces and waiting, for tests"},
 	{11, "internal/ctl internal/term internal/when", "the socket of `proton ctl`; the terminal; when a session records"},
-	{12, "internal/outname internal/runinfo", "names of profiles, by rank and size of a job; what `proton run` and the profiled processes tell each other"},
+	{12, "internal/runinfo", "what `proton run` and the profiled processes tell each other, and names of profiles, by rank and size of a job"},
 }
 
 const whyDown = "imports and includes point to smaller numbers only (rooms_test.go), so that a room can be read, tested and replaced without those above it"

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 )
@@ -25,12 +25,12 @@ func infoOf(name string, now uint64) profile.Info {
 	if host, err := os.Hostname(); err == nil {
 		info[profile.InfoHost] = host
 	}
-	maps.Copy(info, launchInfo(outname.Detect(os.Getenv)))
+	maps.Copy(info, launchInfo(runinfo.LaunchedBy(os.Getenv)))
 	return info
 }
 
 // launchInfo is what the launcher of a distributed run says of this process.
-func launchInfo(p outname.Launched) profile.Info {
+func launchInfo(p runinfo.Launched) profile.Info {
 	info := profile.Info{}
 	if p.Requeue > 0 {
 		info[profile.InfoRequeue] = strconv.Itoa(p.Requeue)
@@ -53,7 +53,7 @@ func launchInfo(p outname.Launched) profile.Info {
 }
 
 // SetLaunched adds what became known of a session's process after its start. A timeline whose file has begun does not get it.
-func (m *Manager) SetLaunched(id int, p outname.Launched) {
+func (m *Manager) SetLaunched(id int, p runinfo.Launched) {
 	_ = m.of(id, func(_ *drainer, s *session) error {
 		s.info = maps.Clone(s.info) // windows on their way to sinks have the one from before
 		maps.Copy(s.info, launchInfo(p))

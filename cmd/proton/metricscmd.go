@@ -14,7 +14,7 @@ import (
 	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/export/prometheus"
 	"github.com/goproton/goproton/export/push"
-	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 // newMetricsCommand serves the counters of a program that goproton.start asks it to, from outside of that program.
@@ -65,7 +65,7 @@ func serveProgram(out io.Writer, address string, pid int, wait time.Duration, pu
 	defer os.RemoveAll(folder)
 	c := &prometheus.Collector{Folder: folder, Pushed: pushed}
 	signal.Ignore(os.Interrupt) // meant for the program
-	server, err := prometheus.Listen(address, outname.Local(os.Getenv), c)
+	server, err := prometheus.Listen(address, runinfo.LocalRank(os.Getenv), c)
 	if err != nil {
 		return say(served{Error: err.Error()})
 	}

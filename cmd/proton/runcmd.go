@@ -17,7 +17,6 @@ import (
 	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/export/push"
 	"github.com/goproton/goproton/gpu/vendors"
-	"github.com/goproton/goproton/internal/outname"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profile/formats"
@@ -305,7 +304,7 @@ func checkRun(o *run.Options) error {
 			return fmt.Errorf("read --torch=%s: use operators, modules and flops, separated by commas, or --torch alone for the first two", o.Torch)
 		}
 	}
-	return outname.Check(o.Name)
+	return runinfo.CheckName(o.Name)
 }
 
 // takeTorchWords lets `--torch modules,flops script.py` mean `--torch=modules,flops script.py`.

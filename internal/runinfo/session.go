@@ -3,6 +3,10 @@
 //
 // A process is one status: it has its process id in its name. A process that executes another program is two: the
 // second moves the first's aside.
+//
+// The name of a profile is a template, so that ranks and hosts can have files of their own, and a path is claimed before it
+// is written, so that two processes of one run never write the same file. Templates are expanded in the
+// profiled process, not in "proton run": only there are rank and pid known.
 package runinfo
 
 import (

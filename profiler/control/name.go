@@ -2,38 +2,36 @@ package control
 
 import (
 	"fmt"
+	"github.com/goproton/goproton/internal/procstat"
+	"github.com/goproton/goproton/internal/runinfo"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/goproton/goproton/internal/outname"
-	"github.com/goproton/goproton/internal/procstat"
-	"github.com/goproton/goproton/internal/runinfo"
 )
 
 // naming is how the profile of a run gets its name in this process: the name is claimed at the first work, changes when the program
 // says its rank, and is given up if another run has taken it.
 type naming struct {
 	mu      sync.Mutex // held while the name changes, which the program's threads and the drainer's rounds may do
-	process outname.Process
+	process runinfo.Process
 	claimed bool
 	moves   bool     // the rank became known after the name was claimed
 	moved   []string // files of the name before, until the profile is written under its new name
 }
 
 // process is what is known of the process now: its rank may be known late only.
-func (r *run) process() outname.Process {
+func (r *run) process() runinfo.Process {
 	r.naming.mu.Lock()
 	defer r.naming.mu.Unlock()
 	return r.naming.process
 }
 
-func thisProcess() outname.Process {
+func thisProcess() runinfo.Process {
 	host, _ := os.Hostname()
-	return outname.Process{Launched: outname.Detect(os.Getenv), PID: os.Getpid(), Host: host}
+	return runinfo.Process{Launched: runinfo.LaunchedBy(os.Getenv), PID: os.Getpid(), Host: host}
 }
 
 // rank is called when the program says its rank, by torch.distributed: processes that it has started by itself have no launcher's
@@ -75,7 +73,7 @@ func (s *Service) claim() {
 	if p.Problem != "" {
 		s.run.doubt(p.Problem + ", so the profile has the process id in its name; correct the variable")
 	}
-	claimed, holder := outname.Claim(s.run.config.Status, path+".hatchet", p.PID, image)
+	claimed, holder := runinfo.ClaimName(s.run.config.Status, path+".hatchet", p.PID, image)
 	stem := strings.TrimSuffix(claimed, ".hatchet")
 	if p.Ranked() && holder != 0 && !procstat.Below(p.PID, holder) { // a rank's own children have its variables
 		s.run.doubt(fmt.Sprintf("processes %d and %d are both rank %d: the profile of the second is %s.*", holder, p.PID, p.Rank, filepath.Base(stem)))
@@ -114,7 +112,7 @@ func (s *Service) countRestart() {
 // stands around the launcher, or in another one, which stood below it.
 func (s *Service) ofEarlierAttempt(path string, launched time.Time) bool {
 	pid := s.run.naming.process.PID
-	if holder, since := outname.Holder(s.run.config.Status, path+".hatchet"); holder != 0 {
+	if holder, since := runinfo.NameHolder(s.run.config.Status, path+".hatchet"); holder != 0 {
 		_, lives := procstat.Began(holder)
 		return !lives && holder != pid && since.Before(s.run.began) // a child of this process may have ended first
 	}
@@ -138,7 +136,7 @@ func writtenSince(stem string, began time.Time) string {
 func (s *Service) anotherName(stem, file string) string {
 	named := stem
 	for n := 1; n < 1000; n++ {
-		stem = strings.TrimSuffix(outname.Another(named+".hatchet", os.Getpid(), n), ".hatchet")
+		stem = strings.TrimSuffix(runinfo.AnotherName(named+".hatchet", os.Getpid(), n), ".hatchet")
 		if writtenSince(stem, s.run.began) == "" {
 			break
 		}

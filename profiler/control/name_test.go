@@ -2,6 +2,8 @@ package control
 
 import (
 	"errors"
+	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/profiler"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,10 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/goproton/goproton/internal/outname"
-	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/profiler"
 )
 
 // A session that the program starts itself has files of its own. They say nothing about the name of the run's profile.
@@ -90,7 +88,7 @@ func TestWhoIsAnEarlierAttempt(t *testing.T) {
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)
 	}
-	outname.Claim(status, name+".hatchet", ended.Process.Pid, "image")
+	runinfo.ClaimName(status, name+".hatchet", ended.Process.Pid, "image")
 	for _, c := range []struct {
 		began time.Time
 		want  bool

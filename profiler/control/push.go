@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/export/spool"
-	"github.com/goproton/goproton/internal/outname"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/msgpack"
@@ -54,7 +53,7 @@ func (s *Service) pushDeltas(o *runinfo.Push) (*profiler.Deltas, error) {
 		return nil, err
 	}
 	labels := map[string]string{}
-	if job := outname.Detect(os.Getenv).Job; job != "" {
+	if job := runinfo.LaunchedBy(os.Getenv).Job; job != "" {
 		labels[runinfo.LabelJob] = job
 	}
 	maps.Copy(labels, o.Labels)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/ctl"
-	"github.com/goproton/goproton/internal/outname"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler"
@@ -136,8 +135,8 @@ func (s *Service) beginRun(c runinfo.Config, p begun) (any, error) {
 var image = fmt.Sprintf("%016x", rand.Uint64())
 
 // runName is the session's name: the template's, made absolute because the program may change its folder.
-func runName(c runinfo.Config, process outname.Process) (string, error) {
-	name, err := outname.Of(c.Name, process, os.Getenv)
+func runName(c runinfo.Config, process runinfo.Process) (string, error) {
+	name, err := runinfo.OutName(c.Name, process, os.Getenv)
 	if err != nil || name == "" || name == "-" {
 		return name, err
 	}

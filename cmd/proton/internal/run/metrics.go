@@ -10,7 +10,6 @@ import (
 
 	"github.com/goproton/goproton/export/prometheus"
 	"github.com/goproton/goproton/export/push"
-	"github.com/goproton/goproton/internal/outname"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -75,7 +74,7 @@ func (m Metrics) serve(config *runinfo.Config, p *pushing, w io.Writer) *prometh
 
 // listen serves counters and says where, or why not; nil: it does not.
 func (m Metrics) listen(collector *prometheus.Collector, pushed bool, w io.Writer) *prometheus.Server {
-	server, err := prometheus.Listen(m.Address, outname.Local(os.Getenv), collector)
+	server, err := prometheus.Listen(m.Address, runinfo.LocalRank(os.Getenv), collector)
 	if err != nil {
 		without := "this run has no counters"
 		if pushed {

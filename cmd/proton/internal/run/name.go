@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goproton/goproton/internal/outname"
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 // outputName returns the template of the profiles' paths, without suffix, and makes its folder. It is absolute
@@ -44,7 +44,7 @@ func literal(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 // unsetVariable is a warning about a name with a variable that is not set, "" if all are. It is not an error, because a launcher
 // may set the variable for its processes.
 func unsetVariable(template string, env func(string) string) string {
-	if _, err := outname.Expand(template, outname.Process{}, env); err != nil {
+	if _, err := runinfo.ExpandName(template, runinfo.Process{}, env); err != nil {
 		return fmt.Sprintf("%v; a process without this variable is not profiled", err)
 	}
 	return ""

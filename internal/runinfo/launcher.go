@@ -1,4 +1,4 @@
-package outname
+package runinfo
 
 import (
 	"bytes"
@@ -11,7 +11,8 @@ import (
 	"github.com/goproton/goproton/internal/procstat"
 )
 
-// Launched is what a launcher says of one process.
+// Launched is what the launcher of a distributed run has put into the environment of a process: its rank, of how many, whether other
+// hosts take part, and how often the launcher has restarted it. Nothing else knows the launchers' variables.
 type Launched struct {
 	Launcher string // "torchrun", "Open MPI", "Slurm", …; "" without a launcher
 	Rank     int    // -1 without one
@@ -59,10 +60,10 @@ var families = []family{
 	{rank: "LOCAL_RANK", world: "LOCAL_WORLD_SIZE", local: "LOCAL_RANK", zeroOnEachHost: true},
 }
 
-// Detect returns what the environment says. The first launcher that has set its variable for the rank counts, also if the
+// LaunchedBy returns what the environment says. The first launcher that has set its variable for the rank counts, also if the
 // value cannot be used: a rank that another launcher gives would be wrong. Slurm starts a job again that is
 // requeued, whatever starts the ranks in it.
-func Detect(env func(string) string) Launched {
+func LaunchedBy(env func(string) string) Launched {
 	p := Launched{Rank: -1}
 	for _, f := range families {
 		if env(f.rank) != "" && f.present(env) {
@@ -76,8 +77,8 @@ func Detect(env func(string) string) Launched {
 	return p
 }
 
-// Local returns which of the ranks on this host the process is, counted from 0; 0 if the environment does not say.
-func Local(env func(string) string) int {
+// LocalRank returns which of the ranks on this host the process is, counted from 0; 0 if the environment does not say.
+func LocalRank(env func(string) string) int {
 	for _, f := range families {
 		if env(f.rank) != "" && f.present(env) {
 			return count(env, f.local)
@@ -190,8 +191,8 @@ func (p Launched) Text(pid int) string {
 	return "0"
 }
 
-// Host is the part of a host's name before its domain, for the names of files.
-func Host(name string) string {
+// HostName is the part of a host's name before its domain, for the names of files.
+func HostName(name string) string {
 	short, _, _ := strings.Cut(name, ".")
 	return cmp.Or(short, name)
 }

@@ -1,12 +1,4 @@
-// Package outname turns the output name that a user gave into the path of one process's profile.
-//
-// A name is a template, so that ranks and hosts can have files of their own, and a path is claimed before it
-// is written, so that two processes of one run never write the same file. Templates are expanded in the
-// profiled process, not in "proton run": only there are rank and pid known.
-//
-// Launched is what the launcher of a distributed run has put into the environment of a process: its rank, of how many, whether other
-// hosts take part, and how often the launcher has restarted it. Nothing else knows the launchers' variables.
-package outname
+package runinfo
 
 import (
 	"fmt"
@@ -21,11 +13,11 @@ type Process struct {
 	Host string
 }
 
-// Of returns the path of a process's profile, without suffix. The process of a launcher gets its rank in the name unless the
+// OutName returns the path of a process's profile, without suffix. The process of a launcher gets its rank in the name unless the
 // template has a field that differs between the processes of a host: NAME.rank3, NAME.rank3.node7 where several hosts take part,
 // NAME.rank3.restart1 when the launcher has started the rank again, NAME.requeue1 when the scheduler has started the job again, and NAME.pid<P> if its rank cannot be used.
-func Of(template string, p Process, env func(string) string) (string, error) {
-	name, err := Expand(template, p, env)
+func OutName(template string, p Process, env func(string) string) (string, error) {
+	name, err := ExpandName(template, p, env)
 	if err != nil || name == "" || name == "-" || differsByProcess(template) {
 		return name, err
 	}
@@ -38,7 +30,7 @@ func Of(template string, p Process, env func(string) string) (string, error) {
 		return name + again("requeue", p.Requeue), nil
 	}
 	if p.Hosts && !strings.Contains(fields(template), "%h") {
-		name += "." + flat(Host(p.Host))
+		name += "." + flat(HostName(p.Host))
 	}
 	return name + again("requeue", p.Requeue) + again("restart", p.Restart), nil
 }
@@ -60,10 +52,10 @@ func differsByProcess(template string) bool {
 // fields is a template without its percent signs that stand for themselves.
 func fields(template string) string { return strings.ReplaceAll(template, "%%", "") }
 
-// Expand replaces what a template can hold: %h the host, %p the process id, %r the rank, %q{VAR} an
+// ExpandName replaces what a template can hold: %h the host, %p the process id, %r the rank, %q{VAR} an
 // environment variable, and %% a percent sign. Without a rank %r is 0, as in a run of one process. What a
 // variable holds cannot lead to another folder: slashes in it are replaced by underscores.
-func Expand(template string, p Process, env func(string) string) (string, error) {
+func ExpandName(template string, p Process, env func(string) string) (string, error) {
 	var name strings.Builder
 	for rest := template; rest != ""; {
 		before, after, found := strings.Cut(rest, "%")
@@ -111,9 +103,9 @@ func expandOne(after string, p Process, env func(string) string) (value, rest st
 	return "", "", fmt.Errorf("%%%c is not known: %s", after[0], known)
 }
 
-// Check says whether a template can be expanded anywhere: everything but the values of variables.
-func Check(template string) error {
-	_, err := Expand(template, Process{PID: 1, Host: "host"}, func(string) string { return "x" })
+// CheckName says whether a template can be expanded anywhere: everything but the values of variables.
+func CheckName(template string) error {
+	_, err := ExpandName(template, Process{PID: 1, Host: "host"}, func(string) string { return "x" })
 	return err
 }
 

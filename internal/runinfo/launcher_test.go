@@ -1,4 +1,4 @@
-package outname
+package runinfo
 
 import (
 	"strconv"
@@ -64,7 +64,7 @@ func TestDetect(t *testing.T) {
 		{"RANK=99999999999999999999", Launched{Rank: -1, Problem: `RANK="99999999999999999999" is not a rank: a rank is a number, at least 0`}},
 		{"RANK=" + strings.Repeat("x", 5000), Launched{Rank: -1, Problem: `RANK="` + strings.Repeat("x", 40) + `" is not a rank: a rank is a number, at least 0`}},
 	} {
-		if got := Detect(environment(c.env)); got != c.want {
+		if got := LaunchedBy(environment(c.env)); got != c.want {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", c.env, got, c.want)
 		}
 	}
@@ -76,7 +76,7 @@ func FuzzDetect(f *testing.F) {
 	f.Add("-0", "0x10", "\x00", "4294967291")
 	f.Fuzz(func(t *testing.T, rank, world, local, restart string) {
 		vars := map[string]string{"RANK": rank, "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": local, "TORCHELASTIC_RESTART_COUNT": restart}
-		p := Detect(func(name string) string { return vars[name] })
+		p := LaunchedBy(func(name string) string { return vars[name] })
 		switch {
 		case p.World < 0 || p.Restart < 0 || p.Rank < -1 || p.World > 0 && p.Rank >= p.World:
 			t.Errorf("%q: %+v", vars, p)
@@ -90,7 +90,7 @@ func FuzzDetect(f *testing.F) {
 
 func TestHost(t *testing.T) {
 	for name, want := range map[string]string{"node7": "node7", "node7.cluster.local": "node7", ".x": ".x", "": ""} {
-		if got := Host(name); got != want {
+		if got := HostName(name); got != want {
 			t.Errorf("host %q: got %q, want %q", name, got, want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestLocal(t *testing.T) {
 			{"SLURM_PROCID": "11", "SLURM_STEP_ID": "0", "SLURM_LOCALID": "3"}, {"RANK": "7", "LOCAL_RANK": "3", "SLURM_STEP_ID": "0", "SLURM_PROCID": "1", "SLURM_LOCALID": "1"}},
 	} {
 		for _, environment := range variables {
-			if got := Local(func(name string) string { return environment[name] }); got != want {
+			if got := LocalRank(func(name string) string { return environment[name] }); got != want {
 				t.Errorf("%v: %d, want %d", environment, got, want)
 			}
 		}

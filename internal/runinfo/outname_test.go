@@ -1,4 +1,4 @@
-package outname
+package runinfo
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func TestExpand(t *testing.T) {
 		{"%q{EMPTY}", `error: expand output name "%q{EMPTY}": the environment variable EMPTY is empty or not set: set it, or leave %q{EMPTY} out`},
 	}
 	for _, c := range cases {
-		got, err := Expand(c.template, process(env), func(name string) string { return env[name] })
+		got, err := ExpandName(c.template, process(env), func(name string) string { return env[name] })
 		if err != nil {
 			got = "error: " + err.Error()
 		}
@@ -36,7 +36,7 @@ func TestExpand(t *testing.T) {
 }
 
 func process(env map[string]string) Process {
-	return Process{Detect(func(name string) string { return env[name] }), 42, "node1.cluster"}
+	return Process{LaunchedBy(func(name string) string { return env[name] }), 42, "node1.cluster"}
 }
 
 // The names of a launcher's processes, and of those that have no rank.
@@ -77,21 +77,21 @@ func TestNames(t *testing.T) {
 		{"-", torchrun, "-"},
 		{"", torchrun, ""},
 	} {
-		got, err := Of(c.template, process(c.env), func(name string) string { return c.env[name] })
+		got, err := OutName(c.template, process(c.env), func(name string) string { return c.env[name] })
 		if err != nil || got != c.want {
 			t.Errorf("%q with %v: got %q (%v), want %q", c.template, c.env, got, err, c.want)
 		}
 	}
-	if _, err := Of("%z", Process{}, func(string) string { return "" }); err == nil {
+	if _, err := OutName("%z", Process{}, func(string) string { return "" }); err == nil {
 		t.Error("%z passes")
 	}
 }
 
 func TestCheckKnowsNoVariables(t *testing.T) {
-	if err := Check("a-%q{NOT_SET_HERE}-%r"); err != nil {
+	if err := CheckName("a-%q{NOT_SET_HERE}-%r"); err != nil {
 		t.Errorf("a template with a variable: %v", err)
 	}
-	if Check("%z") == nil {
+	if CheckName("%z") == nil {
 		t.Error("%z passes")
 	}
 }
@@ -100,7 +100,7 @@ func TestClaim(t *testing.T) {
 	status := t.TempDir()
 	claim := func(path string, pid int) string {
 		t.Helper()
-		claimed, _ := Claim(status, path, pid, "image")
+		claimed, _ := ClaimName(status, path, pid, "image")
 		return claimed
 	}
 	for _, c := range []struct {
@@ -130,28 +130,28 @@ func TestClaim(t *testing.T) {
 	// A process that executes another program, twice.
 	for i, want := range []string{"out.pid1.hatchet", "out.pid1-2.hatchet", "out.pid1-2.hatchet", "out.pid1-3.hatchet"} {
 		image := []string{"second", "third", "third", "fourth"}[i]
-		if got, holder := Claim(status, "out.hatchet", 1, image); got != want || holder != 0 {
+		if got, holder := ClaimName(status, "out.hatchet", 1, image); got != want || holder != 0 {
 			t.Errorf("the %s program of a process: got %s of %d, want %s", image, got, holder, want)
 		}
 	}
-	if got, holder := Claim(status, "out.hatchet", 4, "image"); got != "out.pid4.hatchet" || holder != 1 {
+	if got, holder := ClaimName(status, "out.hatchet", 4, "image"); got != "out.pid4.hatchet" || holder != 1 {
 		t.Errorf("the path of process 1: got %s, held by %d", got, holder)
 	}
-	if got, _ := Claim("", "out", 9, "image"); got != "out" {
+	if got, _ := ClaimName("", "out", 9, "image"); got != "out" {
 		t.Errorf("without a run: %s", got)
 	}
-	if got, _ := Claim(filepath.Join(status, "gone"), "out", 9, "image"); got != "out.pid9" {
+	if got, _ := ClaimName(filepath.Join(status, "gone"), "out", 9, "image"); got != "out.pid9" {
 		t.Errorf("when the run is over: %s", got)
 	}
-	if got, _ := Claim("/dev/null/status", "out", 9, "image"); got != "out.pid9" {
+	if got, _ := ClaimName("/dev/null/status", "out", 9, "image"); got != "out.pid9" {
 		t.Errorf("a status folder that cannot be written: %s", got)
 	}
 	for path, want := range map[string]int{"out.hatchet": 1, "./other.hatchet": 2, "unclaimed.hatchet": 0} {
-		if got, since := Holder(status, path); got != want || since.IsZero() != (want == 0) {
+		if got, since := NameHolder(status, path); got != want || since.IsZero() != (want == 0) {
 			t.Errorf("%s belongs to process %d, want %d", path, got, want)
 		}
 	}
-	if got, _ := Holder("", "out.hatchet"); got != 0 {
+	if got, _ := NameHolder("", "out.hatchet"); got != 0 {
 		t.Errorf("without a run, a path belongs to process %d", got)
 	}
 	left, _ := filepath.Glob(filepath.Join(status, "claim-*.*"))
@@ -169,7 +169,7 @@ func TestClaimHasOneWinner(t *testing.T) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			got[i], _ = Claim(status, "out", i+1, "image")
+			got[i], _ = ClaimName(status, "out", i+1, "image")
 		}()
 	}
 	all.Wait()

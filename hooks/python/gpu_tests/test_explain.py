@@ -1,11 +1,13 @@
 """The exams of proton explain on this GPU: programs that are slow for a known reason, and healthy ones. viewer/explain/causes_test.go asks the same of recordings."""
 import concurrent.futures
+import json
 import pathlib
 import subprocess
 import sys
 
 import goproton
 import pytest
+from running import PROTON, ended
 
 pytestmark = [pytest.mark.alone, pytest.mark.only("cupti"), pytest.mark.patience(240)]
 EXAMS = pathlib.Path(__file__).parents[3] / "viewer/explain/testdata/h200"
@@ -42,3 +44,31 @@ def test_exam(exam, tmp_path):
     known, alarms = sum(map(bool, wants.values())), sum(not want for want in wrong.values())
     print(f"{known - len(wrong) + alarms} of {known} causes with their lines, {alarms} of {len(wants) - known} healthy programs with an alarm")
     assert len(wrong) - alarms <= 0.2 * known and alarms <= 0.1 * (len(wants) - known)  # over all exams 0.1 and 0.05: each has about 30 programs only
+
+
+TUNED = """
+import torch, triton, triton.language as tl
+
+@triton.autotune([triton.Config({"B": b}) for b in (256, 1024)], key=["n"])
+@triton.jit
+def tuned(x, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + i, tl.load(x + i, i < n) + 1.0, i < n)
+
+n = 1 << 22
+x, y = torch.ones(n, device="cuda"), torch.ones(n, device="cuda")
+for _ in range(3):
+    tuned[lambda c: (triton.cdiv(n, c["B"]),)](x, y, n)
+torch.cuda.synchronize()
+"""
+
+
+def test_autotuning(tmp_path):
+    """What Triton's autotuner launches is apart from what the program launches, and is named as the cause."""
+    (tmp_path / "tuned.py").write_text(TUNED)
+    ended([PROTON, "run", "--python", sys.executable, "tuned.py"], cwd=tmp_path)
+    profile = tmp_path / "tuned.hatchet"
+    rows = [(row["path"], row["own"][0]) for row in json.loads(ended([PROTON, "viewer", "--json", "-m", "count", profile]).stdout)["rows"]]
+    assert [count for path, count in rows if path == ["ROOT", "tuned"]] == [3], rows
+    assert sum(count for path, count in rows if path == ["ROOT", "<autotune>", "tuned"]) > 100, rows
+    assert goproton.explain(profile)["findings"][0]["rule"] == "autotuning"

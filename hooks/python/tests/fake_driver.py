@@ -19,9 +19,11 @@ class Launcher:
         self.metadata = metadata
 
     def __call__(self, x, y, z, stream, function, packed, lazy, enter, exit, *arguments):
+        from triton.runtime import _allocation
         size = x * y * z * self.metadata.profile_scratch_size
+        if x * y * z * self.metadata.global_scratch_size:  # the user's comes first
+            _allocation._allocator.get()(x * y * z * self.metadata.global_scratch_size, self.metadata.global_scratch_align, stream)
         if size:
-            from triton.runtime import _allocation
             scratch = _allocation._profile_allocator.get()(size, self.metadata.profile_scratch_align, stream)
         if enter is not None:
             enter(lazy)

@@ -165,6 +165,33 @@ assert _allocation._profile_allocator.get() is theirs and knobs.compilation.inst
 """)
 
 
+def test_a_user_s_scratch_allocator(on_gpu):
+    """A kernel with scopes that needs scratch memory of its own asks the user's allocator, for what it needs without scopes, on the stream of the launch."""
+    on_gpu("""
+@triton.jit
+def described(x, B: tl.constexpr):
+    d = tl.make_tensor_descriptor(x, shape=[64, 64], strides=[64, 1], block_shape=[B, B])
+    pl.enter_scope("load")
+    block = d.load([B, B])
+    pl.exit_scope("load")
+    d.store([0, 0], block)
+asked = []
+triton.set_allocator(lambda *what: asked.append(what) or 4096)
+def go(blocks): described[(blocks,)](x, B=16)
+go(1)
+start()
+go(1); go(3)
+fake_driver.stream = fake_gpu.stream()
+go(1)
+proton.finalize()
+go(1)
+(size, alignment, stream) = asked[0]
+assert size and alignment == 128 and stream == 0
+other = fake_driver.stream
+assert asked == [(size, 128, 0), (size, 128, 0), (3 * size, 128, 0), (size, 128, other), (size, 128, other)], asked
+""")
+
+
 def test_a_kernel_with_scopes_runs_without_a_session(on_gpu):
     on_gpu("""
 start()

@@ -125,6 +125,33 @@ func TestSourceShowsWhereWarpsWait(t *testing.T) {
 	p.wait(`document.querySelector("#panel-source .line.found .text").textContent === "MUFU"`)
 }
 
+// TestSourceShowsWhatInstructionsCounted: of a run without samples the page has instructions, and at each line what they counted.
+func TestSourceShowsWhatInstructionsCounted(t *testing.T) {
+	profiled, texts := withSamples(t, model(300, 1))
+	s := profiled.Sampling
+	s.Mode, s.Period, s.Dropped, s.Reasons = profile.CountedByLine, 0, 0, []string{"smsp__sass_sectors_mem_global", "smsp__sass_sectors_mem_global_ideal", "smsp__sass_inst_executed", "smsp__sass_thread_inst_executed"}
+	profiled.Root.Walk(func(n *profile.Node, _ int) bool {
+		for _, f := range n.Samples {
+			for i := range f.PCs {
+				f.PCs[i].Stalls = []profile.Stall{{Reason: 0, Samples: 36}, {Reason: 1, Samples: 8}, {Reason: 2, Samples: 1000}, {Reason: 3, Samples: 20000}}
+			}
+		}
+		return true
+	})
+	p := browser(t).open(t, pageWith(t, []Source{{Name: "run.hatchet", Profile: profiled}}, Options{Version: "test", Texts: texts}), desk)
+	p.click("#tab-source")
+	head := p.text("#panel-source .source-head")
+	for _, want := range []string{"instructions, ", "each of 20.0 of 32 threads", "Hint: warps move 4.5 sectors"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("the head does not say %q: %s", want, head)
+		}
+	}
+	p.wait(`[...document.querySelectorAll("#panel-source .line .why")].some((why) => why.textContent === "global x4.5, 20.0 threads")`)
+	p.mouse("mouseMoved", p.place("#panel-source .line.hot .text", 0.1, 0.5), nil)
+	p.wait(`["instructions", "counted", "global x4.5"].every((text) => document.getElementById("tip").textContent.includes(text))`)
+	p.shoot("wide-source-counted")
+}
+
 // TestTipOfAPageThatHasJustScrolled: the browser reports scrolling a frame later, and that must not hide the tip of what
 // the pointer is on since.
 func TestTipOfAPageThatHasJustScrolled(t *testing.T) {

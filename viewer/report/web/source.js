@@ -160,6 +160,7 @@ export class Source {
    */
   mix(k, side) {
     const all = this.sorted(k);
+    if (!all.length && !side) return null; // instructions were counted, and not sampled
     const bar = make("div", {class: "mix", "aria-hidden": "true"});
     for (const [reason, n] of all) {
       const stretch = make("i", {title: `${this.data.reasons[reason].name} ${percent(n / k.n)}`});

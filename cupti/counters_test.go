@@ -10,8 +10,8 @@ func TestCountersOfABusyProgram(t *testing.T) {
 	}
 	for _, sanitizers := range sanitized() {
 		t.Run(sanitizers, func(t *testing.T) {
-			program := buildWith(t, sanitizers, "counters.c", "counters_measure.c", "callback_counted.c", "sampling_gate.c", "code.c", "testdata/counters.c")
-			if got, want := play(t, program), "measured 6 6 6 0 0, left out: nccl 2 often refused 5 often\n"; got != want {
+			program := buildWith(t, sanitizers, "counters.c", "counters_measure.c", "lines.c", "callback_counted.c", "sampling_gate.c", "code.c", "testdata/counters.c")
+			if got, want := play(t, program), "measured 6 6 6 0 0, left out: nccl 2 often refused 5 often\nby line 6 6 6 0 0 6\nby line 6 6 6 0 0 6\n"; got != want {
 				t.Errorf("got %swant %s", got, want)
 			}
 		})

@@ -103,6 +103,35 @@ static uint32_t push(void *context) { return (void)context, 0; }
 static uint32_t pop(void **context) { return *context = NULL, 0; }
 static uint32_t memory(size_t *unused, size_t *all) { return *unused = 2, *all = 3, 0; }
 
+// ---- CUPTI's counts by line: one metric, of one instruction of each function ----
+
+static atomic_int ran[FUNCTIONS], by_line; // launches since they were read last
+static uint32_t line_metric(struct cupti_line_metric_params *p) {
+  return strcmp(p->name, "smsp__sass_inst_executed") ? RC_INVALID_PARAMETER : (p->id = 7, RC_OK);
+}
+static uint32_t line_config(struct cupti_line_config_params *p) {
+  static int times;
+  return CHECK(p->size == 36 && p->count == 1 && p->choices->id == 7), times++ ? RC_OUT_OF_MEMORY : 0;
+}
+static uint32_t line_enable(struct cupti_line_enable_params *p) { return CHECK(p->size == 25 && p->lazy && cupti_own_call && !atomic_load(&inside)), atomic_fetch_add(&by_line, 1), 0; }
+static uint32_t line_disable(struct cupti_line_disable_params *p) { return (void)p, atomic_fetch_sub(&by_line, 1), 0; }
+static uint32_t line_data(struct cupti_line_data_params *p) {
+  CHECK(cupti_own_call && !atomic_load(&captured) && !atomic_load(&copied) && atomic_load(&inside) <= 1);
+  for (int f = 0; f < FUNCTIONS; f++) p->records += atomic_load(&ran[f]) != 0;
+  return p->instances = 1, 0;
+}
+static uint32_t line_flush(struct cupti_line_flush_params *p) {
+  CHECK(p->size == 40 && atomic_load(&inside) <= 1);
+  size_t n = 0;
+  for (int f = 0; f < FUNCTIONS; f++) {
+    int launches = atomic_exchange(&ran[f], 0);
+    if (!launches) continue;
+    p->out[n].name = kernels[f], p->out[n].offset = 16;
+    *p->out[n++].values = (struct cupti_line_value){7, (uint64_t)launches};
+  }
+  return CHECK(n == p->records), 0;
+}
+
 // ---- the program ----
 
 static void call(uint32_t cbid, uint32_t site, uint32_t correlation, const char *symbol, const void *params) {
@@ -116,6 +145,7 @@ static void launch(int f) {
   call(CBID_cuLaunchKernel, SITE_ENTER, id, kernels[f], &p);
   atomic_fetch_add(&inside, 1);
   if (running) launched = kernels[f], usleep(2000); // time for the others
+  if (atomic_load(&by_line)) atomic_fetch_add(&ran[f], 1);
   call(CBID_cuLaunchKernel, SITE_EXIT, id, kernels[f], &p);
 }
 
@@ -152,6 +182,33 @@ static void *program(void *argument) {
     launch_and_leave((int)(i % FUNCTIONS));
   }
   return NULL;
+}
+
+// Each launch that is counted by line has its own count, whatever the others counted before it.
+static void count_lines(void) {
+  int counted[FUNCTIONS] = {0};
+  pthread_t threads[THREADS];
+  cupti_lines = (struct cupti_lines_table){initialize, chip, line_metric, line_config, line_enable, line_disable, line_data, line_flush};
+  counters_begin(&hp, &(struct counters_request){FIRST, 1000, CUPTI_13_5, &counters_of_lines});
+  counters_run(1);
+  for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, program, (void *)i);
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  counters_run(0);
+  for (struct counted *c = counters_take(), *next; c; c = next) {
+    struct sampled_batch *b = c->lines;
+    const struct sampled *s = (const void *)b->bytes;
+    CHECK(counters_state(c) == COUNTED_DONE && b->used == sizeof *s + sizeof *s->stalls && s->offset == 16 && s->stall_count == 1 && s->correlation == c->correlation);
+    CHECK(!strcmp(s->name, kernels[c->function - 100]) && s->stalls[0].samples == 1 && !strcmp(lines_metric(s->stalls[0].reason), "smsp__sass_inst_executed"));
+    counted[c->function - 100]++;
+    next = c->next;
+    free(b), free(c);
+  }
+  struct counters_facts f;
+  counters_facts(&f);
+  CHECK(f.measured == 4 * FIRST * NODES && f.kernels == 4 && !f.refused && by_line == 1);
+  counters_end();
+  CHECK(!by_line);
+  printf("by line %d %d %d %d %d %d\n", counted[0], counted[1], counted[2], counted[3], counted[4], counted[5]);
 }
 
 int main(void) {
@@ -192,5 +249,6 @@ int main(void) {
   CHECK(f.measured == 2 && f.chosen == 2);
   for (struct counted *c = counters_take(), *next; c; c = next) next = c->next, free(c);
   counters_end();
+  for (int session = 0; session < 2; session++) count_lines();
   return 0;
 }

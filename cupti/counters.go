@@ -30,6 +30,8 @@ type counter struct {
 
 	byLine  bool
 	waiting []*C.struct_counted // launches whose instructions are being counted
+	// Launches that were counted in code that is not known, and the last one that was not.
+	unplaced, placed uint64
 
 	problems []string // of startCounters
 }
@@ -196,6 +198,10 @@ func (c *Collector) CounterFacts() (facts record.CounterFacts) {
 			refusal += "; kernels are timed without counters"
 		}
 		facts.Problems = append(facts.Problems, refusal)
+	}
+	if s.unplaced > 0 {
+		facts.Problems = append(facts.Problems, fmt.Sprintf("counters: the lines of %s are not known: the code was loaded before counting began, or CUPTI's checksum of it is that of several modules; begin before the first launch, as `proton run` does",
+			figures.Plural(s.unplaced, "launch that was counted", "launches that were counted")))
 	}
 	if f.graphs != 0 && s.byLine {
 		facts.Problems = append(facts.Problems, fmt.Sprintf("counters: the kernels of %s were not counted by line: CUPTI counts launches of single kernels; run without graphs", figures.Plural(uint64(f.graphs), "launch of a graph", "launches of graphs")))

@@ -69,8 +69,14 @@ func (s *counter) lines(code *sampler, f func(*record.Sample)) {
 			continue
 		}
 		if state == C.COUNTED_DONE {
+			s.unplaced++
 			out := record.Sample{Device: uint32(l.device)}
-			code.decode((*C.struct_sampled_batch)(l.lines), &out, f)
+			code.decode((*C.struct_sampled_batch)(l.lines), &out, func(counted *record.Sample) {
+				if counted.Module != 0 && out.Correlation != s.placed {
+					s.placed, s.unplaced = out.Correlation, s.unplaced-1
+				}
+				f(counted)
+			})
 		}
 		C.free(l.lines)
 		C.free(unsafe.Pointer(l))

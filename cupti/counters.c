@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PLACES = 1 << 15, FUNCTIONS = 1 << 13, TRIES = 64, FAILURES = 16, END_LIMIT_S = 30 };
+enum { PLACES = 1 << 15, FUNCTIONS = 1 << 13, TRIES = 64, FAILURES = 16, END_LIMIT_S = 30, IDLE = 50 };
 
 // A kernel at a call path, how many of its launches were chosen, and how many could not be measured in a row. key 0: free.
 static struct place { _Atomic uint64_t key; _Atomic uint32_t chosen, failed; } places[PLACES];
@@ -29,6 +29,7 @@ static const struct hp_vendor_api *hp;
 static struct counters_request request;
 static atomic_int on, began, captures_begin, full;
 static _Atomic uint64_t remaining, nanos, measured, graphs;
+static _Atomic uint32_t idle; // launches since the last that was measured
 static struct counted *_Atomic taken;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of measuring; the program's threads only try it
 static _Atomic uint32_t refused, set_passes, set_metrics;
@@ -226,8 +227,23 @@ static int try(const struct cupti_callback_data *d, struct function *f, uint64_t
     return 0;
   }
   atomic_fetch_add(&p->chosen, 1);
+  atomic_store(&idle, 0);
   mine.began = start, mine.place = p;
   return 1;
+}
+
+// A launch is not chosen. What all launches pay for ends when so many in a row were not, and begins again with the next one that is.
+static int pass(void) {
+  if (!request.way->costly || atomic_fetch_add_explicit(&idle, 1, memory_order_relaxed) != IDLE) return 0;
+  if (pthread_mutex_trylock(&lock)) return atomic_store(&idle, 0), 0;
+  cupti_own_call = 1;
+  int alone = atomic_load(&began) && gate_close(1), captured = hp->capturing() || atomic_load(&captures_begin);
+  if (alone && !captured) request.way->disable(NULL, -1);
+  else atomic_store(&idle, 0);
+  if (alone) gate_open();
+  cupti_own_call = 0;
+  pthread_mutex_unlock(&lock);
+  return 0;
 }
 
 int counters_enter(const struct cupti_callback_data *d, uint64_t function, int cooperative) {
@@ -238,10 +254,10 @@ int counters_enter(const struct cupti_callback_data *d, uint64_t function, int c
   if (hp->capturing() || atomic_load_explicit(&captures_begin, memory_order_relaxed)) return 0;
   uint64_t key = mixed(mixed(mixed(2, function), (uintptr_t)d->symbol_name), (uint64_t)r.node << 32 | r.pynode) | 1;
   struct place *p = place_of(key);
-  if (!p || atomic_load_explicit(&p->chosen, memory_order_relaxed) >= request.first) return 0;
+  if (!p || atomic_load_explicit(&p->chosen, memory_order_relaxed) >= request.first) return pass();
   struct function *f = function_of(function, d->symbol_name, &verdict);
   if (!f || verdict == ASKING) return 0;
-  if (verdict == UNWANTED) return atomic_store_explicit(&p->chosen, UINT32_MAX, memory_order_relaxed), 0;
+  if (verdict == UNWANTED) return atomic_store_explicit(&p->chosen, UINT32_MAX, memory_order_relaxed), pass();
   if (verdict != LEFT_NOT) return leave_out(f, (uint32_t)verdict);
   if (cooperative) return leave_out(f, LEFT_COOPERATIVE);
   if (atomic_load_explicit(&p->failed, memory_order_relaxed) >= FAILURES) return leave_out(f, atomic_load(&f->reason));

@@ -131,6 +131,12 @@ def test_what_is_chosen(run, tmp_path, options, want):  # noqa: F811
     assert check(tmp_path / "out.hatchet") == want
 
 
+def test_after_a_while_without_a_choice(run, tmp_path):  # noqa: F811
+    """Instructions stop counting when 50 launches in a row were not chosen, so that the rest runs at its pace; the next one that is chosen is counted."""
+    run(SOFTMAX + "for scope in ('a', 'b', 'c'):\n    with proton.scope(scope):\n        for _ in range(120):\n            fake_gpu.launch(softmax)\n", "-m", "counters:set=lines", **NEW)
+    assert check(tmp_path / "out.hatchet") == {f"{scope}/softmax": 1 for scope in "abc"}
+
+
 def test_threads_and_captures(run, tmp_path):  # noqa: F811
     """The fake CUPTI aborts if counts are read while a stream is captured."""
     run(THREADS, "-m", "counters:set=lines:first=20", **NEW)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import sys
 
@@ -104,6 +106,7 @@ def start(name: str | None = None, *, context: str | None = "shadow", data: str 
              "activities": _comma_separated(activities), "idle": idle, "trace_form": trace_form(),
              "when": {"by_caller": True} if schedule else None, "budget": "" if budget is None else str(budget),
              "energy": energy, "pm": pm or ""}
+    _end_after_ctrl_c()
     answer = _library.call("start", **asked, **_readers(name, asked, push, metrics if prometheus is None else prometheus))
     _say_problems(answer)
     session = answer["session"]
@@ -411,6 +414,16 @@ def _hook_manager():
     """HookManager if some session used a hook, without importing it for those that did not."""
     module = sys.modules.get(f"{__package__}.hooks.hook")
     return module.HookManager if module else None
+
+
+@functools.cache
+def _end_after_ctrl_c() -> None:
+    """Python ends itself by SIGINT after an exception of Ctrl-C, so that the library's own handler of exits does not run."""
+    def end() -> None:
+        if getattr(sys, "last_type", None) is KeyboardInterrupt:
+            flush_tensors(at_exit=True)
+            _library.call("exit")
+    atexit.register(end)
 
 
 def flush_tensors(at_exit: bool = False) -> None:

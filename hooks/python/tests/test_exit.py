@@ -64,7 +64,7 @@ def program(library, tmp_path):
         problems = [problem for path in status.glob("*.json") for problem in json.loads(path.read_text())["problems"]]
         return work["children"], said, problems
 
-    go.end, go.answer = end, busy.unlink
+    go.end, go.answer, go.folder = end, busy.unlink, tmp_path
     yield go
     for process in started:
         if process.poll() is None:
@@ -98,6 +98,15 @@ def test_a_gpu_that_is_waited_for(program, how):
     program.answer()
     [kernel], *output = program.end(process)
     assert kernel["metrics"]["count"] == 1 and output == ["", []]
+
+
+@pytest.mark.parametrize("how", ["run", "start"])
+def test_ctrl_c_ends_a_program(program, how):
+    """Python ends by an exception, and then by the signal itself."""
+    process = program(how, patience="5", script=HEAD + "import signal; signal.raise_signal(signal.SIGINT)")
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == -signal.SIGINT and said.endswith("KeyboardInterrupt\n"), said
+    assert at(load(program.folder / "out.hatchet"), "work", "kernel")["metrics"]["count"] == 1
 
 
 @pytest.mark.parametrize("how", ["run", "start"])

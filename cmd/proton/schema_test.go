@@ -107,3 +107,22 @@ func TestPublishedSchemasAllowMore(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// --json and --markdown give the rows of flat and bottom-up their form, as --view flat,json does.
+func TestRowsHaveForms(t *testing.T) {
+	tree := "../../viewer/testdata/recorded/matmul.hatchet"
+	printed := func(words ...string) string {
+		var out bytes.Buffer
+		if err := subcommand(&out, io.Discard, append([]string{"viewer"}, append(words, tree)...)...); err != nil {
+			t.Errorf("%v: %v", words, err)
+		}
+		return out.String()
+	}
+	for _, rows := range []string{"flat", "bottom-up"} {
+		for _, form := range []string{"json", "markdown"} {
+			if got, want := printed("--view", rows, "--"+form), printed("--view", rows+","+form); got != want || got == printed("--"+form) {
+				t.Errorf("--view %s --%s differs from --view %s,%s, or is not of these rows", rows, form, rows, form)
+			}
+		}
+	}
+}

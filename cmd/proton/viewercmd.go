@@ -250,7 +250,10 @@ func (f *viewerFlags) check(flags *pflag.FlagSet) error {
 // formOr is the view that --json or --markdown means, else the one that is given.
 func formOr(view string, json, markdown bool) (string, error) {
 	for form, asked := range map[string]bool{"json": json, "markdown": markdown} {
-		if asked && view != "" && view != form {
+		switch {
+		case asked && (view == "flat" || view == "bottom-up"): // rows, which all forms have
+			form = view + "," + form
+		case asked && view != "" && view != form:
 			return view, fmt.Errorf("--%s means --view %s, which excludes --view %s: give one of them", form, form, view)
 		}
 		if asked {

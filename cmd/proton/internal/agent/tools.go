@@ -64,7 +64,7 @@ type runIn struct {
 	Command  []string `json:"command" jsonschema:"script and arguments, or a program, or -m MODULE"`
 	Name     string   `json:"name" jsonschema:"the profile is NAME.hatchet, or NAME.chrome_trace with timeline"`
 	Samples  bool     `json:"samples,omitempty" jsonschema:"sample instructions, which names the lines"`
-	Counters string   `json:"counters,omitempty" jsonschema:"instead of samples: measure a launch of each kernel with hardware counters: roofline, memory, compute or agent"`
+	Counters string   `json:"counters,omitempty" jsonschema:"instead of samples: measure a launch of each kernel with hardware counters: roofline, memory, compute or agent; or lines, which source then shows"`
 	Timeline bool     `json:"timeline,omitempty" jsonschema:"record what happened when, which shows why the GPU was idle"`
 	Inside   string   `json:"inside,omitempty" jsonschema:"scopes inside the Triton kernels that match"`
 	Torch    bool     `json:"torch,omitempty" jsonschema:"operators and modules of PyTorch, with their flops"`

@@ -264,11 +264,6 @@ func formOr(view string, json, markdown bool) (string, error) {
 }
 
 func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
-	short := []struct {
-		given bool
-		view  string
-		group viewer.Grouping
-	}{{f.flat, "flat", viewer.ByName}, {flags.Changed("top"), "top", viewer.ByName}, {f.bottomUp, "bottom-up", viewer.ByCaller}}
 	var err error
 	if f.view, err = formOr(f.view, f.samples.json, f.samples.markdown); err != nil {
 		return err
@@ -276,6 +271,11 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 	if rows, form, both := strings.Cut(f.view, ","); both && (rows == "flat" || rows == "bottom-up") {
 		f.flat, f.bottomUp, f.view = f.flat || rows == "flat", f.bottomUp || rows == "bottom-up", form
 	}
+	short := []struct {
+		given bool
+		view  string
+		group viewer.Grouping
+	}{{f.flat, "flat", viewer.ByName}, {flags.Changed("top"), "top", viewer.ByName}, {f.bottomUp, "bottom-up", viewer.ByCaller}}
 	asked := f.view
 	for _, s := range short {
 		if !s.given {

@@ -74,7 +74,9 @@ static int enable(struct context *c) {
 
 static uint32_t ready(void *context) {
   struct context *c = contexts;
-  while (c < contexts + CONTEXTS && c->handle && c->handle != context) c++;
+  while (c < contexts + CONTEXTS && c->handle != context) c++;
+  if (c == contexts + CONTEXTS) // those that are gone have left gaps
+    for (c = contexts; c < contexts + CONTEXTS && c->handle;) c++;
   if (c == contexts + CONTEXTS) return 0;
   c->handle = context;
   current = c;

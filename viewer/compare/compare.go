@@ -122,7 +122,28 @@ func New(inputs []Input, o Options) (*Diff, error) {
 		rows[i] = t.Root
 	}
 	d.Root = d.match(rows, tables)
+	for c := range d.Columns {
+		for _, i := range d.Lacking(c) {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s has no %s: it was recorded without, so that a change of it says nothing", d.Names[i], d.Columns[c].Name))
+		}
+	}
 	return d, nil
+}
+
+// Lacking are the profiles that have no value of a metric of which others have one.
+func (d *Diff) Lacking(column int) (profiles []int) {
+	has := make([]bool, len(d.Names))
+	d.Root.Walk(func(r *Row, _ int) {
+		for i, v := range r.Values[column] {
+			has[i] = has[i] || !math.IsNaN(v)
+		}
+	})
+	for i, h := range has {
+		if !h && slices.Contains(has, true) {
+			profiles = append(profiles, i)
+		}
+	}
+	return profiles
 }
 
 func (d *Diff) empty() bool {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -282,6 +283,24 @@ func TestAMetricOfOneSide(t *testing.T) {
 	d := diff(t, Options{Metrics: []string{"flops16", "tflop16/s"}, BaseUnits: true}, tree("k 1000"), tree("k 1000 5e6"))
 	if k := d.Root.at(t, "k"); d.Change(k, 0, 1) != 5e6 || !math.IsNaN(d.Change(k, 1, 1)) || k.Values[1][1] != 5 {
 		t.Errorf("flops changed by %g, the rate by %g to %g; want 5e6, nothing, 5", d.Change(k, 0, 1), d.Change(k, 1, 1), k.Values[1][1])
+	}
+}
+
+// TestAProfileWithoutTimes: what it lacks everywhere did not fall to nothing.
+func TestAProfileWithoutTimes(t *testing.T) {
+	counted := tree("k 1000", "other 1000")
+	for _, n := range counted.Root.Children {
+		n.Metrics = nil
+		n.Set("instructions", profile.IntValue(7))
+	}
+	const want = "b.hatchet has no time/us: it was recorded without, so that a change of it says nothing"
+	if d := diff(t, Options{Metrics: []string{"time/us"}}, tree("k 1000", "other 1000"), counted); !slices.Equal(d.Notes, []string{want}) {
+		t.Errorf("notes %q, want %q", d.Notes, want)
+	}
+	for _, d := range []*Diff{diff(t, Options{}, counted, counted), diff(t, Options{}, tree("k 1000"), tree("k 1000", "other 1000"))} {
+		if d.Notes != nil {
+			t.Errorf("notes %q of profiles that have the metric", d.Notes)
+		}
 	}
 }
 

@@ -115,6 +115,14 @@ func (c *Confidence) UnmarshalText(word []byte) error {
 // ErrNoTime is the error for a profile in which nothing took time.
 var ErrNoTime = errors.New("the profile has no time of a GPU, so that nothing can be explained: check that the program launched GPU work while it was profiled")
 
+// noTime says why a profile has none.
+func noTime(p *profile.Profile) error {
+	if p.Sampling != nil && p.Sampling.Mode == profile.CountedByLine {
+		return errors.New("the profile counts what instructions did and has no times, so that nothing can be explained: proton viewer --source shows the counts, and proton merge adds them to a run with times")
+	}
+	return ErrNoTime
+}
+
 // Findings below this share of the whole are left out: removing all of such a cause is hardly measurable.
 const leastSaving = 0.02
 

@@ -96,7 +96,7 @@ func (s *survey) readRows() error {
 		case errors.As(err, &wrong):
 			return err
 		case len(names) == 1:
-			return ErrNoTime
+			return noTime(p)
 		}
 		if names[len(names)-1] == beyondDeclared {
 			names = names[:len(names)-1]
@@ -130,7 +130,7 @@ func (s *survey) readRows() error {
 		s.total += nanos
 	}
 	if s.total == 0 {
-		return ErrNoTime
+		return noTime(p)
 	}
 	if s.total > math.MaxInt64 {
 		return fmt.Errorf("the kernels of the profile took %g ns together, more than a time can be: the file is damaged", s.total)

@@ -115,6 +115,11 @@ func TestKernelsThatAreNotThere(t *testing.T) {
 	if _, err := Of(Input{Profile: profileOf()}); err != ErrNoTime {
 		t.Error(err)
 	}
+	counted := profileOf()
+	counted.Sampling = &profile.Sampling{Mode: profile.CountedByLine}
+	if _, err := Of(Input{Profile: counted}); err == nil || !strings.Contains(err.Error(), "counts what instructions did and has no times") {
+		t.Error(err)
+	}
 	p := profileOf(kernelOf{})
 	p.Root.Children[0].Set(profile.TimeMetric, profile.FloatValue(1e300))
 	if _, err := Of(Input{Profile: p}); err == nil || !strings.Contains(err.Error(), "damaged") {

@@ -291,6 +291,9 @@ func (g *gate) rule(rule *Rule, rows []*compare.Row) (RuleReport, error) {
 	column := slices.Index(metricsOf(g.Rules), rule.Metric)
 	c := g.diff.Columns[column]
 	report := RuleReport{Rule: *rule, Metric: c.Exact, Unit: c.Unit}
+	if lacking := g.diff.Lacking(column); len(lacking) > 0 && (c.Exact == "time/ns" || c.Exact == "count") { // every launch has both, where launches are recorded
+		return report, notComparable("%s has no %s: it was recorded without; give a run that has it, such as one without --mode counters:set=lines", g.diff.Names[lacking[0]], c.Exact)
+	}
 	amount, err := rule.amountIn(c.Unit)
 	if err != nil {
 		return report, fmt.Errorf("%w: %w", ErrNotComparable, err)

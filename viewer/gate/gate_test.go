@@ -275,6 +275,11 @@ func TestRulesDecide(t *testing.T) {
 
 func TestNothingIsDecidedSilently(t *testing.T) {
 	one := map[string]int64{"a": 100, "b": 50}
+	counted := steady("counted", one)[0]
+	for _, n := range counted.Profile.Root.Children {
+		n.Metrics = nil
+		n.Set("smsp__sass_inst_executed", profile.IntValue(7))
+	}
 	for _, test := range []struct {
 		before, after []compare.Input
 		o             Options
@@ -287,6 +292,8 @@ func TestNothingIsDecidedSilently(t *testing.T) {
 		{steady("x", one, one), steady("y", one, one), Options{Rules: rules(t, "time > 5%"), Strict: true}, "2 + 2 runs are too few"},
 		{steady("x", map[string]int64{"a": 0}), steady("y", map[string]int64{"a": 0}), Options{Rules: rules(t, "time > 5%")}, "could never fail: time is 0 in every run"},
 		{steady("x", map[string]int64{"a": 0}), steady("y", map[string]int64{"a": 0}), Options{Rules: rules(t, "time > 5ms")}, "could never fail: time is 0 in every run"},
+		{steady("x", one), []compare.Input{counted}, Options{Rules: rules(t, "time > 5%")}, "counted1 has no time/ns: it was recorded without"},
+		{[]compare.Input{counted}, steady("x", one), Options{Rules: rules(t, "time > 5%")}, "counted1 has no time/ns: it was recorded without"},
 		{steady("x", one), nil, Options{Rules: rules(t, "time > 5%")}, "a run to compare with"},
 	} {
 		report, err := Run(test.before, test.after, test.o)

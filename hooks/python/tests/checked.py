@@ -251,4 +251,5 @@ def births():
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    for name in sys.argv[1].split("+"):
+        globals()[name]()

@@ -1,4 +1,4 @@
-"""Kernels and programs that tests of the interpreter run, in a process of their own: python interpreted.py NAME."""
+"""Kernels and programs that tests of the interpreter run, in a process of their own: python interpreted.py NAME+NAME."""
 
 import sys
 
@@ -373,4 +373,5 @@ def script():
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    for name in sys.argv[1].split("+"):
+        globals()[name]()

@@ -29,9 +29,10 @@ def interpret(environment, *words, **more):
     return run([PROTON, "interpret", "--python", sys.executable, *words], environment, **more)
 
 
-@pytest.mark.parametrize("what", ["one_call", "with_statement", "finding", "arguments", "descriptors", "views", "read_only", "hooks", "changed_global", "threads", "forked", "limits",
-                                  "samples", "refused", "missing_name", "empty_grid", "wrong_grids", "block_shapes"])
+@pytest.mark.parametrize("what", ["one_call+with_statement+finding+arguments+descriptors+views+read_only+hooks+changed_global+limits+samples+empty_grid+wrong_grids+block_shapes",
+                                  "threads+forked", "refused", "missing_name"])
 def test_from_python(variables, what):
+    """Programs in one process, but for those that leave it changed: half a second of each is Triton's import."""
     done = run([sys.executable, TESTS / "interpreted.py", what], variables)
     assert done.returncode == 0, done.stderr
 
@@ -97,10 +98,9 @@ def test_interrupted_launch(variables, tmp_path):
     assert refused.returncode == 2 and "--kernel selects or compiles kernels of a program" in refused.stderr, refused.stderr
 
 
-@pytest.mark.parametrize("what", ["races", "waiting", "uninitialised", "memory", "hints", "duplicates", "overflow", "divisions", "births"])
-def test_checks(variables, what):
+def test_checks(variables):
     """Each fault is found in its line, and in a kernel without it nothing is."""
-    done = run([sys.executable, TESTS / "checked.py", what], variables)
+    done = run([sys.executable, TESTS / "checked.py", "races+waiting+uninitialised+memory+hints+duplicates+overflow+divisions+births"], variables)
     assert done.returncode == 0, done.stderr
 
 

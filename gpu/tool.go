@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/goproton/goproton/internal/procstat"
+	"github.com/goproton/goproton/internal/settings"
 )
 
 // Find looks for a disassembler: in the variable of a setting, where an empty value means none, then in PATH, then at other paths; an empty
@@ -20,28 +20,23 @@ func (d Disassembler) Find(setting, program string, missing error, others ...str
 		if tool == "" {
 			return "", fmt.Errorf("%s is empty, so %s is not used", setting, program)
 		}
-		if !executable(tool) {
+		if !settings.Executable(tool) {
 			return "", fmt.Errorf("%s names %s, which is not a program", setting, tool)
 		}
 		return tool, nil
 	}
 	path, _ := d.Env("PATH")
 	for _, folder := range filepath.SplitList(path) {
-		if tool := filepath.Join(folder, program); filepath.IsAbs(tool) && executable(tool) {
+		if tool := filepath.Join(folder, program); filepath.IsAbs(tool) && settings.Executable(tool) {
 			return tool, nil
 		}
 	}
 	for _, tool := range others {
-		if tool != "" && executable(tool) {
+		if tool != "" && settings.Executable(tool) {
 			return tool, nil
 		}
 	}
 	return "", missing
-}
-
-func executable(file string) bool {
-	info, err := os.Stat(file)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 const (

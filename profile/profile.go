@@ -200,6 +200,16 @@ func (n *Node) Child(name string) *Node {
 	return nil
 }
 
+// Made returns the child with that name, and makes it if there is none.
+func (n *Node) Made(name string) *Node {
+	c := n.Child(name)
+	if c == nil {
+		c = &Node{Name: name}
+		n.Children = append(n.Children, c)
+	}
+	return c
+}
+
 // Metric returns the value of a metric and whether the node has it.
 func (n *Node) Metric(name string) (Value, bool) {
 	for i := range n.Metrics {

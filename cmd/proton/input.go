@@ -97,15 +97,21 @@ func warnIncomplete(file string, p *profile.Profile) {
 	}
 }
 
-// whenInterrupted removes incomplete output when a signal ends the process, until done is called. The process still ends by
-// the signal, as its caller expects.
-func whenInterrupted(remove func()) (done func()) {
+// endingSignals receives the signals that would end the command.
+func endingSignals() chan os.Signal {
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // nohup
 			signal.Notify(signals, s)
 		}
 	}
+	return signals
+}
+
+// whenInterrupted removes incomplete output when a signal ends the process, until done is called. The process still ends by
+// the signal, as its caller expects.
+func whenInterrupted(remove func()) (done func()) {
+	signals := endingSignals()
 	go func() {
 		if s, ok := <-signals; ok {
 			remove()

@@ -232,6 +232,11 @@ func interpretLaunch(stdout io.Writer, o interpret.Options) error {
 	ctx, stop := untilSignal()
 	defer stop()
 	found, err := interpret.Saved(ctx, o, stdout, toUser())
+	return interpreted(ctx, found, err)
+}
+
+// interpreted is the error of a command that has interpreted launches: 2 for an error, and another code for findings.
+func interpreted(ctx context.Context, found bool, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return endedBy(ctx, err)
@@ -251,12 +256,7 @@ func (s signalled) Error() string { return syscall.Signal(s).String() }
 // untilSignal is a context that a signal ends which would end the command.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) {
-			signal.Notify(signals, s)
-		}
-	}
+	signals := endingSignals()
 	go func() {
 		select {
 		case s := <-signals:

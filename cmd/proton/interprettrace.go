@@ -205,13 +205,5 @@ func interpretTrace(source string, f *tracedFlags, device *profile.Device, o int
 		}
 		return t, nil
 	}, stdout, stderr)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return endedBy(ctx, err)
-	case err != nil:
-		return &exitError{code: 2, err: err}
-	case found:
-		return &exitError{code: interpret.ExitFindings}
-	}
-	return nil
+	return interpreted(ctx, found, err)
 }

@@ -31,11 +31,11 @@ func Profile(kernels []*Kernel) *profile.Profile {
 	for _, k := range kernels {
 		n := p.Root
 		for _, scope := range k.Path {
-			n = below(n, scope)
+			n = n.Made(scope)
 		}
-		n = below(n, k.Name)
+		n = n.Made(k.Name)
 		if k.Kind != "" {
-			n = below(n, k.Label)
+			n = n.Made(k.Label)
 			n.Launches = append(n.Launches, profile.LaunchTimes{Kind: len(p.Launches), Durations: profile.Durations{Count: uint64(k.Launches)}})
 			p.Launches = append(p.Launches, profile.LaunchKind{ID: k.Kind, Kernel: k.Name, Hash: k.Hash})
 		}
@@ -88,7 +88,7 @@ func (b *builder) add(kernel *profile.Node, k *Kernel) {
 		}
 		at := kernel
 		for _, f := range slices.Backward(l.Frames) {
-			at = below(at, nameOf(f))
+			at = at.Made(nameOf(f))
 		}
 		active := l.Loads.ActiveBytes + l.Stores.ActiveBytes + 2*l.Atomics.ActiveBytes
 		bytes := active
@@ -138,13 +138,4 @@ func busy(l *interpreter.LineCounts) bool {
 		}
 	}
 	return sum > 0
-}
-
-func below(n *profile.Node, name string) *profile.Node {
-	child := n.Child(name)
-	if child == nil {
-		child = &profile.Node{Name: name}
-		n.Children = append(n.Children, child)
-	}
-	return child
 }

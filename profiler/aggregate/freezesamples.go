@@ -41,7 +41,7 @@ func (f *sampleFreezer) add(out *profile.Node, cells map[uint32][]cell) {
 		}
 		to := out
 		if f.of.isCalled(number) {
-			to = child(out, f.of.function(number).Name)
+			to = out.Made(f.of.function(number).Name)
 		}
 		f.addTo(to, number, cells[number])
 	}
@@ -99,18 +99,9 @@ func (f *sampleFreezer) finish(p *profile.Profile) {
 		unlaunched[number] = joinCells(unlaunched[number], cells)
 	}
 	for _, number := range slices.SortedFunc(maps.Keys(unlaunched), f.of.byIdentity) {
-		under := child(child(p.Root, UnattributedFrame), f.of.function(number).Name)
+		under := p.Root.Made(UnattributedFrame).Made(f.of.function(number).Name)
 		f.addTo(under, number, unlaunched[number])
 	}
 	f.out.Apportioned = f.over.apportioned + f.sofar.apportioned
 	p.Sampling = &f.out
-}
-
-func child(n *profile.Node, name string) *profile.Node {
-	c := n.Child(name)
-	if c == nil {
-		c = &profile.Node{Name: name}
-		n.Children = append(n.Children, c)
-	}
-	return c
 }

@@ -17,9 +17,6 @@ const (
 	FileFunction     NameFormat = "file_function"      // file@function
 )
 
-// NameFormats are all formats, for help texts.
-var NameFormats = []NameFormat{FullName, FileFunctionLine, FunctionLine, FileFunction}
-
 func (t *table) formatNames(f NameFormat) error {
 	var shorten func(name string) string
 	switch f {

@@ -25,5 +25,7 @@ static inline void record_python_path(void) { recorder->python_path(); }
 // record_wrap_cupti replaces the functions of the table that are recorded. Call it once, after the table is complete and
 // before cupti_subscribe. cuda may be NULL.
 void record_wrap_cupti(struct cupti_table *table, const struct cuda_table *cuda, const char *library);
+// record_gpus records what GPUs there are, once. It calls the driver: on a thread of the profiler's own. A flush of CUPTI's records does it.
+void record_gpus(void);
 
 #endif

@@ -61,10 +61,10 @@ static void write_device(int ordinal) {
 
 // The driver is asked for the GPUs at each flush until it answers. A flush runs on a thread of ours; attaching may run inside
 // cuInit, and a callback must not call the driver.
-static void write_devices(void) {
+void record_gpus(void) {
   static int done;
   int count = 0;
-  if (done || !driver.cuDeviceGetCount || driver.cuDeviceGetCount(&count)) return;
+  if (!record_on() || done || !driver.cuDeviceGetCount || driver.cuDeviceGetCount(&count)) return;
   done = 1;
   for (int i = 0; i < count; i++) write_device(i);
 }
@@ -428,7 +428,7 @@ static uint32_t register_callbacks(cupti_request_fn request, cupti_complete_fn f
 }
 
 static uint32_t flush_all(uint32_t flag) {
-  if (record_on()) write_devices();
+  record_gpus();
   return real.ActivityFlushAll(flag);
 }
 

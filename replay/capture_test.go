@@ -123,6 +123,8 @@ func TestRealCaptures(t *testing.T) {
 		if m := c.Machine; m.Backend != "cupti" {
 			checkSynthetic(t, file, c)
 			continue
+		} else if c.has(Lines) { // without records of kernels; these were recorded when a flush of records alone wrote the GPUs
+			continue
 		} else if !c.Whole || len(m.Devices) == 0 || !strings.HasPrefix(m.Devices[0].Name, "NVIDIA") || m.Backend != "cupti" || m.Tracer < 18 || m.Driver < 11000 {
 			t.Errorf("%s: whole %v, %+v", file, c.Whole, m)
 		}

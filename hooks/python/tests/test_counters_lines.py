@@ -235,5 +235,6 @@ def test_record_and_replay(run, tmp_path):  # noqa: F811
     done = subprocess.run([PROTON, "run", "-b", "replay", "-n", "again", "-m", "counters:set=lines", "capture"], cwd=tmp_path, env=environment(tmp_path),
                           capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
+    assert "a fake driver called itself" in done.stderr  # so the GPU was recorded
     assert check(tmp_path / "again.hatchet") == check(tmp_path / "out.hatchet") and len(check(tmp_path / "again.hatchet")) == 4
     assert viewer(tmp_path, "--source", "again.hatchet") == viewer(tmp_path, "--source", "out.hatchet")

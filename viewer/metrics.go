@@ -178,7 +178,7 @@ func (b *builder) resolve(o *Options) error {
 	wanted := o.Metrics
 	if len(wanted) == 0 {
 		wanted = []string{b.defaultMetric()}
-		if _, estimated := b.find(timeError); estimated && o.errors {
+		if _, estimated := b.find(timeError); estimated && o.errors && wanted[0] == "time" {
 			wanted = append(wanted, timeError)
 		}
 	}

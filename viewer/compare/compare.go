@@ -159,7 +159,8 @@ func (d *Diff) empty() bool {
 func (d *Diff) tables(o *Options) ([]*viewer.Table, error) {
 	var all []*viewer.Table
 	metrics := o.Metrics
-	if _, estimated := d.Profiles[0].Kinds[profile.TimeErrorMetric]; estimated {
+	_, timed := d.Profiles[0].Kinds[profile.TimeMetric]
+	if _, estimated := d.Profiles[0].Kinds[profile.TimeErrorMetric]; estimated && timed {
 		if len(metrics) == 0 {
 			metrics = []string{"time"}
 		}

@@ -496,11 +496,23 @@ func TestErrorsOfEstimatedTimes(t *testing.T) {
 	if err := two.WriteTree(&out, viewer.Terminal{Color: true}); err != nil {
 		t.Fatal(err)
 	}
-	if line := regexp.MustCompile(`(?m)^.*chance$`).FindString(out.String()); strings.Contains(line, "\x1b") || !strings.Contains(line, "+0.099  0.050") {
+	if line := regexp.MustCompile(`(?m)^.*chance$`).FindString(out.String()); strings.Contains(line, "\x1b") || !strings.Contains(line, "+0.099  0.05") {
 		t.Errorf("what may be chance is %q", line)
 	}
 	if line := regexp.MustCompile(`(?m)^.*slower$`).FindString(out.String()); !strings.Contains(line, grid.Worse) {
 		t.Errorf("what cannot be chance is %q", line)
+	}
+	b.Root.Child("chance").Set(profile.TimeErrorMetric, profile.FloatValue(1e308))
+	out.Reset()
+	if err := diff(t, Options{}, a, b).WriteTree(&out, viewer.Terminal{}); err != nil || strings.Contains(out.String(), "00000") {
+		t.Errorf("a huge error is printed in full: %v\n%s", err, out.String())
+	}
+	a.Root.Walk(func(n *profile.Node, _ int) bool {
+		n.Metrics = slices.DeleteFunc(n.Metrics, func(m profile.Metric) bool { return m.Name == profile.TimeMetric })
+		return true
+	})
+	if d := diff(t, Options{}, a, a); d.Columns[0].Name != "count" {
+		t.Errorf("errors without times are compared by %s", d.Columns[0].Name)
 	}
 	if exact := diff(t, Options{}, tree("k 1"), tree("k 2")); exact.Error(exact.Root, 0, 1) != 0 {
 		t.Error("exact times have an error")

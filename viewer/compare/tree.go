@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
@@ -130,6 +131,15 @@ func (t *text) values(column int) iter.Seq[float64] {
 	}
 }
 
+// known is the error of a change between two profiles as text: of an error, three digits are known at best.
+func (t *text) known(r *Row, column int) string {
+	v := t.Error(r, column, 1)
+	if v >= 1000 && v < 1e12 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
 func (t *text) tree(r *Row, before, below string) {
 	t.line(r, before, term.Printable(r.Label))
 	for i, c := range r.Children {
@@ -149,7 +159,7 @@ func (t *text) line(r *Row, branches, name string) {
 			if len(t.Names) == 2 {
 				cells = append(cells, grid.Cell{Text: figures.Signed(form.Text(t.Change(r, c, i))), Color: color})
 				if t.estimated(c) {
-					cells = append(cells, grid.Cell{Text: form.Text(t.Error(r, c, i))})
+					cells = append(cells, grid.Cell{Text: t.known(r, c)})
 				}
 			}
 			cells = append(cells, grid.Cell{Text: figures.Change(t.Relative(r, c, i)), Color: color})

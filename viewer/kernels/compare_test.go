@@ -95,6 +95,23 @@ func TestComparisonHasEverySampleOnce(t *testing.T) {
 	}
 }
 
+// TestSamplesAreNotComparedWithCounts: a line that executes much need not take much time.
+func TestSamplesAreNotComparedWithCounts(t *testing.T) {
+	counted := model(t)
+	counted.Sampling.Mode = profile.CountedByLine
+	counted.Sampling.Reasons = slices.Repeat([]string{instructionsCounter}, len(counted.Sampling.Reasons))
+	runs, err := CollectPair([2]Options{{Profile: model(t), Kernel: "."}, {Profile: counted, Kernel: "."}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CompareSamples(runs, CompareOptions{}); err == nil || !strings.Contains(err.Error(), "A has samples by line and B has instructions, which cannot") {
+		t.Error(err)
+	}
+	if c, err := CompareSamples([2]*Run{runs[1], runs[1]}, CompareOptions{}); err != nil || c.Joint.Unit != "instruction" {
+		t.Error(err)
+	}
+}
+
 // A kernel that only one side has, and one that was renamed.
 func TestComparisonOfRenamedKernels(t *testing.T) {
 	a, b := model(t), model(t)

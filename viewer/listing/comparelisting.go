@@ -43,7 +43,7 @@ type comparedListing struct {
 }
 
 func (l *comparedListing) kernel(k *kernels.ComparedFunction) {
-	l.line(l.Bold(term.Printable(k.Name)) + fmt.Sprintf(": %s %s %s, %s of all", figures.Grouped(k.Old.Samples), l.glyphs.Arrow, figures.Count(k.Samples, "sample"), l.ofAll(k)))
+	l.line(l.Bold(term.Printable(k.Name)) + fmt.Sprintf(": %s %s %s, %s of all", figures.Grouped(k.Old.Samples), l.glyphs.Arrow, figures.Count(k.Samples, l.c.Joint.Unit), l.ofAll(k)))
 	for _, fact := range comparedFacts(k) {
 		l.line("  " + l.fit(fact, 2))
 	}

@@ -28,4 +28,7 @@ func TestReplayWithoutCounters(t *testing.T) {
 			t.Errorf("%+v: mode %q, %q", c, config.Mode, got)
 		}
 	}
+	if got := leftOut(&replay.Replay{Counted: true, ByLine: true}, &runinfo.Config{}); len(got) != 1 || !strings.HasSuffix(got[0], "add --mode counters:set=lines") {
+		t.Errorf("of counts by line: %q", got)
+	}
 }

@@ -134,6 +134,9 @@ func leftOut(play *replay.Replay, config *runinfo.Config) (warnings []string) {
 			continue
 		}
 		how := "to replay them, add --mode " + part.mode
+		if part.mode == "counters" && play.ByLine {
+			how += ":set=lines"
+		}
 		if strings.EqualFold(config.Data, "trace") {
 			how = "a timeline has none"
 		}

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +39,7 @@ report, which it opens in the browser. The profile is of a matrix product in Tri
 			if len(args) > 0 {
 				folder = args[0]
 			}
-			return demo(folder, !noOpen && hasBrowser(cmd.OutOrStdout()), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return demo(folder, !noOpen && term.IsTerminal(cmd.OutOrStdout()) && term.CanBrowse(os.Environ()), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&noOpen, "no-open", false, "write the report, and do not open it")
@@ -108,13 +106,4 @@ func subcommand(stdout, stderr io.Writer, words ...string) error {
 	}
 	root.SetArgs(words)
 	return root.Execute()
-}
-
-// hasBrowser says whether a page can probably be shown: without a screen, xdg-open would start a browser in this terminal.
-func hasBrowser(out io.Writer) bool {
-	if runtime.GOOS != "linux" {
-		return true
-	}
-	_, err := exec.LookPath("xdg-open")
-	return err == nil && (os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "") && term.IsTerminal(out)
 }

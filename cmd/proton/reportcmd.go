@@ -8,15 +8,14 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/figures"
+	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -260,21 +259,11 @@ func ours(path string) error {
 	return nil
 }
 
-// openBrowser opens a file with the system's viewer, and does not wait for it.
+// openBrowser opens a file in the browser, and does not wait for it.
 func openBrowser(path string) error {
 	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return err
+	if err == nil && !term.Browse(absolute, os.Environ(), "xdg-open") {
+		err = fmt.Errorf("open the browser: there is none; open %s yourself, or name a browser in BROWSER", absolute)
 	}
-	command := []string{"xdg-open", absolute}
-	switch runtime.GOOS {
-	case "darwin":
-		command[0] = "open"
-	case "windows":
-		command = []string{"rundll32", "url.dll,FileProtocolHandler", absolute}
-	}
-	if err := exec.Command(command[0], command[1:]...).Start(); err != nil {
-		return fmt.Errorf("open the browser: %w; open %s yourself", err, absolute)
-	}
-	return nil
+	return err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/goproton/goproton/internal/foreign"
+	"github.com/goproton/goproton/internal/term"
 )
 
 // prepare gets ready for the web server before the driver looks where the user's configuration is. Named views
@@ -96,7 +97,7 @@ func (r *run) serve(args *driver.HTTPServerArgs) error {
 
 	r.announce(address, args.Host, port)
 	if !*r.flags.noOpen && r.flags.given("no_browser") != "true" {
-		openBrowser(address, r.environment)
+		term.Browse(address, r.environment) // a failure is not reported, since the address has been printed
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()

@@ -258,9 +258,9 @@ int counters_enter(const struct cupti_callback_data *d, uint64_t function, int c
   struct function *f = function_of(function, d->symbol_name, &verdict);
   if (!f || verdict == ASKING) return 0;
   if (verdict == UNWANTED) return atomic_store_explicit(&p->chosen, UINT32_MAX, memory_order_relaxed), pass();
-  if (verdict != LEFT_NOT) return leave_out(f, (uint32_t)verdict);
-  if (cooperative) return leave_out(f, LEFT_COOPERATIVE);
-  if (atomic_load_explicit(&p->failed, memory_order_relaxed) >= FAILURES) return leave_out(f, atomic_load(&f->reason));
+  if (verdict != LEFT_NOT) return leave_out(f, (uint32_t)verdict), pass();
+  if (cooperative) return leave_out(f, LEFT_COOPERATIVE), pass();
+  if (atomic_load_explicit(&p->failed, memory_order_relaxed) >= FAILURES) return leave_out(f, atomic_load(&f->reason)), pass();
   return try(d, f, function, p);
 }
 
@@ -278,7 +278,7 @@ int counters_exit(const struct cupti_callback_data *d) {
   if (done < 0) atomic_store(&remaining, 0); // each further try would cost a kernel its time
   if (done < 0 || (request.way->costly && !atomic_load(&remaining))) {
     cupti_own_call = 1;
-    request.way->disable(d->context, -1);
+    request.way->disable(request.way->costly ? NULL : d->context, -1); // the costly way slows launches in all contexts
     cupti_own_call = 0;
   }
   atomic_fetch_add(&nanos, now() - mine.began);

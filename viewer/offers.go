@@ -142,7 +142,7 @@ var derived = []offer{
 	{"p99_time", "a time that 99 of 100 of them stay below"},
 	{"max_time", "time of the longest kernel, copy or fill"},
 	{"stddev_time", "standard deviation of these times"},
-	{"util", "least time that the work needs at the GPU's peaks, over the time that says its work; 1 is the roof"},
+	{"util", "least time that the work needs at the GPU's peaks, over the time of the kernels whose work is known; 1 is the roof"},
 	{"coverage", "share of the time whose flops or bytes are known; util covers it"},
 	{"roof_time", "that least time"},
 	{"attainable", "arithmetic rate at the roof"},

@@ -43,7 +43,7 @@ run (--trace) has occupancy, grids and the work of kernels. Timelines of several
 		Example: `  proton explain train.hatchet
   proton explain --kernel matmul --trace traces train.hatchet
   proton explain --json train.hatchet | jq '.findings[0]'
-  proton explain rank*.chrome_trace`,
+  proton explain train.rank*.chrome_trace`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -51,7 +51,7 @@ func CollectPair(o [2]Options) (runs [2]*Run, err error) {
 // CompareSamples puts the samples of two runs side by side. Both must have some. Lines that moved are matched by their text.
 func CompareSamples(runs [2]*Run, o CompareOptions) (*Comparison, error) {
 	if a, b := runs[0].Samples.Unit, runs[1].Samples.Unit; a != b {
-		return nil, fmt.Errorf("A has %ss by line and B has %ss, which cannot be compared: record both with the same --mode", a, b)
+		return nil, fmt.Errorf("profile A has %ss by line and B has %ss, which cannot be compared: record both with the same --mode", a, b)
 	}
 	c := &Comparison{Sides: runs}
 	c.Joint.Label, c.Joint.Stalls, c.Joint.Unit = runs[1].Samples.Label, runs[1].Samples.Stalls, runs[1].Samples.Unit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import os
 import sys
@@ -419,6 +418,8 @@ def _hook_manager():
 @functools.cache
 def _end_after_ctrl_c() -> None:
     """Python ends itself by SIGINT after an exception of Ctrl-C, so that the library's own handler of exits does not run."""
+    import atexit
+
     def end() -> None:
         if getattr(sys, "last_type", None) is KeyboardInterrupt:
             flush_tensors(at_exit=True)

@@ -21,7 +21,7 @@ class Launcher:
     def __call__(self, x, y, z, stream, function, packed, lazy, enter, exit, *arguments):
         from triton.runtime import _allocation
         size = x * y * z * self.metadata.profile_scratch_size
-        if x * y * z * self.metadata.global_scratch_size:  # the user's comes first
+        if x * y * z * getattr(self.metadata, "global_scratch_size", 0):  # the user's comes first; AMD's kernels have none
             _allocation._allocator.get()(x * y * z * self.metadata.global_scratch_size, self.metadata.global_scratch_align, stream)
         if size:
             scratch = _allocation._profile_allocator.get()(size, self.metadata.profile_scratch_align, stream)

@@ -20,14 +20,21 @@ FRAME = "<autotune>"
 _PLACES = {"triton.runtime.autotuner": ("Autotuner", "_bench"), "torch._inductor.runtime.triton_heuristics": ("CachingAutotuner", "bench")}
 
 _replaced: dict[str, tuple[Any, str, Any, Any]] = {}  # by module: class, name, what was there, ours
+_active = False
 
 
 def begin() -> None:
+    """A launch hook is active from here on."""
+    global _active
+    _active = True
     for module in _PLACES:
         _imports.when_imported(module, _Replace(module))
 
 
 def end() -> None:
+    """No launch hook is active any more."""
+    global _active
+    _active = False
     for kind, name, before, ours in _replaced.values():
         if vars(kind).get(name) is ours:
             setattr(kind, name, before)
@@ -43,25 +50,27 @@ class _Replace:
         return isinstance(other, _Replace) and self.module == other.module
 
     def __call__(self) -> None:
-        from ..hooks.hook import HookManager
-        from ..hooks.launch import LaunchHook
         name, method = _PLACES[self.module]
         kind = getattr(sys.modules.get(self.module), name, None)
         before = vars(kind).get(method) if isinstance(kind, type) else None
-        if before is None or self.module in _replaced or not any(isinstance(hook, LaunchHook) for hooks in HookManager.session_hooks.values() for hook in hooks):
+        if before is None or self.module in _replaced or not _active:
             return
-        from ..profile import trace_form
         from ..scope import scope
 
         @wraps(before)
         def measure(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if trace_form() or _of_the_program(self):
+            if _under_tritons_names() or _of_the_program(self):
                 return before(self, *args, **kwargs)
             with scope(FRAME):
                 return before(self, *args, **kwargs)
 
         setattr(kind, method, measure)
         _replaced[self.module] = kind, method, before, measure
+
+
+def _under_tritons_names() -> bool:
+    drop_in = sys.modules.get(f"{__package__}.dropin")
+    return bool(drop_in and drop_in.trace_form())
 
 
 def _of_the_program(autotuner: Any) -> bool:

@@ -85,11 +85,9 @@ type place struct {
 func (m *module) find() []*place {
 	f := &finder{module: m, sources: sourcesOf(m.file, m.kernel), own: m.at(m.kernel), filled: map[any]*filling{}}
 	for _, region := range f.sources.order {
-		for b := range region.Blocks {
-			for i := range region.Blocks[b].Ops {
-				if op := &region.Blocks[b].Ops[i]; completing[op.Name] {
-					f.completed(op, region)
-				}
+		for op := range inRegion(region) {
+			if completing[op.Name] {
+				f.completed(op, region)
 			}
 		}
 	}

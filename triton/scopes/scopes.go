@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -75,7 +76,7 @@ func read(text string) (*module, error) {
 		return nil, errors.New("no module")
 	}
 	functions := 0
-	for op := range inBlocks(m.whole) {
+	for op := range inRegions(m.whole) {
 		if op.Name != "tt.func" {
 			continue
 		}
@@ -93,16 +94,27 @@ func read(text string) (*module, error) {
 	return m, onLines(m.kernel)
 }
 
-// inBlocks yields the operations in the regions of an operation, but not those within them.
-func inBlocks(op *mlir.Op) func(yield func(*mlir.Op) bool) {
+// inRegion yields the operations of a region, but not those within them.
+func inRegion(region *mlir.Region) iter.Seq[*mlir.Op] {
+	return func(yield func(*mlir.Op) bool) {
+		for b := range region.Blocks {
+			ops := region.Blocks[b].Ops
+			for i := range ops {
+				if !yield(&ops[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// inRegions yields those of all regions of an operation.
+func inRegions(op *mlir.Op) iter.Seq[*mlir.Op] {
 	return func(yield func(*mlir.Op) bool) {
 		for r := range op.Regions {
-			for b := range op.Regions[r].Blocks {
-				ops := op.Regions[r].Blocks[b].Ops
-				for i := range ops {
-					if !yield(&ops[i]) {
-						return
-					}
+			for inner := range inRegion(&op.Regions[r]) {
+				if !yield(inner) {
+					return
 				}
 			}
 		}
@@ -112,7 +124,7 @@ func inBlocks(op *mlir.Op) func(yield func(*mlir.Op) bool) {
 // onLines says which of the operations within another shares a line with its neighbour or with a brace around it.
 func onLines(op *mlir.Op) error {
 	last := op.Line
-	for inner := range inBlocks(op) {
+	for inner := range inRegions(op) {
 		switch {
 		case inner.Line <= last:
 			return fmt.Errorf("line %d has several operations", inner.Line)

@@ -70,19 +70,14 @@ func (s *sources) enter(outer *values, op *mlir.Op) {
 		v := &values{outer: outer, made: map[string]*origin{}}
 		s.regions[region], s.order = v, append(s.order, region)
 		s.arguments(op, r, outer, v)
-		for b := range region.Blocks {
-			for i := range region.Blocks[b].Ops {
-				inner := &region.Blocks[b].Ops[i]
-				for _, result := range references(inner.Results) {
-					v.made[result.name] = &origin{within: v, op: inner}
-				}
+		for inner := range inRegion(region) {
+			for _, result := range references(inner.Results) {
+				v.made[result.name] = &origin{within: v, op: inner}
 			}
 		}
-		for b := range region.Blocks {
-			for i := range region.Blocks[b].Ops {
-				if inner := &region.Blocks[b].Ops[i]; uniform[inner.Name] {
-					s.enter(v, inner)
-				}
+		for inner := range inRegion(region) {
+			if uniform[inner.Name] {
+				s.enter(v, inner)
 			}
 		}
 	}

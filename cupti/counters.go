@@ -68,14 +68,24 @@ func (c *Collector) startCounters() {
 		return
 	}
 	C.record_wrap_counters(&C.cupti_counters)
-	asked.Lock()
-	asked.request, asked.ran, asked.problems, asked.memory = s.request, nil, nil, false
-	asked.Unlock()
+	s.ask()
 	if rc := C.cupti_listen_counted(); rc != 0 {
 		s.problems = append(s.problems, c.refused("enable callbacks of contexts", uint32(rc), "", 0).Error())
 	}
 	C.cupti_keep_shapes(1)
-	C.counters_begin(vendorAPI(), &C.struct_counters_request{first: C.uint32_t(s.request.First), most: C.uint64_t(s.request.Most), version: C.uint32_t(c.version), way: &C.counters_of_ranges})
+	c.beginCounters(&C.counters_of_ranges)
+}
+
+// ask has threads of the program asked for what the request wants.
+func (s *counter) ask() {
+	asked.Lock()
+	defer asked.Unlock()
+	asked.request, asked.ran, asked.problems, asked.memory = s.request, nil, nil, false
+}
+
+func (c *Collector) beginCounters(way *C.struct_counters_way) {
+	r := c.counter.request
+	C.counters_begin(vendorAPI(), &C.struct_counters_request{first: C.uint32_t(r.First), most: C.uint64_t(r.Most), version: C.uint32_t(c.version), way: way})
 }
 
 // endCounters ends measuring. Launches that have not been asked for remain.
@@ -175,9 +185,6 @@ func (c *Collector) CounterFacts() (facts record.CounterFacts) {
 	facts.Metrics, facts.Passes, facts.Measured, facts.Kernels = int(f.metrics), int(f.passes), uint64(f.measured), uint64(f.kernels)
 	facts.Took = time.Duration(f.nanos)
 	facts.LeftOut = leftOut()
-	asked.Lock()
-	facts.Copies = f.measured > 0 && f.passes > 1 && asked.memory && c.version < C.CUPTI_13_4
-	asked.Unlock()
 	if c.opts.Replay { // passes are those of another set
 		facts.Passes = 0
 		for i := range facts.LeftOut {
@@ -187,6 +194,7 @@ func (c *Collector) CounterFacts() (facts record.CounterFacts) {
 		}
 	}
 	asked.Lock()
+	facts.Copies = f.measured > 0 && f.passes > 1 && asked.memory && c.version < C.CUPTI_13_4
 	facts.Ran = slices.Clone(asked.ran)
 	facts.Problems = append(facts.Problems, asked.problems...)
 	asked.Unlock()

@@ -329,7 +329,7 @@ func (c *Collector) Flush(forced bool) {
 	}
 	c.sampler.flush()
 	if c.byLine() {
-		recordDevices()
+		recordGPUs()
 		return
 	}
 	flag := C.uint32_t(C.FLUSH_COMPLETED)

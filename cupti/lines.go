@@ -31,16 +31,14 @@ func (c *Collector) startLines() {
 	C.record_wrap_lines(&C.cupti_lines)
 	s.byLine = true
 	c.sampler = c.newSampler()
-	asked.Lock()
-	asked.request, asked.ran, asked.problems = s.request, nil, nil
-	asked.Unlock()
+	s.ask()
 	for _, rc := range []C.uint32_t{C.cupti_listen_counted(), C.cupti_listen_code()} {
 		if rc != 0 {
 			s.problems = append(s.problems, c.refused("enable callbacks of contexts and modules", uint32(rc), "", 0).Error())
 		}
 	}
 	C.cupti_counted_by_line(1)
-	C.counters_begin(vendorAPI(), &C.struct_counters_request{first: C.uint32_t(s.request.First), most: C.uint64_t(s.request.Most), version: C.uint32_t(c.version), way: &C.counters_of_lines})
+	c.beginCounters(&C.counters_of_lines)
 }
 
 // byLine reports whether instructions of chosen launches are counted. Nothing else is recorded then.

@@ -13,8 +13,8 @@ import (
 	"github.com/goproton/goproton/hotpath/recorder"
 )
 
-// recordDevices has the GPUs recorded, where no flush of CUPTI's records does it.
-func recordDevices() { C.record_gpus() }
+// recordGPUs has the GPUs recorded, where no flush of CUPTI's records does it.
+func recordGPUs() { C.record_gpus() }
 
 // wrapForRecording has what CUPTI reports recorded, if there is a recording.
 func wrapForRecording(library string) {

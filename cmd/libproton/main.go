@@ -135,7 +135,12 @@ func insideScopes(params []byte) []byte {
 	if err != nil {
 		return hooks.ErrorJSON("ValueError", err.Error())
 	}
-	text, err := json.Marshal(done)
+	return inJSON(done)
+}
+
+// inJSON is an answer as text.
+func inJSON(answer any) []byte {
+	text, err := json.Marshal(answer)
 	if err != nil {
 		return hooks.ErrorJSON("RuntimeError", err.Error())
 	}
@@ -197,11 +202,7 @@ func interpretCall(method string, params []byte) []byte {
 	if answer == nil {
 		return []byte("{}")
 	}
-	text, err := json.Marshal(answer)
-	if err != nil {
-		return hooks.ErrorJSON("RuntimeError", err.Error())
-	}
-	return text
+	return inJSON(answer)
 }
 
 //export protonGPUStarts

@@ -21,7 +21,7 @@ type Samples struct {
 	Total     uint64                   // samples of the call paths that pass the filters
 	Functions []*Function              // the requested ones, most samples first
 	Others    []*Function              // the others that have samples
-	Unit      string                   // what Counts.Samples counts: "sample", or "instruction" where nothing was sampled and instructions counted
+	Unit      string                   // what Counts.Samples counts: "sample", or "instruction" where nothing was sampled, see Counted
 	Reasons   []string                 // names of the stall reasons; Counts.Reasons has their samples
 	Stalls    *vendors.Stalls          // explains them
 	Label     func(name string) string // shortens the name of a function for a reader
@@ -99,7 +99,7 @@ func collectSamples(o Options) (*Samples, error) {
 	}
 	s := &Samples{Facts: p.Sampling, Unit: "sample", Label: label, Stalls: vendorOf(p).Stalls}
 	if !hasSamples(p) {
-		s.Unit = "instruction"
+		s.Unit = instruction
 	}
 	s.number()
 	s.All = s.total(p)
@@ -126,6 +126,11 @@ func vendorOf(p *profile.Profile) *vendors.Vendor {
 	}
 	return vendors.ByDevice(deviceType)
 }
+
+// Counted reports whether nothing was sampled, and instructions counted.
+func (s *Samples) Counted() bool { return s.Unit == instruction }
+
+const instruction = "instruction"
 
 // number makes the list of reasons: those of the profile without counters.
 func (s *Samples) number() {
@@ -295,7 +300,7 @@ func (s *Samples) counts(pc *profile.PCSamples) (c Counts) {
 			c.NotIssued += stall.NotIssued
 		}
 	}
-	if s.Unit == "instruction" {
+	if s.Counted() {
 		c.Samples = c.Did.Instructions
 	}
 	return c

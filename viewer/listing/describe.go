@@ -39,7 +39,7 @@ func newView(r *kernels.Run, s *kernels.Samples, o Options) *view {
 // advice is a sentence on where a kernel's time goes; "" if the rules of explain say nothing.
 func (v *view) advice(f *kernels.Function) string {
 	const fewest = 100 // of which a share of one fifth has an error of less than a tenth of all samples
-	if f.Did.Instructions > 0 && v.s.Unit == "instruction" {
+	if f.Did.Instructions > 0 && v.s.Counted() {
 		return v.wasted(f)
 	}
 	if f.Samples > 0 && f.Samples < fewest {

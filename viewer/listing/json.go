@@ -120,7 +120,7 @@ func (v *view) document() *jsonDocument {
 		Sampling: jsonSampling{f.Mode, f.Period, f.Total, f.Dropped, f.NonUser, f.Apportioned, f.BufferFull},
 		Samples:  v.s.Total, Kernels: []jsonKernel{},
 	}
-	if v.s.Unit == "instruction" {
+	if v.s.Counted() {
 		doc.Unit = "instructions"
 	}
 	for _, f := range v.s.Functions {

@@ -159,7 +159,7 @@ func (p *printer) head(f *kernels.Function) {
 		}
 		p.line("  " + p.fit(text, 2))
 	}
-	if mix := mix(p.s, f.Counts, math.MaxInt); mix != "" && p.s.Unit == "sample" {
+	if mix := mix(p.s, f.Counts, math.MaxInt); mix != "" && !p.s.Counted() {
 		p.uncut("stalls: "+mix, "  ")
 	}
 	if did := f.Did.Sentence(); did != "" {

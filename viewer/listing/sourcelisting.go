@@ -192,7 +192,7 @@ func (p *printer) unfolded(rows []row, inlined []*kernels.Line, indent string) [
 // rows prints rows under a header. The stalls stand next to the numbers, the text last, since it is long.
 func (p *printer) rows(of uint64, what string, rows []row) {
 	unit, stallsHead := p.s.Unit+"s", "stalls"
-	if p.s.Unit == "instruction" {
+	if p.s.Counted() {
 		stallsHead = "counted"
 	}
 	count, number, text := len(unit), len(what), 0

@@ -9,37 +9,35 @@ import (
 // Browse opens a page or a file in the browser, and does not wait for it. It reports whether there is one, and a screen
 // to show it on. Commands of otherwise are tried also without a screen.
 func Browse(address string, environment []string, otherwise ...string) bool {
-	words := browser(environment, otherwise...)
-	if words == nil {
-		return false
+	for _, words := range browsers(environment, otherwise...) {
+		browser := exec.Command(words[0], append(words[1:], address)...)
+		browser.Env = environment // not ours, which may have a configuration folder that is a temporary one
+		if browser.Start() == nil {
+			go func() { _ = browser.Wait() }()
+			return true
+		}
 	}
-	started := exec.Command(words[0], append(words[1:], address)...)
-	started.Env = environment // not ours, which may have a configuration folder that is a temporary one
-	if started.Start() != nil {
-		return false
-	}
-	go func() { _ = started.Wait() }()
-	return true
+	return false
 }
 
 // CanBrowse reports whether there is a browser, and a screen to show it on.
-func CanBrowse(environment []string) bool { return browser(environment) != nil }
+func CanBrowse(environment []string) bool { return len(browsers(environment)) > 0 }
 
-// browser is the first command of those that could open a page which exists; nil for none.
-func browser(environment []string, otherwise ...string) []string {
-	for _, command := range append(browsers(runtime.GOOS, environment), otherwise...) {
+// browsers are the commands that could open a page and exist.
+func browsers(environment []string, otherwise ...string) (list [][]string) {
+	for _, command := range append(openers(runtime.GOOS, environment), otherwise...) {
 		if words := strings.Fields(command); len(words) > 0 {
 			if _, err := exec.LookPath(words[0]); err == nil {
-				return words
+				list = append(list, words)
 			}
 		}
 	}
-	return nil
+	return list
 }
 
-// browsers returns the commands that open a page, the user's own choice first. On Linux without a display there are no
+// openers returns the commands that open a page, the user's own choice first. On Linux without a display there are no
 // others.
-func browsers(system string, environment []string) []string {
+func openers(system string, environment []string) []string {
 	value := func(name string) string {
 		for _, pair := range environment {
 			if v, found := strings.CutPrefix(pair, name+"="); found {

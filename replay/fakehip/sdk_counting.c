@@ -124,7 +124,7 @@ API rocprofiler_configure_callback_dispatch_counting_service(uint64_t context, e
   ENTRY(configure_callback_dispatch_counting_service);
   ONLY_INITIALISING;
   if (!context_at(context)) return NO_CONTEXT;
-  if (replaying() && !recorded_launch(0)) return UNIMPLEMENTED; // nothing was counted
+  if (replaying() && !recorded_launch(0)) return UNIMPLEMENTED; // as a library without counters answers: the recorded run has none
   if (replaying()) list_recorded();
   counts[context - 101].enqueue = enqueue, counts[context - 101].enqueue_data = enqueue_data;
   counts[context - 101].values = values, counts[context - 101].values_data = values_data;
@@ -140,9 +140,9 @@ static void *enqueue(void *argument) {
 }
 
 static uint64_t recorded_id(const char *name) {
-  uint64_t id = 1;
-  while (id < COUNTERS_MOST && counter(id) && strcmp(counter(id), name)) id++;
-  return id;
+  for (uint64_t id = 1; id <= COUNTERS_MOST && counter(id); id++)
+    if (!strcmp(counter(id), name)) return id;
+  return 0; // there is no room for it, and no session asks for it
 }
 
 static void *give_recorded(void *argument) {

@@ -3,12 +3,13 @@ package profiler
 import (
 	"context"
 	"fmt"
-	"github.com/goproton/goproton/internal/ownfile"
-	"github.com/goproton/goproton/profile"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/goproton/goproton/internal/ownfile"
+	"github.com/goproton/goproton/profile"
 )
 
 // Sink takes the windows of a session: phases that are over. Each sink has a goroutine and a queue of its own, so a sink

@@ -2,14 +2,15 @@ package control
 
 import (
 	"fmt"
-	"github.com/goproton/goproton/internal/procstat"
-	"github.com/goproton/goproton/internal/runinfo"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/goproton/goproton/internal/procstat"
+	"github.com/goproton/goproton/internal/runinfo"
 )
 
 // naming is how the profile of a run gets its name in this process: the name is claimed at the first work, changes when the program

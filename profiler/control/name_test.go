@@ -2,8 +2,6 @@ package control
 
 import (
 	"errors"
-	"github.com/goproton/goproton/internal/runinfo"
-	"github.com/goproton/goproton/profiler"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/profiler"
 )
 
 // A session that the program starts itself has files of its own. They say nothing about the name of the run's profile.

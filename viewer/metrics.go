@@ -222,7 +222,7 @@ func (b *builder) column(name string) (column, error) {
 		return b.plain(b.recorded[at]), nil
 	}
 	name = strings.ToLower(name)
-	for _, read := range []func(string) (column, bool, error){b.timeColumn, b.statColumn, b.rateColumn, b.roofColumn, b.occupancyColumn, b.overTimeColumn, b.amountColumn, b.recordedColumn} {
+	for _, read := range []func(string) (column, bool, error){b.timeColumn, b.statColumn, b.rateColumn, b.roofColumn, b.occupancyColumn, b.overTimeColumn, b.amountColumn, b.scaledColumn, b.recordedColumn} {
 		if c, ok, err := read(name); ok || err != nil {
 			return c, err
 		}
@@ -440,11 +440,36 @@ func (b *builder) amountColumn(name string) (column, bool, error) {
 	}
 	u, known := q.Unit(wanted)
 	if fixed && !known {
-		return column{}, true, fmt.Errorf("%s: unknown unit; use %s", name, q.Names())
+		return column{}, true, unknownUnit(name, q)
 	}
 	c := b.plain(r)
 	c.Exact = ""
 	c.in(q, u, fixed)
+	return c, true, nil
+}
+
+// scaledColumn reads a recorded number whose name has a unit, in another unit of the same quantity: idle/ms of "idle (ns)".
+func (b *builder) scaledColumn(name string) (column, bool, error) {
+	at := strings.LastIndex(name, "/")
+	if at < 0 || name[at+1:] == "%" {
+		return column{}, false, nil
+	}
+	r, ok := b.find(name[:at])
+	if !ok || r.text {
+		return column{}, false, nil
+	}
+	q, from, ok := figures.QuantityOf(recordedUnit(r.name))
+	if !ok {
+		return column{}, false, nil
+	}
+	u, known := q.Unit(name[at+1:])
+	if !known {
+		return column{}, true, unknownUnit(name, q)
+	}
+	c := b.plain(r)
+	amount := c.value
+	c.Exact, c.value = "", func(a []float64) float64 { return amount(a) * from.Factor }
+	c.in(q, u, true)
 	return c, true, nil
 }
 

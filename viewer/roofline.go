@@ -110,7 +110,7 @@ func (b *builder) roofColumn(name string) (column, bool, error) {
 	}
 	u, known := units.Unit(wanted)
 	if fixed && !known {
-		return column{}, true, fmt.Errorf("%s: unknown unit; use %s", name, units.Names())
+		return column{}, true, unknownUnit(name, &units)
 	}
 	c.in(&units, u, fixed)
 	return c, true, nil

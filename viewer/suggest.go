@@ -28,11 +28,12 @@ func (b *builder) unknown(name string) error {
 	if b.trying {
 		return errNotHere
 	}
-	if flag := recordedWith[strings.ToLower(name)]; flag != "" {
-		return fmt.Errorf("%w %s in this profile; run the program with %s", ErrUnknownMetric, name, flag)
-	}
 	base, unit, divided := strings.Cut(name, "/")
-	if _, ok := b.find(base); ok && divided {
+	_, has := b.find(base)
+	if flag := recordedWith[strings.ToLower(base)]; flag != "" && !has {
+		return fmt.Errorf("%w %s in this profile; run the program with %s", ErrUnknownMetric, base, flag)
+	}
+	if has && divided {
 		return fmt.Errorf("%s: unknown unit %q of %s; write s, ms, us or ns for times, a prefix for amounts (flops16/gflop, bytes/mb), %% for metrics that add up", name, unit, base)
 	}
 	var recorded, computed, close []string
@@ -62,14 +63,14 @@ func (b *builder) unknown(name string) error {
 	if len(close) > 0 {
 		meant = "; did you mean " + lookup.Or(close) + "?"
 	}
-	has := "recorded are " + strings.Join(recorded, ", ")
+	list := "recorded are " + strings.Join(recorded, ", ")
 	if vendors > 0 {
-		has += " and " + figures.Count(vendors, "hardware counter")
+		list += " and " + figures.Count(vendors, "hardware counter")
 	}
 	if len(computed) > 0 {
-		has += "; computed are " + strings.Join(computed, ", ")
+		list += "; computed are " + strings.Join(computed, ", ")
 	}
-	return fmt.Errorf("%w %s in this profile%s %s (proton viewer --list shows them all)", ErrUnknownMetric, name, meant, has)
+	return fmt.Errorf("%w %s in this profile%s %s (proton viewer --list shows them all)", ErrUnknownMetric, name, meant, list)
 }
 
 // noAmount is the error for a rate of something that was not recorded.

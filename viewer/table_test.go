@@ -175,6 +175,27 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// A recorded number can be had in each unit of its quantity, whatever it is called, and a wrong unit is named.
+func TestRecordedUnits(t *testing.T) {
+	root := &profile.Node{Name: "ROOT"}
+	for name, v := range map[string]float64{"idle (ns)": 2.5e6, "wait@rank3 (ms)": 40, "inuse (bytes)": 3e6, "energy (J)": 7} {
+		root.Set(name, profile.FloatValue(v))
+	}
+	p := &profile.Profile{Root: root, Kinds: profile.Kinds{}}
+	table, err := NewTable(p, Options{Metrics: []string{"idle/ms", "idle/us", "idle", "idle/%", "wait@rank3/s", "inuse/mb"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := sketch(table), "ROOT idle=2.5ms idle=2500us idle=2.5e+06ns idle=100% wait@rank3=0.04s inuse=3MB\n"; got != want {
+		t.Errorf("got %swant %s", got, want)
+	}
+	for name, want := range map[string]string{"idle/mb": "idle/mb: unknown unit; use ns, us, ms, s", "energy/mj": `unknown unit "mj" of energy`} {
+		if _, err := NewTable(p, Options{Metrics: []string{name}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want …%s…", name, err, want)
+		}
+	}
+}
+
 const recursive = `
 main
   fib time=1 count=1

@@ -141,6 +141,19 @@ var (
 	flopRate = FlopRate("")
 )
 
+// QuantityOf is what is measured in the unit that stands in a metric's name, and that unit: "ns" of "idle (ns)", "bytes" of "inuse (bytes)".
+func QuantityOf(unit string) (*Quantity, Unit, bool) {
+	if unit == "bytes" {
+		unit = "b"
+	}
+	for _, q := range []*Quantity{&Times, &Bytes} {
+		if u, ok := q.Unit(strings.ToLower(unit)); ok {
+			return q, u, true
+		}
+	}
+	return nil, Unit{}, false
+}
+
 // Percent is the unit of shares.
 var Percent = Unit{"%", "%", 0.01}
 

@@ -420,7 +420,7 @@ func checkMode(o run.Options) error {
 		if runinfo.DataForm(o.Data) == "trace" {
 			return fmt.Errorf("--mode %s needs --data tree, because what it measures is added up", mode)
 		}
-		if err := vendors.CheckMode(o.Backend, mode, option); err != nil {
+		if _, err := vendors.ParseMode(o.Backend, mode, option); err != nil {
 			return fmt.Errorf("--mode %s: %w", mode, err)
 		}
 		return nil

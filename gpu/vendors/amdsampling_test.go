@@ -48,7 +48,7 @@ func TestSamplingIsOfOneBackend(t *testing.T) {
 	t.Cleanup(func() { All = before })
 	All = List(NVIDIA, AMD)
 	for backend, want := range map[string]bool{"rocprofiler": true, "roctracer": false, "cupti": false} {
-		if err := CheckMode(backend, "pcsampling", "method=stochastic"); (err == nil) != want {
+		if _, err := ParseMode(backend, "pcsampling", "method=stochastic"); (err == nil) != want {
 			t.Errorf("pcsampling:method=stochastic of %s: %v", backend, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,10 +23,9 @@ const (
 
 var nextCounterOption = regexp.MustCompile(`(?i):(` + counterOptionKeys + `)=`)
 
-// parseCounters reads the options of the mode "counters": "set=memory:kernels=matmul_*,softmax*:first=3:most=50". A colon belongs to a value
+// counterOptions are the options of the mode "counters": "set=memory:kernels=matmul_*,softmax*:first=3:most=50". A colon belongs to a value
 // unless an option follows: names of C++ kernels have colons.
-func parseCounters(text string) (record.SamplingRequest, error) {
-	r := &record.CounterRequest{Set: counters.DefaultSet, First: 1, Most: mostCounted}
+func counterOptions(text string) (list []string) {
 	for rest := text; rest != ""; {
 		option := rest
 		if at := nextCounterOption.FindStringIndex(rest); at != nil {
@@ -33,6 +33,21 @@ func parseCounters(text string) (record.SamplingRequest, error) {
 		} else {
 			rest = ""
 		}
+		list = append(list, option)
+	}
+	return list
+}
+
+// WithSet are the options of the mode "counters" with another set.
+func WithSet(options, set string) string {
+	list := slices.DeleteFunc(counterOptions(options), func(o string) bool { return strings.HasPrefix(strings.ToLower(o), "set=") })
+	return strings.Join(append([]string{"set=" + set}, list...), ":")
+}
+
+// parseCounters reads the options of the mode "counters".
+func parseCounters(text string) (record.SamplingRequest, error) {
+	r := &record.CounterRequest{Set: counters.DefaultSet, First: 1, Most: mostCounted}
+	for _, option := range counterOptions(text) {
 		if err := setCounterOption(r, option); err != nil {
 			return record.SamplingRequest{}, err
 		}

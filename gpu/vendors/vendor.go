@@ -144,22 +144,21 @@ func NoDriver(root string) string {
 	return strings.Join(missing, " and ")
 }
 
-// CheckMode checks the options of a mode for a backend, or for the first one that has the mode if the name is not a vendor's.
-func CheckMode(backend, mode, options string) error {
+// ParseMode reads the options of a mode for a backend, or for the first one that has the mode if the name is not a vendor's.
+func ParseMode(backend, mode, options string) (record.SamplingRequest, error) {
 	_, named := ByBackend(backend)
 	for _, v := range All {
 		for i := range v.Backends {
 			b := &v.Backends[i]
 			if parse := b.Modes[mode]; parse != nil && (named == b || named == nil) {
-				_, err := parse(options)
-				return err
+				return parse(options)
 			}
 		}
 	}
 	if mode == "counters" {
-		return NoCounters(backend)
+		return record.SamplingRequest{}, NoCounters(backend)
 	}
-	return fmt.Errorf("backend %q has no mode %q", backend, mode)
+	return record.SamplingRequest{}, fmt.Errorf("backend %q has no mode %q", backend, mode)
 }
 
 // ByDevice returns the vendor of a type of device in a profile, the first of All for an unknown type.

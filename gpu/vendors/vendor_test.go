@@ -28,11 +28,11 @@ func TestTwoVendors(t *testing.T) {
 		t.Errorf("%q (%v) where one driver is", NoDriver(root), err)
 	}
 	for backend, want := range map[string]bool{"": true, "replay": true, "cupti": true, "other": false, "another": false} {
-		if err := CheckMode(backend, "pcsampling", "interval=64"); (err == nil) != want {
+		if _, err := ParseMode(backend, "pcsampling", "interval=64"); (err == nil) != want {
 			t.Errorf("pcsampling of %q: %v", backend, err)
 		}
 	}
-	if CheckMode("cupti", "pcsampling", "interval=x") == nil {
+	if _, err := ParseMode("cupti", "pcsampling", "interval=x"); err == nil {
 		t.Error("an interval of x is taken")
 	}
 	if v, b := ByBackend("another"); v == nil || v.Name != "Other" || b != &v.Backends[1] {

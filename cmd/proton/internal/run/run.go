@@ -13,6 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/counters"
+	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
@@ -119,9 +122,13 @@ func leftOut(play *replay.Replay, config *runinfo.Config) (warnings []string) {
 	if play == nil {
 		return nil
 	}
-	if config.ModeName() == "counters" && !play.Counted {
+	switch mode := config.ModeName(); {
+	case mode == "counters" && !play.Counted, mode == "pcsampling" && !play.Sampled:
+		what := map[string]string{"counters": "hardware counters", "pcsampling": "samples of instructions"}[mode]
+		warnings = append(warnings, "the capture has no "+what+": kernels are shown with their times alone")
 		config.Mode = ""
-		warnings = append(warnings, "the capture has no hardware counters: kernels are shown with their times alone")
+	case mode == "counters":
+		warnings = append(warnings, asCounted(play, config)...)
 	}
 	for _, part := range []struct {
 		recorded   bool
@@ -143,6 +150,21 @@ func leftOut(play *replay.Replay, config *runinfo.Config) (warnings []string) {
 		warnings = append(warnings, part.what+": "+how)
 	}
 	return warnings
+}
+
+// asCounted has a replay measure what the recording has: counts by source line or sums of launches, and not the other of the two.
+func asCounted(play *replay.Replay, config *runinfo.Config) (warnings []string) {
+	_, options, _ := strings.Cut(config.Mode, ":")
+	request, err := vendors.ParseMode(config.Backend, "counters", options)
+	set, has := counters.DefaultSet, "the capture was not counted by source line"
+	if play.ByLine {
+		set, has = counters.LinesSet, "the capture was counted by source line"
+	}
+	if err != nil || play.ByLine == (request.Mode == record.ByLine) { // the profiler says what is wrong
+		return nil
+	}
+	config.Mode = "counters:" + vendors.WithSet(options, set)
+	return []string{fmt.Sprintf("%s: this is a replay with set=%s, not set=%s", has, set, request.Counters.Set)}
 }
 
 // insideCost says before the run what scopes inside kernels will cost, and what costs less; "" without such scopes.

@@ -1,6 +1,9 @@
 package profile
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // LaunchKind is what the launches of one compiled kernel with the same arguments have in common. A trace that was
 // recorded in the same run holds those arguments.
@@ -64,13 +67,20 @@ func (d *Durations) Add(o *Durations) {
 	case o.Most > 0:
 		d.Least, d.Most = min(d.Least, o.Least), max(d.Most, o.Most)
 	}
-	d.Count += o.Count
-	d.Nanos += o.Nanos
+	d.Count, d.Nanos = plus(d.Count, o.Count), plus(d.Nanos, o.Nanos)
 	if d.Times == nil {
 		d.Times = o.Times.Clone()
 	} else {
 		d.Times.Merge(o.Times)
 	}
+}
+
+// plus adds two counts, of which those that were made of a file's metrics can be anything. A sum that 63 bits do not hold is the most that they do.
+func plus(a, b uint64) uint64 {
+	if a >= math.MaxInt64 || b >= math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Average is the time of one launch in ns, 0 if there is none.

@@ -1,6 +1,9 @@
 package profile
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // The shortest and the longest are of launches that were timed, in whatever order they are added up.
 func TestUntimedLaunchesHaveNoBounds(t *testing.T) {
@@ -24,5 +27,16 @@ func TestUntimedLaunchesHaveNoBounds(t *testing.T) {
 	none.Add(&untimed)
 	if none.Least != 0 || none.Most != 0 || none.Average() != 0 {
 		t.Errorf("launches without times have the bounds %d and %d and take %g ns", none.Least, none.Most, none.Average())
+	}
+}
+
+// What was made of the metrics of a damaged file stays at the most that 63 bits hold.
+func TestDurationsDoNotWrapAround(t *testing.T) {
+	var sum Durations
+	for range 9 {
+		sum.Add(&Durations{Count: 1 << 62, Nanos: math.MaxUint64})
+	}
+	if sum.Count != math.MaxInt64 || sum.Nanos != math.MaxInt64 {
+		t.Errorf("%d launches took %d ns", sum.Count, sum.Nanos)
 	}
 }

@@ -49,7 +49,7 @@ func EachMeasured(p *profile.Profile, filter profile.Filter, visit func(Measured
 func Amount(n *profile.Node, metric string) uint64 {
 	v, _ := n.Metric(metric)
 	f, number := v.Float()
-	if !number || !(f > 0) || f >= math.MaxUint64 {
+	if !number || !(f > 0) || f >= math.MaxInt64 {
 		return 0
 	}
 	return uint64(f)

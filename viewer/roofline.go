@@ -292,13 +292,14 @@ func (b *builder) noteExcess(names *namer) {
 
 // noteLosses says what the profiler has lost, and that util is then too high.
 func (b *builder) noteLosses(util bool) {
-	lost := func(metric string) (sum int64) {
+	lost := func(metric string) uint64 {
+		sum := 0.0
 		for i := range b.frames {
 			if n := number(b.frames[i].node, metric); n > 0 {
-				sum += int64(n)
+				sum += n
 			}
 		}
-		return sum
+		return uint64(min(sum, math.MaxInt64))
 	}
 	var parts []string
 	if n := lost(profile.LostRecordsMetric); n > 0 {

@@ -91,6 +91,7 @@ func TestBrokenSamples(t *testing.T) {
 		{`"places":[16,1,48`, `"places":[16,0,48`, `places of function "matmul": there is no frame 0`},
 		{`"frames":[0,12,1,0`, `"frames":[0,12,1,1`, "sampling: frame 1 names a missing text or caller"},
 		{`"frames":[0,12,1,0`, `"frames":[9,12,1,0`, "sampling: frame 1 names a missing text or caller"},
+		{`"samples":[[0,16,2,0,9,4,1,3`, `"samples":[[0,16,2,0,4611686018427387904,4,1,4611686018427387904`, "the samples or counts of instructions come to 9.22e+18, more than any run counts"},
 		{`"sampling":{`, `"was":{`, `and the root's key "sampling" has 0`},
 	} {
 		if !strings.Contains(good.String(), c.from) {

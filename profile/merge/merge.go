@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/tree"
 	"github.com/goproton/goproton/profile/internal/union"
 )
 
@@ -60,6 +61,7 @@ type Merger struct {
 	timeline *timelineUnion
 	samples  union.Samples
 	launches union.Launches
+	totals   tree.Totals
 	labels   map[string]string // label → first file
 }
 
@@ -99,8 +101,8 @@ func Fold(p *profile.Profile, rename func(name string) string) (*profile.Profile
 	return folded, nil
 }
 
-// Add adds a profile to the sum and does not keep it. If the profile contradicts the others about the kind of a metric,
-// Add returns an error and adds nothing of it.
+// Add adds a profile to the sum and does not keep it. If the profile contradicts the others about the kind of a metric, or counts
+// more than any run does, Add returns an error and adds nothing of it.
 func (m *Merger) Add(p *profile.Profile, s Source) error {
 	found, err := m.checkMetrics(p, s)
 	if err != nil {
@@ -136,8 +138,9 @@ func (m *Merger) Add(p *profile.Profile, s Source) error {
 
 // checkMetrics collects what a profile says of its metrics and compares it with what is known.
 func (m *Merger) checkMetrics(p *profile.Profile, s Source) (map[string]metric, error) {
-	found := map[string]metric{}
+	found, totals := map[string]metric{}, m.totals
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		totals.Node(n)
 		for i := range n.Metrics {
 			v := &n.Metrics[i]
 			f, known := found[v.Name]
@@ -159,6 +162,10 @@ func (m *Merger) checkMetrics(p *profile.Profile, s Source) (map[string]metric, 
 				name, role(have.property), have.file, role(f.property), s.File)
 		}
 	}
+	if err := totals.Err(); err != nil {
+		return nil, fmt.Errorf("with %s %w", s.File, err)
+	}
+	m.totals = totals
 	return found, nil
 }
 

@@ -132,7 +132,7 @@ func (s *survey) readRows() error {
 	if s.total == 0 {
 		return noTime(p)
 	}
-	if s.total > math.MaxInt64 {
+	if s.total >= math.MaxInt64 { // as a float, which is one more
 		return fmt.Errorf("the kernels of the profile took %g ns together, more than a time can be: the file is damaged", s.total)
 	}
 	s.doc.GPUTime = int64(math.Round(s.total))

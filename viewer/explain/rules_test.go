@@ -120,10 +120,12 @@ func TestKernelsThatAreNotThere(t *testing.T) {
 	if _, err := Of(Input{Profile: counted}); err == nil || !strings.Contains(err.Error(), "counts what instructions did and has no times") {
 		t.Error(err)
 	}
-	p := profileOf(kernelOf{})
-	p.Root.Children[0].Set(profile.TimeMetric, profile.FloatValue(1e300))
-	if _, err := Of(Input{Profile: p}); err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Error(err)
+	for _, ns := range []float64{1e300, 1 << 63} {
+		p := profileOf(kernelOf{})
+		p.Root.Children[0].Set(profile.TimeMetric, profile.FloatValue(ns))
+		if _, err := Of(Input{Profile: p}); err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Error(err)
+		}
 	}
 }
 

@@ -308,6 +308,15 @@ func TestErrors(t *testing.T) {
 	if err := WriteJSON(&bytes.Buffer{}, &profile.Profile{Timeline: drawn("thread 1 |aaa\n")}); err != ErrNoWork {
 		t.Errorf("a timeline without a GPU: %v", err)
 	}
+	for _, idle := range []int64{-5, 1 << 62} {
+		root := &profile.Node{Name: "ROOT", Children: []*profile.Node{{Name: "a"}, {Name: "b"}}}
+		for _, n := range root.Children {
+			n.Set(profile.IdleMetric, profile.IntValue(idle))
+		}
+		if err := Write(&bytes.Buffer{}, &profile.Profile{Root: root}, Options{}); err == nil || !strings.Contains(err.Error(), "the file is damaged") {
+			t.Errorf("idle times of %d ns: %v", idle, err)
+		}
+	}
 }
 
 // TestTraceOfTorch: slices without call paths are placed by those around them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -261,8 +262,9 @@ func WriteJSON(w io.Writer, p *profile.Profile) error {
 // ofTree is the report of a tree that was recorded with idle times.
 func ofTree(p *profile.Profile) (*Report, error) {
 	r, paths := &Report{Devices: []Device{{}}}, &profile.Paths{}
-	d, found := &r.Devices[0], false
-	path := []int32{0} // of the node and those above it
+	path := []int32{0}                         // of the node and those above it
+	var idles, busies, allGaps, lowest float64 // what a damaged file has may be beyond 63 bits
+	found := false
 	p.Root.Walk(func(n *profile.Node, depth int) bool {
 		if depth > 0 {
 			path = append(path[:depth], paths.Below(path[depth-1], n.Name))
@@ -274,22 +276,25 @@ func ofTree(p *profile.Profile) (*Report, error) {
 		found = true
 		busy, _ := number(n, profile.BusyMetric)
 		gaps, _ := number(n, profile.IdleGapsMetric)
-		d.Idle, d.Busy, d.Gaps = d.Idle+idle, d.Busy+busy, d.Gaps+int(gaps)
+		idles, busies, allGaps, lowest = idles+idle, busies+busy, allGaps+gaps, min(lowest, idle, busy, gaps)
 		if idle > 0 {
-			r.Causes = append(r.Causes, Cause{Doing: Before, Path: Path{paths, path[depth]}, Nanos: idle, Gaps: int(gaps)})
+			r.Causes = append(r.Causes, Cause{Doing: Before, Path: Path{paths, path[depth]}, Nanos: int64(idle), Gaps: int(gaps)})
 		}
 		return true
 	})
-	if !found {
+	switch {
+	case !found:
 		return nil, ErrNoTimeline
+	case !(lowest >= 0 && idles+busies < math.MaxInt64 && allGaps < math.MaxInt64):
+		return nil, errors.New("idle times are below 0, or together more than a time can be: the file is damaged")
 	}
-	d.Wall = d.Idle + d.Busy
+	r.Devices[0] = Device{Idle: int64(idles), Busy: int64(busies), Wall: int64(idles) + int64(busies), Gaps: int(allGaps)}
 	slices.SortStableFunc(r.Causes, func(a, b Cause) int { return cmp.Compare(b.Nanos, a.Nanos) })
 	return r, nil
 }
 
-func number(n *profile.Node, metric string) (int64, bool) {
+func number(n *profile.Node, metric string) (float64, bool) {
 	v, found := n.Metric(metric)
 	f, isNumber := v.Float()
-	return int64(f), found && isNumber
+	return f, found && isNumber
 }

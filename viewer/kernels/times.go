@@ -15,7 +15,11 @@ func (j *joiner) readProfile() error {
 	if err != nil {
 		return err
 	}
-	filter.Walk(p.Root, func(n *profile.Node, _ []string) { j.Nanos += tritonparse.Amount(n, profile.TimeMetric) })
+	all := profile.Durations{}
+	filter.Walk(p.Root, func(n *profile.Node, _ []string) {
+		all.Add(&profile.Durations{Nanos: tritonparse.Amount(n, profile.TimeMetric)})
+	})
+	j.Nanos = all.Nanos
 	byName := map[*Kernel]*profile.Durations{}
 	tritonparse.EachMeasured(p, filter, func(m tritonparse.Measured) {
 		k := j.kernels[m.Kernel]

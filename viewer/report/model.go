@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -173,16 +174,17 @@ func kernelNames(profiles ...*profile.Profile) map[string]bool {
 }
 
 // kernelLaunches is how many kernels a profile counts. Copies and fills count in the same metric, at frames of their own.
-func kernelLaunches(p *profile.Profile) (launches uint64) {
+func kernelLaunches(p *profile.Profile) uint64 {
+	launches := 0.0
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
 		if v, ok := n.Metric("count"); ok && profile.WorkOf(n.Name) == profile.KernelWork {
 			if f, number := v.Float(); number && f > 0 {
-				launches += uint64(f)
+				launches += f
 			}
 		}
 		return true
 	})
-	return launches
+	return uint64(min(launches, math.MaxInt64))
 }
 
 // importance orders columns, and chooses those that are shown from the start. Columns that are not listed come last and are hidden.

@@ -21,10 +21,9 @@ func Instrument(p *profile.Profile, seed uint64) {
 	})
 }
 
-// fill gives numbers that add up a few times without leaving 63 bits.
 func (g *generator) fill(list []profile.Figure) {
 	for _, f := range list {
-		*f.Value = uint64(g.r.Int64()) >> (8 + g.r.IntN(56))
+		*f.Value = amount(g.r)
 	}
 }
 
@@ -58,7 +57,7 @@ func (g *generator) shares() (list []profile.InsideShare) {
 	at := uint32(0)
 	for range g.r.IntN(5) {
 		at += uint32(1 + g.r.IntN(3))
-		list = append(list, profile.InsideShare{At: at, Count: g.r.Uint64() >> 20, Amount: g.r.Uint64() >> 20})
+		list = append(list, profile.InsideShare{At: at, Count: amount(g.r), Amount: amount(g.r)})
 	}
 	return list
 }

@@ -23,10 +23,11 @@ func Launch(p *profile.Profile, seed uint64) {
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
 		for kind := range p.Launches {
 			for device := range r.IntN(3) {
-				l := profile.LaunchTimes{Kind: kind, Device: device, Durations: profile.Durations{Count: uint64(r.Int64()), Nanos: uint64(r.Int64())}}
+				l := profile.LaunchTimes{Kind: kind, Device: device, Durations: profile.Durations{Count: amount(r), Nanos: amount(r)}}
 				l.Least, l.Most = g.bounds()
 				if r.IntN(3) == 0 {
 					l.Times = g.sketch()
+					l.Count += l.Times.Count
 				}
 				n.Launches = append(n.Launches, l)
 			}
@@ -34,6 +35,9 @@ func Launch(p *profile.Profile, seed uint64) {
 		return true
 	})
 }
+
+// amount is a number of any size that adds up over all nodes of a profile without leaving 62 bits, which readers refuse.
+func amount(r *rand.Rand) uint64 { return uint64(r.Int64()) >> (20 + r.IntN(44)) }
 
 func (g *generator) bounds() (least, most uint64) {
 	if g.r.IntN(4) == 0 {

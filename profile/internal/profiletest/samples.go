@@ -61,7 +61,7 @@ func samplesOf(r *rand.Rand, reasons int) (pcs []profile.PCSamples) {
 	for offset := uint64(0); r.IntN(4) > 0; offset += 16 * (1 + r.Uint64N(3)) {
 		pc := profile.PCSamples{Offset: offset, Stalls: []profile.Stall{}}
 		for reason := range reasons {
-			if samples := uint64(r.Int64()) >> r.IntN(63); r.IntN(2) == 0 {
+			if samples := amount(r); r.IntN(2) == 0 {
 				pc.Stalls = append(pc.Stalls, profile.Stall{Reason: uint16(reason), Samples: samples, NotIssued: r.Uint64N(samples + 1)})
 			}
 		}

@@ -39,6 +39,7 @@ type Decoder struct {
 	lists      Slab[*profile.Node]
 	sampled    bool // some node has samples
 	kindsNamed int  // how many kinds of launches the nodes' launches need
+	totals     Totals
 }
 
 // NodeKey reads the value of a key that any node may have; false for another key, whose value is left.
@@ -46,12 +47,16 @@ func (d *Decoder) NodeKey(r Reader, n *profile.Node, key []byte) bool {
 	switch string(key) {
 	case "times":
 		n.Times = readTimes(r)
+		d.totals.Times(n.Times)
 	case "samples":
 		n.Samples, d.sampled = readSamples(r), true
+		d.totals.Samples(n.Samples)
 	case "inside":
 		n.Inside = readInside(r)
+		d.totals.Inside(n.Inside)
 	case "launches":
 		n.Launches = d.readLaunches(r)
+		d.totals.Launches(n.Launches)
 	default:
 		return false
 	}
@@ -99,6 +104,7 @@ func readKinds(r Reader) profile.Kinds {
 func (d *Decoder) Join(o *Decoder) {
 	d.sampled = d.sampled || o.sampled
 	d.kindsNamed = max(d.kindsNamed, o.kindsNamed)
+	d.totals.Join(o.totals)
 	d.Metrics.join(&o.Metrics)
 }
 
@@ -109,6 +115,9 @@ func (d *Decoder) Finish(p *profile.Profile, end int64) error {
 	p.Kinds = d.kinds(p.Root, d.Root.Kinds)
 	if d.kindsNamed > len(p.Launches) {
 		return &profile.FormatError{Offset: end, Reason: fmt.Sprintf("launches of kind %d, and the root's key \"launch_kinds\" has %d", d.kindsNamed-1, len(p.Launches))}
+	}
+	if err := d.totals.Err(); err != nil {
+		return &profile.FormatError{Offset: end, Reason: err.Error()}
 	}
 	if d.sampled {
 		if err := checkSamples(p); err != nil {

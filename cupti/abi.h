@@ -70,6 +70,7 @@ enum cupti_version {
   CUPTI_12_6 = 24, // Finalize is safe with graphs
   CUPTI_12_8 = 26,
   CUPTI_13_0 = 130000,
+  CUPTI_13_1 = 130100, // SASS metrics of launches count nothing while concurrent kernels are recorded
   CUPTI_13_3 = 130300, // several subscribers
   CUPTI_13_4 = 130400, // resets caches between passes
   CUPTI_13_5 = 130500, // SASS metrics count every function

@@ -29,19 +29,21 @@ ABI_AT(cupti_chip_params, device, 16);
 ABI_AT(cupti_chip_params, name, 24);
 ABI_SIZE(cupti_chip_params, 32);
 
-struct cupti_host_params { // ProfilerHostInitialize; 13.x appends fields that we leave out
-  size_t size;
+struct cupti_host_params { // ProfilerHostInitialize
+  size_t size; // 48: older versions have no more
   void *private_;
   uint32_t type;
   const char *chip;
   const uint8_t *available; // NULL: not known
   void *host; // out
+  const char *single_pass_set; // NULL. 13.5 writes it whatever the size says, so there must be memory for it.
 };
 ABI_AT(cupti_host_params, type, 16);
 ABI_AT(cupti_host_params, chip, 24);
 ABI_AT(cupti_host_params, available, 32);
 ABI_AT(cupti_host_params, host, 40);
-ABI_SIZE(cupti_host_params, 48);
+ABI_AT(cupti_host_params, single_pass_set, 48);
+enum { COUNTERS_HOST = 48 };
 
 struct cupti_host_end_params { // ProfilerHostDeinitialize
   size_t size;

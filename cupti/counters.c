@@ -122,13 +122,17 @@ void counters_begin(const struct hp_vendor_api *api, const struct counters_reque
 
 void counters_run(int wanted) { atomic_store(&on, wanted); }
 
-void counters_end(void) {
-  atomic_store(&on, 0);
-  if (!atomic_exchange(&began, 0)) return;
+// A launch whose kernel does not end is measured for ever.
+static int lock_in_time(void) {
   struct timespec limit;
   clock_gettime(CLOCK_REALTIME, &limit);
-  limit.tv_sec += END_LIMIT_S; // a launch whose kernel does not end is measured for ever
-  if (mine.is || pthread_mutex_timedlock(&lock, &limit)) return;
+  limit.tv_sec += END_LIMIT_S;
+  return !mine.is && !pthread_mutex_timedlock(&lock, &limit);
+}
+
+void counters_end(void) {
+  atomic_store(&on, 0);
+  if (!atomic_exchange(&began, 0) || !lock_in_time()) return;
   request.way->disable(NULL, -1);
   pthread_mutex_unlock(&lock);
 }
@@ -179,6 +183,32 @@ size_t counters_left(size_t from, struct counters_function *out, size_t max) {
 
 int counters_inside(void) { return mine.is != NULL; }
 
+static int kernels_recorded; // by Go; with the lock
+
+uint32_t counters_record_kernels(int yes) {
+  int locked = lock_in_time();
+  uint32_t rc = yes ? cupti.ActivityEnable(ACT_CONCURRENT_KERNEL) : cupti.ActivityDisable(ACT_CONCURRENT_KERNEL);
+  kernels_recorded = yes && !rc;
+  if (locked) pthread_mutex_unlock(&lock);
+  return rc;
+}
+
+// With CUPTI 13.2, 13.3 and 13.5 on an H200, SASS metrics of a launch were 0 while concurrent kernels were recorded, and right with records that
+// serialise kernels: a launch that is measured is alone anyway. Kernels that run meanwhile on another GPU keep their records. Both changes took 36 us.
+static void record_alone(int yes) {
+  if (!kernels_recorded || request.way->costly || request.version < CUPTI_13_1) return;
+  cupti.ActivityDisable(yes ? ACT_CONCURRENT_KERNEL : ACT_KERNEL);
+  cupti.ActivityEnable(yes ? ACT_KERNEL : ACT_CONCURRENT_KERNEL);
+}
+
+static struct counted *start(const struct cupti_callback_data *d) {
+  if (cuda.cuCtxSynchronize()) return NULL;
+  record_alone(1);
+  struct counted *c = request.way->start(d->context, d->correlation_id);
+  if (!c) record_alone(0);
+  return c;
+}
+
 // CUPTI saves what is allocated, to run the kernel on it again. What does not fit into the GPU goes to the host: 100 GB took a minute.
 static int too_large(uint32_t passes) {
   size_t unused = 0, all = 0;
@@ -200,7 +230,7 @@ static int measure(const struct cupti_callback_data *d, struct function *f, uint
   else if (too_large(passes)) reason = LEFT_MEMORY;
   else if (!gate_close(ATTEMPTS)) reason = LEFT_OTHERS;
   else if (hp->capturing() || atomic_load(&captures_begin)) gate_open(), reason = LEFT_OTHERS;
-  else if (cuda.cuCtxSynchronize() || !(mine.is = request.way->start(d->context, d->correlation_id))) gate_open(), reason = LEFT_REFUSED;
+  else if (!(mine.is = start(d))) gate_open(), reason = LEFT_REFUSED;
   cupti_own_call = 0;
   if (reason) return leave_out(f, reason);
   mine.function = f, mine.correlation = d->correlation_id, mine.is->function = function;
@@ -268,6 +298,7 @@ int counters_exit(const struct cupti_callback_data *d) {
   if (!mine.is || mine.correlation != d->correlation_id) return 0;
   cupti_own_call = 1;
   int done = request.way->stop(mine.is);
+  record_alone(0);
   cupti_own_call = 0;
   if (done > 0) {
     atomic_fetch_add(&measured, 1), atomic_fetch_add(&mine.function->measured, 1);

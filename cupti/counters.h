@@ -68,6 +68,8 @@ uint32_t counters_state(struct counted *c);
 uint32_t counters_version(void);
 // counters_run has launches chosen, or none.
 void counters_run(int on);
+// counters_record_kernels has kernels recorded, or not any more; returns a result code.
+uint32_t counters_record_kernels(int yes);
 // counters_end ends it, and disables CUPTI's profiler in all contexts.
 void counters_end(void);
 // counters_take returns the launches that were chosen since its last call, oldest first. The caller frees each with free once its state

@@ -37,7 +37,7 @@ static int failed(uint32_t rc, const char *doing) {
 static const char adding[] = "add metrics to the set";
 
 uint32_t counters_make_set(struct counters_set *s, uint32_t type, const char *chip, const char *const *metrics, size_t count, const char **doing) {
-  struct cupti_host_params h = {.size = sizeof h, .type = type, .chip = chip};
+  struct cupti_host_params h = {.size = COUNTERS_HOST, .type = type, .chip = chip};
   uint32_t rc;
 #define TRY(what, function, params) \
   if ((rc = cupti_counters.function(params))) return *doing = what, rc

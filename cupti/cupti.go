@@ -280,7 +280,7 @@ func (c *Collector) setKinds(kinds record.Kinds) (refused string, rc uint32) {
 		if on == c.enabled.Has(a.kind) {
 			continue
 		}
-		code := uint32(C.set_kind(boolint(on), C.uint32_t(a.act)))
+		code := c.setKind(on, a.act)
 		if code != 0 && rc == 0 {
 			refused, rc = a.name, code
 		}
@@ -298,6 +298,13 @@ func (c *Collector) setKinds(kinds record.Kinds) (refused string, rc uint32) {
 	}
 	c.enabled = kinds | c.enabled&record.KindsOf(record.Graph)
 	return refused, rc
+}
+
+func (c *Collector) setKind(on bool, kind uint32) uint32 {
+	if kind == C.ACT_CONCURRENT_KERNEL && c.counter != nil {
+		return uint32(C.counters_record_kernels(boolint(on)))
+	}
+	return uint32(C.set_kind(boolint(on), C.uint32_t(kind)))
 }
 
 func boolint(b bool) C.int { return figures.OneIf[C.int](b) }

@@ -64,7 +64,7 @@ static const char *launched; // since start
 static uint32_t device_id(void *context, uint32_t *device) { return (void)context, *device = 0, 0; }
 static uint32_t initialize(struct cupti_counters_params *p) { return (void)p, 0; }
 static uint32_t chip(struct cupti_chip_params *p) { return p->name = "CHIP", 0; }
-static uint32_t host(struct cupti_host_params *p) { return p->host = malloc(1), 0; }
+static uint32_t host(struct cupti_host_params *p) { return p->host = malloc(1), p->single_pass_set = NULL, 0; }
 static uint32_t end_host(struct cupti_host_end_params *p) { return free(p->host), 0; }
 static uint32_t base(struct cupti_base_metrics_params *p) {
   static const char *names[] = {"x"};

@@ -16,12 +16,12 @@
 enum { METRICS_OF_A_PASS = 4, RANGES_MOST = 64 };
 
 struct host { size_t count; uint32_t type; };
-struct image { size_t capacity, count; struct { const char *kernel; const struct cap_event *recorded; } ranges[]; };
+struct image { size_t capacity, count; struct { const char *kernel; const struct cap_event *recorded; int zeros; } ranges[]; };
 struct ranges { void *context; struct image *image; int running; };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ranges *running; // between Start and Stop; one at a time
-static struct { const char *kernel; } seen[RANGES_MOST]; // kernels since Start
+static struct { const char *kernel; int zeros; } seen[RANGES_MOST]; // kernels since Start
 static size_t seen_count;
 static const struct cap_event *played; // the values that come before the end of their launch
 static _Atomic uint32_t enabled;
@@ -108,6 +108,7 @@ STUB_EXPORT uint32_t cuptiDeviceGetChipName(struct cupti_chip_params *p) {
 
 STUB_EXPORT uint32_t cuptiProfilerHostInitialize(struct cupti_host_params *p) {
   uint32_t result = stub_result("ProfilerHostInitialize");
+  if (stub_version() >= CUPTI_13_5) p->single_pass_set = NULL; // whatever p->size is, as on an H200
   p->host = result ? NULL : calloc(1, sizeof(struct host));
   if (p->host) ((struct host *)p->host)->type = p->type;
   return result;
@@ -152,7 +153,7 @@ STUB_EXPORT uint32_t cuptiProfilerHostEvaluateToGpuValues(struct cupti_evaluate_
   if (pm_values(p)) return stub_result("ProfilerHostEvaluateToGpuValues");
   if (p->range >= i->count) return RC_INVALID_PARAMETER;
   for (size_t k = 0; k < p->count; k++) {
-    if (!i->ranges[p->range].recorded) p->values[k] = stub_counter(i->ranges[p->range].kernel, p->names[k]);
+    if (!i->ranges[p->range].recorded) p->values[k] = i->ranges[p->range].zeros && strstr(p->names[k], "__sass_") ? 0 : stub_counter(i->ranges[p->range].kernel, p->names[k]);
     else if (!recorded_value(i->ranges[p->range].recorded, p->names[k], &p->values[k])) return RC_INVALID_PARAMETER;
   }
   return stub_result("ProfilerHostEvaluateToGpuValues");
@@ -229,8 +230,8 @@ STUB_EXPORT uint32_t cuptiRangeProfilerStart(struct cupti_range_params *p) {
 void count_kernel(struct stub_kernel *k) {
   pthread_mutex_lock(&lock);
   if (running && stub_cuda_object_id(running->context) == k->context) {
-    k->end = k->start;
-    if (seen_count < RANGES_MOST) seen[seen_count++].kernel = k->name;
+    if (stub_version() < CUPTI_13_1) k->end = k->start; // later ones have the time of one pass
+    if (seen_count < RANGES_MOST) seen[seen_count].zeros = stub_version() >= CUPTI_13_1 && stub_kernels_recorded(), seen[seen_count++].kernel = k->name;
   }
   pthread_mutex_unlock(&lock);
 }
@@ -252,7 +253,7 @@ STUB_EXPORT uint32_t cuptiRangeProfilerDecodeData(struct cupti_range_decode_para
   if (replaying() && played && recorded_launch(played) == delivered_call()) seen[seen_count++].kernel = "";
   for (size_t k = 0; k < seen_count; k++) {
     if (i->count == i->capacity) p->dropped++;
-    else i->ranges[i->count].kernel = seen[k].kernel, i->ranges[i->count++].recorded = played;
+    else i->ranges[i->count].kernel = seen[k].kernel, i->ranges[i->count].zeros = seen[k].zeros, i->ranges[i->count++].recorded = played;
   }
   seen_count = 0, played = NULL;
   pthread_mutex_unlock(&lock);

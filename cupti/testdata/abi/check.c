@@ -318,6 +318,12 @@ static void counters(void) {
   FIELD(cupti_host_params, chip, CUpti_Profiler_Host_Initialize_Params, pChipName);
   FIELD(cupti_host_params, available, CUpti_Profiler_Host_Initialize_Params, pCounterAvailabilityImage);
   FIELD(cupti_host_params, host, CUpti_Profiler_Host_Initialize_Params, pHostObject);
+#if CUPTI_API_VERSION >= 130500
+  FIELD(cupti_host_params, single_pass_set, CUpti_Profiler_Host_Initialize_Params, pSinglePassMetricSetName);
+  SIZE(cupti_host_params, CUpti_Profiler_Host_Initialize_Params);
+#else
+  same("size of cupti_host_params", (long long)COUNTERS_HOST, CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
+#endif
   FIELD(cupti_host_end_params, host, CUpti_Profiler_Host_Deinitialize_Params, pHostObject);
   same("size of cupti_host_end_params", (long long)sizeof(struct cupti_host_end_params), CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
   FIELD(cupti_base_metrics_params, host, CUpti_Profiler_Host_GetBaseMetrics_Params, pHostObject);

@@ -97,6 +97,19 @@ def attention_kernel(Q, K, V, Out, sz, sm, sd, scale, CTX, BM: tl.constexpr, BN:
 
 
 @triton.jit
+def strided_kernel(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets % N * N + offsets // N))  # neighbouring threads read addresses that are N apart
+
+
+@triton.jit
+def turned_kernel(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
+    rows, cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    tile = tl.load(x_ptr + rows[:, None] * N + cols[None, :])
+    tl.store(y_ptr + cols[:, None] * N + rows[None, :], tl.trans(tile))  # through shared memory, so that both are coalesced
+
+
+@triton.jit
 def descriptor_kernel(in_desc, out_desc, BM: tl.constexpr, BN: tl.constexpr):
     m, n = tl.program_id(0) * BM, tl.program_id(1) * BN
     out_desc.store([m, n], in_desc.load([m, n]) * 2)

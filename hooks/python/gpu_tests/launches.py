@@ -2,7 +2,8 @@
 import torch
 
 import goproton as proton
-from kernels import add_kernel, attention_kernel, chain_kernel, described_add_kernel, layer_norm_kernel, matmul_kernel, softmax_kernel
+from kernels import (add_kernel, attention_kernel, chain_kernel, described_add_kernel, layer_norm_kernel, matmul_kernel, softmax_kernel,
+                     strided_kernel, turned_kernel)
 
 DEVICE = "cuda"  # also torch's name of AMD's GPUs
 
@@ -109,3 +110,36 @@ class Hot:
         for launch in self.kernels().values():
             for _ in range(n):
                 launch()
+
+
+class Counted:
+    """Nine kernels whose hardware counters are compared with those that ncu counts."""
+
+    SIDE = 2048
+    LABELS = ("addition", "strided copy", "softmax", "matmul", "cuBLAS", "layer norm", "attention", "transposition", "large addition")
+
+    def __init__(self):
+        side = self.SIDE
+        self.hot = Hot()
+        self.x, self.y, self.z = (torch.randn(side, side, device=DEVICE) for _ in range(3))
+        self.a, self.b, self.c = (torch.randn(side, side, device=DEVICE, dtype=torch.float16) for _ in range(3))
+        self.large = [torch.randn(200_000_000, device=DEVICE) for _ in range(3)]  # 2.4 GB, far more than a cache holds
+
+    def launches(self):
+        side, n = self.SIDE, self.SIDE**2
+        return dict(zip(self.LABELS, (
+            lambda: add_kernel[(n // 1024,)](self.x, self.y, self.z, n, BLOCK=1024),
+            lambda: strided_kernel[(n // 1024,)](self.x, self.z, side, BLOCK=1024),
+            lambda: softmax_kernel[(side,)](self.z, self.x, side, side, BLOCK=side),
+            lambda: matmul_kernel.fn[(side // 128, side // 128)](
+                self.a, self.b, self.c, side, side, side, side, 1, side, 1, side, 1, BM=128, BN=128, BK=64, num_warps=8),
+            lambda: torch.mm(self.a, self.b, out=self.c),
+            self.hot.layer_norm,
+            self.attention,
+            lambda: turned_kernel[(side // 64, side // 64)](self.x, self.z, side, BLOCK=64),
+            lambda: torch.add(self.large[0], self.large[1], out=self.large[2]),
+        )))
+
+    def attention(self):
+        q, out = self.a.view(-1)[:4096 * 64], self.c.view(-1)[:4096 * 64]
+        attention_kernel[(32, 1)](q, q, q, out, q.numel(), 64, 1, 0.125, 4096, BM=128, BN=64, D=64, num_warps=4)

@@ -309,6 +309,27 @@ def hot():
 
 
 @program
+def counted(name="", mode=""):
+    """Launches each of nine kernels once, after all were compiled: within a session's scopes, or while ncu observes."""
+    import goproton
+    from launches import Counted
+    launches = Counted().launches()
+    for launch in launches.values():
+        launch()
+    torch.cuda.synchronize()
+    if name:
+        goproton.start(name, mode=mode)
+    torch.cuda.cudart().cudaProfilerStart()
+    for label, launch in launches.items():
+        with goproton.scope(label):
+            launch()
+            torch.cuda.synchronize()
+    torch.cuda.cudart().cudaProfilerStop()
+    if name:
+        goproton.finalize()
+
+
+@program
 def odd():
     import odd_arguments
     odd_arguments.main()

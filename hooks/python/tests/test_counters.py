@@ -33,12 +33,18 @@ def counted(path):
             for name, m in walk(load(path)) if "counted_launches" in m}
 
 
-def check(path):
-    """Every sum is that of as many launches as were measured; the time of a kernel is complete."""
+def check_values(path):
+    """Every sum is that of as many launches as were measured."""
     measured = counted(path)
     for name, (launches, metrics) in measured.items():
         assert metrics == {m: launches * made_up(name.split("/")[-1], m) for m in metrics}, name
         assert {TIME, *ASKED} <= set(metrics)
+    return measured
+
+
+def check(path):
+    """The values, and that the time of a kernel is complete."""
+    measured = check_values(path)
     for name, m in walk(load(path)):
         if m.get("count"):
             assert m["time (ns)"] == 1000 * m["count"], name
@@ -181,6 +187,40 @@ def test_unknown_metrics(run, tmp_path):  # noqa: F811
     said = run(SCOPES, "-m", "counters:set=dram__unknown_read.sum+dram_read")
     assert "knows no dram__unknown_read.sum of a GH100, and measures the others" in said
     assert set(counted(tmp_path / "out.hatchet")["odd/k1"][1]) == {TIME, READ, *ASKED}
+
+
+TOGGLES = """
+import threading
+stop = threading.Event()
+def toggle():
+    while not stop.is_set():
+        proton.deactivate()
+        proton.activate()
+thread = threading.Thread(target=toggle)
+thread.start()
+for n in range(300):
+    launch(n % 8)
+stop.set()
+thread.join()
+for n in range(5):
+    launch(9)
+"""
+
+
+@pytest.mark.parametrize("code", [SCOPES, TOGGLES])
+@pytest.mark.parametrize("version", [130000, 130200, 130500])
+def test_metrics_of_instructions(run, tmp_path, version, code):  # noqa: F811
+    """From 13.2 on they are 0 while concurrent kernels are recorded, also where the session is deactivated while a launch is measured."""
+    run(code, "-m", "counters:set=load_efficiency:first=300", PROTON_STUB_VERSION=str(version))
+    measured = check_values(tmp_path / "out.hatchet")
+    assert all(metrics["smsp__sass_data_bytes_mem_global_op_ld.sum"] for _, metrics in measured.values())
+    assert sum(launches for launches, _ in measured.values()) >= 5
+    ran = counts(tmp_path / "out.hatchet")
+    assert {name: n for name, n in ran.items() if name in measured and n < measured[name][0]} == {}
+    if code == SCOPES:
+        assert {name: n for name, n in ran.items() if "WaitNs" not in name} == {"even/k0": 4, "even/k7": 8, "odd/k1": 4, "odd/k7": 4, "even/k2": 4}
+    else:
+        assert ran["k9"] == 5
 
 
 @pytest.mark.parametrize("flags, says", [

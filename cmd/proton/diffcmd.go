@@ -62,7 +62,7 @@ profiles, or by --source-path), lines are matched by their text. Each compilatio
 of the same binary, else with one of equal size and registers, else with the one of the same rank in samples.`,
 		Example: `  proton diff before.hatchet after.hatchet
   proton diff -m time/ms,tflop16/s -t 1% before.hatchet after.hatchet
-  proton diff --rename '_<grid:[^>]*>=' --rename ':[0-9]+@=@' v1.hatchet v2.hatchet
+  proton diff --rename '_<grid:[^>]*>=' --rename ':[0-9]+@=@' v1.pb.gz v2.pb.gz
   proton diff --source=matmul before.hatchet after.hatchet
   proton diff -o diff.pb.gz before.hatchet after.hatchet`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -56,6 +56,24 @@ func TestHelpIsAScreen(t *testing.T) {
 	})
 }
 
+// The whole help fits 80 columns too, examples included, and every command takes --help-all, pprof as well.
+func TestWholeHelpFits(t *testing.T) {
+	everyCommand(newRoot(), func(cmd *cobra.Command) {
+		for line := range strings.SplitSeq(term.Fit(cmd.Long+"\n"+cmd.UsageString(), 80), "\n") {
+			if utf8.RuneCountInString(line) > 80 {
+				t.Errorf("%s --help-all has a line of more than 80 columns: %s", cmd.CommandPath(), line)
+			}
+		}
+		root := newRoot()
+		var out strings.Builder
+		root.SetOut(&out)
+		root.SetArgs(append(strings.Fields(cmd.CommandPath())[1:], "--"+helpAll))
+		if err := root.Execute(); err != nil || !strings.Contains(out.String(), "Usage:") {
+			t.Errorf("%s --help-all: %v, %.100q", cmd.CommandPath(), err, out.String())
+		}
+	})
+}
+
 // --help-all has every flag of a command, and the older spellings say what to write.
 func TestHelpAllHasEveryFlag(t *testing.T) {
 	everyCommand(newRoot(), func(cmd *cobra.Command) {

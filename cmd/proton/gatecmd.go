@@ -73,8 +73,8 @@ Exit codes:
   3  no decision is possible: a file cannot be read, the sides have nothing in common or a run in common, a rule
      could never fail, or there are too few runs with --strict`,
 		Example: `  proton gate --fail-on 'time > 5%' --baseline base*.hatchet -- new*.hatchet
-  proton gate --fail-on 'time > 2% @ total' --fail-on 'tflop16/s < -3% @ gemm' --baseline base*.hatchet -- new*.hatchet
-  proton gate --baseline base*.hatchet --markdown="$GITHUB_STEP_SUMMARY" -- new*.hatchet`,
+  proton gate --fail-on 'tflop16/s < -3% @ gemm' --baseline a*.pb -- b*.pb
+  proton gate --markdown="$GITHUB_STEP_SUMMARY" --baseline a*.pb -- b*.pb`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			before, after, err := f.sides(args, cmd.ArgsLenAtDash())
 			if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,6 +60,9 @@ The manual of pprof's own flags is at github.com/google/pprof/blob/main/doc/READ
 		DisableFlagParsing: true,
 		ValidArgsFunction:  completePprof,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(args, "--"+helpAll) { // which cobra does not see, since pprof reads the flags
+				return cmd.Help()
+			}
 			err := pprofui.Run(args, cmd.InOrStdin(), cmd.ErrOrStderr())
 			switch {
 			case pprofui.WantsHelp(err):

@@ -67,7 +67,7 @@ A rank that the others wait for inside of kernels that communicate, as those of 
 columns.`,
 		Example: `  proton query windows/
   proton query --since 30m --rank 0-7,64 windows/
-  proton query --since 2026-11-23T10:00:00Z --until 2026-11-23T10:30:00Z windows/
+  proton query --since 2h --until 2026-11-23T10:30:00Z windows/
   proton query --label job=train --label team=vision -m bytes --top 20 windows/
   proton query --exclude '(?i)nccl' windows/
   proton query --since 1d --parquet rows.parquet windows/

@@ -60,7 +60,7 @@ standard output.`,
   proton report train.trace.json.gz -o train.html --open
   proton report before.hatchet after.hatchet -o change.html
   proton report --trace traces train.hatchet
-  proton report --trace traces.before --trace traces.after before.hatchet after.hatchet
+  proton report --trace traces1 --trace traces2 before.hatchet after.hatchet
   proton report --trace traces
   proton report --svg roofline matmul.hatchet -o roofline.svg`,
 		Args: func(_ *cobra.Command, args []string) error {

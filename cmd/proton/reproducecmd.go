@@ -71,7 +71,7 @@ are timed in turns, and it is explained as proton explain does. Exit code 1 if o
 could not be decided. Without a GPU the outputs alone are compared, by proton interpret.`,
 		Example: `  proton reproduce logs --kernel matmul_kernel --launch-id 3
   proton reproduce logs --slowest --profile train.hatchet --benchmark --run
-  proton reproduce logs --slowest 3 --profile train.hatchet -e '<autotune>' -i '^backward$'
+  proton reproduce logs --slowest 3 --profile train.hatchet -i '^backward$'
   proton reproduce before --kernel matmul_kernel --compare after
   proton reproduce old/repro.py --compare new/repro.py --rounds 10
   proton reproduce before --kernel matmul_kernel --compare after --detect 1%

@@ -50,7 +50,7 @@ records of a parsed trace that summarise launches (launch_diff, roofline, autotu
 left out too, unless --type names them.`,
 		Example: `  proton trace cat trace.ndjson.gz --lines 0,5-7 --no-ir --pretty
   proton trace cat logs --kernel 'matmul*' --most 10 -o small.ndjson.gz
-  proton trace cat trace.bin.ndjson --kernel softmax --args-list 'n_cols=781' --type launch --with-compilations -o one.ndjson.zst`,
+  proton trace cat logs --kernel softmax --args-list n_cols=781 -o one.ndjson`,
 		Args: oneTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())

@@ -24,7 +24,7 @@ func newTraceCommand() *cobra.Command {
 with its arguments. Raw traces may be plain text, gzip members or zstd frames.`,
 		Example: `  proton trace parse logs -o parsed
   proton trace info logs/dedicated_log_triton_trace_me_.ndjson
-  proton trace info trace.ndjson.gz --kernel matmul_kernel --args-list 'M=1024,a_ptr.shape=[1024, 512]'`,
+  proton trace info logs --kernel matmul --args-list 'M=1024,a_ptr.shape[0]=64'`,
 		Args: cobra.ArbitraryArgs,
 		PersistentPreRun: func(cmd *cobra.Command, args []string) {
 			for _, source := range args {
@@ -76,7 +76,7 @@ arguments; addresses and contents of tensors are ignored.`,
 		Example: `  proton trace info logs/dedicated_log_triton_trace_me_.ndjson
   proton trace info trace.ndjson.gz --kernel matmul_kernel --args
   proton trace info trace.ndjson.gz --kinds --kernel matmul_kernel
-  proton trace info trace.ndjson.gz --kernel matmul_kernel --args-list 'num_warps=4,a_ptr.shape[0]=64' --json`,
+  proton trace info logs --kernel matmul --args-list 'a_ptr.shape[0]=64' --json`,
 		Args: oneTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())

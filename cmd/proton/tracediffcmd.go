@@ -50,7 +50,7 @@ Recorded tensors of the first launches that have any are compared too: contents 
 output of a launch shows up in a later one.`,
 		Example: `  proton trace diff trace.ndjson.gz --kernel matmul_kernel
   proton trace diff trace.ndjson.gz --hash 72d6,e648 --ir ttgir,ptx --lines 0
-  proton trace diff before after --profile before.hatchet --profile-b after.hatchet
+  proton trace diff old new --profile old.hatchet --profile-b new.hatchet
   proton trace diff before after --kernel matmul_kernel -o diff.ndjson.gz
   proton trace diff before after --every-launch --rtol 0.01
   proton trace diff before after --kernel softmax_kernel --launches 3`,

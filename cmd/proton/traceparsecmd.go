@@ -60,7 +60,7 @@ written, because of --strict or because no kernel matches --kernel-allowlist for
 		Example: `  proton trace parse logs -o parsed
   proton trace parse logs -o parsed --force --rank 0
   proton trace parse logs -o parsed --kernel-allowlist 'matmul*,softmax_kernel'
-  proton trace parse logs/dedicated_log_triton_trace_me_.ndjson -o parsed --compat tritonparse`,
+  proton trace parse logs -o parsed --compat tritonparse`,
 		Args: oneTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())

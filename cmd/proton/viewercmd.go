@@ -83,13 +83,13 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
   proton viewer --top 20 train.hatchet
   proton viewer --view bottom-up --focus '^backward$' train.hatchet
   proton viewer -m time,p50_time,p99_time,max_time --view flat train.hatchet
-  proton viewer -m util,bound,intensity,attainable --peak flops32=fp32 train.hatchet
+  proton viewer -m util,bound,attainable --peak flops32=fp32 train.hatchet
   proton viewer --view json train.hatchet | jq '.rows[0]'
   proton viewer -m util,bound --counts counts.hatchet train.hatchet
   proton viewer --idle train.chrome_trace
   proton viewer --source matmul sampled.hatchet
   proton viewer --inside attention inside.hatchet
-  proton viewer --inside attention --source --samples sampled.hatchet inside.hatchet
+  proton viewer --inside attention --source --samples s.hatchet inside.hatchet
   proton viewer --trace traces matmul.hatchet --source matmul --ir ttgir,ptx
   proton viewer --trace traces --launches matmul.hatchet`,
 		Args: func(_ *cobra.Command, args []string) error {

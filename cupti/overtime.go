@@ -93,11 +93,6 @@ func (c *Collector) startReader() {
 	if r.request.Counters == 0 {
 		return
 	}
-	if c.counter != nil {
-		r.Problem(record.CountersUseTheHardware)
-		r.request.Counters = 0
-		return
-	}
 	if missing := c.loadPM(); missing != "" {
 		r.Problem("counters over time are not read: %s (%s) has no %s; set PROTON_CUPTI_PATH to a libcupti of CUDA 12.8 or newer", c.library.Path, versionText(c.version), missing)
 		r.request.Counters = 0

@@ -104,7 +104,11 @@ func backendNamed(name string, o SourceOptions) (*Backend, error) {
 		}
 		return nil, &NotImplementedError{fmt.Sprintf("backend %q is not built into this program; import github.com/goproton/goproton/%s", b.Names[0], v.Package)}
 	}
-	return nil, &ArgumentError{"Unknown profiler: " + name}
+	known := []string{InsideBackend}
+	for _, b := range backends.list {
+		known = append(known, b.Names...)
+	}
+	return nil, Unknown("profiler", name, known)
 }
 
 // name is what messages call the backend.

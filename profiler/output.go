@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/hatchet"
@@ -46,9 +47,9 @@ func (s *session) formatFor(wanted string) (string, error) {
 	case slices.Contains(own, format):
 		return format, nil
 	case isFormat(format):
-		return "", &ArgumentError{"Output format not supported"}
+		return "", &ArgumentError{"Output format not supported: " + wanted + "; use " + lookup.Or(own)}
 	}
-	return "", &ArgumentError{"Unknown output format: " + wanted}
+	return "", Unknown("output format", wanted, own)
 }
 
 func isFormat(word string) bool {

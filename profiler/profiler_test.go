@@ -435,10 +435,11 @@ func TestArguments(t *testing.T) {
 		o    StartOptions
 		want string
 	}{
-		{StartOptions{Context: "shadows"}, "[PROTON] Unknown context source: shadows"},
-		{StartOptions{Data: "bush"}, "[PROTON] Unknown data: bush"},
-		{StartOptions{Backend: "cutty"}, "[PROTON] Unknown profiler: cutty"},
-		{StartOptions{Mode: "fast"}, "[PROTON] CuptiProfiler: unsupported mode: fast"},
+		{StartOptions{Context: "shadows"}, "[PROTON] Unknown context source: shadows; use shadow or python"},
+		{StartOptions{Data: "bush"}, "[PROTON] Unknown data: bush; use tree or timeline"},
+		{StartOptions{Mode: "counters", PM: "1ms"}, "[PROTON] " + record.CountersUseTheHardware},
+		{StartOptions{Backend: "cutty"}, "[PROTON] Unknown profiler: cutty; use instrumentation, cupti, fake or other"},
+		{StartOptions{Mode: "fast"}, "[PROTON] CuptiProfiler: unsupported mode: fast; use counters, pcsampling or periodic_flushing"},
 	} {
 		if c.o.Backend == "" {
 			c.o.Backend = "fake"
@@ -453,7 +454,7 @@ func TestArguments(t *testing.T) {
 	}
 	id := start(t, m, "p", StartOptions{})
 	for format, want := range map[string]string{
-		"chrome_trace": "[PROTON] Output format not supported", "csv": "[PROTON] Unknown output format: csv",
+		"chrome_trace": "[PROTON] Output format not supported: chrome_trace; use hatchet or hatchet_msgpack", "csv": "[PROTON] Unknown output format: csv; use hatchet or hatchet_msgpack",
 	} {
 		if _, err := m.Finalize(&id, format); err == nil || err.Error() != want {
 			t.Errorf("finalize as %s: %v", format, err)

@@ -2,12 +2,14 @@ package profiler
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
@@ -22,7 +24,7 @@ func (s *session) setOwnMode(b *Backend, mode, options string) (err error) {
 	case !known && mode == "counters":
 		return &ArgumentError{vendors.NoCounters(b.name()).Error()}
 	case !known:
-		return b.refusal("unsupported mode: %s", mode)
+		return b.refusal("unsupported mode: %s; use %s", mode, lookup.Or(append(slices.Sorted(maps.Keys(b.Modes)), "periodic_flushing")))
 	case s.timeline:
 		return &ArgumentError{fmt.Sprintf(`mode=%q adds up what it measures: use data="tree", or leave mode out for a timeline`, mode)}
 	}

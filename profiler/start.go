@@ -11,6 +11,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profile"
@@ -212,13 +213,15 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 		over: map[int]time.Time{},
 	}
 	var err error
-	if s.python, err = second(runinfo.Contexts, o.Context, "Unknown context source: "); err != nil {
+	if s.python, err = second(runinfo.Contexts, o.Context, "context source"); err != nil {
 		return nil, err
 	}
-	if s.timeline, err = second([]string{"tree", "trace"}, runinfo.DataForm(o.Data), "Unknown data: "); err != nil {
-		return nil, err
+	if s.timeline = runinfo.DataForm(o.Data) == "trace"; !s.timeline {
+		if _, err = second(runinfo.DataForms, o.Data, "data"); err != nil {
+			return nil, err
+		}
 	}
-	if s.upstream, err = second(runinfo.TraceForms, o.TraceForm, "Unknown form of a trace: "); err != nil {
+	if s.upstream, err = second(runinfo.TraceForms, o.TraceForm, "form of a trace"); err != nil {
 		return nil, err
 	}
 	s.times = s.times && !s.timeline
@@ -236,6 +239,9 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 	}
 	if err := o.setMode(b, s); err != nil {
 		return nil, err
+	}
+	if s.readings.Counters != 0 && s.sampling.Counters != nil {
+		return nil, &ArgumentError{record.CountersUseTheHardware}
 	}
 	if s.format, err = s.formatFor(o.Format); s.periodic != "" {
 		s.periodic = s.format // all parts have one format
@@ -256,12 +262,17 @@ func (o *StartOptions) session(b *Backend) (*session, error) {
 }
 
 // second reports whether a word is the second of two; the first, which may be left out, is the default.
-func second(of []string, word, unknown string) (bool, error) {
+func second(of []string, word, what string) (bool, error) {
 	n := slices.Index(of, strings.ToLower(word))
 	if n < 0 && word != "" {
-		return false, &ArgumentError{unknown + word}
+		return false, Unknown(what, word, of)
 	}
 	return n == 1, nil
+}
+
+// Unknown is the error for a word that is none of those that are known.
+func Unknown(what, word string, known []string) error {
+	return &ArgumentError{fmt.Sprintf("Unknown %s: %s; use %s", what, word, lookup.Or(known))}
 }
 
 // makeFolder makes the folder of a session's files, so that a name that cannot be written fails before the program works for it.
@@ -289,7 +300,7 @@ func (o *StartOptions) activities(timeline, upstream bool) (kinds record.Kinds, 
 	for _, word := range strings.Split(o.Activities, ",") {
 		n := slices.Index(runinfo.Activities, strings.ToLower(strings.TrimSpace(word)))
 		if n < 0 {
-			return 0, &ArgumentError{fmt.Sprintf("Unknown activity: %s (kernel, memcpy, memset and sync are known)", word)}
+			return 0, Unknown("activity", word, runinfo.Activities)
 		}
 		kinds |= activityKinds[n]
 	}
@@ -313,10 +324,10 @@ func (s *session) flushPeriodically(b *Backend, options string) (err error) {
 	if options != "" {
 		key, value, _ := strings.Cut(options, "=")
 		if key != "format" {
-			return b.refusal("unsupported option key: %s", key)
+			return b.refusal("unsupported option key: %s; format is the only one", key)
 		}
 		if !isFormat(value) {
-			return b.refusal("unsupported format: %s", value)
+			return b.refusal("unsupported format: %s; use %s", value, lookup.Or(slices.Concat(runinfo.Formats("tree"), runinfo.Formats("trace"))))
 		}
 		format = value
 	}

@@ -408,11 +408,11 @@ func TestTraceArguments(t *testing.T) {
 		o    StartOptions
 		want string
 	}{
-		{StartOptions{Activities: "kernel,memmove"}, "[PROTON] Unknown activity: memmove (kernel, memcpy, memset and sync are known)"},
-		{StartOptions{Mode: "periodic_flushing:every=3"}, "[PROTON] CuptiProfiler: unsupported option key: every"},
-		{StartOptions{Mode: "periodic_flushing:format=csv"}, "[PROTON] CuptiProfiler: unsupported format: csv"},
-		{StartOptions{Mode: "periodic_flushing:format=chrome_trace"}, "[PROTON] Output format not supported"},
-		{StartOptions{Data: "trace", Format: "hatchet"}, "[PROTON] Output format not supported"},
+		{StartOptions{Activities: "kernel,memmove"}, "[PROTON] Unknown activity: memmove; use kernel, memcpy, memset or sync"},
+		{StartOptions{Mode: "periodic_flushing:every=3"}, "[PROTON] CuptiProfiler: unsupported option key: every; format is the only one"},
+		{StartOptions{Mode: "periodic_flushing:format=csv"}, "[PROTON] CuptiProfiler: unsupported format: csv; use hatchet, hatchet_msgpack or chrome_trace"},
+		{StartOptions{Mode: "periodic_flushing:format=chrome_trace"}, "[PROTON] Output format not supported: chrome_trace; use hatchet or hatchet_msgpack"},
+		{StartOptions{Data: "trace", Format: "hatchet"}, "[PROTON] Output format not supported: hatchet; use chrome_trace"},
 	} {
 		c.o.Backend = "fake"
 		if _, err := m.Start(c.o); err == nil || err.Error() != c.want {
@@ -420,7 +420,7 @@ func TestTraceArguments(t *testing.T) {
 		}
 	}
 	id := start(t, m, "p", StartOptions{Data: "trace"})
-	if _, err := m.Finalize(&id, "hatchet_msgpack"); err == nil || err.Error() != "[PROTON] Output format not supported" {
+	if _, err := m.Finalize(&id, "hatchet_msgpack"); err == nil || err.Error() != "[PROTON] Output format not supported: hatchet_msgpack; use chrome_trace" {
 		t.Errorf("a trace as a tree: %v", err)
 	}
 	if _, err := m.Data(id, 0); err == nil || !strings.Contains(err.Error(), "Only TreeData is supported for getData() for now") {

@@ -82,17 +82,10 @@ func newReader(o Options, sdk bool) *reader {
 		r.request = record.ReadingRequest{}
 		return r
 	}
-	switch {
-	case r.request.Counters == 0:
-		return r
-	case !sdk:
+	if r.request.Counters != 0 && !sdk {
 		r.Problem("counters over time are not read: roctracer has none; use the rocprofiler backend")
-	case o.Sampling.Counters != nil:
-		r.Problem(record.CountersUseTheHardware)
-	default:
-		return r
+		r.request.Counters = 0
 	}
-	r.request.Counters = 0
 	return r
 }
 

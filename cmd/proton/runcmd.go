@@ -16,6 +16,7 @@ import (
 	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/export/counters"
 	"github.com/goproton/goproton/export/push"
+	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
@@ -83,6 +84,8 @@ func newRunCommand() *cobra.Command {
 			}
 			if _, err := runinfo.ParsePM(options.PM); err != nil && cmd.Flags().Changed("pm") {
 				return &exitError{code: 2, err: fmt.Errorf("--pm: %w", err)}
+			} else if options.PM != "" && options.ModeName() == "counters" {
+				return &exitError{code: 2, err: errors.New("--pm with --mode counters: " + record.CountersUseTheHardware)}
 			}
 			if err := checkBudget(cmd.Flags().Changed("budget"), &options); err != nil {
 				return &exitError{code: 2, err: err}

@@ -11,11 +11,11 @@ import (
 // PercentOfNanos is the Factor of shares of the time, whose amounts are ns; those of bytes are bytes.
 const PercentOfNanos = 100.0 / 1e9
 
-// Why a source reads nothing of whole GPUs, or only energy.
-const (
-	ReplayHasNoReadings    = "energy and counters over time are not read: a recording is replayed, which has neither"
-	CountersUseTheHardware = "counters over time are not read: they need the same hardware as those of single launches; leave --pm or --mode counters out"
-)
+// ReplayHasNoReadings is why a source reads nothing of whole GPUs.
+const ReplayHasNoReadings = "energy and counters over time are not read: a recording is replayed, which has neither"
+
+// CountersUseTheHardware is why a session cannot have both.
+const CountersUseTheHardware = "counters of whole GPUs over time (pm) and of single launches (mode counters) need the same hardware: leave one of them out"
 
 // EnergyGauges are the gauges of Readings.AddEnergy, where the clock of the GPU's processors is called so. Amounts of clocks are MHz times
 // seconds, which nothing is shared out of.

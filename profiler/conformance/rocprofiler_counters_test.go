@@ -188,6 +188,4 @@ var readingScripts = []script{
 		problem: "counters over time are not read: rocprofiler_sample_device_counting_service: rocprofiler-sdk 1.2.1"},
 	{name: "counters over time of an old library", version: "600", options: profiler.StartOptions{PM: "1ms"}, program: readWhile,
 		problem: "counters over time are not read: rocprofiler-sdk 0.6.0"},
-	{name: "counters over time and of launches", options: profiler.StartOptions{Mode: "counters", PM: "1ms"}, program: readWhile,
-		problem: "they need the same hardware as those of single launches; leave --pm or --mode counters out"},
 }

@@ -242,7 +242,7 @@ func wholeGraphs(graph string) (bool, error) {
 	case "graph":
 		return true, nil
 	}
-	return false, &profiler.ArgumentError{Text: fmt.Sprintf("Unknown graph level: %s (node and graph are known)", graph)}
+	return false, profiler.Unknown("graph level", graph, runinfo.GraphLevels)
 }
 
 func (s *Service) finalize(p finalization) (any, error) {

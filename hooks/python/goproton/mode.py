@@ -6,6 +6,7 @@ modes of backend "instrumentation".
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -58,6 +59,13 @@ class Optimize(Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+def _one_of(what: str, value: Any, words: Iterable[Any]) -> None:
+    """Raises ValueError for a value that is none of those that are known."""
+    known = list(words)
+    if value not in known:
+        raise ValueError(f"Unknown {what}: {value}; use {', '.join(map(str, known[:-1]))} or {known[-1]}")
 
 
 def _words(enum: type[Any]) -> dict[str, Any]:
@@ -126,8 +134,7 @@ class PCSampling(BaseMode):
             raise ValueError("Interval must be a positive integer.")
         for option, words in (("collection", (None, "continuous", "serialized")), ("cubins", ("keep", "drop")),
                               ("sources", ("keep", "drop")), ("method", (None, "stochastic", "host_trap"))):
-            if getattr(self, option) not in words:
-                raise ValueError(f"Unknown {option}: {getattr(self, option)}")
+            _one_of(option, getattr(self, option), words)
 
     def __str__(self) -> str:
         options = {"method": self.method, "interval": self.interval, "collection": self.collection, "buffer": self.buffer,
@@ -168,8 +175,7 @@ class InstrumentationMode(BaseMode):
         for name, words in _FIELDS.items():
             value = getattr(self, name)
             if isinstance(value, str):
-                if value not in words:
-                    raise ValueError(f"Unknown {name}: {value}")
+                _one_of(name, value, words)
                 object.__setattr__(self, name, words[value])
         if isinstance(self.optimizations, str):
             object.__setattr__(self, "optimizations", _parse_optimizations(self.optimizations))
@@ -202,8 +208,7 @@ def instrumentation_mode(given: InstrumentationMode | str | None) -> Instrumenta
     if isinstance(given, InstrumentationMode):
         return given
     head, *options = (str(given) if given else "default").split(":")
-    if head not in ("default", "mma"):
-        raise ValueError(f"Unknown mode: {given}")
+    _one_of("mode", head, ("default", "mma"))
     values: dict[str, Any] = {}
     for option in options:
         name, equals, value = option.partition("=")
@@ -222,6 +227,5 @@ def instrumentation_mode(given: InstrumentationMode | str | None) -> Instrumenta
 def _parse_optimizations(text: str) -> list[Optimize]:
     words = [word.strip() for word in text.split(",")] if text else []
     for word in words:
-        if word not in optimizations:
-            raise ValueError(f"Unknown optimization: {word}")
+        _one_of("optimization", word, optimizations)
     return [optimizations[word] for word in words]

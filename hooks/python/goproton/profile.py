@@ -406,7 +406,7 @@ def _resolve_hook(hook: str | Hook | None) -> Hook | None:
         return hook
     if hook == "triton":
         return LaunchHook()
-    raise ValueError(f"Unsupported hook: {hook!r}")
+    raise ValueError(f"Unsupported hook: {hook!r}; use 'triton', a goproton.hooks.Hook or None")
 
 
 def _hook_manager():

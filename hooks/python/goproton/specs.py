@@ -45,12 +45,12 @@ def max_flops(device_type: str, arch: str, width: int, num_sms: int, clock_rate:
         ValueError: a device type, architecture or width without known peaks.
     """
     if width not in _WIDTHS:
-        raise ValueError(f"Unsupported width: {width}")
+        raise ValueError(f"Unsupported width: {width}; use 8, 16, 32 or 64")
     share = width / 8
     if device_type == "HIP":
         return _known(amd_fp8_flops_by_arch, _amd(arch)) * num_sms * clock_rate * 1e3 / share
     if device_type != "CUDA":
-        raise ValueError(f"Unsupported device type: {device_type}")
+        raise ValueError(f"Unsupported device type: {device_type}; use CUDA or HIP")
     if arch == "80":
         return 624e12 / share  # an A100
     if arch == "89":
@@ -78,7 +78,7 @@ def max_bps(device_type: str, arch: str, bus_width: int, memory_clock_rate: floa
         return 2 * bus_width * memory_clock_rate * 1e3 / 8 or _known(_SHARED_MEMORY, arch)
     if device_type == "HIP":
         return _known(amd_bps_by_arch, _amd(arch))
-    raise ValueError(f"Unsupported device type: {device_type}")
+    raise ValueError(f"Unsupported device type: {device_type}; use CUDA or HIP")
 
 
 def _known(table: dict, arch: str):

@@ -333,12 +333,12 @@ def test_throw(proton):
 
 
 @pytest.mark.parametrize("arguments, error, text", [
-    ({"context": "nonesuch"}, ValueError, r"\[PROTON\] Unknown context source: nonesuch"),
-    ({"data": "nonesuch"}, ValueError, r"\[PROTON\] Unknown data: nonesuch"),
-    ({"backend": "nonesuch"}, ValueError, r"\[PROTON\] Unknown profiler: nonesuch"),
-    ({"mode": "nonesuch"}, ValueError, "unsupported mode: nonesuch"),
-    ({"hook": "nonesuch"}, ValueError, "^Unsupported hook: 'nonesuch'$"),
-    ({"activities": ["memmove"]}, ValueError, r"\[PROTON\] Unknown activity: memmove"),
+    ({"context": "nonesuch"}, ValueError, r"\[PROTON\] Unknown context source: nonesuch; use shadow or python$"),
+    ({"data": "nonesuch"}, ValueError, r"\[PROTON\] Unknown data: nonesuch; use tree or timeline$"),
+    ({"backend": "nonesuch"}, ValueError, r"\[PROTON\] Unknown profiler: nonesuch; use instrumentation, cupti, rocprofiler"),
+    ({"mode": "nonesuch"}, ValueError, "unsupported mode: nonesuch; use .*pcsampling"),
+    ({"hook": "nonesuch"}, ValueError, "^Unsupported hook: 'nonesuch'; use 'triton', a goproton.hooks.Hook or None$"),
+    ({"activities": ["memmove"]}, ValueError, r"\[PROTON\] Unknown activity: memmove; use kernel, memcpy, memset or sync$"),
     ({"mode": "periodic_flushing:every=3"}, ValueError, "unsupported option key: every"),
     ({"mode": "periodic_flushing:format=csv"}, ValueError, "unsupported format: csv"),
     ({"mode": "pcsampling:interval=3"}, ValueError, "interval=3: want a number of cycles from 32 to 2147483648"),

@@ -553,7 +553,7 @@ launch()  # without a session the scopes are nothing
     assert "refused" in done.stdout and "Unsupported semantic type" in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("mode, error", [("default:granularity=thread", "Unknown granularity: thread"), ("fast", "Unknown mode: fast"),
+@pytest.mark.parametrize("mode, error", [("default:granularity=thread", "Unknown granularity: thread; use cta, warp"), ("fast", "Unknown mode: fast; use default or mma"),
                                          ("default:clock32", "Malformed instrumentation option: 'clock32'"),
                                          ("default:optimizations=fast", "Unknown optimization: fast")])
 def test_modes_that_do_not_exist(proton, mode, error):

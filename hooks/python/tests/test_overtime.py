@@ -120,8 +120,11 @@ def test_what_cannot_be_read(run, tmp_path, more, text):
 
 
 def test_with_counters_of_launches(run):
-    said, _ = run("--pm", "1ms", "--mode", "counters", seconds=0.3)
-    assert "they need the same hardware as those of single launches; leave --pm or --mode counters out" in said
+    """Refused before the program starts, and where the program asks for both itself."""
+    said, _ = run("--pm", "1ms", "--mode", "counters", code="never run", of_exit=2)
+    assert "need the same hardware: leave one of them out" in said
+    said, _ = run("--mode", "counters", code="import goproton\nfrom goproton import _library\n_library.call('start', name='p', backend='cupti', mode='counters', pm='1ms')", of_exit=1)
+    assert "ValueError: [PROTON] counters of whole GPUs over time (pm) and of single launches (mode counters) need the same hardware" in said
 
 
 def test_what_is_not_read_is_not_why_nothing_was_recorded(run):

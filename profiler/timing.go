@@ -20,8 +20,11 @@ type timing struct {
 	inside  bool              // of a window
 	rests   bool              // between two
 	paused  uint64            // since when no session records; 0: some does
-	away    time.Duration     // for how long no session recorded, since the last change between a window and a rest
+	away    float64           // ns for which no session recorded, between the two windows
+	awaited float64           // of these, what was added to the rest
+	cut     bool              // the last window ended because no session recorded any more
 	stalled float64           // ns that the program waited for changes, since stalls
+	changes float64           // the same in all
 	first   uint32            // launch set of the window
 	edges   map[uint32]*edges // of the window, by context
 	former  map[uint32]*edges // of the one before
@@ -60,8 +63,12 @@ func (s *spending) window(records bool, agg *aggregate.Aggregator) {
 	}
 	now := hotpath.Now()
 	if records && t.paused != 0 {
-		t.weights.Stall(float64(now - t.paused))
-		t.away += time.Duration(now - t.paused)
+		if t.cut {
+			t.compare() // a window as others are, whose records have come since
+		}
+		t.cut = false
+		t.weights.Pause(float64(now - t.paused))
+		t.away += float64(now - t.paused)
 		t.paused = 0
 	}
 	if !records && t.paused == 0 {
@@ -74,7 +81,7 @@ func (s *spending) window(records bool, agg *aggregate.Aggregator) {
 		t.inside = true
 	case !on && t.inside:
 		t.weights.End(now)
-		t.inside = false
+		t.inside, t.cut = false, !t.rests
 	}
 }
 
@@ -114,15 +121,15 @@ func (s *spending) count(k *record.Activity, set uint32) {
 	}
 }
 
-// recorded is the part of a window or a rest in which some session recorded: nothing is earned while none does.
-func (t *timing) recorded(d time.Duration) time.Duration {
-	d = max(d-t.away, 1)
-	t.away = 0
-	return d
+// spent is what timing kernels took so far: nothing is earned while no session records.
+func (t *timing) spent() budget.Spent {
+	all, timed := t.weights.Time()
+	return budget.Spent{All: all, Timed: timed, Switching: t.changes}
 }
 
 func (t *timing) stall(d time.Duration) {
 	t.stalled += float64(d)
+	t.changes += float64(d)
 	t.waits += float64(d)
 	t.weights.Stall(float64(d))
 }
@@ -135,23 +142,27 @@ func (s *spending) stalls() (nanos float64) {
 	return nanos
 }
 
-// compare compares the time before a window with the window before that. It takes the context in which most was launched.
-func (t *timing) compare() (launches float64) {
+// compare compares the time before a window with the window before that, and returns what was launched in the window. It takes the context
+// in which most was launched. A time in which for the most part no session recorded is compared with nothing: the program may have done
+// something else.
+func (t *timing) compare() (launched budget.Span) {
 	var window, without budget.Span
 	for context, e := range t.edges {
-		launches = max(launches, e.span().Launches)
+		if s := e.span(); s.Launches > launched.Launches {
+			launched = s
+		}
 		before := t.former[context]
 		if before == nil || e.first.number <= before.last.number || e.first.at <= before.last.at {
 			continue
 		}
 		span := budget.Span{Launches: float64(e.first.number - before.last.number), Nanos: float64(e.first.at-before.last.at) - t.waits}
-		if span.Nanos > 0 && span.Launches > without.Launches {
+		if span.Nanos > 2*t.away && span.Launches > without.Launches {
 			window, without = before.span(), span
 		}
 	}
 	t.plan.Pace.Add(window, without)
-	t.former, t.edges, t.waits = t.edges, map[uint32]*edges{}, 0
-	return launches
+	t.former, t.edges, t.waits, t.away, t.awaited = t.edges, map[uint32]*edges{}, 0, 0, 0
+	return launched
 }
 
 // timeInWindows begins to time kernels in windows, once it is known that the source numbers launches.
@@ -168,26 +179,43 @@ func (g *governor) timeInWindows() {
 // runWindows times kernels in windows, and has nothing attached between them.
 func (g *governor) runWindows() {
 	defer g.windows.Done()
-	began := time.Now()
 	for {
 		var window time.Duration
 		g.m.drainer.do(func(d *drainer) { window = d.spending.timing.plan.Window() })
 		if !g.pause(window) {
 			return
 		}
-		rest, rests := g.rest(time.Since(began))
-		if !rests {
-			began = time.Now()
-			continue
-		}
-		began = time.Now()
-		for on := false; !on; on = g.goOn(time.Since(began)) {
-			if !g.pause(rest) {
+		rest, rests := g.rest()
+		for wait := rest; rests; {
+			if !g.pause(wait) {
 				return
 			}
+			if wait = g.away(); wait == 0 {
+				wait, rests = rest, !g.goOn()
+			}
 		}
-		began = time.Now()
 	}
+}
+
+// away is for how long of the rest no session recorded, since it was last asked: nothing was earned in that time, so it is added.
+func (g *governor) away() (wait time.Duration) {
+	const least = 50 * time.Millisecond
+	g.m.drainer.do(func(d *drainer) {
+		t := d.spending.timing
+		away := t.away
+		if t.paused != 0 {
+			away += float64(hotpath.Now() - t.paused)
+		}
+		wait = time.Duration(away - t.awaited)
+		t.awaited = away
+		switch {
+		case t.paused != 0:
+			wait = max(wait, least)
+		case wait < time.Millisecond:
+			wait = 0
+		}
+	})
+	return wait
 }
 
 // pause waits, and reports whether the governor goes on.
@@ -211,7 +239,7 @@ func (g *governor) control() bool {
 }
 
 // rest ends a window, and returns for how long nothing is attached.
-func (g *governor) rest(window time.Duration) (rest time.Duration, rests bool) {
+func (g *governor) rest() (rest time.Duration, rests bool) {
 	if !g.control() {
 		return 0, false
 	}
@@ -219,9 +247,6 @@ func (g *governor) rest(window time.Duration) (rest time.Duration, rests bool) {
 	g.m.drainer.do(func(d *drainer) {
 		rests = d.mayRest(g.m)
 		d.spending.timing.rests = rests
-		if !rests {
-			d.spending.timing.away = 0
-		}
 	})
 	if !rests {
 		return 0, false
@@ -239,15 +264,15 @@ func (g *governor) rest(window time.Duration) (rest time.Duration, rests bool) {
 		if switching == 0 {
 			switching = 2 * float64(stalled)
 		}
-		launches := t.compare()
+		window := t.compare()
 		t.stall(stalled)
-		rest = t.plan.Rest(t.recorded(window), launches, switching)
+		rest = t.plan.Rest(t.spent(), window, switching)
 	})
 	return rest, true
 }
 
 // goOn begins the next window, and reports whether it could. Another tool may have taken the vendor's library meanwhile.
-func (g *governor) goOn(rested time.Duration) bool {
+func (g *governor) goOn() bool {
 	if !g.control() {
 		return false
 	}
@@ -267,9 +292,7 @@ func (g *governor) goOn(rested time.Duration) bool {
 	g.m.drainer.do(func(d *drainer) { d.spending.timing.rests = false })
 	g.change()
 	g.m.drainer.do(func(d *drainer) {
-		t := d.spending.timing
-		t.plan.Rested(t.recorded(rested))
-		t.stall(stalled + g.m.listened)
+		d.spending.timing.stall(stalled + g.m.listened)
 	})
 	return true
 }

@@ -206,14 +206,15 @@ func TestNothingIsEarnedWhileDeactivated(t *testing.T) {
 		m.drainer.do(func(d *drainer) { rests = d.spending.resting() })
 		return rests
 	})
-	before := m.Status().Budget.Wall
+	before := m.Status().Budget
 	m.Deactivate(&id, false)
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
 		program.launch("unseen")
 	}
 	m.Activate(&id)
-	if wall := m.Status().Budget.Wall - before; wall > time.Second {
-		t.Errorf("%v of 3 s in which nothing recorded count as recorded", wall)
+	after := m.Status().Budget
+	if wall, all := after.Wall-before.Wall, after.All-before.All; wall > time.Second || all > time.Second {
+		t.Errorf("%v and %v of 3 s in which nothing recorded count as recorded", wall, all)
 	}
 	testkit.Await(t, "two more windows", launches(5))
 	finalize(t, m, id, "")

@@ -22,6 +22,7 @@ const (
 	leastDuty   = 1.0 / 240   // one turn in a minute, which costs at most 0.42 % of the time, whatever sampling costs
 	mostDuty    = 0.9         // the turns that are not sampled are what sampled turns are compared with
 	longestRun  = 8           // the most turns for which sampling goes on, or rests, without a switch
+	starting    = 4           // turns with launches after which turns have their length where nothing is sampled: until the first window ends, all is timed
 	learning    = 12          // sampled turns from which the controller first learns what sampling costs
 	longestDebt = time.Minute // the debt is at most the budget of this time, so it is saved again within it
 	margin      = 0.9         // the share of the budget that is given to paths and sampling
@@ -170,10 +171,11 @@ func (c *Controller) Step(s Turn) Decision {
 	c.thin(paths)
 	c.sample(sampling)
 	c.now.Length = Length
-	if c.busy == 0 {
+	starts := c.busy < starting && !c.Samples
+	if c.busy == 0 || starts {
 		c.now.Length = Short
 	}
-	c.now.Collect = c.turns%8 == 7 || c.Samples && c.learns() && c.turns%2 == 1 // often while that teaches most
+	c.now.Collect = c.turns%8 == 7 || starts && c.busy > 0 || c.Samples && c.learns() && c.turns%2 == 1 // often while that teaches most
 	return c.now
 }
 

@@ -61,6 +61,9 @@ type Loss struct {
 	Share, Error float64
 }
 
+// planned is what is reckoned with: a bit more than what is known, while it is not known well.
+func (l Loss) planned() float64 { return min(max(l.Share+l.Error, 0), 0.9) }
+
 // perLaunch is what the record of a kernel and the callback of its launch take at most, in ns of the launching thread: 500 to 1,100, as
 // measured on an H200. What the GPU loses is not part of it.
 const perLaunch = 1100

@@ -9,11 +9,17 @@ import (
 // Timing decides when kernels are timed: in windows, between which nothing is attached, if timing takes more of the program's time than
 // the budget has. It keeps an account: the budget is paid in all the time, and windows are paid from it. The next window begins when it can
 // be paid, so what is lost stays within the budget whatever a window costs.
+//
+// What was spent is counted again, once, when the loss is known: so the first windows are paid back. Were it counted again later, some windows
+// would stand for more than others, because what is known of the loss depends on what they had.
 type Timing struct {
 	Share float64 // the budget
 	Pace  Pace
 
-	account  float64 // ns that may be lost now
+	counted  Spent   // when the last window ended
+	spent    float64 // ns until then, with the loss as it was known
+	known    bool    // the loss was known, and it was counted again
+	forgone  float64 // ns by which the account was beyond its limits: above 0 what was not saved, below 0 what is not paid back
 	windows  float64
 	launches mean    // in a ns, in windows
 	switches mean    // ns of one change from windows to rest and back
@@ -42,7 +48,7 @@ func (t *Timing) Loss() (all, recent Loss) { return t.Pace.Loss(t.launches.value
 // loss is what timing is planned to take: what is known, and a bit more while it is not known well.
 func (t *Timing) loss() float64 {
 	if _, recent := t.Loss(); recent.Known {
-		return min(max(recent.Share+recent.Error, 0), 0.9)
+		return recent.planned()
 	}
 	return assumedLoss // whatever windows had: rests that followed it would make some windows stand for more than others
 }
@@ -55,9 +61,11 @@ func (t *Timing) cheap() bool {
 
 // Window returns how long the next window is.
 func (t *Timing) Window() time.Duration {
-	switch loss := t.loss(); {
-	case !t.launches.some:
-		return shortestWindow // there is nothing to plan with
+	loss := t.loss()
+	_, recent := t.Loss()
+	switch {
+	case !t.launches.some || !recent.Known:
+		return shortestWindow // how many there are says more than how long they are, and what they cost is not known
 	case t.cheap() && t.launches.value <= 2*t.learnt:
 		return cheapWindow
 	default:
@@ -67,34 +75,44 @@ func (t *Timing) Window() time.Duration {
 	}
 }
 
-// Rest is called when a window ended: how long it was, how much was launched in it, and what the changes before and after it took of
-// the program's time. It returns how long nothing is attached.
-func (t *Timing) Rest(window time.Duration, launches float64, switching float64) time.Duration {
+// Spent is what became of a run so far, in ns: the time in which sessions recorded, how much of it kernels were timed, and what the program
+// waited for changes.
+type Spent struct{ All, Timed, Switching float64 }
+
+// Rest is called when a window ended: what was spent up to then, what was launched in the window, and what the changes before and after it
+// took of the program's time. It returns how long nothing is attached.
+func (t *Timing) Rest(spent Spent, window Span, switching float64) time.Duration {
 	// Slow means: were the rest longer after windows in which much was launched, these would stand for more than others.
 	t.windows++
 	weight := max(1/t.windows, slow)
-	t.launches.add(launches/float64(window), weight)
+	if window.Nanos > 0 {
+		t.launches.add(window.pace(), weight)
+	}
 	t.switches.add(switching, weight)
-	t.earn(window)
-	t.account -= t.loss()*float64(window) + switching
 	if t.cheap() {
 		t.learnt = t.launches.value
 	}
+	account := t.account(spent)
 	// While a window lasts it is paid for, too. The account is at 0 in its middle.
 	next := max(t.loss()-t.paid(), 0)*float64(t.Window()) + t.switches.value
-	rest := (next/2 - t.account) / t.paid()
+	rest := (next/2 - account) / t.paid()
 	rest = math.Min(math.Max(rest, float64(shortestRest)), float64(longestRest))
 	return time.Duration(rest * (0.5 + t.random.Float64()))
 }
 
-// Rested is called when a rest is over.
-func (t *Timing) Rested(rest time.Duration) { t.earn(rest) }
-
 // paid is what the account gets in a ns.
 func (t *Timing) paid() float64 { return t.Share * margin }
 
-func (t *Timing) earn(d time.Duration) {
-	t.account += t.paid() * float64(d)
+// account returns how many ns may be lost now.
+func (t *Timing) account(now Spent) float64 {
+	t.spent += t.loss()*(now.Timed-t.counted.Timed) + now.Switching - t.counted.Switching
+	t.counted = now
+	if all, _ := t.Loss(); all.Known && !t.known {
+		t.spent, t.known = all.planned()*now.Timed+now.Switching, true
+	}
+	free := t.paid()*now.All - t.spent
 	most := t.Share * float64(longestRest)
-	t.account = math.Min(math.Max(t.account, -most), most/10)
+	within := math.Min(math.Max(free-t.forgone, -most), most/10)
+	t.forgone = free - within
+	return within
 }

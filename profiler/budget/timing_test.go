@@ -23,7 +23,10 @@ type program struct {
 	stall  time.Duration // of each change
 	noise  float64       // of its pace, in each tenth of a second
 	drift  float64       // by which all kernels are slower at the end
-	likely float64       // how often the true sum is within two standard errors, at least
+	begins time.Duration // how long kernels are timed before the first window is planned
+	active time.Duration // after paused, its session is active for so long, and then for half of that not; 0: it always is
+	paused time.Duration
+	likely float64 // how often the true sum is within two standard errors, at least
 }
 
 // ran is what happened in a run of a program.
@@ -45,7 +48,10 @@ func (p *program) run(share float64, long time.Duration, seed uint64) *ran {
 	out := &ran{truth: map[string]float64{}, estimate: map[string]float64{}, errors: map[string]float64{}}
 	at, place, pace := time.Duration(0), time.Duration(random.Float64()*float64(p.cycle())), 1.0
 	var span Span
-	var switching, lost float64
+	var switching, lost, changes, away float64
+	inactive := func() bool {
+		return p.active > 0 && at >= p.paused && (at-p.paused)%(p.active*3/2) >= p.active
+	}
 	step := func(set uint32, speed float64) {
 		if at%(100*tick) == 0 {
 			pace = 1 + p.noise*random.NormFloat64()
@@ -54,7 +60,9 @@ func (p *program) run(share float64, long time.Duration, seed uint64) *ran {
 		slow := 1 + p.drift*float64(at)/float64(long)
 		for name, busy := range x.kernels {
 			nanos := busy * slow * float64(moved)
-			out.truth[name] += nanos
+			if !inactive() {
+				out.truth[name] += nanos
+			}
 			if set != 0 {
 				if sums[name] == nil {
 					sums[name] = &Sum{}
@@ -68,34 +76,73 @@ func (p *program) run(share float64, long time.Duration, seed uint64) *ran {
 		place, at = place+moved, at+tick
 		lost += (1 - speed) * float64(tick)
 	}
-	spend := func(d time.Duration, set uint32, speed float64) {
-		for end := at + d; at < end && at < long; {
-			step(set, speed)
-		}
-	}
 	stall := func() {
-		spend(p.stall, 0, 0)
+		for end := at + p.stall; at < end && at < long; {
+			step(0, 0)
+		}
 		span.Nanos -= float64(p.stall) // it was measured
 		switching += float64(p.stall)
+		changes += float64(p.stall)
 		w.Stall(float64(p.stall))
 	}
-	var window Span
-	for set := uint32(1); at < long; set++ {
-		length := t.Window()
-		span = Span{}
+	pause := func() { // the program goes on
+		for began := at; at < long; step(0, 1) {
+			if !inactive() {
+				w.Pause(float64(at - began))
+				away += float64(at - began)
+				return
+			}
+		}
+	}
+	// As package profiler does it: a window that a pause cuts short is two, and a gap that is mostly pause is compared with nothing.
+	var window Span // the last that has ended
+	set := uint32(0)
+	begin := func() {
+		set++
+		gap := span
+		if gap.Nanos <= 2*away {
+			gap = Span{}
+		}
+		if set > 1 {
+			t.Pace.Add(window, gap)
+		}
+		span, away = Span{}, 0
 		w.Begin(set, uint64(at)+1)
-		spend(length, set, 1-p.loss)
+	}
+	end := func() {
 		w.End(uint64(at) + 1)
 		window, span = span, Span{}
-		stall()
-		before := at
-		spend(t.Rest(length, window.Launches, 2*float64(p.stall)), 0, 1)
-		if at >= long {
-			break
+	}
+	begin()
+	for length := max(t.Window(), p.begins); at < long; length = t.Window() {
+		for until := at + length; at < until && at < long; {
+			if !inactive() {
+				step(set, 1-p.loss)
+				continue
+			}
+			end()
+			pause()
+			stall()
+			begin()
+			until = min(max(until, at+tick), at+length)
 		}
-		t.Rested(at - before)
+		end()
 		stall()
-		t.Pace.Add(window, span)
+		all, timed := w.Time()
+		for until := at + t.Rest(Spent{all, timed, switching}, window, changes); at < until && at < long; {
+			if inactive() {
+				before := at
+				pause()
+				until += at - before
+				continue
+			}
+			step(0, 1)
+		}
+		changes = 0
+		stall()
+		if at < long {
+			begin()
+		}
 	}
 	loss, _ := t.Loss()
 	w.Until(uint64(at) + 1)
@@ -107,9 +154,9 @@ func (p *program) run(share float64, long time.Duration, seed uint64) *ran {
 		}
 	}
 	all, timed := w.Time()
-	out.lost = lost / float64(at)
-	out.reported = (max(loss.Share, 0)*timed + switching) / float64(at)
-	out.wrong = loss.Error * timed / float64(at)
+	out.lost = lost / all
+	out.reported = (max(loss.Share, 0)*timed + switching) / all
+	out.wrong = loss.Error * timed / all
 	out.windows, out.timed = w.Windows(), timed/all
 	return out
 }
@@ -151,6 +198,7 @@ var programs = []program{
 		{700 * time.Millisecond, 100, map[string]float64{"large": 1}},
 	}, loss: 0.04, noise: 0.01, likely: 0.85},
 	{name: "drift", phases: one(60_000), loss: 0.05, noise: 0.01, drift: 0.6, likely: 0.85},
+	{name: "pauses", phases: one(180_000), loss: 0.2, stall: 5 * time.Millisecond, noise: 0.02, begins: 400 * time.Millisecond, active: 2 * time.Second, paused: 11 * time.Second, likely: 0.85},
 	{name: "a rare phase", phases: []phase{
 		{9 * time.Second, 80_000, map[string]float64{"train": 0.6}},
 		{time.Second, 30_000, map[string]float64{"evaluate": 0.9}},
@@ -213,6 +261,29 @@ func TestLossIsWithinTheBudgetAndReported(t *testing.T) {
 	}
 }
 
+// A short run in which timing takes much more than is assumed before it is known: what the first windows took is paid back before its end.
+func TestFirstWindowsArePaidBack(t *testing.T) {
+	for _, loss := range []float64{0.02, 0.1, 0.2} {
+		p := program{phases: one(180_000), loss: loss, stall: 5 * time.Millisecond, noise: 0.01, begins: 300 * time.Millisecond, active: 2 * time.Second, paused: 11 * time.Second}
+		const runs = 40
+		sum, over := 0.0, 0
+		for seed := range uint64(runs) {
+			r := p.run(0.01, 38*time.Second, seed) // in 29 of which its session is active
+			if seed == 0 {
+				t.Logf("%d windows, %.1f %% of the time; lost %.2f %%, reported %.2f ± %.2f %%", r.windows, 100*r.timed, 100*r.lost, 100*r.reported, 100*r.wrong)
+			}
+			if r.reported > 0.01 || r.lost > 0.011 {
+				over++
+			}
+			sum += r.lost
+		}
+		t.Logf("a loss of %.0f %%: %.2f %% of the time, and %d of %d runs took more than the budget", 100*loss, 100*sum/runs, over, runs)
+		if over > runs/20 {
+			t.Errorf("a loss of %.0f %%: %d of %d runs took more than the budget", 100*loss, over, runs)
+		}
+	}
+}
+
 // What was not recorded because no session was active is not estimated.
 func TestPausesAreNotEstimated(t *testing.T) {
 	var w Weights
@@ -220,7 +291,7 @@ func TestPausesAreNotEstimated(t *testing.T) {
 	for i := range uint64(3) {
 		began := 1 + i*1000
 		if i > 0 {
-			w.Stall(float64(began - (began - 1000 + 110))) // since the window before ended
+			w.Pause(float64(began - (began - 1000 + 110))) // since the window before ended
 		}
 		w.Begin(uint32(i+1), began)
 		w.Began(began + 10)
@@ -231,7 +302,7 @@ func TestPausesAreNotEstimated(t *testing.T) {
 	if others, wrong := s.Total(&w); others != (Amount{}) || wrong != 0 {
 		t.Errorf("%+v ± %g", others, wrong)
 	}
-	if all, timed := w.Time(); timed != 300 || all < timed {
+	if all, timed := w.Time(); timed != 300 || all != 300+20 {
 		t.Errorf("%g of %g ns", timed, all)
 	}
 }

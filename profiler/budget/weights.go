@@ -22,6 +22,7 @@ type window struct {
 	first      uint32
 	begin, end float64 // ns; end is 0 while the window is open
 	stalled    float64 // ns of the time after it in which the program did nothing, because of changes
+	paused     float64 // and in which no session recorded
 }
 
 // Begin begins a window: launch sets from first on are part of it.
@@ -48,10 +49,17 @@ func (w *Weights) End(now uint64) {
 	}
 }
 
-// Stall says that the program did nothing for so many ns after the last window, because it waited for the profiler or was not profiled.
+// Stall says that the program did nothing for so many ns after the last window, because it waited for the profiler.
 func (w *Weights) Stall(nanos float64) {
 	if last := w.last(); last != nil {
 		last.stalled += nanos
+	}
+}
+
+// Pause says that no session recorded for so many ns after the last window.
+func (w *Weights) Pause(nanos float64) {
+	if last := w.last(); last != nil {
+		last.paused += nanos
 	}
 }
 
@@ -112,7 +120,7 @@ func (w *Weights) gap(i int) float64 {
 	if i+1 < len(w.windows) {
 		end = w.windows[i+1].begin
 	}
-	return max(end-w.windows[i].end-w.windows[i].stalled, 0)
+	return max(end-w.windows[i].end-w.windows[i].stalled-w.windows[i].paused, 0)
 }
 
 // others is for how many others of its length a window stands; 0 until it is known how long the time after it is.
@@ -127,7 +135,7 @@ func (w *Weights) others(i int) float64 {
 	return (w.gap(i-1)/2 + after) / w.length(i)
 }
 
-// Time returns how long it is for which the windows stand, and how long they are, in ns.
+// Time returns how long sessions have recorded since the first window, and how long the windows are, in ns.
 func (w *Weights) Time() (all, timed float64) {
 	for i := range w.windows {
 		length := w.length(i)

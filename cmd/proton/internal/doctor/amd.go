@@ -11,6 +11,8 @@ import (
 // amd is what is examined for AMD's GPUs.
 var amd = checks{
 	Vendor:    vendors.AMD,
+	shows:     Machine.hasKFD,
+	container: kfdDevices,
 	packages:  []string{"pytorch-triton-rocm", "rocm-sdk-core", "rocm"},
 	driver:    []func(*Report, Machine){(*Report).examineKFD, (*Report).examineRenderNodes, (*Report).examineKFDGPUs, (*Report).examineVisible},
 	collector: []func(*Report, Machine){(*Report).examineProviders, (*Report).examineOtherClients},
@@ -63,9 +65,6 @@ var rocmPreloads = []string{"librocprofiler-sdk-tool", "librocprof-sys", "libomn
 
 // examineOtherClients looks for other users of ROCm's libraries, and for the switch that turns them off.
 func (r *Report) examineOtherClients(m Machine) {
-	if !m.hasKFD() {
-		return
-	}
 	clean := true
 	for _, t := range rocmTools {
 		if value := m.Env(t.variable); value != "" {

@@ -48,7 +48,7 @@ func TestROCm(t *testing.T) {
 		{"complete", "roctracer", "ok: /usr/lib/x86_64-linux-gnu/libroctracer64.so.4 (system, version 4)", "", instinct, nil},
 		{"complete", "other tools", "ok: no other tool of ROCm in the environment", "", instinct, nil},
 		{"container without devices", "amdgpu", "problem: the driver is loaded, but there is no /dev/kfd here", "--device=/dev/kfd --device=/dev/dri", without("dev/kfd", "sys/class/kfd/x"), nil},
-		{"no driver", "amdgpu", "problem: no AMD driver for computing is loaded (no /dev/kfd)", "amdgpu-dkms", map[string]string{"etc/x": ""}, nil},
+		{"no driver", "GPUs", "problem: no GPU that can be used here: no NVIDIA driver (no /dev/nvidiactl) and no AMD driver (no /dev/kfd)", "--gpus all for NVIDIA, or --device=/dev/kfd --device=/dev/dri for AMD", map[string]string{"etc/x": ""}, nil},
 		{"container with half of the devices", "render", "problem: there is no /dev/dri/renderD* here", "--device=/dev/dri", without("dev/dri"), nil},
 		{"driver without GPU", "AMD GPUs", "problem: the driver shows no GPU", "rocminfo", without("sys/class/kfd/kfd/topology/nodes/"), nil},
 		{"named folder", "rocprofiler", "ok: /home/other/librocprofiler-sdk.so.0 (TRITON_ROCPROFILER_SDK_LIB_PATH, version 0)", "", instinct, map[string]string{"TRITON_ROCPROFILER_SDK_LIB_PATH": "/home/other"}},

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	inContainer = "in a container, start it with --device=/dev/kfd --device=/dev/dri"
+	kfdDevices  = "--device=/dev/kfd --device=/dev/dri"
+	inContainer = "in a container, start it with " + kfdDevices
 	joinGroups  = "add your user to the groups that own it (sudo usermod -aG render,video $USER, then log in again); in a container, add --group-add render --group-add video"
 )
 
@@ -23,10 +24,8 @@ func (r *Report) examineKFD(m Machine) {
 	installed, _ := m.read("/opt/rocm/.info/version")
 	r.rocm().Version = strings.TrimSpace(installed)
 	switch {
-	case !m.exists("/dev/kfd") && m.exists("/sys/class/kfd"):
-		r.found("amdgpu", Problem, "the driver is loaded, but there is no /dev/kfd here", inContainer)
 	case !m.exists("/dev/kfd"):
-		r.found("amdgpu", Problem, "no AMD driver for computing is loaded (no /dev/kfd)", "install amdgpu-dkms, or a kernel with amdgpu, and load it (modprobe amdgpu); "+inContainer)
+		r.found("amdgpu", Problem, "the driver is loaded, but there is no /dev/kfd here", inContainer)
 	case !m.writable("/dev/kfd"):
 		r.found("amdgpu", Problem, "/dev/kfd cannot be opened", joinGroups)
 	default:

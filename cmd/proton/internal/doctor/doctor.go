@@ -44,6 +44,8 @@ type Report struct {
 	ROCm     *ROCm     `json:"rocm,omitempty"`
 	Python   Python    `json:"python"`
 	Findings []Finding `json:"findings"`
+
+	noneShows bool // of the vendors' drivers
 }
 
 // Machine is what to examine. A test gives a folder as Root and its own programs.
@@ -68,6 +70,9 @@ func Examine(m Machine) Report {
 	}
 	r := Report{Version: version.Text(), GPUs: []GPU{}, CUPTI: []Library{}} // written as [] and not as null
 	vendors := present(m)
+	if r.noneShows = vendors == nil; r.noneShows {
+		r.noGPU(m)
+	}
 	for _, c := range vendors {
 		for _, examine := range c.driver {
 			examine(&r, m)

@@ -38,7 +38,6 @@ func TestDriverOfFiles(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		{"nothing", nil, "problem: no NVIDIA driver is loaded (no /proc/driver/nvidia/version)"},
 		{"container without devices", map[string]string{"proc/driver/nvidia/version": closedModule},
 			"problem: driver 535.183.01 is loaded, but there is no /dev/nvidiactl here"},
 		{"not asked", map[string]string{"proc/driver/nvidia/version": closedModule, "dev/nvidiactl": ""},
@@ -109,7 +108,7 @@ func TestConflicts(t *testing.T) {
 		{"CUDA_INJECTION64_PATH", "/opt/libproton.so", ""},
 		{"KINETO_USE_DAEMON", "0", ""},
 	} {
-		got := machine(t, map[string]string{c.variable: c.value}, nil).finding("subscriber")
+		got := machine(t, map[string]string{c.variable: c.value}, map[string]string{"dev/nvidiactl": ""}).finding("subscriber")
 		if c.want == "" && !strings.HasPrefix(got, "ok: ") || !strings.Contains(got, c.want) {
 			t.Errorf("%s=%s: got %s", c.variable, c.value, got)
 		}
@@ -139,6 +138,7 @@ func TestSecondVendor(t *testing.T) {
 	t.Cleanup(func() { all = before })
 	all = append(all[:1:1], checks{
 		Vendor:    &vendors.Vendor{Name: "Other", Driver: []string{"dev/other"}},
+		container: "--device=/dev/other",
 		driver:    []func(*Report, Machine){func(r *Report, _ Machine) { r.found("other driver", OK, "1.0", "") }},
 		collector: []func(*Report, Machine){func(r *Report, _ Machine) { r.found("other library", OK, "2.0", "") }},
 		text:      func(_ *Report, out *strings.Builder) { out.WriteString("\nother libraries\n") },
@@ -148,7 +148,7 @@ func TestSecondVendor(t *testing.T) {
 	}{
 		{"dev/other", "other driver, Python, other library, runtime"},
 		{"proc/driver/nvidia/version", "driver, Python, libcupti, subscriber, runtime"},
-		{"etc/none", "driver, other driver, Python, libcupti, subscriber, other library, runtime"},
+		{"etc/none", "GPUs, Python, runtime"}, // where no driver shows, no vendor says what it lacks
 	} {
 		r := machine(t, nil, map[string]string{c.file: ""})
 		var names []string
@@ -158,8 +158,11 @@ func TestSecondVendor(t *testing.T) {
 		if got := strings.Join(names, ", "); got != c.want {
 			t.Errorf("with %s: got %s, want %s", c.file, got, c.want)
 		}
+		if fix := r.Findings[0].Fix; c.file == "etc/none" && !strings.HasSuffix(fix, "start it with --gpus all for NVIDIA, or --device=/dev/other for Other") {
+			t.Errorf("the fix is %s", fix)
+		}
 		var text strings.Builder
-		if err := r.WriteText(&text, 60); err != nil || !strings.Contains(text.String(), "\nother libraries\n") {
+		if err := r.WriteText(&text, 60); err != nil || strings.Contains(text.String(), "proton interpret") != (c.file == "etc/none") || !strings.Contains(text.String(), "\nother libraries\n") {
 			t.Errorf("with %s: %v, %s", c.file, err, text.String())
 		}
 		for line := range strings.Lines(text.String()) {

@@ -103,9 +103,12 @@ func (r Report) WriteText(w io.Writer, width int) error {
 	for _, c := range all {
 		c.text(&r, &text)
 	}
-	if r.Healthy() {
+	switch {
+	case r.Healthy():
 		text.WriteString("\nKernels can be timed on this machine.\n")
-	} else {
+	case r.noneShows:
+		text.WriteString(withoutGPU)
+	default:
 		text.WriteString("\nKernels cannot be timed on this machine until the problems above are solved.\n")
 	}
 	var fitting strings.Builder

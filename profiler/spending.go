@@ -69,9 +69,10 @@ func (d *drainer) describeBudget(s *session, info profile.Info) {
 }
 
 // Share is the share of the program's time that the profiler took. While kernels are timed in windows it is measured by comparison of the
-// program's pace, which has the work of the vendor's library in it, and everything that the profiler does at launches.
+// program's pace, which has the work of the vendor's library in it, and everything that the profiler does at launches. Until there are enough
+// windows, it is what is known of programs that launch so often.
 func (s *Spending) Share() float64 {
-	if s.Timing.Known {
+	if s.All > 0 {
 		return max(s.Timing.Share, 0)*float64(s.Timed)/float64(s.All) + s.Switching/float64(s.All)
 	}
 	return s.Totals.Share()
@@ -79,8 +80,12 @@ func (s *Spending) Share() float64 {
 
 // String is one sentence.
 func (s *Spending) String() string {
-	if s.Timing.Known {
-		return fmt.Sprintf("GoProton took %s ± %s of the program's time, of a budget of %s: kernels were timed for %s of it, in which the program lost %s of its pace, and the changes took %s",
+	if s.All > 0 {
+		lost := "in which the program lost %s of its pace"
+		if !s.Timing.Known {
+			lost = "in which programs that launch as often lose some %s of their pace"
+		}
+		return fmt.Sprintf("GoProton took %s ± %s of the program's time, of a budget of %s: kernels were timed for %s of it, "+lost+", and the changes took %s",
 			percent(s.Share()), percent(s.Timing.Error*float64(s.Timed)/float64(s.All)), percent(s.Budget), figures.Share(float64(s.Timed)/float64(s.All)),
 			percent(max(s.Timing.Share, 0)), percent(s.Switching/float64(s.All)))
 	}

@@ -143,6 +143,9 @@ func TestAnotherToolBetweenWindows(t *testing.T) {
 		}
 	}
 	testkit.Await(t, "three windows", windows(3))
+	if b := m.Status().Budget; b.Windows == 3 && (b.Share() < b.Timing.Share*float64(b.Timed)/float64(b.All) || !strings.Contains(b.String(), "in which programs that launch as often lose")) {
+		t.Errorf("before the loss is known: %g, %s", b.Share(), b)
+	}
 	program.f.rivals.Store(2)
 	testkit.Await(t, "six windows", windows(6))
 	if problems := fmt.Sprint(m.Status().Problems); !strings.Contains(problems, "kernels are not timed for now: another profiler holds the library") {

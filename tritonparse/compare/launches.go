@@ -75,11 +75,7 @@ func eachTelling(t *tritonparse.Trace, want func(kernel string) bool, do func(pa
 	next := map[partners]int{}
 	file, rank := "", -1
 	return t.EachLaunch(func(l *tritonparse.LaunchRecord) error {
-		tells := slices.ContainsFunc(l.Args, func(a tritonparse.Argument) bool {
-			x := a.Tensor()
-			return x != nil && (x.Stats != nil || x.Blob != nil)
-		})
-		if !tells || want != nil && !want(l.Name) || l.Benchmark() {
+		if !tells(l) || want != nil && !want(l.Name) || l.Benchmark() {
 			return nil
 		}
 		if l.File != file {

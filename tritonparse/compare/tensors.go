@@ -99,9 +99,24 @@ func (d *Diff) CompareTensors(a, b *tritonparse.LaunchRecord, c *Comparer) {
 	x, y := a.Place(), b.Place()
 	d.A.Launch, d.B.Launch = &x, &y
 	d.TensorDiff = c.Launches(a, b)
-	if len(d.Tensors) == 0 {
+	switch inA, inB := tells(a), tells(b); {
+	case len(d.Tensors) == 0:
 		d.Notes = append(d.Notes, "tensors are not compared: the launches have none of one name")
+	case inA && !inB:
+		d.Notes = append(d.Notes, oneSided("launch A", "launch B"))
+	case inB && !inA:
+		d.Notes = append(d.Notes, oneSided("launch B", "launch A"))
+	case !inA:
+		d.Notes = append(d.Notes, "the contents of tensors are not compared: neither launch says what is in them; "+howToRecord)
 	}
+}
+
+// tells says whether a launch has the contents of tensors, or statistics of them.
+func tells(l *tritonparse.LaunchRecord) bool {
+	return slices.ContainsFunc(l.Args, func(a tritonparse.Argument) bool {
+		t := a.Tensor()
+		return t != nil && (t.Stats != nil || t.Blob != nil)
+	})
 }
 
 func (c *Comparer) Launches(a, b *tritonparse.LaunchRecord) TensorDiff {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
@@ -178,6 +179,9 @@ func (b *builder) resolve(o *Options) error {
 	wanted := o.Metrics
 	if len(wanted) == 0 {
 		wanted = []string{b.defaultMetric()}
+		if why := counters.NoTimes(b.profile); why != "" {
+			b.note(why)
+		}
 		if _, estimated := b.find(timeError); estimated && o.errors && wanted[0] == "time" {
 			wanted = append(wanted, timeError)
 		}

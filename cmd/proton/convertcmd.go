@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -92,6 +93,7 @@ func (f *convertFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
+	tellNoTimes(stderr, "", p)
 	drops := target.Drops(p)
 	for _, d := range drops {
 		tell(stderr, "%s cannot hold %s", target.Format.Name, d)
@@ -100,6 +102,13 @@ func (f *convertFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wr
 		return fmt.Errorf("%s cannot hold all of the profile, and --strict is given; see proton convert --list", target.Format.Name)
 	}
 	return f.explain(writeProfile(target, f.out, p, stdout))
+}
+
+// tellNoTimes says why a profile has no times, where that has a reason of its own.
+func tellNoTimes(stderr io.Writer, name string, p *profile.Profile) {
+	if why := counters.NoTimes(p); why != "" {
+		tell(stderr, "%s%s", name, why)
+	}
 }
 
 // explain adds the name of the file to an error that does not have it.

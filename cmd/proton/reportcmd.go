@@ -100,6 +100,7 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 		if err != nil {
 			return err
 		}
+		tellNoTimes(stderr, reportName(file)+": ", p)
 		sources = append(sources, report.Source{Name: reportName(file), Profile: p})
 	}
 	if len(files) == 0 {

@@ -7,6 +7,22 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
+// NoTimes is why a profile of counts by source line has no times; "" for all others, and where a profile with times was added to it.
+func NoTimes(p *profile.Profile) string {
+	if p == nil || p.Sampling == nil || p.Sampling.Mode != profile.CountedByLine {
+		return ""
+	}
+	timed := false
+	p.Root.Walk(func(n *profile.Node, _ int) bool {
+		timed = timed || !math.IsNaN(number(n, profile.TimeMetric))
+		return !timed
+	})
+	if timed {
+		return ""
+	}
+	return "the profile counts what instructions did and has no times; proton merge adds it to a run with times"
+}
+
 // Stands is how many launches each measured launch of a frame stands for; NaN where none was measured, or where a file says more of them
 // than there were, or that a counter was below 0.
 func Stands(n *profile.Node) float64 {

@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
@@ -117,8 +118,8 @@ var ErrNoTime = errors.New("the profile has no time of a GPU, so that nothing ca
 
 // noTime says why a profile has none.
 func noTime(p *profile.Profile) error {
-	if p.Sampling != nil && p.Sampling.Mode == profile.CountedByLine {
-		return errors.New("the profile counts what instructions did and has no times, so that nothing can be explained: proton viewer --source shows the counts, and proton merge adds them to a run with times")
+	if why := counters.NoTimes(p); why != "" {
+		return errors.New("nothing can be explained: " + why + "; proton viewer --source shows the counts")
 	}
 	return ErrNoTime
 }

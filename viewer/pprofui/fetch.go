@@ -17,6 +17,7 @@ import (
 	"github.com/google/pprof/driver"
 	pprof "github.com/google/pprof/profile"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
@@ -61,7 +62,7 @@ func (r *run) load(files []string) error {
 		}
 	}
 	profiles := make([]*pprof.Profile, len(all))
-	errs := make([]error, len(all))
+	errs, untimed := make([]error, len(all)), make([]string, len(all))
 	var wait sync.WaitGroup
 	room := make(chan struct{}, 4) // at once, to bound the memory of a thousand ranks' trees
 	for i, file := range all {
@@ -69,13 +70,18 @@ func (r *run) load(files []string) error {
 		go func() {
 			defer wait.Done()
 			room <- struct{}{}
-			profiles[i], errs[i] = readFile(file, r.stdin, from)
+			profiles[i], untimed[i], errs[i] = readFile(file, r.stdin, from)
 			<-room
 		}()
 	}
 	wait.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return err
+	}
+	for i, why := range untimed {
+		if why != "" {
+			fmt.Fprintf(r.stderr, "proton: %s: %s\n", term.Printable(all[i]), why)
+		}
 	}
 	if len(files) > 1 {
 		labelFiles(files, profiles[:len(files)])
@@ -127,7 +133,8 @@ func (r *run) checkNames(files []string) error {
 }
 
 // readFile reads any format, or only the one that is not nil. A file of pprof's is used as it is, since a tree would not keep all of it.
-func readFile(file string, stdin io.Reader, from *formats.Format) (*pprof.Profile, error) {
+// untimed is why a profile has no times; "" if it has some.
+func readFile(file string, stdin io.Reader, from *formats.Format) (read *pprof.Profile, untimed string, err error) {
 	var direct *pprof.Profile
 	either := &formats.Format{Read: func(in io.Reader) (p *profile.Profile, err error) {
 		buffered := bufio.NewReader(in)
@@ -142,7 +149,6 @@ func readFile(file string, stdin io.Reader, from *formats.Format) (*pprof.Profil
 		return formats.ReadAs(buffered, from)
 	}}
 	var p *profile.Profile
-	var err error
 	if file == "-" {
 		p, err = formats.ReadAs(stdin, either)
 	} else if _, missing := os.Stat(file); missing != nil {
@@ -152,13 +158,14 @@ func readFile(file string, stdin io.Reader, from *formats.Format) (*pprof.Profil
 	}
 	switch {
 	case err != nil && formats.NotThere(err):
-		return nil, fmt.Errorf("%w; give a profile, for example the .hatchet file that proton run writes", err)
+		return nil, "", fmt.Errorf("%w; give a profile, for example the .hatchet file that proton run writes", err)
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case direct != nil:
-		return direct, nil
+		return direct, "", nil
 	}
-	return convert(p, file)
+	read, err = convert(p, file)
+	return read, counters.NoTimes(p), err
 }
 
 // convert turns a tree into samples. A profile without a name gets that of its file.

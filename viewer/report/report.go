@@ -15,6 +15,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
@@ -97,6 +98,9 @@ func (b *builder) single(s Source, o Options) error {
 		return err
 	}
 	b.note(tree.Notes...)
+	if why := counters.NoTimes(s.Profile); why != "" {
+		b.note(why)
+	}
 	b.addFile(s)
 	all := rowsOf(tree)
 	has := func(i int) bool { return hasAny(tree, i) }

@@ -161,3 +161,32 @@ func TestRounded(t *testing.T) {
 		}
 	}
 }
+
+// Measurements that proton viewer has too are called as there, and reasons of stalls as in its listings; the others are in words.
+func TestEvidenceInTheViewersWords(t *testing.T) {
+	for e, want := range map[Evidence]string{
+		{"roof_share", 0.596}:                     "util 59.6%",
+		{"occupancy_share", 0.281}:                "occupancy_limit 28.1%",
+		{"stall_long_scoreboard_share", 0.299}:    "stall long_scoreboard 29.9%",
+		{"load_efficiency_share", 0.125}:          "load_efficiency 12.5%",
+		{"conflict_share", 0.5}:                   "conflict_share 50.0%",
+		{"sectors_per_load", 32}:                  "sectors_per_load 32",
+		{"dram_bytes_per_launch", 1.5e6}:          "dram_bytes 1.5 MB a launch",
+		{"bank_conflicts_per_launch", 12000}:      "bank_conflicts 12,000 a launch",
+		{"dram_bytes_over_declared", 1.75}:        "traffic_ratio 1.750",
+		{"registers_per_thread", 168}:             "registers 168",
+		{"memory_bound", 1}:                       "bound by memory",
+		{"local_memory_instruction_share", 0.02}:  "local memory instruction 2.0%",
+		{"mean_gap_ns", 12500}:                    "mean gap 12.5 us",
+		{"shared_memory_bytes_per_block", 147456}: "shared memory bytes per block 147,456",
+		{"filled_multiprocessors_share", 0.25}:    "filled multiprocessors 25.0%",
+		{"stall_barrier_share", 0.25}:             "stall barrier 25.0%",
+		{"achieved_occupancy_share", 0.2}:         "achieved_occupancy 20.0%",
+		{"communication_exposed_share", 0.4}:      "communication exposed 40.0%",
+		{"samples", 20090}:                        "samples 20,090",
+	} {
+		if got := e.text(); got != want {
+			t.Errorf("%s: %q, want %q", e.Metric, got, want)
+		}
+	}
+}

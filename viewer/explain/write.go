@@ -2,12 +2,14 @@ package explain
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"path"
 	"strings"
 
+	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
@@ -115,15 +117,40 @@ func (f *Finding) evidenceText() string {
 	return strings.Join(parts, ", ")
 }
 
+// viewersWords are the viewer's names of numbers that have another one here, and what holds where it is 1.
+var viewersWords = map[string]string{
+	"roof_share": "util", "occupancy_share": "occupancy_limit", "registers_per_thread": "registers", "dram_bytes_over_declared": "traffic_ratio",
+	"memory_bound": "bound by memory", "fp32_multiplication": "multiplication in fp32",
+}
+
+// text is a measurement under the name that proton viewer -m takes, and a stall under that of its reason. What only explain has is in plain words.
 func (e *Evidence) text() string {
 	name, value := strings.ReplaceAll(e.Metric, "_", " "), figures.Number(e.Value)
+	base, perLaunch := strings.CutSuffix(e.Metric, "_per_launch")
+	share, isShare := strings.CutSuffix(e.Metric, "_share")
+	figure := cmp.Or(counters.Find(e.Metric), counters.Find(base), counters.Find(share))
 	switch {
-	case strings.HasSuffix(e.Metric, "_share"):
+	case isShare:
 		name, value = strings.TrimSuffix(name, " share"), figures.Share(e.Value)
 	case strings.HasSuffix(e.Metric, "_ns"):
 		name, value = strings.TrimSuffix(name, " ns"), figures.KnownTime(e.Value)
+	case perLaunch && figure != nil && figure.Unit == counters.Bytes:
+		value = figures.Short(figures.Bytes.Text(e.Value))
 	case e.Value == math.Trunc(e.Value):
 		value = figures.Grouped(int64(e.Value))
+	}
+	words := viewersWords[e.Metric]
+	switch reason, stall := strings.CutPrefix(share, "stall_"); {
+	case strings.Contains(words, " ") && e.Value == 1:
+		return words
+	case words != "":
+		name = words
+	case stall && isShare:
+		name = "stall " + reason
+	case figure != nil && perLaunch:
+		return figure.Name + " " + value + " a launch"
+	case figure != nil:
+		name = figure.Name
 	}
 	return name + " " + value
 }

@@ -18,9 +18,9 @@ type recording struct {
 	mu    sync.Mutex // guards state, which the program's steps change without the drainer
 	state *when.State
 
-	open   bool     // what follows is the drainer's
-	breaks int      // state.Breaks when the state was last looked at
-	log    when.Log // windows so far
+	open   bool      // what follows is the drainer's
+	breaks int       // state.Breaks when the state was last looked at
+	log    windowLog // windows so far
 	timer  *time.Timer
 }
 

@@ -74,7 +74,7 @@ func (s *Service) claim() {
 	if p.Problem != "" {
 		s.run.doubt(p.Problem + ", so the profile has the process id in its name; correct the variable")
 	}
-	claimed, holder := runinfo.ClaimName(s.run.config.Status, path+".hatchet", p.PID, image)
+	claimed, holder := claimName(s.run.config.Status, path+".hatchet", p.PID, image)
 	stem := strings.TrimSuffix(claimed, ".hatchet")
 	if p.Ranked() && holder != 0 && !procstat.Below(p.PID, holder) { // a rank's own children have its variables
 		s.run.doubt(fmt.Sprintf("processes %d and %d are both rank %d: the profile of the second is %s.*", holder, p.PID, p.Rank, filepath.Base(stem)))
@@ -113,7 +113,7 @@ func (s *Service) countRestart() {
 // stands around the launcher, or in another one, which stood below it.
 func (s *Service) ofEarlierAttempt(path string, launched time.Time) bool {
 	pid := s.run.naming.process.PID
-	if holder, since := runinfo.NameHolder(s.run.config.Status, path+".hatchet"); holder != 0 {
+	if holder, since := nameHolder(s.run.config.Status, path+".hatchet"); holder != 0 {
 		_, lives := procstat.Began(holder)
 		return !lives && holder != pid && since.Before(s.run.began) // a child of this process may have ended first
 	}
@@ -137,7 +137,7 @@ func writtenSince(stem string, began time.Time) string {
 func (s *Service) anotherName(stem, file string) string {
 	named := stem
 	for n := 1; n < 1000; n++ {
-		stem = strings.TrimSuffix(runinfo.AnotherName(named+".hatchet", os.Getpid(), n), ".hatchet")
+		stem = strings.TrimSuffix(anotherName(named+".hatchet", os.Getpid(), n), ".hatchet")
 		if writtenSince(stem, s.run.began) == "" {
 			break
 		}

@@ -89,7 +89,7 @@ func TestWhoIsAnEarlierAttempt(t *testing.T) {
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)
 	}
-	runinfo.ClaimName(status, name+".hatchet", ended.Process.Pid, "image")
+	claimName(status, name+".hatchet", ended.Process.Pid, "image")
 	for _, c := range []struct {
 		began time.Time
 		want  bool

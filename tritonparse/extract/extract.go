@@ -131,7 +131,7 @@ func (w *writer) compilation(c *tritonparse.Compilation) error {
 		}
 	}
 	if p := c.Python; p != nil && p.Code != "" && w.wants("python") {
-		head := fmt.Sprintf("# %s, lines %d to %d\n", foreign.Comment(p.File), p.Start, p.End)
+		head := fmt.Sprintf("# %s, lines %d to %d\n", foreign.Printable(p.File), p.Start, p.End)
 		if err := w.text(File{Name: base + ".py", Kernel: c.Name, Hash: c.Hash, Stage: "python"}, head+p.Code); err != nil {
 			return err
 		}

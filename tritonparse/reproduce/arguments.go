@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
@@ -157,12 +156,12 @@ func constantArgument(v []byte) []byte {
 		return []byte(`{"type":"NoneType","repr":"None"}`)
 	case string(v) == "true" || string(v) == "false":
 		return fmt.Appendf(nil, `{"type":"bool","value":%s}`, v)
-	case v[0] == '"' && foreign.IsTritonType(text):
+	case v[0] == '"' && isTritonType(text):
 		return fmt.Appendf(nil, `{"type":"dtype","repr":%s}`, jsontext.Quote(text))
 	case v[0] == '"':
 		return fmt.Appendf(nil, `{"type":"str","value":%s}`, v)
 	case v[0] == '[' || v[0] == '{':
-		tuple, _ := foreign.Tuple(v) // "" makes the script ask for a value
+		tuple, _ := pythonTuple(v) // "" makes the script ask for a value
 		return fmt.Appendf(nil, `{"type":"tuple","repr":%s}`, jsontext.Quote(tuple))
 	case strings.ContainsAny(string(v), ".eE"):
 		return fmt.Appendf(nil, `{"type":"float","value":%s}`, v)
@@ -336,7 +335,7 @@ func (w *work) rebuilt(name string) *Rebuilt {
 func (w *work) device() string {
 	for _, a := range w.arguments() {
 		if t := a.Tensor(); t != nil && t.Device != "" && t.Device != "cpu" {
-			kind, _ := foreign.Device(t.Device) // checkNames has seen that it is one
+			kind, _ := kindOfDevice(t.Device) // checkNames has seen that it is one
 			return kind
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
@@ -147,7 +146,7 @@ func (w *work) embeddedBlobs() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b.WriteString("_EMBEDDED_BLOBS[" + foreign.Quote(each.name) + "] = \"" + base64.StdEncoding.EncodeToString(data) + "\"\n")
+		b.WriteString("_EMBEDDED_BLOBS[" + pythonQuote(each.name) + "] = \"" + base64.StdEncoding.EncodeToString(data) + "\"\n")
 	}
 	return b.String(), nil
 }

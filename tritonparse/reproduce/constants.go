@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -40,7 +39,7 @@ func (c *recordedCode) constant(g tritonparse.Global) (value string, ok bool) {
 		c.Imports = append(c.Imports, "import typing\n")
 		return "typing.Any", true
 	case g.Type == "list":
-		return foreign.Literal(g.Value)
+		return pythonLiteral(g.Value)
 	default:
 		value, ok = simpleConstant(g)
 	}
@@ -64,11 +63,11 @@ var dtypeName = regexp.MustCompile(`^.*dtype\('(.*)'\)$`)
 func simpleConstant(g tritonparse.Global) (string, bool) {
 	switch g.Type {
 	case "str": // also one that reads nan
-		return foreign.Quote(jsontext.Text(g.Value)), true
+		return pythonQuote(jsontext.Text(g.Value)), true
 	case "constexpr", "int", "float", "bool", "NoneType":
-		return foreign.Literal(g.Value)
+		return pythonLiteral(g.Value)
 	case "tuple":
-		return foreign.Tuple(g.Value)
+		return pythonTuple(g.Value)
 	case "dtype":
 		return elementType(jsontext.Text(g.Value))
 	}
@@ -78,9 +77,9 @@ func simpleConstant(g tritonparse.Global) (string, bool) {
 // elementType is Python for an element type of torch's or Triton's.
 func elementType(text string) (string, bool) {
 	if text = dtypeName.ReplaceAllString(text, "$1"); strings.HasPrefix(text, "torch.") {
-		return text, foreign.IsTorchType(text)
+		return text, isTorchType(text)
 	}
-	return "tl.dtype(" + foreign.Quote(text) + ")", true
+	return "tl.dtype(" + pythonQuote(text) + ")", true
 }
 
 // numericValue returns a number as Python, recorded as a number or as text.
@@ -94,9 +93,9 @@ func numericValue(raw []byte) (string, bool) {
 	case err != nil:
 		return "", false
 	case !finite(f):
-		return foreign.Literal(raw)
+		return pythonLiteral(raw)
 	}
-	if value, ok := foreign.Literal([]byte(text)); ok { // whole numbers stay exact
+	if value, ok := pythonLiteral([]byte(text)); ok { // whole numbers stay exact
 		return value, true
 	}
 	return strconv.FormatFloat(f, 'g', -1, 64), true
@@ -153,7 +152,7 @@ func (c *recordedCode) unwrapped(d map[string][]byte) (text string, ok bool) {
 		c.Constants = append(c.Constants, filled)
 		return "_filled(" + class + ", " + fields + ")", ok
 	case kind == "str":
-		return foreign.Quote(jsontext.Text(d["value"])), true
+		return pythonQuote(jsontext.Text(d["value"])), true
 	case d["value"] != nil:
 		return numericOrLiteral(d["value"])
 	case kind == "NoneType":
@@ -168,7 +167,7 @@ func numericOrLiteral(raw []byte) (string, bool) {
 	if text, ok := numericValue(raw); ok {
 		return text, true
 	}
-	return foreign.Literal(raw)
+	return pythonLiteral(raw)
 }
 
 // named is Python for a function or class of the program, or of an installed module, by its path such as pkg.kernels:Outer.relu.
@@ -176,10 +175,10 @@ func (c *recordedCode) named(path string) (string, bool) {
 	module, name, _ := strings.Cut(path, ":")
 	for _, d := range c.dependencies {
 		if d.Module == module && d.Qualname == name {
-			return d.Name, foreign.IsIdentifier(d.Name)
+			return d.Name, isIdentifier(d.Name)
 		}
 	}
-	if !foreign.IsDotted(module) || !foreign.IsDotted(name) || !preinstalled(module) {
+	if !isDotted(module) || !isDotted(name) || !preinstalled(module) {
 		return "", false
 	}
 	root, _, _ := strings.Cut(name, ".")
@@ -194,7 +193,7 @@ func (c *recordedCode) named(path string) (string, bool) {
 func enumerated(class, member string) (string, bool) {
 	var parts []string
 	for _, name := range strings.Split(member, "|") {
-		if !foreign.IsIdentifier(name) {
+		if !isIdentifier(name) {
 			return class + "(0)", name == ""
 		}
 		parts = append(parts, class+"."+name)
@@ -252,7 +251,7 @@ func (c *recordedCode) fields(raw []byte) (string, bool) {
 		if !ok {
 			return "", false
 		}
-		parts = append(parts, foreign.Quote(m.Name)+": "+value)
+		parts = append(parts, pythonQuote(m.Name)+": "+value)
 	}
 	return "{" + strings.Join(parts, ", ") + "}", err == nil
 }

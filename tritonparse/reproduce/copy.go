@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/tritonparse"
 )
 
@@ -144,7 +143,7 @@ func aliases(modules map[string][]string) (definitions []string) {
 	var b strings.Builder
 	names := sortedKeys(modules)
 	for i, name := range names {
-		fmt.Fprintf(&b, "%s = types.ModuleType(%s)\n", name, foreign.Quote(name))
+		fmt.Fprintf(&b, "%s = types.ModuleType(%s)\n", name, pythonQuote(name))
 		for _, member := range unique(modules[name]) {
 			if !strings.Contains(member, " = ") {
 				member += " = " + member
@@ -163,7 +162,7 @@ func aliases(modules map[string][]string) (definitions []string) {
 // clash is a name that both the script and the code copied into it bind, "" if there is none.
 func (w *work) clash(s *surroundings) string {
 	script, own := w.scriptCode(), w.scriptNames()
-	taken := func(name string) bool { return own[name] || foreign.IsBuiltin(name) }
+	taken := func(name string) bool { return own[name] || isBuiltin(name) }
 	for module := range s.Aliases {
 		if root, _, _ := strings.Cut(module, "."); taken(root) {
 			return root

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
@@ -85,7 +84,7 @@ func (w *work) compilerCall(c *recordedCode) (string, error) {
 	in := w.built.Extra.Inputs
 	signature, ok := pairs(in.Signature, func(name, kind []byte) (string, bool) {
 		text, ok := nestedTuple(kind)
-		return foreign.Quote(jsontext.Text(name)) + ": " + text, ok
+		return pythonQuote(jsontext.Text(name)) + ": " + text, ok
 	})
 	constants, ok2 := pairs(in.Constants, func(at, value []byte) (string, bool) {
 		place, ok := nestedTuple(at)
@@ -99,14 +98,14 @@ func (w *work) compilerCall(c *recordedCode) (string, error) {
 	})
 	attrs, ok3 := pairs(in.Attrs, func(at, value []byte) (string, bool) {
 		place, ok := nestedTuple(at)
-		text, valid := foreign.Literal(value)
+		text, valid := pythonLiteral(value)
 		return place + ": " + text, ok && valid
 	})
-	options, ok4 := foreign.Literal(in.Options)
+	options, ok4 := pythonLiteral(in.Options)
 	target := jsontext.Get(w.built.Metadata, "target")
-	backend, ok5 := foreign.Literal(jsontext.Get(target, "backend"))
-	arch, ok6 := foreign.Literal(jsontext.Get(target, "arch"))
-	width, ok7 := foreign.Literal(jsontext.Get(target, "warp_size"))
+	backend, ok5 := pythonLiteral(jsontext.Get(target, "backend"))
+	arch, ok6 := pythonLiteral(jsontext.Get(target, "arch"))
+	width, ok7 := pythonLiteral(jsontext.Get(target, "warp_size"))
 	if !(ok && ok2 && ok3 && ok4 && ok5 && ok6 && ok7) {
 		return "", fmt.Errorf("record %d of %s: what the compiler was called with cannot be written as Python", w.built.Line, w.built.File)
 	}
@@ -140,9 +139,9 @@ func pairs(raw []byte, entry func(key, value []byte) (string, bool)) (string, bo
 // nestedTuple is a literal with tuples in place of lists.
 func nestedTuple(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '[' {
-		return foreign.Literal(raw)
+		return pythonLiteral(raw)
 	}
-	if _, ok := foreign.Literal(raw); !ok { // too deep
+	if _, ok := pythonLiteral(raw); !ok { // too deep
 		return "", false
 	}
 	var parts []string

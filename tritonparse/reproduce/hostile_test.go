@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -294,7 +293,7 @@ func checkShape(t testing.TB, where, text string, usual, got shape) {
 		allowed[name] = true
 	}
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(".:,()[] =", r) }) {
-		if foreign.IsIdentifier(part) {
+		if isIdentifier(part) {
 			allowed[part] = true
 		}
 	}
@@ -305,7 +304,7 @@ func checkShape(t testing.TB, where, text string, usual, got shape) {
 	}
 	for call, n := range got.Calls {
 		device, method, _ := strings.Cut(strings.TrimPrefix(call, "torch."), ".")
-		synchronize := foreign.IsIdentifier(device) && (method == "is_available" || method == "synchronize")
+		synchronize := isIdentifier(device) && (method == "is_available" || method == "synchronize")
 		if n > usual.Calls[call] && !literalCalls[call] && !synchronize {
 			t.Errorf("%s %q: the script calls %s %d times, not %d", where, text, call, n, usual.Calls[call])
 		}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	tracework "github.com/goproton/goproton/tritonparse/internal/work"
 )
@@ -22,7 +21,7 @@ func (w *work) compileOptions() []option {
 		if v == "" || v == "null" || slices.ContainsFunc(w.params, func(p param) bool { return p.name == name }) {
 			return
 		}
-		if text, ok := foreign.Literal([]byte(v)); ok {
+		if text, ok := pythonLiteral([]byte(v)); ok {
 			options = append(options, option{name, text})
 		}
 	}
@@ -55,7 +54,7 @@ func (w *work) compileOptions() []option {
 func (w *work) invocation() string {
 	var b strings.Builder
 	if n, err := strconv.Atoi(string(jsontext.Get(w.built.Metadata, "global_scratch_size"))); err == nil && n > 0 {
-		fmt.Fprintf(&b, "_set_allocator(%s)\n", foreign.Quote(w.device()+":0"))
+		fmt.Fprintf(&b, "_set_allocator(%s)\n", pythonQuote(w.device()+":0"))
 	}
 	inOrder := slices.ContainsFunc(w.params, func(p param) bool {
 		return p.binds == theRest || slices.Contains([]string{"grid", "warmup", "self"}, p.name)
@@ -81,7 +80,7 @@ func (w *work) invocation() string {
 
 // passed is Python for the argument of a parameter in a call.
 func passed(p param, named bool) string {
-	value := "args_dict[" + foreign.Quote(p.name) + "]"
+	value := "args_dict[" + pythonQuote(p.name) + "]"
 	switch {
 	case p.binds == theRest:
 		return "*" + value
@@ -98,7 +97,7 @@ func (w *work) tunedInvocation(b *strings.Builder, inOrder bool) {
 	for _, p := range w.params {
 		if w.has(p.name) && p.binds != byName && (inOrder || p.binds == byPosition) {
 			b.WriteString("    " + passed(p, false) + ",\n")
-			done = append(done, foreign.Quote(p.name))
+			done = append(done, pythonQuote(p.name))
 		}
 	}
 	others := "name not in _set_by_tuner(imported_kernel_function)"

@@ -3,8 +3,6 @@ package reproduce
 import (
 	"fmt"
 	"strings"
-
-	"github.com/goproton/goproton/internal/foreign"
 )
 
 // checkNames refuses a launch with names that cannot be code of a script. The names of parameters, of the kernel's function and
@@ -15,13 +13,13 @@ func (w *work) checkNames() error {
 		return fmt.Errorf("%s of %q %s: no script can be written for record %d of %s; take another launch: %s",
 			what, name, why, w.launch.Line, w.launch.File, w.others())
 	}
-	if w.source != nil && !foreign.IsIdentifier(w.source.name) {
+	if w.source != nil && !isIdentifier(w.source.name) {
 		return wrong("the kernel's function has the name", w.source.name, "which is not a name in Python")
 	}
 	seen := map[string]bool{"ir_override": true}
 	for _, p := range w.params {
 		switch {
-		case !foreign.IsIdentifier(p.name):
+		case !isIdentifier(p.name):
 			return wrong("the kernel has a parameter", p.name, "which is not a name in Python")
 		case seen[p.name]:
 			return wrong("the kernel has a parameter", p.name, "which something else is called already")
@@ -32,15 +30,15 @@ func (w *work) checkNames() error {
 	for _, g := range w.given() {
 		switch {
 		case g.inText || !g.importable(): // it is never written down
-		case !foreign.IsDotted(g.name) || !foreign.IsDotted(g.module):
+		case !isDotted(g.name) || !isDotted(g.module):
 			return wrong("an argument names", g.module+":"+g.name, "which is not a name in Python")
-		case own[g.bound()] || foreign.IsBuiltin(g.bound()):
+		case own[g.bound()] || isBuiltin(g.bound()):
 			return wrong("an argument names", g.bound(), "which the script calls something else")
 		}
 	}
 	for _, a := range w.arguments() {
 		if t := a.Tensor(); t != nil && t.Device != "" {
-			if _, ok := foreign.Device(t.Device); !ok {
+			if _, ok := kindOfDevice(t.Device); !ok {
 				return wrong("the argument "+a.Name+" lies on the device", t.Device, "which is not one of torch's")
 			}
 		}
@@ -53,7 +51,7 @@ func (w *work) functionName() string {
 	if w.source != nil {
 		return w.source.name
 	}
-	if name := w.built.Name; foreign.IsIdentifier(name) && !foreign.IsBuiltin(name) && !w.scriptNames()[name] {
+	if name := w.built.Name; isIdentifier(name) && !isBuiltin(name) && !w.scriptNames()[name] {
 		return name
 	}
 	return "kernel"

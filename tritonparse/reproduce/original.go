@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/tritonparse/nearby"
 )
 
@@ -114,13 +113,13 @@ func (w *work) importKernel() error {
 		w.note("the script imports %s, which works only where the original is: %v", p.File, problem)
 	}
 	root, module := packageOf(p.File)
-	w.kernel.sysPath = fmt.Sprintf("import sys\n\nsys.path.insert(0, %s)\n", foreign.Quote(root))
+	w.kernel.sysPath = fmt.Sprintf("import sys\n\nsys.path.insert(0, %s)\n", pythonQuote(root))
 	var b strings.Builder
 	b.WriteString(embedded("python/original.py") + "\n\n")
 	if strings.Contains(module, ".") {
-		fmt.Fprintf(&b, "_module = importlib.import_module(%s)\n", foreign.Quote(module))
+		fmt.Fprintf(&b, "_module = importlib.import_module(%s)\n", pythonQuote(module))
 	} else {
-		fmt.Fprintf(&b, "_spec = importlib.util.spec_from_file_location(%s, %s)\n", foreign.Quote(module+"_reproduced"), foreign.Quote(p.File))
+		fmt.Fprintf(&b, "_spec = importlib.util.spec_from_file_location(%s, %s)\n", pythonQuote(module+"_reproduced"), pythonQuote(p.File))
 		fmt.Fprintf(&b, "_module = importlib.util.module_from_spec(_spec)\nsys.modules[_spec.name] = _module\n_spec.loader.exec_module(_module)\n")
 	}
 	var options []string
@@ -150,16 +149,16 @@ func (w *work) moduleOf(g givenObject, kernels string) string {
 	if g.module == "__main__" || g.module == own {
 		return "_module"
 	}
-	return "importlib.import_module(" + foreign.Quote(g.module) + ")"
+	return "importlib.import_module(" + pythonQuote(g.module) + ")"
 }
 
 // packageOf returns the folder that a file is imported from, and the name of its module, with dots if it is in a package.
 func packageOf(file string) (root, module string) {
 	root, module = filepath.Dir(file), strings.TrimSuffix(filepath.Base(file), ".py")
-	if !foreign.IsIdentifier(module) {
+	if !isIdentifier(module) {
 		return root, "kernel_file"
 	}
-	for foreign.IsIdentifier(filepath.Base(root)) {
+	for isIdentifier(filepath.Base(root)) {
 		if _, err := os.Stat(filepath.Join(root, "__init__.py")); err != nil {
 			break
 		}

@@ -37,9 +37,9 @@ func (w *work) overrideKernel() error {
 	fmt.Fprintf(&b, "\n%s\ndef %s(%s):\n    # The compiler reads IR_OVERRIDE in place of this.\n    pass\n\n\n", decorator, w.functionName(), w.literalSignature())
 	b.WriteString(overrideSetup)
 	if w.Embed {
-		fmt.Fprintf(&b, "IR_OVERRIDE = _ir_override(%s, json.loads(COMPILATION_JSON)[\"file_content\"][%s])\n", foreign.Quote(foreign.FileName(name)), foreign.Quote(name))
+		fmt.Fprintf(&b, "IR_OVERRIDE = _ir_override(%s, json.loads(COMPILATION_JSON)[\"file_content\"][%s])\n", pythonQuote(foreign.FileName(name)), pythonQuote(name))
 	} else {
-		file := foreign.Quote(w.irFolder() + "/" + foreign.FileName(name))
+		file := pythonQuote(w.irFolder() + "/" + foreign.FileName(name))
 		fmt.Fprintf(&b, "# Any that the compiler makes would do: .ttir, .ttgir, .llir, .ptx. They may be edited.\nIR_FILE = %s\n", file)
 		b.WriteString("with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), IR_FILE), encoding=\"utf-8\") as _file:\n" +
 			"    IR_OVERRIDE = _ir_override(os.path.basename(IR_FILE), _file.read())\n")

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -84,7 +83,7 @@ func (c *recordedCode) means(name, what string) bool {
 
 // addGlobal adds what a name of the kernel, or of a helper, stands for. A name with dots is a member of a module.
 func (c *recordedCode) addGlobal(g tritonparse.Global) {
-	if root, _, _ := strings.Cut(g.Name, "."); !foreign.IsDotted(g.Name) || foreign.IsBuiltin(root) {
+	if root, _, _ := strings.Cut(g.Name, "."); !isDotted(g.Name) || isBuiltin(root) {
 		c.refuse(g.Name)
 		return
 	}
@@ -96,14 +95,14 @@ func (c *recordedCode) addGlobal(g tritonparse.Global) {
 		}
 	case "import":
 		module, name, _ := strings.Cut(value, ":")
-		if !foreign.IsDotted(module) || !foreign.IsDotted(name) {
+		if !isDotted(module) || !isDotted(name) {
 			c.refuse(value)
 			return
 		}
 		c.addImport(g.Name, module, name)
 	case "alias":
 		i := slices.IndexFunc(c.dependencies, func(d tritonparse.Dependency) bool { return d.Name == value })
-		if i < 0 || c.dependencies[i].Qualname == "" && preinstalled(c.dependencies[i].Module) || !foreign.IsIdentifier(value) {
+		if i < 0 || c.dependencies[i].Qualname == "" && preinstalled(c.dependencies[i].Module) || !isIdentifier(value) {
 			return // addDependency says why
 		}
 		what := c.dependencies[i].Module // the meaning of a name that the function itself has
@@ -162,10 +161,10 @@ func importFrom(module, name, local string) string {
 // addDependency adds a helper to the script, or an import if it comes with torch or triton, as in older traces.
 func (c *recordedCode) addDependency(d tritonparse.Dependency) {
 	switch {
-	case !foreign.IsDotted(d.Module):
+	case !isDotted(d.Module):
 		c.refuse(d.Module)
 		return
-	case !foreign.IsIdentifier(d.Name): // a lambda
+	case !isIdentifier(d.Name): // a lambda
 		c.Missing = append(c.Missing, fmt.Sprintf("%s of %s, a function without a name", d.Name, d.Module))
 		return
 	case d.Qualname == "" && preinstalled(d.Module):
@@ -194,7 +193,7 @@ func (c *recordedCode) addDependency(d tritonparse.Dependency) {
 
 // addModule imports a module, unless it is the program's own and the trace has all that the kernel uses of it.
 func (c *recordedCode) addModule(name, module string) {
-	if !foreign.IsDotted(module) {
+	if !isDotted(module) {
 		c.refuse(module)
 		return
 	}
@@ -275,7 +274,7 @@ func (s *surroundings) jitDecorator(f *function, kind string, given tritonparse.
 // literalOptions are recorded options as arguments of triton.jit.
 func literalOptions(given tritonparse.Options) (list []string) {
 	for _, option := range sortedKeys(given) {
-		if value, ok := foreign.Literal(given[option]); ok && slices.Contains([]string{"do_not_specialize", "do_not_specialize_on_alignment", "noinline", "debug"}, option) {
+		if value, ok := pythonLiteral(given[option]); ok && slices.Contains([]string{"do_not_specialize", "do_not_specialize_on_alignment", "noinline", "debug"}, option) {
 			list = append(list, option+"="+value)
 		}
 	}
@@ -284,7 +283,7 @@ func literalOptions(given tritonparse.Options) (list []string) {
 
 // classWithoutSource makes a class that was made by a call: a named tuple or an enumeration.
 func (c *recordedCode) classWithoutSource(d tritonparse.Dependency) (string, bool) {
-	members, ok := foreign.Literal(d.Members)
+	members, ok := pythonLiteral(d.Members)
 	module, callee := "collections", "namedtuple"
 	switch {
 	case len(d.Members) == 0 || !ok:
@@ -295,5 +294,5 @@ func (c *recordedCode) classWithoutSource(d tritonparse.Dependency) (string, boo
 		return "", false
 	}
 	c.Imports = append(c.Imports, importFrom(module, callee, callee))
-	return fmt.Sprintf("%s = %s(%s, %s)\n", d.Name, callee, foreign.Quote(d.Name), members), true
+	return fmt.Sprintf("%s = %s(%s, %s)\n", d.Name, callee, pythonQuote(d.Name), members), true
 }

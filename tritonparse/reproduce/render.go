@@ -188,8 +188,8 @@ func (w *work) texts() (map[string]string, error) {
 	}
 	texts := map[string]string{
 		"REPRODUCER_METADATA_PLACEHOLDER": w.metadata(),
-		"KERNEL_NAME_PLACEHOLDER":         foreign.InQuotes(foreign.Printable(w.launch.Name)),
-		"JSON_FILE_NAME_PLACEHOLDER":      foreign.InQuotes(filepath.Base(w.result.Context)),
+		"KERNEL_NAME_PLACEHOLDER":         inPythonQuotes(foreign.Printable(w.launch.Name)),
+		"JSON_FILE_NAME_PLACEHOLDER":      inPythonQuotes(filepath.Base(w.result.Context)),
 		"CONTEXT_JSON_PLACEHOLDER":        "",
 		"COMPILATION_JSON_PLACEHOLDER":    "",
 		"IR_OVERRIDE_SETUP_PLACEHOLDER":   "",
@@ -222,7 +222,7 @@ func (w *work) synchronize() string {
 	runtime := "torch." + device
 	text := runtime + ".is_available() and " + runtime + ".synchronize()"
 	if device != "cuda" { // which another package may add to torch
-		text = "hasattr(torch, " + foreign.Quote(device) + ") and " + text
+		text = "hasattr(torch, " + pythonQuote(device) + ") and " + text
 	}
 	return text
 }
@@ -241,7 +241,7 @@ func (w *work) loader() string {
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, %s), encoding="utf-8") as file:
         return json.load(file)
-`, foreign.Quote(filepath.Base(w.result.Context)))
+`, pythonQuote(filepath.Base(w.result.Context)))
 }
 
 // metadata are lines for the script's docstring.
@@ -290,7 +290,7 @@ func (w *work) runs() string {
 func docText(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		line = foreign.Quote(line)
+		line = pythonQuote(line)
 		lines[i] = strings.ReplaceAll(line[1:len(line)-1], "''", `\'\'`)
 	}
 	return strings.Join(lines, "\n")

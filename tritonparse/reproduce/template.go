@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"github.com/goproton/goproton/internal/foreign"
 )
 
 // fillCode fills the placeholders for texts that the template has outside of quotes: a name there must be a name in Python, and
@@ -22,13 +20,13 @@ func (w *work) fillCode(template string, quoted map[string]bool, texts map[strin
 		switch {
 		case name == "REPRODUCER_METADATA_PLACEHOLDER" && instead:
 			for _, line := range strings.Split(strings.TrimRight(w.metadata(), "\n"), "\n") {
-				with += strings.TrimRight(submatch(template, m, 1)+"# "+foreign.InQuotes(line), " ") + "\n"
+				with += strings.TrimRight(submatch(template, m, 1)+"# "+inPythonQuotes(line), " ") + "\n"
 			}
 			with += submatch(template, m, 3)
-		case name == "KERNEL_NAME_PLACEHOLDER" && !instead && foreign.IsIdentifier(w.launch.Name):
+		case name == "KERNEL_NAME_PLACEHOLDER" && !instead && isIdentifier(w.launch.Name):
 			with = w.launch.Name
 		default:
-			return "", fmt.Errorf("template %s has {{%s}} outside of quotes, where %s would be code; put quotes around it", w.Template, name, foreign.Quote(texts[name]))
+			return "", fmt.Errorf("template %s has {{%s}} outside of quotes, where %s would be code; put quotes around it", w.Template, name, pythonQuote(texts[name]))
 		}
 		b.WriteString(template[end:m[0]] + with)
 		end = m[1]

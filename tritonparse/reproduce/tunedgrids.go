@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse"
 )
@@ -60,14 +59,14 @@ func (w *work) configuration(l *tritonparse.LaunchRecord) configuration {
 		switch {
 		case a.Value == nil:
 		case slices.ContainsFunc(w.params, func(p param) bool { return p.constexpr && p.name == a.Name }):
-			value, ok := foreign.Literal(a.Value)
+			value, ok := pythonLiteral(a.Value)
 			if a.Type == "str" { // also one that reads nan
-				value, ok = foreign.Quote(jsontext.Text(a.Value)), true
+				value, ok = pythonQuote(jsontext.Text(a.Value)), true
 			}
 			if !ok {
 				continue
 			}
-			c.constants = append(c.constants, foreign.Quote(a.Name)+": "+value)
+			c.constants = append(c.constants, pythonQuote(a.Name)+": "+value)
 		default:
 			others = append(others, a.Name+"="+string(a.Value))
 		}

@@ -42,7 +42,7 @@ func TestKnownCauses(t *testing.T) {
 
 // exam has the programs of a recording explained.
 func (s *score) exam(t *testing.T, exam string, answers *strings.Builder) {
-	folder := testkit.Untar(t, "testdata/h200/"+exam+".tar.zst")
+	folder := untar(t, "testdata/h200/"+exam+".tar.zst")
 	trace, err := tritonparse.Open(folder+"/traces", tritonparse.OpenOptions{Kinds: true})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package foreign
+package reproduce
 
 import (
 	"bytes"
@@ -76,7 +76,7 @@ func TestLiteralsInPython(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, write := range []func([]byte) (string, bool){Literal, Tuple} {
+		for _, write := range []func([]byte) (string, bool){pythonLiteral, pythonTuple} {
 			written, ok := write(raw)
 			if !ok {
 				t.Fatalf("%s is refused", raw)
@@ -86,7 +86,7 @@ func TestLiteralsInPython(t *testing.T) {
 			}
 		}
 		s := text()
-		if err := encoder.Encode([]string{"quotes", InQuotes(s), s}); err != nil {
+		if err := encoder.Encode([]string{"quotes", inPythonQuotes(s), s}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,12 +109,12 @@ func TestNames(t *testing.T) {
 		"x": true, "_": true, "x1": true, "größe": true, "α": true, "match": true,
 		"": false, "1x": false, "x y": false, "x.y": false, "lambda": false, "None": false, "x\n": false, "ſys": false, "ﬁ": false, "x:y": false, "\xff": false,
 	} {
-		if got := IsIdentifier(name); got != want {
+		if got := isIdentifier(name); got != want {
 			t.Errorf("IsIdentifier(%q) is %v", name, got)
 		}
 	}
 	for device, want := range map[string]bool{"cuda": true, "cuda:3": true, "xpu": true, "cuda:x": false, "cuda and f()": false, "": false, "import": false} {
-		if _, ok := Device(device); ok != want {
+		if _, ok := kindOfDevice(device); ok != want {
 			t.Errorf("Device(%q) is %v", device, ok)
 		}
 	}
@@ -122,12 +122,12 @@ func TestNames(t *testing.T) {
 		"torch.float16": true, "torch.float8_e4m3fn": true, "torch.float4_e2m1fn_x2": true, "torch.bool": true, "torch.uint7": true, "torch.complex64": true,
 		"torch.load": false, "torch.float16 if f() else 0": false, "float16": false, "torch.hub": false,
 	} {
-		if got := IsTorchType(name); got != want {
+		if got := isTorchType(name); got != want {
 			t.Errorf("IsTorchType(%q) is %v", name, got)
 		}
 	}
 	for _, deep := range []string{strings.Repeat("[", 60) + strings.Repeat("]", 60), strings.Repeat("9", 5000), "1 2", "{", "nope", "01"} {
-		if text, ok := Literal([]byte(deep)); ok {
+		if text, ok := pythonLiteral([]byte(deep)); ok {
 			t.Errorf("Literal(%.20s) is %.20s", deep, text)
 		}
 	}

@@ -1,4 +1,4 @@
-package when
+package profiler
 
 import (
 	"fmt"
@@ -8,42 +8,42 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 )
 
-// Log is a list of windows. The first ones are kept one by one.
-type Log struct {
+// windowLog is a list of recording windows. The first ones are kept one by one.
+type windowLog struct {
 	Count int
-	first []window
+	first []loggedWindow
 	nanos int64     // of the windows that are closed
 	since time.Time // when the open one opened; zero while none is open
 }
 
-type window struct {
+type loggedWindow struct {
 	from, to string
 	nanos    int64
 }
 
-const kept = 16 // windows that are described one by one
+const loggedWindows = 16 // windows that are described one by one
 
 // Opens begins a window. why is a few words: "step 3", "the scope forward".
-func (l *Log) Opens(why string, now time.Time) {
+func (l *windowLog) Opens(why string, now time.Time) {
 	l.Count++
 	l.since = now
-	if l.Count <= kept {
-		l.first = append(l.first, window{from: why})
+	if l.Count <= loggedWindows {
+		l.first = append(l.first, loggedWindow{from: why})
 	}
 }
 
 // Closes ends the window.
-func (l *Log) Closes(why string, now time.Time) {
+func (l *windowLog) Closes(why string, now time.Time) {
 	took := now.Sub(l.since).Nanoseconds()
 	l.nanos += took
-	if l.Count <= kept {
+	if l.Count <= loggedWindows {
 		l.first[l.Count-1].to, l.first[l.Count-1].nanos = why, took
 	}
 	l.since = time.Time{}
 }
 
 // Nanos is how long windows were open until now.
-func (l *Log) Nanos(now time.Time) int64 {
+func (l *windowLog) Nanos(now time.Time) int64 {
 	if l.since.IsZero() {
 		return l.nanos
 	}
@@ -51,7 +51,7 @@ func (l *Log) Nanos(now time.Time) int64 {
 }
 
 // String describes the windows until now.
-func (l *Log) String(now time.Time) string {
+func (l *windowLog) String(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s", figures.Plural(l.Count, "window", "windows"), figures.Time(l.Nanos(now)))
 	for i, w := range l.first {

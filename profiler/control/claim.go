@@ -1,4 +1,4 @@
-package runinfo
+package control
 
 import (
 	"crypto/sha256"
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ClaimName makes sure that a path belongs to one program of a run: the first one that asks gets it as it is, a later one
+// claimName makes sure that a path belongs to one program of a run: the first one that asks gets it as it is, a later one
 // gets ".pid<P>" put before the suffix, and the same one always gets the same answer. The programs of a run agree
 // through files in statusDir, made so that only one of them can succeed. image is a text that no other program has: a
 // process that executes another program is a new one, with the same pid, and a second one in a process has
@@ -25,7 +25,7 @@ import (
 // can be shared.
 //
 // holder is the process that has the path as it is, 0 if that is this one or is not known.
-func ClaimName(statusDir, path string, pid int, image string) (claimed string, holder int) {
+func claimName(statusDir, path string, pid int, image string) (claimed string, holder int) {
 	if statusDir == "" || path == "" || path == "-" || isDevice(path) {
 		return path, 0
 	}
@@ -41,20 +41,20 @@ func ClaimName(statusDir, path string, pid int, image string) (claimed string, h
 		case n == 1 && first != pid:
 			holder = first
 		}
-		candidate = AnotherName(path, pid, n)
+		candidate = anotherName(path, pid, n)
 	}
 }
 
-// AnotherName returns the n-th path next to one that belongs to another program: with the process id in it, and n if that is not 1.
-func AnotherName(path string, pid, n int) string {
+// anotherName returns the n-th path next to one that belongs to another program: with the process id in it, and n if that is not 1.
+func anotherName(path string, pid, n int) string {
 	if n == 1 {
 		return withPid(path, strconv.Itoa(pid))
 	}
 	return withPid(path, fmt.Sprintf("%d-%d", pid, n))
 }
 
-// NameHolder is the process of a run that a path belongs to, 0 if it belongs to none, and since when.
-func NameHolder(statusDir, path string) (pid int, since time.Time) {
+// nameHolder is the process of a run that a path belongs to, 0 if it belongs to none, and since when.
+func nameHolder(statusDir, path string) (pid int, since time.Time) {
 	claim, err := claimOf(statusDir, path)
 	if statusDir == "" || err != nil {
 		return 0, since

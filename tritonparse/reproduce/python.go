@@ -1,4 +1,4 @@
-package foreign
+package reproduce
 
 import (
 	"bytes"
@@ -27,8 +27,8 @@ var letters = &unicode.RangeTable{
 	LatinOffset: 2,
 }
 
-// IsIdentifier says whether a text is a name in Python: letters, digits and underscores, not a digit first, not a keyword.
-func IsIdentifier(s string) bool {
+// isIdentifier says whether a text is a name in Python: letters, digits and underscores, not a digit first, not a keyword.
+func isIdentifier(s string) bool {
 	for i, r := range s {
 		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || unicode.Is(letters, r)
 		if !letter && (i == 0 || r < '0' || r > '9') {
@@ -38,14 +38,14 @@ func IsIdentifier(s string) bool {
 	return s != "" && !slices.Contains(keywords, s)
 }
 
-// IsDotted says whether a text is a name in Python with dots: of a module, or of something in a class.
-func IsDotted(s string) bool {
-	return !slices.ContainsFunc(strings.Split(s, "."), func(part string) bool { return !IsIdentifier(part) })
+// isDotted says whether a text is a name in Python with dots: of a module, or of something in a class.
+func isDotted(s string) bool {
+	return !slices.ContainsFunc(strings.Split(s, "."), func(part string) bool { return !isIdentifier(part) })
 }
 
-// IsBuiltin says whether Python gives a name a meaning in every file. A script that binds it anew changes what its own code
+// isBuiltin says whether Python gives a name a meaning in every file. A script that binds it anew changes what its own code
 // does: print and open among them.
-func IsBuiltin(name string) bool {
+func isBuiltin(name string) bool {
 	return slices.Contains(builtins, name) || strings.HasPrefix(name, "__")
 }
 
@@ -66,25 +66,25 @@ var builtins = strings.Fields(`ArithmeticError AssertionError AttributeError Bas
 var torchType = regexp.MustCompile(`^torch\.(bool|half|float|double|short|int|long|chalf|cfloat|cdouble|` +
 	`(b?float|complex|u?int|qu?int|bits)\d{1,3}(x\d{1,2}|_[a-z0-9_]{1,16})?)$`)
 
-// IsTorchType says whether a text names an element type of torch's, such as torch.float8_e4m3fn.
-func IsTorchType(s string) bool { return torchType.MatchString(s) }
+// isTorchType says whether a text names an element type of torch's, such as torch.float8_e4m3fn.
+func isTorchType(s string) bool { return torchType.MatchString(s) }
 
 var tritonType = regexp.MustCompile(`^(void|u?int(1|8|16|32|64)|bf16|fp(16|32|64|8e\d\w{1,8}))$`)
 
-// IsTritonType says whether a text names an element type of Triton's, such as fp8e4nv.
-func IsTritonType(s string) bool { return tritonType.MatchString(s) }
+// isTritonType says whether a text names an element type of Triton's, such as fp8e4nv.
+func isTritonType(s string) bool { return tritonType.MatchString(s) }
 
 var deviceKind = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
-// Device returns the kind of a device that torch's notation names: cuda of cuda:3. It is false for other texts.
-func Device(s string) (kind string, ok bool) {
+// kindOfDevice returns the kind of a device that torch's notation names: cuda of cuda:3. It is false for other texts.
+func kindOfDevice(s string) (kind string, ok bool) {
 	kind, ordinal, _ := strings.Cut(s, ":")
-	ok = deviceKind.MatchString(kind) && IsIdentifier(kind) && strings.Trim(ordinal, "0123456789") == ""
+	ok = deviceKind.MatchString(kind) && isIdentifier(kind) && strings.Trim(ordinal, "0123456789") == ""
 	return kind, ok
 }
 
-// Quote returns a text as a Python literal in one line.
-func Quote(s string) string {
+// pythonQuote returns a text as a Python literal in one line.
+func pythonQuote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {
@@ -106,25 +106,22 @@ func Quote(s string) string {
 	return b.String()
 }
 
-// InQuotes returns the inside of a Python literal. Single, double and threefold quotes may stand around it, and an f before
+// inPythonQuotes returns the inside of a Python literal. Single, double and threefold quotes may stand around it, and an f before
 // them.
-func InQuotes(s string) string {
-	s = Quote(s)
+func inPythonQuotes(s string) string {
+	s = pythonQuote(s)
 	return strings.NewReplacer("'", `\'`, "{", `\x7b`, "}", `\x7d`).Replace(s[1 : len(s)-1])
 }
-
-// Comment returns a text for the rest of a line that is a comment, in Python and most other languages.
-func Comment(s string) string { return Printable(s) }
 
 const (
 	deepestLiteral = 50  // levels of lists and objects; Python's parser takes 100 brackets
 	longestNumber  = 400 // characters; Python reads at most 4,300 digits
 )
 
-// Literal returns a JSON value as Python writes it. The texts nan, inf and -inf are numbers, for which JSON has no other way.
+// pythonLiteral returns a JSON value as Python writes it. The texts nan, inf and -inf are numbers, for which JSON has no other way.
 // It is false for what is not one JSON value, and for values that Python would refuse to read: too deep, or with numbers that
 // are too long.
-func Literal(raw []byte) (string, bool) {
+func pythonLiteral(raw []byte) (string, bool) {
 	if len(raw) == 0 {
 		return "None", true
 	}
@@ -132,11 +129,11 @@ func Literal(raw []byte) (string, bool) {
 	return text, ok
 }
 
-// Tuple is Literal with round brackets around the elements of a list.
-func Tuple(raw []byte) (string, bool) {
+// pythonTuple is pythonLiteral with round brackets around the elements of a list.
+func pythonTuple(raw []byte) (string, bool) {
 	text, n, ok := literal(raw)
 	if !ok || text == "" || text[0] != '[' {
-		return Literal(raw)
+		return pythonLiteral(raw)
 	}
 	if text = text[1 : len(text)-1]; n == 1 {
 		text += ","
@@ -179,7 +176,7 @@ func (w *pythonWriter) value(depth int) (n int, ok bool) {
 		if v == "nan" || v == "inf" || v == "-inf" {
 			w.text.WriteString(`float("` + v + `")`)
 		} else {
-			w.text.WriteString(Quote(v))
+			w.text.WriteString(pythonQuote(v))
 		}
 	case json.Delim:
 		return w.container(v, depth)
@@ -202,7 +199,7 @@ func (w *pythonWriter) container(open json.Delim, depth int) (n int, ok bool) {
 			if err != nil {
 				return n, false
 			}
-			w.text.WriteString(Quote(name.(string)) + ": ")
+			w.text.WriteString(pythonQuote(name.(string)) + ": ")
 		}
 		if _, ok := w.value(depth - 1); !ok {
 			return n, false

@@ -20,14 +20,17 @@ static int is_cooperative(const struct cuda_launch_config *c) {
 
 #define CASE(name, number) case number:
 
+// While no session is active, calls are followed for the gate alone, and for the end of a launch that is measured.
+static int listening(void) { return atomic_load_explicit(&cupti_listening, memory_order_relaxed); }
+
 static void launch(uint32_t cbid, const struct cupti_callback_data *d, uint64_t function, int cooperative) {
   if (d->site != SITE_ENTER) {
     int was = counters_exit(d);
-    cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
+    if (listening()) cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
     if (!was && !counters_inside()) gate_leave();
     return;
   }
-  cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
+  if (listening()) cupti_on_callback(NULL, DOMAIN_DRIVER, cbid, d);
   if (atomic_load_explicit(&by_line, memory_order_relaxed)) code_launched(function, d->symbol_name);
   if (!counters_enter(d, function, cooperative) && !counters_inside()) gate_enter();
 }
@@ -58,9 +61,9 @@ static void driver_call(uint32_t cbid, const struct cupti_callback_data *d) {
     if (d->site == SITE_ENTER) counters_graph_launched();
     return apart(cbid, d, 1);
   CUDA_LAUNCH_MANY_CALLS(CASE)
-    return apart(cbid, d, 1);
+    return apart(cbid, d, listening());
   CUDA_COPY_CALLS(CASE)
-    return apart(cbid, d, atomic_load_explicit(&copies_recorded, memory_order_relaxed));
+    return apart(cbid, d, listening() && atomic_load_explicit(&copies_recorded, memory_order_relaxed));
   case CBID_cuStreamBeginCapture: case CBID_cuStreamBeginCapture_ptsz: case CBID_cuStreamBeginCapture_v2: case CBID_cuStreamBeginCapture_v2_ptsz:
   case CBID_cuStreamBeginCaptureToGraph: case CBID_cuStreamBeginCaptureToGraph_ptsz:
     return capture(cbid, d);

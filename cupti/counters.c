@@ -183,29 +183,40 @@ size_t counters_left(size_t from, struct counters_function *out, size_t max) {
 
 int counters_inside(void) { return mine.is != NULL; }
 
-static int kernels_recorded; // by Go; with the lock
+static atomic_int kernels_recorded, alone; // what Go asked for; the records are those of a launch that is measured
 
+// Where a launch is measured for longer than is waited, its end does what was asked for.
 uint32_t counters_record_kernels(int yes) {
   int locked = lock_in_time();
-  uint32_t rc = yes ? cupti.ActivityEnable(ACT_CONCURRENT_KERNEL) : cupti.ActivityDisable(ACT_CONCURRENT_KERNEL);
-  kernels_recorded = yes && !rc;
+  uint32_t rc = atomic_load(&alone) ? (uint32_t)RC_OK : yes ? cupti.ActivityEnable(ACT_CONCURRENT_KERNEL) : cupti.ActivityDisable(ACT_CONCURRENT_KERNEL);
+  atomic_store(&kernels_recorded, yes && !rc);
   if (locked) pthread_mutex_unlock(&lock);
   return rc;
 }
 
 // With CUPTI 13.2, 13.3 and 13.5 on an H200, SASS metrics of a launch were 0 while concurrent kernels were recorded, and right with records that
 // serialise kernels: a launch that is measured is alone anyway. Kernels that run meanwhile on another GPU keep their records. Both changes took 36 us.
-static void record_alone(int yes) {
-  if (!kernels_recorded || request.way->costly || request.version < CUPTI_13_1) return;
-  cupti.ActivityDisable(yes ? ACT_CONCURRENT_KERNEL : ACT_KERNEL);
-  cupti.ActivityEnable(yes ? ACT_KERNEL : ACT_CONCURRENT_KERNEL);
+static int record_alone(void) {
+  if (request.way->costly || request.version < CUPTI_13_1) return 1;
+  atomic_store(&alone, 1);
+  if (!atomic_load(&kernels_recorded)) return 1;
+  cupti.ActivityDisable(ACT_CONCURRENT_KERNEL);
+  uint32_t rc = cupti.ActivityEnable(ACT_KERNEL);
+  counters_refused(rc, "record a kernel that is alone");
+  return !rc;
+}
+
+static void record_together(void) {
+  if (!atomic_load(&alone)) return;
+  cupti.ActivityDisable(ACT_KERNEL);
+  if (atomic_load(&kernels_recorded)) cupti.ActivityEnable(ACT_CONCURRENT_KERNEL);
+  atomic_store(&alone, 0);
 }
 
 static struct counted *start(const struct cupti_callback_data *d) {
   if (cuda.cuCtxSynchronize()) return NULL;
-  record_alone(1);
-  struct counted *c = request.way->start(d->context, d->correlation_id);
-  if (!c) record_alone(0);
+  struct counted *c = record_alone() ? request.way->start(d->context, d->correlation_id) : NULL;
+  if (!c) record_together();
   return c;
 }
 
@@ -298,7 +309,7 @@ int counters_exit(const struct cupti_callback_data *d) {
   if (!mine.is || mine.correlation != d->correlation_id) return 0;
   cupti_own_call = 1;
   int done = request.way->stop(mine.is);
-  record_alone(0);
+  record_together();
   cupti_own_call = 0;
   if (done > 0) {
     atomic_fetch_add(&measured, 1), atomic_fetch_add(&mine.function->measured, 1);

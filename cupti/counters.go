@@ -92,6 +92,7 @@ func (c *Collector) beginCounters(way *C.struct_counters_way) {
 func (c *Collector) endCounters() {
 	if c.counter != nil {
 		C.counters_end()
+		C.cupti_listen_work(0, 0)
 		C.cupti_counted_by_line(0)
 		C.cupti_keep_shapes(0)
 	}

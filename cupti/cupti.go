@@ -180,7 +180,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		c.counter.run(false)
 		c.sampler.run(false)
 		c.setKinds(0)
-		C.cupti_listen_work(0, 0)
+		C.cupti_listen_work(boolint(c.counter != nil), 0)
 		if !c.opts.WholeGraphs { // graph records stay enabled: their launches must be known as those of no session
 			C.cupti_listen(0, boolint(c.opts.NVTX), boolint(c.follows()))
 		}
@@ -199,7 +199,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 // (CUPTI_ERROR_NOT_COMPATIBLE, on an H100, in programs whose other threads launched at that moment): they are enabled before the first launch
 // that is called back has its context sampled.
 func (c *Collector) enable(first bool) error {
-	nvtx, follow := boolint(c.opts.NVTX), boolint(c.follows()) // launches are followed as long as sampling may be switched
+	nvtx, follow := boolint(c.opts.NVTX), boolint(c.follows()) // launches are followed as long as sampling may be switched, and counters measured
 	c.sampler.hold(true)
 	defer c.sampler.hold(false)
 	if first {
@@ -235,8 +235,9 @@ func (c *Collector) enable(first bool) error {
 	return nil
 }
 
-// follows reports whether launches are followed while nothing is recorded, see cupti_listen.
-func (c *Collector) follows() bool { return c.sampler != nil && !c.byLine() }
+// follows reports whether launches are followed while nothing is recorded, see cupti_listen: what begins with them, that a gate is
+// passed and a launch measured, ends when they return.
+func (c *Collector) follows() bool { return c.sampler != nil || c.counter != nil }
 
 // Mark is described with profiler.Marker.
 func (c *Collector) Mark() uint64 {

@@ -30,7 +30,7 @@ void cupti_on_callback(void *user, uint32_t domain, uint32_t cbid, const void *d
 uint32_t cupti_subscribe(cupti_callback_fn callback, char *holder, size_t holder_size, int share);
 uint32_t cupti_register_buffers(void);
 // cupti_listen enables the callbacks of a session, or disables those that cost time; it returns the first error. With keep_launches
-// those of launches stay enabled, for the gate of sampling.
+// those of launches stay enabled, for the gate of sampling and of counters.
 uint32_t cupti_listen(int on, int nvtx, int keep_launches);
 extern atomic_int cupti_listening; // what it was last asked for
 // cupti_watch has NVTX's ranges reported, from now on as cupti_listen has, and the calls that start and stop profilers, for as long as it is

@@ -15,6 +15,7 @@ struct cuda_table cuda;
 struct cupti_sampling_table cupti_sampling;
 struct cupti_table cupti;
 __thread int cupti_own_call;
+atomic_int cupti_listening = 1;
 
 enum { THREADS = 4, ROUNDS = 3000, FUNCTIONS = 6, NODES = 2, FIRST = 3, CONTEXT = 0x1000 };
 static atomic_int inside, captured, capturing, copied;
@@ -47,7 +48,7 @@ int goprotonCountersKernel(char *name) { return !strcmp(name, "unwanted") ? -1 :
 size_t goprotonCountersMetrics(char *chip, char ***names) {
   static char *list[] = {"a", "not known", "b"};
   CHECK(!strcmp(chip, "CHIP"));
-  static char *copies[2][3]; // by session: names that are not known are left out of them
+  static char *copies[3][3]; // by session: names that are not known are left out of them
   static int sessions;
   return *names = memcpy(copies[sessions++], list, sizeof list), 3;
 }
@@ -83,13 +84,29 @@ static uint32_t disable(struct cupti_range_params *p) { return CHECK(!running), 
 static uint32_t image_size(struct cupti_image_size_params *p) { return p->bytes = 100 * p->max_ranges, 0; }
 static uint32_t new_image(struct cupti_image_params *p) { return CHECK(!running), ranges = 0, memset(p->image, 0, p->bytes), 0; }
 static uint32_t set_config(struct cupti_range_config_params *p) { return CHECK(p->size == 90), configured++, 0; }
+
+// Records of kernels, which CUPTI makes one way or the other. A launch that is measured has those of kernels that are alone, if any.
+static atomic_int together, alone, toggles, refusing;
+static uint32_t record(uint32_t kind) {
+  CHECK(!atomic_load(&together) && !atomic_load(&alone));
+  if (kind == ACT_KERNEL && atomic_exchange(&refusing, 0)) return RC_NOT_COMPATIBLE;
+  return atomic_store(kind == ACT_KERNEL ? &alone : &together, 1), RC_OK;
+}
+static uint32_t record_not(uint32_t kind) { return atomic_store(kind == ACT_KERNEL ? &alone : &together, 0), RC_OK; }
+
+static void *toggle(void *argument) {
+  for (int i = 0; atomic_load(&toggles); i++) CHECK(!counters_record_kernels(i % 2)), usleep(300);
+  return argument;
+}
+
 static uint32_t start(struct cupti_range_params *p) {
   (void)p;
   CHECK(!running && cupti_own_call && !atomic_load(&inside) && !atomic_load(&captured) && !atomic_load(&copied));
   return running = 1, launched = NULL, 0;
 }
 static uint32_t stop(struct cupti_range_stop_params *p) {
-  CHECK(running && p->size == 41 && !atomic_load(&captured) && !atomic_load(&copied) && atomic_load(&inside) == 1);
+  CHECK(!atomic_load(&together));
+  CHECK(running && p->size == 41 && !atomic_load(&captured) && !atomic_load(&copied) && !atomic_load(&inside));
   return running = 0;
 }
 static uint32_t decode(struct cupti_range_decode_params *p) { return (void)p, ranges += strcmp(launched, "refused") != 0, 0; }
@@ -116,12 +133,12 @@ static uint32_t line_config(struct cupti_line_config_params *p) {
 static uint32_t line_enable(struct cupti_line_enable_params *p) { return CHECK(p->size == 25 && p->lazy && cupti_own_call && !atomic_load(&inside)), atomic_fetch_add(&by_line, 1), 0; }
 static uint32_t line_disable(struct cupti_line_disable_params *p) { return (void)p, CHECK(!atomic_load(&inside) && !atomic_load(&captured)), atomic_fetch_sub(&by_line, 1), 0; }
 static uint32_t line_data(struct cupti_line_data_params *p) {
-  CHECK(cupti_own_call && !atomic_load(&captured) && !atomic_load(&copied) && atomic_load(&inside) <= 1);
+  CHECK(cupti_own_call && !atomic_load(&captured) && !atomic_load(&copied) && !atomic_load(&inside));
   for (int f = 0; f < FUNCTIONS; f++) p->records += atomic_load(&ran[f]) != 0;
   return p->instances = 1, 0;
 }
 static uint32_t line_flush(struct cupti_line_flush_params *p) {
-  CHECK(p->size == 40 && atomic_load(&inside) <= 1);
+  CHECK(p->size == 40 && !atomic_load(&inside));
   size_t n = 0;
   for (int f = 0; f < FUNCTIONS; f++) {
     int launches = atomic_exchange(&ran[f], 0);
@@ -139,20 +156,18 @@ static void call(uint32_t cbid, uint32_t site, uint32_t correlation, const char 
   cupti_on_counted_callback(NULL, DOMAIN_DRIVER, cbid, &d);
 }
 
+static int wanted = -1;
 static void launch(int f) {
   struct cuda_params_launch_kernel p = {.function = (void *)(uintptr_t)(100 + f)};
   uint32_t id = atomic_fetch_add(&correlations, 1) + 1;
   call(CBID_cuLaunchKernel, SITE_ENTER, id, kernels[f], &p);
-  atomic_fetch_add(&inside, 1);
+  int counts = !counters_inside();
+  atomic_fetch_add(&inside, counts);
   if (running) launched = kernels[f], usleep(2000); // time for the others
+  if (running && wanted >= 0) CHECK(!counters_record_kernels(wanted)); // as where the end of the launch was not awaited
   if (atomic_load(&by_line)) atomic_fetch_add(&ran[f], 1);
+  atomic_fetch_sub(&inside, counts);
   call(CBID_cuLaunchKernel, SITE_EXIT, id, kernels[f], &p);
-}
-
-// EXIT of a launch that is measured sees itself inside, so the count goes down behind it.
-static void launch_and_leave(int f) {
-  launch(f);
-  atomic_fetch_sub(&inside, 1);
 }
 
 static void copy(void) {
@@ -168,7 +183,7 @@ static void capture(void) {
   atomic_fetch_add(&captured, 1);
   usleep(1000);
   call(CBID_cuStreamBeginCapture, SITE_EXIT, 0, NULL, NULL);
-  launch_and_leave(0);
+  launch(0);
   atomic_fetch_sub(&captured, 1), atomic_fetch_sub(&capturing, 1);
 }
 
@@ -179,7 +194,7 @@ static void *program(void *argument) {
     last.node = 1 + i / FUNCTIONS % NODES;
     if (me == 0 && i % 20 == 10) capture();
     else if (i % 10 == 9) copy();
-    launch_and_leave((int)(i % FUNCTIONS));
+    launch((int)(i % FUNCTIONS));
   }
   return NULL;
 }
@@ -210,16 +225,41 @@ static void count_lines(void) {
   printf("by line %d %d %d %d %d %d\n", counted[0], counted[1], counted[2], counted[3], counted[4], counted[5]);
 }
 
+// What is asked for while a launch is measured holds from its end on, and nothing is measured where its record is refused.
+static void record_kernels(void) {
+  static const struct { int before, within, refused; } cases[] = {{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {1, -1, 1}, {1, -1, 0}};
+  struct counters_facts f;
+  counters_begin(&hp, &(struct counters_request){1, 100, CUPTI_13_3, &counters_of_ranges});
+  counters_run(1);
+  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CHECK(!counters_record_kernels(0) && !counters_record_kernels(cases[i].before));
+    last = (struct hp_record){.set = 1, .node = 10 + i}, wanted = cases[i].within, atomic_store(&refusing, cases[i].refused);
+    launch(0);
+    CHECK(!atomic_load(&alone) && atomic_load(&together) == (cases[i].within < 0 ? cases[i].before : cases[i].within));
+  }
+  wanted = -1;
+  counters_facts(&f);
+  CHECK(f.measured == sizeof cases / sizeof *cases - 1 && f.refused == RC_NOT_COMPATIBLE);
+  CHECK(!counters_record_kernels(0));
+  for (struct counted *c = counters_take(), *next; c; c = next) next = c->next, free(c);
+  counters_end();
+}
+
 int main(void) {
-  cupti.GetDeviceId = device_id;
+  cupti.GetDeviceId = device_id, cupti.ActivityEnable = record, cupti.ActivityDisable = record_not;
   cuda.cuCtxSynchronize = synchronize, cuda.cuCtxPushCurrent_v2 = push, cuda.cuCtxPopCurrent_v2 = pop, cuda.cuMemGetInfo_v2 = memory;
   cupti_counters = (struct cupti_counters_table){
       initialize, chip, host, end_host, base, add, config_size, config, passes, evaluate, enable, disable, start, stop, decode, image_size, new_image, info, set_config};
   counters_begin(&hp, &(struct counters_request){FIRST, 1000, CUPTI_13_4, &counters_of_ranges});
   counters_run(1);
-  pthread_t threads[THREADS];
+  pthread_t threads[THREADS], toggler;
+  atomic_store(&toggles, 1);
+  pthread_create(&toggler, NULL, toggle, NULL);
   for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, program, (void *)i);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  atomic_store(&toggles, 0);
+  pthread_join(toggler, NULL);
+  CHECK(!counters_record_kernels(0) && !atomic_load(&alone) && !atomic_load(&together));
   int measured[FUNCTIONS] = {0}, failed = 0;
   for (struct counted *c = counters_take(), *next; c; c = next) {
     CHECK(counters_state(c) != COUNTED_PENDING);
@@ -243,11 +283,12 @@ int main(void) {
   puts("");
   counters_begin(&hp, &(struct counters_request){1, 2, CUPTI_13_0, &counters_of_ranges}); // a second session, of few
   counters_run(1);
-  for (int i = 0; i < 3; i++) last = (struct hp_record){.set = 1, .node = 5}, launch_and_leave(i);
+  for (int i = 0; i < 3; i++) last = (struct hp_record){.set = 1, .node = 5}, launch(i);
   counters_facts(&f);
   CHECK(f.measured == 2 && f.chosen == 2);
   for (struct counted *c = counters_take(), *next; c; c = next) next = c->next, free(c);
   counters_end();
+  record_kernels();
   for (int session = 0; session < 2; session++) count_lines();
   return 0;
 }

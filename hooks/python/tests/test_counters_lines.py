@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from conftest import PATIENCE, REPOSITORY, run_python
-from test_counters import THREADS
+from test_counters import THREADS, TOGGLES
 from test_windows import PROTON, STUB, counts, environment, run, walk  # noqa: F401 (run is a fixture)
 from trees import load
 
@@ -141,6 +141,12 @@ def test_threads_and_captures(run, tmp_path):  # noqa: F811
     """The fake CUPTI aborts if counts are read while a stream is captured."""
     run(THREADS, "-m", "counters:set=lines:first=20", **NEW)
     assert check(tmp_path / "out.hatchet") == {f"k{n}": 20 for n in range(5)}
+
+
+def test_deactivated_while_others_launch(run, tmp_path):  # noqa: F811
+    """The end of a launch is seen that is counted meanwhile: no other waits for it for ever, and the next ones are counted."""
+    run(TOGGLES, "-m", "counters:set=lines:first=300:most=10000", **NEW)
+    assert check(tmp_path / "out.hatchet")["k9"] == 5
 
 
 def test_contexts_that_end(run, tmp_path):  # noqa: F811

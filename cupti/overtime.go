@@ -379,13 +379,12 @@ func (c *Collector) ReadingProblems() []string {
 	if c.reader == nil {
 		return nil
 	}
-	c.reader.Lock()
-	defer c.reader.Unlock()
-	problems := c.reader.Problems()
-	for _, g := range c.reader.devices {
-		if text := g.lossText(); text != "" {
-			problems = append(problems, text)
+	return c.reader.Problems(func() (losses []string) {
+		for _, g := range c.reader.devices {
+			if text := g.lossText(); text != "" {
+				losses = append(losses, text)
+			}
 		}
-	}
-	return problems
+		return losses
+	})
 }

@@ -283,6 +283,17 @@ func (c *compiler) mask(n int, shape []int) ([]bit, step) {
 	return nil, nil
 }
 
+// atomicFloat32 is an operation on floats of 32 bits or fewer, whose results are rounded to the type.
+func atomicFloat32(kind string, t *ttir.Type) func(old, v float32) float32 {
+	n := narrows[t.Scalar().Float]
+	return atomicFloat(kind, func(x float32) float32 {
+		if n != nil {
+			return n.nearest(x)
+		}
+		return x
+	})
+}
+
 func atomic(c *compiler) step {
 	kind := c.op.Keyword("atomic_rmw_op", "")
 	switch t := c.use(1).t; classOf(t) {
@@ -297,13 +308,7 @@ func atomic(c *compiler) step {
 	case i64:
 		return atomicOf(c, atomicInteger[int64, uint64](kind))
 	case f32:
-		n := narrows[t.Scalar().Float]
-		return atomicOf(c, atomicFloat(kind, func(x float32) float32 {
-			if n != nil {
-				return n.nearest(x)
-			}
-			return x
-		}))
+		return atomicOf(c, atomicFloat32(kind, t))
 	case f64:
 		return atomicOf(c, atomicFloat(kind, func(x float64) float64 { return x }))
 	}

@@ -292,13 +292,7 @@ func reduceWindow(c *compiler) step {
 	case i64:
 		return reduceWindowOf(c, atomicInteger[int64, uint64](kind))
 	case f32:
-		n := narrows[t.Scalar().Float]
-		return reduceWindowOf(c, atomicFloat(kind, func(x float32) float32 {
-			if n != nil {
-				return n.nearest(x)
-			}
-			return x
-		}))
+		return reduceWindowOf(c, atomicFloat32(kind, t))
 	case f64:
 		return reduceWindowOf(c, atomicFloat(kind, func(x float64) float64 { return x }))
 	}

@@ -21,6 +21,7 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Limits that all formats share. Readers refuse what is beyond them. Writers add up frames that are deeper than MaxDepth in the
@@ -218,6 +219,19 @@ func (n *Node) Metric(name string) (Value, bool) {
 		}
 	}
 	return Value{}, false
+}
+
+// Number returns a metric that is a number; NaN for others, and if the node has none of that name.
+func (n *Node) Number(name string) float64 {
+	for i := range n.Metrics {
+		if m := &n.Metrics[i]; m.Name == name {
+			if f, ok := m.Value.Float(); ok {
+				return f
+			}
+			break
+		}
+	}
+	return math.NaN()
 }
 
 // Set stores a metric, replacing a value of the same name.

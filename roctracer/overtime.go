@@ -342,7 +342,5 @@ func (c *Collector) ReadingProblems() []string {
 	if c.reader == nil {
 		return nil
 	}
-	c.reader.Lock()
-	defer c.reader.Unlock()
-	return c.reader.Problems()
+	return c.reader.Problems(nil)
 }

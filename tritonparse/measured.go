@@ -47,12 +47,10 @@ func EachMeasured(p *profile.Profile, filter profile.Filter, visit func(Measured
 
 // Amount is a node's own value of a metric that counts something, such as nanoseconds or launches; 0 if it has none.
 func Amount(n *profile.Node, metric string) uint64 {
-	v, _ := n.Metric(metric)
-	f, number := v.Float()
-	if !number || !(f > 0) || f >= math.MaxInt64 {
-		return 0
+	if f := n.Number(metric); f > 0 && f < math.MaxInt64 {
+		return uint64(f)
 	}
-	return uint64(f)
+	return 0
 }
 
 // EachRecorded hands over what Recorded finds, for each compilation that has it, in the order of the files. do may keep what

@@ -124,7 +124,7 @@ func (b *builder) vendorColumn(name string) (column, bool) {
 			if math.IsNaN(counters.Total(f.node, r.name)) {
 				return missing
 			}
-			return number(f.node, counters.Launches) * counters.Stands(f.node)
+			return f.node.Number(counters.Launches) * counters.Stands(f.node)
 		})
 		c.value = func(a []float64) float64 { return a[sum] / a[launches] }
 	}
@@ -155,7 +155,7 @@ func (b *builder) measuredColumn(name string, percent bool) (column, bool, error
 			return of(f)
 		})
 	}
-	moved := part("bytes measured where some were declared", func(f *frame) float64 { return number(f.did, "bytes") })
+	moved := part("bytes measured where some were declared", func(f *frame) float64 { return f.did.Number("bytes") })
 	said := part("bytes declared where some were measured", func(f *frame) float64 { return f.said })
 	c.value = func(a []float64) float64 { return a[moved] / a[said] }
 	for i := range b.frames {

@@ -41,7 +41,7 @@ func (b *builder) part(some, all string) float64 {
 		for _, m := range f.done().Metrics {
 			v, _ := m.Value.Float()
 			switch {
-			case f.did != nil && math.IsNaN(number(f.did, m.Name)): // hardware counters measured it
+			case f.did != nil && math.IsNaN(f.did.Number(m.Name)): // hardware counters measured it
 			case strings.HasPrefix(m.Name, some):
 				sums[0] += v
 			case strings.HasPrefix(m.Name, all):

@@ -101,7 +101,7 @@ func TestGoldenLongTail(t *testing.T) {
 // timed gives every leaf a distribution of kernel times: as many kernels as it counts, around its mean.
 func timed(p *profile.Profile) *profile.Profile {
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
-		total, count := number(n, "time (ns)"), number(n, "count")
+		total, count := n.Number("time (ns)"), n.Number("count")
 		if len(n.Children) > 0 || !(count > 0) {
 			return true
 		}

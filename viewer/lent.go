@@ -48,7 +48,7 @@ func (b *builder) lendWork() {
 	kernel := make([]int32, len(b.frames))                                       // the last
 	for i := len(b.frames) - 1; i >= 0; i-- {
 		f := &b.frames[i]
-		if number(f.node, elapsed.name) > 0 {
+		if f.node.Number(elapsed.name) > 0 {
 			kernels[i]++
 			kernel[i] = int32(i)
 		}
@@ -72,7 +72,7 @@ func (b *builder) lendWork() {
 
 func hasAny(n *profile.Node, metrics []string) bool {
 	for _, m := range metrics {
-		if number(n, m) > 0 {
+		if n.Number(m) > 0 {
 			return true
 		}
 	}

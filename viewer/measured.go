@@ -54,7 +54,7 @@ func (b *builder) measure() {
 			at[i] = int32(i)
 			lined[kernel[i]] = true
 		}
-		ran, measured := number(f.node, elapsed.name), !math.IsNaN(counters.Stands(f.node))
+		ran, measured := f.node.Number(elapsed.name), !math.IsNaN(counters.Stands(f.node))
 		if measured {
 			kernel[i] = int32(i)
 		}
@@ -115,13 +115,13 @@ func (b *builder) substitute(f *frame, t *target, declaring []string) {
 	}
 	did := &profile.Node{Name: f.node.Name}
 	for _, metric := range declaring {
-		if v := number(f.done(), metric); !math.IsNaN(v) && !(bytes && isBytes(metric)) && !(flops && !isBytes(metric)) {
+		if v := f.done().Number(metric); !math.IsNaN(v) && !(bytes && isBytes(metric)) && !(flops && !isBytes(metric)) {
 			did.Set(metric, profile.FloatValue(v))
 		}
 	}
 	if bytes {
 		did.Set(profile.BytesMetric, profile.FloatValue(t.bytes))
-		f.said = add(0, number(f.done(), profile.BytesMetric))
+		f.said = add(0, f.done().Number(profile.BytesMetric))
 		b.measures(profile.BytesMetric)
 	}
 	for _, metric := range slices.Sorted(maps.Keys(t.flops)) { // the first is the roof of a picture
@@ -180,7 +180,7 @@ func (b *builder) needMeasured() (share func(a []float64) float64) {
 			if profile.WorkOf(f.node.Name) != profile.KernelWork || !keep(f) {
 				return missing
 			}
-			return number(f.node, elapsed.name)
+			return f.node.Number(elapsed.name)
 		})
 	}
 	kernels := of("time of kernels", func(*frame) bool { return true })
@@ -278,8 +278,8 @@ func (b *builder) standIns() string {
 	var measured, all float64
 	for i := range b.frames {
 		if n := b.frames[i].node; !math.IsNaN(counters.Stands(n)) {
-			measured += number(n, counters.Launches)
-			all += number(n, counters.Launches) * counters.Stands(n)
+			measured += n.Number(counters.Launches)
+			all += n.Number(counters.Launches) * counters.Stands(n)
 		}
 	}
 	if !(all > measured) {

@@ -57,7 +57,7 @@ func TestMeasuredRooflineOfRandomTrees(t *testing.T) {
 	for range 400 {
 		p := randomWork(random)
 		p.Root.Walk(func(n *profile.Node, _ int) bool {
-			if profile.WorkOf(n.Name) == profile.KernelWork && number(n, "time (ns)") > 0 && random.IntN(4) > 0 {
+			if profile.WorkOf(n.Name) == profile.KernelWork && n.Number("time (ns)") > 0 && random.IntN(4) > 0 {
 				n.Set("count", profile.FloatValue(float64(6*(1+random.IntN(9)))))
 				amounts := []float64{-1, float64(random.IntN(1_000_000)), float64(random.IntN(1_000_000))}
 				count(n, 1+random.IntN(3), amounts[random.IntN(3)], amounts[random.IntN(3)])
@@ -153,14 +153,14 @@ func withoutCounters(p *profile.Profile) *profile.Profile {
 // say is the oracle: it writes measured work as declared, by recursion over the nodes.
 func say(root *profile.Node) {
 	declares := func(n *profile.Node) bool {
-		return number(n, "bytes") > 0 || number(n, "flops8") > 0 || number(n, "flops16") > 0
+		return n.Number("bytes") > 0 || n.Number("flops8") > 0 || n.Number("flops16") > 0
 	}
 	var kernelsOf func(n, declarer *profile.Node, to map[*profile.Node][]*profile.Node)
 	kernelsOf = func(n, declarer *profile.Node, to map[*profile.Node][]*profile.Node) {
 		if declares(n) {
 			declarer = n
 		}
-		if !strings.HasPrefix(n.Name, "<") && (number(n, "time (ns)") > 0 || number(n, counters.Launches) > 0) {
+		if !strings.HasPrefix(n.Name, "<") && (n.Number("time (ns)") > 0 || n.Number(counters.Launches) > 0) {
 			at := declarer
 			if at == nil {
 				at = n
@@ -175,20 +175,20 @@ func say(root *profile.Node) {
 	kernelsOf(root, nil, targets)
 	maps.DeleteFunc(targets, func(at *profile.Node, _ []*profile.Node) bool { return isLined(at, declares) })
 	for at, kernels := range targets {
-		if k := kernels[0]; !declares(at) && (math.IsNaN(number(k, tensorOps)) || math.IsNaN(number(k, readBytes))) {
+		if k := kernels[0]; !declares(at) && (math.IsNaN(k.Number(tensorOps)) || math.IsNaN(k.Number(readBytes))) {
 			continue // a half of its work
 		}
 		for _, dimension := range [][]string{{"bytes"}, {"flops8", "flops16"}} {
 			sum, time, measured := 0.0, 0.0, 0.0
 			for _, k := range kernels {
-				v := number(k, tensorOps)
+				v := k.Number(tensorOps)
 				if dimension[0] == "bytes" {
-					v = number(k, readBytes) + number(k, writtenBytes)
+					v = k.Number(readBytes) + k.Number(writtenBytes)
 				}
-				time += zero(number(k, "time (ns)"))
+				time += zero(k.Number("time (ns)"))
 				if !math.IsNaN(v) {
-					sum += v / number(k, counters.Launches) * number(k, "count")
-					measured += zero(number(k, "time (ns)"))
+					sum += v / k.Number(counters.Launches) * k.Number("count")
+					measured += zero(k.Number("time (ns)"))
 				}
 			}
 			if measured == 0 || measured < 0.99*time {
@@ -202,13 +202,13 @@ func say(root *profile.Node) {
 
 // isLined says whether work is declared below a measured kernel, with no other measured one in between.
 func isLined(kernel *profile.Node, declares func(*profile.Node) bool) bool {
-	if math.IsNaN(number(kernel, counters.Launches)) {
+	if math.IsNaN(kernel.Number(counters.Launches)) {
 		return false
 	}
 	var below func(n *profile.Node) bool
 	below = func(n *profile.Node) bool {
 		for _, c := range n.Children {
-			if declares(c) || math.IsNaN(number(c, counters.Launches)) && below(c) {
+			if declares(c) || math.IsNaN(c.Number(counters.Launches)) && below(c) {
 				return true
 			}
 		}

@@ -125,10 +125,10 @@ func IsCalled(recorded, wanted string) bool {
 
 // amount returns the position of a recorded metric among the amounts.
 func (b *builder) amount(r recorded) int {
-	of := func(f *frame) float64 { return number(f.node, r.name) }
+	of := func(f *frame) float64 { return f.node.Number(r.name) }
 	if countsWork(r.name) {
 		b.lend()
-		of = func(f *frame) float64 { return number(f.done(), r.name) }
+		of = func(f *frame) float64 { return f.done().Number(r.name) }
 	}
 	at := b.computed(r.name, r.inclusive, of)
 	a := &b.sums.amounts[at]
@@ -137,19 +137,6 @@ func (b *builder) amount(r recorded) int {
 		a.of = func(f *frame) float64 { return spanned(f.node, r.name) }
 	}
 	return at
-}
-
-// number is a recorded number, NaN if there is none.
-func number(n *profile.Node, metric string) float64 {
-	for i := range n.Metrics {
-		if m := &n.Metrics[i]; m.Name == metric {
-			if v, ok := m.Value.Float(); ok {
-				return v
-			}
-			break
-		}
-	}
-	return missing
 }
 
 // spanned is a recorded number that has what is below the frame.
@@ -335,7 +322,7 @@ func (s span) own(f *frame) float64 {
 	if s.name == "" {
 		return missing
 	}
-	return number(f.node, s.name) * s.factor
+	return f.node.Number(s.name) * s.factor
 }
 
 // seconds finds a recorded time.
@@ -382,7 +369,7 @@ func (b *builder) rateColumn(name string) (column, bool, error) {
 func (b *builder) sumOf(list []recorded) func(a []float64) float64 {
 	var at []int
 	for _, r := range list {
-		at = append(at, b.computed(ours+"done "+r.name, true, func(f *frame) float64 { return number(f.does(), r.name) }))
+		at = append(at, b.computed(ours+"done "+r.name, true, func(f *frame) float64 { return f.does().Number(r.name) }))
 	}
 	return func(a []float64) float64 {
 		sum := missing

@@ -19,8 +19,8 @@ type asked struct{ registers, threads, shared float64 }
 
 // askedBy reads it from what was recorded with counters, else from samples and the settings in the kernel's name.
 func (b *builder) askedBy(n *profile.Node) (a asked) {
-	if measured := number(n, counters.Launches); measured > 0 {
-		mean := func(metric string) float64 { return add(0, number(n, metric)) / measured }
+	if measured := n.Number(counters.Launches); measured > 0 {
+		mean := func(metric string) float64 { return add(0, n.Number(metric)) / measured }
 		a = asked{mean(counters.Registers), mean(counters.Threads), mean(counters.StaticShared) + mean(counters.DynamicShared)}
 	}
 	if s := b.profile.Sampling; a.registers == 0 && s != nil && len(n.Samples) == 1 && n.Samples[0].Function >= 0 && n.Samples[0].Function < len(s.Functions) {
@@ -66,7 +66,7 @@ func (b *builder) occupancyColumn(name string) (column, bool, error) {
 		}
 		return missing
 	}
-	launches := func(f *frame) float64 { return value(f.node)*0 + positiveOr(number(f.node, profile.CountMetric), 1) }
+	launches := func(f *frame) float64 { return value(f.node)*0 + positiveOr(f.node.Number(profile.CountMetric), 1) }
 	above := b.computed(ours+base+" above", true, func(f *frame) float64 { return value(f.node) * launches(f) })
 	below := b.computed(ours+base+" below", true, launches)
 	c := column{Column: Column{Label: base, Inclusive: true, Ratio: base == "occupancy_limit"}, unit: figures.Unit{Factor: 1}, value: func(a []float64) float64 { return a[above] / a[below] }}

@@ -48,7 +48,7 @@ func (b *builder) overTimeColumn(name string) (column, bool, error) {
 			if math.IsNaN(elapsed.own(f)) { // what was read while nothing ran
 				return missing
 			}
-			return number(f.node, r.name)
+			return f.node.Number(r.name)
 		})
 		c.value = func(a []float64) float64 { return a[amount] * factor / elapsed.of(a) }
 		return c, true, nil

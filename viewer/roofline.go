@@ -163,7 +163,7 @@ func (b *builder) allFlops() func(a []float64) float64 {
 	at := b.computed(ours+"flops of all types", true, func(f *frame) float64 {
 		typed, total := missing, missing
 		for i := range list {
-			if v := number(f.does(), list[i].metric.name); list[i].plain() {
+			if v := f.does().Number(list[i].metric.name); list[i].plain() {
 				total = v
 			} else {
 				typed = add(typed, v)
@@ -295,7 +295,7 @@ func (b *builder) noteLosses(util bool) {
 	lost := func(metric string) uint64 {
 		sum := 0.0
 		for i := range b.frames {
-			if n := number(b.frames[i].node, metric); n > 0 {
+			if n := b.frames[i].node.Number(metric); n > 0 {
 				sum += n
 			}
 		}
@@ -346,7 +346,7 @@ func (b *builder) findLines() {
 	ran, below := make([]bool, len(b.frames)), make([]bool, len(b.frames))
 	for i := len(b.frames) - 1; i >= 0; i-- {
 		f := &b.frames[i]
-		ran[i] = number(f.node, profile.CountMetric) > 0
+		ran[i] = f.node.Number(profile.CountMetric) > 0
 		if f.parent >= 0 {
 			below[f.parent] = below[f.parent] || below[i] || ran[i]
 		}
@@ -379,7 +379,7 @@ func (b *builder) findLines() {
 
 // has says whether a frame itself has work, whose peaks may not be known.
 func (r *roofline) has(f *frame) bool {
-	return r.bytesOf(f) > 0 || slices.ContainsFunc(r.flops, func(of flopsOf) bool { return number(f.node, of.metric.name) > 0 })
+	return r.bytesOf(f) > 0 || slices.ContainsFunc(r.flops, func(of flopsOf) bool { return f.node.Number(of.metric.name) > 0 })
 }
 
 // work is that of a frame itself, by its metrics. The metric without a type of operands counts only if none with a type does.
@@ -394,10 +394,10 @@ func (r *roofline) addWork(work *peaks.Roof, f *frame) { r.addWorkAt(work, f, f.
 // addWorkAt adds the work of a frame that stands at a node: what was measured, or what was said.
 func (r *roofline) addWorkAt(work *peaks.Roof, f *frame, at *profile.Node) {
 	peaks := &r.devices[f.device]
-	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && number(at, of.metric.name) > 0 })
+	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && at.Number(of.metric.name) > 0 })
 	for i := range r.flops {
 		if of := &r.flops[i]; of.plain() != typed {
-			work.Compute(number(at, of.metric.name), peaks.flops[i])
+			work.Compute(at.Number(of.metric.name), peaks.flops[i])
 		}
 	}
 	work.Move(r.bytesAt(f, at), peaks.bytes)
@@ -410,7 +410,7 @@ func (r *roofline) bytesAt(f *frame, at *profile.Node) float64 {
 	if r.bytes == nil {
 		return missing
 	}
-	bytes := number(at, r.bytes.name)
+	bytes := at.Number(r.bytes.name)
 	switch profile.WorkOf(f.node.Name) {
 	case profile.LinkedCopy:
 		return missing
@@ -534,7 +534,7 @@ func (b *builder) peakFlops(d *profile.Device, key deviceKey, f flopsOf) float64
 
 // counts reports whether any frame has a positive value of a metric: a profile of copies alone may name flops and have none.
 func (b *builder) counts(r recorded) bool {
-	return slices.ContainsFunc(b.frames, func(f frame) bool { return number(f.node, r.name) > 0 })
+	return slices.ContainsFunc(b.frames, func(f frame) bool { return f.node.Number(r.name) > 0 })
 }
 
 func (b *builder) peakBytes(d *profile.Device, key deviceKey) float64 {

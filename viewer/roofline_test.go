@@ -92,10 +92,10 @@ func TestRooflineOfRandomTrees(t *testing.T) {
 func moveWork(n *profile.Node) {
 	var timed, working []*profile.Node
 	n.Walk(func(at *profile.Node, _ int) bool {
-		if number(at, "time (ns)") > 0 {
+		if at.Number("time (ns)") > 0 {
 			timed = append(timed, at)
 		}
-		if number(at, "flops8") > 0 || number(at, "flops16") > 0 || number(at, "bytes") > 0 {
+		if at.Number("flops8") > 0 || at.Number("flops16") > 0 || at.Number("bytes") > 0 {
 			working = append(working, at)
 		}
 		return true
@@ -127,12 +127,12 @@ func zero(v float64) float64 {
 }
 
 func leastOf(n *profile.Node, bandwidth, fp8, fp16 float64) float64 {
-	compute := zero(number(n, "flops8"))/fp8 + zero(number(n, "flops16"))/fp16
+	compute := zero(n.Number("flops8"))/fp8 + zero(n.Number("flops16"))/fp16
 	return max(compute, trafficOf(n)/bandwidth)
 }
 
 func trafficOf(n *profile.Node) float64 {
-	bytes := number(n, "bytes")
+	bytes := n.Number("bytes")
 	switch {
 	case math.IsNaN(bytes), strings.HasPrefix(n.Name, "<memcpy HtoD"):
 		return 0
@@ -143,7 +143,7 @@ func trafficOf(n *profile.Node) float64 {
 }
 
 func sumBelow(n *profile.Node, said bool, bandwidth, fp8, fp16 float64) (s worked) {
-	flops8, flops16, time := zero(number(n, "flops8")), zero(number(n, "flops16")), zero(number(n, "time (ns)"))/1e9
+	flops8, flops16, time := zero(n.Number("flops8")), zero(n.Number("flops16")), zero(n.Number("time (ns)"))/1e9
 	s = worked{time: time, least: leastOf(n, bandwidth, fp8, fp16), compute: flops8/fp8 + flops16/fp16, memory: trafficOf(n) / bandwidth,
 		flops: flops8 + flops16, bytes: trafficOf(n)}
 	if said = said || s.least > 0; said {

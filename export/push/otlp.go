@@ -51,40 +51,36 @@ func newDictionary() *dictionary {
 		stacks: [][]byte{nil}, byLocation: map[*pprof.Location]int32{}, byFunction: map[*pprof.Function]int32{}, byStack: map[string]int32{}}
 }
 
-func (d *dictionary) text(s string) int32 {
-	at, known := d.byString[s]
-	if !known {
-		at = int32(len(d.strings))
-		d.byString[s] = at
-		d.strings = append(d.strings, s)
+// numbered is the number of what has a key in a table, which of makes the first time that it is needed.
+func numbered[K comparable, T any](table *[]T, known map[K]int32, key K, of func() T) int32 {
+	at, has := known[key]
+	if !has {
+		one := of()
+		at = int32(len(*table))
+		known[key] = at
+		*table = append(*table, one)
 	}
 	return at
+}
+
+func (d *dictionary) text(s string) int32 {
+	return numbered(&d.strings, d.byString, s, func() string { return s })
 }
 
 func (d *dictionary) function(f *pprof.Function) int32 {
-	at, known := d.byFunction[f]
-	if !known {
-		at = int32(len(d.functions))
-		d.byFunction[f] = at
-		out := number(nil, 1, int64(d.text(f.Name)))
-		out = number(out, 2, int64(d.text(f.SystemName)))
-		d.functions = append(d.functions, number(out, 3, int64(d.text(f.Filename))))
-	}
-	return at
+	return numbered(&d.functions, d.byFunction, f, func() []byte {
+		out := number(number(nil, 1, int64(d.text(f.Name))), 2, int64(d.text(f.SystemName)))
+		return number(out, 3, int64(d.text(f.Filename)))
+	})
 }
 
 func (d *dictionary) location(l *pprof.Location) int32 {
-	at, known := d.byLocation[l]
-	if !known {
-		at = int32(len(d.locations))
-		d.byLocation[l] = at
-		var out []byte
+	return numbered(&d.locations, d.byLocation, l, func() (out []byte) {
 		for _, line := range l.Line {
 			out = message(out, 3, number(number(nil, 1, int64(d.function(line.Function))), 2, line.Line))
 		}
-		d.locations = append(d.locations, out)
-	}
-	return at
+		return out
+	})
 }
 
 func (d *dictionary) stack(list []*pprof.Location) int32 {
@@ -93,13 +89,7 @@ func (d *dictionary) stack(list []*pprof.Location) int32 {
 		places[i] = d.location(l)
 	}
 	out := numbers(nil, 1, places...)
-	at, known := d.byStack[string(out)]
-	if !known {
-		at = int32(len(d.stacks))
-		d.byStack[string(out)] = at
-		d.stacks = append(d.stacks, out)
-	}
-	return at
+	return numbered(&d.stacks, d.byStack, string(out), func() []byte { return out })
 }
 
 // profile is one column of a series.

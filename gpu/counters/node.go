@@ -14,7 +14,7 @@ func NoTimes(p *profile.Profile) string {
 	}
 	timed := false
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
-		timed = timed || !math.IsNaN(number(n, profile.TimeMetric))
+		timed = timed || !math.IsNaN(n.Number(profile.TimeMetric))
 		return !timed
 	})
 	if timed {
@@ -26,7 +26,7 @@ func NoTimes(p *profile.Profile) string {
 // Stands is how many launches each measured launch of a frame stands for; NaN where none was measured, or where a file says more of them
 // than there were, or that a counter was below 0.
 func Stands(n *profile.Node) float64 {
-	measured, all := number(n, Launches), number(n, profile.CountMetric)
+	measured, all := n.Number(Launches), n.Number(profile.CountMetric)
 	switch {
 	case !(measured > 0), Impossible(n):
 		return math.NaN()
@@ -38,7 +38,7 @@ func Stands(n *profile.Node) float64 {
 
 // Impossible reports whether a frame has counters that no GPU counts: more launches were measured than there were, or a counter is below 0.
 func Impossible(n *profile.Node) bool {
-	measured, all := number(n, Launches), number(n, profile.CountMetric)
+	measured, all := n.Number(Launches), n.Number(profile.CountMetric)
 	if all > 0 && measured > all || measured < 0 || math.IsInf(measured, 0) {
 		return true
 	}
@@ -50,7 +50,7 @@ func Impossible(n *profile.Node) bool {
 
 // Total is a metric of all launches of a frame: the sum over the measured ones, times the launches that each stands for. NaN where it was
 // not measured.
-func Total(n *profile.Node, metric string) float64 { return number(n, metric) * Stands(n) }
+func Total(n *profile.Node, metric string) float64 { return n.Number(metric) * Stands(n) }
 
 // At are what stands above and below the fraction line for all launches of a frame; NaN where it was not measured.
 func (f *Figure) At(n *profile.Node) (above, below float64) {
@@ -61,7 +61,7 @@ func (f *Figure) At(n *profile.Node) (above, below float64) {
 	if math.IsNaN(each) {
 		return each, each
 	}
-	above, below, ok := f.Parts(func(metric string) (float64, bool) { v := number(n, metric); return v * each, !math.IsNaN(v) })
+	above, below, ok := f.Parts(func(metric string) (float64, bool) { v := n.Number(metric); return v * each, !math.IsNaN(v) })
 	if !ok {
 		return math.NaN(), math.NaN()
 	}
@@ -99,16 +99,4 @@ func find(names []string) (all []*Figure) {
 		all = append(all, Find(name))
 	}
 	return all
-}
-
-func number(n *profile.Node, metric string) float64 {
-	for i := range n.Metrics {
-		if m := &n.Metrics[i]; m.Name == metric {
-			if v, ok := m.Value.Float(); ok {
-				return v
-			}
-			break
-		}
-	}
-	return math.NaN()
 }

@@ -97,5 +97,13 @@ func (r *Readings) Take(f func(*Reading)) {
 	}
 }
 
-// Problems are the sentences of Problem. The lock is held.
-func (r *Readings) Problems() []string { return slices.Clone(r.problems) }
+// Problems are the sentences of Problem, and those that more adds with the lock held; more may be nil.
+func (r *Readings) Problems(more func() []string) []string {
+	r.Lock()
+	defer r.Unlock()
+	problems := slices.Clone(r.problems)
+	if more != nil {
+		problems = append(problems, more()...)
+	}
+	return problems
+}

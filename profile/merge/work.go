@@ -140,8 +140,7 @@ func (w *work) take(n *profile.Node, kind string) {
 		w.byKind[kind].add(n)
 		w.kinds = int64(len(w.byKind))
 	}
-	if v, ok := n.Metric(WorksMetric); ok {
-		kinds, _ := v.Float()
+	if kinds := n.Number(WorksMetric); kinds > 0 {
 		w.kinds = max(w.kinds, int64(kinds))
 	}
 	for metric, sum := range w.amounts { // elsewhere a launch did something else
@@ -153,9 +152,10 @@ func (w *work) take(n *profile.Node, kind string) {
 
 // launchesOf is how often the kernel of a frame ran; 0 for other frames, whose count may be written as 0.
 func launchesOf(n *profile.Node) float64 {
-	v, _ := n.Metric(profile.CountMetric)
-	number, _ := v.Float()
-	return max(number, 0)
+	if count := n.Number(profile.CountMetric); count > 0 {
+		return count
+	}
+	return 0
 }
 
 // adding is one call of AddWork. Its sets are of names of kernels.

@@ -269,13 +269,12 @@ func ofTree(p *profile.Profile) (*Report, error) {
 		if depth > 0 {
 			path = append(path[:depth], paths.Below(path[depth-1], n.Name))
 		}
-		idle, ok := number(n, profile.IdleMetric)
-		if !ok {
+		idle := n.Number(profile.IdleMetric)
+		if math.IsNaN(idle) {
 			return true
 		}
 		found = true
-		busy, _ := number(n, profile.BusyMetric)
-		gaps, _ := number(n, profile.IdleGapsMetric)
+		busy, gaps := orZero(n.Number(profile.BusyMetric)), orZero(n.Number(profile.IdleGapsMetric))
 		idles, busies, allGaps, lowest = idles+idle, busies+busy, allGaps+gaps, min(lowest, idle, busy, gaps)
 		if idle > 0 {
 			r.Causes = append(r.Causes, Cause{Doing: Before, Path: Path{paths, path[depth]}, Nanos: int64(idle), Gaps: int(gaps)})
@@ -293,8 +292,9 @@ func ofTree(p *profile.Profile) (*Report, error) {
 	return r, nil
 }
 
-func number(n *profile.Node, metric string) (float64, bool) {
-	v, found := n.Metric(metric)
-	f, isNumber := v.Float()
-	return f, found && isNumber
+func orZero(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return v
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/tritonparse"
 )
 
 // lineFrame matches the name of a frame that stands for a source line of the kernel above it: /path/kernels.py:12@matmul. The
@@ -68,25 +69,17 @@ func countsSamples(root *profile.Node) (found bool) {
 func countsTwice(root *profile.Node) bool {
 	twice := false
 	root.Walk(func(n *profile.Node, _ int) bool {
-		all, stalled := samplesIn(n, anySum), samplesIn(n, stalledSum)
+		all, stalled := tritonparse.Amount(n, anySum), tritonparse.Amount(n, stalledSum)
 		twice = twice || stalled > 0 && sumOfReasons(n) == stalled && all > stalled
 		return !twice
 	})
 	return twice
 }
 
-func samplesIn(n *profile.Node, metric string) uint64 {
-	v, found := n.Metric(metric)
-	if f, isNumber := v.Float(); found && isNumber && f > 0 && f < math.MaxInt64 {
-		return uint64(f)
-	}
-	return 0
-}
-
 func sumOfReasons(n *profile.Node) (sum uint64) {
 	for i := range n.Metrics {
 		if reason, is := reasonOf(n.Metrics[i].Name); is && reason != "" {
-			sum += samplesIn(n, n.Metrics[i].Name)
+			sum += tritonparse.Amount(n, n.Metrics[i].Name)
 		}
 	}
 	return sum
@@ -144,7 +137,7 @@ func (b *lineReader) copied(root *profile.Node) *profile.Node {
 // hasLines reports whether a frame is a kernel with samples: samples of its own, or samples of the frames of lines directly
 // below it.
 func hasLines(n *profile.Node) bool {
-	if samplesIn(n, anySum)+samplesIn(n, stalledSum) > 0 {
+	if tritonparse.Amount(n, anySum)+tritonparse.Amount(n, stalledSum) > 0 {
 		return !lineFrame.MatchString(n.Name)
 	}
 	for _, c := range n.Children {
@@ -158,7 +151,7 @@ func hasLines(n *profile.Node) bool {
 
 func subtreeSampled(n *profile.Node) (sampled bool) {
 	n.Walk(func(n *profile.Node, _ int) bool {
-		sampled = sampled || samplesIn(n, anySum)+samplesIn(n, stalledSum) > 0
+		sampled = sampled || tritonparse.Amount(n, anySum)+tritonparse.Amount(n, stalledSum) > 0
 		return !sampled && lineFrame.MatchString(n.Name)
 	})
 	return sampled
@@ -221,15 +214,15 @@ func (b *lineReader) samples(n *profile.Node) profile.PCSamples {
 	for i := range n.Metrics {
 		name := n.Metrics[i].Name
 		reason, is := reasonOf(name)
-		if c := samplesIn(n, name); is && c > 0 {
-			not := min(samplesIn(n, name+notIssued), c)
+		if c := tritonparse.Amount(n, name); is && c > 0 {
+			not := min(tritonparse.Amount(n, name+notIssued), c)
 			pc.Stalls = append(pc.Stalls, profile.Stall{Reason: b.reason(reason), Samples: c, NotIssued: not})
 			sum += c
 		}
 	}
-	all := samplesIn(n, anySum)
+	all := tritonparse.Amount(n, anySum)
 	if b.triton {
-		all = samplesIn(n, stalledSum)
+		all = tritonparse.Amount(n, stalledSum)
 	}
 	if all > sum {
 		pc.Stalls = append(pc.Stalls, profile.Stall{Reason: b.reason("unknown"), Samples: all - sum})

@@ -177,10 +177,8 @@ func kernelNames(profiles ...*profile.Profile) map[string]bool {
 func kernelLaunches(p *profile.Profile) uint64 {
 	launches := 0.0
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
-		if v, ok := n.Metric("count"); ok && profile.WorkOf(n.Name) == profile.KernelWork {
-			if f, number := v.Float(); number && f > 0 {
-				launches += f
-			}
+		if f := n.Number(profile.CountMetric); f > 0 && profile.WorkOf(n.Name) == profile.KernelWork {
+			launches += f
 		}
 		return true
 	})

@@ -185,6 +185,12 @@ def _register(hooks: Sequence[Hook | None], session: int) -> None:
             HookManager.register(hook, session)
 
 
+def _only_session(session: int | None, done: str) -> None:
+    """Refuses all sessions but the one of ``proton run``."""
+    if flags.command_line and session != 0:
+        raise ValueError(f"Only one session can be {done} when running from the command line.")
+
+
 def activate(session: int | None = None) -> None:
     """Resumes a session. Activating an active session has no effect.
 
@@ -195,8 +201,7 @@ def activate(session: int | None = None) -> None:
         ValueError: under ``proton run``, for any session but 0.
         IndexError: there is no such session.
     """
-    if flags.command_line and session != 0:
-        raise ValueError("Only one session can be activated when running from the command line.")
+    _only_session(session, "activated")
     if _library.native is None:
         return
     _library.call("activate", session=session)
@@ -217,8 +222,7 @@ def deactivate(session: int | None = None, flushing: bool = False) -> None:
         ValueError: under ``proton run``, for any session but 0.
         IndexError: there is no such session.
     """
-    if flags.command_line and session != 0:
-        raise ValueError("Only one session can be deactivated when running from the command line.")
+    _only_session(session, "deactivated")
     if _library.native is None:
         return
     manager = _hook_manager()
@@ -244,8 +248,7 @@ def finalize(session: int | None = None, output_format: str | None = "") -> None
             in which case all sessions continue.
     """
     if flags.command_line:
-        if session is not None and session != 0:
-            raise ValueError("Only one session can be finalized when running from the command line.")
+        _only_session(session or 0, "finalized")
         return
     if _library.native is None:
         return

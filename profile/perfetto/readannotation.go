@@ -8,18 +8,22 @@ import (
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
-// annotation reads one argument of an event. Arguments that other programs invented are skipped.
-func (d *reader) annotation(state *sequenceState, e *event, message []byte) error {
-	var key string
-	err := fields(message, func(f field) error {
+func (d *reader) annotationName(state *sequenceState, message []byte) (name string, err error) {
+	err = fields(message, func(f field) error {
 		switch f.number {
 		case annotationNameIID:
-			key = state.keys[f.v]
+			name = state.keys[f.v]
 		case annotationName:
-			key = d.text(f.b)
+			name = d.text(f.b)
 		}
 		return nil
 	})
+	return name, err
+}
+
+// annotation reads one argument of an event. Arguments that other programs invented are skipped.
+func (d *reader) annotation(state *sequenceState, e *event, message []byte) error {
+	key, err := d.annotationName(state, message)
 	if err != nil {
 		return err
 	}
@@ -88,16 +92,7 @@ func (d *reader) metrics(state *sequenceState, e *event, message []byte) error {
 		if f.number != annotationDict || len(e.Metrics) >= profile.MaxMetrics {
 			return nil
 		}
-		var name string
-		err := fields(f.b, func(f field) error {
-			switch f.number {
-			case annotationNameIID:
-				name = state.keys[f.v]
-			case annotationName:
-				name = d.text(f.b)
-			}
-			return nil
-		})
+		name, err := d.annotationName(state, f.b)
 		if err != nil {
 			return err
 		}

@@ -5,8 +5,7 @@ package conformance
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "fork.h"
 
 static struct {
 	uint32_t (*cuInit)(uint32_t);
@@ -68,16 +67,7 @@ static void launch_graph(void *exec) {
 	cuda.cuCtxSetCurrent(cuda.context);
 	cuda.cuGraphLaunch(exec, cuda.stream);
 }
-static int fork_cuda(const char *kernel) {
-	pid_t pid = fork();
-	if (pid == 0) {
-		launch(kernel);
-		_exit(0);
-	}
-	int status = -1;
-	waitpid(pid, &status, 0);
-	return status;
-}
+static int fork_cuda(const char *kernel) { return fork_and(launch, kernel); }
 */
 import "C"
 

@@ -5,8 +5,7 @@ package conformance
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "fork.h"
 
 struct dim3 { uint32_t x, y, z; };
 
@@ -151,16 +150,7 @@ static void hip_reset(void) {
 	start_once();
 }
 static int run_command(const char *command) { return system(command); }
-static int fork_hip(const char *kernel) {
-	pid_t pid = fork();
-	if (pid == 0) {
-		hip_launch(kernel);
-		_exit(0);
-	}
-	int status = -1;
-	waitpid(pid, &status, 0);
-	return status;
-}
+static int fork_hip(const char *kernel) { return fork_and(hip_launch, kernel); }
 */
 import "C"
 

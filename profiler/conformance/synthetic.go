@@ -8,20 +8,10 @@ package conformance
 #cgo CFLAGS: -I${SRCDIR}/../../hotpath -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter
 #cgo LDFLAGS: -ldl -lpthread
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "fork.h"
 #include "synthetic.h"
 
-static int fork_and_launch(const char *kernel) {
-	pid_t pid = fork();
-	if (pid == 0) {
-		synthetic_launch(kernel);
-		_exit(0);
-	}
-	int status = -1;
-	waitpid(pid, &status, 0);
-	return status;
-}
+static int fork_and_launch(const char *kernel) { return fork_and(synthetic_launch, kernel); }
 */
 import "C"
 

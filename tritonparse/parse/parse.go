@@ -354,7 +354,7 @@ func (p *parser) read(in *feed, progress *meter) error {
 		f := in.next()
 		err := f.deliver(p.take, func(position int64) error {
 			progress.tell(f.path, position)
-			return errors.Join(p.spill.Failed(), p.sorter.Err(), p.sites.sorter.Err())
+			return errors.Join(p.spill.Failed(), p.sorter.Failed(), p.sites.sorter.Failed())
 		})
 		if err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/goproton/goproton/internal/ownfile"
 )
@@ -24,8 +23,7 @@ type Sorter struct {
 	writer writer        // of the last file, whose memory the next one uses; the storing goroutine owns it
 	levels [][]*run      // files by how often they were merged, the oldest first; the storing goroutine owns them while busy
 
-	mu  sync.Mutex
-	err error
+	firstError // of the files
 }
 
 // NewSorter makes a sorter that holds room bytes, twice that while it writes files. The files are in folder.
@@ -52,7 +50,7 @@ func (s *Sorter) Add(number int, text []byte) {
 		s.busy = done
 		go func() {
 			defer close(done)
-			s.fail(s.store(b))
+			s.Fail(s.store(b))
 			b.texts, b.items = b.texts[:0], b.items[:0]
 			s.spare = b
 		}()
@@ -68,21 +66,6 @@ func (s *Sorter) Add(number int, text []byte) {
 func (s *Sorter) wait() {
 	if s.busy != nil {
 		<-s.busy
-	}
-}
-
-// Err is the first error of the files.
-func (s *Sorter) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
-}
-
-func (s *Sorter) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil {
-		s.err = err
 	}
 }
 
@@ -152,7 +135,7 @@ func (s *Sorter) write(from *Reader) (*run, error) {
 // Read returns a Reader of all texts. Nothing may be added after it.
 func (s *Sorter) Read() (*Reader, error) {
 	s.wait()
-	if err := s.Err(); err != nil {
+	if err := s.Failed(); err != nil {
 		return nil, err
 	}
 	s.spare, s.writer = nil, writer{}

@@ -24,10 +24,9 @@ const ChunkSize = 256 << 10
 
 // Spill is a temporary file of compressed chunks, in the order in which they became full.
 type Spill struct {
+	firstError
 	file *ownfile.Temporary
-	mu   sync.Mutex
-	at   int64
-	err  error
+	at   int64          // guarded by mu
 	free chan *packer   // also bounds how many chunks are compressed at a time
 	open sync.Pool      // of io.ReadCloser, which unpack
 	used chan []byte    // buffers whose text has been compressed
@@ -69,22 +68,6 @@ type packer struct {
 func (s *Spill) Close() {
 	s.Wg.Wait()
 	s.file.Close()
-}
-
-// Failed is the first error of the file.
-func (s *Spill) Failed() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
-}
-
-// Fail keeps an error, if it is the first.
-func (s *Spill) Fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil {
-		s.err = err
-	}
 }
 
 // Text is Read for callers that check Failed at the end.

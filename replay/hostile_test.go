@@ -204,19 +204,25 @@ func TestHostileCounters(t *testing.T) {
 		{"another launch", numbers(40, 1, 1, 1, 2, 0), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			name := filepath.Join(t.TempDir(), "out")
-			o := playWithEnv(t, measured(c.payload), map[string]string{"mode": "counters:set=gpu__time_duration.sum", "name": name})
-			o.check(t)
-			text, err := os.ReadFile(name + ".hatchet")
-			if got := strings.Contains(string(text), "counted_launches"); err != nil || got != c.counted {
-				t.Errorf("measured: %v (%v), want %v\n%s", got, err, c.counted, o.text)
-			}
-			if _, err := formats.ReadFile(name + ".hatchet"); err != nil {
-				t.Error(err)
-			}
-			playBytes(t, measured(c.payload), "").check(t)
+			checkCounted(t, measured(c.payload), "counters:set=gpu__time_duration.sum", "counted_launches", c.counted, true)
 		})
 	}
+}
+
+// checkCounted plays a capture in a mode and without it: the profile says that a launch was counted, or not, and where one is written it can be read.
+func checkCounted(t *testing.T, capture events, mode, metric string, counted, written bool) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "out")
+	o := playWithEnv(t, capture, map[string]string{"mode": mode, "name": name})
+	o.check(t)
+	text, err := os.ReadFile(name + ".hatchet")
+	if got := strings.Contains(string(text), metric); got != counted || written && err != nil {
+		t.Errorf("counted: %v (%v), want %v\n%s", got, err, counted, o.text)
+	}
+	if _, err := formats.ReadFile(name + ".hatchet"); written && err != nil {
+		t.Error(err)
+	}
+	playBytes(t, capture, "").check(t)
 }
 
 // countedByLine is a capture of one launch whose instructions counted, as this payload says, before the end of its call.
@@ -249,17 +255,7 @@ func TestHostileLines(t *testing.T) {
 		{"another launch", numbers(40, 1, 7, 7, 1, 0, 1, 16, 2, 1000), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			name := filepath.Join(t.TempDir(), "out")
-			o := playWithEnv(t, countedByLine(c.payload), map[string]string{"mode": "counters:set=lines", "name": name})
-			o.check(t)
-			text, err := os.ReadFile(name + ".hatchet")
-			if got := strings.Contains(string(text), "launches_by_line"); got != c.counted {
-				t.Errorf("counted: %v (%v), want %v\n%s", got, err, c.counted, o.text)
-			}
-			if _, err := formats.ReadFile(name + ".hatchet"); c.counted && err != nil {
-				t.Error(err)
-			}
-			playBytes(t, countedByLine(c.payload), "").check(t)
+			checkCounted(t, countedByLine(c.payload), "counters:set=lines", "launches_by_line", c.counted, c.counted)
 		})
 	}
 }

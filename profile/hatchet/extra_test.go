@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
@@ -17,31 +16,7 @@ import (
 )
 
 func TestEverythingRoundTrips(t *testing.T) {
-	for seed := range uint64(500) {
-		var pretty, compact, again bytes.Buffer
-		p := profiletest.Random(seed)
-		if err := errors.Join(Write(&pretty, p), Compact(&compact, p)); err != nil {
-			t.Fatal(err)
-		}
-		want := profiletest.Random(seed)
-		profiletest.Reduce(want, profiletest.Valid, profiletest.Finite)
-		for _, form := range []*bytes.Buffer{&pretty, &compact} {
-			back, err := Read(iotest.HalfReader(bytes.NewReader(form.Bytes())))
-			if err != nil {
-				t.Fatalf("profile %d: %v\n%s", seed, err, form)
-			}
-			if got, want := profiletest.Text(back), profiletest.Text(want); got != want {
-				t.Fatalf("profile %d: read back\n%s\nwant\n%s\nfrom\n%s", seed, got, want, form)
-			}
-			again.Reset()
-			if err := Write(&again, back); err != nil || again.String() != pretty.String() {
-				t.Fatalf("profile %d: a file that is read and written changes (error %v):\n%s\nbecame\n%s", seed, err, pretty.String(), again.String())
-			}
-		}
-		if !json.Valid(pretty.Bytes()) {
-			t.Fatalf("profile %d is not JSON:\n%s", seed, pretty.String())
-		}
-	}
+	roundTrips(t, 500, func(*profile.Profile, uint64) {})
 }
 
 func TestExtraKeysAsTheyStand(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
-func TestInsideRoundTrip(t *testing.T) { roundTrips(t, profiletest.Instrument) }
+func TestInsideRoundTrip(t *testing.T) { roundTrips(t, 300, profiletest.Instrument) }
 
 func TestInsideInPieces(t *testing.T) { readInPieces(t, profiletest.Instrument) }
 

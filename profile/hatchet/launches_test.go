@@ -10,7 +10,7 @@ import (
 	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
-func TestLaunchesRoundTrip(t *testing.T) { roundTrips(t, profiletest.Launch) }
+func TestLaunchesRoundTrip(t *testing.T) { roundTrips(t, 300, profiletest.Launch) }
 
 // A file that is read in pieces has launches in all of them, and their kinds in the last.
 func TestLaunchesInPieces(t *testing.T) { readInPieces(t, profiletest.Launch) }

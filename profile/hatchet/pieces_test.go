@@ -188,15 +188,8 @@ func TestReadAtUsesPieces(t *testing.T) {
 }
 
 func BenchmarkReadAt30k(b *testing.B) {
-	var file bytes.Buffer
-	if err := Write(&file, bigProfile(30_000)); err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(file.Len()))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := ReadAt(bytes.NewReader(file.Bytes()), int64(file.Len())); err != nil {
-			b.Fatal(err)
-		}
-	}
+	benchmarkReading(b, func(file []byte) error {
+		_, err := ReadAt(bytes.NewReader(file), int64(len(file)))
+		return err
+	})
 }

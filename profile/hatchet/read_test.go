@@ -302,6 +302,13 @@ func FuzzRead(f *testing.F) {
 }
 
 func BenchmarkRead30k(b *testing.B) {
+	benchmarkReading(b, func(file []byte) error {
+		_, err := Read(bytes.NewReader(file))
+		return err
+	})
+}
+
+func benchmarkReading(b *testing.B, read func(file []byte) error) {
 	var file bytes.Buffer
 	if err := Write(&file, bigProfile(30_000)); err != nil {
 		b.Fatal(err)
@@ -309,7 +316,7 @@ func BenchmarkRead30k(b *testing.B) {
 	b.SetBytes(int64(file.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Read(bytes.NewReader(file.Bytes())); err != nil {
+		if err := read(file.Bytes()); err != nil {
 			b.Fatal(err)
 		}
 	}

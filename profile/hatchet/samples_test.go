@@ -2,21 +2,23 @@ package hatchet
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/profiletest"
 )
 
-func TestSamplesRoundTrip(t *testing.T) { roundTrips(t, profiletest.Sample) }
+func TestSamplesRoundTrip(t *testing.T) { roundTrips(t, 300, profiletest.Sample) }
 
 // roundTrips writes random profiles with what add puts into them, and reads them.
-func roundTrips(t *testing.T, add func(*profile.Profile, uint64)) {
+func roundTrips(t *testing.T, seeds uint64, add func(*profile.Profile, uint64)) {
 	t.Helper()
-	for seed := range uint64(300) {
+	for seed := range seeds {
 		p, want := profiletest.Random(seed), profiletest.Random(seed)
 		add(p, seed)
 		add(want, seed)
@@ -26,7 +28,7 @@ func roundTrips(t *testing.T, add func(*profile.Profile, uint64)) {
 			t.Fatal(err)
 		}
 		for _, form := range []*bytes.Buffer{&pretty, &compact} {
-			back, err := Read(bytes.NewReader(form.Bytes()))
+			back, err := Read(iotest.HalfReader(bytes.NewReader(form.Bytes())))
 			if err != nil {
 				t.Fatalf("profile %d: %v\n%s", seed, err, form)
 			}
@@ -35,8 +37,11 @@ func roundTrips(t *testing.T, add func(*profile.Profile, uint64)) {
 			}
 			again.Reset()
 			if err := Write(&again, back); err != nil || again.String() != pretty.String() {
-				t.Fatalf("profile %d: a file that is read and written changes (error %v)", seed, err)
+				t.Fatalf("profile %d: a file that is read and written changes (error %v):\n%s\nbecame\n%s", seed, err, pretty.String(), again.String())
 			}
+		}
+		if !json.Valid(pretty.Bytes()) {
+			t.Fatalf("profile %d is not JSON:\n%s", seed, pretty.String())
 		}
 	}
 }

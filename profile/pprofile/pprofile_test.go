@@ -477,13 +477,10 @@ info map[name:server start:17]
 	}
 }
 
-// What the Go runtime writes reads with the sums that pprof has.
-func TestGoProfile(t *testing.T) {
-	var b bytes.Buffer
-	if err := rpprof.Lookup("allocs").WriteTo(&b, 0); err != nil {
-		t.Fatal(err)
-	}
-	zip, err := gzip.NewReader(&b)
+// unpackedProfile unpacks what the Go runtime wrote, which is recognised.
+func unpackedProfile(t *testing.T, packed io.Reader) []byte {
+	t.Helper()
+	zip, err := gzip.NewReader(packed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -492,8 +489,18 @@ func TestGoProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !Sniff(data[:min(len(data), 4096)]) {
-		t.Errorf("a profile of the Go runtime is not recognised: % x", data[:32])
+		t.Errorf("a profile of the Go runtime is not recognised: % x", data[:min(len(data), 32)])
 	}
+	return data
+}
+
+// What the Go runtime writes reads with the sums that pprof has.
+func TestGoProfile(t *testing.T) {
+	var b bytes.Buffer
+	if err := rpprof.Lookup("allocs").WriteTo(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	data := unpackedProfile(t, &b)
 	p, err := Read(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
@@ -534,17 +541,7 @@ func TestGoCPUProfile(t *testing.T) {
 		t.Skipf("needs the CPU profiler, which go test -cpuprofile has taken: %v", err)
 	}
 	rpprof.StopCPUProfile()
-	zip, err := gzip.NewReader(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(zip)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !Sniff(data[:min(len(data), 4096)]) {
-		t.Errorf("not recognised: % x", data[:min(len(data), 32)])
-	}
+	data := unpackedProfile(t, &b)
 	p, err := Read(bytes.NewReader(data))
 	if err != nil || p.Kinds["cpu (ns)"] != profile.Inclusive {
 		t.Errorf("read %v, %v", p, err)

@@ -465,28 +465,8 @@ finish`, `
 add: count 1
 <captured_at> > add: count 2
 `},
-	{"records of an unknown operation", "PROTON_STUB_SCRIPT=unknown mul", `
-load
-start
-launch add
-launch mul
-finish`, `
-add: count 1
-<unattributed>: dropped_activities 1
-<unattributed>: lost_records 0
-lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
-`},
-	{"a buffer that ends in the middle of a record", "PROTON_STUB_SCRIPT=torn", `
-load
-start
-launch add
-launch mul
-finish`, `
-add: count 1
-<unattributed>: dropped_activities 1
-<unattributed>: lost_records 0
-lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
-`},
+	{"records of an unknown operation", "PROTON_STUB_SCRIPT=unknown mul", launchTwo, oneLost},
+	{"a buffer that ends in the middle of a record", "PROTON_STUB_SCRIPT=torn", launchTwo, oneLost},
 	{"the end waits for each device that one call launched on", "PROTON_STUB_DEVICES=2, PROTON_STUB_SCRIPT=held", `
 load
 start
@@ -506,6 +486,21 @@ finish`, `
 mul: count 1
 `},
 }
+
+// launchTwo launches two kernels, of which the second is lost in oneLost.
+const launchTwo = `
+load
+start
+launch add
+launch mul
+finish`
+
+const oneLost = `
+add: count 1
+<unattributed>: dropped_activities 1
+<unattributed>: lost_records 0
+lost: {Records:0 Buffers:1 Unattributed:0 Untimed:0 Late:0}
+`
 
 const launchOnce = `
 load

@@ -70,17 +70,25 @@ func (d *drainer) describeBudget(s *session, info profile.Info) {
 
 // Share is the share of the program's time that the profiler took. While kernels are timed in windows it is measured by comparison of the
 // program's pace, which has the work of the vendor's library in it, and everything that the profiler does at launches. Until there are enough
-// windows, it is what is known of programs that launch so often.
+// windows, it is what is known of programs that launch so often, or what was measured in the process, whichever is more.
 func (s *Spending) Share() float64 {
-	if s.All > 0 {
-		return max(s.Timing.Share, 0)*float64(s.Timed)/float64(s.All) + s.Switching/float64(s.All)
+	if s.byPace() {
+		return s.paced()
 	}
 	return s.Totals.Share()
 }
 
+func (s *Spending) paced() float64 {
+	return max(s.Timing.Share, 0)*float64(s.Timed)/float64(s.All) + s.Switching/float64(s.All)
+}
+
+func (s *Spending) byPace() bool {
+	return s.All > 0 && (s.Timing.Known || s.paced() >= s.Totals.Share())
+}
+
 // String is one sentence.
 func (s *Spending) String() string {
-	if s.All > 0 {
+	if s.byPace() {
 		lost := "in which the program lost %s of its pace"
 		if !s.Timing.Known {
 			lost = "in which programs that launch as often lose some %s of their pace"

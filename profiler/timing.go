@@ -142,15 +142,15 @@ func (s *spending) stalls() (nanos float64) {
 	return nanos
 }
 
-// compare compares the time before a window with the window before that, and returns what was launched in the window. It takes the context
-// in which most was launched. A time in which for the most part no session recorded is compared with nothing: the program may have done
+// compare compares the time before a window with the window before that, and returns what was launched in the window, and how long it was:
+// from its first launch to its last a program that launches now and then seems to launch all the time. It takes the context in which most was
+// launched. A time in which for the most part no session recorded is compared with nothing: the program may have done
 // something else.
 func (t *timing) compare() (launched budget.Span) {
 	var window, without budget.Span
+	launched.Nanos = t.weights.Latest()
 	for context, e := range t.edges {
-		if s := e.span(); s.Launches > launched.Launches {
-			launched = s
-		}
+		launched.Launches = max(launched.Launches, e.span().Launches)
 		before := t.former[context]
 		if before == nil || e.first.number <= before.last.number || e.first.at <= before.last.at {
 			continue

@@ -15,6 +15,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/profiler/budget"
 )
 
 // leavingSource is a fakeSource that numbers launches, and whose library can be left.
@@ -221,4 +222,33 @@ func TestNothingIsEarnedWhileDeactivated(t *testing.T) {
 	}
 	testkit.Await(t, "two more windows", launches(5))
 	finalize(t, m, id, "")
+}
+
+// A program that launches twenty kernels at once, and then nothing for the rest of a window, does not launch often.
+func TestBurstsAreNotManyLaunches(t *testing.T) {
+	s := &spending{timing: newTiming(0.01)}
+	s.timing.weights.Begin(1, 1)
+	for i := range uint64(20) {
+		s.count(&record.Activity{Number: 1 + i, Start: 1000 + 5000*i, End: 2000 + 5000*i}, 1)
+	}
+	s.timing.weights.End(1 + 50e6)
+	if got, want := s.timing.compare(), (budget.Span{Launches: 19, Nanos: 50e6}); got != want {
+		t.Errorf("%+v were launched in a window of 50 ms, want %+v", got, want)
+	}
+}
+
+// What was measured in the process is not left out where the program's pace could not be compared.
+func TestCallPathsCountBeforeTheLossIsKnown(t *testing.T) {
+	b := Spending{Totals: budget.Totals{Wall: time.Second, Paths: 1e8}, Budget: 0.01, All: time.Second, Timed: time.Second / 5, Timing: budget.Loss{Share: 0.05, Error: 0.05}}
+	if text := b.String(); b.Share() != 0.1 || !strings.Contains(text, "took 10.00% of") || !strings.Contains(text, "Python call paths 10.00%") {
+		t.Errorf("%g: %s", b.Share(), text)
+	}
+	b.Paths = 1e6
+	if text := b.String(); b.Share() != 0.01 || !strings.Contains(text, "programs that launch as often lose some 5.00%") {
+		t.Errorf("%g: %s", b.Share(), text)
+	}
+	b.Paths, b.Timing.Known = 1e8, true
+	if text := b.String(); b.Share() != 0.01 || !strings.Contains(text, "the program lost 5.00% of its pace") {
+		t.Errorf("%g: %s", b.Share(), text)
+	}
 }

@@ -30,13 +30,13 @@ type Budget struct {
 	Paths     float64 `json:"paths"`     // taking Python call paths
 	Switching float64 `json:"switching"` // calls that begin and end sampling
 	Sampling  float64 `json:"sampling"`  // how much slower the program was while instructions were sampled, by comparison
-	Compared  bool    `json:"compared"`  // there was something to compare; else sampling is not known
+	Compared  bool    `json:"compared"`  // there was something to compare; else sampling and pace are not known
 
 	SetupNanos int64   `json:"setup_ns"` // that the program waited for the sampler, once; not in achieved
 	Drainer    float64 `json:"drainer"`  // CPU time of GoProton's threads that drain and write, on other cores; not in achieved
 	Sampler    float64 `json:"sampler"`  // the same of the thread that reads samples
 
-	Timed   float64 `json:"timed,omitempty"`   // the share of the time in which kernels were timed, where that was in windows; achieved is then by comparison
+	Timed   float64 `json:"timed,omitempty"`   // the share of the time in which kernels were timed, where that was in windows; achieved is then by comparison, if there was one
 	Pace    float64 `json:"pace,omitempty"`    // the share of its pace that the program lost in windows
 	Error   float64 `json:"error,omitempty"`   // the standard error of achieved
 	Windows int     `json:"windows,omitempty"` // how many there were

@@ -111,6 +111,14 @@ func (w *Weights) length(i int) float64 {
 	return x.end - x.begin
 }
 
+// Latest is the length of the last window, in ns; 0: there was none.
+func (w *Weights) Latest() float64 {
+	if len(w.windows) == 0 {
+		return 0
+	}
+	return w.length(len(w.windows) - 1)
+}
+
 // gap is the time between a window and the next one; of the last window, the time that follows it as far as that is known.
 func (w *Weights) gap(i int) float64 {
 	if i < 0 || w.windows[i].end == 0 {

@@ -141,7 +141,7 @@ func budgetStatus(b *profiler.Spending) *runinfo.Budget {
 	out := &runinfo.Budget{
 		Share: b.Budget, Achieved: b.Share(), Nanos: int64(b.Wall),
 		Callbacks: b.Callbacks / wall, Hooks: b.Hooks / wall, Paths: b.Paths / wall, Switching: b.Switching / wall, Sampling: b.Sampling / wall,
-		Compared: b.Compared, SetupNanos: int64(b.Waited), Drainer: float64(b.Drainer) / wall, Sampler: float64(b.Sampler) / wall,
+		Compared: b.Compared || b.Timing.Known, SetupNanos: int64(b.Waited), Drainer: float64(b.Drainer) / wall, Sampler: float64(b.Sampler) / wall,
 		PathsTaken: int64(b.PathsTaken), PathsLeft: int64(b.PathsLeft), SampledShare: float64(b.Sampled) / wall,
 		KernelsOn: int64(b.KernelsSampled), KernelsOff: int64(b.KernelsOther), Summary: b.String(),
 	}

@@ -25,7 +25,7 @@ func budgetLines(of []runinfo.Budget) (lines []string) {
 	}
 	line := fmt.Sprintf("overhead: %s of the time of the program%s, of a budget of %s", percent(most.Achieved), where, percent(most.Share))
 	if most.Timed > 0 {
-		return append(lines, windowLines(line, most)...)
+		return append(windowLines(line, most), thinnedLines(most)...)
 	}
 	var parts []string
 	for _, part := range []struct {
@@ -51,20 +51,31 @@ func budgetLines(of []runinfo.Budget) (lines []string) {
 	if most.Achieved > most.Share {
 		lines = append(lines, "the budget was exceeded"+why(most))
 	}
-	if most.PathsLeft > 0 {
-		lines = append(lines, fmt.Sprintf("%s of %s without a Python call path: their kernels stand below (path not taken)",
-			figures.Share(float64(most.PathsLeft)/float64(most.PathsLeft+most.PathsTaken)), figures.Count(most.PathsLeft+most.PathsTaken, "launch")))
-	}
+	lines = append(lines, thinnedLines(most)...)
 	if most.SampledShare > 0 && most.SampledShare < 1 {
 		lines = append(lines, fmt.Sprintf("instructions were sampled for %s of the time", figures.Share(most.SampledShare)))
 	}
 	return lines
 }
 
+// thinnedLines say which launches have no Python call path.
+func thinnedLines(b runinfo.Budget) []string {
+	if b.PathsLeft == 0 {
+		return nil
+	}
+	all := b.PathsLeft + b.PathsTaken
+	return []string{fmt.Sprintf("%s of %s without a Python call path: their kernels stand below (path not taken)",
+		figures.Share(float64(b.PathsLeft)/float64(all)), figures.Count(all, "launch"))}
+}
+
 // windowLines say it of a process in which kernels were timed in windows.
 func windowLines(line string, b runinfo.Budget) []string {
 	if b.Achieved > 0 {
-		line += fmt.Sprintf(" (± %s, as its pace with and without the GPU's library says)", percent(b.Error))
+		how := "as its pace with and without the GPU's library says"
+		if !b.Compared {
+			how = "as its launches say: it ran for too short a time to compare its pace"
+		}
+		line += fmt.Sprintf(" (± %s, %s)", percent(b.Error), how)
 	}
 	lines := []string{
 		line + fmt.Sprintf("; not in it: %s of another core", percent(b.Drainer)),

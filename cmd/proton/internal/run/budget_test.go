@@ -22,10 +22,17 @@ func TestBudgetLines(t *testing.T) {
 	if got := budgetLines([]runinfo.Budget{small}); len(got) != 1 || strings.Contains(got[0], "process") || strings.Contains(got[0], "backend") {
 		t.Errorf("one process: %q", got)
 	}
-	windows := runinfo.Budget{Share: 0.01, Achieved: 0.0095, Error: 0.001, Nanos: 1e9, Timed: 0.069, Windows: 21, Drainer: 0.005, Callbacks: 0.0004}
+	windows := runinfo.Budget{Share: 0.01, Achieved: 0.0095, Error: 0.001, Nanos: 1e9, Timed: 0.069, Windows: 21, Compared: true, Drainer: 0.005, Callbacks: 0.0004}
 	want = "overhead: 0.95% of the time of the program, of a budget of 1.00% (± 0.10%, as its pace with and without the GPU's library says); not in it: 0.50% of another core\n" +
 		"kernels were timed for 6.9% of the time, in 21 windows: times, counts and metrics are estimates"
 	if got := strings.Join(budgetLines([]runinfo.Budget{windows}), "\n"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	short := windows
+	short.Compared, short.PathsLeft, short.PathsTaken = false, 3, 1
+	want = strings.Replace(want, "as its pace with and without the GPU's library says", "as its launches say: it ran for too short a time to compare its pace", 1) +
+		"\n75.0% of 4 launches without a Python call path: their kernels stand below (path not taken)"
+	if got := strings.Join(budgetLines([]runinfo.Budget{short}), "\n"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	windows.Achieved = 0.013

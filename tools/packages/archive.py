@@ -6,10 +6,9 @@ import gzip
 import io
 import sys
 import tarfile
-import zipfile
 from pathlib import Path
 
-from wheel import date, epoch, version
+from wheel import epoch, version, zipped
 
 
 def entries(folder, program, top):
@@ -26,15 +25,6 @@ def tar(path, files):
             entry = tarfile.TarInfo(name)
             entry.size, entry.mtime, entry.mode = len(content), epoch(), 0o755 if executable else 0o644
             archive.addfile(entry, io.BytesIO(content))
-
-
-def zipped(path, files):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content, executable in files:
-            entry = zipfile.ZipInfo(name, date())
-            entry.create_system = 3  # Unix, whose permissions follow
-            entry.external_attr = (0o100755 if executable else 0o100644) << 16
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
 
 
 if __name__ == "__main__":

@@ -100,17 +100,22 @@ def record(files, path):
     return "".join(lines) + f"{path},,\n"
 
 
+def zipped(path, files):
+    """Writes an archive of (name, content, executable) whose bytes do not depend on when and where it is made."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content, executable in files:
+            entry = zipfile.ZipInfo(name, date())
+            entry.create_system = 3  # Unix, whose permissions follow
+            entry.external_attr = (0o100755 if executable else 0o100644) << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
+
+
 def pack(parts, tag, folder):
     files = list(entries(parts, tag))
     path = f"{NAME}-{version()}.dist-info/RECORD"
     files.append((path, record(files, path).encode(), False))
     wheel = folder / f"{NAME}-{version()}-{tag}.whl"
-    with zipfile.ZipFile(wheel, "w") as out:
-        for name, content, executable in files:
-            entry = zipfile.ZipInfo(name, date())
-            entry.create_system = 3  # Unix, whose permissions follow
-            entry.external_attr = (0o100755 if executable else 0o100644) << 16
-            out.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
+    zipped(wheel, files)
     return wheel
 
 

@@ -105,7 +105,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	registerForce(cmd, &f.force)
 	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
 	f.from.register(cmd)
-	flags.StringVar(&f.color, "color", "auto", colorUsage)
+	registerColor(cmd, &f.color)
 	registerWidth(flags, &f.width, widthUsage)
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
 	f.registerSource(flags)
@@ -128,7 +128,6 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	choices(cmd, "view", "tree", "table", "markdown", "json", "csv", "pprof")
 	choices(cmd, "format", formatNames()...)
 	choices(cmd, "sort", "change", "percent", "name", "none")
-	choices(cmd, "color", term.ColorWords...)
 }
 
 func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {

@@ -109,7 +109,7 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	flags.Lookup("json").NoOptDefVal = "-"
 	flags.Lookup("markdown").NoOptDefVal = "-"
 	f.from.register(cmd)
-	flags.StringVar(&f.color, "color", "auto", colorUsage)
+	registerColor(cmd, &f.color)
 	registerWidth(flags, &f.width, widthUsage)
 	showEveryday(cmd,
 		everyday{"baseline", "the runs before the change", "proton gate --baseline old*.hatchet -- new*.hatchet"},
@@ -126,7 +126,6 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	heading(flags, "json", "Output")
 	choices(cmd, "on-new", "report", "fail")
 	choices(cmd, "on-vanished", "report", "fail")
-	choices(cmd, "color", term.ColorWords...)
 }
 
 // sides separates the baseline from the new runs: "--baseline A B -- C D", or "--baseline A C" and "--baseline A --baseline B C D".

@@ -123,7 +123,7 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	flags.VarP(&f.threshold, "threshold", "t", "with --imbalance: leave out call paths with less than `VALUE` in every source: 1% of the largest source's total, or 1ms")
 	flags.IntVarP(&f.depth, "depth", "d", 0, "with --imbalance: print `N` levels of the tree")
 	flags.BoolVar(&f.ascii, "ascii", false, "with --imbalance: draw the tree with ASCII characters")
-	flags.StringVar(&f.color, "color", "auto", colorUsage)
+	registerColor(cmd, &f.color)
 	showEveryday(cmd,
 		everyday{"output", "where the sum goes", "proton merge train -o all.hatchet"},
 		everyday{"by", "also a column for each rank or host", "proton merge --by rank train -o all.hatchet"},
@@ -140,7 +140,6 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	choices(cmd, "by", "rank", "host", "run", "file")
 	choices(cmd, "attempt", "all", "last")
 	choices(cmd, "to", formatChoices()...)
-	choices(cmd, "color", term.ColorWords...)
 	registerWidth(flags, &f.width, "with --imbalance: "+widthUsage)
 }
 

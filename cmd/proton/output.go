@@ -27,12 +27,17 @@ const (
 	widthUsage   = "cut names so that lines have `N` columns (default: the terminal's width; without a terminal, names are not cut)"
 	peakUsage    = "set `PEAKS` of the GPU for the roofline: flops16=990T,bytes=4.8T; or the type of flops: flops32=fp32"
 	noPagerUsage = "do not use $PAGER or less on a terminal"
-	colorUsage   = "use colours `WHEN`: " + term.ColorModes + "; auto respects NO_COLOR"
 )
 
 // registerWidth adds the flag for the width of lines.
 func registerWidth(flags *pflag.FlagSet, width *int, usage string) {
 	flags.Var((*columns)(width), "width", usage)
+}
+
+// registerColor adds the flag for colours, with its words for the shell.
+func registerColor(cmd *cobra.Command, when *string) {
+	cmd.Flags().StringVar(when, "color", "auto", "use colours `WHEN`: "+term.ColorModes+"; auto respects NO_COLOR")
+	choices(cmd, "color", term.ColorWords...)
 }
 
 // columns is a number of columns: a flag whose value is 0 or more.

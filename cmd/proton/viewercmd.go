@@ -148,7 +148,7 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 
 	flags.BoolVar(&f.terminal.Human, "human", false, "print each value in its own unit if -m names none: 9.90 ms instead of 9899.08 in a column of us")
 	registerWidth(flags, &f.terminal.Width, widthUsage)
-	flags.StringVar(&f.color, "color", "auto", colorUsage)
+	registerColor(cmd, &f.color)
 	flags.BoolVar(&f.terminal.ASCII, "ascii", false, "draw with ASCII characters only")
 	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
 
@@ -182,7 +182,6 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 	choices(cmd, "view", viewNames()...)
 	choices(cmd, "format", formatNames()...)
 	choices(cmd, "sort", "chronological", "name", "own")
-	choices(cmd, "color", term.ColorWords...)
 }
 
 // others are the flags that were given and are not among those.

@@ -163,7 +163,7 @@ func (m *Merger) checkMetrics(p *profile.Profile, s Source) (map[string]metric, 
 		}
 	}
 	if err := totals.Err(); err != nil {
-		return nil, fmt.Errorf("with %s %w", s.File, err)
+		return nil, fmt.Errorf("with %s %w: merge fewer files", s.File, err)
 	}
 	m.totals = totals
 	return found, nil

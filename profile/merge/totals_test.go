@@ -51,3 +51,28 @@ func TestSumsThatWrapAround(t *testing.T) {
 		}
 	}
 }
+
+// The cycles of hours are in a file several times: in all, by warp and by multiprocessor.
+func TestCyclesOfHoursCountOnce(t *testing.T) {
+	const cycles = 1 << 61
+	by := []profile.InsideShare{{Count: cycles / 2, Amount: cycles}}
+	p := counting("", 0)
+	p.Root.Inside = &profile.Inside{
+		Kernel: &profile.InsideKernel{Cycles: cycles, CyclesOff: cycles, WarpNanos: cycles / 2, BySM: by},
+		Scope:  &profile.InsideScope{Cycles: cycles, ByWarp: by, BySM: by},
+	}
+	var file bytes.Buffer
+	if err := hatchet.Write(&file, p); err != nil {
+		t.Fatal(err)
+	}
+	read, err := hatchet.Read(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := New(Options{})
+	for i := range 3 {
+		if err := m.Add(read, Source{File: "x.hatchet"}); (err != nil) != (i == 2) {
+			t.Errorf("file %d: %v", i, err)
+		}
+	}
+}

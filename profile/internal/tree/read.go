@@ -117,7 +117,7 @@ func (d *Decoder) Finish(p *profile.Profile, end int64) error {
 		return &profile.FormatError{Offset: end, Reason: fmt.Sprintf("launches of kind %d, and the root's key \"launch_kinds\" has %d", d.kindsNamed-1, len(p.Launches))}
 	}
 	if err := d.totals.Err(); err != nil {
-		return &profile.FormatError{Offset: end, Reason: err.Error()}
+		return &profile.FormatError{Offset: end, Reason: err.Error() + ": the file is damaged"}
 	}
 	if d.sampled {
 		if err := checkSamples(p); err != nil {

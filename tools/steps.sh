@@ -8,7 +8,8 @@ unset "${!PROTON_@}" "${!TRITON_@}" CUDA_INJECTION64_PATH NO_COLOR PYTHONDONTWRI
 export CGO_ENABLED=1 GOFLAGS="${GOFLAGS-} -trimpath" CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} -Werror"
 root=$PWD
 FROM= # the step to begin with
-trap 'exit 130' INT # without this, an interrupt is the failure of one step, and the next one starts
+declare -A beside=() # the process of each step that was begun beside others
+trap 'for p in "${beside[@]}"; do kill -- "-$p"; done 2>/dev/null; exit 130' INT # without this, an interrupt is the failure of one step, and the next one starts
 
 # begin FOLDER: stores the output of this run's steps in FOLDER, next to that of the run before if this one goes on from $FROM.
 begin() {
@@ -20,7 +21,7 @@ begin() {
 # step NAME COMMAND...: runs the command in its own shell, which ends at the first error. Its files are named $log.*
 # A step that would begin after $BUDGET seconds is skipped, and so are the steps before the one that is named $FROM.
 step() {
-  local name=$1 began=$SECONDS
+  local name=$1 began=$SECONDS code seconds
   shift
   if [ -n "$FROM" ] && [ "$name" != "$FROM" ]; then
     skip "$name: before $FROM"
@@ -34,17 +35,31 @@ step() {
   steps=$((steps + 1))
   printf '\n== %s\n' "$name"
   (set -e; log="$logs/$name"; "$@") 2>&1 | tee "$logs/$name.txt"
-  if [ "${PIPESTATUS[0]}" != 0 ]; then failed+=("$name"); fi
-  printf '== %s took %d s\n' "$name" $((SECONDS - began))
-  took+=$(printf '%5d  %s' $((SECONDS - began)) "$name")$'\n'
+  code=${PIPESTATUS[0]} seconds=$((SECONDS - began))
+  if [ -n "${beside[$name]-}" ]; then read -r code seconds <"$logs/$name.ended"; fi
+  if [ "$code" != 0 ]; then failed+=("$name"); fi
+  printf '== %s took %d s\n' "$name" "$seconds"
+  took+=$(printf '%5d  %s' "$seconds" "$name")$'\n'
 }
+
+# beside NAME COMMAND...: begins a step while the ones after it run. "step NAME ended NAME" prints its output and has its result and seconds.
+beside() {
+  local name=$1 began=$SECONDS
+  shift
+  : >"$logs/$name.output"
+  set -m # in its own group of processes, for the trap above. Without a group, what runs in the background ignores interrupts
+  (set +m; (set -e; log="$logs/$name"; "$@") >"$logs/$name.output" 2>&1 </dev/null; echo $? $((SECONDS - began)) >"$logs/$name.ended") &
+  set +m
+  beside[$name]=$!
+}
+ended() { tail -n +1 -f --pid="${beside[$1]}" "$logs/$1.output"; }
 skip() { printf 'skipped: %s\n' "$*"; }
 
 # install_tools: gotestsum, staticcheck, the server of TestSchemas and the reader of Parquet, with the versions of tools/go.mod.
 install_tools() { CGO_ENABLED=0 GOBIN=$root/build/tools go -C tools install tool; }
 
-# packages TEMPLATE: the packages for which the template prints something.
-packages() { go list -f "$1" ./...; }
+# packages TEMPLATE: the packages for which the template prints something. Those that take longest come first, so that none of them is alone at the end.
+packages() { go list -f "$1" ./cmd/proton ./tritonparse/reproduce ./viewer/report ./hooks ./profile/formats ./profiler ./interpreter ./tritonparse/parse ./...; }
 tested='{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}'
 
 # gotest ARGS... PACKAGES: prints a line when a package starts and one when it ends, each failure at once, and the

@@ -8,16 +8,15 @@ demo() {
   tools/demo.sh >build/demo.txt 2>&1 || { cat build/demo.txt; exit 1; }
   head -n 12 build/demo.txt
 }
-fetched() { wait_for_oracles; cat "$logs/fetch.txt"; }
-wait_for_oracles() { while [ ! -e "$logs/fetched" ]; do sleep 0.2; done; }
 
-# Downloads continue while everything is built.
-(tools/oracles.sh >"$logs/fetch.txt" 2>&1; touch "$logs/fetched") &
+# Downloads continue while everything is built. Python's and Go's tests run side by side, because both wait for programs that they start.
+beside "fetch" tools/oracles.sh
 step "build" tools/build.sh
 step "tools" install_tools
 step "lint" tools/lint.sh
-step "fetch" fetched
-step "pytest" pytests
+step "fetch" ended "fetch"
+beside "pytest" pytests
 step "go test" gotest $(packages "$tested")
+step "pytest" ended "pytest"
 step "demo" demo
 end

@@ -7,10 +7,14 @@
 // is for the trace itself: {"error": ...} when trace_processor did not take all of it, else {}.
 import fs from 'node:fs';
 import path from 'node:path';
+import v8 from 'node:v8';
 import vm from 'node:vm';
 import { pathToFileURL } from 'node:url';
 
 const [, , folder, trace] = process.argv;
+
+// Optimised code takes a second, and queries of small traces take milliseconds without it. A Node that does not know the flag says so and goes on.
+v8.setFlagsFromString('--liftoff-only');
 
 // The engine expects to be a browser's worker that fetches its wasm file. This one has 32-bit memory, so the probe
 // for 64-bit memory, the only module of 23 bytes, must fail also where Node could do it.

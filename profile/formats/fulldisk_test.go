@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -55,16 +56,20 @@ func targets() (all []Target) {
 	return all
 }
 
-// TestWritersReportAFullDisk has each Write of each format fail in turn. No format says that a file is complete that is not.
+// TestWritersReportAFullDisk has Writes of each format fail in turn, twenty of them or in make test five, and the last. No format says that a file
+// is complete that is not.
 func TestWritersReportAFullDisk(t *testing.T) {
-	p := large()
+	p, fail := large(), 5
+	if testkit.All() {
+		fail = 20
+	}
 	for _, target := range targets() {
 		t.Run(target.Format.Name+target.Compression.Suffix(), func(t *testing.T) {
 			whole := fullDisk{calls: 1 << 30}
 			if err := target.Write(&whole, p); err != nil {
 				t.Fatal(err)
 			}
-			for calls := 0; calls < whole.taken; calls += max(1, whole.taken/20) {
+			for calls := 0; calls < whole.taken; calls += max(1, whole.taken/fail) {
 				for _, halved := range []bool{false, true} {
 					disk := &fullDisk{calls: calls, halved: halved}
 					if err := target.Write(disk, p); !errors.Is(err, syscall.ENOSPC) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/inflate"
+	"github.com/goproton/goproton/internal/testkit"
 )
 
 // TestMain also is the process that TestMemoryInProportion watches: it reads a file from standard input.
@@ -172,7 +173,11 @@ func TestMemoryInProportion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector takes several times the memory of what it watches")
 	}
-	const size, program = 2 << 20, 48 << 20
+	const program = 48 << 20
+	size := 1 << 20
+	if testkit.All() {
+		size = 2 << 20
+	}
 	for format, files := range dense(size) {
 		for name, file := range files {
 			t.Run(format+"/"+name, func(t *testing.T) {

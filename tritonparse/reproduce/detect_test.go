@@ -190,7 +190,7 @@ func detected(a, b *Side) (*Detection, error) {
 		return nil, err
 	}
 	defer p.End()
-	return Detect(p, 0.01, 60, BatchMillis, func(string) {})
+	return Detect(p, 0.01, 60, BatchMillis/10, func(string) {}) // launches of the GPU of the tests take no time
 }
 
 // TestDetect: two resident scripts on a GPU of the tests, of which one takes 1 % longer, or as long.

@@ -341,15 +341,19 @@ var attacks = []string{
 	`{{KERNEL_IMPORT_PLACEHOLDER}}`, `k(x: exit()`, "", "1", "01", "-1", "1e5", "nan", "_", "os.system", `=exit()`,
 }
 
-// TestHostileScripts writes scripts of traces with such texts in each place, and has Python say what is in them.
+// TestHostileScripts writes scripts of traces with such texts in each place, and has Python say what is in them: each text in each place, in one
+// way. make test takes every eighth.
 func TestHostileScripts(t *testing.T) {
 	p := newParser(t)
-	written := 0
+	written, every := 0, 8
+	if testkit.All() {
+		every = 1
+	}
 	for i, place := range hostileTexts {
 		for j, w := range waysOut {
 			var usual shape
 			for k, text := range attacks {
-				if (i+k)%(4*len(waysOut)) != j || place.source && w.kind == ImportCopy { // whose source is code by its nature
+				if (i+k)%(every*len(waysOut)) != j || place.source && w.kind == ImportCopy { // whose source is code by its nature
 					continue
 				}
 				script, err := hostileScript(t, i, w, text)
@@ -364,7 +368,7 @@ func TestHostileScripts(t *testing.T) {
 			}
 		}
 	}
-	if written < 150 {
+	if written < 1000/every {
 		t.Errorf("only %d scripts were written", written)
 	}
 	t.Logf("%d scripts", written)

@@ -37,3 +37,11 @@ ${CC:-cc} -std=c11 -O2 -Wall -Wextra -Werror -o build/proton-probe cmd/proton-pr
 if [ -x tools/build-stub.sh ]; then # libcupti and libcuda of the replay, and its host program
   tools/build-stub.sh build
 fi
+# Go stores test results by the times of what tests open, which is not all that the programs here read. So everything has one time: that
+# of the last build for which any file of the checkout, or of what was built, was new.
+parts=(build/proton build/proton-* build/libproton* build/python build/stub)
+if [ -e .git ]; then
+  sums=$({ git ls-files -co --exclude-standard -z && find "${parts[@]}" -type f ! -name '*.pyc' -print0 | sort -z; } | xargs -0 sha1sum 2>/dev/null | sha1sum)
+  [ "$(cat build/.sums 2>/dev/null)" = "$sums" ] || echo "$sums" >build/.sums
+  find "${parts[@]}" -exec touch -h -r build/.sums {} +
+fi

@@ -19,6 +19,9 @@ if "PROTON_LIB" in os.environ:  # tests change folders
     os.environ["PROTON_LIB"] = str(LIBRARY)
 ORACLES = REPOSITORY / ".venv" / "oracles"
 
+# Whether this run is that of make check, where a comparison goes over everything. In make test it goes over a part that covers every feature.
+ALL = os.environ.get("GOPROTON_TESTS") == "all"
+
 # A test that passes never waits for it: seconds after which a process hangs, also on a slow machine with other work.
 PATIENCE = 600
 

@@ -43,15 +43,20 @@ def _load_binary(name, image, shared, device):
     return handle, handle, 32, 0, 1024
 
 
+def quick_keys():
+    """The keys of Triton's cache begin with a hash of Triton, which each process computes from 500 MB: half of the time of a test."""
+    import triton
+    from triton.runtime import cache
+    cache.triton_key = lambda: triton.__version__
+
+
 def use(target=("cuda", 90, 32), on=None):
     global gpu
     if on is None:
         import fake_gpu as on
     gpu = on
-    import triton
     from triton.backends.compiler import GPUTarget
     from triton.backends.driver import DriverBase
-    from triton.runtime import cache
     from triton.runtime.driver import driver
 
     class Driver(DriverBase):
@@ -81,7 +86,6 @@ def use(target=("cuda", 90, 32), on=None):
         def get_benchmarker(self):
             return lambda call, quantiles: [call() or float(n + 1) for n, _ in enumerate(quantiles)]
 
-    # The keys of its cache begin with a hash of Triton, which each process would compute from 500 MB: half of the time of a test.
-    cache.triton_key = lambda: triton.__version__
+    quick_keys()
     gpu.init()
     driver.set_active(Driver())

@@ -5,14 +5,14 @@ import subprocess
 import sys
 
 import pytest
-from conftest import LIBRARY, PACKAGE, PATIENCE, REPOSITORY
+from conftest import ALL, LIBRARY, PACKAGE, PATIENCE, REPOSITORY
 
 ORACLES = REPOSITORY / ".venv" / "oracles"
 
 
 def test_table():
     torch = ORACLES / "torch-2.15.0"
-    if os.environ.get("GOPROTON_TESTS") != "all" or not (torch / "cuda").exists() or not LIBRARY.exists():
+    if not ALL or not (torch / "cuda").exists() or not LIBRARY.exists():
         pytest.skip("needs PyTorch with empty libraries of CUDA; make check")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [PACKAGE, ORACLES / "triton-3.9.0", torch])), "LD_LIBRARY_PATH": str(torch / "cuda"), "PROTON_LIB": str(LIBRARY)}
     done = subprocess.run([sys.executable, REPOSITORY / "bench" / "interpret" / "wrong.py"], env=environment, capture_output=True, text=True, timeout=PATIENCE)

@@ -9,15 +9,18 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PATIENCE, REPOSITORY, run_python
+from conftest import PATIENCE, REPOSITORY, TESTS, run_python
 
 # Kernels live in a file: Triton reads their source.
 KERNELS = '''
 import sys, types
+import fake_driver
 import triton, triton.language as tl
 from triton import knobs
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, LazyDict
+
+fake_driver.quick_keys()
 
 SCALE = tl.constexpr(2.0)
 OFFSET = tl.constexpr(3)
@@ -421,7 +424,7 @@ def proton_run(traced, library, code, *flags):
     if not command.exists():
         pytest.skip("proton is not built; make build")
     (traced.folder / "script.py").write_text("import sys\nsys.path.insert(0, sys.path[0])\nfrom kernels import *\n" + code)
-    env = {**os.environ, "PYTHONPATH": str(REPOSITORY / ".venv" / "oracles" / traced.triton), "PROTON_LIB": library, "USER": "me",
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [TESTS, REPOSITORY / ".venv" / "oracles" / traced.triton])), "PROTON_LIB": library, "USER": "me",
            "TRITON_CACHE_DIR": str(traced.folder / "cache"), "PYTHON": sys.executable}
     done = subprocess.run([str(command), "run", "--allow-empty", "--trace", "out", "--trace-compression", "none", *flags, "script.py"],
                           env=env, cwd=traced.folder, capture_output=True, text=True, timeout=PATIENCE)

@@ -8,8 +8,8 @@ unset "${!PROTON_@}" "${!TRITON_@}" CUDA_INJECTION64_PATH NO_COLOR PYTHONDONTWRI
 export CGO_ENABLED=1 GOFLAGS="${GOFLAGS-} -trimpath" CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} -Werror"
 root=$PWD
 FROM= # the step to begin with
-declare -A beside=() # the process of each step that was begun beside others
-trap 'for p in "${beside[@]}"; do kill -- "-$p"; done 2>/dev/null; exit 130' INT # without this, an interrupt is the failure of one step, and the next one starts
+declare -A others=() # the process of each step that meanwhile began
+trap 'for p in "${others[@]}"; do kill -- "-$p"; done 2>/dev/null; exit 130' INT # without this, an interrupt is the failure of one step, and the next one starts
 
 # begin FOLDER: stores the output of this run's steps in FOLDER, next to that of the run before if this one goes on from $FROM.
 begin() {
@@ -36,23 +36,23 @@ step() {
   printf '\n== %s\n' "$name"
   (set -e; log="$logs/$name"; "$@") 2>&1 | tee "$logs/$name.txt"
   code=${PIPESTATUS[0]} seconds=$((SECONDS - began))
-  if [ -n "${beside[$name]-}" ]; then read -r code seconds <"$logs/$name.ended"; fi
+  if [ -n "${others[$name]-}" ]; then read -r code seconds <"$logs/$name.ended"; fi
   if [ "$code" != 0 ]; then failed+=("$name"); fi
   printf '== %s took %d s\n' "$name" "$seconds"
   took+=$(printf '%5d  %s' "$seconds" "$name")$'\n'
 }
 
-# beside NAME COMMAND...: begins a step while the ones after it run. "step NAME ended NAME" prints its output and has its result and seconds.
-beside() {
+# meanwhile NAME COMMAND...: begins a step that runs while the next ones do. "step NAME ended NAME" prints its output and has its result and seconds.
+meanwhile() {
   local name=$1 began=$SECONDS
   shift
   : >"$logs/$name.output"
   set -m # in its own group of processes, for the trap above. Without a group, what runs in the background ignores interrupts
   (set +m; (set -e; log="$logs/$name"; "$@") >"$logs/$name.output" 2>&1 </dev/null; echo $? $((SECONDS - began)) >"$logs/$name.ended") &
   set +m
-  beside[$name]=$!
+  others[$name]=$!
 }
-ended() { tail -n +1 -f --pid="${beside[$1]}" "$logs/$1.output"; }
+ended() { tail -n +1 -f --pid="${others[$1]}" "$logs/$1.output"; }
 skip() { printf 'skipped: %s\n' "$*"; }
 
 # install_tools: gotestsum, staticcheck, the server of TestSchemas and the reader of Parquet, with the versions of tools/go.mod.

@@ -9,13 +9,13 @@ demo() {
   head -n 12 build/demo.txt
 }
 
-# Downloads continue while everything is built. Python's and Go's tests run side by side, because both wait for programs that they start.
-beside "fetch" tools/oracles.sh
+# Downloads continue while everything is built. Python's tests run with Go's, because both wait for programs that they start.
+meanwhile "fetch" tools/oracles.sh
 step "build" tools/build.sh
 step "tools" install_tools
 step "lint" tools/lint.sh
 step "fetch" ended "fetch"
-beside "pytest" pytests
+meanwhile "pytest" pytests
 step "go test" gotest $(packages "$tested")
 step "pytest" ended "pytest"
 step "demo" demo

@@ -58,6 +58,7 @@ func buildWith(t *testing.T, sanitizers string, files ...string) string {
 func play(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(program, args...)
+	cmd.Dir = t.TempDir() // it makes files for a moment, and other tests walk over this folder
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -44,4 +44,5 @@ if [ -e .git ]; then
   sums=$({ git ls-files -co --exclude-standard -z && find "${parts[@]}" -type f ! -name '*.pyc' -print0 | sort -z; } | xargs -0 sha1sum 2>/dev/null | sha1sum)
   [ "$(cat build/.sums 2>/dev/null)" = "$sums" ] || echo "$sums" >build/.sums
   find "${parts[@]}" -exec touch -h -r build/.sums {} +
+  touch -r build/.sums build
 fi

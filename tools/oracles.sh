@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 . tools/again.sh
 python=${PYTHON:-python3}
 mkdir -p .venv/oracles
-exec 9>.venv/oracles/.lock
+exec 9>>.venv/oracles/.lock # its time stays: tests list this folder
 flock 9
 
 warn() { echo "oracles: $*" >&2; }

@@ -56,7 +56,10 @@ ended() { tail -n +1 -f --pid="${others[$1]}" "$logs/$1.output"; }
 skip() { printf 'skipped: %s\n' "$*"; }
 
 # install_tools: gotestsum, staticcheck, the server of TestSchemas and the reader of Parquet, with the versions of tools/go.mod.
-install_tools() { CGO_ENABLED=0 GOBIN=$root/build/tools go -C tools install tool; }
+install_tools() {
+  CGO_ENABLED=0 GOBIN=$root/build/tools go -C tools install tool
+  if [ -e build/.sums ]; then touch -r build/.sums build/tools/*; fi # as tools/build.sh does, and for its reason
+}
 
 # packages TEMPLATE: the packages for which the template prints something. Those that take longest come first, so that none of them is alone at the end.
 packages() { go list -f "$1" ./cmd/proton ./tritonparse/reproduce ./viewer/report ./hooks ./profile/formats ./profiler ./interpreter ./tritonparse/parse ./...; }

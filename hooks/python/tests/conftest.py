@@ -124,20 +124,24 @@ def proton(library, tmp_path, monkeypatch):
     goproton.finalize()
 
 
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
-    """The wheel for this machine. It takes seconds: the first of several workers packs it for all of them."""
-    import environments
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        return environments.packed(tmp_path_factory.mktemp("wheel"))
-    folder = tmp_path_factory.getbasetemp().parent / "wheel"
+def made_once(tmp_path_factory, name, make):
+    """The path that make(folder) returns. What takes seconds is made by the first of several workers for all of them."""
+    root = tmp_path_factory.getbasetemp()
+    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / name
     folder.mkdir(exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = folder / "done"
         if not done.exists():
-            done.write_text(str(environments.packed(folder)))
+            done.write_text(str(make(folder)))
         return Path(done.read_text())
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel for this machine."""
+    import environments
+    return made_once(tmp_path_factory, "wheel", environments.packed)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import LIBRARY, ORACLES, PATIENCE, REPOSITORY, TESTS, wait_for
+from conftest import LIBRARY, ORACLES, PATIENCE, REPOSITORY, TESTS, made_once, wait_for
 from test_notebook import Cell, NOTEBOOK, execute
 
 CAPTURES = REPOSITORY / "testdata" / "captures"
@@ -42,32 +42,40 @@ def tritons_wheel(folder):
     return wheel
 
 
+def pip(python, *arguments, **variables):
+    # The interpreter may have no pip of its own. That of this environment runs in it.
+    command = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "--no-input", *arguments, "--no-index", "--no-compile"]
+    done = subprocess.run(list(map(str, command)), env={"PATH": "/usr/bin:/bin", "TMPDIR": os.environ.get("TMPDIR", "/tmp"), **variables}, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def installed(way, wheel, folder):
+    """Installs the wheel into a folder of this folder."""
+    place = folder / "place"
+    if way in ("--target", "--user"):
+        python = os.path.realpath(sys.executable)  # of no virtual environment
+        where = ["--target", place] if way == "--target" else ["--user", "--break-system-packages"]
+        pip(python, "install", *where, wheel, HOME=str(folder), PYTHONUSERBASE=str(place))
+    else:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True, timeout=PATIENCE)
+        for each in {"": [wheel], "Triton's after it": [wheel, tritons_wheel(folder)], "Triton's before it": [tritons_wheel(folder), wheel]}[way]:
+            pip(place / "bin" / "python", "install", each, HOME=str(folder))
+    return place
+
+
 class Installation:
     """A Python that has the wheel, and where its commands are."""
 
-    def __init__(self, way, wheel, folder, environment):
-        self.work, self.home = folder / "work", folder / "home"
+    def __init__(self, way, place, folder):
+        self.place, self.work, self.home = place, folder / "work", folder / "home"
+        self.work.mkdir()
         self.home.mkdir()
+        self.bin = place / "bin"
         if way in ("--target", "--user"):
-            self.work.mkdir()
-            self.python = os.path.realpath(sys.executable)  # of no virtual environment
-            self.place = folder / "place"
-            self.own = {"PYTHONPATH": str(self.place)} if way == "--target" else {"PYTHONUSERBASE": str(self.place)}
-            where = ["--target", self.place] if way == "--target" else ["--user", "--break-system-packages"]
-            self._pip("install", *where, wheel)
+            self.python, self.prefix = os.path.realpath(sys.executable), None
+            self.own = {"PYTHONPATH": str(place)} if way == "--target" else {"PYTHONUSERBASE": str(place)}
         else:
-            made = environment()
-            self.python, self.place, self.own = str(made.python), made.folder, {}
-            wheels = {"": [wheel], "Triton's after it": [wheel, tritons_wheel(folder)], "Triton's before it": [tritons_wheel(folder), wheel]}[way]
-            for each in wheels:
-                made.pip("install", "--no-index", "--no-compile", each)
-        self.bin = self.place / "bin"
-        self.prefix = None if way in ("--target", "--user") else str(self.place)
-
-    def _pip(self, *arguments):
-        # The interpreter may have no pip of its own. That of this environment runs in it.
-        pip = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check", "--no-input"]
-        self.run([*pip, *arguments, "--no-index", "--no-compile"], PATH="/usr/bin:/bin")
+            self.python, self.prefix, self.own = str(self.bin / "python"), str(place), {}
 
     def fake_driver(self):
         """Variables with which programs in the working folder find fake_gpu, on the driver of replays, which is a part of the wheel."""
@@ -86,8 +94,14 @@ class Installation:
 
 
 @pytest.fixture
-def install(wheel, tmp_path, environment):
-    return lambda way="": Installation(way, wheel, tmp_path, environment)
+def install(wheel, tmp_path, tmp_path_factory):
+    """Installs the wheel, once for all tests that do not change it."""
+
+    def go(way=""):
+        name = "installed" + "-".join(re.findall(r"\w+", way))
+        return Installation(way, made_once(tmp_path_factory, name, lambda folder: installed(way, wheel, folder)), tmp_path)
+
+    return go
 
 
 # Every function of the package that runs the command.
@@ -180,15 +194,15 @@ def test_kernels_on_the_cpu(way, install):
     assert "the same bytes as when the launch was saved" in again.stderr
 
 
-def test_pip_target_into_a_folder_with_commands(install, wheel):
+def test_pip_target_into_a_folder_with_commands(wheel, tmp_path):
     """pip leaves out our commands then, with a warning of its own; we say what to do."""
-    here = install("--target")
+    here = Installation("--target", installed("--target", wheel, tmp_path), tmp_path)
     for script in here.bin.iterdir():
         script.unlink()
     (here.bin / "other").touch()
     said = here.run([here.python, "-c", "import goproton; goproton.read('/dev/null').metrics()"], code=1).stderr
     assert "with pip install --target into a folder that already has a bin, add --upgrade" in said
-    here._pip("install", "--upgrade", "--target", here.place, wheel)
+    pip(here.python, "install", "--upgrade", "--target", here.place, wheel, HOME=str(here.home))
     here.run([here.python, "-m", "goproton", "--version"])
 
 

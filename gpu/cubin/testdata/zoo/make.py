@@ -91,7 +91,7 @@ JOBS = [
 
 def make(oracles, folder, names):
     os.makedirs(folder, exist_ok=True)
-    lock = open(f"{folder}/../.lock", "w")
+    lock = open(f"{folder}/../.lock", "a")
     fcntl.flock(lock, fcntl.LOCK_EX)
     for name, needs, *calls in JOBS:
         final, part = f"{folder}/{name}", f"{folder}/{name}.part"

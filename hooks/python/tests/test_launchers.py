@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from conftest import LIBRARY, PATIENCE, REPOSITORY, TESTS
+from conftest import ALL, LIBRARY, PATIENCE, REPOSITORY, TESTS
 from trees import load
 
 BUILD = REPOSITORY / "build"
@@ -378,7 +378,7 @@ def test_merge_in_any_groups(by, tmp_path, monkeypatch, capfd):
 
     import goproton.ray
     monkeypatch.setitem(sys.modules, "ray", SerialRay)
-    for seed in range(12):
+    for seed in range(12 if ALL else 4):
         folder = tmp_path / str(seed)
         folder.mkdir()
         monkeypatch.chdir(folder)

@@ -181,6 +181,7 @@ func TestEvidenceInTheViewersWords(t *testing.T) {
 		{"shared_memory_bytes_per_block", 147456}: "shared memory bytes per block 147,456",
 		{"filled_multiprocessors_share", 0.25}:    "filled multiprocessors 25.0%",
 		{"stall_barrier_share", 0.25}:             "stall barrier 25.0%",
+		{"stall_memory_share", 0.25}:              "stall_memory 25.0%",
 		{"achieved_occupancy_share", 0.2}:         "achieved_occupancy 20.0%",
 		{"communication_exposed_share", 0.4}:      "communication exposed 40.0%",
 		{"samples", 20090}:                        "samples 20,090",

@@ -145,7 +145,7 @@ func (e *Evidence) text() string {
 		return words
 	case words != "":
 		name = words
-	case stall && isShare:
+	case stall && isShare && (figure == nil || reason == "barrier"): // the one that samples have, too
 		name = "stall " + reason
 	case figure != nil && perLaunch:
 		return figure.Name + " " + value + " a launch"

@@ -84,30 +84,18 @@ static uint32_t answer(enum capture_answer function, const void *handle, uint32_
   return result;
 }
 
-static uint32_t get_graph_id(void *graph, uint32_t *id) {
-  uint32_t result = real.GetGraphId(graph, id);
-  return answer(ANS_GRAPH_ID, graph, result, result ? 0 : *id);
-}
-
-static uint32_t get_node_id(void *node, uint64_t *id) {
-  uint32_t result = real.GetGraphNodeId(node, id);
-  return answer(ANS_NODE_ID, node, result, result ? 0 : *id);
-}
-
-static uint32_t get_exec_id(void *exec, uint32_t *id) {
-  uint32_t result = real.GetGraphExecId(exec, id);
-  return answer(ANS_EXEC_ID, exec, result, result ? 0 : *id);
-}
-
-static uint32_t get_context_id(void *context, uint32_t *id) {
-  uint32_t result = real.GetContextId(context, id);
-  return answer(ANS_CONTEXT_ID, context, result, result ? 0 : *id);
-}
-
-static uint32_t get_device_id(void *context, uint32_t *id) {
-  uint32_t result = real.GetDeviceId(context, id);
-  return answer(ANS_DEVICE_ID, context, result, result ? 0 : *id);
-}
+// A question about a handle whose answer is a number.
+#define ASKED(name, function, type, code)                  \
+  static uint32_t name(void *handle, type *id) {           \
+    uint32_t result = real.function(handle, id);           \
+    return answer(code, handle, result, result ? 0 : *id); \
+  }
+ASKED(get_graph_id, GetGraphId, uint32_t, ANS_GRAPH_ID)
+ASKED(get_node_id, GetGraphNodeId, uint64_t, ANS_NODE_ID)
+ASKED(get_exec_id, GetGraphExecId, uint32_t, ANS_EXEC_ID)
+ASKED(get_context_id, GetContextId, uint32_t, ANS_CONTEXT_ID)
+ASKED(get_device_id, GetDeviceId, uint32_t, ANS_DEVICE_ID)
+#undef ASKED
 
 static uint32_t get_dropped(void *context, uint32_t stream_id, size_t *dropped) {
   uint32_t result = real.ActivityGetNumDroppedRecords(context, stream_id, dropped);

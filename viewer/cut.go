@@ -28,7 +28,11 @@ func (t *Table) cut(o *Options) error {
 		return err
 	}
 	asked := figures.Least{Amount: o.Threshold, Unit: o.ThresholdUnit}
-	least, ok := asked.Of(t.Root.Values[0], t.Columns[0].Unit)
+	whole := t.Root.Values[0]
+	if math.IsNaN(whole) { // a metric of the frames themselves
+		whole = t.Total[0]
+	}
+	least, ok := asked.Of(whole, t.Columns[0].Unit)
 	if !ok {
 		return badOption("read --threshold %s: the first metric, %s, is not a time; give a number or a percentage", asked, t.Columns[0].Label)
 	}
@@ -57,7 +61,13 @@ func (t *Table) cut(o *Options) error {
 		keep[r.id] = !tooDeep && (o.Threshold == 0 || r.Values[0] >= least || len(r.Children) > 0)
 	}
 	if o.Threshold != 0 && !keep[t.Root.id] {
-		return fmt.Errorf("no frame is left after --threshold %s; the largest has %s %s", asked, figures.Number(t.Root.Values[0]), t.Columns[0].Unit)
+		largest := 0.0
+		for _, r := range rows {
+			if v := r.Values[0]; v > largest {
+				largest = v
+			}
+		}
+		return fmt.Errorf("no frame is left after --threshold %s; the largest has %s %s", asked, figures.Number(largest), t.Columns[0].Unit)
 	}
 	return nil
 }

@@ -196,6 +196,24 @@ func TestRecordedUnits(t *testing.T) {
 	}
 }
 
+// The root has no value of a metric of the frames themselves: a share is of their sum, and the largest is one of them.
+func TestThresholdOfOwnMetrics(t *testing.T) {
+	root := &profile.Node{Name: "ROOT"}
+	for name, v := range map[string]float64{"a": 90, "b": 10} {
+		n := &profile.Node{Name: name}
+		n.Set("idle (ns)", profile.FloatValue(v))
+		root.Children = append(root.Children, n)
+	}
+	p := &profile.Profile{Root: root, Kinds: profile.Kinds{"idle (ns)": profile.Exclusive}}
+	table, err := NewTable(p, Options{Metrics: []string{"idle"}, Threshold: 0.2, ThresholdUnit: "%"})
+	if err != nil || len(table.Root.Children) != 1 || table.Root.Children[0].Name != "a" {
+		t.Errorf("20%% of it: %v", err)
+	}
+	if _, err = NewTable(p, Options{Metrics: []string{"idle"}, Threshold: 91}); err == nil || !strings.Contains(err.Error(), "the largest has 90.00 ns") {
+		t.Errorf("more than all have: %v", err)
+	}
+}
+
 const recursive = `
 main
   fib time=1 count=1

@@ -43,8 +43,12 @@ var asked struct {
 	words    map[string]*C.char // never freed: launches point at them
 	memory   bool               // metrics of the GPU's memory are in the set
 	ran      []string           // functions that were not wanted, where kernels have no records
+	unknown  []unknownMetric
 	problems []string
 }
+
+// unknownMetric is a metric that this library does not know, and the sentence that says so.
+type unknownMetric struct{ name, says string }
 
 // hostLibrary is what libcupti describes counters with. It lies next to libcupti.
 func (c *Collector) hostLibrary() string {
@@ -80,7 +84,7 @@ func (c *Collector) startCounters() {
 func (s *counter) ask() {
 	asked.Lock()
 	defer asked.Unlock()
-	asked.request, asked.ran, asked.problems, asked.memory = s.request, nil, nil, false
+	asked.request, asked.ran, asked.unknown, asked.problems, asked.memory = s.request, nil, nil, nil, false
 }
 
 func (c *Collector) beginCounters(way *C.struct_counters_way) {
@@ -198,6 +202,7 @@ func (c *Collector) CounterFacts() (facts record.CounterFacts) {
 	facts.Copies = f.measured > 0 && f.passes > 1 && asked.memory && c.version < C.CUPTI_13_4
 	facts.Ran = slices.Clone(asked.ran)
 	facts.Problems = append(facts.Problems, asked.problems...)
+	facts.Problems = append(facts.Problems, sayUnknown(asked.unknown, c.opts.Replay)...)
 	asked.Unlock()
 	if f.refused != 0 {
 		refusal := c.counterError(C.GoString(f.refused_doing), uint32(f.refused)).Error()
@@ -303,5 +308,20 @@ func goprotonCountersUnknown(chip, metric *C.char, known **C.char, count C.size_
 	if similar := lookup.Nearest(name, names, 3); len(similar) > 0 {
 		text += "; did you mean " + lookup.Or(similar) + "?"
 	}
-	asked.problems = append(asked.problems, text)
+	asked.unknown = append(asked.unknown, unknownMetric{C.GoString(metric), text})
+}
+
+// sayUnknown says which metrics are left out: each by a sentence, but those of a replay, which were not recorded, by one.
+func sayUnknown(unknown []unknownMetric, replay bool) (says []string) {
+	for _, u := range unknown {
+		says = append(says, u.says)
+	}
+	if !replay || says == nil {
+		return says
+	}
+	text := "counters: the recording lacks " + unknown[0].name
+	if more := len(unknown) - 1; more > 0 {
+		text += " and " + figures.Count(more, "other metric") + " of this set"
+	}
+	return []string{text + ": replay it with the -m of the recorded run"}
 }

@@ -20,7 +20,7 @@ func NoTimes(p *profile.Profile) string {
 	if timed {
 		return ""
 	}
-	return "the profile counts what instructions did and has no times; proton merge adds it to a run with times"
+	return "the profile counts what instructions did and has no times: proton viewer --source shows the counts, proton merge adds them to a run with times"
 }
 
 // Stands is how many launches each measured launch of a frame stands for; NaN where none was measured, or where a file says more of them

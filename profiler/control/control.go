@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/goproton/goproton/hotpath/scratch"
 	"github.com/goproton/goproton/internal/procstat"
@@ -99,7 +100,11 @@ func (s *Service) Call(method string, request []byte) (answer []byte) {
 	}
 	result, err := do.call(s, request)
 	if bad := (unreadable{}); errors.As(err, &bad) {
-		return errorJSON("ValueError", fmt.Sprintf("read the arguments of %s: %v", method, bad.error))
+		why := bad.Error()
+		if kind := (*json.UnmarshalTypeError)(nil); errors.As(bad.error, &kind) && kind.Field != "" { // its own words name types of Go
+			why = fmt.Sprintf("%s cannot be a JSON %s", kind.Field[strings.LastIndexByte(kind.Field, '.')+1:], kind.Value)
+		}
+		return errorJSON("ValueError", fmt.Sprintf("read the arguments of %s: %s", method, why))
 	}
 	if err != nil {
 		return errorJSON(pythonKind(err), err.Error())

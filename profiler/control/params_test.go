@@ -56,4 +56,7 @@ func TestParametersThatCannotBeRead(t *testing.T) {
 	if got := string(New().Call("data.get", []byte(`{"phase":"x"}`))); !strings.Contains(got, `"ValueError"`) || !strings.Contains(got, "read the arguments of data.get: ") {
 		t.Error(got)
 	}
+	if got := string(New().Call("start", []byte(`{"name":3}`))); !strings.Contains(got, "read the arguments of start: name cannot be a JSON number\"") {
+		t.Error(got)
+	}
 }

@@ -119,7 +119,7 @@ var ErrNoTime = errors.New("the profile has no time of a GPU, so that nothing ca
 // noTime says why a profile has none.
 func noTime(p *profile.Profile) error {
 	if why := counters.NoTimes(p); why != "" {
-		return errors.New("nothing can be explained: " + why + "; proton viewer --source shows the counts")
+		return errors.New("nothing can be explained: " + why)
 	}
 	return ErrNoTime
 }

@@ -206,6 +206,7 @@ func (s *survey) idle(program *subject) error {
 		on := newSubject(idleKind+doing.String(), 0, wall-nanos)
 		var longest float64
 		var path []string
+		named := false
 		for _, c := range report.Causes { // the most time first
 			if c.Doing != doing {
 				continue
@@ -214,8 +215,8 @@ func (s *survey) idle(program *subject) error {
 			if slices.ContainsFunc(once, func(g idle.Gap) bool { return g.Doing == doing && c.Longest >= g.Part }) {
 				continue // it is of such a gap, for the most part
 			}
-			if longest == 0 {
-				path = c.Path.Frames()
+			if !named { // a tree knows no longest gap
+				named, path = true, c.Path.Frames()
 			}
 			longest = math.Max(longest, float64(c.Longest))
 		}

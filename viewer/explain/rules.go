@@ -170,7 +170,7 @@ var rules = []rule{
 	{Name: "idle_unknown", Class: "host", Of: idleKind + "unknown", When: "idle_share >= 0.1", Shows: "gaps longest_gap_ns", Saves: "idle_ns", Sure: Low,
 		Says: "the GPU has nothing to do; the launches of the work after the gaps are not in the timeline", Try: "a timeline with launches: it says what the program did meanwhile", Next: "proton run --data timeline PROGRAM"},
 	{Name: "idle_before", Class: "host", Of: idleKind + "before", When: "idle_share >= 0.1", Shows: "gaps", Saves: "idle_ns", Sure: Low,
-		Says: "the GPU has nothing to do before work of this call path", Try: "a timeline: it says what the program did meanwhile", Next: "proton run --data timeline PROGRAM"},
+		Says: "the GPU has nothing to do, longest before work of this call path", Try: "a timeline: it says what the program did meanwhile", Next: "proton run --data timeline PROGRAM"},
 
 	{Name: "link_copies", Class: "data movement", Of: programKind, When: "link_copies_time_share >= 0.1", Shows: "link_copies pageable_copies", Saves: "link_copies_time_share", Sure: Medium,
 		Says: "copies between host and GPU take much of its time", Try: "copy once and keep data on the GPU; pinned memory, overlapped with kernels", Next: "proton viewer -m time,count,byte/s -i '(?i)memcpy' {profile}"},

@@ -105,6 +105,24 @@ func TestJSONFits(t *testing.T) {
 	}
 }
 
+// TestIdleTreeNamesTheLongest: a tree says of no gap how long it was, so the path with the most idle time counts.
+func TestIdleTreeNamesTheLongest(t *testing.T) {
+	p := profileOf(kernelOf{scope: "a", name: "short"}, kernelOf{scope: "b", name: "long"}, kernelOf{scope: "c", name: "shorter"})
+	for i, idle := range []int64{3e6, 50e6, 1e6} {
+		n := p.Root.Children[i].Children[0]
+		n.Set(profile.BusyMetric, profile.IntValue(10e6))
+		n.Set(profile.IdleMetric, profile.IntValue(idle))
+		n.Set(profile.IdleGapsMetric, profile.IntValue(9))
+	}
+	for _, m := range []string{profile.BusyMetric, profile.IdleMetric, profile.IdleGapsMetric} {
+		p.Kinds[m] = profile.Inclusive
+	}
+	doc := explained(t, Input{Profile: p})
+	if !slices.ContainsFunc(doc.Findings, func(f Finding) bool { return f.Rule == "idle_before" && f.Path == "b > long" && f.Saves == 54e6 }) {
+		t.Error(text(doc))
+	}
+}
+
 func TestKernelsThatAreNotThere(t *testing.T) {
 	if _, err := Of(Input{Profile: profileOf(kernelOf{}), Kernel: "softmax"}); err == nil || !strings.Contains(err.Error(), "kernel") {
 		t.Error(err)
@@ -176,6 +194,7 @@ func TestEvidenceInTheViewersWords(t *testing.T) {
 		{"dram_bytes_over_declared", 1.75}:        "traffic_ratio 1.750",
 		{"registers_per_thread", 168}:             "registers 168",
 		{"memory_bound", 1}:                       "bound by memory",
+		{"memory_bound", 0}:                       "bound by compute",
 		{"local_memory_instruction_share", 0.02}:  "local memory instruction 2.0%",
 		{"mean_gap_ns", 12500}:                    "mean gap 12.5 us",
 		{"shared_memory_bytes_per_block", 147456}: "shared memory bytes per block 147,456",

@@ -143,6 +143,8 @@ func (e *Evidence) text() string {
 	switch reason, stall := strings.CutPrefix(share, "stall_"); {
 	case strings.Contains(words, " ") && e.Value == 1:
 		return words
+	case e.Metric == "memory_bound" && e.Value == 0:
+		return "bound by compute"
 	case words != "":
 		name = words
 	case stall && isShare && (figure == nil || reason == "barrier"): // the one that samples have, too

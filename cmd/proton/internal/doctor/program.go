@@ -93,7 +93,7 @@ const textColumn = 21
 // WriteText writes the findings for people, in lines of at most width columns (0: any number): state, name, text, and the fix
 // below; then what each vendor adds.
 func (r Report) WriteText(w io.Writer, width int) error {
-	var text strings.Builder
+	var text, without strings.Builder
 	for _, f := range r.Findings {
 		fmt.Fprintf(&text, "%-8s %-11s %s\n", f.State, f.Name, f.Text)
 		if f.Fix != "" {
@@ -107,7 +107,8 @@ func (r Report) WriteText(w io.Writer, width int) error {
 	case r.Healthy():
 		text.WriteString("\nKernels can be timed on this machine.\n")
 	case r.noneShows:
-		text.WriteString(withoutGPU)
+		text.WriteString("\nKernels cannot be timed on this machine. Without a GPU these work:\n")
+		without.WriteString(term.Legend(41, width, withoutGPU...))
 	default:
 		text.WriteString("\nKernels cannot be timed on this machine until the problems above are solved.\n")
 	}
@@ -115,6 +116,6 @@ func (r Report) WriteText(w io.Writer, width int) error {
 	for line := range strings.Lines(text.String()) {
 		fitting.WriteString(term.Broken(strings.TrimSuffix(line, "\n"), textColumn, width))
 	}
-	_, err := io.WriteString(w, fitting.String())
+	_, err := io.WriteString(w, fitting.String()+without.String())
 	return err
 }

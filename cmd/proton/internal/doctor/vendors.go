@@ -43,10 +43,9 @@ func (r *Report) noGPU(m Machine) {
 }
 
 // withoutGPU is what works on such a machine.
-const withoutGPU = `
-Kernels cannot be timed on this machine. Without a GPU these work:
-  proton viewer, report, explain, diff   profiles and traces that were recorded elsewhere
-  proton demo                            a profile that was recorded on a GPU
-  proton run --backend replay CAPTURE    a run whose work on a GPU was recorded
-  proton interpret PROGRAM               Triton's kernels on the CPU; needs Triton in Python
-`
+var withoutGPU = [][2]string{
+	{"  proton viewer, report, explain, diff", "profiles and traces that were recorded elsewhere"},
+	{"  proton demo", "a profile that was recorded on a GPU"},
+	{"  proton run --backend replay CAPTURE", "a run whose work on a GPU was recorded"},
+	{"  proton interpret PROGRAM", "Triton's kernels on the CPU; needs Triton in Python"},
+}

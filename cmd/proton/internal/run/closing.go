@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -59,9 +60,9 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 	}
 	prefix := ""
 	if options.isReplay() {
-		prefix = fmt.Sprintf("a replay of %s: ", s.GPU)
+		prefix = fmt.Sprintf("a replay of %s: ", cmp.Or(s.GPU, "a GPU"))
 		if options.Synthetic {
-			prefix = fmt.Sprintf("a replay of a synthetic %s: ", s.GPU)
+			prefix = fmt.Sprintf("a replay of a synthetic %s: ", cmp.Or(s.GPU, "GPU"))
 		}
 	}
 	printed := options.Name == "-"
@@ -145,7 +146,11 @@ func (s summary) line(printed, copies bool) string {
 	case n == 0:
 		b.WriteString("; the profile was not written")
 	case n == 1:
-		fmt.Fprintf(&b, "; wrote %s; view: %s", shown(s.Files[0]), viewCommand(s.Files[0]))
+		view := viewCommand(s.Files[0])
+		if s.Counters.Set == counters.LinesSet {
+			view = strings.Replace(view, "viewer", "viewer --source", 1)
+		}
+		fmt.Fprintf(&b, "; wrote %s; view: %s", shown(s.Files[0]), view)
 	default:
 		fmt.Fprintf(&b, "; wrote %s: %s; %s", figures.Count(len(s.Files), "file"), someFiles(s.Files), nextCommand(s.Files))
 	}

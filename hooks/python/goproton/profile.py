@@ -133,7 +133,7 @@ def _readers(name: str, asked: dict[str, Any], push: str | Push | None, metrics:
     if push is None and metrics is None:
         return {}
     from . import counting, pushing
-    push = pushing.Push(push) if isinstance(push, str) else push
+    push = push if push is None or isinstance(push, pushing.Push) else pushing.Push(str(push))
     metrics = metrics if metrics is None or isinstance(metrics, counting.Prometheus) else counting.Prometheus(metrics)
     counts = _check(asked, push, metrics)  # before anything is started
     pushed, folders, sends = None, [], None

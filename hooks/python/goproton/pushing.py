@@ -55,12 +55,13 @@ class Push:
 
 
 def _seconds(name: str, given: float | None, variable: str | None, default: float) -> float:
-    if given is not None or not variable:
-        return default if given is None else given
+    if given is None and not variable:
+        return default
     try:
-        return float(variable)
-    except ValueError:
-        raise ValueError(f"{name}={variable!r} is not a number of seconds") from None
+        return float(variable or "") if given is None else given + 0
+    except (TypeError, ValueError):
+        said = f"{name}={variable!r}" if given is None else f"Push: {given!r}"
+        raise ValueError(f"{said} is not a number of seconds") from None
 
 
 def _labels(text: str | None) -> dict[str, str]:

@@ -325,3 +325,8 @@ def test_options_of_the_environment(monkeypatch):
             patch.setenv(f"PROTON_PUSH_{name}", value)
             with pytest.raises(ValueError, match=message):
                 goproton.Push("u")
+    for given in "soon", [5]:
+        with pytest.raises(ValueError, match="Push: .* is not a number of seconds"):
+            goproton.Push("u", wait=given)
+    with pytest.raises(ValueError, match="the URL to push to"):
+        goproton.start("w", push=3)

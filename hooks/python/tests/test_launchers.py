@@ -189,7 +189,9 @@ def test_workers_that_are_killed_before_a_checkpoint_are_named(folder):
 
 def test_a_worker_that_is_killed_soon_is_recorded_or_named(folder):
     """As pools end their workers. The first launch brings a checkpoint."""
-    said = proton(*shell(f"{WORKER} 4", "for n in 1 2 3; do", f"  {WORKER} 1 never & pid=$!", "  sleep 0.4; kill -9 $pid; wait $pid", "done; true"))
+    (folder / "work.py").write_text(LAUNCHED)
+    said = proton(*shell(f"{WORKER} 4", "for n in 1 2 3; do", f"  rm launched; {WORKER} 1 never & pid=$!", "  until [ -e launched ]; do sleep 0.01; done",
+                         "  sleep 0.2; kill -9 $pid; wait $pid", "done; true"))
     missing = "\n".join(said).count("work.py 1 never) used the GPU and ended early")
     assert sum(profiles(folder).values()) == 7 - missing, said
 

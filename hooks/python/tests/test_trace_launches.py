@@ -124,7 +124,7 @@ while len(launched) < 40: time.sleep(0.001)
 print("done")
 """)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
-    assert "proton: warning" not in done.stderr and len(launches) >= 40 and f"{len(launches)} launches" in done.stderr
+    assert "proton: warning" not in done.stderr and len(launches) >= 40 and f"{len(launches)} launches" in done.stderr, done.stderr
 
 
 def test_what_is_launched_at_exit(on_gpu):

@@ -21,7 +21,7 @@ func TestReplayWithoutCounters(t *testing.T) {
 		{none, "pcsampling:interval=64", "", "the capture has no samples of instructions: kernels are shown with their times alone"},
 		{&replay.Replay{Sampled: true}, "pcsampling:interval=64", "pcsampling:interval=64", ""},
 		{sums, "counters:set=dram_read", "counters:set=dram_read", ""},
-		{sums, "", "", "to replay them, add --mode counters"},
+		{sums, "", "", "to replay them, add --mode counters with the set= of the recorded run"},
 		{none, "", "", ""},
 		{lines, "", "", "add --mode counters:set=lines"},
 		{lines, "counters:set=lines:first=2", "counters:set=lines:first=2", ""},

@@ -141,8 +141,11 @@ func leftOut(play *replay.Replay, config *runinfo.Config) (warnings []string) {
 			continue
 		}
 		how := "to replay them, add --mode " + part.mode
-		if part.mode == "counters" && play.ByLine {
+		switch {
+		case part.mode == "counters" && play.ByLine:
 			how += ":set=lines"
+		case part.mode == "counters":
+			how += " with the set= of the recorded run"
 		}
 		if strings.EqualFold(config.Data, "trace") {
 			how = "a timeline has none"

@@ -140,11 +140,13 @@ cupti = ctypes.CDLL(os.environ["PROTON_CUPTI_PATH"])
 def attribute():
     value, size = ctypes.c_uint8(9), ctypes.c_size_t(1)
     return cupti.cuptiActivityGetAttribute(9, ctypes.byref(size), ctypes.byref(value)) or value.value  # PER_THREAD_ACTIVITY_BUFFER
+launched = open(os.environ["LAUNCHED"], "w")
 print("ready", flush=True)
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 seen = [attribute()]
 while not signal.sigpending():
     gpu.launch(alpha)
+    print(end=".", file=launched, flush=True)
     if attribute() != seen[-1]: seen.append(attribute())
     time.sleep(0.0005)
 print(seen, flush=True)
@@ -153,9 +155,13 @@ print(seen, flush=True)
 
 def test_cupti_is_left_at_the_end(target, tmp_path):
     """By a thread of the program, which goes on meanwhile: after that a launch costs what it did before."""
-    process = target(IN_PYTHON.split('print("ready"')[0] + FINALIZED, PROTON_STUB_FULL="1")
+    launched = tmp_path / "launched"
+    process = target(IN_PYTHON.split('print("ready"')[0] + FINALIZED, PROTON_STUB_FULL="1", LAUNCHED=str(launched))
     for name in ("first", "second"):
-        ends(process, attach(process, tmp_path, name=name))
+        attached = attach(process, tmp_path, name=name)
+        before = launched.stat().st_size
+        wait_for("twenty launches", lambda: launched.stat().st_size > before + 20)
+        ends(process, attached)
     process.send_signal(signal.SIGUSR1)
     assert process.stdout.readline() == "[0, 1, 0, 1, 0]\n"
     assert process.wait(timeout=PATIENCE) == 0

@@ -209,7 +209,7 @@ static int record_alone(void) {
 static void record_together(void) {
   if (!atomic_load(&alone)) return;
   cupti.ActivityDisable(ACT_KERNEL);
-  if (atomic_load(&kernels_recorded)) cupti.ActivityEnable(ACT_CONCURRENT_KERNEL);
+  if (atomic_load(&kernels_recorded)) counters_refused(cupti.ActivityEnable(ACT_CONCURRENT_KERNEL), "record kernels again");
   atomic_store(&alone, 0);
 }
 

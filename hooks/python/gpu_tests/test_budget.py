@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.alone, pytest.mark.only("cupti")]
 
 LEARNING, ROUNDS, SLOT, SLACK = 11.0, 4, 0.25, 0.005
 CYCLES, ACTIVE, LEAVING, WITHOUT = 9, 2.0, 0.5, 0.5  # seconds of a cycle: active, until CUPTI is left, without a profiler
+# On a host that others use, nine cycles have an error of 1.6 to 3 %: --soak 500 has 166, in which it is a fourth.
 
 
 def spend(body, seconds):
@@ -43,7 +44,12 @@ def surely(share, error, most):
     assert share < most + 2 * error, f"{share:.2%} ± {error:.2%} are lost, and {most:.2%} are allowed"
 
 
-def lost_while_active(body, session):
+@pytest.fixture
+def cycles(pytestconfig):
+    return max(CYCLES, int(pytestconfig.getoption("soak") / (ACTIVE + LEAVING + WITHOUT)))
+
+
+def lost_while_active(body, session, cycles):
     """The mean share of its pace that a loop loses while a session is active, with its error: each stretch is compared with those before and
     after it, in which the session is deactivated and has left CUPTI. It is a mean, because the loss is in few moments: those of windows."""
     def without():
@@ -51,14 +57,14 @@ def lost_while_active(body, session):
         spend(body, LEAVING)
         return spend(body, WITHOUT)
     shares, before = [], without()
-    for _ in range(CYCLES):
+    for _ in range(cycles):
         proton.activate(session)
         pace = spend(body, ACTIVE)
         after = without()
         shares.append(1 - 2 * pace / (before + after))
         before = after
     proton.activate(session)
-    return statistics.mean(shares), statistics.stdev(shares) / CYCLES**0.5
+    return statistics.mean(shares), statistics.stdev(shares) / cycles**0.5
 
 
 WORK = {
@@ -69,13 +75,13 @@ WORK = {
 
 
 @pytest.mark.parametrize("name", WORK)
-def test_budget_of_call_paths(sessions, work, name):
+def test_budget_of_call_paths(sessions, work, name, cycles):
     """Nothing samples: kernels are timed in windows."""
     body = WORK[name](work)
     spend(body, 2.0)
     session = sessions.start("budget", context="python" if name == "deep" else "shadow", budget="1%")
     spend(body, LEARNING)
-    lost, error = lost_while_active(body, session)
+    lost, error = lost_while_active(body, session, cycles)
     budget = _library.call("status")["budget"]
     proton.finalize()
     print(f"{name}: lost {lost:.2%} ± {error:.2%}, reported {budget['achieved']:.2%}, {budget}")

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
@@ -198,12 +199,18 @@ func WriteImbalance(w io.Writer, p *profile.Profile, o ImbalanceOptions) error {
 		head += " in " + unit
 	}
 	fmt.Fprintf(w, "%s, %s\n\n", head, count(t.Labels))
+	v.before, v.behind = ends(t.Labels)
 	v.lines = []grid.Line{{Cells: grid.Plain("min", "by", "median", "max", "by", "max/mean", "lost", "sources"), Name: "call path"}}
 	v.row(t.Root, "", "", 1)
-	if err := (grid.Layout{Width: o.Width, Dots: v.glyphs.Dots}).Write(w, v.lines, 1, 4); err != nil {
+	layout := grid.Layout{Width: o.Width, Dots: v.glyphs.Dots}
+	spared := layout.Spare(v.lines, []int{2}, []int{0, 1}, []int{7})
+	if err := layout.Write(w, v.lines, 1, 4); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\nlost: max - mean, what an even spread of the same work would save\n")
+	if spared > 0 {
+		fmt.Fprintf(w, "left out, since lines are too narrow: %s\n", strings.Join([]string{"median", "min", "sources"}[:spared], ", "))
+	}
 	if v.hidden > 0 {
 		below := o.Threshold.String()
 		if o.Threshold.Unit == "%" {
@@ -231,13 +238,15 @@ type view struct {
 	least  float64
 	form   figures.Form // of amounts
 	label  func(name string) string
+	before string // what all labels of sources begin with
+	behind string // and what they end with
 	lines  []grid.Line
 	hidden int
 }
 
 func (v *view) row(s *Stat, before, below string, depth int) {
 	amount := func(x float64) string { return v.form.Text(x / v.size) }
-	cells := grid.Plain(amount(s.Min), s.MinSource, amount(s.Median), amount(s.Max), s.MaxSource,
+	cells := grid.Plain(amount(s.Min), v.source(s.MinSource), amount(s.Median), amount(s.Max), v.source(s.MaxSource),
 		figures.Places(s.Factor(), 2), amount(s.Lost()), fmt.Sprintf("%d/%d", s.Present, len(v.Labels)))
 	switch f := s.Factor(); {
 	case v.Color && f >= 1.5:
@@ -261,6 +270,48 @@ func (v *view) row(s *Stat, before, below string, depth int) {
 		first, rest := v.glyphs.Of(below, i, len(shown))
 		v.row(c, first, rest, depth+1)
 	}
+}
+
+// longestSource is how many columns a source takes where lines have a width.
+const longestSource = 16
+
+// source is a label as it stands in a line. Dots stand for what all long ones begin and end with: ip-10-0-1-12.ec2.internal is …12….
+func (v *view) source(label string) string {
+	if v.Width == 0 || grid.Columns(label) <= longestSource {
+		return label
+	}
+	own := strings.TrimSuffix(strings.TrimPrefix(label, v.before), v.behind)
+	if v.before != "" {
+		own = v.glyphs.Dots + own
+	}
+	if v.behind != "" {
+		own += v.glyphs.Dots
+	}
+	return grid.Fit(own, longestSource, v.glyphs.Dots)
+}
+
+// ends returns what all labels begin with, and what all end with, without digits of a number that stands between.
+func ends(labels []string) (before, behind string) {
+	if len(labels) < 2 {
+		return "", ""
+	}
+	before = labels[0]
+	for _, l := range labels {
+		for !strings.HasPrefix(l, before) {
+			_, size := utf8.DecodeLastRuneInString(before)
+			before = before[:len(before)-size]
+		}
+	}
+	const digits = "0123456789"
+	before = strings.TrimRight(before, digits)
+	behind = labels[0][len(before):]
+	for _, l := range labels {
+		for !strings.HasSuffix(l[len(before):], behind) {
+			_, size := utf8.DecodeRuneInString(behind)
+			behind = behind[size:]
+		}
+	}
+	return before, strings.TrimLeft(behind, digits)
 }
 
 // amounts adds the amounts of a path and of those below it to a list, divided by the size of a unit.

@@ -148,3 +148,41 @@ func TestProfileWithoutColumns(t *testing.T) {
 		}
 	}
 }
+
+// At 80 columns, what tells least goes first, and long labels of sources are shortened to what tells them apart.
+func TestImbalanceFitsTheWidth(t *testing.T) {
+	for _, test := range []struct {
+		label string
+		width int
+		want  string // of the header and of the root
+		left  string // out
+	}{
+		{"rank1%d", 0, "min by median max by max/mean lost sources call path | 100.500 rank10 150.750 201.000 rank11 1.33 50.250 2/2 ROOT", ""},
+		{"rank1%d", 80, "min by max by max/mean lost sources call path | 100.500 rank10 201.000 rank11 1.33 50.250 2/2 ROOT", "median"},
+		{"ip-10-0-1-12%d.ec2.internal", 60, "max by max/mean lost sources call path | 201.000 …121… 1.33 50.250 2/2 ROOT", "median, min"},
+		{"eight%d-and-forty-and-more", 50, "max by max/mean lost call path | 201.000 …1… 1.33 50.250 ROOT", "median, min, sources"},
+	} {
+		p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{{Name: "kernel"}}}, Kinds: profile.Kinds{}}
+		for i := range 2 {
+			column := merge.Column("time (ns)", fmt.Sprintf(test.label, i))
+			p.Kinds[column] = profile.Inclusive
+			p.Root.Children[0].Set(column, profile.IntValue(int64(i+1)*100_500_000))
+		}
+		var b bytes.Buffer
+		if err := WriteImbalance(&b, p, ImbalanceOptions{Width: test.width}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(b.String(), "\n")
+		if got := strings.Join(strings.Fields(lines[2]+" | "+lines[3]), " "); got != test.want {
+			t.Errorf("%s at %d: %s, want %s", test.label, test.width, got, test.want)
+		}
+		for _, l := range lines[2:5] {
+			if test.width > 0 && grid.Columns(l) > test.width {
+				t.Errorf("%s at %d: %d columns: %s", test.label, test.width, grid.Columns(l), l)
+			}
+		}
+		if _, got, _ := strings.Cut(b.String(), "too narrow: "); strings.TrimSpace(got) != test.left {
+			t.Errorf("%s at %d leaves out %q, want %q", test.label, test.width, got, test.left)
+		}
+	}
+}

@@ -28,28 +28,18 @@ type Layout struct {
 	Dots  string // replaces what was cut off; "" means "…"
 }
 
+const gap = "  " // between columns
+
 // leastName is how many columns of a name remain, however small the width is.
 const leastName = 12
 
 // leastRoom is how many columns a name and its branches get at least: dots and the last branch stand before the name.
 const leastRoom = leastName + 1 + Step
 
-// Write prints lines with two spaces between columns. Columns are aligned to the right, except those whose index is in left.
+// Write prints lines with two spaces between columns; a column without any text takes no room. Columns are aligned to the right, except those whose index is in left.
 // Lines may have fewer cells than others.
 func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
-	var widths []int
-	for _, l := range lines {
-		for i, c := range l.Cells {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], Columns(c.Text))
-		}
-	}
-	room := p.Width
-	for _, width := range widths {
-		room -= width + len("  ")
-	}
+	widths, room := p.measure(lines)
 	narrow := p.Width > 0 && slices.ContainsFunc(lines, func(l Line) bool {
 		return Narrow(Columns(l.Indent)/Step, max(room-Columns(cmp.Or(l.Brief, l.Mark)), leastRoom), leastName)
 	})
@@ -65,6 +55,40 @@ func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
 	return out.Flush()
 }
 
+// measure returns how wide each column is, its gap to the next one included, and how much room they leave. A column without any text has no width.
+func (p Layout) measure(lines []Line) (widths []int, room int) {
+	for _, l := range lines {
+		for i, c := range l.Cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			if c.Text != "" {
+				widths[i] = max(widths[i], Columns(c.Text)+len(gap))
+			}
+		}
+	}
+	room = p.Width
+	for _, width := range widths {
+		room -= width
+	}
+	return widths, room
+}
+
+// Spare empties columns, one group after the other, until names have the least room that they get. It returns how many groups it emptied.
+func (p Layout) Spare(lines []Line, groups ...[]int) int {
+	for n, group := range groups {
+		if _, room := p.measure(lines); p.Width == 0 || room >= leastRoom {
+			return n
+		}
+		for _, l := range lines {
+			for _, i := range group {
+				l.Cells[i] = Cell{}
+			}
+		}
+	}
+	return len(groups)
+}
+
 // line is the text of a line; room columns are left for what stands behind its cells.
 func (p Layout) line(l Line, widths, left []int, room int) string {
 	var b strings.Builder
@@ -73,12 +97,15 @@ func (p Layout) line(l Line, widths, left []int, room int) string {
 		if i < len(l.Cells) {
 			c = l.Cells[i]
 		}
-		padding := strings.Repeat(" ", width-Columns(c.Text))
+		if width == 0 {
+			continue
+		}
+		padding := strings.Repeat(" ", width-len(gap)-Columns(c.Text))
 		if !slices.Contains(left, i) {
 			b.WriteString(padding)
 			padding = ""
 		}
-		b.WriteString(Paint(c.Text, c.Color) + padding + "  ")
+		b.WriteString(Paint(c.Text, c.Color) + padding + gap)
 	}
 	if p.Width > 0 {
 		if l.Brief != "" && Columns(l.Indent+l.Name+l.Mark) > room && room-Columns(l.Mark) < leastRoom {

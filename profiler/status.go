@@ -84,6 +84,12 @@ func (m *Manager) Lives(id int) bool {
 	return m.of(id, func(*drainer, *session) error { return nil }) == nil
 }
 
+// Begun is how many sessions began so far. Those that ended count: numbers of sessions are below it.
+func (m *Manager) Begun() (n int) {
+	m.drainer.do(func(d *drainer) { n = d.nextID })
+	return n
+}
+
 // Named returns the living session of a name.
 func (m *Manager) Named(name string) (id int, lives bool) {
 	m.drainer.do(func(d *drainer) {

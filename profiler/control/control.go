@@ -254,6 +254,9 @@ func (s *Service) finalize(p finalization) (any, error) {
 	before := s.Manager.Status()
 	files, err := s.Manager.Finalize(p.ID, p.OutputFormat)
 	s.writeCounters(false)
+	if why := s.neverBegan(p.ID); why != "" {
+		return map[string]any{"problems": []string{why}}, err
+	}
 	problems := s.Manager.Problems()
 	if before.Waiting && before.Sessions > 0 && len(problems) == 0 {
 		problems = append(problems, "no GPU work was recorded: the program did not initialise a GPU while the session ran; see `proton doctor`")
@@ -262,6 +265,19 @@ func (s *Service) finalize(p finalization) (any, error) {
 		problems = append(problems, "nothing was recorded, since no recording window opened: "+w.Why)
 	}
 	return map[string]any{"files": files, "problems": problems}, err
+}
+
+// neverBegan says that there has been no such session, "" if there was. One that has ended may be finalized again.
+func (s *Service) neverBegan(id *int) string {
+	begun := s.Manager.Begun()
+	if id == nil || *id >= 0 && *id < begun {
+		return ""
+	}
+	last := "none was started"
+	if begun > 0 {
+		last = fmt.Sprintf("the last one that was started is %d", begun-1)
+	}
+	return fmt.Sprintf("there is no session %d to finalize: %s", *id, last)
 }
 
 // launchKind answers with the number that launches of a kind are tagged with.

@@ -234,7 +234,7 @@ def deactivate(session: int | None = None, flushing: bool = False) -> None:
 
 
 def finalize(session: int | None = None, output_format: str | None = "") -> None:
-    """Ends a session and writes its file. An unknown session is ignored.
+    """Ends a session and writes its file. One that has ended is ignored, and so is an unknown one, with a message.
 
     Under ``proton run`` this has no effect: the profile is written when the program ends.
 

@@ -324,12 +324,16 @@ def test_context_depth_of_python(proton):
     assert here > 3 and deeper() == here + 1
 
 
-def test_throw(proton):
+def test_throw(proton, capfd):
     for call in (proton.activate, proton.deactivate):
-        proton.start("test")
+        session = proton.start("test")
         with pytest.raises(IndexError, match="Session has not been initialized: 999999"):
             call(999999)
     proton.finalize(999999)
+    assert capfd.readouterr().err == f"goproton: there is no session 999999 to finalize: the last one that was started is {session}\n"
+    proton.finalize(session)
+    proton.finalize(session)
+    assert "to finalize" not in capfd.readouterr().err, "a session that has ended may be finalized again"
 
 
 @pytest.mark.parametrize("arguments, error, text", [

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -44,17 +43,16 @@ func newAttachCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return &exitError{code: 2, err: errors.New("give one process id, as in proton attach 4711 --for 60s")}
+				return usagef("give one process id, as in proton attach 4711 --for 60s")
 			}
 			pid, err := strconv.Atoi(args[0])
 			if err != nil || pid < 1 {
-				return &exitError{code: 2, err: fmt.Errorf("read the process id %q: give the number that nvidia-smi or ps shows", args[0])}
+				return usagef("read the process id %q: give the number that nvidia-smi or ps shows", args[0])
 			}
 			return attach(&options, pid, float64(duration))
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.Var(someSecondsFlag{&duration}, "for", "record for `TIME`, such as 10s")
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: attach.PID)")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
@@ -73,22 +71,22 @@ func attach(options *run.Options, pid int, seconds float64) error {
 	options.Target = []string{strconv.Itoa(pid)}
 	options.Graph, options.Checkpoint = "node", 2
 	if err := checkRun(options); err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	if options.Name == "-" {
-		return &exitError{code: 2, err: errors.New("--name -: the profile of a program that runs already is a file: give its name")}
+		return usagef("--name -: the profile of a program that runs already is a file: give its name")
 	}
 	if options.Name == "" || strings.HasSuffix(options.Name, "/") {
 		options.Name += fmt.Sprintf("attach.%d", pid)
 	}
-	executable, err := os.Executable()
+	layout, _, err := parts()
 	if err != nil {
-		return fmt.Errorf("find the parts of proton: %w", err)
+		return err
 	}
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
 	defer signal.Stop(interrupted)
-	code, err := run.Attach(*options, run.FindLayout(executable, os.Getenv), settings.Root.Get(os.Getenv), pid, seconds, interrupted, toUser())
+	code, err := run.Attach(*options, layout, settings.Root.Get(os.Getenv), pid, seconds, interrupted, toUser())
 	if err == nil && code != 0 {
 		return &exitError{code: code}
 	}

@@ -44,21 +44,18 @@ the whole, run.hatchet, or all its parts. To combine several runs, use proton me
   proton convert run.hatchet -o run.folded --metric bytes
   proton convert run.part_*.hatchet -o run.hatchet
   proton convert --list`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && !f.list {
-				return &exitError{code: 2, err: errors.New("must specify a file to read, or - for standard input: proton convert FILE -o OUT")}
-			}
-			return nil
-		},
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.list {
+			switch {
+			case f.list:
 				return listFormats(cmd.OutOrStdout())
+			case len(args) == 0:
+				return usagef("must specify a file to read, or - for standard input: proton convert FILE -o OUT")
 			}
 			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVarP(&f.out, "output", "o", "-", "write to the file `OUT`; - for standard output")
 	flags.StringVar(&f.to, "to", "", "write `FORMAT`, optionally followed by .gz or .zst: "+formatNamesToWrite())
 	f.from.register(cmd)
@@ -138,7 +135,7 @@ func (f *convertFlags) target() (formats.Target, error) {
 		}
 	}
 	if err != nil {
-		return target, &exitError{code: 2, err: err}
+		return target, usage(err)
 	}
 	target.Metric = f.metric
 	return target, nil
@@ -150,7 +147,7 @@ func (f *convertFlags) read(files []string, stdin io.Reader) (*profile.Profile, 
 	}
 	parts, err := formats.SortParts(files)
 	if err != nil {
-		return nil, &exitError{code: 2, err: err}
+		return nil, usage(err)
 	}
 	return formats.ReadParts(parts, f.from.Format)
 }

@@ -42,7 +42,7 @@ func newCtlCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pid, command, err := parseCtl(args)
 			if err != nil {
-				return &exitError{code: 2, err: err}
+				return usage(err)
 			}
 			return control(cmd, pid, command, asJSON)
 		},
@@ -86,7 +86,7 @@ func control(cmd *cobra.Command, pid int, command string, asJSON bool) error {
 		return errors.New("no process can be controlled: start the program with proton run --ctl, or with proton run --paused")
 	}
 	if pid == 0 && command != "status" && len(entries) > 1 {
-		return &exitError{code: 2, err: fmt.Errorf("%d processes can be controlled: write proton ctl PID %s; proton ctl alone lists them", len(entries), command)}
+		return usagef("%d processes can be controlled: write proton ctl PID %s; proton ctl alone lists them", len(entries), command)
 	}
 	var failed error
 	for _, e := range entries {

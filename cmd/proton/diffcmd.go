@@ -30,13 +30,9 @@ type diffFlags struct {
 	markdown  bool
 	output    string
 	force     bool
-	ascii     bool
-	color     string
-	width     int
 	from      fromFlag
-	noPager   bool
-	samples   sourceFlags // --source and --source-path only
-	allLines  bool
+	samples   sourceFlags   // --source and --source-path only
+	terminal  terminalFlags // its All is of --source
 }
 
 func newDiffCommand() *cobra.Command {
@@ -65,15 +61,10 @@ of the same binary, else with one of equal size and registers, else with the one
   proton diff --rename '_<grid:[^>]*>=' --rename ':[0-9]+@=@' v1.pb.gz v2.pb.gz
   proton diff --source=matmul before.hatchet after.hatchet
   proton diff -o diff.pb.gz before.hatchet after.hatchet`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return &exitError{code: 2, err: fmt.Errorf("must specify two or more profiles to compare; got %d: proton diff A B", len(args))}
-			}
-			return nil
-		},
+		Args: between(2, noLimit, "must specify two or more profiles to compare; got %d: proton diff A B"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.checkSource(cmd.Flags(), len(args)); err != nil {
-				return &exitError{code: 2, err: err}
+				return usage(err)
 			}
 			if f.samples.asked() {
 				return f.diffSource(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -87,8 +78,7 @@ of the same binary, else with one of equal size and registers, else with the one
 }
 
 func (f *diffFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "compare the metrics `NAMES`, separated by commas (default time); -t and --sort use the first")
 	flags.StringArrayVar(&f.rename, "rename", nil, "in names of frames, replace matches, `REGEXP=TEXT`; may be repeated")
 	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
@@ -103,11 +93,11 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.markdown, "markdown", false, "print a table for GitHub: --view markdown")
 	flags.StringVarP(&f.output, "output", "o", "", "write to `OUT` instead of standard output")
 	registerForce(cmd, &f.force)
-	flags.BoolVar(&f.ascii, "ascii", false, "draw the tree with ASCII characters")
+	flags.BoolVar(&f.terminal.ASCII, "ascii", false, "draw the tree with ASCII characters")
 	f.from.register(cmd)
-	registerColor(cmd, &f.color)
-	registerWidth(flags, &f.width, widthUsage)
-	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
+	registerColor(cmd, &f.terminal.color)
+	registerWidth(flags, &f.terminal.Width, widthUsage)
+	flags.BoolVar(&f.terminal.noPager, "no-pager", false, noPagerUsage)
 	f.registerSource(flags)
 
 	showEveryday(cmd,
@@ -133,10 +123,10 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	o, cut, err := f.check()
 	if err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	if f.view == "pprof" && len(files) > 2 {
-		return &exitError{code: 2, err: fmt.Errorf("--view pprof holds the difference of two profiles; got %d", len(files))}
+		return usagef("--view pprof holds the difference of two profiles; got %d", len(files))
 	}
 	if err := mayWrite(f.output, f.force); err != nil {
 		return err
@@ -149,32 +139,11 @@ func (f *diffFlags) run(files []string, stdin io.Reader, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
-	for _, note := range d.Notes {
-		tell(stderr, "%s", note)
-	}
+	tellEach(stderr, d.Notes)
 	if err := d.Cut(cut); err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
-	return f.publish(d, stdout)
-}
-
-// publish writes to the file that -o names, or to standard output: coloured, cut and paged for a terminal.
-func (f *diffFlags) publish(d *compare.Diff, stdout io.Writer) (err error) {
-	terminal := viewer.Terminal{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
-	write := func(w io.Writer) error { return f.write(w, d, terminal) }
-	if f.output != "" && f.output != "-" {
-		if terminal.Color, err = term.Color(f.color, nil, os.Getenv); err != nil {
-			return err
-		}
-		return writeOutput(f.output, stdout, write)
-	}
-	if terminal.Color, err = term.Color(f.color, stdout, os.Getenv); err != nil {
-		return err
-	}
-	if terminal.Width == 0 {
-		terminal.Width = term.Width(stdout)
-	}
-	return term.Paged(stdout, !f.noPager && f.view != "pprof", os.LookupEnv, write)
+	return f.terminal.print(f.output, stdout, f.view == "pprof", func(w io.Writer) error { return f.write(w, d, f.terminal.Terminal) })
 }
 
 func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
@@ -208,7 +177,7 @@ func (f *diffFlags) check() (o compare.Options, c compare.Cut, err error) {
 	default:
 		return o, c, fmt.Errorf("there is no view %q; there are tree, table, markdown, json, csv, pprof", f.view)
 	}
-	if _, err := term.Color(f.color, nil, os.Getenv); err != nil {
+	if _, err := term.Color(f.terminal.color, nil, os.Getenv); err != nil {
 		return o, c, err
 	}
 	return o, c, nil

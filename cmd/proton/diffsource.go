@@ -4,13 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/pflag"
 
-	"github.com/goproton/goproton/internal/term"
-	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
 	"github.com/goproton/goproton/viewer/kernels"
 	"github.com/goproton/goproton/viewer/listing"
@@ -21,7 +18,7 @@ func (f *diffFlags) registerSource(flags *pflag.FlagSet) {
 	flags.Var(&f.samples.source, "source", "compare instruction samples by source line, for kernels that match the `PATTERNS`, as in proton viewer")
 	flags.Lookup("source").NoOptDefVal = hottest
 	flags.StringArrayVar(&f.samples.paths, "source-path", nil, "replace `OLD=NEW` in paths of sources, or search a folder")
-	flags.BoolVar(&f.allLines, "all", false, "with --source: also show lines with few samples")
+	flags.BoolVar(&f.terminal.All, "all", false, "with --source: also show lines with few samples")
 }
 
 // ofSourceDiff are the flags that have an effect with --source.
@@ -49,7 +46,7 @@ func (f *diffFlags) checkSource(flags *pflag.FlagSet, files int) error {
 func (f *diffFlags) diffSource(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	o, _, err := f.check()
 	if err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	if err := mayWrite(f.output, f.force); err != nil {
 		return err
@@ -70,26 +67,11 @@ func (f *diffFlags) diffSource(files []string, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	terminal := viewer.Terminal{ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width, All: f.allLines}
 	var notes []string
-	write := func(w io.Writer) (err error) {
-		notes, err = listing.PrintComparison(w, c, terminal)
+	err = f.terminal.print(f.output, stdout, false, func(w io.Writer) (err error) {
+		notes, err = listing.PrintComparison(w, c, f.terminal.Terminal)
 		return err
-	}
-	toFile := f.output != "" && f.output != "-"
-	if toFile {
-		terminal.Color, err = term.Color(f.color, nil, os.Getenv)
-		if err == nil {
-			err = writeOutput(f.output, stdout, write)
-		}
-	} else if terminal.Color, err = term.Color(f.color, stdout, os.Getenv); err == nil {
-		if terminal.Width == 0 {
-			terminal.Width = term.Width(stdout)
-		}
-		err = term.Paged(stdout, !f.noPager, os.LookupEnv, write)
-	}
-	for _, note := range notes {
-		tell(stderr, "%s", note)
-	}
+	})
+	tellEach(stderr, notes)
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/cmd/proton/internal/doctor"
-	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/internal/term"
 )
@@ -28,7 +27,7 @@ func newDoctorCommand() *cobra.Command {
 		Long:  doctorLong,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return &exitError{code: 2, err: fmt.Errorf("proton doctor takes no arguments, got %q: see proton doctor --help", args[0])}
+				return usagef("proton doctor takes no arguments, got %q: see proton doctor --help", args[0])
 			}
 			return nil
 		},
@@ -42,11 +41,10 @@ func newDoctorCommand() *cobra.Command {
 }
 
 func examine(cmd *cobra.Command, python string, asJSON bool) error {
-	executable, err := os.Executable()
+	layout, executable, err := parts()
 	if err != nil {
-		return fmt.Errorf("find the parts of proton: %w", err)
+		return err
 	}
-	layout := run.FindLayout(executable, os.Getenv)
 	interpreter, err := layout.FindPython(python)
 	if err != nil && python != "" {
 		return err

@@ -44,19 +44,15 @@ run (--trace) has occupancy, grids and the work of kernels. Timelines of several
   proton explain --kernel matmul --trace traces train.hatchet
   proton explain --json train.hatchet | jq '.findings[0]'
   proton explain train.rank*.chrome_trace`,
-		Args: cobra.ArbitraryArgs,
+		Args: between(1, noLimit, "give a profile; see proton explain --help"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return &exitError{code: 2, err: fmt.Errorf("give a profile; see %s --help", cmd.CommandPath())}
-			}
 			if cmd.Flags().Changed("top") && f.top < 1 {
-				return &exitError{code: 2, err: fmt.Errorf("read --top %d: show at least 1 finding", f.top)}
+				return usagef("read --top %d: show at least 1 finding", f.top)
 			}
 			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVar(&f.kernel, "kernel", "", "only what concerns kernels that match the `PATTERNS`, with commas between several")
 	flags.StringVar(&f.trace, "trace", "", "read the `TRACE` of the same run too, a folder or a file")
 	flags.IntVar(&f.top, "top", 0, "show `N` findings (default 3; with --json as many as fit)")
@@ -84,16 +80,10 @@ func (f *explainFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wr
 		return doc.WriteJSON(stdout, most)
 	}
 	doc.Cut(cmp.Or(f.top, 3))
-	width := f.width
-	if width == 0 {
-		width = term.Width(stdout)
-	}
-	if err := doc.Write(stdout, width); err != nil {
+	if err := doc.Write(stdout, cmp.Or(f.width, term.Width(stdout))); err != nil {
 		return err
 	}
-	for _, n := range doc.Notes {
-		tell(stderr, "%s", n)
-	}
+	tellEach(stderr, doc.Notes)
 	return nil
 }
 

@@ -17,6 +17,12 @@ const (
 	formerKey  = "proton_former"  // the older name of the flag, which goes on working
 )
 
+// flagsOf are the flags of a command, which its help lists in the order in which they are added.
+func flagsOf(cmd *cobra.Command) *pflag.FlagSet {
+	cmd.Flags().SortFlags = false
+	return cmd.Flags()
+}
+
 func annotate(flags *pflag.FlagSet, flag, key string, values ...string) {
 	if err := flags.SetAnnotation(flag, key, values); err != nil {
 		panic("BUG: " + err.Error())

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
@@ -30,18 +29,15 @@ type gateFlags struct {
 	peaks      []string
 	include    string
 	exclude    string
-	all        bool
 	json       string
 	markdown   string
-	color      string
-	width      int
 	from       fromFlag
+	terminal   terminalFlags
 }
 
 // The exit codes of a gate.
 const (
 	gateFailed    = 1
-	gateUsage     = 2
 	gateUndecided = 3
 )
 
@@ -78,7 +74,7 @@ Exit codes:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			before, after, err := f.sides(args, cmd.ArgsLenAtDash())
 			if err != nil {
-				return &exitError{code: gateUsage, err: err}
+				return usage(err)
 			}
 			return f.run(before, after, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
@@ -89,8 +85,7 @@ Exit codes:
 }
 
 func (f *gateFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringArrayVar(&f.baseline, "baseline", nil, "runs before the change: this `FILE` and all others up to --")
 	flags.StringArrayVar(&f.failOn, "fail-on", []string{"time > 5%"}, "fail if this `RULE` is broken; may be repeated")
 	flags.Float64Var(&f.alpha, "alpha", gate.DefaultAlpha, "`PROBABILITY` of failing although nothing changed")
@@ -103,14 +98,14 @@ func (f *gateFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
 	flags.StringVarP(&f.include, "include", "i", "", "only paths through frames that match `REGEXP`")
 	flags.StringVarP(&f.exclude, "exclude", "e", "", "no frames that match `REGEXP`, and nothing below them")
-	flags.BoolVar(&f.all, "all", false, "print every call path, not only those that failed")
+	flags.BoolVar(&f.terminal.All, "all", false, "print every call path, not only those that failed")
 	flags.StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, or without one to standard output instead of the text")
 	flags.StringVar(&f.markdown, "markdown", "", "write the report as Markdown to `FILE`, or without one to standard output instead of the text")
 	flags.Lookup("json").NoOptDefVal = "-"
 	flags.Lookup("markdown").NoOptDefVal = "-"
 	f.from.register(cmd)
-	registerColor(cmd, &f.color)
-	registerWidth(flags, &f.width, widthUsage)
+	registerColor(cmd, &f.terminal.color)
+	registerWidth(flags, &f.terminal.Width, widthUsage)
 	showEveryday(cmd,
 		everyday{"baseline", "the runs before the change", "proton gate --baseline old*.hatchet -- new*.hatchet"},
 		everyday{"fail-on", "what must not happen", "proton gate --fail-on 'time > 2% @ total' …"},
@@ -149,14 +144,10 @@ func (f *gateFlags) sides(args []string, dash int) (before, after []string, err 
 func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Writer) error {
 	o, err := f.options()
 	if err != nil {
-		return &exitError{code: gateUsage, err: err}
+		return usage(err)
 	}
-	color, err := term.Color(f.color, stdout, os.Getenv)
-	if err != nil {
-		return &exitError{code: gateUsage, err: err}
-	}
-	if f.width == 0 {
-		f.width = term.Width(stdout)
+	if err := f.terminal.suit(stdout); err != nil {
+		return usage(err)
 	}
 	inputs, err := readInputs(append(before[:len(before):len(before)], after...), stdin, f.from)
 	if err != nil {
@@ -164,23 +155,22 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 	}
 	for _, side := range [][]compare.Input{inputs[:len(before)], inputs[len(before):]} {
 		if err := differentRuns(side); err != nil {
-			return &exitError{code: gateUsage, err: err}
+			return usage(err)
 		}
 	}
 	report, err := gate.Run(inputs[:len(before)], inputs[len(before):], o)
-	var option *viewer.OptionError
-	if errors.As(err, &option) { // a metric that no file has is none: the rule could never fail
-		return &exitError{code: gateUsage, err: err}
+	if errors.As(err, new(*viewer.OptionError)) { // a metric that no file has is none: the rule could never fail
+		return usage(err)
+	}
+	if err == nil {
+		err = apart(inputs[:len(before)], inputs[len(before):])
 	}
 	if err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}
-	if err := apart(inputs[:len(before)], inputs[len(before):]); err != nil {
-		return &exitError{code: gateUndecided, err: err}
-	}
 	report.FailOnNew(f.onNew == "fail")
 	report.FailOnVanished(f.onVanished == "fail")
-	if err := f.write(report, stdout, viewer.Terminal{Color: color, All: f.all, Width: f.width}); err != nil {
+	if err := f.write(report, stdout); err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}
 	if report.Failed {
@@ -272,7 +262,7 @@ func minTime(l figures.Least) (gate.Least, error) {
 	}
 }
 
-func (f *gateFlags) write(report *gate.Report, stdout io.Writer, p viewer.Terminal) error {
+func (f *gateFlags) write(report *gate.Report, stdout io.Writer) error {
 	for _, each := range []struct {
 		to    string
 		write func(io.Writer) error
@@ -287,5 +277,5 @@ func (f *gateFlags) write(report *gate.Report, stdout io.Writer, p viewer.Termin
 	if f.json == "-" || f.markdown == "-" {
 		return nil
 	}
-	return report.WriteText(stdout, p)
+	return report.WriteText(stdout, f.terminal.Terminal)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/version"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -55,6 +56,14 @@ func openTrace(source string) (*tritonparse.Trace, error) {
 		return nil, fmt.Errorf("read trace %s: %w", source, err)
 	}
 	return t, nil
+}
+
+// parts finds the parts of the installation, and the executable that they belong to.
+func parts() (layout run.Layout, executable string, err error) {
+	if executable, err = os.Executable(); err != nil {
+		return layout, "", fmt.Errorf("find the parts of proton: %w", err)
+	}
+	return run.FindLayout(executable, os.Getenv), executable, nil
 }
 
 // readProfile reads a file, or standard input for "-".

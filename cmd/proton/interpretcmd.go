@@ -64,7 +64,7 @@ func newInterpretCommand() *cobra.Command {
 			if o.Launch == "" && len(args) > 0 && isTrace(args[0]) {
 				trace = args[0]
 				if args, err = afterTrace(cmd, args[1:], &traced); err != nil {
-					return &exitError{code: 2, err: err}
+					return usage(err)
 				}
 			}
 			if o.DAP == "-" && len(args) == 0 && o.Launch == "" {
@@ -105,10 +105,10 @@ func newInterpretCommand() *cobra.Command {
 				err = fmt.Errorf("--%s selects or compiles kernels of a program, and --launch %s is a kernel that was compiled: leave it out", compiling[0], o.Launch)
 			}
 			if err != nil {
-				return &exitError{code: 2, err: err}
+				return usage(err)
 			}
 			if precision && o.Launch == "" {
-				return &exitError{code: 2, err: errors.New("--precision compares a saved launch: give --launch FOLDER, which --save writes")}
+				return usagef("--precision compares a saved launch: give --launch FOLDER, which --save writes")
 			}
 			if precision {
 				return interpretPrecision(cmd.OutOrStdout(), o)
@@ -119,13 +119,12 @@ func newInterpretCommand() *cobra.Command {
 			return interpretProgram(cmd.OutOrStdout(), o)
 		},
 	}
-	flags := cmd.Flags()
+	flags := flagsOf(cmd)
 	flags.SetInterspersed(false)
-	flags.SortFlags = false
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "m" {
-			return &exitError{code: 2, err: errors.New("read -m: to run a Python module, write: proton interpret -- -m MODULE")}
+			return usagef("read -m: to run a Python module, write: proton interpret -- -m MODULE")
 		}
 		return cmd.Root().FlagErrorFunc()(cmd, err)
 	})
@@ -213,11 +212,11 @@ func parsePrograms(list []string) (places [][3]int32, err error) {
 
 func interpretProgram(stdout io.Writer, o interpret.Options) error {
 	collectAsUsual()
-	executable, err := os.Executable()
+	layout, _, err := parts()
 	if err != nil {
-		return fmt.Errorf("find the parts of proton: %w", err)
+		return err
 	}
-	result, err := interpret.Program(o, from.FindLayout(executable, os.Getenv), stdout, toUser())
+	result, err := interpret.Program(o, layout, stdout, toUser())
 	var notStarted *from.NotStartedError
 	switch {
 	case errors.As(err, &notStarted):
@@ -241,7 +240,7 @@ func interpreted(ctx context.Context, found bool, err error) error {
 	case err != nil && ctx.Err() != nil:
 		return endedBy(ctx, err)
 	case err != nil:
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	case found:
 		return &exitError{code: interpret.ExitFindings}
 	}
@@ -276,9 +275,9 @@ func endedBy(ctx context.Context, err error) error {
 
 // adaptEditor serves an editor that has started the command.
 func adaptEditor(cmd *cobra.Command) error {
-	executable, err := os.Executable()
+	_, executable, err := parts()
 	if err != nil {
-		return fmt.Errorf("find the parts of proton: %w", err)
+		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

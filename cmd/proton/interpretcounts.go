@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/interpreter/counts"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -91,14 +89,12 @@ func (f *countFlags) write(kernels []*counts.Kernel, stdout, stderr io.Writer, j
 	if !f.count || json {
 		return nil
 	}
-	color, err := term.Color("auto", stdout, os.Getenv)
-	if err != nil {
+	terminal := terminalFlags{Terminal: viewer.Terminal{All: true}, color: "auto"}
+	if err := terminal.suit(stdout); err != nil {
 		return err
 	}
-	notes, err := viewer.Render(stdout, p, "", viewer.Options{Metrics: f.columns(p, unique)}, viewer.Terminal{Color: color, ASCII: term.ASCIILocale(os.Getenv), Width: term.Width(stdout), All: true})
-	for _, n := range notes {
-		tell(stderr, "%s", n)
-	}
+	notes, err := viewer.Render(stdout, p, "", viewer.Options{Metrics: f.columns(p, unique)}, terminal.Terminal)
+	tellEach(stderr, notes)
 	if f.device != nil {
 		is := "a bound that no launch can beat whose tensors come from memory and go there; most stay above"
 		if slices.ContainsFunc(kernels, func(k *counts.Kernel) bool { return k.Of > 0 }) {

@@ -32,12 +32,7 @@ func newInterpretDiffCommand() *cobra.Command {
 		Use:   "diff [flags] A.ttir B.ttir",
 		Short: "the first variable in which two texts of a kernel differ",
 		Long:  interpretDiffLong,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return &exitError{code: 2, err: fmt.Errorf("give two texts of a kernel, and not %d: proton interpret diff --launch FOLDER A.ttir B.ttir", len(args))}
-			}
-			return nil
-		},
+		Args:  between(2, 2, "give two texts of a kernel, and not %d: proton interpret diff --launch FOLDER A.ttir B.ttir"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Programs, err = parsePrograms(programs); err == nil && launch == "" {
 				err = errors.New("give the saved launch that both texts run: --launch FOLDER, which proton interpret --save writes")
@@ -47,7 +42,7 @@ func newInterpretDiffCommand() *cobra.Command {
 				c, err = run.Diff(launch, args[0], args[1], o)
 			}
 			if err != nil {
-				return &exitError{code: 2, err: err}
+				return usage(err)
 			}
 			if err := printDiff(cmd.OutOrStdout(), c, asJSON); err != nil {
 				return err
@@ -58,8 +53,7 @@ func newInterpretDiffCommand() *cobra.Command {
 			return nil
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVar(&launch, "launch", "", "the launch in `FOLDER`, which proton interpret --save has written, or its launch.json")
 	flags.StringArrayVar(&programs, "programs", nil, "compare only the program instance `X,Y,Z`; may be repeated")
 	flags.Float64Var(&o.Relative, "relative", 0, "numbers may differ by `X` times the second one")
@@ -115,7 +109,7 @@ func ordinal(n int) string {
 func interpretPrecision(w io.Writer, o interpret.Options) error {
 	p, err := run.Precision(o.Launch, compare.Options{Programs: o.Programs})
 	if err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	if o.JSON {
 		return printJSON(w, p)

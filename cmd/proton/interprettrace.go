@@ -74,7 +74,7 @@ func (f *tracedFlags) choose(trace *tritonparse.Trace) (places []reproduce.Selec
 	}
 	switch {
 	case err != nil:
-		return nil, nil, nil, &exitError{code: 2, err: err}
+		return nil, nil, nil, usage(err)
 	case f.kinds, f.slowest > 0 && f.profile == "":
 		return f.ofKinds(trace)
 	}
@@ -162,7 +162,7 @@ func noteOccupancy(c *tritonparse.Compilation, grid [3]int32, device *profile.De
 func interpretTrace(source string, f *tracedFlags, device *profile.Device, o interpret.Options, stdout io.Writer) error {
 	stderr := toUser()
 	if len(o.Kernels) > 1 {
-		return &exitError{code: 2, err: fmt.Errorf("--kernel of a trace is the name of one kernel; give one of %s", strings.Join(o.Kernels, ", "))}
+		return usagef("--kernel of a trace is the name of one kernel; give one of %s", strings.Join(o.Kernels, ", "))
 	}
 	f.kernel = strings.Join(o.Kernels, "")
 	f.options.Seed, f.rounds = int64(o.Seed), 1

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -100,12 +101,12 @@ func newRoot() *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return &exitError{code: 2, err: unknownCommand(cmd, args[0])}
+			return usage(unknownCommand(cmd, args[0]))
 		},
 	}
 	useFlagSections(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &exitError{code: 2, err: fmt.Errorf("%w%s; see %s --help", unknownFlag(cmd, flagError(err)), tookTarget(cmd.Flags()), cmd.CommandPath())}
+		return usagef("%w%s; see %s --help", unknownFlag(cmd, flagError(err)), tookTarget(cmd.Flags()), cmd.CommandPath())
 	})
 	root.PersistentFlags().BoolFunc(inflate.Flag, "read compressed files that unpack to more than 8 MiB and more than 256 times their size", allowHighCompression)
 	root.AddCommand(commands()...)
@@ -144,7 +145,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return &exitError{code: 2, err: unknownCommand(about, rest[0])}
+				return usage(unknownCommand(about, rest[0]))
 			}
 			return about.Help()
 		},
@@ -160,16 +161,28 @@ func allowHighCompression(given string) error {
 	return err
 }
 
+const noLimit = math.MaxInt
+
+// between refuses other numbers of arguments. The message says what to give; %d in it is how many there are.
+func between(least, most int, message string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usage(errors.New(strings.ReplaceAll(message, "%d", strconv.Itoa(len(args)))))
+		}
+		return nil
+	}
+}
+
 // exactly refuses another number of arguments than one; it is of a kind, as in "a URL".
 func exactly(one string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
 		case 0:
-			return &exitError{code: 2, err: fmt.Errorf("give %s; see %s --help", one, cmd.CommandPath())}
+			return usagef("give %s; see %s --help", one, cmd.CommandPath())
 		case 1:
 			return nil
 		}
-		return &exitError{code: 2, err: fmt.Errorf("give %s alone, and not %s; see %s --help", one, strings.Join(args, " "), cmd.CommandPath())}
+		return usagef("give %s alone, and not %s; see %s --help", one, strings.Join(args, " "), cmd.CommandPath())
 	}
 }
 
@@ -283,6 +296,16 @@ func (e *exitError) Error() string {
 }
 
 func (e *exitError) Unwrap() error { return e.err }
+
+// usage makes an error that of an invalid command line; nil stays nil.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{code: 2, err: err}
+}
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 // expandShortForms expands the two short forms: this program under the name proton-viewer, which is that of Triton's viewer, and
 // a script in the place of a subcommand.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -27,16 +26,11 @@ folder proton-answers, and the answer names the file.`,
 		Example: `  proton mcp
   claude mcp add proton -- proton mcp
   {"mcpServers": {"proton": {"command": "proton", "args": ["mcp"]}}}`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &exitError{code: 2, err: fmt.Errorf("give no arguments: %s serves the current folder; see %[1]s --help", cmd.CommandPath())}
-			}
-			return nil
-		},
+		Args: between(0, 0, "give no arguments: proton mcp serves the current folder; see proton mcp --help"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			self, err := os.Executable()
+			_, self, err := parts()
 			if err != nil {
-				return fmt.Errorf("find this program: %w", err)
+				return err
 			}
 			s, err := agent.New(agent.Options{Program: self, Folder: ".", Version: version.Text(), Runs: !readOnly})
 			if err != nil {

@@ -3,14 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/profile/merge"
@@ -38,10 +36,8 @@ type mergeFlags struct {
 	metric     string
 	threshold  leastFlag
 	depth      int
-	ascii      bool
-	color      string
-	width      int
 	from       fromFlag
+	terminal   terminalFlags
 }
 
 func newMergeCommand() *cobra.Command {
@@ -82,12 +78,7 @@ A file that cannot be read or contradicts the others is named and left out, and 
   proton merge --imbalance train.*.hatchet
   proton merge --timeline train -o all.chrome_trace
   proton merge --by file before.hatchet after.hatchet -o both.pb.gz`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return &exitError{code: 2, err: fmt.Errorf("must specify the files to merge: proton merge FILE… -o OUT")}
-			}
-			return nil
-		},
+		Args: between(1, noLimit, "must specify the files to merge: proton merge FILE… -o OUT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -97,8 +88,7 @@ A file that cannot be read or contradicts the others is named and left out, and 
 }
 
 func (f *mergeFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVarP(&f.output, "output", "o", "", "write the merged profile to `OUT`; the suffix selects the format, - is standard output")
 	registerForce(cmd, &f.force)
 	flags.StringVar(&f.format, "to", "", "write in `FORMAT` whatever the suffix (default for standard output: hatchet)")
@@ -122,8 +112,8 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	f.threshold.Least, _ = figures.ParseLeast("1%")
 	flags.VarP(&f.threshold, "threshold", "t", "with --imbalance: leave out call paths with less than `VALUE` in every source: 1% of the largest source's total, or 1ms")
 	flags.IntVarP(&f.depth, "depth", "d", 0, "with --imbalance: print `N` levels of the tree")
-	flags.BoolVar(&f.ascii, "ascii", false, "with --imbalance: draw the tree with ASCII characters")
-	registerColor(cmd, &f.color)
+	flags.BoolVar(&f.terminal.ASCII, "ascii", false, "with --imbalance: draw the tree with ASCII characters")
+	registerColor(cmd, &f.terminal.color)
 	showEveryday(cmd,
 		everyday{"output", "where the sum goes", "proton merge train -o all.hatchet"},
 		everyday{"by", "also a column for each rank or host", "proton merge --by rank train -o all.hatchet"},
@@ -140,20 +130,20 @@ func (f *mergeFlags) register(cmd *cobra.Command) {
 	choices(cmd, "by", "rank", "host", "run", "file")
 	choices(cmd, "attempt", "all", "last")
 	choices(cmd, "to", formatChoices()...)
-	registerWidth(flags, &f.width, "with --imbalance: "+widthUsage)
+	registerWidth(flags, &f.terminal.Width, "with --imbalance: "+widthUsage)
 }
 
 func (f *mergeFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	target, view, err := f.check(stdout)
 	if err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	if err := mayWrite(f.output, f.force); err != nil {
 		return err
 	}
 	files, err = merge.Files(files, f.timeline)
 	if err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	note := func(text string) { tell(stderr, "%s", text) }
 	merge.NoteRepeated(files, note)
@@ -230,15 +220,12 @@ func (f *mergeFlags) check(stdout io.Writer) (t formats.Target, o fleet.Imbalanc
 	if f.metric != "" && len(f.columns) == 0 {
 		f.columns = []string{f.metric}
 	}
-	o = fleet.ImbalanceOptions{Metric: f.metric, Depth: f.depth, ASCII: f.ascii || term.ASCIILocale(os.Getenv), Width: f.width}
-	if o.Width == 0 {
-		o.Width = term.Width(stdout)
-	}
-	if o.Threshold = f.threshold.Least; o.Threshold.Unit == "" { // 0.01 is 1%
-		o.Threshold.Unit = "%"
-	}
-	if o.Color, err = term.Color(f.color, stdout, os.Getenv); err != nil {
+	if err := f.terminal.suit(stdout); err != nil {
 		return t, o, err
+	}
+	o = fleet.ImbalanceOptions{Terminal: f.terminal.Terminal, Metric: f.metric, Depth: f.depth, Threshold: f.threshold.Least}
+	if o.Threshold.Unit == "" { // 0.01 is 1%
+		o.Threshold.Unit = "%"
 	}
 	if f.output != "" {
 		t, err = outputTarget(f.output, f.format)

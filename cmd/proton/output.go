@@ -114,6 +114,13 @@ func tell(stderr io.Writer, format string, args ...any) {
 	fmt.Fprintf(stderr, "proton: "+format+"\n", args...)
 }
 
+// tellEach prints messages.
+func tellEach(stderr io.Writer, texts []string) {
+	for _, text := range texts {
+		tell(stderr, "%s", text)
+	}
+}
+
 // cannotWrite is the error for an output that cannot be created, without the name of its temporary file.
 func cannotWrite(path string, err error) error {
 	var at *fs.PathError

@@ -68,7 +68,7 @@ The manual of pprof's own flags is at github.com/google/pprof/blob/main/doc/READ
 			case pprofui.WantsHelp(err):
 				return cmd.Help()
 			case errors.Is(err, pprofui.ErrUsage):
-				return &exitError{code: 2, err: err}
+				return usage(err)
 			case err != nil:
 				return fmt.Errorf("pprof: %w", err)
 			}

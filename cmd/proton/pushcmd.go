@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -42,9 +41,9 @@ func newPushCommand() *cobra.Command {
 			case err != nil && follow != 0:
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]string{"error": err.Error()})
 			case err != nil:
-				return &exitError{code: 2, err: err}
+				return usage(err)
 			case wait < 0:
-				return &exitError{code: 2, err: fmt.Errorf("--wait %g is negative: give seconds", wait)}
+				return usagef("--wait %g is negative: give seconds", wait)
 			case status:
 				return printPushStatus(cmd, s)
 			case follow != 0:
@@ -53,8 +52,7 @@ func newPushCommand() *cobra.Command {
 			return sendWaiting(cmd, s, run.Seconds(wait))
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVar(&protocol, "protocol", "", "speak `PROTOCOL`: pyroscope, parca or otlp (default: what the URL says, as in parca+https://, or its port)")
 	flags.Float64Var(&wait, "wait", 60, "wait at most `SECONDS` for the server")
 	flags.BoolVar(&status, "status", false, "print what was sent and what waits, and send nothing")
@@ -89,9 +87,7 @@ func sendWaiting(cmd *cobra.Command, s *push.Sender, wait time.Duration) error {
 	if len(lines) == 0 {
 		lines = []string{"no windows wait for " + sent.Target}
 	}
-	for _, line := range lines {
-		tell(cmd.ErrOrStderr(), "%s", line)
-	}
+	tellEach(cmd.ErrOrStderr(), lines)
 	if sent.Waiting+sent.Refused+sent.Unreadable > 0 {
 		return &exitError{code: 1}
 	}

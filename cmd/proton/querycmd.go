@@ -72,18 +72,12 @@ columns.`,
   proton query --exclude '(?i)nccl' windows/
   proton query --since 1d --parquet rows.parquet windows/
   proton query --json windows/ | jq '.ranks[] | select(.outlier)'`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return &exitError{code: 2, err: fmt.Errorf("must specify a folder of profiles: proton query FOLDER")}
-			}
-			return nil
-		},
+		Args: between(1, noLimit, "must specify a folder of profiles: proton query FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVar(&f.since, "since", "", "leave out profiles that start before `TIME`: 30m or 2d ago, 2026-11-23T10:00:00Z, or ns since 1970")
 	flags.StringVar(&f.until, "until", "", "leave out profiles that start at `TIME` or later")
 	flags.StringVar(&f.ranks, "rank", "", "only the ranks in `LIST`: 0-7,64")
@@ -117,7 +111,7 @@ func formerQueryFlags(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 func (f *queryFlags) run(paths []string, stdout, stderr io.Writer) error {
 	query, err := f.query(time.Now())
 	if err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	if err := mayWrite(f.parquet, f.force); err != nil {
 		return err
@@ -201,9 +195,7 @@ func (a *answering) lastAttempts(files []string) []string {
 		}
 	})
 	earlier, notes := ranks.Earlier()
-	for _, text := range notes {
-		tell(a.stderr, "%s", text)
-	}
+	tellEach(a.stderr, notes)
 	a.repeated = notes
 	left := map[string]bool{}
 	for position := range earlier {
@@ -306,11 +298,7 @@ func (f *queryFlags) print(stdout io.Writer, report *fleet.Report) error {
 	if f.json {
 		return report.WriteJSON(stdout)
 	}
-	width := f.width
-	if width == 0 {
-		width = term.Width(stdout)
-	}
-	return report.Write(stdout, f.top, width)
+	return report.Write(stdout, f.top, cmp.Or(f.width, term.Width(stdout)))
 }
 
 func (f *queryFlags) query(now time.Time) (q fleet.Query, err error) {

@@ -63,18 +63,12 @@ standard output.`,
   proton report --trace traces1 --trace traces2 before.hatchet after.hatchet
   proton report --trace traces
   proton report --svg roofline matmul.hatchet -o roofline.svg`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 && len(f.traces) == 0 || len(args) > 2 {
-				return &exitError{code: 2, err: fmt.Errorf("must specify one profile, or two to compare; got %d: proton report FILE [OTHER] [-o PAGE], or proton report --trace TRACE", len(args))}
-			}
-			return nil
-		},
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVarP(&f.output, "output", "o", "", "write the page to `PAGE`, - is standard output (default NAME.html in the current folder)")
 	flags.StringVar(&f.title, "title", "", "title of the page, `TEXT` (default: the name of the profile)")
 	flags.StringSliceVar(&f.peaks, "peak", nil, peakUsage)
@@ -92,7 +86,7 @@ standard output.`,
 func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	renames, err := f.check(files)
 	if err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	var sources []report.Source
 	for _, file := range files {
@@ -161,6 +155,9 @@ func (f *reportFlags) texts(file string, p *profile.Profile) *report.Texts {
 
 // check checks the flags before anything is read.
 func (f *reportFlags) check(files []string) (renames []compare.Rename, err error) {
+	if len(files)+len(f.traces) == 0 || len(files) > 2 {
+		return nil, fmt.Errorf("must specify one profile, or two to compare; got %d: proton report FILE [OTHER] [-o PAGE], or proton report --trace TRACE", len(files))
+	}
 	if err := (&kernels.Files{Moves: f.paths}).CheckMoves(); err != nil {
 		return nil, err
 	}

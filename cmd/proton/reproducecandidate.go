@@ -110,7 +110,7 @@ func (f *reproduceFlags) tryCandidate(doc *candidateDocument, source string, sel
 		path = path[:i]
 	}
 	if _, err := os.Stat(path); err != nil || !isScript(path) {
-		return &exitError{code: 2, err: fmt.Errorf("read --candidate %s: give a Python file, or FILE.py:NAME of a function in it", f.candidate)}
+		return usagef("read --candidate %s: give a Python file, or FILE.py:NAME of a function in it", f.candidate)
 	}
 	a, script, err := f.candidateScript(doc, source, selection, stderr)
 	if err != nil {
@@ -295,9 +295,7 @@ func (d *candidateDocument) print(w io.Writer) error {
 			return err
 		}
 	}
-	for _, n := range d.Notes {
-		tell(toUser(), "%s", n)
-	}
+	tellEach(toUser(), d.Notes)
 	tell(toUser(), "%s against %s in %s; again: python %s --candidate %s", d.Candidate, term.Printable(d.Kernel), figures.Time(int64(d.Seconds*1e9)), d.Script, d.Candidate)
 	return nil
 }

@@ -91,20 +91,20 @@ could not be decided. Without a GPU the outputs alone are compared, by proton in
 			}
 			for _, name := range []string{"rounds", "compare-python", "detect"} {
 				if cmd.Flags().Changed(name) && f.compare == "" && !(name == "detect" && f.candidate != "") {
-					return &exitError{code: 2, err: fmt.Errorf("--%s needs --compare OTHER", name)}
+					return usagef("--%s needs --compare OTHER", name)
 				}
 			}
 			if cmd.Flags().Changed("tolerance") && (f.candidate == "" || !(f.tolerance >= 0 && f.tolerance < 1)) {
-				return &exitError{code: 2, err: fmt.Errorf("read --tolerance %g: it is of --candidate, and a share of the largest value, such as 0.001", f.tolerance)}
+				return usagef("read --tolerance %g: it is of --candidate, and a share of the largest value, such as 0.001", f.tolerance)
 			}
 			if cmd.Flags().Changed("keep-warm") && f.candidate == "" {
-				return &exitError{code: 2, err: errors.New("--keep-warm is of --candidate")}
+				return usagef("--keep-warm is of --candidate")
 			}
 			if cmd.Flags().Changed("seconds") && f.detect == "" || f.detect != "" && cmd.Flags().Changed("rounds") {
-				return &exitError{code: 2, err: errors.New("--seconds is of --detect, which takes as many rounds as it needs; without --detect, give --rounds")}
+				return usagef("--seconds is of --detect, which takes as many rounds as it needs; without --detect, give --rounds")
 			}
 			if cmd.Flags().Changed("slowest") && f.slowest < 1 {
-				return &exitError{code: 2, err: fmt.Errorf("read --slowest %d: give a number of launches, 1 or more", f.slowest)}
+				return usagef("read --slowest %d: give a number of launches, 1 or more", f.slowest)
 			}
 			f.options.Python = cmp.Or(f.options.Python, usualPython())
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -115,8 +115,7 @@ could not be decided. Without a GPU the outputs alone are compared, by proton in
 }
 
 func (f *reproduceFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVar(&f.line, "line", "", "the launch, or the compilation that failed, in record `N` of the trace, as proton trace info shows it; FILE:N in a folder of several files")
 	flags.StringVar(&f.kernel, "kernel", "", "a launch of the kernel `NAME`")
 	flags.IntVar(&f.launch, "launch-id", 0, "launch number `N`, counted from 0, among those of --kernel or --hash if given")
@@ -177,7 +176,7 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 		err = f.complete()
 	}
 	if err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	if f.candidate != "" {
 		return endsWithScripts(func() error { return f.runCandidate(source, selection, stdout, stderr) })
@@ -186,7 +185,7 @@ func (f *reproduceFlags) run(source string, stdout, stderr io.Writer) error {
 		return endsWithScripts(func() error { return f.runComparison(source, selection, stdout, stderr) })
 	}
 	if isScript(source) {
-		return &exitError{code: 2, err: fmt.Errorf("%s is a script: give a trace instead, or add --compare OTHER", source)}
+		return usagef("%s is a script: give a trace instead, or add --compare OTHER", source)
 	}
 	trace, err := f.open(source, stderr)
 	if err != nil {
@@ -245,7 +244,7 @@ func (f *reproduceFlags) places(trace *tritonparse.Trace, selection reproduce.Se
 	}
 	filter, err := profile.NewFilter(f.include, f.exclude)
 	if err != nil {
-		return nil, nil, &exitError{code: 2, err: err}
+		return nil, nil, usage(err)
 	}
 	slow, err := reproduce.Slowest(trace, p, filter, f.slowest)
 	if err != nil {

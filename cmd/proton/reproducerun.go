@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goproton/goproton/cmd/proton/internal/run"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
@@ -24,11 +23,11 @@ func isScript(source string) bool { return filepath.Ext(source) == ".py" }
 
 // usualPython is the interpreter that proton run would use, and python3 where that finds none.
 func usualPython() string {
-	self, err := os.Executable()
+	layout, _, err := parts()
 	if err != nil {
 		return "python3"
 	}
-	found, err := run.FindLayout(self, os.Getenv).FindPython("")
+	found, err := layout.FindPython("")
 	if err != nil {
 		return "python3" // whose absence is said where it is needed
 	}
@@ -39,8 +38,8 @@ func usualPython() string {
 // program for its kernel.
 func (f *reproduceFlags) interpreter(python string) reproduce.Interpreter {
 	in := reproduce.Interpreter{Python: python}
-	if self, err := os.Executable(); err == nil {
-		in.Env = run.FindLayout(self, os.Getenv).Environment(os.Environ())
+	if layout, _, err := parts(); err == nil {
+		in.Env = layout.Environment(os.Environ())
 	}
 	return in
 }
@@ -139,7 +138,7 @@ func output(program string, args ...string) (string, error) {
 // runComparison runs the scripts of two sides in alternation.
 func (f *reproduceFlags) runComparison(source string, selection reproduce.Selection, stdout, stderr io.Writer) error {
 	if isScript(source) && (selection.Line >= 0 || selection.Kernel != "" || selection.Hash != "" || selection.Launch > 0) {
-		return &exitError{code: 2, err: fmt.Errorf("%s is a script of one launch: leave out --line, --kernel, --hash and --launch-id", source)}
+		return usagef("%s is a script of one launch: leave out --line, --kernel, --hash and --launch-id", source)
 	}
 	a := &reproduce.Side{Name: "A", Interpreter: f.interpreter(f.options.Python)}
 	b := &reproduce.Side{Name: "B", Interpreter: f.interpreter(cmp.Or(f.python2, f.options.Python))}
@@ -178,9 +177,7 @@ func (f *reproduceFlags) runDetection(a, b *reproduce.Side, stdout, stderr io.Wr
 	if err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}
-	for _, n := range detectionNotes(d) {
-		tell(stderr, "%s", n)
-	}
+	tellEach(stderr, detectionNotes(d))
 	if f.json {
 		err = printJSON(stdout, d)
 	} else {

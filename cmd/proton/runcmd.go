@@ -69,35 +69,24 @@ func newRunCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			options.Target = args
+			given := cmd.Flags().Changed
 			takeTorchWords(cmd.Flags(), &options)
-			if err := checkFlags(cmd.Flags(), &options); err != nil {
-				return &exitError{code: 2, err: err}
-			}
-			if err := options.Push.FillFrom(os.Getenv, cmd.Flags().Changed); err != nil {
-				return &exitError{code: 2, err: err}
-			}
-			if err := leaveOutSources(noSources, &options); err != nil {
-				return &exitError{code: 2, err: err}
-			}
-			if err := checkRun(&options); err != nil {
-				return &exitError{code: 2, err: err}
-			}
-			if _, err := runinfo.ParsePM(options.PM); err != nil && cmd.Flags().Changed("pm") {
-				return &exitError{code: 2, err: fmt.Errorf("--pm: %w", err)}
-			} else if options.PM != "" && options.ModeName() == "counters" {
-				return &exitError{code: 2, err: errors.New("--pm with --mode counters: " + record.CountersUseTheHardware)}
-			}
-			if err := checkBudget(cmd.Flags().Changed("budget"), &options); err != nil {
-				return &exitError{code: 2, err: err}
-			}
-			if err := recording.apply(cmd.Flags().Changed, &options); err != nil {
-				return &exitError{code: 2, err: err}
-			}
-			if err := trace.apply(&options); err != nil {
-				return &exitError{code: 2, err: err}
+			for _, check := range []func() error{
+				func() error { return checkFlags(cmd.Flags(), &options) },
+				func() error { return options.Push.FillFrom(os.Getenv, given) },
+				func() error { return leaveOutSources(noSources, &options) },
+				func() error { return checkRun(&options) },
+				func() error { return checkPM(given("pm"), &options) },
+				func() error { return checkBudget(given("budget"), &options) },
+				func() error { return recording.apply(given, &options) },
+				func() error { return trace.apply(&options) },
+			} {
+				if err := check(); err != nil {
+					return usage(err)
+				}
 			}
 			if open && options.Name == "-" {
-				return &exitError{code: 2, err: errors.New("--open needs a file: give a --name that is not standard output")}
+				return usagef("--open needs a file: give a --name that is not standard output")
 			}
 			if open {
 				options.Written = func(files []string) { openReport(files, toUser()) }
@@ -105,9 +94,8 @@ func newRunCommand() *cobra.Command {
 			return profileProgram(options)
 		},
 	}
-	flags := cmd.Flags()
+	flags := flagsOf(cmd)
 	flags.SetInterspersed(false)
-	flags.SortFlags = false
 	flags.StringVarP(&options.Name, "name", "n", "", "write the profile to `NAME` plus suffix (default: named after the target; - is standard output)")
 	flags.StringVarP(&options.Backend, "backend", "b", "", "collect with `BACKEND`: "+strings.Join(backends(), ", ")+" (default: the one for this machine); instrumentation also records scopes inside kernels, and the TARGET of replay is a capture")
 	flags.StringVarP(&options.Context, "context", "c", "shadow", "attribute kernels to scopes or to Python call paths, `CONTEXT`: shadow or python")
@@ -185,11 +173,11 @@ func newRunCommand() *cobra.Command {
 // profileProgram runs the target and ends as the target did.
 func profileProgram(options run.Options) error {
 	collectAsUsual()
-	executable, err := os.Executable()
+	layout, _, err := parts()
 	if err != nil {
-		return fmt.Errorf("find the parts of proton: %w", err)
+		return err
 	}
-	result, err := run.Run(options, run.FindLayout(executable, os.Getenv), settings.Root.Get(os.Getenv), toUser())
+	result, err := run.Run(options, layout, settings.Root.Get(os.Getenv), toUser())
 	var notStarted *run.NotStartedError
 	switch {
 	case errors.As(err, &notStarted):
@@ -366,6 +354,16 @@ func tookTarget(flags *pflag.FlagSet) (said string) {
 
 // backends can be given to --backend.
 func backends() []string { return append(vendors.Backends(), "instrumentation", "replay") }
+
+// checkPM refuses times between readings that nothing can keep, and readings next to counters of launches.
+func checkPM(given bool, o *run.Options) error {
+	if _, err := runinfo.ParsePM(o.PM); err != nil && given {
+		return fmt.Errorf("--pm: %w", err)
+	} else if o.PM != "" && o.ModeName() == "counters" {
+		return errors.New("--pm with --mode counters: " + record.CountersUseTheHardware)
+	}
+	return nil
+}
 
 // checkBudget refuses budgets that cannot be kept.
 func checkBudget(given bool, o *run.Options) error {

@@ -51,22 +51,17 @@ func newTopCommand() *cobra.Command {
 		Use:   "top [PID]",
 		Short: "watch the kernels of a running program",
 		Long:  topLong,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return &exitError{code: 2, err: errors.New("give one PID, or none for all processes that can be watched")}
-			}
-			return nil
-		},
+		Args:  between(0, 1, "give one PID, or none for all processes that can be watched"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pid := 0
 			if len(args) == 1 {
 				var err error
 				if pid, err = strconv.Atoi(args[0]); err != nil || pid < 1 {
-					return &exitError{code: 2, err: fmt.Errorf("read the process id %q: give a number; proton ctl lists the processes", args[0])}
+					return usagef("read the process id %q: give a number; proton ctl lists the processes", args[0])
 				}
 			}
 			if o.interval < 100*time.Millisecond || o.interval > time.Hour {
-				return &exitError{code: 2, err: fmt.Errorf("--interval %v: give a time from 100ms to 1h", o.interval)}
+				return usagef("--interval %v: give a time from 100ms to 1h", o.interval)
 			}
 			return o.run(cmd, pid)
 		},

@@ -56,8 +56,7 @@ left out too, unless --type names them.`,
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVar(&f.kernels, "kernel", "", kernelsUsage)
 	flags.StringSliceVar(&f.hashes, "hash", nil, "only records of compilations whose hash begins with `HASH`")
 	flags.StringSliceVar(&f.types, "type", nil, "only records of `TYPE`: compilation, launch, autotune, launch_diff …")
@@ -113,7 +112,7 @@ func (f *traceCatFlags) writesTrace() bool {
 
 func (f *traceCatFlags) run(source string, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	files, err := tritonparse.Files(source)
 	if err != nil {

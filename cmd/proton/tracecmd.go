@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/foreign"
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
-	"github.com/spf13/cobra"
 )
 
 func newTraceCommand() *cobra.Command {
@@ -33,7 +34,7 @@ with its arguments. Raw traces may be plain text, gzip members or zstd frames.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return &exitError{code: 2, err: unknownCommand(cmd, args[0])}
+				return usage(unknownCommand(cmd, args[0]))
 			}
 			return cmd.Help()
 		},
@@ -45,7 +46,7 @@ with its arguments. Raw traces may be plain text, gzip members or zstd frames.`,
 // oneTrace is the argument of commands that read one trace.
 func oneTrace(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return &exitError{code: 2, err: fmt.Errorf("must specify one trace; see %s --help", cmd.CommandPath())}
+		return usagef("must specify one trace; see %s --help", cmd.CommandPath())
 	}
 	return nil
 }
@@ -82,8 +83,7 @@ arguments; addresses and contents of tensors are ignored.`,
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVar(&f.kernel, "kernel", "", "list the launches of the kernel `NAME`")
 	flags.StringVar(&f.filter, "args-list", "", "only launches that match `FILTER`: NAME=VALUE of compile options and arguments, separated by commas; NAME may be followed by .field and [index]")
 	flags.BoolVar(&f.args, "args", false, "with --kernel, show the arguments")
@@ -95,14 +95,14 @@ arguments; addresses and contents of tensors are ignored.`,
 
 func (f *traceInfoFlags) run(path string, stdout, stderr io.Writer) error {
 	if f.compilations && f.kinds {
-		return &exitError{code: 2, err: errors.New("--compilations and --kinds print different lists; give one of them")}
+		return usagef("--compilations and --kinds print different lists; give one of them")
 	}
 	if f.kernel == "" && !f.kinds && (f.filter != "" || f.args) {
-		return &exitError{code: 2, err: errors.New("--args-list and --args need --kernel NAME")}
+		return usagef("--args-list and --args need --kernel NAME")
 	}
 	filter, err := tritonparse.ParseFilter(f.filter)
 	if err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	if f.compilations || f.kinds {
 		return f.runLists(path, filter, stdout, stderr)

@@ -54,18 +54,12 @@ output of a launch shows up in a later one.`,
   proton trace diff before after --kernel matmul_kernel -o diff.ndjson.gz
   proton trace diff before after --every-launch --rtol 0.01
   proton trace diff before after --kernel softmax_kernel --launches 3`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 && len(args) != 2 {
-				return &exitError{code: 2, err: errors.New("must specify one trace or two: proton trace diff A [B]")}
-			}
-			return nil
-		},
+		Args: between(1, 2, "must specify one trace or two: proton trace diff A [B]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVarP(&f.kernel, "kernel", "k", "", "compare the first two compilations of the kernel `NAME`, or the first of each trace")
 	flags.StringSliceVar(&f.hashes, "hash", nil, "compare the compilations whose hashes begin with `H1,H2`; a single one selects it in both traces")
 	flags.IntSliceVarP(&f.events, "events", "e", nil, "compare the compilations `I,J`, counted from 0 in the order of trace info --compilations")
@@ -120,7 +114,7 @@ func (f *traceDiffFlags) check(traces int) error {
 
 func (f *traceDiffFlags) run(sources []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err := f.check(len(sources)); err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	if err := mayWrite(f.output, f.force); err != nil {
 		return err
@@ -144,7 +138,7 @@ func (f *traceDiffFlags) run(sources []string, stdin io.Reader, stdout, stderr i
 	}
 	if len(traces) == 2 && f.kernel == "" && f.hashes == nil && f.events == nil {
 		if f.text.Stages != nil {
-			return &exitError{code: 2, err: errors.New("--ir prints lines of two compilations; select them with --kernel, --hash or --events")}
+			return usagef("--ir prints lines of two compilations; select them with --kernel, --hash or --events")
 		}
 		return f.runTraces(a, b, profiles, stdout)
 	}
@@ -255,7 +249,7 @@ func (f *traceDiffFlags) runPair(a, b *tritonparse.Trace, i, j int, tensors func
 	}
 	d := compare.New(x, y)
 	if err := f.chooseStages(d); err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	if err := tensors(d); err != nil {
 		return err

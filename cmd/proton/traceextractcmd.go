@@ -46,13 +46,12 @@ the trace.`,
 		Args: oneTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.pick.check(cmd); err != nil {
-				return &exitError{code: 2, err: err}
+				return usage(err)
 			}
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVarP(&f.out, "output", "o", "", "write to the folder `DIR`, which is created if needed")
 	f.pick.register(cmd)
 	flags.StringSliceVar(&f.stages, "stages", nil, "only `STAGES`: ttir, ttgir, llir, ptx, sass, json …, python, cubin")
@@ -97,7 +96,7 @@ func (p *tracePick) check(cmd *cobra.Command) error {
 func (p *tracePick) open(source string, o tritonparse.OpenOptions, stderr io.Writer) (t *tritonparse.Trace, picked []*tritonparse.Compilation, launch *tritonparse.LaunchRecord, err error) {
 	names, err := tritonparse.ParseNames(p.kernels)
 	if err != nil {
-		return nil, nil, nil, &exitError{code: 2, err: err}
+		return nil, nil, nil, usage(err)
 	}
 	if t, err = tritonparse.Open(source, o); err != nil {
 		return nil, nil, nil, err
@@ -148,10 +147,10 @@ func (p *tracePick) nothing(t *tritonparse.Trace) error {
 
 func (f *traceExtractFlags) run(source string, stdout, stderr io.Writer) error {
 	if f.out == "" {
-		return &exitError{code: 2, err: errors.New("must specify an output folder: proton trace extract TRACE -o DIR")}
+		return usagef("must specify an output folder: proton trace extract TRACE -o DIR")
 	}
 	if err := nearby.CheckSources(f.from); err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	t, picked, launch, err := f.pick.open(source, tritonparse.OpenOptions{NoTexts: true}, stderr)
 	if err != nil {

@@ -66,8 +66,7 @@ written, because of --strict or because no kernel matches --kernel-allowlist for
 			return f.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.StringVarP(&f.out, "output", "o", "", "write to the folder `DIR`")
 	flags.BoolVar(&f.force, "force", false, "replace DIR if it exists")
 	flags.StringVar(&f.compat, "compat", "", "`tritonparse`: the same output as tritonparse; its procedure checks need LLVM's FileCheck, which Triton includes")
@@ -160,7 +159,7 @@ func (f *traceParseFlags) chooseAnalyses(o *parse.Options) error {
 func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 	options, err := f.options(stderr)
 	if err != nil {
-		return &exitError{code: 2, err: err}
+		return usage(err)
 	}
 	replaced := false
 	if _, err := os.Lstat(f.out); err == nil {

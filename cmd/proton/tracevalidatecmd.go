@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -35,18 +34,12 @@ cannot be read.
 Warnings mark facts that may be correct, such as launches of kernels that were compiled before the trace began.`,
 		Example: `  proton trace validate logs
   proton trace validate parsed --strict --json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return &exitError{code: 2, err: errors.New("must specify traces: proton trace validate TRACE…")}
-			}
-			return nil
-		},
+		Args: between(1, noLimit, "must specify traces: proton trace validate TRACE…"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.BoolVar(&f.quick, "quick", false, "check that tensors and cubins exist, without reading them")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 1 for warnings too")
 	flags.IntVar(&f.most, "most", 100, "print at most `N` findings of each trace, 0 for all; all are counted")

@@ -33,9 +33,7 @@ type viewerFlags struct {
 	sorted   bool
 	diff     string
 	compat   bool
-	color    string
-	terminal viewer.Terminal
-	noPager  bool
+	terminal terminalFlags
 	idle     bool
 	counts   string
 	samples  sourceFlags
@@ -95,7 +93,7 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
 		Args: func(_ *cobra.Command, args []string) error {
 			args = f.samples.kernelOf(args)
 			if len(args) != 1 && !(len(args) == 0 && f.samples.traceAlone()) {
-				return &exitError{code: 2, err: fmt.Errorf("must specify one file to read, or - for standard input; got %d: proton viewer [flags] FILE", len(args))}
+				return usagef("must specify one file to read, or - for standard input; got %d: proton viewer [flags] FILE", len(args))
 			}
 			if len(args) == 1 {
 				f.file = args[0]
@@ -104,7 +102,7 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(cmd.Flags()); err != nil {
-				return &exitError{code: 2, err: err}
+				return usage(err)
 			}
 			return f.run(f.file, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -115,8 +113,7 @@ Under the name proton-viewer, this program prints what Triton's proton-viewer pr
 }
 
 func (f *viewerFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := flagsOf(cmd)
 	flags.BoolVarP(&f.list, "list", "l", false, "list the metrics of the profile")
 	f.from.register(cmd)
 	flags.StringArrayVarP(&f.metrics, "metrics", "m", nil, "show the metrics `NAMES`, separated by commas; the first determines -t, order and colour")
@@ -148,9 +145,9 @@ func (f *viewerFlags) register(cmd *cobra.Command) {
 
 	flags.BoolVar(&f.terminal.Human, "human", false, "print each value in its own unit if -m names none: 9.90 ms instead of 9899.08 in a column of us")
 	registerWidth(flags, &f.terminal.Width, widthUsage)
-	registerColor(cmd, &f.color)
+	registerColor(cmd, &f.terminal.color)
 	flags.BoolVar(&f.terminal.ASCII, "ascii", false, "draw with ASCII characters only")
-	flags.BoolVar(&f.noPager, "no-pager", false, noPagerUsage)
+	flags.BoolVar(&f.terminal.noPager, "no-pager", false, noPagerUsage)
 
 	flags.BoolVar(&f.compat, "compat", false, "print exactly what Triton's proton-viewer prints")
 	flags.BoolVar(&f.sorted, "print-sorted", false, "also print the flat view; with --compat proton-viewer's sorted list")
@@ -216,7 +213,7 @@ func (f *viewerFlags) check(flags *pflag.FlagSet) error {
 	if flags.Changed("top") && f.o.Top < 1 {
 		return fmt.Errorf("read --top %d: show at least 1 frame", f.o.Top)
 	}
-	if _, err := term.Color(f.color, nil, os.Getenv); err != nil {
+	if _, err := term.Color(f.terminal.color, nil, os.Getenv); err != nil {
 		return err
 	}
 	if f.diff != "" {
@@ -306,16 +303,7 @@ func (f *viewerFlags) chooseView(flags *pflag.FlagSet) error {
 	return checkFrames(f.o.Include, f.o.Exclude, f.format)
 }
 
-func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer) error {
-	color, err := term.Color(f.color, stdout, os.Getenv)
-	if err != nil {
-		return err
-	}
-	f.terminal.Color = color
-	f.terminal.ASCII = f.terminal.ASCII || term.ASCIILocale(os.Getenv)
-	if f.terminal.Width == 0 {
-		f.terminal.Width = term.Width(stdout)
-	}
+func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	var p *profile.Profile
 	if file != "" {
 		if p, err = readProfile(file, stdin, f.from); err != nil {
@@ -328,7 +316,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 		}
 	}
 	var notes []string // for standard error, once a pager has left the screen
-	err = term.Paged(stdout, !f.noPager, os.LookupEnv, func(out io.Writer) (err error) {
+	err = f.terminal.print("", stdout, false, func(out io.Writer) (err error) {
 		if f.samples.inside.asked {
 			notes, err = f.printInside(file, p, stdin, out)
 		} else if f.samples.asked() {
@@ -340,9 +328,7 @@ func (f *viewerFlags) run(file string, stdin io.Reader, stdout, stderr io.Writer
 		}
 		return err
 	})
-	for _, n := range notes {
-		tell(stderr, "%s", n)
-	}
+	tellEach(stderr, notes)
 	return err
 }
 
@@ -356,9 +342,7 @@ func addCounts(p *profile.Profile, file string, stdin io.Reader, stderr io.Write
 	if err != nil {
 		return fmt.Errorf("--counts %s: %w", file, err)
 	}
-	for _, n := range notes {
-		tell(stderr, "%s", n)
-	}
+	tellEach(stderr, notes)
 	return nil
 }
 
@@ -385,11 +369,11 @@ func (f *viewerFlags) print(p *profile.Profile, out io.Writer) ([]string, error)
 		}
 	}
 	f.o.Metrics, f.o.Names = splitNames(f.metrics), viewer.NameFormat(f.format)
-	notes, err := viewer.Render(out, p, f.view, f.o, f.terminal)
+	notes, err := viewer.Render(out, p, f.view, f.o, f.terminal.Terminal)
 	notes = append(split, notes...)
 	if err == nil && f.sorted {
 		fmt.Fprintln(out)
-		_, err = viewer.Render(out, p, "flat", f.o, f.terminal)
+		_, err = viewer.Render(out, p, "flat", f.o, f.terminal.Terminal)
 	}
 	return notes, err
 }
@@ -401,7 +385,7 @@ func (f *viewerFlags) printIdle(p *profile.Profile, out io.Writer) error {
 	if f.samples.json {
 		return idle.WriteJSON(out, p)
 	}
-	return idle.Write(out, p, idle.Options{Rows: f.o.Top, Names: viewer.NameFormat(f.format), ASCII: f.terminal.ASCII, Width: f.terminal.Width})
+	return idle.Write(out, p, idle.Options{Terminal: f.terminal.Terminal, Rows: f.o.Top, Names: viewer.NameFormat(f.format)})
 }
 
 // printCompat prints what proton-viewer prints.

@@ -31,7 +31,7 @@ func (f *viewerFlags) checkInside(flags *pflag.FlagSet) error {
 
 // printInside prints the scopes inside of kernels.
 func (f *viewerFlags) printInside(file string, p *profile.Profile, stdin io.Reader, out io.Writer) (_ []string, err error) {
-	o := inside.Options{Terminal: f.terminal, Names: viewer.NameFormat(f.format), Source: f.samples.source.asked}
+	o := inside.Options{Terminal: f.terminal.Terminal, Names: viewer.NameFormat(f.format), Source: f.samples.source.asked}
 	if sampled := f.samples.sampled; sampled != "" {
 		if o.Samples, err = readProfile(sampled, stdin, fromFlag{}); err != nil {
 			return nil, err

@@ -197,7 +197,7 @@ func (f *viewerFlags) printKernels(file string, p *profile.Profile, out io.Write
 	case err != nil:
 		return nil, fmt.Errorf("show the samples of %s: %w", file, err)
 	}
-	l := listing.Options{Terminal: f.terminal, Instructions: sf.sass.asked, Unfold: sf.unfold, Context: sf.context, Stages: splitNames(sf.ir)}
+	l := listing.Options{Terminal: f.terminal.Terminal, Instructions: sf.sass.asked, Unfold: sf.unfold, Context: sf.context, Stages: splitNames(sf.ir)}
 	if err := checkStages(r, l); err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func checkStages(r *kernels.Run, l listing.Options) error {
 	}
 	for _, stage := range l.Stages {
 		if !slices.Contains(known, stage) {
-			return &exitError{code: 2, err: fmt.Errorf("read --ir %q: the compilations have %s", stage, strings.Join(known, ", "))}
+			return usagef("read --ir %q: the compilations have %s", stage, strings.Join(known, ", "))
 		}
 	}
 	return nil

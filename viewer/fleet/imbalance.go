@@ -21,13 +21,11 @@ import (
 
 // ImbalanceOptions say what to show. The zero value shows all of the time.
 type ImbalanceOptions struct {
+	viewer.Terminal
 	Metric    string        // by name without unit; "" for the first of merge.DefaultColumns that is there
 	Threshold figures.Least // leave out call paths whose largest source has less; a share is of the root's
 	Depth     int           // levels to show; 0 for all
 	Names     viewer.NameFormat
-	ASCII     bool
-	Color     bool
-	Width     int // columns of the terminal; longer lines have their names cut; 0 cuts nothing
 }
 
 // Stat holds one call path's amounts by source, summed over its subtree. A source that never reached the path counts with 0,

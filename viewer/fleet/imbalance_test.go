@@ -11,6 +11,7 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/merge"
+	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/internal/grid"
 )
 
@@ -117,7 +118,7 @@ func TestRanksAreInNaturalOrder(t *testing.T) {
 func TestViewWithThresholdDepthAndColour(t *testing.T) {
 	p := ranks(t, "time (ns)", profile.Inclusive, 100e6, 200e6, -1e3)
 	var b bytes.Buffer
-	if err := WriteImbalance(&b, p, ImbalanceOptions{ASCII: true, Threshold: figures.Least{Amount: 0.01, Unit: "%"}, Color: true}); err != nil {
+	if err := WriteImbalance(&b, p, ImbalanceOptions{Terminal: viewer.Terminal{ASCII: true, Color: true}, Threshold: figures.Least{Amount: 0.01, Unit: "%"}}); err != nil {
 		t.Fatal(err)
 	}
 	want := `time in ms, 3 sources: rank0 to rank2

@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
+	"github.com/goproton/goproton/viewer"
 )
 
 // drawn is a timeline of one character per ns: a thread's scopes (letters, nested rows below each other), its launches (l), copies (c)
@@ -242,7 +243,7 @@ func TestStreamsThatOverlap(t *testing.T) {
 func golden(t *testing.T, name string, p *profile.Profile) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, p, Options{Width: 80}); err != nil {
+	if err := Write(&b, p, Options{Terminal: viewer.Terminal{Width: 80}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := WriteJSON(&b, p); err != nil {

@@ -19,10 +19,9 @@ import (
 
 // Options say how to print a report.
 type Options struct {
+	viewer.Terminal
 	Rows  int // of each table; 0 for 10
 	Names viewer.NameFormat
-	ASCII bool
-	Width int // columns of the terminal; longer lines have their names cut; 0 cuts nothing
 }
 
 // ErrNoTimeline is that a profile does not say when its work ran.

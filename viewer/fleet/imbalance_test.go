@@ -170,7 +170,7 @@ func TestImbalanceFitsTheWidth(t *testing.T) {
 			p.Root.Children[0].Set(column, profile.IntValue(int64(i+1)*100_500_000))
 		}
 		var b bytes.Buffer
-		if err := WriteImbalance(&b, p, ImbalanceOptions{Width: test.width}); err != nil {
+		if err := WriteImbalance(&b, p, ImbalanceOptions{Terminal: viewer.Terminal{Width: test.width}}); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(b.String(), "\n")

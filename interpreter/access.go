@@ -113,26 +113,10 @@ func load(c *compiler) step {
 	} else if to.Kind == ttir.TensorType {
 		return loadBlock(c)
 	}
-	switch classOf(c.resultType(0)) {
-	case bits1:
-		return loadOf[bit](c)
-	case i8:
-		return loadOf[int8](c)
-	case i16:
-		return loadOf[int16](c)
-	case i32:
-		return loadOf[int32](c)
-	case i64:
-		return loadOf[int64](c)
-	case f32:
-		return loadOf[float32](c)
-	case f64:
-		return loadOf[float64](c)
-	}
-	panic(failure("it does not give %s", c.resultType(0).Text))
+	return typedAs(c.resultType(0), bits1, f64, notGiven).load(c)
 }
 
-func loadOf[T any](c *compiler) step {
+func (typedOf[T]) load(c *compiler) step {
 	p, t := c.peek(0), c.resultType(0)
 	shape := p.shape
 	mask, other := c.maskOf(1), c.optional(2)
@@ -177,17 +161,13 @@ func loadOf[T any](c *compiler) step {
 		if !simple {
 			elements(p, mask, fill)
 		}
-		if watch != nil {
-			watch.before(simple)
-		}
+		watch.before(simple)
 		if simple {
 			readRows(rows, o, a.codec)
 		} else {
 			a.runs(addresses, masks, use)
 		}
-		if watch != nil {
-			watch.loaded(simple)
-		}
+		watch.loaded(simple)
 		if polls {
 			m.polled(a.site, addresses, masks, false)
 		}
@@ -204,26 +184,10 @@ func store(c *compiler) step {
 	} else if to.Kind == ttir.TensorType {
 		return storeBlock(c)
 	}
-	switch classOf(c.use(1).t) {
-	case bits1:
-		return storeOf[bit](c)
-	case i8:
-		return storeOf[int8](c)
-	case i16:
-		return storeOf[int16](c)
-	case i32:
-		return storeOf[int32](c)
-	case i64:
-		return storeOf[int64](c)
-	case f32:
-		return storeOf[float32](c)
-	case f64:
-		return storeOf[float64](c)
-	}
-	panic(failure("it does not take %s", c.use(1).t.Text))
+	return typedAs(c.use(1).t, bits1, f64, notTaken).store(c)
 }
 
-func storeOf[T any](c *compiler) step {
+func (typedOf[T]) store(c *compiler) step {
 	p, v := c.peek(0), c.use(1)
 	shape := dims(p.t)
 	addresses, fill := operand[int64](c, p, shape)
@@ -245,9 +209,7 @@ func storeOf[T any](c *compiler) step {
 		if !simple {
 			elements(p, mask, fill)
 		}
-		if watch != nil {
-			watch.before(simple)
-		}
+		watch.before(simple)
 		if simple {
 			writeRows(rows, values, a.codec)
 		} else {
@@ -299,20 +261,17 @@ func atomic(c *compiler) step {
 	switch t := c.use(1).t; classOf(t) {
 	case bits1:
 		return atomicOf(c, atomicBit(kind))
-	case i8:
-		return atomicOf(c, atomicInteger[int8, uint8](kind))
-	case i16:
-		return atomicOf(c, atomicInteger[int16, uint16](kind))
-	case i32:
-		return atomicOf(c, atomicInteger[int32, uint32](kind))
-	case i64:
-		return atomicOf(c, atomicInteger[int64, uint64](kind))
 	case f32:
 		return atomicOf(c, atomicFloat32(kind, t))
 	case f64:
 		return atomicOf(c, atomicFloat(kind, func(x float64) float64 { return x }))
+	default:
+		return integralAs(t, notTaken).atomic(c, kind)
 	}
-	panic(failure("it does not take %s", c.use(1).t.Text))
+}
+
+func (integralOf[T, U]) atomic(c *compiler, kind string) step {
+	return atomicOf(c, atomicInteger[T, U](kind))
 }
 
 func atomicBit(kind string) func(old, v bit) bit {
@@ -396,9 +355,7 @@ func atomicWith[T any](c *compiler, v *slot, mask int, o []T, f func(old, v T) T
 	return chain(fill, fillValues, fillMask, func() {
 		m.memory.atomics.Lock()
 		defer m.memory.atomics.Unlock()
-		if watch != nil {
-			watch.before(false)
-		}
+		watch.before(false)
 		clear(o)
 		one := make([]T, 1)
 		changed = false
@@ -423,54 +380,26 @@ func atomicWith[T any](c *compiler, v *slot, mask int, o []T, f func(old, v T) T
 }
 
 func loadAtomically(c *compiler) step {
-	switch t := c.resultType(0); classOf(t) {
-	case i8:
-		return atomicWith(c, nil, 1, dataOf[int8](c.define(0, dims(t))), nil)
-	case i16:
-		return atomicWith(c, nil, 1, dataOf[int16](c.define(0, dims(t))), nil)
-	case i32:
-		return atomicWith(c, nil, 1, dataOf[int32](c.define(0, dims(t))), nil)
-	case i64:
-		return atomicWith(c, nil, 1, dataOf[int64](c.define(0, dims(t))), nil)
-	case f32:
-		return atomicWith(c, nil, 1, dataOf[float32](c.define(0, dims(t))), nil)
-	case f64:
-		return atomicWith(c, nil, 1, dataOf[float64](c.define(0, dims(t))), nil)
-	}
-	panic(failure("it does not give %s", c.resultType(0).Text))
+	return typedAs(c.resultType(0), i8, f64, notGiven).loadAtomically(c)
+}
+
+func (typedOf[T]) loadAtomically(c *compiler) step {
+	return atomicWith(c, nil, 1, dataOf[T](c.define(0, dims(c.resultType(0)))), nil)
 }
 
 func second[T any](_, v T) T { return v }
 
 func storeAtomically(c *compiler) step {
-	switch v := c.use(1); classOf(v.t) {
-	case i8:
-		return atomicWith(c, v, 2, nil, second[int8])
-	case i16:
-		return atomicWith(c, v, 2, nil, second[int16])
-	case i32:
-		return atomicWith(c, v, 2, nil, second[int32])
-	case i64:
-		return atomicWith(c, v, 2, nil, second[int64])
-	case f32:
-		return atomicWith(c, v, 2, nil, second[float32])
-	case f64:
-		return atomicWith(c, v, 2, nil, second[float64])
-	}
-	panic(failure("it does not take %s", c.use(1).t.Text))
+	return typedAs(c.use(1).t, i8, f64, notTaken).storeAtomically(c)
+}
+
+func (typedOf[T]) storeAtomically(c *compiler) step {
+	return atomicWith(c, c.use(1), 2, nil, second[T])
 }
 
 // poll waits until each element has the value that is expected, or for a time.
 func poll(c *compiler) step {
-	switch classOf(c.use(1).t) {
-	case i16:
-		return pollOf[int16](c)
-	case i32:
-		return pollOf[int32](c)
-	case i64:
-		return pollOf[int64](c)
-	}
-	panic(failure("it does not take %s", c.use(1).t.Text))
+	return typedAs(c.use(1).t, i16, i64, notTaken).poll(c)
 }
 
 // noMask is an operand that no access has.
@@ -479,7 +408,7 @@ const noMask = 1 << 10
 // patience is how often an element is read that has a time limit: other instances that run may change it meanwhile.
 const patience = 1 << 10
 
-func pollOf[T comparable](c *compiler) step {
+func (typedOf[T]) poll(c *compiler) step {
 	p, v := c.use(0), c.use(1)
 	shape := dims(p.t)
 	expected, fill := operand[T](c, v, shape)
@@ -528,26 +457,21 @@ func (m *machine) atomicBytes(s *site, address int64, size, lane int) []byte {
 }
 
 func compareAndSwap(c *compiler) step {
-	switch classOf(c.use(1).t) {
-	case bits1:
-		return swapOf(c, func(a, b bit) bool { return a == b })
-	case i8:
-		return swapOf(c, func(a, b int8) bool { return a == b })
-	case i16:
-		return swapOf(c, func(a, b int16) bool { return a == b })
-	case i32:
-		return swapOf(c, func(a, b int32) bool { return a == b })
-	case i64:
-		return swapOf(c, func(a, b int64) bool { return a == b })
-	case f32:
-		return swapOf(c, func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) })
-	case f64:
-		return swapOf(c, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
-	}
-	panic(failure("it does not take %s", c.use(1).t.Text))
+	return typedAs(c.use(1).t, bits1, f64, notTaken).swap(c)
 }
 
-func swapOf[T any](c *compiler, equal func(a, b T) bool) step {
+// sameBits compares elements as memory has them: NaN is the same as itself, and -0 is not 0.
+func sameBits[T element](a, b T) bool {
+	switch a := any(a).(type) {
+	case float32:
+		return math.Float32bits(a) == math.Float32bits(any(b).(float32))
+	case float64:
+		return math.Float64bits(a) == math.Float64bits(any(b).(float64))
+	}
+	return a == b
+}
+
+func (typedOf[T]) swap(c *compiler) step {
 	p, old, v := c.use(0), c.use(1), c.use(2)
 	shape := dims(p.t)
 	addresses, fill := operand[int64](c, p, shape)
@@ -560,21 +484,17 @@ func swapOf[T any](c *compiler, equal func(a, b T) bool) step {
 	return chain(fill, fillExpected, fillValues, func() {
 		m.memory.atomics.Lock()
 		defer m.memory.atomics.Unlock()
-		if watch != nil {
-			watch.before(false)
-		}
+		watch.before(false)
 		changed = false
 		for i, address := range addresses {
 			raw := m.atomicBytes(s, address, k.size, i)
 			k.get(o[i:i+1], raw)
-			swap := equal(o[i], expected[i])
+			swap := sameBits(o[i], expected[i])
 			if swap {
 				k.put(raw, values[i:i+1])
-				changed = changed || !equal(o[i], values[i])
+				changed = changed || !sameBits(o[i], values[i])
 			}
-			if watch != nil {
-				watch.swapped(i, swap)
-			}
+			watch.swapped(i, swap)
 			s.counts.active++
 		}
 		watch.after()

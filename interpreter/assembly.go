@@ -50,7 +50,7 @@ func inlineAssembly(c *compiler) step {
 	var layouts []inRegisters // of results, then of operands
 	for i := range op.Results {
 		l := registersOf(c.resultType(i), pack)
-		l.put = c.bitsInto(c.define(i, dims(c.resultType(i))))
+		l.put = bitsInto(c.define(i, dims(c.resultType(i))))
 		layouts = append(layouts, l)
 	}
 	for i := range op.Operands {
@@ -126,7 +126,7 @@ func (c *compiler) bitsOf(s *slot, shape []int) (func(i int) uint64, step) {
 }
 
 // bitsInto writes the elements of a result from their bits.
-func (c *compiler) bitsInto(s *slot) func(i int, v uint64) {
+func bitsInto(s *slot) func(i int, v uint64) {
 	switch o := s.data.(type) {
 	case []float32:
 		f := s.t.Scalar().Float

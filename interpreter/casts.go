@@ -16,26 +16,18 @@ func init() {
 
 func integerCast(isUnsigned bool) func(c *compiler) step {
 	return func(c *compiler) step {
-		switch from := c.peek(0); classOf(from.t) {
-		case bits1:
-			if isUnsigned {
-				return castTo(c, func(a bit) int64 { return int64(a) })
-			}
-			return castTo(c, func(a bit) int64 { return -int64(a) })
-		case i8:
-			return castFrom[int8, uint8](c, isUnsigned)
-		case i16:
-			return castFrom[int16, uint16](c, isUnsigned)
-		case i32:
-			return castFrom[int32, uint32](c, isUnsigned)
-		case i64:
-			return castFrom[int64, uint64](c, isUnsigned)
+		from := c.peek(0)
+		if classOf(from.t) != bits1 {
+			return integralAs(from.t, notTaken).cast(c, isUnsigned)
 		}
-		panic(failure("it does not take %s", c.use(0).t.Text))
+		if isUnsigned {
+			return castTo(c, func(a bit) int64 { return int64(a) })
+		}
+		return castTo(c, func(a bit) int64 { return -int64(a) })
 	}
 }
 
-func castFrom[T signed, U unsigned](c *compiler, isUnsigned bool) step {
+func (integralOf[T, U]) cast(c *compiler, isUnsigned bool) step {
 	if isUnsigned {
 		return castTo(c, func(a T) int64 { return int64(U(a)) })
 	}
@@ -129,12 +121,6 @@ func fromInteger(isUnsigned bool) func(c *compiler) step {
 				return floatsFrom(c, func(a bit) float64 { return float64(a) })
 			}
 			return floatsFrom(c, func(a bit) float64 { return -float64(a) })
-		case i8:
-			return floatsOf[int8, uint8](c, isUnsigned)
-		case i16:
-			return floatsOf[int16, uint16](c, isUnsigned)
-		case i32:
-			return floatsOf[int32, uint32](c, isUnsigned)
 		case i64:
 			if classOf(c.resultType(0)) == f64 { // rounded once
 				if isUnsigned {
@@ -151,8 +137,9 @@ func fromInteger(isUnsigned bool) func(c *compiler) step {
 				}
 				return float64(sticky(uint64(a)))
 			})
+		default:
+			return integralAs(from.t, notTaken).float(c, isUnsigned)
 		}
-		panic(failure("it does not take %s", c.use(0).t.Text))
 	}
 }
 
@@ -168,7 +155,7 @@ func sticky(a uint64) uint64 {
 	return a
 }
 
-func floatsOf[T signed, U unsigned](c *compiler, isUnsigned bool) step {
+func (integralOf[T, U]) float(c *compiler, isUnsigned bool) step {
 	if isUnsigned {
 		return floatsFrom(c, func(a T) float64 { return float64(U(a)) })
 	}
@@ -290,39 +277,4 @@ func (c *compiler) bits(from *slot, loop func(o, a []float32)) step {
 	out := c.define(0, from.shape)
 	x, o := dataOf[float32](from), dataOf[float32](out)
 	return c.pure(out, func() { loop(o, x) }, from)
-}
-
-// constantOf sets the elements of a slot from their bits.
-func constantOf(s *slot, patterns []uint64) {
-	at := func(i int) uint64 { return patterns[min(i, len(patterns)-1)] }
-	switch data := s.data.(type) {
-	case []bit:
-		for i := range data {
-			data[i] = bit(at(i) & 1)
-		}
-	case []int8:
-		for i := range data {
-			data[i] = int8(at(i))
-		}
-	case []int16:
-		for i := range data {
-			data[i] = int16(at(i))
-		}
-	case []int32:
-		for i := range data {
-			data[i] = int32(at(i))
-		}
-	case []int64:
-		for i := range data {
-			data[i] = int64(at(i))
-		}
-	case []float32:
-		for i := range data {
-			data[i] = valueOf(s.t.Scalar().Float, uint32(at(i)))
-		}
-	case []float64:
-		for i := range data {
-			data[i] = s.t.Scalar().Float.Value(at(i))
-		}
-	}
 }

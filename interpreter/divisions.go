@@ -16,22 +16,11 @@ func (c *compiler) divided(op *ttir.Op, out *slot) step {
 	if c.m.with.checks&check.Divisions == 0 || !slices.Contains(divisions, op.Name) {
 		return nil
 	}
-	switch result := c.slots[op.Results[0]]; classOf(result.t) {
-	case bits1:
-		return zeroDivisors[bit](c, op, result, out)
-	case i8:
-		return zeroDivisors[int8](c, op, result, out)
-	case i16:
-		return zeroDivisors[int16](c, op, result, out)
-	case i32:
-		return zeroDivisors[int32](c, op, result, out)
-	case i64:
-		return zeroDivisors[int64](c, op, result, out)
-	}
-	return nil
+	result := c.slots[op.Results[0]]
+	return typedAs(result.t, bits1, i64, notTaken).zeroDivisors(c, op, result, out)
 }
 
-func zeroDivisors[T bit | signed](c *compiler, op *ttir.Op, result, out *slot) step {
+func (typedOf[T]) zeroDivisors(c *compiler, op *ttir.Op, result, out *slot) step {
 	by := c.slots[op.Operands[1]]
 	if by.constant && !slices.Contains(dataOf[T](by), 0) {
 		return nil

@@ -162,19 +162,7 @@ func loop(c *compiler) step {
 	after(blocks, c.passedOn(carried, next, moving))
 	unsigned := op.Attribute("unsignedCmp") != nil
 	m := c.m
-	var turns step
-	switch classOf(counter.t) {
-	case i64:
-		turns = turnsOf[int64, uint64](m, op, counter, low, high, by, blocks, unsigned)
-	case i32:
-		turns = turnsOf[int32, uint32](m, op, counter, low, high, by, blocks, unsigned)
-	case i16:
-		turns = turnsOf[int16, uint16](m, op, counter, low, high, by, blocks, unsigned)
-	case i8:
-		turns = turnsOf[int8, uint8](m, op, counter, low, high, by, blocks, unsigned)
-	default:
-		panic(failure("it counts in %s", counter.t.Text))
-	}
+	turns := integralAs(counter.t, "it counts in %s").turns(m, op, counter, low, high, by, blocks, unsigned)
 	c.block.steps = append(c.block.steps, chain(enter, turns))
 	for i, v := range op.Results {
 		if c.slots[v] = carried[i]; moving[i] {
@@ -184,7 +172,7 @@ func loop(c *compiler) step {
 	return nil
 }
 
-func turnsOf[T signed, U uint8 | uint16 | uint32 | uint64](m *machine, op *ttir.Op, counter, low, high, by *slot, blocks []*block, unsigned bool) step {
+func (integralOf[T, U]) turns(m *machine, op *ttir.Op, counter, low, high, by *slot, blocks []*block, unsigned bool) step {
 	i, from, to, step := counter.data.([]T), low.data.([]T), high.data.([]T), by.data.([]T)
 	less := func(a, b T) bool { return a < b }
 	if unsigned {

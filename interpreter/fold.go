@@ -110,7 +110,7 @@ func reduce(c *compiler) step {
 			}
 		}
 		to := c.make(s.t, full)
-		steps = append(steps, c.reorder(to, s, list))
+		steps = append(steps, reorder(to, s, list))
 		now = append(now, to)
 	}
 	many := vectorized(&op.Regions[0])
@@ -157,7 +157,7 @@ func (c *compiler) level(k *combine, now, next []*slot, n, rest int, many bool) 
 						list = append(list, int32((2*h+side)*rest+r))
 					}
 				}
-				before = append(before, c.reorder(k.arguments[side*count+i], now[i], list))
+				before = append(before, reorder(k.arguments[side*count+i], now[i], list))
 			}
 			later = append(later, copyPart(next[i], 0, k.results[i], 0, half*rest))
 		}
@@ -188,30 +188,15 @@ func (c *compiler) level(k *combine, now, next []*slot, n, rest int, many bool) 
 	return chain(append(before, later...)...)
 }
 
+const notCombined = "%s is not combined"
+
 // copyPart copies n elements of one slot into another.
 func copyPart(to *slot, at int, from *slot, start, n int) step {
-	switch o := to.data.(type) {
-	case []bit:
-		return partOf(o, at, from, start, n)
-	case []int8:
-		return partOf(o, at, from, start, n)
-	case []int16:
-		return partOf(o, at, from, start, n)
-	case []int32:
-		return partOf(o, at, from, start, n)
-	case []int64:
-		return partOf(o, at, from, start, n)
-	case []float32:
-		return partOf(o, at, from, start, n)
-	case []float64:
-		return partOf(o, at, from, start, n)
-	}
-	panic(failure("%s is not combined", to.t.Text))
+	return typedAs(to.t, bits1, f64, notCombined).copyPart(to, at, from, start, n)
 }
 
-func partOf[T any](o []T, at int, from *slot, start, n int) step {
-	a := dataOf[T](from)[start : start+n]
-	o = o[at : at+n]
+func (typedOf[T]) copyPart(to *slot, at int, from *slot, start, n int) step {
+	a, o := dataOf[T](from)[start:start+n], dataOf[T](to)[at:at+n]
 	if n == 1 {
 		return func() { o[0] = a[0] }
 	}
@@ -219,24 +204,8 @@ func partOf[T any](o []T, at int, from *slot, start, n int) step {
 }
 
 // reorder fills a slot with elements of another at known places.
-func (c *compiler) reorder(to, from *slot, places []int32) step {
-	switch o := to.data.(type) {
-	case []bit:
-		return pick(o, from, places)
-	case []int8:
-		return pick(o, from, places)
-	case []int16:
-		return pick(o, from, places)
-	case []int32:
-		return pick(o, from, places)
-	case []int64:
-		return pick(o, from, places)
-	case []float32:
-		return pick(o, from, places)
-	case []float64:
-		return pick(o, from, places)
-	}
-	panic(failure("%s is not combined", from.t.Text))
+func reorder(to, from *slot, places []int32) step {
+	return typedAs(to.t, bits1, f64, notCombined).pick(to, from, places)
 }
 
 // known is the only operation of a region that combines its two arguments with it; "" if the region does something else.
@@ -404,16 +373,16 @@ func scan(c *compiler) step {
 			}
 		}
 		to := c.make(s.t, full)
-		before = append(before, c.reorder(to, s, list))
+		before = append(before, reorder(to, s, list))
 		sorted = append(sorted, to)
 		out := c.make(c.resultType(i), full)
-		later = append(later, c.reorder(out, to, back))
+		later = append(later, reorder(out, to, back))
 		c.slots[op.Results[i]] = out
 	}
 	m := c.m
 	var turns []step
 	for i, s := range sorted {
-		turns = append(turns, m.scanParts(k.arguments[i], k.arguments[len(sorted)+i], k.results[i], s, lanes)...)
+		turns = append(turns, typedAs(s.t, bits1, f64, notCombined).scanParts(m, k.arguments[i], k.arguments[len(sorted)+i], k.results[i], s, lanes)...)
 	}
 	return chain(append(append(before, func() {
 		for a := rest; a < n*rest; a += lanes {
@@ -431,28 +400,8 @@ func scan(c *compiler) step {
 
 // scanParts are what comes before and after the region for one operand: the elements at scanBefore and scanAt are its arguments, and its
 // result takes the place of the latter.
-func (m *machine) scanParts(left, right, result, s *slot, lanes int) []step {
-	switch a := s.data.(type) {
-	case []bit:
-		return scanPartsOf(m, a, left, right, result, lanes)
-	case []int8:
-		return scanPartsOf(m, a, left, right, result, lanes)
-	case []int16:
-		return scanPartsOf(m, a, left, right, result, lanes)
-	case []int32:
-		return scanPartsOf(m, a, left, right, result, lanes)
-	case []int64:
-		return scanPartsOf(m, a, left, right, result, lanes)
-	case []float32:
-		return scanPartsOf(m, a, left, right, result, lanes)
-	case []float64:
-		return scanPartsOf(m, a, left, right, result, lanes)
-	}
-	panic(failure("%s is not combined", s.t.Text))
-}
-
-func scanPartsOf[T any](m *machine, a []T, left, right, result *slot, lanes int) []step {
-	x, y, o := dataOf[T](left), dataOf[T](right), dataOf[T](result)
+func (typedOf[T]) scanParts(m *machine, left, right, result, s *slot, lanes int) []step {
+	a, x, y, o := dataOf[T](s), dataOf[T](left), dataOf[T](right), dataOf[T](result)
 	return []step{func() {
 		copy(x, a[m.scanBefore:m.scanBefore+lanes])
 		copy(y, a[m.scanAt:m.scanAt+lanes])
@@ -498,7 +447,7 @@ func mapElements(c *compiler) step {
 				list = append(list, all[l*pack+p])
 			}
 		}
-		steps = append(steps, c.reorder(to, s, list))
+		steps = append(steps, reorder(to, s, list))
 		inputs = append(inputs, to)
 	}
 	var later []step
@@ -512,7 +461,7 @@ func mapElements(c *compiler) step {
 			}
 		}
 		outputs = append(outputs, sorted)
-		later = append(later, c.reorder(out, sorted, list))
+		later = append(later, reorder(out, sorted, list))
 		c.slots[op.Results[i]] = out
 	}
 	groups := n / pack

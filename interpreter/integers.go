@@ -1,6 +1,9 @@
 package interpreter
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 type unsigned interface {
 	uint8 | uint16 | uint32 | uint64
@@ -20,20 +23,14 @@ func init() {
 func (c *compiler) kind() string { return c.op.Name[6:] } // behind "arith."
 
 func integer2(c *compiler) step {
-	switch classOf(c.peek(0).t) {
-	case bits1:
+	t := c.peek(0).t
+	if classOf(t) == bits1 {
 		return zip(c, bitLoop(c.kind()))
-	case i8:
-		return zip(c, integerLoop[int8, uint8](c.kind()))
-	case i16:
-		return zip(c, integerLoop[int16, uint16](c.kind()))
-	case i32:
-		return zip(c, integerLoop[int32, uint32](c.kind()))
-	case i64:
-		return zip(c, integerLoop[int64, uint64](c.kind()))
 	}
-	panic(failure("it does not take %s", c.use(0).t.Text))
+	return integralAs(t, notTaken).zip(c, c.kind())
 }
+
+func (integralOf[T, U]) zip(c *compiler, kind string) step { return zip(c, integerLoop[T, U](kind)) }
 
 // bitLoop is an operation of i1: true is -1 where its sign counts.
 func bitLoop(kind string) func(o, a, b []bit) {
@@ -57,7 +54,7 @@ func bitLoop(kind string) func(o, a, b []bit) {
 }
 
 func integerLoop[T signed, U unsigned](kind string) func(o, a, b []T) {
-	size := sizeOfType[T]() * 8
+	size := int(unsafe.Sizeof(T(0))) * 8
 	switch kind {
 	case "addi":
 		return addAll[T]
@@ -165,37 +162,20 @@ func integerLoop[T signed, U unsigned](kind string) func(o, a, b []T) {
 	panic(failure("it is not supported"))
 }
 
-func sizeOfType[T signed]() int {
-	switch any(T(0)).(type) {
-	case int8:
-		return 1
-	case int16:
-		return 2
-	case int32:
-		return 4
+func compareIntegers(c *compiler) step {
+	predicate, t := c.op.Keyword("predicate", ""), c.peek(0).t
+	if classOf(t) != bits1 {
+		return integralAs(t, notTaken).compare(c, predicate)
 	}
-	return 8
+	if len(predicate) == 3 && predicate[0] == 's' { // -1 < 0
+		flip := map[byte]string{'l': "ug", 'g': "ul"}
+		predicate = flip[predicate[1]] + predicate[2:]
+	}
+	return zip(c, comparison[bit, bit](predicate))
 }
 
-func compareIntegers(c *compiler) step {
-	predicate := c.op.Keyword("predicate", "")
-	switch classOf(c.peek(0).t) {
-	case bits1:
-		if len(predicate) == 3 && predicate[0] == 's' { // -1 < 0
-			flip := map[byte]string{'l': "ug", 'g': "ul"}
-			predicate = flip[predicate[1]] + predicate[2:]
-		}
-		return zip(c, comparison[bit, bit](predicate))
-	case i8:
-		return zip(c, comparison[int8, uint8](predicate))
-	case i16:
-		return zip(c, comparison[int16, uint16](predicate))
-	case i32:
-		return zip(c, comparison[int32, uint32](predicate))
-	case i64:
-		return zip(c, comparison[int64, uint64](predicate))
-	}
-	panic(failure("it does not take %s", c.use(0).t.Text))
+func (integralOf[T, U]) compare(c *compiler, predicate string) step {
+	return zip(c, comparison[T, U](predicate))
 }
 
 func comparison[T signed | bit, U unsigned | bit](predicate string) func(o []bit, a, b []T) {
@@ -235,17 +215,11 @@ func high(isUnsigned bool) func(c *compiler) step {
 
 // halves makes one half of a product the result n.
 func halves(c *compiler, kind string, n int) step {
-	switch classOf(c.use(0).t) {
-	case i8:
-		return zipTo(c, n, integerLoop[int8, uint8](kind))
-	case i16:
-		return zipTo(c, n, integerLoop[int16, uint16](kind))
-	case i32:
-		return zipTo(c, n, integerLoop[int32, uint32](kind))
-	case i64:
-		return zipTo(c, n, integerLoop[int64, uint64](kind))
-	}
-	panic(failure("it does not take %s", c.use(0).t.Text))
+	return integralAs(c.use(0).t, notTaken).half(c, kind, n)
+}
+
+func (integralOf[T, U]) half(c *compiler, kind string, n int) step {
+	return zipTo(c, n, integerLoop[T, U](kind))
 }
 
 func zipTo[T, R any](c *compiler, n int, loop func(o []R, a, b []T)) step {
@@ -268,38 +242,21 @@ func extended(isUnsigned bool) func(c *compiler) step {
 
 // carried is a sum, and whether it is larger than its type.
 func carried(c *compiler) step {
-	sum := halves(c, "addi", 0)
-	over := func() step {
-		switch classOf(c.use(0).t) {
-		case i8:
-			return zipTo(c, 1, by(func(a, b int8) bit { return truth(uint8(a)+uint8(b) < uint8(a)) }))
-		case i16:
-			return zipTo(c, 1, by(func(a, b int16) bit { return truth(uint16(a)+uint16(b) < uint16(a)) }))
-		case i32:
-			return zipTo(c, 1, by(func(a, b int32) bit { return truth(uint32(a)+uint32(b) < uint32(a)) }))
-		}
-		return zipTo(c, 1, by(func(a, b int64) bit { return truth(uint64(a)+uint64(b) < uint64(a)) }))
-	}
-	return chain(sum, over())
+	return chain(halves(c, "addi", 0), integralAs(c.use(0).t, notTaken).carry(c))
 }
 
-func integer1(c *compiler) step {
-	name := c.op.Name[5:]
-	switch classOf(c.use(0).t) {
-	case i8:
-		return each1(c, integerFunction[int8, uint8](name))
-	case i16:
-		return each1(c, integerFunction[int16, uint16](name))
-	case i32:
-		return each1(c, integerFunction[int32, uint32](name))
-	case i64:
-		return each1(c, integerFunction[int64, uint64](name))
-	}
-	panic(failure("it does not take %s", c.use(0).t.Text))
+func (integralOf[T, U]) carry(c *compiler) step {
+	return zipTo(c, 1, by(func(a, b T) bit { return truth(U(a)+U(b) < U(a)) }))
+}
+
+func integer1(c *compiler) step { return integralAs(c.use(0).t, notTaken).each(c, c.op.Name[5:]) }
+
+func (integralOf[T, U]) each(c *compiler, name string) step {
+	return each1(c, integerFunction[T, U](name))
 }
 
 func integerFunction[T signed, U unsigned](name string) func(o, a []T) {
-	size := sizeOfType[T]() * 8
+	size := int(unsafe.Sizeof(T(0))) * 8
 	switch name {
 	case "absi":
 		return with(func(a T) T {

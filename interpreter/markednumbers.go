@@ -49,13 +49,8 @@ func (c *compiler) overflow(op *ttir.Op, out *slot) step {
 	}
 	switch op.Name {
 	case "arith.addi", "arith.subi", "arith.muli", "arith.shli":
-		switch classOf(result.t) {
-		case i8:
-			return overflowOf[int8](c, op, result, out)
-		case i16:
-			return overflowOf[int16](c, op, result, out)
-		case i32:
-			return overflowOf[int32](c, op, result, out)
+		if k := classOf(result.t); k >= i8 && k <= i32 {
+			return integrals[k].overflow(c, op, result, out)
 		}
 	case "arith.trunci":
 		from := c.slots[op.Operands[0]]
@@ -76,7 +71,7 @@ func (c *compiler) overflow(op *ttir.Op, out *slot) step {
 	return nil
 }
 
-func overflowOf[T signed](c *compiler, op *ttir.Op, result, out *slot) step {
+func (integralOf[T, U]) overflow(c *compiler, op *ttir.Op, result, out *slot) step {
 	a, b := c.slots[op.Operands[0]], c.slots[op.Operands[1]]
 	x, fillX := operand[T](c, a, result.shape)
 	y, fillY := operand[T](c, b, result.shape)

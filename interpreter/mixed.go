@@ -335,46 +335,29 @@ func (c *compiler) applyMixed(f mixedFunction) step {
 
 // scalars reads the elements of an operand.
 func (c *compiler) scalars(s *slot, shape []int) (func(i int) scalar, step) {
-	switch s.data.(type) {
-	case []bit:
-		a, fill := operand[bit](c, s, shape)
-		return func(i int) scalar { return scalar{i: int64(a[i])} }, fill
-	case []int8:
-		return integerScalars[int8](c, s, shape)
-	case []int16:
-		return integerScalars[int16](c, s, shape)
-	case []int32:
-		return integerScalars[int32](c, s, shape)
-	case []int64:
-		return integerScalars[int64](c, s, shape)
-	case []float32:
-		a, fill := operand[float32](c, s, shape)
-		return func(i int) scalar { return scalar{f: float64(a[i])} }, fill
-	case []float64:
-		a, fill := operand[float64](c, s, shape)
-		return func(i int) scalar { return scalar{f: a[i]} }, fill
-	}
-	panic(failure("it does not take %s", s.t.Text))
+	return typedAs(s.t, bits1, f64, notTaken).scalars(c, s, shape)
 }
 
-func integerScalars[T signed](c *compiler, s *slot, shape []int) (func(i int) scalar, step) {
+func (typedOf[T]) scalars(c *compiler, s *slot, shape []int) (func(i int) scalar, step) {
 	a, fill := operand[T](c, s, shape)
+	switch a := any(a).(type) {
+	case []float32:
+		return func(i int) scalar { return scalar{f: float64(a[i])} }, fill
+	case []float64:
+		return func(i int) scalar { return scalar{f: a[i]} }, fill
+	}
 	return func(i int) scalar { return scalar{i: int64(a[i])} }, fill
 }
 
 // scalarsInto writes the elements of a result.
 func scalarsInto(s *slot) func(i int, v scalar) {
+	return typedAs(s.t, bits1, f64, notGiven).scalarsInto(s)
+}
+
+func (typedOf[T]) scalarsInto(s *slot) func(i int, v scalar) {
 	switch o := s.data.(type) {
 	case []bit:
 		return func(i int, v scalar) { o[i] = truth(v.i != 0) }
-	case []int8:
-		return func(i int, v scalar) { o[i] = int8(v.i) }
-	case []int16:
-		return func(i int, v scalar) { o[i] = int16(v.i) }
-	case []int32:
-		return func(i int, v scalar) { o[i] = int32(v.i) }
-	case []int64:
-		return func(i int, v scalar) { o[i] = v.i }
 	case []float32:
 		if s.t.Scalar().Float == ttir.F32 {
 			return func(i int, v scalar) { o[i] = float32(v.f) }
@@ -383,5 +366,6 @@ func scalarsInto(s *slot) func(i int, v scalar) {
 	case []float64:
 		return func(i int, v scalar) { o[i] = v.f }
 	}
-	panic(failure("it does not give %s", s.t.Text))
+	o := dataOf[T](s)
+	return func(i int, v scalar) { o[i] = T(v.i) }
 }

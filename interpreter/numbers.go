@@ -358,5 +358,3 @@ func codecOf[T any](t *ttir.Type) codec[T] {
 // quietNaN are the bits of NaN.
 var quietNaN = map[ttir.Float]uint32{ttir.F16: 0x7E00, ttir.BF16: 0x7FC0, ttir.F32: 0x7FC00000, ttir.TF32: 0x7FC00000,
 	ttir.F8E4M3FN: 0x7F, ttir.F8E5M2: 0x7F, ttir.F8E4M3FNUZ: 0x80, ttir.F8E5M2FNUZ: 0x80}
-
-var nan64 = math.NaN()

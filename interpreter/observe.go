@@ -56,36 +56,22 @@ func (i *Instance) Memory(address int64, size int) []byte {
 
 // Load reads elements of a type, as Value.Elements returns them. Without them it is the index of the first address that is in no buffer.
 func (i *Instance) Load(t *ttir.Type, addresses []int64) (elements any, bad int) {
-	switch classOf(t) {
-	case bits1:
-		return loadAll[int64](i, codecOf[bit](t), addresses)
-	case i8:
-		return loadAll[int64](i, codecOf[int8](t), addresses)
-	case i16:
-		return loadAll[int64](i, codecOf[int16](t), addresses)
-	case i32:
-		return loadAll[int64](i, codecOf[int32](t), addresses)
-	case i64:
-		return loadAll[int64](i, codecOf[int64](t), addresses)
-	case f32:
-		return loadAll[float64](i, codecOf[float32](t), addresses)
-	case f64:
-		return loadAll[float64](i, codecOf[float64](t), addresses)
+	if k := classOf(t); k != noClass && k != windows {
+		return classes[k].read(i.m.memory, t, addresses)
 	}
 	return nil, 0
 }
 
-func loadAll[R int64 | float64, T number | bit](i *Instance, k codec[T], addresses []int64) (any, int) {
-	list, one := make([]R, len(addresses)), make([]T, 1)
+func (typedOf[T]) read(m *memory, t *ttir.Type, addresses []int64) (elements any, bad int) {
+	list, k := make([]T, len(addresses)), codecOf[T](t)
 	for n, a := range addresses {
-		raw := i.m.memory.bytes(a, k.size)
+		raw := m.bytes(a, k.size)
 		if raw == nil {
 			return nil, n
 		}
-		k.get(one, raw)
-		list[n] = R(one[0])
+		k.get(list[n:n+1], raw)
 	}
-	return list, -1
+	return shownAs(list), -1
 }
 
 // Buffer returns the buffer that an address belongs to, and the offset in it, which may be outside; nil if it belongs to none.
@@ -103,32 +89,37 @@ func (v Value) Type() *ttir.Type { return v.s.t }
 // Elements returns all elements in row-major order: []int64 of integers, of i1 and of addresses, []float64 of floating-point numbers, and
 // nil of descriptors and block pointers.
 func (v Value) Elements() any {
-	switch data := v.s.data.(type) {
-	case []bit:
-		return elementsOf[int64](v.s, data)
-	case []int8:
-		return elementsOf[int64](v.s, data)
-	case []int16:
-		return elementsOf[int64](v.s, data)
-	case []int32:
-		return elementsOf[int64](v.s, data)
-	case []int64:
-		return elementsOf[int64](v.s, data)
-	case []float32:
-		return elementsOf[float64](v.s, data)
-	case []float64:
-		return elementsOf[float64](v.s, data)
+	if k := classOf(v.s.t); k != windows {
+		return classes[k].all(v.s)
 	}
 	return nil
 }
 
-func elementsOf[R int64 | float64, T number | bit](s *slot, data []T) []R {
-	list := make([]R, 0, max(s.t.Elements(), 1))
+func (typedOf[T]) all(s *slot) any {
+	data := dataOf[T](s)
 	if s.t.Kind != ttir.TensorType {
-		return append(list, R(data[0]))
+		return shownAs(data[:1])
 	}
-	each(dims(s.t), func(at []int) { list = append(list, R(data[storedAt(s, at)])) })
-	return list
+	list := make([]T, 0, s.t.Elements())
+	each(dims(s.t), func(at []int) { list = append(list, data[storedAt(s, at)]) })
+	return shownAs(list)
+}
+
+// shownAs are elements as those who look at a launch get them.
+func shownAs[T element](list []T) any {
+	switch any(list).(type) {
+	case []float32, []float64:
+		return converted[float64](list)
+	}
+	return converted[int64](list)
+}
+
+func converted[R int64 | float64, T element](list []T) []R {
+	to := make([]R, len(list))
+	for i, x := range list {
+		to[i] = R(x)
+	}
+	return to
 }
 
 // Window is a descriptor or a block pointer: an address, and in elements its shape, its strides, and where a block pointer stands.

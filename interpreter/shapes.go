@@ -56,7 +56,10 @@ func constant(c *compiler) step {
 		panic(failure("it has %d elements", len(patterns)))
 	}
 	s := c.define(0, shape)
-	constantOf(s, patterns)
+	put := bitsInto(s)
+	for i := range s.len() {
+		put(i, patterns[min(i, len(patterns)-1)])
+	}
 	s.constant = true
 	return nil
 }
@@ -135,28 +138,11 @@ func (c *compiler) picked(n int, from *slot, shape []int, places []int32) step {
 	if len(places) != out.len() || classOf(out.t) != classOf(from.t) {
 		panic(failure("%s does not turn into %s", from.t.Text, out.t.Text))
 	}
-	var run step
-	switch o := out.data.(type) {
-	case []bit:
-		run = pick(o, from, places)
-	case []int8:
-		run = pick(o, from, places)
-	case []int16:
-		run = pick(o, from, places)
-	case []int32:
-		run = pick(o, from, places)
-	case []int64:
-		run = pick(o, from, places)
-	case []float32:
-		run = pick(o, from, places)
-	case []float64:
-		run = pick(o, from, places)
-	}
-	return c.pure(out, run, from)
+	return c.pure(out, reorder(out, from, places), from)
 }
 
-func pick[T any](o []T, from *slot, places []int32) step {
-	a := from.data.([]T)
+func (typedOf[T]) pick(to, from *slot, places []int32) step {
+	a, o := dataOf[T](from), dataOf[T](to)
 	return func() {
 		for i, p := range places {
 			o[i] = a[p]
@@ -245,29 +231,12 @@ func (c *compiler) both(from func(i int) (first bool, place int)) step {
 			right = append(right, pb[k], int32(i))
 		}
 	}
-	var run step
-	switch o := out.data.(type) {
-	case []bit:
-		run = merge(o, a, b, left, right)
-	case []int8:
-		run = merge(o, a, b, left, right)
-	case []int16:
-		run = merge(o, a, b, left, right)
-	case []int32:
-		run = merge(o, a, b, left, right)
-	case []int64:
-		run = merge(o, a, b, left, right)
-	case []float32:
-		run = merge(o, a, b, left, right)
-	case []float64:
-		run = merge(o, a, b, left, right)
-	}
-	return c.pure(out, run, a, b)
+	return c.pure(out, typedAs(out.t, bits1, f64, notCombined).merge(out, a, b, left, right), a, b)
 }
 
 // merge copies elements: lists have where each is, and where it goes.
-func merge[T any](o []T, a, b *slot, left, right []int32) step {
-	x, y := dataOf[T](a), dataOf[T](b)
+func (typedOf[T]) merge(to, a, b *slot, left, right []int32) step {
+	o, x, y := dataOf[T](to), dataOf[T](a), dataOf[T](b)
 	return func() {
 		for i := 0; i < len(left); i += 2 {
 			o[left[i+1]] = x[left[i]]
@@ -294,26 +263,13 @@ func split(c *compiler) step {
 
 // choose is arith.select; one condition may decide for all elements.
 func choose(c *compiler) step {
-	switch classOf(c.resultType(0)) {
-	case bits1:
-		return chooseOf[bit](c)
-	case i8:
-		return chooseOf[int8](c)
-	case i16:
-		return chooseOf[int16](c)
-	case i32:
-		return chooseOf[int32](c)
-	case i64:
-		return chooseOf[int64](c)
-	case f32:
-		return chooseOf[float32](c)
-	case f64:
-		return chooseOf[float64](c)
-	case windows:
-		return chooseOf[window](c)
+	if t := c.resultType(0); classOf(t) != windows {
+		return typedAs(t, bits1, f64, notTaken).choose(c)
 	}
-	panic(failure("it does not take %s", c.resultType(0).Text))
+	return chooseOf[window](c)
 }
+
+func (typedOf[T]) choose(c *compiler) step { return chooseOf[T](c) }
 
 func chooseOf[T any](c *compiler) step {
 	condition, a, b := c.use(0), c.use(1), c.use(2)
@@ -356,20 +312,10 @@ func offset(c *compiler) step {
 	} else {
 		panic(failure("%s is not a pointer", c.use(0).t.Text))
 	}
-	switch classOf(c.peek(1).t) {
-	case i8:
-		return offsetOf[int8](c, size)
-	case i16:
-		return offsetOf[int16](c, size)
-	case i32:
-		return offsetOf[int32](c, size)
-	case i64:
-		return offsetOf[int64](c, size)
-	}
-	panic(failure("it adds %s", c.use(1).t.Text))
+	return integralAs(c.peek(1).t, "it adds %s").offset(c, size)
 }
 
-func offsetOf[T signed](c *compiler, size int64) step {
+func (integralOf[T, U]) offset(c *compiler, size int64) step {
 	a, b := c.peek(0), c.peek(1)
 	shape := join(a.shape, b.shape)
 	y, fillY := operand[T](c, b, shape)
@@ -397,26 +343,15 @@ func offsetOf[T signed](c *compiler, size int64) step {
 func (c *compiler) indices(s *slot) ([]int64, step) {
 	n := int(s.t.Elements())
 	list := make([]int64, n)
-	at := places(s)
-	var run step
-	switch a := s.data.(type) {
-	case []int8:
-		run = func() { widenAll(list, a, at) }
-	case []int16:
-		run = func() { widenAll(list, a, at) }
-	case []int32:
-		run = func() { widenAll(list, a, at) }
-	case []int64:
-		run = func() { widenAll(list, a, at) }
-	default:
-		panic(failure("%s are not indices", s.t.Text))
-	}
-	return list, run
+	return list, integralAs(s.t, "%s are not indices").widen(list, s, places(s))
 }
 
-func widenAll[T signed](o []int64, a []T, at []int32) {
-	for i, p := range at {
-		o[i] = int64(a[p])
+func (integralOf[T, U]) widen(o []int64, s *slot, at []int32) step {
+	a := dataOf[T](s)
+	return func() {
+		for i, p := range at {
+			o[i] = int64(a[p])
+		}
 	}
 }
 

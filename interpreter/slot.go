@@ -130,38 +130,15 @@ func join(shapes ...[]int) []int {
 }
 
 func makeData(c class, n int) any {
-	switch c {
-	case bits1:
-		return make([]bit, n)
-	case i8:
-		return make([]int8, n)
-	case i16:
-		return make([]int16, n)
-	case i32:
-		return make([]int32, n)
-	case i64:
-		return make([]int64, n)
-	case f32:
-		return make([]float32, n)
-	case f64:
-		return make([]float64, n)
+	if c == windows {
+		return make([]window, n)
 	}
-	return make([]window, n)
+	return classes[c].make(n)
 }
 
 // sizeOf is the size of an element of a class.
 func sizeOf(c class) int {
-	switch c {
-	case bits1, i8:
-		return 1
-	case i16:
-		return 2
-	case i32, f32:
-		return 4
-	case windows:
-		return 128
-	}
-	return 8
+	return [...]int{bits1: 1, i8: 1, i16: 2, i32: 4, i64: 8, f32: 4, f64: 8, windows: 128}[c]
 }
 
 // operand returns the elements of a slot in a larger shape, and what has to be done before they are read: nil for nothing.
@@ -267,26 +244,13 @@ func (c *compiler) mover(to, from *slot) step {
 	if classOf(to.t) != classOf(from.t) {
 		panic(failure("%s is passed on as %s", from.t.Text, to.t.Text))
 	}
-	switch to := to.data.(type) {
-	case []bit:
-		return moverOf(c, to, from, c.shapeFor(from, len(to)))
-	case []int8:
-		return moverOf(c, to, from, c.shapeFor(from, len(to)))
-	case []int16:
-		return moverOf(c, to, from, c.shapeFor(from, len(to)))
-	case []int32:
-		return moverOf(c, to, from, c.shapeFor(from, len(to)))
-	case []int64:
-		return moverOf(c, to, from, c.shapeFor(from, len(to)))
-	case []float32:
-		return moverOf(c, to, from, c.shapeFor(from, len(to)))
-	case []float64:
-		return moverOf(c, to, from, c.shapeFor(from, len(to)))
-	case []window:
-		return moverOf(c, to, from, nil)
+	if classOf(to.t) == windows {
+		return moverOf[window](to, from, nil)
 	}
-	return nil
+	return classes[classOf(to.t)].mover(to, from, c.shapeFor(from, to.len()))
 }
+
+func (typedOf[T]) mover(to, from *slot, shape []int) step { return moverOf[T](to, from, shape) }
 
 // shapeFor is the shape in which a value has n elements: that of its type, or of the lanes of a region.
 func (c *compiler) shapeFor(from *slot, n int) []int {
@@ -299,8 +263,8 @@ func (c *compiler) shapeFor(from *slot, n int) []int {
 	return []int{n}
 }
 
-func moverOf[T any](c *compiler, to []T, from *slot, shape []int) step {
-	source, _ := from.data.([]T)
+func moverOf[T any](into, from *slot, shape []int) step {
+	to, source := dataOf[T](into), dataOf[T](from)
 	switch {
 	case len(source) == len(to) && len(to) == 1:
 		return func() { to[0] = source[0] }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,14 +236,8 @@ func (s *slot) printed(i int, hex, signed bool) string {
 			return number(int64(math.Float64bits(a[i])), 64)
 		}
 		return cFloat(a[i])
-	case []int8:
-		return number(int64(a[i]), 8)
-	case []int16:
-		return number(int64(a[i]), 16)
-	case []int32:
-		return number(int64(a[i]), 32)
-	case []int64:
-		return number(a[i], 64)
+	case []int8, []int16, []int32, []int64:
+		return number(reflect.ValueOf(a).Index(i).Int(), bitsOf(s))
 	}
 	return "?"
 }

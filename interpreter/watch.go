@@ -97,8 +97,11 @@ func (c *compiler) isUsed() bool {
 }
 
 // before checks an access that is about to be made: by rows, or by its elements. Races are found by what is in memory, too, so that no other
-// instance makes an access until after.
+// instance makes an access until after. w is nil if nothing is checked, here and below.
 func (w *watcher) before(byRows bool) {
+	if w == nil {
+		return
+	}
 	w.used(byRows)
 	if w.unset && w.m.memory.unwritten && w.site.kind != loading {
 		w.written(byRows)
@@ -124,7 +127,7 @@ func (w *watcher) before(byRows bool) {
 	}
 }
 
-// after ends an access. w is nil if nothing is checked.
+// after ends an access.
 func (w *watcher) after() {
 	if w != nil {
 		w.m.unshadow()
@@ -141,7 +144,7 @@ func (m *machine) unshadow() {
 
 // loaded ends a load.
 func (w *watcher) loaded(byRows bool) {
-	if w.out != nil {
+	if w != nil && w.out != nil {
 		w.loadedMarks(byRows)
 	}
 	w.after()
@@ -207,7 +210,7 @@ func (w *watcher) ordered(do func(i *check.Instance, buffer int, at int64)) {
 
 // swapped notes an element of a comparison and exchange: where nothing was exchanged, it has only read.
 func (w *watcher) swapped(lane int, exchanged bool) {
-	if !w.races {
+	if w == nil || !w.races {
 		return
 	}
 	shadow, use := w.m.launch.shadow, w.use

@@ -2,6 +2,7 @@ package interpreter
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"github.com/goproton/goproton/interpreter/check"
@@ -201,44 +202,31 @@ func (c *compiler) loadInto(b *blockOf, set step, nan func() bool) step {
 	if t.Elements() != int64(len(b.addresses)) {
 		panic(failure("%s is not a window of the descriptor", t.Text))
 	}
-	switch classOf(t) {
-	case bits1:
-		return loadIntoOf[bit](c, b, set, nan, 0)
-	case i8:
-		return loadIntoOf[int8](c, b, set, nan, 0)
-	case i16:
-		return loadIntoOf[int16](c, b, set, nan, 0)
-	case i32:
-		return loadIntoOf[int32](c, b, set, nan, 0)
-	case i64:
-		return loadIntoOf[int64](c, b, set, nan, 0)
-	case f32:
-		return loadIntoOf(c, b, set, nan, valueOf(t.Scalar().Float, quietNaN[t.Scalar().Float]))
-	case f64:
-		return loadIntoOf(c, b, set, nan, nan64)
-	}
-	panic(failure("it does not give %s", t.Text))
+	return typedAs(t, bits1, f64, notGiven).loadInto(c, b, set, nan)
 }
 
-func loadIntoOf[T any](c *compiler, b *blockOf, set step, nan func() bool, padding T) step {
+func (typedOf[T]) loadInto(c *compiler, b *blockOf, set step, nan func() bool) step {
 	t := c.resultType(0)
 	o := dataOf[T](c.define(0, dims(t)))
+	padding := make([]T, 1) // where the descriptor asks for NaN, which integers have not
+	switch p := any(padding).(type) {
+	case []float32:
+		p[0] = valueOf(t.Scalar().Float, quietNaN[t.Scalar().Float])
+	case []float64:
+		p[0] = math.NaN()
+	}
 	a := &accessor[T]{c.m, c.access(t, loading), codecOf[T](t)}
 	use := c.touching(a.site, b.addresses, func(from, to int, raw []byte) { a.get(o[from:to], raw) })
 	watch := c.watch(a.site, &accessOf{shape: dims(t), addresses: b.addresses, masks: b.inside, padded: true})
 	return func() {
 		if set(); nan() {
-			fillOf(o, padding)
+			fillOf(o, padding[0])
 		} else {
 			clear(o)
 		}
-		if watch != nil {
-			watch.before(false)
-		}
+		watch.before(false)
 		a.runs(b.addresses, b.inside, use)
-		if watch != nil {
-			watch.loaded(false)
-		}
+		watch.loaded(false)
 	}
 }
 
@@ -246,34 +234,16 @@ func (c *compiler) storeFrom(b *blockOf, v *slot, set step) step {
 	if v.t.Elements() != int64(len(b.addresses)) {
 		panic(failure("%s is not a window of the descriptor", v.t.Text))
 	}
-	switch classOf(v.t) {
-	case bits1:
-		return storeFromOf[bit](c, b, v, set)
-	case i8:
-		return storeFromOf[int8](c, b, v, set)
-	case i16:
-		return storeFromOf[int16](c, b, v, set)
-	case i32:
-		return storeFromOf[int32](c, b, v, set)
-	case i64:
-		return storeFromOf[int64](c, b, v, set)
-	case f32:
-		return storeFromOf[float32](c, b, v, set)
-	case f64:
-		return storeFromOf[float64](c, b, v, set)
-	}
-	panic(failure("it does not take %s", v.t.Text))
+	return typedAs(v.t, bits1, f64, notTaken).storeFrom(c, b, v, set)
 }
 
-func storeFromOf[T any](c *compiler, b *blockOf, v *slot, set step) step {
+func (typedOf[T]) storeFrom(c *compiler, b *blockOf, v *slot, set step) step {
 	values, fill := operand[T](c, v, dims(v.t))
 	a := &accessor[T]{c.m, c.access(v.t, storing), codecOf[T](v.t)}
 	use := c.touching(a.site, b.addresses, func(from, to int, raw []byte) { a.put(raw, values[from:to]) })
 	watch := c.watch(a.site, &accessOf{value: v, shape: dims(v.t), addresses: b.addresses, masks: b.inside, put: func(raw []byte, from, to int) { a.put(raw, values[from:to]) }})
 	return chain(fill, set, func() {
-		if watch != nil {
-			watch.before(false)
-		}
+		watch.before(false)
 		a.runs(b.addresses, b.inside, use)
 		watch.after()
 	})
@@ -313,9 +283,7 @@ func reduceWindowOf[T any](c *compiler, f func(old, v T) T) step {
 		b.set(&w[0], offsets())
 		m.memory.atomics.Lock()
 		defer m.memory.atomics.Unlock()
-		if watch != nil {
-			watch.before(false)
-		}
+		watch.before(false)
 		one, before := make([]T, 1), make([]byte, k.size)
 		for i, address := range b.addresses {
 			if b.inside[i] == 0 {

@@ -7,15 +7,5 @@ import (
 
 // init registers the backend: programs import this package for it.
 func init() {
-	profiler.Register(profiler.VendorBackend(vendors.NVIDIA, 0, func(o profiler.SourceOptions) profiler.Source {
-		return New(Options{
-			Sampling:     o.Sampling,
-			Readings:     o.Readings,
-			Metered:      o.Metered,
-			WholeGraphs:  o.WholeGraphs,
-			NVTX:         NVTXWanted(),
-			SitePackages: o.SitePackages,
-			Replay:       o.Replay != "",
-		})
-	}))
+	profiler.Register(profiler.VendorBackend(vendors.NVIDIA, 0, func(o profiler.SourceOptions) profiler.Source { return New(o) }))
 }

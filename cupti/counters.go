@@ -190,7 +190,7 @@ func (c *Collector) CounterFacts() (facts record.CounterFacts) {
 	facts.Metrics, facts.Passes, facts.Measured, facts.Kernels = int(f.metrics), int(f.passes), uint64(f.measured), uint64(f.kernels)
 	facts.Took = time.Duration(f.nanos)
 	facts.LeftOut = leftOut()
-	if c.opts.Replay { // passes are those of another set
+	if c.opts.Replay != "" { // passes are those of another set
 		facts.Passes = 0
 		for i := range facts.LeftOut {
 			if facts.LeftOut[i].Why == whyLeft[C.LEFT_REFUSED] {
@@ -202,7 +202,7 @@ func (c *Collector) CounterFacts() (facts record.CounterFacts) {
 	facts.Copies = f.measured > 0 && f.passes > 1 && asked.memory && c.version < C.CUPTI_13_4
 	facts.Ran = slices.Clone(asked.ran)
 	facts.Problems = append(facts.Problems, asked.problems...)
-	facts.Problems = append(facts.Problems, sayUnknown(asked.unknown, c.opts.Replay)...)
+	facts.Problems = append(facts.Problems, sayUnknown(asked.unknown, c.opts.Replay != "")...)
 	asked.Unlock()
 	if f.refused != 0 {
 		refusal := c.counterError(C.GoString(f.refused_doing), uint32(f.refused)).Error()

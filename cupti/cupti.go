@@ -33,23 +33,14 @@ import (
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profiler"
 )
-
-// Options say what to collect and where libcupti may be found.
-type Options struct {
-	WholeGraphs  bool                   // time each graph launch as one unit instead of node by node
-	NVTX         bool                   // NVTX push/pop ranges are scopes
-	SitePackages []string               // Python's package folders, to find the libcupti that torch or Triton brought
-	Replay       bool                   // a capture is played: some problems have other reasons then
-	Sampling     record.SamplingRequest // with vendors.CUPTISampling
-	Readings     record.ReadingRequest  // what to read of whole GPUs
-	Metered      bool                   // measure how long callbacks take
-}
 
 // Collector is the process's connection to CUPTI. Attached means subscribed, with buffers registered; an attached collector
 // records what Listen asks for.
 type Collector struct {
-	opts         Options
+	opts         profiler.SourceOptions
+	nvtx         bool // NVTX push/pop ranges are scopes
 	library      vendors.Candidate
 	version      uint32
 	attached     bool
@@ -68,18 +59,13 @@ type Collector struct {
 
 // New returns a collector. PROTON_GRAPH=graph asks for whole graphs, because Python's interface, which is upstream's, has no
 // parameter for them.
-func New(opts Options) *Collector {
+func New(opts profiler.SourceOptions) *Collector {
 	opts.WholeGraphs = opts.WholeGraphs || settings.Graph.Get(hotpath.Getenv) == "graph"
 	if resident != nil {
 		resident.opts.Sampling, resident.opts.Metered, resident.opts.Readings = opts.Sampling, opts.Metered, opts.Readings
 		return resident
 	}
-	return &Collector{opts: opts}
-}
-
-// NVTXWanted reports whether Triton's knob leaves NVTX ranges on, as they are by default.
-func NVTXWanted() bool {
-	return settings.NVTX.On(hotpath.Getenv)
+	return &Collector{opts: opts, nvtx: settings.NVTX.On(hotpath.Getenv)} // as Triton's knob says
 }
 
 // Attached reports whether the collector is attached.
@@ -117,7 +103,7 @@ func (c *Collector) subscribe(driver int) error {
 	C.cupti_decode_with(vendorAPI())
 	C.cupti_meter_with(vendorAPI())
 	var holder string
-	c.subscribed = c.opts.wanted()
+	c.subscribed = c.wanted()
 	c.shared = c.shares(driver)
 	if rc := subscribeTo(c.subscribed, c.shared, &holder); rc != 0 {
 		return c.refused("subscribe to CUPTI", rc, holder, driver)
@@ -136,7 +122,7 @@ func (c *Collector) subscribe(driver int) error {
 		return c.refused("register activity buffers", rc, "", driver)
 	}
 	c.attached = true
-	if c.opts.NVTX {
+	if c.nvtx {
 		hotpath.SetEnvDefault("NVTX_INJECTION64_PATH", c.library.Path) // NVTX's header code reads it at the program's first range
 	}
 	return nil
@@ -182,7 +168,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 		c.setKinds(0)
 		C.cupti_listen_work(boolint(c.counter != nil), 0)
 		if !c.opts.WholeGraphs { // graph records stay enabled: their launches must be known as those of no session
-			C.cupti_listen(0, boolint(c.opts.NVTX), boolint(c.follows()))
+			C.cupti_listen(0, boolint(c.nvtx), boolint(c.follows()))
 		}
 		return nil
 	}
@@ -199,7 +185,7 @@ func (c *Collector) Listen(kinds, calls record.Kinds) error {
 // (CUPTI_ERROR_NOT_COMPATIBLE, on an H100, in programs whose other threads launched at that moment): they are enabled before the first launch
 // that is called back has its context sampled.
 func (c *Collector) enable(first bool) error {
-	nvtx, follow := boolint(c.opts.NVTX), boolint(c.follows()) // launches are followed as long as sampling may be switched, and counters measured
+	nvtx, follow := boolint(c.nvtx), boolint(c.follows()) // launches are followed as long as sampling may be switched, and counters measured
 	c.sampler.hold(true)
 	defer c.sampler.hold(false)
 	if first {
@@ -249,7 +235,7 @@ func (c *Collector) Mark() uint64 {
 
 // Watch has marks of the program reported, whether or not anything is recorded.
 func (c *Collector) Watch(marks record.Marks) error {
-	marks.Ranges = marks.Ranges && c.opts.NVTX
+	marks.Ranges = marks.Ranges && c.nvtx
 	if !c.attached || c.watched == marks {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (c *Collector) Leave() (left bool, stalled time.Duration) {
 	}
 	if state < C.CUPTI_UNSUBSCRIBED {
 		C.cupti_listen_launches(0)
-		if was := c.opts.wanted(); was != c.subscribed {
+		if was := c.wanted(); was != c.subscribed {
 			_ = c.resubscribe(was)
 		}
 		return false, 0
@@ -59,8 +59,8 @@ func (c *Collector) resubscribe(to subscription) error {
 		return c.refused("subscribe to CUPTI", rc, "", 0)
 	}
 	c.subscribed = to
-	C.cupti_listen(1, boolint(c.opts.NVTX), 0) // the callbacks that stay
-	C.cupti_listen(0, boolint(c.opts.NVTX), 0)
+	C.cupti_listen(1, boolint(c.nvtx), 0) // the callbacks that stay
+	C.cupti_listen(0, boolint(c.nvtx), 0)
 	return nil
 }
 

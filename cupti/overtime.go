@@ -80,8 +80,8 @@ func (c *Collector) startReader() {
 		return
 	}
 	r := &reader{collector: c, request: c.opts.Readings, devices: map[int]*readGPU{}}
-	c.reader = r
-	if c.opts.Replay {
+	c.reader, r.Losses = r, r.lossTexts
+	if c.opts.Replay != "" {
 		r.Problem(record.ReplayHasNoReadings)
 		r.request = record.ReadingRequest{}
 		return
@@ -255,10 +255,10 @@ func (r *reader) end() {
 	}
 	r.Lock()
 	defer r.Unlock()
+	for _, text := range r.lossTexts() {
+		r.Problem("%s", text)
+	}
 	for _, g := range r.devices {
-		if text := g.lossText(); text != "" {
-			r.Problem("%s", text)
-		}
 		if g.pm != nil {
 			C.pm_end(g.pm)
 			C.free(unsafe.Pointer(g.pm))
@@ -368,23 +368,19 @@ func deviceCount() int {
 }
 
 // Readings is described with profiler.ReadingSource.
-func (c *Collector) Readings(f func(*record.Reading)) {
-	if c.reader != nil {
-		c.reader.Take(f)
-	}
-}
-
-// ReadingProblems is described with profiler.ReadingSource.
-func (c *Collector) ReadingProblems() []string {
+func (c *Collector) Readings() *record.Readings {
 	if c.reader == nil {
 		return nil
 	}
-	return c.reader.Problems(func() (losses []string) {
-		for _, g := range c.reader.devices {
-			if text := g.lossText(); text != "" {
-				losses = append(losses, text)
-			}
+	return &c.reader.Readings
+}
+
+// lossTexts are those of all GPUs.
+func (r *reader) lossTexts() (losses []string) {
+	for _, g := range r.devices {
+		if text := g.lossText(); text != "" {
+			losses = append(losses, text)
 		}
-		return losses
-	})
+	}
+	return losses
 }

@@ -6,29 +6,12 @@ import "C"
 import (
 	"fmt"
 	"strings"
+
+	"github.com/goproton/goproton/gpu/record"
 )
 
-// Error is a refusal by CUPTI.
-type Error struct {
-	Doing  string // the operation
-	Code   uint32
-	Text   string // CUPTI's
-	Remedy string // what to do about it
-}
-
-func (e *Error) Error() string {
-	s := fmt.Sprintf("%s: CUPTI error %d", e.Doing, e.Code)
-	if e.Text != "" {
-		s += " (" + e.Text + ")"
-	}
-	if e.Remedy != "" {
-		s += ": " + e.Remedy
-	}
-	return s
-}
-
 func (c *Collector) refused(doing string, code uint32, holder string, driver int) error {
-	return &Error{Doing: doing, Code: code, Text: resultText(code), Remedy: c.remedy(code, holder, driver)}
+	return record.Refused(doing, "CUPTI", int(code), resultText(code), c.remedy(code, holder, driver))
 }
 
 func (c *Collector) remedy(code uint32, holder string, driver int) string {
@@ -66,14 +49,14 @@ func (c *Collector) remedy(code uint32, holder string, driver int) string {
 
 // counterError is a refusal to measure counters.
 func (c *Collector) counterError(doing string, code uint32) error {
-	e := &Error{Doing: "counters: " + doing, Code: code, Text: resultText(code), Remedy: c.remedy(code, "", 0)}
+	remedy := c.remedy(code, "", 0)
 	switch {
 	case strings.Contains(doing, "libnvperf_host"):
-		e.Remedy = "libnvperf_host.so has to lie next to " + c.library.Path + ", as in the wheel nvidia-cuda-cupti; set PROTON_CUPTI_PATH to a libcupti with it"
+		remedy = "libnvperf_host.so has to lie next to " + c.library.Path + ", as in the wheel nvidia-cuda-cupti; set PROTON_CUPTI_PATH to a libcupti with it"
 	case code == C.RC_INVALID_OPERATION:
-		e.Remedy = "another profiler may use the GPU's counters (ncu, DCGM's profiling metrics); stop it: dcgmi profile --pause"
+		remedy = "another profiler may use the GPU's counters (ncu, DCGM's profiling metrics); stop it: dcgmi profile --pause"
 	}
-	return e
+	return record.Refused("counters: "+doing, "CUPTI", int(code), resultText(code), remedy)
 }
 
 func cudaVersion(v int) string {

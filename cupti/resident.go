@@ -35,7 +35,7 @@ func (c *Collector) refuseLateGraphs(early bool) error {
 		return nil
 	}
 	c.opts.WholeGraphs = false
-	if c.opts.Replay {
+	if c.opts.Replay != "" {
 		return errReplayedGraphs
 	}
 	return ErrLateGraphs
@@ -43,7 +43,7 @@ func (c *Collector) refuseLateGraphs(early bool) error {
 
 // pause is Detach for a collector that times whole graphs: it stays subscribed, and records that arrive are discarded.
 func (c *Collector) pause() {
-	C.cupti_listen(0, boolint(c.opts.NVTX), 0)
+	C.cupti_listen(0, boolint(c.nvtx), 0)
 	hotpath.DiscardBuffers(true)
 	c.resting = false
 	resident = c
@@ -52,8 +52,9 @@ func (c *Collector) pause() {
 // subscription is what the subscribed callback does. A resident collector keeps it for the sessions that follow.
 type subscription struct{ samples, metered, counted bool }
 
-func (o *Options) wanted() subscription {
-	return subscription{samples: o.Sampling.Mode != record.NoSampling && o.Sampling.Counters == nil, metered: o.Metered, counted: o.Sampling.Counters != nil}
+func (c *Collector) wanted() subscription {
+	sampling := &c.opts.Sampling
+	return subscription{samples: sampling.Mode != record.NoSampling && sampling.Counters == nil, metered: c.opts.Metered, counted: sampling.Counters != nil}
 }
 
 var (
@@ -67,7 +68,7 @@ func (c *Collector) resume() error {
 	C.flush_all() // records of graphs that ran during the pause are still discarded
 	hotpath.DiscardBuffers(false)
 	c.sampler, c.counter = nil, nil
-	wanted := c.opts.wanted()
+	wanted := c.wanted()
 	switch {
 	case wanted.samples && !c.subscribed.samples:
 		return errNotSampled

@@ -1,6 +1,10 @@
 package cupti
 
-import "github.com/goproton/goproton/gpu/cubin"
+import (
+	"slices"
+
+	"github.com/goproton/goproton/gpu/cubin"
+)
 
 // sampleFilter selects the samples of some kernels, and of the functions that these call.
 type sampleFilter struct {
@@ -12,32 +16,20 @@ type sampleFilter struct {
 // kernel reports whether a function's name matches.
 func (f *sampleFilter) kernel(name string) bool { return f.matches == nil || f.matches(name) }
 
-// calledFrom reports whether a matching kernel calls a function.
+// calledFrom reports whether a matching kernel calls a function; false as long as the image of the module is not known.
 func (f *sampleFilter) calledFrom(module uint64, name string) bool {
-	called, known := f.called[module]
-	if !known {
-		if called = f.learn(module); called != nil {
-			f.called[module] = called
-		}
+	if called, known := f.called[module]; known {
+		return called[name]
 	}
-	return called[name]
-}
-
-// learn finds the functions that matching kernels of a module call, nil if its image is not known yet.
-func (f *sampleFilter) learn(module uint64) map[string]bool {
 	image := f.image(module)
 	if len(image) == 0 {
-		return nil
+		return false
 	}
 	called := map[string]bool{}
-	callers, err := cubin.Callers(image)
-	if err != nil { // only names that match are kept then
-		return called
+	callers, _ := cubin.Callers(image) // of a damaged image, only names that match are kept
+	for function, kernels := range callers {
+		called[function] = slices.ContainsFunc(kernels, f.matches)
 	}
-	for name, kernels := range callers {
-		for _, kernel := range kernels {
-			called[name] = called[name] || f.matches(kernel)
-		}
-	}
-	return called
+	f.called[module] = called
+	return called[name]
 }

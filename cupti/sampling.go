@@ -362,7 +362,7 @@ func (c *Collector) samplingProblems(f *C.struct_sampling_facts) (problems []str
 	case c.sampler.filtered > 0 && c.sampler.kept == 0:
 		add("kernels= matches no sampled kernel: the %s; "+
 			"give names of kernels, such as 'matmul_*'", figures.Plural(uint64(c.sampler.filtered), "sample taken is of another", "samples taken are of others"))
-	case f.unseen > 0 && c.opts.Replay:
+	case f.unseen > 0 && c.opts.Replay != "":
 		add("%s fell in modules that the capture does not hold: their source lines are not known", figures.Count(uint64(f.unseen), "sample"))
 	case f.unseen > 0:
 		add("%s fell in code that was loaded before sampling began and not compiled by Triton: "+

@@ -111,7 +111,7 @@ const insidePatience = 10 * time.Second
 func (m *Manager) awaitInside() {
 	missing := scratch.Await(insidePatience, func() { m.drainer.do(func(*drainer) {}) }, func() { m.ending.moves.Add(1) })
 	if missing > 0 {
-		m.problem(fmt.Errorf("the records of scopes inside %d launches did not arrive within %v of the end of the work, and are missing", missing, insidePatience))
+		m.Problem(fmt.Errorf("the records of scopes inside %d launches did not arrive within %v of the end of the work, and are missing", missing, insidePatience))
 	}
 }
 

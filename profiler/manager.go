@@ -90,7 +90,7 @@ func (m *Manager) listen(w wanted) (mark uint64, err error) {
 			stalled, failed := leaver.Return()
 			if failed != nil {
 				m.restsSince.Store(-1)
-				m.problem(fmt.Errorf("kernels are not timed: %w", failed))
+				m.Problem(fmt.Errorf("kernels are not timed: %w", failed))
 				return
 			}
 			m.drainer.do(func(d *drainer) {
@@ -121,7 +121,7 @@ func (m *Manager) mark() uint64 {
 // published calls publish and reports a refusal as a problem.
 func (m *Manager) published() {
 	if err := m.publish(); err != nil {
-		m.problem(err)
+		m.Problem(err)
 	}
 }
 
@@ -134,11 +134,8 @@ type wanted struct {
 	attached          bool // there is a source to listen to
 }
 
-// Problem notes, once, why the process records less than was asked for.
-func (m *Manager) Problem(err error) { m.problem(err) }
-
-// problem notes, once, why sessions record less than was asked for.
-func (m *Manager) problem(err error) {
+// Problem notes, once, why sessions record less than was asked for.
+func (m *Manager) Problem(err error) {
 	m.drainer.do(func(d *drainer) { d.problem(err.Error()) })
 }
 

@@ -28,26 +28,27 @@ func (d *drainer) checkReadings(r record.ReadingRequest) error {
 
 // drainReadings shares out what was read since, among the sessions that record, or that did so last.
 func (d *drainer) drainReadings() {
-	if source := d.reads(); source != nil {
-		source.Readings(func(r *record.Reading) { d.agg.Read(r, d.sets.newest) })
+	if readings, _ := d.reads(); readings != nil {
+		readings.Take(func(r *record.Reading) { d.agg.Read(r, d.sets.newest) })
 	}
 }
 
 func (d *drainer) readingProblems() []string {
-	source := d.reads()
+	readings, can := d.reads()
 	switch {
-	case source != nil:
-		return source.ReadingProblems()
-	case d.source != nil && d.options.Readings.Any():
+	case readings != nil:
+		return readings.Problems()
+	case !can && d.source != nil && d.options.Readings.Any():
 		return []string{fmt.Sprintf("energy and counters over time are not read: the source of backend %q has neither", d.backend.name())}
 	}
 	return nil
 }
 
-// reads is the source if it is to read whole GPUs and can, else nil.
-func (d *drainer) reads() ReadingSource {
-	if source, can := d.source.(ReadingSource); can && d.options.Readings.Any() {
-		return source
+// reads is what the source reads of whole GPUs, nil as long as there is nothing, and whether it can.
+func (d *drainer) reads() (readings *record.Readings, can bool) {
+	source, can := d.source.(ReadingSource)
+	if !can || !d.options.Readings.Any() {
+		return nil, can
 	}
-	return nil
+	return source.Readings(), true
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/when"
 )
 
@@ -237,26 +238,19 @@ func (s *session) marks() record.Marks {
 	return record.Marks{Ranges: true, Profilers: s.recording.state.Gate == when.ProfilerAPI}
 }
 
-// Windows is what became of the recording windows of all sessions that have conditions.
-type Windows struct {
-	Asked  bool // some session has conditions
-	Opened int
-	Nanos  int64
-	Open   bool
-	Paused bool // by a user
-	Steps  int
-	Why    string // no window has opened
-}
-
-func (d *drainer) windows() (w Windows) {
+// windows is what became of the recording windows of all sessions that have conditions; nil if none has.
+func (d *drainer) windows() (w *runinfo.Windows) {
 	now := time.Now()
 	for _, s := range d.list {
 		r := s.recording
 		if r == nil {
 			continue
 		}
+		if w == nil {
+			w = &runinfo.Windows{}
+		}
 		r.mu.Lock()
-		w.Asked, w.Open = true, w.Open || r.open
+		w.Open = w.Open || r.open
 		w.Paused = w.Paused || r.state.Paused()
 		w.Opened += r.log.Count
 		w.Nanos += r.log.Nanos(now)
@@ -266,7 +260,7 @@ func (d *drainer) windows() (w Windows) {
 		}
 		r.mu.Unlock()
 	}
-	if w.Opened > 0 {
+	if w != nil && w.Opened > 0 {
 		w.Why = ""
 	}
 	return w

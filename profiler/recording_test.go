@@ -11,6 +11,7 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/internal/when"
 	"github.com/goproton/goproton/profile"
@@ -54,7 +55,7 @@ func TestWindowsOfSteps(t *testing.T) {
 	if got := p.Info[profile.InfoWindows]; !strings.HasPrefix(got, "2 windows of ") || !strings.Contains(got, "from step 1 to step 2; 2: ") || !strings.HasSuffix(got, "from step 3 to step 4") {
 		t.Error(got)
 	}
-	if w := m.Status().Windows; !w.Asked || w.Opened != 2 || w.Open || w.Steps != 6 || w.Why != "" {
+	if w := m.Status().Windows; w == nil || w.Opened != 2 || w.Open || w.Steps != 6 || w.Why != "" {
 		t.Errorf("%+v", w)
 	}
 	same(t, strings.Join(f.log, ", "), "attach, listen false, listen true, listen false, listen true, listen false")
@@ -119,7 +120,7 @@ func TestGateWhileAControlCallHangs(t *testing.T) {
 
 // windows is the status of windows when no control call is under way. The status alone says that a window has closed a moment before the
 // launches of the program are not recorded any more.
-func windows(m *Manager) Windows {
+func windows(m *Manager) *runinfo.Windows {
 	m.control.Lock()
 	defer m.control.Unlock()
 	return m.Status().Windows

@@ -116,7 +116,7 @@ func (r *rounds) run() {
 func (r *rounds) round() (soon bool) {
 	defer func() {
 		if bug := recover(); bug != nil {
-			r.m.problem(fmt.Errorf("BUG: the drainer panicked: %v; please report this", bug))
+			r.m.Problem(fmt.Errorf("BUG: the drainer panicked: %v; please report this", bug))
 		}
 	}()
 	if r.m.EachRound != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/lookup"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/callpath"
@@ -118,27 +119,15 @@ func (m *Manager) describe(s *session, p *profile.Profile, w Window) error {
 	return images.keep(w.Name, p)
 }
 
-// SamplingStatus is what is known of instruction samples so far, over all sessions.
-type SamplingStatus struct {
-	Mode        string // "continuous", "serialized"; "" while nothing is sampled
-	Period      uint64 // cycles between two samples of one multiprocessor
-	Samples     uint64 // handed over by the sampler
-	Apportioned uint64 // apportioned by kernel time, as several call paths launched the function
-	Unlaunched  uint64 // of functions that were not seen launching
-	Dropped     uint64 // lost by the hardware
-	NonUser     uint64 // in functions of the driver's own
-	BufferFull  bool   // an unknown number of samples is missing
-}
-
-// samplingStatus returns the status, and the sentence that says why there are fewer samples than were asked for.
-func (d *drainer) samplingStatus() (s SamplingStatus, problems []string) {
+// samplingStatus is what is known of instruction samples so far, over all sessions, and the sentence that says why there are fewer than
+// were asked for.
+func (d *drainer) samplingStatus() (s runinfo.Sampling, problems []string) {
 	if d.sampler == nil {
 		return s, nil
 	}
 	facts, counts := d.sampler.SamplingFacts(), d.agg.Sampling
-	return SamplingStatus{
-		Mode: facts.Mode.String(), Period: facts.Period,
-		Samples: counts.Taken, Apportioned: counts.Apportioned, Unlaunched: counts.Unlaunched,
-		Dropped: facts.Dropped, NonUser: facts.NonUser, BufferFull: facts.BufferFull,
+	return runinfo.Sampling{
+		Period: int64(facts.Period), Samples: int64(counts.Taken), Apportioned: int64(counts.Apportioned), Unlaunched: int64(counts.Unlaunched),
+		Dropped: int64(facts.Dropped), NonUser: int64(facts.NonUser), BufferFull: facts.BufferFull,
 	}, facts.Problems
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/goproton/goproton/gpu/cubin"
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
+	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/testkit"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
@@ -547,7 +548,7 @@ func TestSamplingRefusals(t *testing.T) {
 			t.Errorf("%+v: got %v", c, err)
 		}
 	}
-	if got := m.Status().Sampling; got.Mode != "" {
+	if got := m.Status().Sampling; got != (runinfo.Sampling{}) {
 		t.Errorf("a status of sampling without any: %+v", got)
 	}
 }

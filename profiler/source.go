@@ -74,9 +74,8 @@ type Sampler interface {
 // ReadingSource is a Source that can read whole GPUs, if SourceOptions.Readings asked for it. It reads while it listens, and once
 // more at the end of Synchronize.
 type ReadingSource interface {
-	// Readings passes on what was read since the last call, in order of time for each GPU and kind.
-	Readings(func(*record.Reading))
-	ReadingProblems() []string
+	// Readings has what was read, in order of time for each GPU and kind; nil if nothing was asked for.
+	Readings() *record.Readings
 }
 
 // SampleSwitch is a Sampler that can rest while kernels are recorded.

@@ -18,9 +18,9 @@ type Status struct {
 	Harmless []string // of Problems: those for which no kernel is missing
 	GPU      string   // product name of the first GPU, once one is attached
 	Attached bool
-	Sampling SamplingStatus
-	Waiting  bool // no GPU was initialised by the program yet
-	Windows  Windows
+	Sampling runinfo.Sampling
+	Waiting  bool              // no GPU was initialised by the program yet
+	Windows  *runinfo.Windows  // nil: no session has conditions
 	Budget   *Spending         // nil: no session has a budget
 	Counters *runinfo.Counters // nil: nothing was to be measured
 }

@@ -286,7 +286,7 @@ func (g *governor) goOn() bool {
 	var err error
 	g.m.ending.inLibrary(func() { stalled, err = g.m.drainer.source.(Leaver).Return() })
 	if err != nil {
-		g.m.problem(fmt.Errorf("kernels are not timed for now: %w", err))
+		g.m.Problem(fmt.Errorf("kernels are not timed for now: %w", err))
 		return false
 	}
 	g.m.drainer.do(func(d *drainer) { d.spending.timing.rests = false })
@@ -299,7 +299,7 @@ func (g *governor) goOn() bool {
 
 func (g *governor) change() {
 	if err := g.m.publish(); err != nil {
-		g.m.problem(fmt.Errorf("kernels are not timed: %w", err))
+		g.m.Problem(fmt.Errorf("kernels are not timed: %w", err))
 	}
 }
 

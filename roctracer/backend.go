@@ -12,10 +12,8 @@ func init() {
 }
 
 // register takes the number of a backend of vendors.AMD.
-func register(number int, open func(Options) *Collector) {
-	b := profiler.VendorBackend(vendors.AMD, number, func(o profiler.SourceOptions) profiler.Source {
-		return open(Options{SitePackages: o.SitePackages, Sampling: o.Sampling, Readings: o.Readings, Replay: o.Replay != ""})
-	})
+func register(number int, open func(profiler.SourceOptions) *Collector) {
+	b := profiler.VendorBackend(vendors.AMD, number, func(o profiler.SourceOptions) profiler.Source { return open(o) })
 	if number == 0 { // without a name, a machine that has roctracer only gets that
 		driver := b.Detect
 		b.Detect = func(o profiler.SourceOptions) bool { return driver(o) && SDKFound(o.SitePackages) }

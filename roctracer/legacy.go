@@ -16,17 +16,18 @@ import (
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profiler"
 )
 
 // legacy is the provider on libroctracer64. That finds HIP once, at its first use, and among the loaded libraries only.
 type legacy struct {
-	opts    Options
+	opts    profiler.SourceOptions
 	path    string // of the library
 	version int    // of it, 401 is 4.1
 }
 
 // NewLegacy returns a collector on libroctracer64.
-func NewLegacy(opts Options) *Collector {
+func NewLegacy(opts profiler.SourceOptions) *Collector {
 	return &Collector{name: "roctracer", provider: &legacy{opts: opts}, reader: newReader(opts, false)}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/profiler"
 )
 
 const energyEvery = 100 * time.Millisecond // AMD's counter moves on about each millisecond
@@ -72,12 +73,12 @@ type countedDevice struct {
 	figures []*counters.Figure
 }
 
-func newReader(o Options, sdk bool) *reader {
+func newReader(o profiler.SourceOptions, sdk bool) *reader {
 	if !o.Readings.Any() {
 		return nil
 	}
 	r := &reader{request: o.Readings, sitePackages: o.SitePackages, energies: map[uint32]*energyOf{}, devices: map[*C.struct_sdk_counted_gpu]*countedDevice{}}
-	if o.Replay {
+	if o.Replay != "" {
 		r.Problem(record.ReplayHasNoReadings)
 		r.request = record.ReadingRequest{}
 		return r
@@ -331,16 +332,9 @@ func (r *reader) refuse(what string, rc uint32) {
 }
 
 // Readings is described with profiler.ReadingSource.
-func (c *Collector) Readings(f func(*record.Reading)) {
-	if c.reader != nil {
-		c.reader.Take(f)
-	}
-}
-
-// ReadingProblems is described with profiler.ReadingSource.
-func (c *Collector) ReadingProblems() []string {
+func (c *Collector) Readings() *record.Readings {
 	if c.reader == nil {
 		return nil
 	}
-	return c.reader.Problems(nil)
+	return &c.reader.Readings
 }

@@ -6,6 +6,8 @@ import "C"
 import (
 	"errors"
 	"fmt"
+
+	"github.com/goproton/goproton/gpu/record"
 )
 
 // errNoHIP is Attach's error in a program that has not loaded HIP.
@@ -14,47 +16,29 @@ var errNoHIP = errors.New("the program has not loaded libamdhip64, which roctrac
 // errDeaf is Attach's error where roctracer has looked for HIP in vain.
 var errDeaf = errors.New("another profiler used roctracer before the program loaded libamdhip64, so that roctracer does not report its calls; load HIP (import torch) first")
 
-// Error is a refusal by one of the libraries.
-type Error struct {
-	Library string // "roctracer" or "rocprofiler-sdk"
-	Doing   string // the operation
-	Code    int
-	Text    string // the name of the code
-	Remedy  string // what to do about it
-}
-
-func (e *Error) Error() string {
-	s := fmt.Sprintf("%s: %s error %d", e.Doing, e.Library, e.Code)
-	if e.Text != "" {
-		s += " (" + e.Text + ")"
-	}
-	if e.Remedy != "" {
-		s += ": " + e.Remedy
-	}
-	return s
-}
+const seeDoctor = "see `proton doctor`"
 
 func (l *legacy) refused(doing string, code int) error {
-	e := &Error{Library: "roctracer", Doing: doing, Code: code, Remedy: "see `proton doctor`"}
+	text, remedy := "", seeDoctor
 	switch code {
 	case C.ROCTRACER_ERROR:
-		e.Text, e.Remedy = "generic error", "the driver may not work here; check rocminfo, and see `proton doctor`"
+		text, remedy = "generic error", "the driver may not work here; check rocminfo, and see `proton doctor`"
 	case C.ROCTRACER_BAD_DOMAIN:
-		e.Text, e.Remedy = "invalid domain", l.otherGeneration()
+		text, remedy = "invalid domain", l.otherGeneration()
 	case C.ROCTRACER_BAD_ARGUMENT:
-		e.Text, e.Remedy = "invalid argument", l.otherGeneration()
+		text, remedy = "invalid argument", l.otherGeneration()
 	case C.ROCTRACER_NO_POOL:
-		e.Text, e.Remedy = "no pool of records", "another profiler has closed it; stop that one (torch.profiler, rocprof), or run without it"
+		text, remedy = "no pool of records", "another profiler has closed it; stop that one (torch.profiler, rocprof), or run without it"
 	case C.ROCTRACER_POOL_EXISTS:
-		e.Text, e.Remedy = "a pool exists", "another profiler (torch.profiler, rocprof) uses roctracer in this process, and roctracer serves one at a time; stop it, or run without it"
+		text, remedy = "a pool exists", "another profiler (torch.profiler, rocprof) uses roctracer in this process, and roctracer serves one at a time; stop it, or run without it"
 	case C.ROCTRACER_NO_MEMORY:
-		e.Text, e.Remedy = "no memory", "the process has no memory left; raise its limit (ulimit -v)"
+		text, remedy = "no memory", "the process has no memory left; raise its limit (ulimit -v)"
 	case C.ROCTRACER_BAD_EXTERNAL_ID:
-		e.Text = "mismatched external id"
+		text = "mismatched external id"
 	case C.ROCTRACER_UNIMPLEMENTED:
-		e.Text, e.Remedy = "unimplemented function", l.otherGeneration()
+		text, remedy = "unimplemented function", l.otherGeneration()
 	}
-	return e
+	return record.Refused(doing, "roctracer", code, text, remedy)
 }
 
 func (l *legacy) otherGeneration() string {

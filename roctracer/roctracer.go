@@ -26,14 +26,6 @@ import (
 	"github.com/goproton/goproton/internal/settings"
 )
 
-// Options say what to collect and where the libraries may be found.
-type Options struct {
-	SitePackages []string               // Python's package folders, to find the libraries that torch brought
-	Sampling     record.SamplingRequest // of the rocprofiler backend
-	Readings     record.ReadingRequest
-	Replay       bool // a recording is played
-}
-
 // provider is one of the two libraries. Its methods are called on one goroutine at a time, never inside a scope or a launch.
 type provider interface {
 	ready() bool                              // see profiler.Source.Ready

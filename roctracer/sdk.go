@@ -16,18 +16,19 @@ import (
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profiler"
 )
 
 // sdk is the provider on librocprofiler-sdk. A process registers with that once, before HIP starts, and stays registered.
 type sdk struct {
-	opts    Options
+	opts    profiler.SourceOptions
 	sampler *sampler // nil without sampling
 	counter *counter // nil without counters
 	reader  *reader  // nil without readings
 }
 
 // NewSDK returns a collector on librocprofiler-sdk.
-func NewSDK(opts Options) *Collector {
+func NewSDK(opts profiler.SourceOptions) *Collector {
 	s := &sdk{opts: opts}
 	if opts.Sampling.Mode != record.NoSampling {
 		s.sampler = newSampler(opts.Sampling)
@@ -159,14 +160,14 @@ func (s *sdk) detach(ending bool) {
 }
 
 func (s *sdk) refused(doing string, code uint32) error {
-	e := &Error{Library: libraryName(), Doing: doing, Code: int(code), Text: C.GoString(C.sdk_status_text(C.uint32_t(code))), Remedy: "see `proton doctor`"}
+	text, remedy := C.GoString(C.sdk_status_text(C.uint32_t(code))), seeDoctor
 	switch code {
 	case C.SDK_LOCKED:
-		e.Text, e.Remedy = "locked", "HIP has started already, or another tool has taken the library; start the session before the program uses its GPU (import goproton first, or use `proton run`), and without another tool"
+		text, remedy = "locked", "HIP has started already, or another tool has taken the library; start the session before the program uses its GPU (import goproton first, or use `proton run`), and without another tool"
 	case C.SDK_FINALIZED:
-		e.Text, e.Remedy = "finalized", "the process ends, and the library takes no more calls"
+		text, remedy = "finalized", "the process ends, and the library takes no more calls"
 	case C.SDK_INCOMPATIBLE, C.SDK_INVALID_ARGUMENT, C.SDK_OPERATION_NOT_FOUND:
-		e.Remedy = "the library differs from what this program knows; use the roctracer backend, and report this"
+		remedy = "the library differs from what this program knows; use the roctracer backend, and report this"
 	}
-	return e
+	return record.Refused(doing, libraryName(), int(code), text, remedy)
 }

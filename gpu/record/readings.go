@@ -31,6 +31,8 @@ func EnergyGauges(processors string) []Gauge {
 // vendor's library: Add, AddEnergy and Problem are called with it held.
 type Readings struct {
 	sync.Mutex
+	Losses func() []string // adds to Problems, with the lock held; may be nil
+
 	list     []Reading
 	problems []string
 
@@ -97,13 +99,13 @@ func (r *Readings) Take(f func(*Reading)) {
 	}
 }
 
-// Problems are the sentences of Problem, and those that more adds with the lock held; more may be nil.
-func (r *Readings) Problems(more func() []string) []string {
+// Problems are the sentences of Problem, and those of Losses.
+func (r *Readings) Problems() []string {
 	r.Lock()
 	defer r.Unlock()
 	problems := slices.Clone(r.problems)
-	if more != nil {
-		problems = append(problems, more()...)
+	if r.Losses != nil {
+		problems = append(problems, r.Losses()...)
 	}
 	return problems
 }

@@ -49,6 +49,7 @@ type Windows struct {
 	Steps  int    `json:"steps"`         // that the program has made
 	Open   bool   `json:"open"`          // one is open
 	Why    string `json:"why,omitempty"` // none has opened
+	Paused bool   `json:"-"`             // by a user
 }
 
 // Sampling is what the instruction samples of a process came to.

@@ -261,7 +261,7 @@ func (s *Service) finalize(p finalization) (any, error) {
 	if before.Waiting && before.Sessions > 0 && len(problems) == 0 {
 		problems = append(problems, "no GPU work was recorded: the program did not initialise a GPU while the session ran; see `proton doctor`")
 	}
-	if w := before.Windows; w.Asked && w.Opened == 0 && w.Why != "" {
+	if w := before.Windows; w != nil && w.Opened == 0 && w.Why != "" {
 		problems = append(problems, "nothing was recorded, since no recording window opened: "+w.Why)
 	}
 	return map[string]any{"files": files, "problems": problems}, err

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ianlancetaylor/demangle"
+
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/runinfo"
@@ -129,7 +131,7 @@ func runningNow(work profiler.GPUWork) string {
 }
 
 func describeRunning(r profiler.Running) string {
-	text := cmp.Or(plainKernel(r.Kernel), "a kernel that has not run before")
+	text := cmp.Or(demangle.Filter(r.Kernel, demangle.NoParams, demangle.NoTemplateParams, demangle.MaxLength(8)), "a kernel that has not run before")
 	if r.Graph {
 		text = "a graph"
 	}
@@ -150,34 +152,6 @@ func describeRunning(r profiler.Running) string {
 		text += ", samples at " + r.Line
 	}
 	return text
-}
-
-var part = regexp.MustCompile(`^([0-9]+)([A-Za-z_].*)`)
-
-// plainKernel is the name of a function without what C++ adds to it: of _ZN2at6native4fillILi4EEEvT_ at::native::fill.
-func plainKernel(name string) string {
-	rest, mangled := strings.CutPrefix(name, "_Z")
-	if !mangled {
-		return name
-	}
-	nested := strings.HasPrefix(rest, "N")
-	rest = strings.TrimLeft(rest, "NLK")
-	var parts []string
-	for {
-		found := part.FindStringSubmatch(rest)
-		var n int
-		if found == nil {
-			break
-		}
-		if _, err := fmt.Sscan(found[1], &n); err != nil || n > len(found[2]) {
-			break
-		}
-		parts, rest = append(parts, found[2][:n]), found[2][n:]
-		if !nested {
-			break
-		}
-	}
-	return cmp.Or(strings.Join(parts, "::"), name)
 }
 
 var collective = regexp.MustCompile(`[nr]ccl\w*?(AllReduce|AllGather|ReduceScatter|Broadcast|Reduce|AllToAll\w*|SendRecv)`)

@@ -36,8 +36,7 @@ func (s *Service) obey(word string) ctl.Answer {
 	}
 	st := s.Manager.Status()
 	a := ctl.Answer{
-		PID: os.Getpid(), Command: shortened(command()), Windows: st.Windows.Opened, Seconds: float64(st.Windows.Nanos) / 1e9,
-		Steps: st.Windows.Steps, Kernels: int64(st.Kernels), Profile: s.Manager.Name(s.run.session), State: ctl.Waiting,
+		PID: os.Getpid(), Command: shortened(command()), Kernels: int64(st.Kernels), Profile: s.Manager.Name(s.run.session), State: ctl.Recording,
 	}
 	if st.Budget != nil {
 		a.Budget, a.Overhead = st.Budget.Budget, st.Budget.Share()
@@ -45,13 +44,15 @@ func (s *Service) obey(word string) ctl.Answer {
 	if word == ctl.Kernels {
 		a.Names, a.Nanos, a.At, a.GPU, a.Lost = names, int64(st.GPUNanos), time.Now().UnixNano(), st.GPU, int64(st.Loss.Records+st.Loss.Buffers)
 	}
-	switch {
-	case !st.Windows.Asked:
-		a.State = ctl.Recording
-	case st.Windows.Open:
-		a.State = ctl.Recording
-	case st.Windows.Paused:
-		a.State = ctl.Paused
+	if w := st.Windows; w != nil {
+		a.Windows, a.Seconds, a.Steps = w.Opened, float64(w.Nanos)/1e9, w.Steps
+		switch {
+		case w.Open:
+		case w.Paused:
+			a.State = ctl.Paused
+		default:
+			a.State = ctl.Waiting
+		}
 	}
 	return a
 }

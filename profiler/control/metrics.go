@@ -177,7 +177,7 @@ func (f *countedFile) update(info profile.Info, rows []counters.Row, st profiler
 	f.last = counters.State{
 		PID: os.Getpid(), Job: info[profile.InfoJob], Host: info[profile.InfoHost], Rank: info[profile.InfoRank], Replay: info[profile.InfoReplay], Rows: rows,
 		Dropped: f.dropped.to(int64(st.Loss.Records + st.Loss.Buffers)), Unattributed: f.unattributed.to(int64(st.Loss.Unattributed)),
-		LostSamples: f.lostSamples.to(int64(st.Sampling.Dropped)), Push: push,
+		LostSamples: f.lostSamples.to(st.Sampling.Dropped), Push: push,
 	}
 	if b := budgetStatus(st.Budget); b != nil {
 		f.last.Overhead = &counters.Overhead{Achieved: b.Achieved, Budget: b.Share}

@@ -306,14 +306,10 @@ func (s *Service) status() runinfo.Status {
 }
 
 func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo.Status {
-	n := st.Sampling
 	f := runinfo.Status{
 		PID: os.Getpid(), Command: command(), Kernels: int64(st.Kernels), GPUTimeNanos: int64(st.GPUNanos),
 		Lost: int64(st.Loss.Records + st.Loss.Buffers), Unattributed: int64(st.Loss.Unattributed),
-		Sampling: runinfo.Sampling{
-			Period: int64(n.Period), Samples: int64(n.Samples), Apportioned: int64(n.Apportioned), Unlaunched: int64(n.Unlaunched),
-			Dropped: int64(n.Dropped), NonUser: int64(n.NonUser), BufferFull: n.BufferFull,
-		},
+		Sampling: st.Sampling, Windows: st.Windows,
 		Files: []string{}, Problems: append([]string{}, st.Problems...), Harmless: st.Harmless, GPU: st.GPU, UsedGPU: !st.Waiting, Finished: finished,
 	}
 	f.Push, f.Budget, f.Counters = s.pushStatus(), budgetStatus(st.Budget), st.Counters
@@ -321,9 +317,6 @@ func (s *Service) statusOf(st profiler.Status, err error, finished bool) runinfo
 		f.Notes = append(f.Notes, s.run.hang.sentences()...)
 		f.Files, f.Answered = s.run.written(), s.run.answered.Load()
 		f.Problems = append(f.Problems, s.run.doubts()...)
-	}
-	if w := st.Windows; w.Asked {
-		f.Windows = &runinfo.Windows{Opened: w.Opened, Nanos: w.Nanos, Steps: w.Steps, Open: w.Open, Why: w.Why}
 	}
 	if err != nil {
 		f.Problems = append(f.Problems, err.Error())

@@ -13,6 +13,8 @@ import (
 // Cell is one cell: its text, and the terminal escape sequence of its colour, "" for none.
 type Cell struct {
 	Text, Color string
+
+	spared bool // takes no room
 }
 
 // Line is a row of cells, followed by the branches of the tree, a name, and a mark that is never cut.
@@ -36,7 +38,7 @@ const leastName = 12
 // leastRoom is how many columns a name and its branches get at least: dots and the last branch stand before the name.
 const leastRoom = leastName + 1 + Step
 
-// Write prints lines with two spaces between columns; a column without any text takes no room. Columns are aligned to the right, except those whose index is in left.
+// Write prints lines with two spaces between columns. Columns are aligned to the right, except those whose index is in left.
 // Lines may have fewer cells than others.
 func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
 	widths, room := p.measure(lines)
@@ -55,14 +57,14 @@ func (p Layout) Write(w io.Writer, lines []Line, left ...int) error {
 	return out.Flush()
 }
 
-// measure returns how wide each column is, its gap to the next one included, and how much room they leave. A column without any text has no width.
+// measure returns how wide each column is, its gap to the next one included, and how much room they leave.
 func (p Layout) measure(lines []Line) (widths []int, room int) {
 	for _, l := range lines {
 		for i, c := range l.Cells {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			if c.Text != "" {
+			if !c.spared {
 				widths[i] = max(widths[i], Columns(c.Text)+len(gap))
 			}
 		}
@@ -74,7 +76,7 @@ func (p Layout) measure(lines []Line) (widths []int, room int) {
 	return widths, room
 }
 
-// Spare empties columns, one group after the other, until names have the least room that they get. It returns how many groups it emptied.
+// Spare takes columns out, one group after the other, until names have the least room that they get. It returns how many groups it took out.
 func (p Layout) Spare(lines []Line, groups ...[]int) int {
 	for n, group := range groups {
 		if _, room := p.measure(lines); p.Width == 0 || room >= leastRoom {
@@ -82,7 +84,7 @@ func (p Layout) Spare(lines []Line, groups ...[]int) int {
 		}
 		for _, l := range lines {
 			for _, i := range group {
-				l.Cells[i] = Cell{}
+				l.Cells[i] = Cell{spared: true}
 			}
 		}
 	}

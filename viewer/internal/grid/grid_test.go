@@ -11,7 +11,7 @@ func TestLinesAreAligned(t *testing.T) {
 	var b bytes.Buffer
 	lines := []Line{
 		{Cells: Plain("ms", "", "Δ%")},
-		{Cells: []Cell{{"1", "\x1b[31m"}, {"left", ""}, {"+10.0%", ""}}, Name: "a"},
+		{Cells: []Cell{{Text: "1", Color: "\x1b[31m"}, {Text: "left"}, {Text: "+10.0%"}}, Name: "a"},
 		{Cells: Plain("1000", "x"), Indent: Lines.Child, Name: "b"},
 	}
 	if err := (Layout{}).Write(&b, lines, 1); err != nil {

@@ -155,13 +155,13 @@ func TestWhichMetric(t *testing.T) {
 	n.Set("low", profile.IntValue(-1))
 	n.Set("id", profile.IntValue(7))
 	p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{n, {Name: "bare"}}}, Kinds: profile.Kinds{"id": profile.Property}}
-	for metric, want := range map[string]string{"": "ROOT;k 5\n", "bytes": "ROOT;k 5\n", "CPU_Time": "ROOT;k 2\n", "cpu_time (ns)": "ROOT;k 2\n"} {
+	for metric, want := range map[string]string{"": "ROOT;k 2\n", "bytes": "ROOT;k 5\n", "CPU_Time": "ROOT;k 2\n", "cpu_time (ns)": "ROOT;k 2\n"} {
 		var out strings.Builder
 		if err := WriteMetric(&out, p, metric); err != nil || out.String() != want {
 			t.Errorf("metric %q is written as %q, %v; want %q", metric, out.String(), err, want)
 		}
 	}
-	if err := WriteMetric(io.Discard, p, "id"); err == nil || !strings.Contains(err.Error(), "it has bytes, cpu_time (ns), low") {
+	if err := WriteMetric(io.Discard, p, "id"); err == nil || !strings.Contains(err.Error(), "it has cpu_time (ns), bytes, low") {
 		t.Errorf("a property: error %v", err)
 	}
 	if err := WriteMetric(io.Discard, p, "low"); err == nil || !strings.Contains(err.Error(), "no frame has more than 0 of low") {
@@ -171,7 +171,7 @@ func TestWhichMetric(t *testing.T) {
 		t.Errorf("no metrics: error %v", err)
 	}
 	got := strings.Join(Loses(p, "low"), "; ")
-	want := "the name of the metric (low); all metrics but low (bytes, cpu_time (ns)); 1 value of low below zero or no number; 2 leaves without a value of low"
+	want := "the name of the metric (low); all metrics but low (cpu_time (ns), bytes); 1 value of low below zero or no number; 2 leaves without a value of low"
 	if got != want {
 		t.Errorf("loses %s\nwant %s", got, want)
 	}

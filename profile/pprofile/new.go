@@ -94,14 +94,14 @@ func newWriter(p *profile.Profile) *writer {
 		PeriodType: &pprof.ValueType{Type: "kernels", Unit: "count"}, Period: 1,
 		Mapping: []*pprof.Mapping{nameMapping(p)},
 	}
-	w.out.DefaultSampleType = w.out.SampleType[0].Type
+	first := 0
 	for i, c := range w.columns.list {
-		st := w.out.SampleType[i]
-		w.facts.Samples[st.Type] = c.facts()
-		if c.metric == profile.TimeMetric {
-			w.out.DefaultSampleType = st.Type
+		w.facts.Samples[w.out.SampleType[i].Type] = c.facts()
+		if union.Rank(p.Kinds, c.metric, w.columns.list[first].metric) < 0 {
+			first = i
 		}
 	}
+	w.out.DefaultSampleType = w.out.SampleType[first].Type
 	w.facts.Spans = slices.ContainsFunc(w.columns.list, func(c column) bool { return profile.IsCPUTime(c.metric) })
 	w.frames = frames{p: w.out, functions: map[functionKey]*pprof.Function{}, locations: map[locationKey]*pprof.Location{}}
 	if text, given := p.Info[profile.InfoRank]; given && len(w.columns.parts) == 0 {

@@ -407,6 +407,29 @@ func TestLoses(t *testing.T) {
 	}
 }
 
+// pprof shows the metric first that the viewer shows: times and cycles, else what frames have with all below, such as instructions by line.
+func TestDefaultSampleType(t *testing.T) {
+	for want, metrics := range map[string][]string{
+		"time":                     {"bytes", profile.CountMetric, profile.TimeMetric, profile.CPUTimeMetric},
+		"cycles":                   {"alloc_bytes", profile.CountMetric, profile.CyclesMetric},
+		"cpu_time":                 {"alloc_bytes", profile.CPUTimeMetric},
+		"smsp__sass_inst_executed": {"launches_by_line", "smsp__sass_inst_executed", "smsp__sass_sectors_mem_global"},
+	} {
+		n := &profile.Node{Name: "k"}
+		kinds := profile.Kinds{}
+		for i, m := range metrics {
+			n.Set(m, profile.IntValue(int64(i+1)))
+			if kinds[m] = profile.Inclusive; m == "launches_by_line" {
+				kinds[m] = profile.Exclusive
+			}
+		}
+		p, err := New(&profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{n}}, Kinds: kinds})
+		if err != nil || p.DefaultSampleType != want {
+			t.Errorf("of %q the default is %q, %v; want %q", metrics, p.DefaultSampleType, err, want)
+		}
+	}
+}
+
 // A day of training has more flops than an int64: the unit grows, and the sums stay right.
 func TestLargeSums(t *testing.T) {
 	root := &profile.Node{Name: "ROOT"}
@@ -430,7 +453,7 @@ func TestLargeSums(t *testing.T) {
 		}
 		have = append(have, fmt.Sprintf("%s/%s %d", st.Type, st.Unit, sum))
 	}
-	want := []string{"elapsed/nanoseconds 20000000000", "flops16/kiloflop 50000000000000000", "waited/seconds 120"}
+	want := []string{"flops16/kiloflop 50000000000000000", "elapsed/nanoseconds 20000000000", "waited/seconds 120"}
 	if !slices.Equal(have, want) {
 		t.Errorf("have %q, want %q", have, want)
 	}

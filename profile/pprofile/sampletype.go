@@ -11,6 +11,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/union"
 	"github.com/goproton/goproton/profile/merge"
 )
 
@@ -69,7 +70,7 @@ type column struct {
 }
 
 // columns are the metrics that are written as sample types, in their order: the number of kernels first, since that is
-// what pprof's -mean divides by, then times, then the others by name.
+// what pprof's -mean divides by, then the others by union.Rank.
 type columns struct {
 	list  []column
 	index map[string]int       // by metric; -1 for one that is written as a label
@@ -118,7 +119,7 @@ func newColumns(p *profile.Profile) *columns {
 		}
 		return true
 	})
-	c := sortedColumns(seen, labels)
+	c := sortedColumns(seen, labels, p.Kinds)
 	for name, set := range types {
 		if c.index[name] >= 0 { // its numbers are values of samples
 			set = set.without(profile.Int).without(profile.Float)
@@ -128,7 +129,7 @@ func newColumns(p *profile.Profile) *columns {
 	return c
 }
 
-func sortedColumns(seen map[string]*column, labels map[string]bool) *columns {
+func sortedColumns(seen map[string]*column, labels map[string]bool, kinds profile.Kinds) *columns {
 	c := &columns{index: make(map[string]int, len(seen)), parts: map[string]*part{}, kinds: map[string]labelKind{}}
 	for _, col := range seen {
 		col.fit()
@@ -141,15 +142,13 @@ func sortedColumns(seen map[string]*column, labels map[string]bool) *columns {
 			c.list = append(c.list, *col)
 		}
 	}
-	rank := func(name string) int {
-		if i := slices.Index([]string{profile.CountMetric, profile.TimeMetric, profile.CPUTimeMetric}, name); i >= 0 {
-			return i
+	count := func(c column) int {
+		if c.metric == profile.CountMetric {
+			return 1
 		}
-		return 3
+		return 0
 	}
-	slices.SortFunc(c.list, func(a, b column) int {
-		return cmp.Or(cmp.Compare(rank(a.metric), rank(b.metric)), strings.Compare(a.metric, b.metric))
-	})
+	slices.SortFunc(c.list, func(a, b column) int { return cmp.Or(count(b)-count(a), union.Rank(kinds, a.metric, b.metric)) })
 	for i := range c.list {
 		c.index[c.list[i].metric] = i
 	}

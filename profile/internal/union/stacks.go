@@ -52,8 +52,7 @@ func Writable(p *profile.Profile, sizes profile.PathSizes) (*profile.Profile, er
 	return p, nil
 }
 
-// Additive returns the names of the metrics that can be shown as sizes of stacks: numbers that add up. Those
-// of kernels come first, then the others by name.
+// Additive returns the names of the metrics that can be shown as sizes of stacks: numbers that add up, by Rank.
 func Additive(p *profile.Profile) []string {
 	numbers := map[string]bool{}
 	p.Root.Walk(func(n *profile.Node, _ int) bool {
@@ -65,13 +64,23 @@ func Additive(p *profile.Profile) []string {
 		}
 		return true
 	})
+	return slices.SortedFunc(maps.Keys(numbers), func(a, b string) int { return Rank(p.Kinds, a, b) })
+}
+
+// Rank orders metrics by what a person wants to see first, as the viewer's default does: the times of kernels and scopes, the number of kernels,
+// what frames have with all below, the rest; then by name.
+func Rank(kinds profile.Kinds, a, b string) int {
 	place := func(name string) int {
-		if at := slices.Index([]string{profile.TimeMetric, profile.CountMetric}, name); at >= 0 {
+		first := []string{profile.TimeMetric, profile.CyclesMetric, profile.CPUTimeMetric, profile.CountMetric}
+		if at := slices.Index(first, name); at >= 0 {
 			return at
 		}
-		return 2
+		if kinds[name] == profile.Inclusive {
+			return len(first)
+		}
+		return len(first) + 1
 	}
-	return slices.SortedFunc(maps.Keys(numbers), func(a, b string) int { return cmp.Or(place(a)-place(b), strings.Compare(a, b)) })
+	return cmp.Or(place(a)-place(b), strings.Compare(a, b))
 }
 
 // Size returns the value of a metric at a node as the size of a stack; ok is false where there is none, or none

@@ -148,7 +148,7 @@ type column struct {
 // columns of the table; p50 and so on are of the sums of single warps in single blocks.
 var columns = []column{
 	{"share", 9, func(s *Scope) string { return figures.Share(s.Kernel.Share(s.Cycles())) }},
-	{"", 1, nil}, // a bar
+	bar: {"", 1, nil},
 	{"own", 3, func(s *Scope) string {
 		if len(s.Inner) == 0 || s.Data == nil {
 			return ""
@@ -189,52 +189,33 @@ func quantile(of func(*profile.InsideScope) *profile.Sketch, q float64) func(*Sc
 	})
 }
 
+const bar = 1 // place of the column
+
 // leastName is how many columns names get before any figure does.
 const leastName = 24
 
 // write prints the rows with the columns that fit.
 func (t *table) write() {
-	shown := slices.Clone(columns)
-	shown[1].cell = func(s *Scope) string { return t.glyphs.Bar(s.Kernel.Share(s.Cycles())) }
-	names := 0
-	for _, r := range t.rows {
-		names = max(names, grid.Columns(r.indent+t.name(r.Scope)+t.at(r.Scope)))
-	}
-	for t.Width > 0 && t.width(shown)+min(names, leastName) > t.Width && len(shown) > 1 {
-		least := 0
-		for i := range shown {
-			if shown[i].keep < shown[least].keep {
-				least = i
-			}
-		}
-		t.drop(shown[least].head)
-		shown = slices.Delete(shown, least, least+1)
-	}
-	head := grid.Line{Name: "scope"}
+	shown, head := slices.Clone(columns), grid.Line{Name: "scope"}
+	shown[bar].cell = func(s *Scope) string { return t.glyphs.Bar(s.Kernel.Share(s.Cycles())) }
+	var keep []int
 	for _, c := range shown {
-		head.Cells = append(head.Cells, grid.Cell{Text: c.head})
+		head.Cells, keep = append(head.Cells, grid.Cell{Text: c.head}), append(keep, c.keep)
 	}
-	lines := []grid.Line{head}
+	lines, names := []grid.Line{head}, 0
 	for _, r := range t.rows {
 		line := grid.Line{Indent: r.indent, Name: t.name(r.Scope), Mark: t.at(r.Scope)}
+		names = max(names, grid.Columns(line.Indent+line.Name+line.Mark))
 		for _, c := range shown {
 			line.Cells = append(line.Cells, grid.Cell{Text: c.cell(r.Scope)})
 		}
 		lines = append(lines, line)
 	}
-	left := slices.IndexFunc(shown, func(c column) bool { return c.head == "" })
-	grid.Layout{Width: t.Width, Dots: t.glyphs.Dots}.Write(&t.b, lines, left) //nolint:errcheck // a strings.Builder
-}
-
-func (t *table) width(shown []column) (sum int) {
-	for _, c := range shown {
-		widest := grid.Columns(c.head)
-		for _, r := range t.rows {
-			widest = max(widest, grid.Columns(c.cell(r.Scope)))
-		}
-		sum += widest + 2
+	layout := grid.Layout{Width: t.Width, Dots: t.glyphs.Dots}
+	for _, i := range layout.SpareByRank(lines, min(names, leastName), keep) {
+		t.drop(shown[i].head)
 	}
-	return sum
+	layout.Write(&t.b, lines, bar) //nolint:errcheck // a strings.Builder
 }
 
 func (t *table) name(s *Scope) string { return term.Printable(t.label(s.Name)) }

@@ -27,11 +27,11 @@ func (p *printer) tables() (dropped []string, err error) {
 			p.line("")
 		}
 		p.out.WriteString(p.Bold(term.Printable(k.Name)) + ": " + p.summary(k) + "\n\n")
-		t := newTable(p.run, k, p.All)
-		if err := (grid.Layout{Width: p.Width, Dots: p.glyphs.Dots}).Write(p.out, t.lines(p.Width)); err != nil {
+		lines, left := newTable(p.run, k, p.All).lines(p.Width)
+		if err := (grid.Layout{Width: p.Width, Dots: p.glyphs.Dots}).Write(p.out, lines); err != nil {
 			return nil, err
 		}
-		for _, column := range t.dropped {
+		for _, column := range left {
 			if !slices.Contains(dropped, column) {
 				dropped = append(dropped, column)
 			}
@@ -66,8 +66,6 @@ func (v *view) summary(k *kernels.Kernel) string {
 type table struct {
 	kernel *kernels.Kernel
 	rows   []tableRow
-
-	dropped []string // columns that there was no room for; set by lines
 }
 
 // tableRow is a row with its name.
@@ -214,47 +212,26 @@ func compiled(fact func(*kernels.Specialisation) (int, bool)) func(*tableRow) st
 // nameRoom is how many columns names get before any figure does: enough to distinguish specialisations.
 const nameRoom = 38
 
-// lines are the rows under their headings, with the columns that fit in a width; 0 has room for all.
-func (t *table) lines(width int) []grid.Line {
+// lines are the rows under their headings, and the columns that a width has no room for; 0 has room for all.
+func (t *table) lines(width int) (lines []grid.Line, dropped []string) {
 	const heading = "specialisation, arguments"
 	names := len(heading)
+	head, columns := grid.Line{Name: heading}, t.columns()
+	var keep []int
+	for _, c := range columns {
+		head.Cells, keep = append(head.Cells, grid.Cell{Text: c.head}), append(keep, c.keep)
+	}
+	lines = append(lines, head)
 	for i := range t.rows {
 		names = max(names, grid.Columns(t.rows[i].name))
-	}
-	columns := t.columns()
-	for width > 0 && t.width(columns)+min(names, nameRoom) > width && len(columns) > 1 {
-		least := 0
-		for i := range columns {
-			if columns[i].keep < columns[least].keep {
-				least = i
-			}
-		}
-		t.dropped = append(t.dropped, columns[least].head)
-		columns = slices.Delete(columns, least, least+1)
-	}
-	head := grid.Line{Name: heading}
-	for _, c := range columns {
-		head.Cells = append(head.Cells, grid.Cell{Text: c.head})
-	}
-	lines := []grid.Line{head}
-	for i := range t.rows {
 		line := grid.Line{Name: term.Printable(t.rows[i].name)}
 		for _, c := range columns {
 			line.Cells = append(line.Cells, grid.Cell{Text: c.cell(&t.rows[i])})
 		}
 		lines = append(lines, line)
 	}
-	return lines
-}
-
-// width of columns, with the blanks behind them.
-func (t *table) width(columns []column) (sum int) {
-	for _, c := range columns {
-		widest := grid.Columns(c.head)
-		for i := range t.rows {
-			widest = max(widest, grid.Columns(c.cell(&t.rows[i])))
-		}
-		sum += widest + 2
+	for _, i := range (grid.Layout{Width: width}).SpareByRank(lines, min(names, nameRoom), keep) {
+		dropped = append(dropped, columns[i].head)
 	}
-	return sum
+	return lines, dropped
 }

@@ -241,7 +241,7 @@ func TestManySpecialisations(t *testing.T) {
 			t.Errorf("--all %t: %d rows with %d launches in %d ns, want %d with %d in %d", all, len(table.rows), launches, nanos, want, k.Times.Count, k.Times.Nanos)
 		}
 	}
-	lines := newTable(&kernels.Run{}, k, false).lines(0)
+	lines, _ := newTable(&kernels.Run{}, k, false).lines(0)
 	if last := lines[len(lines)-1].Name; last != "20 more specialisations; --all shows them" {
 		t.Errorf("the last row is %q", last)
 	}

@@ -76,10 +76,22 @@ func (p Layout) measure(lines []Line) (widths []int, room int) {
 	return widths, room
 }
 
+// SpareByRank takes columns out, those with the lowest rank first, until names have so much room; one column stays. It returns those that it took out.
+func (p Layout) SpareByRank(lines []Line, least int, ranks []int) (out []int) {
+	var groups [][]int
+	for i := range ranks {
+		groups = append(groups, []int{i})
+	}
+	slices.SortStableFunc(groups, func(a, b []int) int { return ranks[a[0]] - ranks[b[0]] })
+	return slices.Concat(groups[:p.spare(lines, least, groups[:max(0, len(groups)-1)])]...)
+}
+
 // Spare takes columns out, one group after the other, until names have the least room that they get. It returns how many groups it took out.
-func (p Layout) Spare(lines []Line, groups ...[]int) int {
+func (p Layout) Spare(lines []Line, groups ...[]int) int { return p.spare(lines, leastRoom, groups) }
+
+func (p Layout) spare(lines []Line, least int, groups [][]int) int {
 	for n, group := range groups {
-		if _, room := p.measure(lines); p.Width == 0 || room >= leastRoom {
+		if _, room := p.measure(lines); p.Width == 0 || room >= least {
 			return n
 		}
 		for _, l := range lines {

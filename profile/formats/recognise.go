@@ -79,18 +79,22 @@ func (d *document) look() {
 	}
 }
 
-// object calls member for each key until the document is known.
+// object calls member for each key until the document is known. member may read the value.
 func (d *document) object(member func(key string)) {
 	d.Expect('{', "")
 	for more := d.Begin('}'); more && !d.done(); more = d.More('}') {
 		key := string(d.Key())
+		d.Peek()
+		at := d.Offset()
 		if member(key); d.done() {
 			return
 		}
 		if len(d.keys) < 5 {
 			d.keys = append(d.keys, fmt.Sprintf("%.40q", key))
 		}
-		d.Skip(0)
+		if d.Offset() == at {
+			d.Skip(0)
+		}
 	}
 }
 

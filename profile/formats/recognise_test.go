@@ -23,6 +23,7 @@ func TestJSONIsKnownByItsKeys(t *testing.T) {
 		`{"metadata":[` + long + `1],"traceEvents":[]}`: "chrome_trace", `{"x":` + deep + `,"shared":{"frames":[]},"profiles":[]}`: "speedscope",
 		`{"displayTimeUnit":"ms"`: "chrome_trace", `{"displayTimeUnit":"ms"} {"traceEvents":[]}`: "chrome_trace",
 		`{"profiles":[` + long + `1],"$schema":"https://www.speedscope.app/file-format-schema.json"}`: "speedscope", `{"exporter":"x","profiles":[]}`: "speedscope",
+		`{"$schema":"https://example.com/trace.json","traceEvents":[]}`: "chrome_trace", `{"$schema":{},"shared":{}}`: "speedscope",
 		`[`: "", `[]`: "", `[{}]`: "", "[{'frame'": "", `[1`: "", `{`: "", `{}`: "", `{"frames":[],"traceevents":[]}`: "", `{"a":{"traceEvents":[]}}`: "", "x;y 1": "collapsed",
 		`{"metadata":{"a":"x"y"},"traceEvents":[]}`: "",
 	} {

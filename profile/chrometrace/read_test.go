@@ -202,6 +202,22 @@ func TestOtherTraces(t *testing.T) {
 	testkit.Golden(t, "testdata/other.txt", describe(p))
 }
 
+// TestIDsOfThreads: two threads are one if their ids are the same number, however it is written. IBM's traces of its AIU number threads by hashes of 64 bits.
+func TestIDsOfThreads(t *testing.T) {
+	for ids, want := range map[string]int{
+		`15514734831341844875 15514734831341844874`: 2, `9223372036854775808 9223372036854775807`: 2, `-1 4294967295`: 2, `1.5 1`: 2, `"a" "b"`: 2,
+		`7 "7"`: 1, `7 7.0`: 1, `7 0.7e1`: 1, `null 0`: 1, `15514734831341844875 "15514734831341844875"`: 1,
+	} {
+		first, second, _ := strings.Cut(ids, " ")
+		for _, key := range []string{"pid", "tid"} {
+			p := read(t, fmt.Sprintf(`[{"ph":"X","name":"k","ts":1,"dur":2,%[1]q:%[2]s},{"ph":"X","name":"k","ts":1,"dur":2,%[1]q:%[3]s}]`, key, first, second))
+			if len(p.Timeline.Lanes) != want || p.Rounded != 0 {
+				t.Errorf("%s %s: %d lanes and %d rounded numbers, want %d and none", key, ids, len(p.Timeline.Lanes), p.Rounded, want)
+			}
+		}
+	}
+}
+
 // Upstream traces warps inside a kernel in the same form: blocks are processes, warps are threads, and a call path leaves out the
 // scope itself. Such times are not CPU time, and a sum over warps is not the time of a kernel.
 func TestTraceOfWarps(t *testing.T) {

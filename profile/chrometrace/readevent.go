@@ -24,7 +24,7 @@ type event struct {
 	overlaps    int64 // as of readLane
 }
 
-// ident is the id of a process or thread: a number, or a text in files of some writers.
+// ident is the id of a process or thread: a number, or a text in files of some writers, and of numbers beyond 63 bits, as hashes are.
 type ident struct {
 	number int64
 	text   string
@@ -136,17 +136,32 @@ func (d *reader) text() string {
 
 // ident reads a process or thread id.
 func (d *reader) ident() ident {
-	if c := d.Peek(); c == '"' {
-		text := d.Intern(d.Str("an id"))
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return ident{number: n}
-		}
-		return ident{text: text}
-	} else if c == '{' || c == '[' {
+	var token []byte
+	switch c := d.Peek(); {
+	case c == '{' || c == '[':
 		d.Skip(0)
 		return ident{}
+	case c == '"':
+		token = d.Str("an id")
+	default:
+		if n, ok := d.ShortInt(); ok {
+			return ident{number: n}
+		}
+		if token = d.Token(); len(token) == 0 {
+			d.Unexpected("an id")
+		}
 	}
-	return ident{number: d.Scalar().Int()}
+	text := string(token)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return ident{number: n}
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(f) < 1<<53 && f == math.Trunc(f) {
+		return ident{number: int64(f)} // tables of Python write 7.0
+	}
+	if text == "null" {
+		return ident{}
+	}
+	return ident{text: d.Intern(token)}
 }
 
 // whole reads a number that is not negative; 0 for anything else.

@@ -15,7 +15,7 @@ import (
 // (null) is NaN, so that it is neither shown as zero nor added up as one.
 func (s *Scanner) Scalar() profile.Value {
 	s.Peek()
-	if v, ok := s.shortInt(); ok {
+	if v, ok := s.ShortInt(); ok {
 		return profile.IntValue(v)
 	}
 	start := s.Offset()
@@ -57,8 +57,8 @@ func (s *Scanner) Scalar() profile.Value {
 	return profile.FloatValue(f)
 }
 
-// shortInt consumes what nearly all values are: a whole number of up to 18 digits that ends within the buffer.
-func (s *Scanner) shortInt() (v int64, ok bool) {
+// ShortInt consumes what nearly all values are: a whole number of up to 18 digits that ends within the buffer. It is called behind Peek.
+func (s *Scanner) ShortInt() (v int64, ok bool) {
 	rest := s.buf[s.pos:s.end]
 	for i, c := range rest {
 		if c < '0' || c > '9' {

@@ -52,3 +52,16 @@ func TestCountersOfAnH200(t *testing.T) {
 		t.Errorf("a copy of every 33rd element reads %v bytes, an addition %v", a, b)
 	}
 }
+
+// TestRecordedSet: a capture says which set was measured.
+func TestRecordedSet(t *testing.T) {
+	for name, want := range map[string]string{"counted": "agent", "lines": "lines", "matmul": ""} {
+		c, err := Open("../testdata/captures/" + name + ".capture.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.measuredSet(); got != want {
+			t.Errorf("%s has the set %q, want %q", name, got, want)
+		}
+	}
+}

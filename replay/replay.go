@@ -35,6 +35,7 @@ type Replay struct {
 	Sampled bool   // the capture has samples of instructions
 	Counted bool   // it has launches that were measured with hardware counters
 	ByLine  bool   // they were counted by line
+	Set     string // the set= of -m counters that shows them all, "" if the capture does not say
 	Newer   string // what to say about a capture of a newer version, else ""
 
 	folder string
@@ -50,7 +51,7 @@ func Prepare(path string, parts Parts) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path), Sampled: c.has(Samples), Counted: c.has(Counters) || c.has(Lines), ByLine: c.has(Lines), Newer: version.Newer(c.Writer)}
+	r := &Replay{Path: parts.Host, Machine: c.Machine, Name: nameOf(path), Sampled: c.has(Samples), Counted: c.has(Counters) || c.has(Lines), ByLine: c.has(Lines), Set: c.measuredSet(), Newer: version.Newer(c.Writer)}
 	if r.stub, err = stubOf(c.Machine.Backend); err != nil {
 		return nil, fmt.Errorf("replay %s: %w", path, err)
 	}

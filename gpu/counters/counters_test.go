@@ -277,3 +277,29 @@ func TestFiguresOfAMD(t *testing.T) {
 		}
 	}
 }
+
+// TestSetOf: what a set measures names the set again, else the metrics do.
+func TestSetOf(t *testing.T) {
+	for _, word := range append(SetNames(), "compute+memory", "gpu__time_duration.sum+dram__bytes_read.sum", "gpu__time_duration.sum") {
+		for _, chip := range []string{"GH100", "AD102"} {
+			if word == LinesSet {
+				continue
+			}
+			metrics, err := Set(word, chip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Reverse(metrics)
+			got := SetOf(metrics, chip)
+			again, err := Set(got, chip)
+			if err != nil || len(again) != len(metrics) || slices.ContainsFunc(again, func(m string) bool { return !slices.Contains(metrics, m) }) || !strings.Contains(word, "__") && got != word {
+				t.Errorf("the metrics of %s on %s are of %s, %v", word, chip, got, err)
+			}
+		}
+	}
+	for _, none := range [][]string{nil, {Time, "a\nb"}, {"dram__bytes_read.sum"}} { // every set has the time
+		if got := SetOf(none, "GH100"); got != "" {
+			t.Errorf("%q are of %s", none, got)
+		}
+	}
+}

@@ -54,6 +54,32 @@ func Set(word, chip string) ([]string, error) {
 	return metrics, nil
 }
 
+// SetOf is a word for the set of these metrics on a chip: names of sets, else the metrics themselves; "" if there is none.
+func SetOf(metrics []string, chip string) string {
+	is := func(word string) bool {
+		list, err := Set(word, chip)
+		return err == nil && len(list) == len(metrics) && !slices.ContainsFunc(list, func(m string) bool { return !slices.Contains(metrics, m) })
+	}
+	names := slices.DeleteFunc(SetNames(), func(name string) bool { return name == LinesSet })
+	words := []string{DefaultSet}
+	for chosen := 1; chosen < 1<<len(names); chosen++ {
+		var some []string
+		for i, name := range names {
+			if chosen&(1<<i) != 0 {
+				some = append(some, name)
+			}
+		}
+		words = append(words, strings.Join(some, "+"))
+	}
+	slices.SortStableFunc(words, func(a, b string) int { return strings.Count(a, "+") - strings.Count(b, "+") })
+	for _, word := range append(words, strings.Join(metrics, "+")) {
+		if is(word) {
+			return word
+		}
+	}
+	return ""
+}
+
 // of returns the metrics of one figure or vendor's metric on a chip.
 func of(name, chip string) ([]string, error) {
 	figure := Find(name)

@@ -38,9 +38,14 @@ func counterOptions(text string) (list []string) {
 	return list
 }
 
+// HasSet says whether options of the mode "counters" name a set.
+func HasSet(options string) bool { return slices.ContainsFunc(counterOptions(options), isSet) }
+
+func isSet(option string) bool { return strings.HasPrefix(strings.ToLower(option), "set=") }
+
 // WithSet are the options of the mode "counters" with another set.
 func WithSet(options, set string) string {
-	list := slices.DeleteFunc(counterOptions(options), func(o string) bool { return strings.HasPrefix(strings.ToLower(o), "set=") })
+	list := slices.DeleteFunc(counterOptions(options), isSet)
 	return strings.Join(append([]string{"set=" + set}, list...), ":")
 }
 

@@ -13,9 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goproton/goproton/gpu/counters"
-	"github.com/goproton/goproton/gpu/record"
-	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
@@ -83,7 +80,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 		return Result{}, err
 	}
 	server := options.Metrics.serve(&config, pushing, stderr)
-	absent := leftOut(play, &config)
+	absent := asRecorded(play, &config)
 	environment, warnings, err := environment(os.Environ(), config, layout)
 	if err != nil {
 		return Result{}, err
@@ -115,59 +112,6 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	pushing.finish(status, stderr)
 	options.Metrics.finish(server)
 	return finish(options, result, status, root, stderr)
-}
-
-// leftOut says what a replay does not show of what was recorded, and takes a mode back that the recording has nothing for.
-func leftOut(play *replay.Replay, config *runinfo.Config) (warnings []string) {
-	if play == nil {
-		return nil
-	}
-	switch mode := config.ModeName(); {
-	case mode == "counters" && !play.Counted, mode == "pcsampling" && !play.Sampled:
-		what := map[string]string{"counters": "hardware counters", "pcsampling": "samples of instructions"}[mode]
-		warnings = append(warnings, "the capture has no "+what+": kernels are shown with their times alone")
-		config.Mode = ""
-	case mode == "counters":
-		warnings = append(warnings, asCounted(play, config)...)
-	}
-	for _, part := range []struct {
-		recorded   bool
-		what, mode string
-	}{
-		{play.Sampled, "the samples of instructions in the capture are left out", "pcsampling"},
-		{play.Counted, "the hardware counters in the capture are left out, and the time of the launches that were measured", "counters"},
-	} {
-		if !part.recorded || config.ModeName() == part.mode {
-			continue
-		}
-		how := "to replay them, add --mode " + part.mode
-		switch {
-		case part.mode == "counters" && play.ByLine:
-			how += ":set=lines"
-		case part.mode == "counters":
-			how += " with the set= of the recorded run"
-		}
-		if strings.EqualFold(config.Data, "trace") {
-			how = "a timeline has none"
-		}
-		warnings = append(warnings, part.what+": "+how)
-	}
-	return warnings
-}
-
-// asCounted has a replay measure what the recording has: counts by source line or sums of launches, and not the other of the two.
-func asCounted(play *replay.Replay, config *runinfo.Config) (warnings []string) {
-	_, options, _ := strings.Cut(config.Mode, ":")
-	request, err := vendors.ParseMode(config.Backend, "counters", options)
-	set, has := counters.DefaultSet, "the capture was not counted by source line"
-	if play.ByLine {
-		set, has = counters.LinesSet, "the capture was counted by source line"
-	}
-	if err != nil || play.ByLine == (request.Mode == record.ByLine) { // the profiler says what is wrong
-		return nil
-	}
-	config.Mode = "counters:" + vendors.WithSet(options, set)
-	return []string{fmt.Sprintf("%s: this is a replay with set=%s, not set=%s", has, set, request.Counters.Set)}
 }
 
 // insideCost says before the run what scopes inside kernels will cost, and what costs less; "" without such scopes.

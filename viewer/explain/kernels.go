@@ -170,7 +170,7 @@ func (k *kernelSum) count(row *row, part float64) {
 	}
 }
 
-var dramBytes = counters.Find("dram_bytes")
+var dramBytes, loadEfficiency, instructions = counters.Find("dram_bytes"), counters.Find("load_efficiency"), counters.Find("instructions")
 
 // counted sets what hardware counters say of a kernel.
 func (on *subject) counted(k *kernelSum, device *profile.Device) {
@@ -197,6 +197,10 @@ func (on *subject) counted(k *kernelSum, device *profile.Device) {
 		if v, known := set[share]; known {
 			set[rest] = 1 - v
 		}
+	}
+	if loaded, ran := k.counted[loadEfficiency][1], k.counted[instructions][0]; loaded > 0 && ran > 0 {
+		const sector = 32 // bytes
+		set["load_sectors_per_instruction"] = loaded / sector / ran
 	}
 	if conflicts := set["bank_conflicts_per_launch"]; conflicts > 0 && device != nil && device.NumSMs > 0 && device.ClockRate > 0 {
 		set["conflict_time_share"] = min(1, conflicts/(float64(device.NumSMs)*float64(device.ClockRate)*1e-6*set["mean_time_ns"]))

@@ -80,6 +80,9 @@ var rules = []rule{
 	{Name: "uncoalesced_loads", Class: "data movement", Of: kernelKind, Group: "load queue", Stalls: []string{"lg_throttle", "long_scoreboard"},
 		When: own + "; load_efficiency_share < 0.3; sectors_per_load >= 4; l1_hit_share < 0.5 or unknown", Shows: "dram_bytes_per_launch l2_hit_share", Saves: "unused_load_bytes_share", Sure: High,
 		Says: "loads are not coalesced: most bytes of the sectors that they fetch are not used", Try: "neighbouring threads on neighbouring addresses (order of the axes, layout of the tensor), or loads through shared memory", Next: seeLines},
+	{Name: "scattered_loads", Class: "data movement", Of: kernelKind, Group: "load queue", Stalls: []string{"lg_throttle", "long_scoreboard"}, // what set=agent knows of loads
+		When: own + "; load_efficiency_share < 0.3; load_sectors_per_instruction >= 0.5; l1_hit_share < 0.5 or unknown", Shows: "dram_bytes_per_launch l2_hit_share", Saves: "unused_load_bytes_share", Sure: Medium,
+		Says: "most bytes of the sectors that loads fetch are not used, and sectors are many for the instructions: loads are not coalesced", Try: "neighbouring threads on neighbouring addresses (order of the axes, layout of the tensor), or loads through shared memory", Next: seeLines},
 	{Name: "uncoalesced_stores", Class: "data movement", Of: kernelKind, Stalls: []string{"lg_throttle", "drain"},
 		When: own + "; store_efficiency_share < 0.3; sectors_per_store >= 4", Shows: "dram_bytes_per_launch", Saves: "unused_store_bytes_share", Sure: High,
 		Says: "stores are not coalesced: most bytes of the sectors that they write to are not written", Try: "neighbouring threads on neighbouring addresses (order of the axes, layout of the tensor), or stores through shared memory", Next: seeLines},

@@ -38,16 +38,11 @@ const mostCalls = 1 << 20
 // only that kernel calls it.
 func (r *reader) callers() map[uint32][]uint32 {
 	callers := map[uint32][]uint32{}
-	kernels := map[int]uint32{} // by section
-	for i := range r.file.Functions {
-		if f := &r.file.Functions[i]; f.Entry {
-			kernels[f.section] = uint32(f.Index)
-		}
-	}
-	for i := range r.file.Functions {
-		f := &r.file.Functions[i]
-		if kernel, within := kernels[f.section]; within && !f.Entry {
-			callers[uint32(f.Index)] = []uint32{kernel}
+	for _, kernel := range r.file.Functions {
+		for _, f := range kernel.parts {
+			if !f.Entry {
+				callers[uint32(f.Index)] = []uint32{uint32(kernel.Index)}
+			}
 		}
 	}
 	pairs := 0
@@ -73,14 +68,13 @@ func (r *reader) callers() map[uint32][]uint32 {
 // kernelsOf follows calls back to the kernels that they begin in.
 func (r *reader) kernelsOf(callers map[uint32][]uint32) map[string][]string {
 	kernels := map[uint32]string{}
-	for i := range r.file.Functions {
-		if f := &r.file.Functions[i]; f.Entry {
+	for _, f := range r.file.Functions {
+		if f.Entry {
 			kernels[uint32(f.Index)] = f.Name
 		}
 	}
 	all, steps := map[string][]string{}, 0
-	for i := range r.file.Functions {
-		f := &r.file.Functions[i]
+	for _, f := range r.file.Functions {
 		if f.Entry {
 			continue
 		}

@@ -1,6 +1,7 @@
 package cubin
 
 import (
+	"bytes"
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
@@ -194,16 +195,16 @@ func (m *machine) run() error {
 }
 
 func (m *machine) header() (*unit, error) {
-	length := int(m.u32())
+	length := int(m.number(4))
 	if length > len(m.data)-m.pos || m.pos > len(m.data) {
 		return nil, errCut
 	}
 	u := &unit{end: m.pos + length}
-	version := m.u16()
+	version := m.number(2)
 	if version < 2 || version > 4 {
 		return nil, fmt.Errorf("it is of version %d; 2 to 4 are known", version)
 	}
-	headerLength := int(m.u32())
+	headerLength := int(m.number(4))
 	body := m.pos + headerLength
 	u.minInst = uint64(m.u8())
 	if version >= 4 {
@@ -334,7 +335,7 @@ func (m *machine) standard(op int, u *unit, state *registers, emit func(end bool
 	case opConstAddPC:
 		state.address += uint64((255-u.opcodeBase)/u.lineRange) * u.minInst
 	case opFixedAdvancePC:
-		state.address += uint64(m.u16())
+		state.address += m.number(2)
 	default:
 		if op-1 < len(u.lengths) {
 			for range u.lengths[op-1] {
@@ -365,7 +366,7 @@ func (m *machine) extended(u *unit, state *registers, current *sequence, emit fu
 		ended, err = true, emit(true)
 	case opSetAddress:
 		current.symbol = m.targets[uint64(m.pos)]
-		state.address = m.u64()
+		state.address = m.number(8)
 	case opDefineFile:
 		err = u.addFile(m.str(), m.uleb())
 	case opInlinedCall:
@@ -386,9 +387,6 @@ func (m *machine) name(offset uint64) string {
 	if offset >= uint64(len(m.strings)) {
 		return ""
 	}
-	s := m.strings[offset:]
-	if end := slices.Index(s, 0); end >= 0 {
-		s = s[:end]
-	}
+	s, _, _ := bytes.Cut(m.strings[offset:], []byte{0})
 	return string(s)
 }

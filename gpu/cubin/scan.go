@@ -1,6 +1,9 @@
 package cubin
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // Beyond the end every number is 0 and every string empty; pos then lies behind the data, which callers notice.
 
@@ -14,71 +17,52 @@ func (m *machine) bytes(n int) []byte {
 }
 
 func (m *machine) u8() byte {
-	if b := m.bytes(1); b != nil {
-		return b[0]
+	if m.pos < len(m.data) {
+		m.pos++
+		return m.data[m.pos-1]
 	}
+	m.pos++
 	return 0
 }
 
-func (m *machine) u16() uint16 {
-	if b := m.bytes(2); b != nil {
-		return binary.LittleEndian.Uint16(b)
-	}
-	return 0
+// number reads one of 1 to 8 bytes.
+func (m *machine) number(size int) uint64 {
+	var b [8]byte
+	copy(b[:], m.bytes(size))
+	return binary.LittleEndian.Uint64(b[:])
 }
 
-func (m *machine) u32() uint32 {
-	if b := m.bytes(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
+func (m *machine) uleb() uint64 {
+	v, _ := m.leb()
+	return v
 }
 
-func (m *machine) u64() uint64 {
-	if b := m.bytes(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
+func (m *machine) sleb() int64 {
+	v, bits := m.leb()
+	unused := 64 - min(bits, 64)
+	return int64(v<<unused) >> unused
 }
 
-func (m *machine) uleb() (v uint64) {
-	for shift := uint(0); m.pos < len(m.data); shift += 7 {
+// leb reads a number in LEB128, and returns how many bits it has.
+func (m *machine) leb() (v uint64, bits uint) {
+	for m.pos < len(m.data) {
 		b := m.u8()
-		if shift < 64 {
-			v |= uint64(b&0x7f) << shift
+		if bits < 64 {
+			v |= uint64(b&0x7f) << bits
 		}
-		if b&0x80 == 0 {
-			return v
+		if bits += 7; b&0x80 == 0 {
+			return v, bits
 		}
 	}
 	m.pos = len(m.data) + 1
-	return 0
-}
-
-func (m *machine) sleb() (v int64) {
-	for shift := uint(0); m.pos < len(m.data); {
-		b := m.u8()
-		if shift < 64 {
-			v |= int64(b&0x7f) << shift
-		}
-		shift += 7
-		if b&0x80 == 0 {
-			if shift < 64 && b&0x40 != 0 {
-				v |= -1 << shift
-			}
-			return v
-		}
-	}
-	m.pos = len(m.data) + 1
-	return 0
+	return 0, bits
 }
 
 func (m *machine) str() string {
-	for i := m.pos; i < len(m.data); i++ {
-		if m.data[i] == 0 {
-			s := string(m.data[m.pos:i])
-			m.pos = i + 1
-			return s
+	if m.pos <= len(m.data) {
+		if s, _, ended := bytes.Cut(m.data[m.pos:], []byte{0}); ended {
+			m.pos += len(s) + 1
+			return string(s)
 		}
 	}
 	m.pos = len(m.data) + 1

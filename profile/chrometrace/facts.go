@@ -1,13 +1,11 @@
 package chrometrace
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
-	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/tree"
 )
 
 // What otherData says first in a file of ours.
@@ -18,36 +16,11 @@ const (
 
 // deviceTable writes the devices as a .hatchet file does: type → ordinal → facts.
 func (t *Writer) deviceTable() {
-	if len(t.devices) == 0 {
-		return
+	if len(t.devices) > 0 {
+		j := tree.JSON{Buf: append(t.buf, `,"devices":`...)}
+		tree.Devices(&j, t.devices, false, tree.DeviceFacts)
+		t.buf = j.Buf
 	}
-	sorted := slices.Clone(t.devices)
-	slices.SortStableFunc(sorted, func(a, b profile.Device) int {
-		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.ID, b.ID))
-	})
-	t.buf = append(t.buf, `,"devices":{`...)
-	for i := range sorted {
-		d := &sorted[i]
-		if i == 0 || sorted[i-1].Type != d.Type {
-			if i > 0 {
-				t.buf = append(t.buf, "},"...)
-			}
-			t.buf = append(jsontext.AppendString(t.buf, d.Type), ":{"...)
-		} else {
-			t.buf = append(t.buf, ',')
-		}
-		t.buf = append(jsontext.AppendString(t.buf, d.ID), `:{"arch":`...)
-		t.buf = jsontext.AppendString(t.buf, d.Arch)
-		t.number(`,"bus_width":`, d.BusWidth)
-		t.number(`,"clock_rate":`, d.ClockRate)
-		t.number(`,"memory_clock_rate":`, d.MemoryClockRate)
-		t.number(`,"num_sms":`, d.NumSMs)
-		if d.Name != "" {
-			t.text(`,"name":`, d.Name)
-		}
-		t.buf = append(t.buf, '}')
-	}
-	t.buf = append(t.buf, "}}"...)
 }
 
 func (t *Writer) number(key string, v int64) {

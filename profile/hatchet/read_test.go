@@ -48,9 +48,9 @@ func dump(p *profile.Profile) string {
 			if v, ok := m.Value.Float(); ok && v == 0 && n == p.Root {
 				continue
 			}
-			w := jsonWriter{}
+			w := tree.JSON{}
 			tree.Value(&w, m.Value)
-			fmt.Fprintf(&b, " %s=%s", m.Name, w.buf)
+			fmt.Fprintf(&b, " %s=%s", m.Name, w.Buf)
 		}
 		b.WriteByte('\n')
 		return true

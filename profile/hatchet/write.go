@@ -10,7 +10,6 @@
 package hatchet
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -45,13 +44,7 @@ func Loses(p *profile.Profile) []string {
 		}
 		return true
 	})
-	switch infinite {
-	case 0:
-		return nil
-	case 1:
-		return []string{"1 infinite value, written as null"}
-	}
-	return []string{fmt.Sprintf("%d infinite values, written as null", infinite)}
+	return union.Clause(nil, infinite, "infinite value", "infinite values", ", written as null")
 }
 
 func encode(w io.Writer, p *profile.Profile, indent bool) error {
@@ -59,49 +52,49 @@ func encode(w io.Writer, p *profile.Profile, indent bool) error {
 	if err != nil {
 		return err
 	}
-	t := treeWriter{jsonWriter: jsonWriter{w: w, indent: indent}, root: p.Root}
-	t.extra = tree.NewEncoder(&t.jsonWriter, p)
+	t := treeWriter{JSON: tree.JSON{W: w, Indent: indent}, root: p.Root}
+	t.extra = tree.NewEncoder(&t.JSON, p)
 	if indent {
-		t.raw("\n")
+		t.Raw("\n")
 	}
-	t.open('[')
+	t.List(0)
 	t.Next()
 	t.node(p.Root)
 	t.Next()
-	tree.Devices(&t.jsonWriter, p.Devices, false, tree.DeviceFacts)
-	t.close(']')
+	tree.Devices(&t.JSON, p.Devices, false, tree.DeviceFacts)
+	t.EndList()
 	if indent {
-		t.raw("\n")
+		t.Raw("\n")
 	}
-	return t.flush()
+	return t.Flush()
 }
 
 // treeWriter writes nodes as it walks; nothing but the buffer and the set of names it has met is kept.
 // That the root's metrics and the kinds come after its children ("metrics" and "kinds" sort after "children") is
 // what makes one pass enough: by then every metric of the tree is known.
 type treeWriter struct {
-	jsonWriter
+	tree.JSON
 	root  *profile.Node
 	extra tree.Encoder
 	order []int // scratch of sorted
 }
 
 func (t *treeWriter) node(n *profile.Node) {
-	t.open('{')
+	t.Object(0)
 	t.known("children")
-	t.open('[')
+	t.List(0)
 	for _, c := range n.Children {
 		t.Next()
 		t.node(c)
 	}
-	t.close(']')
+	t.EndList()
 	t.known("frame")
-	t.open('{')
+	t.Object(0)
 	t.known("name")
 	t.Text(n.Name)
 	t.known("type")
-	t.raw(`"function"`)
-	t.close('}')
+	t.Raw(`"function"`)
+	t.EndObject()
 	const beforeMetrics = tree.Info | tree.Inside | tree.Kinds | tree.LaunchKinds | tree.Launches
 	metrics, keys := n.Metrics, t.extra.Keys(n)
 	t.extra.Write(n, keys&beforeMetrics)
@@ -111,20 +104,20 @@ func (t *treeWriter) node(n *profile.Node) {
 	t.known("metrics")
 	t.metrics(metrics)
 	t.extra.Write(n, keys&^beforeMetrics)
-	t.close('}')
+	t.EndObject()
 }
 
 // known writes a key that needs no escapes.
 func (t *treeWriter) known(key string) {
 	t.Next()
-	t.buf = append(append(append(t.buf, '"'), key...), '"', ':')
-	if t.indent {
-		t.buf = append(t.buf, ' ')
+	t.Buf = append(append(append(t.Buf, '"'), key...), '"', ':')
+	if t.Indent {
+		t.Buf = append(t.Buf, ' ')
 	}
 }
 
 func (t *treeWriter) metrics(list []profile.Metric) {
-	t.open('{')
+	t.Object(0)
 	for _, at := range t.sorted(list) {
 		m := &list[at]
 		t.extra.Note(m)
@@ -135,10 +128,10 @@ func (t *treeWriter) metrics(list []profile.Metric) {
 		case profile.String:
 			t.Text(m.Value.Str())
 		default:
-			tree.Value(&t.jsonWriter, m.Value)
+			tree.Value(&t.JSON, m.Value)
 		}
 	}
-	t.close('}')
+	t.EndObject()
 }
 
 // sorted returns the positions of the metrics in order of name, by insertion: a node has a handful of them.

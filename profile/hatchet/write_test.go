@@ -13,6 +13,7 @@ import (
 
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/tree"
 )
 
 func num(name string, v int64) profile.Metric {
@@ -123,9 +124,9 @@ func TestNumbers(t *testing.T) {
 		{math.NaN(), "null"}, {math.Inf(1), "null"}, {math.Inf(-1), "null"},
 	}
 	for _, test := range tests {
-		j := jsonWriter{}
+		j := tree.JSON{}
 		j.Float(test.v)
-		if got := string(j.buf); got != test.want {
+		if got := string(j.Buf); got != test.want {
 			t.Errorf("%g is written as %s, want %s", test.v, got, test.want)
 		}
 	}
@@ -134,11 +135,11 @@ func TestNumbers(t *testing.T) {
 func TestStringsAreJSON(t *testing.T) {
 	for _, s := range []string{"", "plain", `a"b\c`, "tab\tnl\ncr\rbs\bff\fnul\x00esc\x1b", "日本語 ├─", "del\x7f",
 		"broken \xff\xfe end", "cut \xe6\x97"} {
-		j := jsonWriter{}
+		j := tree.JSON{}
 		j.Text(s)
 		var got string
-		if err := json.Unmarshal(j.buf, &got); err != nil {
-			t.Errorf("%q is written as %s: %v", s, j.buf, err)
+		if err := json.Unmarshal(j.Buf, &got); err != nil {
+			t.Errorf("%q is written as %s: %v", s, j.Buf, err)
 		}
 		if want := toValid(s); got != want {
 			t.Errorf("%q reads back as %q", s, got)

@@ -57,11 +57,10 @@ type recording struct{ rank, host, pid, start string }
 // Add notes the ranks of a profile.
 func (r *Ranks) Add(s Source, p *profile.Profile) {
 	position := r.added
-	r.added++
+	if r.added++; position == 0 {
+		r.worlds, r.files, r.windows, r.recorded = map[int]string{}, map[int][]attempt{}, map[windowed]int{}, map[recording]string{}
+	}
 	if world, err := strconv.Atoi(p.Info[profile.InfoWorld]); err == nil && world > 0 && r.worlds[world] == "" {
-		if r.worlds == nil {
-			r.worlds = map[int]string{}
-		}
 		r.worlds[world] = s.File
 	}
 	if p.Info[InfoMerged] != "" {
@@ -81,9 +80,6 @@ func (r *Ranks) Add(s Source, p *profile.Profile) {
 	default:
 		r.present = r.present.add(span{rank, rank})
 	}
-	if r.files == nil {
-		r.files = map[int][]attempt{}
-	}
 	if one := r.processOf(rank, s, p.Info); one != nil {
 		one.add(p.Info, position)
 		return
@@ -102,9 +98,6 @@ func (r *Ranks) addRecording(s Source, i profile.Info) {
 	case known && first != s.File:
 		r.sameTwice = fmt.Sprintf("%s and %s are of one process, pid %s, from one moment on: what it did counts twice", first, s.File, one.pid)
 	case !known:
-		if r.recorded == nil {
-			r.recorded = map[recording]string{}
-		}
 		r.recorded[recording{strings.Clone(one.rank), strings.Clone(one.host), strings.Clone(one.pid), strings.Clone(one.start)}] = s.File
 	}
 }
@@ -118,9 +111,6 @@ func (r *Ranks) processOf(rank int, s Source, i profile.Info) *attempt {
 	at, known := r.windows[who]
 	if known {
 		return &r.files[rank][at]
-	}
-	if r.windows == nil {
-		r.windows = map[windowed]int{}
 	}
 	who.process = strings.Clone(who.process)
 	r.windows[who] = len(r.files[rank])

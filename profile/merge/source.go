@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -99,12 +100,7 @@ func stem(base string) string {
 // fromName fills in what only the file's name says.
 func fromName(s *Source, base string) {
 	if m := processName.FindStringSubmatch(base); m != nil {
-		if s.Host == "" {
-			s.Host = m[1]
-		}
-		if s.Rank == "" {
-			s.Rank = number(m[2])
-		}
+		s.Host, s.Rank = cmp.Or(s.Host, m[1]), cmp.Or(s.Rank, number(m[2]))
 	}
 	for _, re := range ranks {
 		if m := re.FindStringSubmatch(base); m != nil && s.Rank == "" {
@@ -114,12 +110,7 @@ func fromName(s *Source, base string) {
 }
 
 // number drops leading zeros: rank 03 is rank 3.
-func number(digits string) string {
-	if n := strings.TrimLeft(digits, "0"); n != "" {
-		return n
-	}
-	return "0"
-}
+func number(digits string) string { return cmp.Or(strings.TrimLeft(digits, "0"), "0") }
 
 // unique makes labels of files of one name in different folders differ.
 func (i *Identifier) unique(label, file string) string {
@@ -144,6 +135,14 @@ func (i *Identifier) note(text string) {
 	}
 }
 
+// name is the label of a source, its rank, or its file.
+func (s *Source) name() string {
+	if s.Label == "" && s.Rank != "" {
+		return "rank" + s.Rank
+	}
+	return cmp.Or(s.Label, s.File)
+}
+
 // Member is a profile and where it comes from.
 type Member struct {
 	Profile *profile.Profile
@@ -152,14 +151,7 @@ type Member struct {
 
 // Name is what a table calls the source: "rank3", "rank3 restart 1", or the file.
 func (m *Member) Name() string {
-	name := m.Source.Label
-	switch {
-	case name != "":
-	case m.Source.Rank != "":
-		name = "rank" + m.Source.Rank
-	default:
-		name = m.Source.File
-	}
+	name := m.Source.name()
 	if attempt := m.Profile.Info.Attempt(); attempt != "" {
 		name += " " + attempt
 	}

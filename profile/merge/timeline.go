@@ -18,7 +18,7 @@ func (u *timelineUnion) add(t *profile.Timeline, s Source) {
 	if u.sources == nil {
 		u.sources = map[string]int{}
 	}
-	source := process(s)
+	source := s.name()
 	if u.sources[source]++; u.sources[source] > 1 { // equal names do not make two processes one
 		source += fmt.Sprintf(" (%d)", u.sources[source])
 	}
@@ -56,18 +56,6 @@ func (u *timelineUnion) add(t *profile.Timeline, s Source) {
 		c.Process = within(c.Process)
 		u.all.Counters = append(u.all.Counters, c)
 	}
-}
-
-// process is what a source's lanes are grouped under.
-func process(s Source) string {
-	name := s.Label
-	switch {
-	case name == "" && s.Rank != "":
-		name = "rank" + s.Rank
-	case name == "":
-		name = s.File
-	}
-	return name
 }
 
 func (u *timelineUnion) result() *profile.Timeline {

@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,94 +50,71 @@ func parseFacts(text string, fact func(key, value string)) string {
 
 var laneKinds = [...]string{profile.ThreadLane: "thread", profile.GraphLane: "graph", profile.StreamLane: "stream", profile.WarpLane: "warp"}
 
-func describeLane(l *profile.Lane) string {
-	f := factList(laneFact)
-	if int(l.Kind) < len(laneKinds) {
-		f.add("kind", laneKinds[l.Kind])
-	}
-	f.add("name", l.Name)
-	if l.Device != "" {
-		f.add("device", l.Device)
-	}
-	f.number("context", int64(l.Context))
-	f.number("stream", int64(l.Stream))
-	f.number("thread", l.Thread)
-	if l.Process != "" {
-		f.add("process", l.Process)
-	}
-	return string(f)
+// pair is a fact, and where it is kept: one list serves the writer and the reader.
+type pair struct {
+	key    string
+	kept   any  // *string, *int64, *uint32 or *profile.LaneKind
+	always bool // it is written even if it is empty
 }
 
-func describeCounter(c *profile.Counter) string {
-	f := factList(counterFact)
-	f.add("name", c.Name)
-	if c.Process != "" {
-		f.add("process", c.Process)
-	}
-	return string(f)
-}
-
-func readCounter(c *profile.Counter, key, value string) {
-	switch key {
-	case "name":
-		c.Name = value
-	case "process":
-		c.Process = value
+func lanePairs(l *profile.Lane) []pair {
+	return []pair{
+		{"kind", &l.Kind, true}, {"name", &l.Name, true}, {"device", &l.Device, false}, {"context", &l.Context, false}, {"stream", &l.Stream, false},
+		{"thread", &l.Thread, false}, {"process", &l.Process, false},
 	}
 }
 
-func readLane(l *profile.Lane, key, value string) {
-	number, _ := strconv.ParseInt(value, 10, 64)
-	switch key {
-	case "kind":
-		for kind, name := range laneKinds {
-			if name == value {
-				l.Kind = profile.LaneKind(kind)
+func counterPairs(c *profile.Counter) []pair {
+	return []pair{{"name", &c.Name, true}, {"process", &c.Process, false}}
+}
+
+func devicePairs(d *profile.Device) []pair {
+	return []pair{
+		{"type", &d.Type, true}, {"id", &d.ID, true}, {profile.DeviceArch, &d.Arch, true}, {profile.DeviceBusWidth, &d.BusWidth, false},
+		{profile.DeviceClockRate, &d.ClockRate, false}, {profile.DeviceMemoryClockRate, &d.MemoryClockRate, false}, {profile.DeviceNumSMs, &d.NumSMs, false},
+		{profile.DeviceName, &d.Name, false},
+	}
+}
+
+// describe writes a description of a subject.
+func describe(subject string, pairs []pair) string {
+	f := factList(subject)
+	for _, p := range pairs {
+		switch kept := p.kept.(type) {
+		case *string:
+			if p.always || *kept != "" {
+				f.add(p.key, *kept)
+			}
+		case *int64:
+			f.number(p.key, *kept)
+		case *uint32:
+			f.number(p.key, int64(*kept))
+		case *profile.LaneKind:
+			if int(*kept) < len(laneKinds) {
+				f.add(p.key, laneKinds[*kept])
 			}
 		}
-	case "name":
-		l.Name = value
-	case "device":
-		l.Device = value
-	case "context":
-		l.Context = uint32(number)
-	case "stream":
-		l.Stream = uint32(number)
-	case "thread":
-		l.Thread = number
-	case "process":
-		l.Process = value
-	}
-}
-
-func describeDevice(d *profile.Device) string {
-	f := factList(gpuFact)
-	f.add("type", d.Type)
-	f.add("id", d.ID)
-	f.add("arch", d.Arch)
-	f.number("bus_width", d.BusWidth)
-	f.number("clock_rate", d.ClockRate)
-	f.number("memory_clock_rate", d.MemoryClockRate)
-	f.number("num_sms", d.NumSMs)
-	if d.Name != "" {
-		f.add("name", d.Name)
 	}
 	return string(f)
 }
 
-func readDevice(d *profile.Device, key, value string) {
-	switch key {
-	case "type":
-		d.Type = value
-	case "id":
-		d.ID = value
-	case "arch":
-		d.Arch = value
-	case "name":
-		d.Name = value
-	default:
-		if into := d.Number(key); into != nil {
-			*into, _ = strconv.ParseInt(value, 10, 64)
+// keep reads a fact of a subject. Those that are not known are left out.
+func keep(pairs []pair, key, value string) {
+	at := slices.IndexFunc(pairs, func(p pair) bool { return p.key == key })
+	if at < 0 {
+		return
+	}
+	number, _ := strconv.ParseInt(value, 10, 64)
+	switch kept := pairs[at].kept.(type) {
+	case *string:
+		*kept = value
+	case *int64:
+		*kept = number
+	case *uint32:
+		*kept = uint32(number)
+	case *profile.LaneKind:
+		if kind := slices.Index(laneKinds[:], value); kind >= 0 {
+			*kept = profile.LaneKind(kind)
 		}
 	}
 }

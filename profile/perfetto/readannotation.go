@@ -42,7 +42,8 @@ func (d *reader) annotation(state *sequenceState, e *event, message []byte) erro
 	case lanes.CompileHash:
 		e.Launch.Hash, err = d.annotatedText(state, message)
 	case lanes.Bytes:
-		e.Bytes, e.HasBytes, err = d.value(state, message)
+		e.HasBytes = true
+		e.Bytes, err = d.value(state, message)
 	case lanes.Metrics:
 		err = d.metrics(state, e, message)
 	}
@@ -51,7 +52,7 @@ func (d *reader) annotation(state *sequenceState, e *event, message []byte) erro
 
 // annotatedText reads the value of an annotation if it is a text; "" for other types.
 func (d *reader) annotatedText(state *sequenceState, message []byte) (string, error) {
-	v, _, err := d.value(state, message)
+	v, err := d.value(state, message)
 	if v.Type() != profile.String {
 		return "", err
 	}
@@ -96,16 +97,14 @@ func (d *reader) metrics(state *sequenceState, e *event, message []byte) error {
 		if err != nil {
 			return err
 		}
-		v, ok, err := d.value(state, f.b)
-		if ok {
-			e.Set(name, v)
-		}
+		v, err := d.value(state, f.b)
+		e.Set(name, v)
 		return err
 	})
 }
 
 // value reads the value of an annotation: a number, a text, or a list of numbers. An annotation without a value is an empty list.
-func (d *reader) value(state *sequenceState, message []byte) (v profile.Value, ok bool, err error) {
+func (d *reader) value(state *sequenceState, message []byte) (v profile.Value, err error) {
 	var list jsonscan.Vector
 	unsigned := func(n uint64) profile.Value {
 		v, rounded := jsonscan.OfUint(n)
@@ -143,8 +142,8 @@ func (d *reader) value(state *sequenceState, message []byte) (v profile.Value, o
 		return nil
 	})
 	if scalar {
-		return v, true, err
+		return v, err
 	}
 	d.b.Profile.Rounded += list.Rounded
-	return list.Value(), true, err
+	return list.Value(), err
 }

@@ -6,24 +6,17 @@ import "github.com/goproton/goproton/profile/internal/lanes"
 // clock that belongs to one writer may count from the previous packet.
 type clockTable struct {
 	offsets map[uint64]int64 // of the shared clocks: what to add
-	local   map[[2]uint64]*localClock
-}
-
-// localClock belongs to one sequence.
-type localClock struct {
-	offset      int64
-	last        uint64
-	incremental bool
-	multiplier  uint64
+	local   map[[2]uint64]*reading
 }
 
 func newClockTable() clockTable {
-	return clockTable{map[uint64]int64{}, map[[2]uint64]*localClock{}}
+	return clockTable{map[uint64]int64{}, map[[2]uint64]*reading{}}
 }
 
-// reading is what one clock showed in a snapshot.
+// reading is what one clock showed in a snapshot or, of one that counts from the previous packet, in that.
 type reading struct {
 	id, time    uint64
+	offset      int64 // what to add
 	incremental bool
 	multiplier  uint64
 }
@@ -69,7 +62,8 @@ func (t *clockTable) snapshot(sequence uint64, message []byte) error {
 			}
 			continue
 		}
-		t.local[[2]uint64{sequence, r.id}] = &localClock{offset: offset, last: r.time, incremental: r.incremental, multiplier: r.multiplier}
+		r.offset = offset
+		t.local[[2]uint64{sequence, r.id}] = &r
 	}
 	return nil
 }
@@ -101,8 +95,8 @@ func (t *clockTable) at(sequence, clock, time uint64) (int64, lanes.TimeFault) {
 		if c := t.local[[2]uint64{sequence, clock}]; c != nil {
 			time *= c.multiplier
 			if c.incremental {
-				c.last += time
-				time = c.last
+				c.time += time
+				time = c.time
 			}
 			return near(int64(time) + c.offset)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
@@ -115,6 +116,11 @@ type flowPoint struct {
 	ends bool
 }
 
+// endsLater orders an end of an arrow behind what is none.
+func endsLater(a, b flowPoint) int {
+	return figures.OneIf[int](a.ends) - figures.OneIf[int](b.ends)
+}
+
 // joinFlows makes arrows between the points with one id: from each to the next in time. Of two points, one of which ends the
 // arrow, that one is the end even if the clocks of CPU and GPU disagree.
 func (d *reader) joinFlows() {
@@ -127,9 +133,9 @@ func (d *reader) joinFlows() {
 		points := d.flows[start:end]
 		slices.SortStableFunc(points, func(a, b flowPoint) int {
 			if len(points) == 2 && a.ends != b.ends {
-				return cmp.Compare(ended(a), ended(b))
+				return endsLater(a, b)
 			}
-			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(ended(a), ended(b)))
+			return cmp.Or(cmp.Compare(a.at, b.at), endsLater(a, b))
 		})
 		for i := 1; i < len(points); i++ {
 			from, to := points[i-1], points[i]
@@ -140,11 +146,4 @@ func (d *reader) joinFlows() {
 		}
 		start = end
 	}
-}
-
-func ended(p flowPoint) int {
-	if p.ends {
-		return 1
-	}
-	return 0
 }

@@ -104,16 +104,16 @@ func (t *trackTable) facts(tr *track, description string) {
 	word := parseFacts(description, func(key, value string) {
 		switch word, _, _ := strings.Cut(description, " "); word {
 		case laneFact:
-			readLane(&tr.Lane.Lane, key, value)
+			keep(lanePairs(&tr.Lane.Lane), key, value)
 		case spillFact:
 			tr.of, _ = strconv.ParseUint(value, 10, 64)
 		case counterFact:
 			if tr.counter == nil {
 				tr.counter = &profile.Counter{}
 			}
-			readCounter(tr.counter, key, value)
+			keep(counterPairs(tr.counter), key, value)
 		case gpuFact:
-			readDevice(&device, key, value)
+			keep(devicePairs(&device), key, value)
 		case processFact:
 			t.fact(key, value)
 		}
@@ -177,15 +177,17 @@ func (tr *track) guess() {
 // processOf finds the process that a track is below: by its pid, which programs on several machines can share, or else its UUID. Its
 // descriptor may be that of a thread, which has the pid only.
 func (t *trackTable) processOf(tr *track) string {
+	var thread *track
 	for at, deep := tr, 0; at != nil && deep < deepestTrack; at, deep = t.byUUID[at.parent], deep+1 {
 		if at.isProcess {
 			return t.idOf(at)
 		}
-	}
-	for at, deep := tr, 0; at != nil && deep < deepestTrack; at, deep = t.byUUID[at.parent], deep+1 {
-		if at.isThread {
-			return strconv.FormatInt(at.pid, 10)
+		if at.isThread && thread == nil {
+			thread = at
 		}
+	}
+	if thread != nil {
+		return strconv.FormatInt(thread.pid, 10)
 	}
 	return t.ownerless()
 }

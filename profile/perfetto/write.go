@@ -123,7 +123,7 @@ func (t *writer) descriptors() {
 		}
 		for j := range t.p.Devices {
 			d := &t.p.Devices[j]
-			process.gpus[d.ID] = t.gpu(process, d.ID, describeDevice(d))
+			process.gpus[d.ID] = t.gpu(process, d.ID, describe(gpuFact, devicePairs(d)))
 		}
 	}
 	for rank, lane := range t.lanes {
@@ -135,7 +135,7 @@ func (t *writer) descriptors() {
 			inner := t.begin(trackCounter)
 			t.uint(counterUnit, unitBytes)
 			t.end(inner)
-			t.text(trackDescription, describeCounter(c.counter))
+			t.text(trackDescription, describe(counterFact, counterPairs(c.counter)))
 		})
 	}
 }
@@ -209,7 +209,7 @@ func (t *writer) laneDescriptors(lane *laneTracks, rank int) {
 			t.uint(trackMerge, mergeByKey)
 			t.uint(trackMergeKey, uint64(rank)+1)
 			if i == 0 {
-				t.text(trackDescription, describeLane(l))
+				t.text(trackDescription, describe(laneFact, lanePairs(l)))
 				return
 			}
 			f := factList(spillFact)
@@ -233,7 +233,7 @@ func (t *writer) thread(lane *laneTracks, rank int) {
 	t.uint(threadTID, tid)
 	t.text(threadName, l.Name)
 	t.end(inner)
-	t.text(trackDescription, describeLane(l))
+	t.text(trackDescription, describe(laneFact, lanePairs(l)))
 }
 
 func (t *writer) sliceEnd(track uint64, at int64) {

@@ -148,16 +148,21 @@ func (e *encoder) sampled(p *profile.Profile, metric string) {
 		return true
 	})
 	e.value(profile.FloatValue(min(total, math.MaxFloat64)))
+	stacks := func(write func(path []string, v profile.Value)) {
+		n := 0
+		union.Each(p.Root, func(path []string, node *profile.Node) {
+			v, ok := union.Size(node, metric)
+			if !ok {
+				return
+			}
+			if n++; n > 1 {
+				e.raw(",")
+			}
+			write(path, v)
+		})
+	}
 	e.raw(`,"samples":[`)
-	first := true
-	union.Each(p.Root, func(path []string, n *profile.Node) {
-		if _, ok := union.Size(n, metric); !ok {
-			return
-		}
-		if !first {
-			e.raw(",")
-		}
-		first = false
+	stacks(func(path []string, _ profile.Value) {
 		e.raw("[")
 		for i, name := range path {
 			if i > 0 {
@@ -168,18 +173,7 @@ func (e *encoder) sampled(p *profile.Profile, metric string) {
 		e.raw("]")
 	})
 	e.raw(`],"weights":[`)
-	first = true
-	union.Each(p.Root, func(_ []string, n *profile.Node) {
-		v, ok := union.Size(n, metric)
-		if !ok {
-			return
-		}
-		if !first {
-			e.raw(",")
-		}
-		first = false
-		e.value(v)
-	})
+	stacks(func(_ []string, v profile.Value) { e.value(v) })
 	e.raw("]}")
 }
 

@@ -39,15 +39,16 @@ var vendorCalls = []string{
 	"privateuse1_driver", "glow_runtime", "cudaruntime", "cuda_api", "hip_api", "hsa_api", "rocm_hip_api", "rocm_hsa_api",
 }
 
+func hasAny(name string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
+}
+
 // kindOfCall says by its name what a call of a vendor's library does.
 func kindOfCall(name string) profile.SliceKind {
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
-	}
 	switch {
-	case has("Synchronize", "EventWait", "QueueFinish"):
+	case hasAny(name, "Synchronize", "EventWait", "QueueFinish"):
 		return profile.SyncSlice
-	case has("Launch", "Memcpy", "Memset", "MemoryCopy", "MemoryFill", "USMFill"):
+	case hasAny(name, "Launch", "Memcpy", "Memset", "MemoryCopy", "MemoryFill", "USMFill"):
 		return profile.LaunchSlice
 	}
 	return profile.OtherSlice
@@ -69,15 +70,12 @@ func isCall(name string) bool {
 // kindOfWork says by its name what a slice on a lane of a GPU is.
 func kindOfWork(name string) profile.SliceKind {
 	lower := strings.ToLower(name)
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(lower, word) })
-	}
 	switch {
-	case has("memcpy", "memorycopy", "memory_copy"):
+	case hasAny(lower, "memcpy", "memorycopy", "memory_copy"):
 		return profile.CopySlice
-	case has("memset", "memoryfill"):
+	case hasAny(lower, "memset", "memoryfill"):
 		return profile.FillSlice
-	case has("event_wait", "event_record", "notify_wait", "notify_record"): // of Ascend's and MTIA's streams
+	case hasAny(lower, "event_wait", "event_record", "notify_wait", "notify_record"): // of Ascend's and MTIA's streams
 		return profile.OtherSlice
 	}
 	return profile.KernelSlice

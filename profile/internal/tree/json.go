@@ -1,4 +1,4 @@
-package hatchet
+package tree
 
 import (
 	"io"
@@ -7,13 +7,13 @@ import (
 	"github.com/goproton/goproton/internal/jsontext"
 )
 
-// jsonWriter writes JSON text through one buffer, indented or not. It is the tree.Writer of JSON. An error of the destination
-// sticks: what follows is dropped and flush reports it.
-type jsonWriter struct {
-	w      io.Writer
+// JSON is the Writer of JSON text, indented or not, through one buffer. An error of the destination sticks: what follows is dropped and
+// Flush reports it.
+type JSON struct {
+	W      io.Writer // nil: the text stays in Buf
 	err    error
-	buf    []byte
-	indent bool
+	Buf    []byte
+	Indent bool
 	level  int
 	empty  bool // the object or list that is open has no members yet
 }
@@ -37,69 +37,75 @@ var lineBreak = func() string {
 	return string(spaces)
 }()
 
-func (j *jsonWriter) flush() error {
-	if len(j.buf) > 0 && j.err == nil {
-		_, j.err = j.w.Write(j.buf)
+// Flush writes the buffer.
+func (j *JSON) Flush() error {
+	if len(j.Buf) > 0 && j.err == nil {
+		_, j.err = j.W.Write(j.Buf)
 	}
-	j.buf = j.buf[:0]
+	j.Buf = j.Buf[:0]
 	return j.err
 }
 
-func (j *jsonWriter) raw(s string) { j.buf = append(j.buf, s...) }
+// Raw appends text as it is.
+func (j *JSON) Raw(s string) { j.Buf = append(j.Buf, s...) }
 
-func (j *jsonWriter) open(bracket byte) {
-	j.buf = append(j.buf, bracket)
+func (j *JSON) open(bracket byte) {
+	j.Buf = append(j.Buf, bracket)
 	j.level++
 	j.empty = true
 }
 
-func (j *jsonWriter) close(bracket byte) {
+func (j *JSON) close(bracket byte) {
 	j.level--
 	if !j.empty {
 		j.newline()
 	}
 	j.empty = false
-	j.buf = append(j.buf, bracket)
-	if len(j.buf) >= bufferSize {
-		j.flush()
+	j.Buf = append(j.Buf, bracket)
+	if len(j.Buf) >= bufferSize && j.W != nil {
+		j.Flush()
 	}
 }
 
-func (j *jsonWriter) newline() {
-	if j.indent && j.level <= mostIndented {
-		j.buf = append(j.buf, lineBreak[:1+4*j.level]...)
+func (j *JSON) newline() {
+	if j.Indent && j.level <= mostIndented {
+		j.Buf = append(j.Buf, lineBreak[:1+4*j.level]...)
 	}
 }
 
 // Next starts an element of an object or a list: a comma unless it is the first, and a fresh line.
-func (j *jsonWriter) Next() {
+func (j *JSON) Next() {
 	if !j.empty {
-		j.buf = append(j.buf, ',')
+		j.Buf = append(j.Buf, ',')
 	}
 	j.empty = false
 	j.newline()
 }
 
-func (j *jsonWriter) Object(int) { j.open('{') }
-func (j *jsonWriter) EndObject() { j.close('}') }
-func (j *jsonWriter) List(int)   { j.open('[') }
-func (j *jsonWriter) EndList()   { j.close(']') }
+// The methods of Writer.
+func (j *JSON) Object(int) { j.open('{') }
+func (j *JSON) EndObject() { j.close('}') }
+func (j *JSON) List(int)   { j.open('[') }
+func (j *JSON) EndList()   { j.close(']') }
 
-func (j *jsonWriter) Key(name string) {
+// Key starts a member of an object.
+func (j *JSON) Key(name string) {
 	j.Next()
 	j.Text(name)
-	j.buf = append(j.buf, ':')
-	if j.indent {
-		j.buf = append(j.buf, ' ')
+	j.Buf = append(j.Buf, ':')
+	if j.Indent {
+		j.Buf = append(j.Buf, ' ')
 	}
 }
 
-func (j *jsonWriter) Text(s string)     { j.buf = jsontext.AppendString(j.buf, s) }
-func (j *jsonWriter) Unsigned(v uint64) { j.buf = strconv.AppendUint(j.buf, v, 10) }
-func (j *jsonWriter) Integer(v int64)   { j.buf = strconv.AppendInt(j.buf, v, 10) }
-func (j *jsonWriter) Float(v float64)   { j.buf = jsontext.AppendFloatOrNull(j.buf, v) }
+// The values.
+func (j *JSON) Text(s string)     { j.Buf = jsontext.AppendString(j.Buf, s) }
+func (j *JSON) Unsigned(v uint64) { j.Buf = strconv.AppendUint(j.Buf, v, 10) }
+func (j *JSON) Integer(v int64)   { j.Buf = strconv.AppendInt(j.Buf, v, 10) }
+func (j *JSON) Float(v float64)   { j.Buf = jsontext.AppendFloatOrNull(j.Buf, v) }
 
-func (j *jsonWriter) Wrap(wrap bool) (before bool) {
-	before, j.indent = j.indent, wrap
+// Wrap is described with Writer.
+func (j *JSON) Wrap(wrap bool) (before bool) {
+	before, j.Indent = j.Indent, wrap
 	return before
 }

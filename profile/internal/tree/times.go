@@ -87,14 +87,7 @@ func readBuckets(r Reader) (list []profile.Bucket) {
 	for c := r.List("buckets"); c.More; c = r.Next(c) {
 		start := r.Here()
 		var pair [2]uint64
-		n := 0
-		for c := r.List("a bucket"); c.More; c = r.Next(c) {
-			v := unsigned(r)
-			if n < len(pair) {
-				pair[n] = v
-			}
-			n++
-		}
+		n := readTuple(r, "a bucket", pair[:])
 		index := profile.BucketOf(pair[0])
 		if n != len(pair) {
 			r.Fail(start, "a bucket of times is [lower bound, count], not %d numbers", n)

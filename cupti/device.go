@@ -33,7 +33,9 @@ func (c *Collector) Device(ordinal uint32) profile.Device {
 	if h < 0 {
 		return d
 	}
-	d.Arch = strconv.Itoa(int(C.attribute(h, C.DEV_CC_MAJOR)*10 + C.attribute(h, C.DEV_CC_MINOR)))
+	if capability := int(C.attribute(h, C.DEV_CC_MAJOR)*10 + C.attribute(h, C.DEV_CC_MINOR)); capability > 0 {
+		d.Arch = strconv.Itoa(capability)
+	}
 	d.BusWidth = int64(C.attribute(h, C.DEV_BUS_WIDTH))
 	d.ClockRate = int64(C.attribute(h, C.DEV_CLOCK_RATE))
 	d.MemoryClockRate = int64(C.attribute(h, C.DEV_MEMORY_CLOCK_RATE))

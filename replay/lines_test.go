@@ -31,6 +31,9 @@ func TestCountsByLineOfAnH200(t *testing.T) {
 		if len(problems) > 0 {
 			t.Errorf("%s: problems: %q", capture, problems)
 		}
+		if d := p.Devices[0]; d.Name != "" || d.Arch != "" || d.NumSMs != 0 { // the capture is older than the recording of GPUs of such runs
+			t.Errorf("%s: the GPU is %+v, which the capture does not say", capture, d)
+		}
 		text += capture + "\n" + outline(p)
 		p.Root.Walk(func(n *profile.Node, _ int) bool {
 			for _, c := range countedByNsight {

@@ -146,7 +146,8 @@ struct device { const char *name; uint64_t major, minor, sms, clock, memory_cloc
 
 static struct device device_of(int ordinal) {
   const struct cap_event *e = find_event(EV_DEVICE, ordinal);
-  if (!e) return (struct device){stub_cuda_capture() ? "" : "stub GPU", 9, 0, 132, 1980000, 3201000, 6144};
+  if (!e && stub_cuda_capture()) return (struct device){0}; // the capture does not say
+  if (!e) return (struct device){"stub GPU", 9, 0, 132, 1980000, 3201000, 6144};
   struct cap_cursor c = cap_open(e);
   struct device d = {0};
   cap_number(&c);

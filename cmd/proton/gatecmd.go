@@ -168,8 +168,6 @@ func (f *gateFlags) run(before, after []string, stdin io.Reader, stdout io.Write
 	if err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}
-	report.FailOnNew(f.onNew == "fail")
-	report.FailOnVanished(f.onVanished == "fail")
 	if err := f.write(report, stdout); err != nil {
 		return &exitError{code: gateUndecided, err: err}
 	}
@@ -221,7 +219,7 @@ func runOf(in compare.Input) (run, said string) {
 }
 
 func (f *gateFlags) options() (o gate.Options, err error) {
-	o = gate.Options{Alpha: f.alpha, Strict: f.strict, Compare: compare.Options{Include: f.include, Exclude: f.exclude, Peaks: f.peaks}}
+	o = gate.Options{Alpha: f.alpha, Strict: f.strict, OneSides: gate.OneSides{FailOnNew: f.onNew == "fail", FailOnVanished: f.onVanished == "fail"}, Compare: compare.Options{Include: f.include, Exclude: f.exclude, Peaks: f.peaks}}
 	if !(f.alpha > 0 && f.alpha < 1) {
 		return o, fmt.Errorf("read --alpha %g: give a probability between 0 and 1, such as 0.05", f.alpha)
 	}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -258,10 +257,7 @@ func (s *candidateSide) compiled(t *tritonparse.Trace) {
 }
 
 // digits leaves five: further ones say nothing, and cost a reader.
-func digits(v float64) float64 {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 5, 64), 64)
-	return v
-}
+func digits(v float64) float64 { return figures.Rounded(v, 5) }
 
 // print writes the document as a screen of text.
 func (d *candidateDocument) print(w io.Writer) error {

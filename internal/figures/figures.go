@@ -201,6 +201,12 @@ func Quantile(values []float64, q float64) float64 {
 	return sorted[low] + (sorted[high]-sorted[low])*(at-float64(low))
 }
 
+// Rounded is a number with so many significant digits.
+func Rounded(v float64, digits int) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	return v
+}
+
 // OneIf is 1 if a condition holds, and else 0: for sums, orders and C.
 func OneIf[T ~int | ~int32 | ~int64 | ~uint8 | ~uint64](condition bool) T {
 	if condition {

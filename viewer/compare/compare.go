@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goproton/goproton/internal/figures"
@@ -101,27 +100,23 @@ func New(inputs []Input, o Options) (*Diff, error) {
 		}
 		d.Names, d.Profiles = append(d.Names, in.Name), append(d.Profiles, p)
 	}
-	if d.empty() {
+	if !slices.ContainsFunc(d.Profiles, func(p *profile.Profile) bool { return len(p.Root.Children)+len(p.Root.Metrics) > 0 }) {
 		return nil, errors.New("no frame is left after the filters in any of the profiles; use wider ones")
 	}
 	shareMetrics(d.Profiles)
-	tables, err := d.tables(&o)
-	if err != nil {
+	if d.Tables, err = d.tables(&o); err != nil {
 		return nil, err
 	}
-	d.Tables = tables
-	for i := range tables[0].Columns {
-		c := tables[0].Columns[i]
-		if d.errors > 0 && i == d.errors {
-			break
+	for i, c := range d.Tables[0].Columns {
+		if d.errors == 0 || i < d.errors {
+			d.Columns = append(d.Columns, Column{c, direction(&c)})
 		}
-		d.Columns = append(d.Columns, Column{c, direction(&c)})
 	}
-	rows := make([]*viewer.Row, len(tables))
-	for i, t := range tables {
-		rows[i] = t.Root
+	var rows []*viewer.Row
+	for _, t := range d.Tables {
+		rows = append(rows, t.Root)
 	}
-	d.Root = d.match(rows, tables)
+	d.Root = d.match(rows)
 	for c := range d.Columns {
 		for _, i := range d.Lacking(c) {
 			d.Notes = append(d.Notes, fmt.Sprintf("%s has no %s: it was recorded without, so that a change of it says nothing", d.Names[i], d.Columns[c].Name))
@@ -146,15 +141,6 @@ func (d *Diff) Lacking(column int) (profiles []int) {
 	return profiles
 }
 
-func (d *Diff) empty() bool {
-	for _, p := range d.Profiles {
-		if len(p.Root.Children) > 0 || len(p.Root.Metrics) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // tables computes the metrics of all profiles, in the units that the viewer chooses for the first profile.
 func (d *Diff) tables(o *Options) ([]*viewer.Table, error) {
 	var all []*viewer.Table
@@ -167,7 +153,6 @@ func (d *Diff) tables(o *Options) ([]*viewer.Table, error) {
 		d.errors = len(metrics)
 		metrics = append(slices.Clone(metrics), "time_error")
 	}
-	said := map[string]bool{}
 	for i, p := range d.Profiles {
 		t, err := viewer.NewTable(p, viewer.Options{Metrics: metrics, BaseUnits: o.BaseUnits, Group: o.Group, Peaks: o.Peaks, Names: o.Names})
 		if err != nil {
@@ -183,8 +168,7 @@ func (d *Diff) tables(o *Options) ([]*viewer.Table, error) {
 			}
 		}
 		for _, note := range t.Notes {
-			if !said[note] {
-				said[note] = true
+			if !slices.Contains(d.Notes, note) {
 				d.Notes = append(d.Notes, note)
 			}
 		}
@@ -209,14 +193,14 @@ func direction(c *viewer.Column) Direction {
 
 // match joins the rows that the profiles have for one path, and all rows below them. A nil row means that a profile lacks
 // the path.
-func (d *Diff) match(rows []*viewer.Row, tables []*viewer.Table) *Row {
+func (d *Diff) match(rows []*viewer.Row) *Row {
 	r := &Row{In: make([]bool, len(rows)), Sides: rows, Values: make([][]float64, len(d.Columns))}
 	for c := range r.Values {
 		r.Values[c] = make([]float64, len(rows))
 	}
 	for i, in := range rows {
 		if r.In[i] = in != nil; r.In[i] && r.Name == "" {
-			r.Name, r.Label = in.Name, tables[i].Label(in)
+			r.Name, r.Label = in.Name, d.Tables[i].Label(in)
 		}
 		for c := range r.Values {
 			r.Values[c][i] = math.NaN()
@@ -226,7 +210,7 @@ func (d *Diff) match(rows []*viewer.Row, tables []*viewer.Table) *Row {
 		}
 	}
 	for _, group := range pairUp(rows) {
-		child := d.match(group, tables)
+		child := d.match(group)
 		child.Parent = r
 		r.Children = append(r.Children, child)
 	}
@@ -285,16 +269,7 @@ func (d *Diff) Change(r *Row, column, profile int) float64 {
 
 // snap rounds to 15 significant digits, which removes the rounding errors of unit factors such as 1e-9. Without it 1100 ns may
 // be 1100.0000000000002, and a frame that vanished would not have changed by exactly -100 %.
-func snap(v float64) float64 {
-	if v-v != 0 {
-		return v
-	}
-	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
-	if err != nil {
-		return v
-	}
-	return short
-}
+func snap(v float64) float64 { return figures.Rounded(v, 15) }
 
 // subtract returns a-b rounded to the precision of the larger operand: 1.1-1 is 0.1 and not 0.10000000000000009.
 func subtract(a, b float64) float64 {
@@ -348,16 +323,11 @@ func (r *Row) Path() []string { return r.path(func(at *Row) string { return at.N
 // Labels returns the path as the output shows it.
 func (r *Row) Labels() []string { return r.path(func(at *Row) string { return at.Label }) }
 
-func (r *Row) path(what func(*Row) string) []string {
-	n := 0
+func (r *Row) path(what func(*Row) string) (path []string) {
 	for at := r; at != nil; at = at.Parent {
-		n++
+		path = append(path, what(at))
 	}
-	path := make([]string, n)
-	for at := r; at != nil; at = at.Parent {
-		n--
-		path[n] = what(at)
-	}
+	slices.Reverse(path)
 	return path
 }
 

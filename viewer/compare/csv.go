@@ -29,7 +29,7 @@ func (d *Diff) WriteCSV(w io.Writer) error {
 		if err != nil {
 			return
 		}
-		line = append(line[:0], csvPath(r), term.Printable(r.Name), strconv.Itoa(depth), in(r))
+		line = append(line[:0], csvPath(r), term.Printable(r.Name), strconv.Itoa(depth), strings.Join(r.letters(), " "))
 		for c := range d.Columns {
 			line = append(line, figures.Exact(r.Values[c][0]))
 			for i := 1; i < len(d.Names); i++ {
@@ -54,16 +54,12 @@ func csvPath(r *Row) string {
 	return strings.Join(path, ";")
 }
 
-// in lists the letters of the profiles that have a row: "AB".
-func in(r *Row) string {
-	var b strings.Builder
-	for i, has := range r.In {
-		if has {
-			if b.Len() > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(Letter(i))
+// letters are those of the profiles that have a row.
+func (r *Row) letters() (have []string) {
+	for i, in := range r.In {
+		if in {
+			have = append(have, Letter(i))
 		}
 	}
-	return b.String()
+	return have
 }

@@ -16,16 +16,14 @@ import (
 
 // WriteTree prints the comparison as a tree, a line per call path.
 func (d *Diff) WriteTree(w io.Writer, p viewer.Terminal) error {
-	t := text{Diff: d, Terminal: p, glyphs: grid.For(p.ASCII)}
-	t.head("call path")
+	t := newText(d, p)
 	t.tree(d.Root, "", "")
 	return t.write(w)
 }
 
 // WriteTable prints a line per leaf of the tree, with the largest change first.
 func (d *Diff) WriteTable(w io.Writer, p viewer.Terminal) error {
-	t := text{Diff: d, Terminal: p, glyphs: grid.For(p.ASCII)}
-	t.head("call path")
+	t := newText(d, p)
 	var rows []*Row
 	d.Root.Walk(func(r *Row, _ int) {
 		if len(r.Children) == 0 {
@@ -42,8 +40,7 @@ func (d *Diff) WriteTable(w io.Writer, p viewer.Terminal) error {
 
 // WriteMarkdown prints the tree as a table of Markdown, as GitHub renders it.
 func (d *Diff) WriteMarkdown(w io.Writer) error {
-	t := text{Diff: d, glyphs: grid.For(false)}
-	t.head("call path")
+	t := newText(d, viewer.Terminal{})
 	table := term.Markdown{}
 	metric := ""
 	for i, cell := range t.lines[1].Cells {
@@ -92,8 +89,9 @@ func Letter(profile int) string {
 	return fmt.Sprintf("P%d", profile+1)
 }
 
-// head adds the two lines of headings: metrics, and below them the profiles.
-func (t *text) head(last string) {
+// newText begins with the two lines of headings: metrics, and below them the profiles.
+func newText(d *Diff, p viewer.Terminal) *text {
+	t := &text{Diff: d, Terminal: p, glyphs: grid.For(p.ASCII)}
 	delta, percent, wrong := "Δ", "Δ%", "±"
 	if t.ASCII {
 		delta, percent, wrong = "diff", "diff%", "error"
@@ -116,7 +114,8 @@ func (t *text) head(last string) {
 		columns = append(columns, group...)
 		t.forms = append(t.forms, figures.FormFor(t.values(c)))
 	}
-	t.lines = append(t.lines, grid.Line{Cells: grid.Plain(metrics...)}, grid.Line{Cells: grid.Plain(columns...), Name: last})
+	t.lines = append(t.lines, grid.Line{Cells: grid.Plain(metrics...)}, grid.Line{Cells: grid.Plain(columns...), Name: "call path"})
+	return t
 }
 
 // values yields the values of a column in all shown rows and profiles.
@@ -186,12 +185,7 @@ func (t *text) color(r *Row, column, profile int) string {
 
 // mark names the profiles that have a row, "" if all have it; brief is for narrow terminals.
 func (t *text) mark(r *Row) (mark, brief string) {
-	var have []string
-	for i, in := range r.In {
-		if in {
-			have = append(have, Letter(i))
-		}
-	}
+	have := r.letters()
 	if len(have) == len(r.In) {
 		return "", ""
 	}

@@ -90,14 +90,8 @@ func sourceColumns(p *profile.Profile, wanted string) (*Imbalance, error) {
 	})
 	for _, name := range append([]string{wanted}, merge.DefaultColumns...) {
 		for _, metric := range slices.Sorted(maps.Keys(labels)) {
-			all := labels[metric]
 			if base, _, _ := strings.Cut(metric, " ("); strings.EqualFold(base, name) || metric == name {
-				t := &Imbalance{Metric: metric}
-				for label := range all {
-					t.Labels = append(t.Labels, label)
-				}
-				slices.SortFunc(t.Labels, figures.Natural)
-				return t, nil
+				return &Imbalance{Metric: metric, Labels: slices.SortedFunc(maps.Keys(labels[metric]), figures.Natural)}, nil
 			}
 		}
 		if wanted != "" {
@@ -152,23 +146,12 @@ func (t *Imbalance) includes(own float64) bool {
 }
 
 func (s *Stat) measure(labels []string) {
-	order := make([]int, len(labels))
 	sum := 0.0
-	for i, v := range s.Sources {
-		order[i] = i
+	for _, v := range s.Sources {
 		sum += v
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Sources[a], s.Sources[b]) })
-	first, last, middle := order[0], order[len(order)-1], len(order)/2
-	for i := len(order) - 1; i >= 0 && s.Sources[order[i]] == s.Sources[last]; i-- {
-		s.MaxSource = labels[order[i]]
-	}
-	s.Min, s.MinSource, s.Max = s.Sources[first], labels[first], s.Sources[last]
-	s.Median = s.Sources[order[middle]]
-	if len(order)%2 == 0 {
-		s.Median = (s.Sources[order[middle-1]] + s.Median) / 2
-	}
-	s.Mean = sum / float64(len(labels))
+	s.Min, s.Median, s.Max, s.Mean = slices.Min(s.Sources), figures.Median(s.Sources), slices.Max(s.Sources), sum/float64(len(labels))
+	s.MinSource, s.MaxSource = labels[slices.Index(s.Sources, s.Min)], labels[slices.Index(s.Sources, s.Max)]
 }
 
 // WriteImbalance prints the imbalance of a profile as a tree.

@@ -142,8 +142,8 @@ func (r *Rows) end(about *facts, n *profile.Node, path []string) {
 	for column, number := range about.numbers {
 		r.out.Int(column, number)
 	}
-	for _, name := range about.names {
-		r.out.Pair(columnLabels, name, about.labels[name])
+	for _, label := range about.labels {
+		r.out.Pair(columnLabels, label[0], label[1])
 	}
 	if v, has := n.Metric(profile.DeviceIDMetric); has && v.Type() == profile.String {
 		r.out.Text(columnGPU, v.Str())
@@ -159,12 +159,11 @@ func (r *Rows) end(about *facts, n *profile.Node, path []string) {
 type facts struct {
 	texts   map[int]string
 	numbers map[int]int64
-	labels  map[string]string
-	names   []string // of labels, sorted
+	labels  [][2]string // names, sorted, and values
 }
 
 func factsOf(file string, info profile.Info, rank, host string) *facts {
-	f := &facts{numbers: map[int]int64{}, labels: map[string]string{}, texts: map[int]string{
+	f := &facts{numbers: map[int]int64{}, texts: map[int]string{
 		columnFile: file, columnJob: Label(info, runinfo.LabelJob), columnService: Label(info, runinfo.LabelService), columnHost: host,
 	}}
 	for column, text := range map[int]string{columnStart: info[profile.InfoStart], columnEnd: info[profile.InfoWindowEnd], columnPID: info[profile.InfoPID], columnRank: rank} {
@@ -172,11 +171,10 @@ func factsOf(file string, info profile.Info, rank, host string) *facts {
 			f.numbers[column] = n
 		}
 	}
-	for key, value := range info {
+	for _, key := range slices.Sorted(maps.Keys(info)) {
 		if name, is := strings.CutPrefix(key, runinfo.InfoLabel); is {
-			f.labels[name] = value
+			f.labels = append(f.labels, [2]string{name, info[key]})
 		}
 	}
-	f.names = slices.Sorted(maps.Keys(f.labels))
 	return f
 }

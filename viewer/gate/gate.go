@@ -23,10 +23,11 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/perf/benchmath"
+
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/compare"
-	"golang.org/x/perf/benchmath"
 )
 
 // Options say what to decide, and how strictly.
@@ -36,6 +37,13 @@ type Options struct {
 	Alpha   float64         // probability of failing anything although nothing changed; 0 means DefaultAlpha
 	MinTime Least           // call paths whose median time over all runs is shorter are not compared
 	Strict  bool            // too few runs for a test are an error
+	OneSides
+}
+
+// OneSides say which call paths of one side fail a gate.
+type OneSides struct {
+	FailOnNew      bool // those of the new runs that the baseline lacks
+	FailOnVanished bool // those of the baseline that the new runs lack
 }
 
 // Least is a lower limit of a time: in ns, or as a share of the time of the whole program. The larger of the two counts.
@@ -61,10 +69,9 @@ type Report struct {
 	Tested        bool // there were enough runs for the statistical test
 	Rules         []RuleReport
 	New, Vanished []OneSided // the longest first
-	NewFail       bool       // call paths in New fail the gate; VanishedFail likewise
-	VanishedFail  bool
-	Small         int      // call paths below Options.MinTime
-	Caveats       []string // what the reader should know, a line each
+	OneSides
+	Small   int      // call paths below Options.MinTime
+	Caveats []string // what the reader should know, a line each
 
 	root *compare.Row // of all call paths
 }
@@ -145,14 +152,8 @@ func Run(before, after []compare.Input, o Options) (*Report, error) {
 	if err := g.compare(slices.Concat(before, after)); err != nil {
 		return nil, err
 	}
-	r := &Report{root: g.diff.Root, Alpha: o.Alpha, Tested: 1/choices(g.n+g.m, g.n) <= o.Alpha*(1+tiny)}
-	for i, name := range g.diff.Names {
-		if i < g.n {
-			r.Before = append(r.Before, name)
-		} else {
-			r.After = append(r.After, name)
-		}
-	}
+	r := &Report{root: g.diff.Root, Alpha: o.Alpha, Tested: 1/choices(g.n+g.m, g.n) <= o.Alpha*(1+tiny), OneSides: o.OneSides}
+	r.Before, r.After = g.diff.Names[:g.n], g.diff.Names[g.n:]
 	if err := g.caveats(r); err != nil {
 		return nil, err
 	}
@@ -171,18 +172,6 @@ func Run(before, after []compare.Input, o Options) (*Report, error) {
 	return r, nil
 }
 
-// FailOnNew fails the report if fail is set and the new runs have call paths that the baseline lacks.
-func (r *Report) FailOnNew(fail bool) {
-	r.NewFail = fail
-	r.Failed = r.Failed || fail && len(r.New) > 0
-}
-
-// FailOnVanished fails the report if fail is set and the baseline has call paths that the new runs lack.
-func (r *Report) FailOnVanished(fail bool) {
-	r.VanishedFail = fail
-	r.Failed = r.Failed || fail && len(r.Vanished) > 0
-}
-
 // gate is the state of one call of Run.
 type gate struct {
 	Options
@@ -194,23 +183,17 @@ type gate struct {
 func (g *gate) compare(inputs []compare.Input) error {
 	o := g.Options.Compare
 	o.Metrics, o.BaseUnits = metricsOf(g.Rules), true
-	if hasTime(inputs) {
+	if !slices.ContainsFunc(inputs, func(in compare.Input) bool { return !HasTime(in) }) {
 		if !slices.Contains(o.Metrics, "time") {
 			o.Metrics = append(o.Metrics, "time")
 		}
 		g.timeColumn = slices.Index(o.Metrics, "time")
 	}
-	d, err := compare.New(inputs, o)
-	if err != nil {
+	var err error
+	if g.diff, err = compare.New(inputs, o); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotComparable, err)
 	}
-	g.diff = d
 	return nil
-}
-
-// hasTime reports whether every profile has GPU time.
-func hasTime(inputs []compare.Input) bool {
-	return !slices.ContainsFunc(inputs, func(in compare.Input) bool { return !HasTime(in) })
 }
 
 // HasTime reports whether a profile has GPU time.
@@ -370,6 +353,7 @@ func (g *gate) decide(r *Report) {
 	if r.Tested {
 		g.test(r)
 	}
+	r.Failed = r.FailOnNew && len(r.New) > 0 || r.FailOnVanished && len(r.Vanished) > 0
 	for i := range r.Rules {
 		rule := &r.Rules[i]
 		rule.Failed = slices.ContainsFunc(rule.Verdicts, func(v Verdict) bool { return v.Outcome == Fail })

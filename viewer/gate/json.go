@@ -2,7 +2,6 @@ package gate
 
 import (
 	"io"
-	"strconv"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/jsontext"
@@ -102,10 +101,4 @@ func oneSided(key string, list []OneSided) jsontext.List {
 
 // digits rounds to twelve significant digits. Further digits differ between processors, since those with a fused multiply-add
 // round a sum of products once and others twice.
-func digits(v float64) figures.JSON {
-	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
-	if err != nil {
-		return figures.JSON(v)
-	}
-	return figures.JSON(short)
-}
+func digits(v float64) figures.JSON { return figures.JSON(figures.Rounded(v, 12)) }

@@ -30,8 +30,8 @@ func (r *Report) WriteText(w io.Writer, p viewer.Terminal) error {
 			}
 		}
 	}
-	oneSidedText(out, &p, "new", r.New, r.NewFail)
-	oneSidedText(out, &p, "vanished", r.Vanished, r.VanishedFail)
+	oneSidedText(out, &p, "new", r.New, r.FailOnNew)
+	oneSidedText(out, &p, "vanished", r.Vanished, r.FailOnVanished)
 	if r.Small > 0 || len(r.Caveats) > 0 {
 		out.WriteByte('\n')
 	}
@@ -70,10 +70,10 @@ func (r *Report) headline() string {
 	if failed > 0 {
 		verdict = fmt.Sprintf("%d of %s broken", failed, rules)
 	}
-	if r.NewFail && len(r.New) > 0 {
+	if r.FailOnNew && len(r.New) > 0 {
 		verdict += ", new call paths"
 	}
-	if r.VanishedFail && len(r.Vanished) > 0 {
+	if r.FailOnVanished && len(r.Vanished) > 0 {
 		verdict += ", vanished call paths"
 	}
 	return verdict + "; " + what
@@ -110,17 +110,10 @@ func (r *RuleReport) shown(all bool) []*Verdict {
 	}
 	if !all {
 		slices.SortStableFunc(rows, func(a, b *Verdict) int {
-			return cmp.Or(whole(b)-whole(a), cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)))
+			return cmp.Or(figures.OneIf[int](b.Whole())-figures.OneIf[int](a.Whole()), cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)))
 		})
 	}
 	return rows
-}
-
-func whole(v *Verdict) int {
-	if v.Whole() {
-		return 1
-	}
-	return 0
 }
 
 func lines(rule *RuleReport, rows []*Verdict, p *viewer.Terminal) []grid.Line {

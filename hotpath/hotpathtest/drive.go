@@ -248,6 +248,7 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/internal/figures"
 )
 
 func init() { C.use(hotpath.API(), hotpath.VendorAPI()) }
@@ -305,11 +306,7 @@ func Launch(corr uint64, function uint64) { C.launch(C.uint64_t(corr), C.uint64_
 
 // MeteredLaunch is Launch by a room that measures its callbacks, within a hook or not.
 func MeteredLaunch(corr uint64, function uint64, withinHook bool) {
-	within := C.int(0)
-	if withinHook {
-		within = 1
-	}
-	C.metered_launch(C.uint64_t(corr), C.uint64_t(function), within)
+	C.metered_launch(C.uint64_t(corr), C.uint64_t(function), figures.OneIf[C.int](withinHook))
 }
 
 // MeteredLaunches is n MeteredLaunch, outside of hooks.
@@ -317,11 +314,7 @@ func MeteredLaunches(first, n uint32) { C.metered_launches(C.uint32_t(first), C.
 
 // Sections are n callbacks of a room that measures them, or n calls of a hook, that do nothing.
 func Sections(hook bool, n uint32) {
-	site := C.int(0)
-	if hook {
-		site = 1
-	}
-	C.sections(site, C.uint32_t(n))
+	C.sections(figures.OneIf[C.int](hook), C.uint32_t(n))
 }
 
 // Tag sets the launch kind of the next launch of a function.
@@ -345,11 +338,7 @@ func Work(corr uint64) { C.copies(C.uint64_t(corr)) }
 
 // OwnWork says whether what the thread does is the profiler's own; it returns what it was before.
 func OwnWork(on bool) (before bool) {
-	n := C.int(0)
-	if on {
-		n = 1
-	}
-	return C.own_work(n) != 0
+	return C.own_work(figures.OneIf[C.int](on)) != 0
 }
 
 // LastCorrelation is the id of the thread's last launch or work.

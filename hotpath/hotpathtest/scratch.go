@@ -141,7 +141,11 @@ static void run(uint32_t threads, struct scratch_job *jobs) {
 */
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/goproton/goproton/internal/figures"
+)
 
 // LoadScratch loads the fake driver; false if it is not there. api is scratch.API().
 func LoadScratch(path string, api unsafe.Pointer) bool {
@@ -166,20 +170,12 @@ func (c ScratchCaptured) Destroy() { C.destroy_exec(c.exec) }
 
 // LentScratch launches a function with memory of the caller's own, in a context of its own or in that of all others.
 func LentScratch(function, bytes uint64, ownContext bool) {
-	context := C.int(0)
-	if ownContext {
-		context = 1
-	}
-	C.lent(C.uint64_t(function), C.uint64_t(bytes), context)
+	C.lent(C.uint64_t(function), C.uint64_t(bytes), figures.OneIf[C.int](ownContext))
 }
 
 // HoldScratch has the GPU not end what it has, or go on.
 func HoldScratch(on bool) {
-	held := C.int(0)
-	if on {
-		held = 1
-	}
-	C.hold(held)
+	C.hold(figures.OneIf[C.int](on))
 }
 
 // ScratchGraph captures two launches of a function, instantiates their graph and destroys it. It returns the memory that both share.

@@ -49,24 +49,15 @@ type cacheKey struct {
 type route struct {
 	sums     []*total
 	launches []*launchTotal // where the launch is tagged
-	shown    []shown
-	idle     []idlePlace
-	read     []readPlace
+	shown    []within[*Timeline]
+	idle     []within[*idleTimes]
+	read     []within[*readings]
 	launcher *launcher // while instructions are sampled
 }
 
-type shown struct {
-	in   *Timeline
-	node *node
-}
-
-type idlePlace struct {
-	in   *idleTimes
-	node *node
-}
-
-type readPlace struct {
-	in   *readings
+// within is a node in what shows it or shares something out to it.
+type within[T any] struct {
+	in   T
 	node *node
 }
 
@@ -143,13 +134,13 @@ func (a *Aggregator) route(key cacheKey, order uint64) (r route) {
 		}
 		leaf := t.leaf(key, order)
 		if t.idle != nil {
-			r.idle = append(r.idle, idlePlace{t.idle, leaf})
+			r.idle = append(r.idle, within[*idleTimes]{t.idle, leaf})
 		}
 		if t.readings != nil {
-			r.read = append(r.read, readPlace{t.readings, leaf})
+			r.read = append(r.read, within[*readings]{t.readings, leaf})
 		}
 		if t.Timeline != nil {
-			r.shown = append(r.shown, shown{t.Timeline, leaf})
+			r.shown = append(r.shown, within[*Timeline]{t.Timeline, leaf})
 		} else {
 			r.sums = append(r.sums, leaf.on(key.device, key.kind, t.Times))
 			if key.tag != 0 {

@@ -2,9 +2,9 @@ package aggregate
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/goproton/goproton/profile"
 )
@@ -75,9 +75,7 @@ func ModuleName(hash uint64) string {
 	if hash == 0 {
 		return ""
 	}
-	const digits = 16
-	text := strconv.FormatUint(hash, 16)
-	return "0000000000000000"[:digits-len(text)] + text
+	return fmt.Sprintf("%016x", hash)
 }
 
 func (f *sampleFreezer) pcs(cells []cell) (out []profile.PCSamples) {

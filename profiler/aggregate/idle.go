@@ -2,7 +2,6 @@ package aggregate
 
 import (
 	"cmp"
-	priority "container/heap"
 	"maps"
 	"slices"
 
@@ -53,9 +52,9 @@ func (t *idleTimes) add(k *record.Activity, n *node) {
 		d = &deviceTimes{}
 		t.devices[k.Device] = d
 	}
-	priority.Push(&d.pending, spell{k.Start, k.Start + k.Duration(), n})
+	d.pending.add(spell{k.Start, k.Start + k.Duration(), n})
 	if len(d.pending) > maxPending {
-		d.until = account(t.sums, priority.Pop(&d.pending).(spell), d.until)
+		d.until = account(t.sums, d.pending.next(), d.until)
 	}
 }
 
@@ -78,9 +77,8 @@ func account(sums map[*node]idleSum, s spell, until uint64) uint64 {
 func (t *idleTimes) frozen() map[*node]idleSum {
 	sums := maps.Clone(t.sums)
 	for _, d := range t.devices {
-		pending, until := slices.Clone(d.pending), d.until
-		slices.SortFunc(pending, spell.compare)
-		for _, s := range pending {
+		until := d.until
+		for _, s := range d.pending {
 			until = account(sums, s, until)
 		}
 	}
@@ -98,20 +96,25 @@ func (f *freezer) idle(out *profile.Node, n *node) {
 	f.set(out, profile.IdleGapsMetric, profile.IntValue(int64(s.gaps)), profile.Inclusive)
 }
 
-// spells is a heap, the earliest start first.
+// spells are pending work, the earliest start first.
 type spells []spell
 
 func (s spell) compare(o spell) int {
 	return cmp.Or(cmp.Compare(s.start, o.start), cmp.Compare(o.end, s.end))
 }
 
-func (s spells) Len() int           { return len(s) }
-func (s spells) Less(i, j int) bool { return s[i].compare(s[j]) < 0 }
-func (s spells) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
-func (s *spells) Push(x any)        { *s = append(*s, x.(spell)) }
-func (s *spells) Pop() any {
-	old := *s
-	last := old[len(old)-1]
-	*s = old[:len(old)-1]
-	return last
+// add puts a spell into its place, which is near the end: records come nearly in order.
+func (s *spells) add(one spell) {
+	at := len(*s)
+	for at > 0 && one.compare((*s)[at-1]) < 0 {
+		at--
+	}
+	*s = slices.Insert(*s, at, one)
+}
+
+// next takes the first spell off.
+func (s *spells) next() spell {
+	first := (*s)[0]
+	*s = (*s)[1:]
+	return first
 }

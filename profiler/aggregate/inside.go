@@ -164,15 +164,14 @@ func (n *node) scopes(scope int) *insideNode {
 
 // compare puts scopes in order of their IDs, and behind all that is not one.
 func (i *insideNode) compare(o *insideNode) int {
-	switch {
-	case i == nil && o == nil:
-		return 0
-	case i == nil:
+	return cmp.Compare(i.place(), o.place())
+}
+
+func (i *insideNode) place() int {
+	if i == nil {
 		return -1
-	case o == nil:
-		return 1
 	}
-	return cmp.Compare(i.scope, o.scope)
+	return i.scope
 }
 
 // inside copies what a node has into a profile.

@@ -1,7 +1,6 @@
 package aggregate
 
 import (
-	priority "container/heap"
 	"maps"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 // IdleFrame has what a GPU took while it had nothing to do, such as energy.
 const IdleFrame = "<idle>"
 
-// Work and readings come late and in any order. Work waits in a heap until much newer work is known; then a sweep over the time of
+// Work and readings come late and in any order. Work waits until much newer work is known; then a sweep over the time of
 // each GPU goes on to its beginning. A reading that comes behind the sweep belongs to <idle>.
 type readings struct {
 	gauges  []record.Gauge // those of all kinds of readings
@@ -62,9 +61,9 @@ func (r *readings) work(k *record.Activity, n *node) {
 		return
 	}
 	d := r.device(k.Device)
-	priority.Push(&d.pending, spell{k.Start, k.End, n})
+	d.pending.add(spell{k.Start, k.End, n})
 	if len(d.pending) > maxPending {
-		d.begin(r, priority.Pop(&d.pending).(spell))
+		d.begin(r, d.pending.next())
 	}
 }
 
@@ -80,7 +79,7 @@ func (r *readings) read(reading *record.Reading) {
 // goOn sweeps to a time, over the work that is known.
 func (d *sweep) goOn(r *readings, until uint64) {
 	for len(d.pending) > 0 && d.pending[0].start < until {
-		d.begin(r, priority.Pop(&d.pending).(spell))
+		d.begin(r, d.pending.next())
 	}
 	d.to(r, until)
 }
@@ -177,7 +176,6 @@ func (r *readings) frozen() map[*node][]float64 {
 	}
 	for _, d := range r.devices {
 		d = d.clone()
-		slices.SortFunc(d.pending, spell.compare)
 		for _, s := range d.pending {
 			d.begin(&c, s)
 		}

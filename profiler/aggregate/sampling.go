@@ -1,6 +1,8 @@
 package aggregate
 
 import (
+	"slices"
+
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/profiler/callpath"
 )
@@ -269,14 +271,7 @@ func forget(launchers []*launcher, t *Tree) []*launcher {
 }
 
 func (l *launcher) forget(t *Tree) {
-	kept := l.to[:0]
-	for _, to := range l.to {
-		if to.tree != t {
-			kept = append(kept, to)
-		}
-	}
-	clear(l.to[len(kept):])
-	l.to = kept
+	l.to = slices.DeleteFunc(l.to, func(to target) bool { return to.tree == t })
 }
 
 // recent remembers the launchers of the last kernels by correlation id.

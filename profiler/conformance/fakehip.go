@@ -157,6 +157,8 @@ import "C"
 import (
 	"fmt"
 	"os"
+
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // FakeHIP is the fake libamdhip64 of replay/fakehip, which the fake tracing libraries next to it watch.
@@ -247,11 +249,7 @@ func (g FakeHIP) Branches(kernels ...string) (launch, destroy func()) {
 // AnotherTool uses the fake libroctracer64 as another profiler does; with a pool of records, or as one that has none.
 func AnotherTool(path string, pool bool) (err error) {
 	with(path, func(c *C.char) {
-		n := C.int(0)
-		if pool {
-			n = 1
-		}
-		if problem := C.another_tool(c, n); problem != nil {
+		if problem := C.another_tool(c, figures.OneIf[C.int](pool)); problem != nil {
 			err = fmt.Errorf("use %s: %s", path, C.GoString(problem))
 		}
 	})

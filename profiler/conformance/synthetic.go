@@ -21,6 +21,7 @@ import (
 
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -101,11 +102,7 @@ func (s *Source) Attached() bool { return s.attached }
 
 // Listen records everything, or nothing.
 func (s *Source) Listen(activities, _ record.Kinds) error {
-	on := C.int(0)
-	if activities != 0 {
-		on = 1
-	}
-	C.synthetic_listen(on)
+	C.synthetic_listen(figures.OneIf[C.int](activities != 0))
 	return nil
 }
 

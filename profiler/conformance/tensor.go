@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/goproton/goproton/hotpath"
+	"github.com/goproton/goproton/internal/figures"
 )
 
 // Tensor is numbers in memory that a fake GPU reads.
@@ -51,11 +52,7 @@ const (
 // Metric adds the tensor as a metric to the innermost scope, for the graph that is being captured on a stream.
 func (t Tensor) Metric(stream unsafe.Pointer, name string) (status int) {
 	with(name, func(c *C.char) {
-		vector := C.int(0)
-		if t.count > 1 {
-			vector = 1
-		}
-		status = int(C.tensor_metric((*C.struct_hp_api)(hotpath.API()), stream, c, t.values, C.uint32_t(t.count), vector))
+		status = int(C.tensor_metric((*C.struct_hp_api)(hotpath.API()), stream, c, t.values, C.uint32_t(t.count), figures.OneIf[C.int](t.count > 1)))
 	})
 	return status
 }

@@ -233,16 +233,14 @@ func (r *run) reached(s *Stop, f *Frame) {
 		e := r.environment(f)
 		if b.condition != nil {
 			v, err := b.condition(e)
-			holds := err != nil
+			holds := false
 			if err == nil {
-				holds, err = v.true()
-				holds = holds || err != nil
-			}
-			if !holds {
-				continue
+				holds, err = v.holds()
 			}
 			if err != nil {
 				s.Text = fmt.Sprintf("The condition %s cannot be computed: %v.", b.Condition, err)
+			} else if !holds {
+				continue
 			}
 		}
 		if b.hits++; b.hits <= b.Ignore {

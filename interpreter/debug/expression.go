@@ -10,6 +10,25 @@ import (
 // expression computes a value in a frame.
 type expression func(e *environment) (value, error)
 
+// part is an expression, or a part of one. It panics with a problem if there is no such value.
+type part func(e *environment) value
+
+// problem is what is wrong with an expression, or with a value that it needs.
+type problem struct{ error }
+
+func wrong(format string, args ...any) problem { return problem{fmt.Errorf(format, args...)} }
+
+// catch returns the problem of a panic as an error.
+func catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case problem:
+		*err = r.error
+	default:
+		panic(r)
+	}
+}
+
 // maxExpression and maxNested bound what is parsed.
 const (
 	maxExpression = 4096
@@ -17,25 +36,23 @@ const (
 )
 
 // compileExpression reads Python-like text: names, numbers, arithmetic, comparisons, and/or/not, slices, .shape, .dtype and functions.
-func compileExpression(s string) (expression, error) {
+func compileExpression(s string) (_ expression, err error) {
+	defer catch(&err)
 	if len(s) > maxExpression {
-		return nil, fmt.Errorf("an expression may have %d bytes, and this one has %d", maxExpression, len(s))
+		panic(wrong("an expression may have %d bytes, and this one has %d", maxExpression, len(s)))
 	}
 	p := &parser{text: s}
-	if err := p.next(); err != nil {
-		return nil, err
+	if p.next(); p.token == "" {
+		panic(wrong("an expression is missing: a variable, or for example offsets[3, :] or any(x > 1)"))
 	}
-	if p.token == "" {
-		return nil, fmt.Errorf("an expression is missing: a variable, or for example offsets[3, :] or any(x > 1)")
-	}
-	e, err := p.list()
-	if err != nil {
-		return nil, err
-	}
+	whole := p.list()
 	if p.token != "" {
-		return nil, fmt.Errorf("%q is not understood at %q", s, p.token)
+		panic(wrong("%q is not understood at %q", s, p.token))
 	}
-	return e, nil
+	return func(e *environment) (v value, err error) {
+		defer catch(&err)
+		return whole(e), nil
+	}, nil
 }
 
 type parser struct {
@@ -49,12 +66,12 @@ type parser struct {
 // operators, the longest first.
 var operators = []string{"<<", ">>", "<=", ">=", "==", "!=", "//", "**", "+", "-", "*", "/", "%", "&", "|", "^", "~", "<", ">", "(", ")", "[", "]", ",", ":", "."}
 
-func (p *parser) next() error {
+func (p *parser) next() {
 	rest := strings.TrimLeft(p.text[p.at:], " \t")
 	p.at = len(p.text) - len(rest)
 	p.token, p.class = "", 0
 	if rest == "" {
-		return nil
+		return
 	}
 	n := 0
 	switch c := rest[0]; {
@@ -71,7 +88,7 @@ func (p *parser) next() error {
 	case c == '"' || c == '\'':
 		n = strings.IndexByte(rest[1:], c) + 2
 		if n < 2 {
-			return fmt.Errorf("a text has no end: %s", rest)
+			panic(wrong("a text has no end: %s", rest))
 		}
 		p.class = 's'
 	default:
@@ -83,375 +100,279 @@ func (p *parser) next() error {
 		}
 		if n == 0 {
 			r, _ := utf8.DecodeRuneInString(rest)
-			return fmt.Errorf("%q has no meaning in an expression", r)
+			panic(wrong("%q has no meaning in an expression", r))
 		}
 	}
 	p.token = rest[:n]
 	p.at += n
-	return nil
 }
 
 func letter(c byte) bool { return c == '_' || c|32 >= 'a' && c|32 <= 'z' || c >= utf8.RuneSelf }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 
 // take skips a token if it is the next one.
-func (p *parser) take(token string) (bool, error) {
+func (p *parser) take(token string) bool {
 	if p.token != token || p.class == 's' {
-		return false, nil
+		return false
 	}
-	return true, p.next()
+	p.next()
+	return true
 }
 
-func (p *parser) want(token string) error {
-	if ok, err := p.take(token); ok || err != nil {
-		return err
+func (p *parser) want(token string) {
+	switch {
+	case p.take(token):
+	case p.token == "":
+		panic(wrong("%s is missing at the end of %q", token, p.text))
+	default:
+		panic(wrong("%s is missing before %q in %q", token, p.token, p.text))
 	}
-	if p.token == "" {
-		return fmt.Errorf("%s is missing at the end of %q", token, p.text)
-	}
-	return fmt.Errorf("%s is missing before %q in %q", token, p.token, p.text)
 }
 
 // list reads expressions with commas between them, which are a tuple.
-func (p *parser) list() (expression, error) {
-	first, err := p.binary(0)
-	if err != nil || p.token != "," {
-		return first, err
+func (p *parser) list() part {
+	first := p.binary(0)
+	if p.token != "," {
+		return first
 	}
-	list := []expression{first}
+	list := []part{first}
 	for p.token == "," {
-		if err := p.next(); err != nil {
-			return nil, err
-		}
-		if p.token == ")" || p.token == "" {
+		if p.next(); p.token == ")" || p.token == "" {
 			break
 		}
-		e, err := p.binary(0)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, e)
+		list = append(list, p.binary(0))
 	}
-	return func(e *environment) (value, error) {
+	return func(e *environment) value {
 		v := value{kind: tuple}
 		for _, x := range list {
-			item, err := x(e)
-			if err != nil {
-				return v, err
-			}
-			v.items = append(v.items, item)
+			v.items = append(v.items, x(e))
 		}
-		return v, nil
-	}, nil
+		return v
+	}
 }
 
 // precedence of operators with two operands, from the weakest.
 var precedence = []string{" or ", " and ", " < > <= >= == != ", " | ", " ^ ", " & ", " << >> ", " + - ", " * / // % "}
 
 // deeper counts how deep an expression is nested.
-func (p *parser) deeper() error {
+func (p *parser) deeper() {
 	if p.depth++; p.depth > maxNested {
-		return fmt.Errorf("an expression may be nested %d deep, and this one is deeper", maxNested)
+		panic(wrong("an expression may be nested %d deep, and this one is deeper", maxNested))
 	}
-	return nil
 }
 
-func (p *parser) binary(level int) (expression, error) {
+func (p *parser) binary(level int) part {
 	if level == len(precedence) {
 		return p.unary()
 	}
 	if level == 0 || level == 2 && p.token == "not" {
-		if err := p.deeper(); err != nil {
-			return nil, err
-		}
+		p.deeper()
 		defer func() { p.depth-- }()
 	}
 	if level == 2 && p.token == "not" && p.class == 'a' {
-		if err := p.next(); err != nil {
-			return nil, err
+		p.next()
+		x := p.binary(level)
+		return func(e *environment) value {
+			v := x(e)
+			return truth(!v.true())
 		}
-		x, err := p.binary(level)
-		return inverted(x), err
 	}
-	left, err := p.binary(level + 1)
-	for err == nil && p.class != 's' && p.token != "" && strings.Contains(precedence[level], " "+p.token+" ") {
+	left := p.binary(level + 1)
+	for p.class != 's' && p.token != "" && strings.Contains(precedence[level], " "+p.token+" ") {
 		operator := p.token
-		if err = p.next(); err != nil {
-			break
-		}
-		var right expression
-		if right, err = p.binary(level + 1); err == nil {
-			left = combined(operator, left, right)
-		}
+		p.next()
+		left = combined(operator, left, p.binary(level+1))
 	}
-	return left, err
+	return left
 }
 
-func inverted(x expression) expression {
-	return func(e *environment) (value, error) {
-		v, err := x(e)
-		if err != nil {
-			return v, err
-		}
-		is, err := v.true()
-		return truth(!is), err
-	}
-}
-
-func combined(operator string, a, b expression) expression {
-	return func(e *environment) (value, error) {
-		x, err := a(e)
-		if err != nil {
-			return x, err
-		}
+func combined(operator string, a, b part) part {
+	return func(e *environment) value {
+		x := a(e)
 		if operator == "and" || operator == "or" {
-			is, err := x.true()
-			if err != nil || is == (operator == "or") {
-				return x, err
+			if x.true() == (operator == "or") {
+				return x
 			}
 			return b(e)
 		}
-		y, err := b(e)
-		if err != nil {
-			return y, err
-		}
-		v, err := operate(operator, &x, &y)
-		if err == nil {
-			err = e.spend(v.len())
-		}
-		return v, err
+		y := b(e)
+		v := operate(operator, &x, &y)
+		e.spend(v.len())
+		return v
 	}
 }
 
-func (p *parser) unary() (expression, error) {
-	if err := p.deeper(); err != nil {
-		return nil, err
-	}
+func (p *parser) unary() part {
+	p.deeper()
 	defer func() { p.depth-- }()
 	operator := p.token
 	if p.class == 'o' && (operator == "-" || operator == "+" || operator == "~" || operator == "*") {
-		if err := p.next(); err != nil {
-			return nil, err
-		}
-		x, err := p.unary()
-		return func(e *environment) (value, error) {
-			v, err := x(e)
-			if err != nil {
-				return v, err
-			}
+		p.next()
+		x := p.unary()
+		return func(e *environment) value {
+			v := x(e)
 			if operator == "*" {
 				return e.load(&v)
 			}
-			if err := e.spend(v.len()); err != nil {
-				return v, err
-			}
+			e.spend(v.len())
 			return negate(operator, &v)
-		}, err
+		}
 	}
 	return p.postfix()
 }
 
 // postfix reads a value with what follows it: [indices], .attribute, .method(…).
-func (p *parser) postfix() (expression, error) {
-	x, err := p.primary()
-	for err == nil && p.class == 'o' {
+func (p *parser) postfix() part {
+	x := p.primary()
+	for p.class == 'o' {
 		switch p.token {
 		case "[":
-			x, err = p.index(x)
+			x = p.index(x)
 		case ".":
-			x, err = p.attribute(x)
+			x = p.attribute(x)
 		default:
-			return x, nil
+			return x
 		}
 	}
-	return x, err
+	return x
 }
 
-func (p *parser) primary() (expression, error) {
+func (p *parser) primary() part {
 	token, class := p.token, p.class
 	if token == "" {
-		return nil, fmt.Errorf("%q ends where a value is missing", p.text)
+		panic(wrong("%q ends where a value is missing", p.text))
 	}
-	if err := p.next(); err != nil {
-		return nil, err
-	}
+	p.next()
 	switch class {
 	case 'n':
-		v, err := literal(token)
-		return constant(v), err
+		return constant(literal(token))
 	case 's':
-		return constant(value{kind: text, text: token[1 : len(token)-1]}), nil
+		return constant(value{kind: text, text: token[1 : len(token)-1]})
 	case 'a':
 		switch token {
 		case "True", "False":
-			return constant(truth(token == "True")), nil
+			return constant(truth(token == "True"))
 		case "and", "or", "not", "None":
-			return nil, fmt.Errorf("%q is not understood at %s", p.text, token)
+			panic(wrong("%q is not understood at %s", p.text, token))
 		}
 		if p.token == "(" {
 			return p.call(token, nil)
 		}
-		return func(e *environment) (value, error) { return e.name(token) }, nil
+		return func(e *environment) value { return e.name(token) }
 	}
-	if token == "(" {
-		if ok, err := p.take(")"); ok || err != nil {
-			return constant(value{kind: tuple}), err
-		}
-		x, err := p.list()
-		if err != nil {
-			return nil, err
-		}
-		return x, p.want(")")
+	if token != "(" {
+		panic(wrong("%q is not understood at %q", p.text, token))
 	}
-	return nil, fmt.Errorf("%q is not understood at %q", p.text, token)
+	if p.take(")") {
+		return constant(value{kind: tuple})
+	}
+	x := p.list()
+	p.want(")")
+	return x
 }
 
-func constant(v value) expression { return func(*environment) (value, error) { return v, nil } }
+func constant(v value) part { return func(*environment) value { return v } }
 
-func literal(token string) (value, error) {
+func literal(token string) value {
 	if n, err := strconv.ParseInt(token, 0, 64); err == nil {
-		return integer(n), nil
+		return integer(n)
 	}
 	if f, err := strconv.ParseFloat(token, 64); err == nil {
-		return real(f), nil
+		return real(f)
 	}
-	return value{}, fmt.Errorf("%s is not a number", token)
+	panic(wrong("%s is not a number", token))
 }
 
 // index reads [i, a:b:c, :, None].
-func (p *parser) index(of expression) (expression, error) {
+func (p *parser) index(of part) part {
 	var list []subscript
-	if err := p.next(); err != nil {
-		return nil, err
-	}
-	for p.token != "]" {
-		s, err := p.subscript()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, s)
-		if ok, err := p.take(","); err != nil {
-			return nil, err
-		} else if !ok && p.token != "]" {
-			return nil, p.want("]")
+	for p.next(); p.token != "]"; {
+		list = append(list, p.subscript())
+		if !p.take(",") && p.token != "]" {
+			p.want("]")
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("[] needs an index, or a slice such as [3, :]")
+		panic(wrong("[] needs an index, or a slice such as [3, :]"))
 	}
-	return func(e *environment) (value, error) {
-		v, err := of(e)
-		if err != nil {
-			return v, err
-		}
+	p.next()
+	return func(e *environment) value {
+		v := of(e)
 		return e.index(&v, list)
-	}, p.next()
+	}
 }
 
 // subscript is one index; with isRange it is a slice. A nil bound is left out.
 type subscript struct {
 	isNone, isRange bool
-	from, to, step  expression
+	from, to, step  part
 }
 
-func (p *parser) subscript() (s subscript, err error) {
-	if s.isNone, err = p.take("None"); s.isNone || err != nil {
-		return s, err
+func (p *parser) subscript() (s subscript) {
+	if s.isNone = p.take("None"); s.isNone {
+		return s
 	}
-	for i, bound := range []*expression{&s.from, &s.to, &s.step} {
+	for i, bound := range []*part{&s.from, &s.to, &s.step} {
 		if p.token != ":" && p.token != "," && p.token != "]" {
-			if *bound, err = p.binary(0); err != nil {
-				return s, err
-			}
+			*bound = p.binary(0)
 		}
-		colon, err := false, error(nil)
-		if i < 2 {
-			colon, err = p.take(":")
-		}
-		if err != nil || !colon {
-			if err == nil && !s.isRange && s.from == nil {
-				err = fmt.Errorf("an index is missing in %q", p.text)
+		if i == 2 || !p.take(":") {
+			if !s.isRange && s.from == nil {
+				panic(wrong("an index is missing in %q", p.text))
 			}
-			return s, err
+			break
 		}
 		s.isRange = true
 	}
-	return s, nil
+	return s
 }
 
-func (p *parser) attribute(of expression) (expression, error) {
-	if err := p.next(); err != nil {
-		return nil, err
-	}
+func (p *parser) attribute(of part) part {
+	p.next()
 	name := p.token
 	if p.class != 'a' {
-		return nil, fmt.Errorf("a name is missing behind the dot in %q", p.text)
+		panic(wrong("a name is missing behind the dot in %q", p.text))
 	}
-	if err := p.next(); err != nil {
-		return nil, err
-	}
-	if p.token == "(" {
+	if p.next(); p.token == "(" {
 		return p.call(name, of)
 	}
-	return func(e *environment) (value, error) {
-		v, err := of(e)
-		if err != nil {
-			return v, err
-		}
+	return func(e *environment) value {
+		v := of(e)
 		return attribute(&v, name)
-	}, nil
+	}
 }
 
 // call reads the arguments of a function: values, and axis=1.
-func (p *parser) call(name string, of expression) (expression, error) {
+func (p *parser) call(name string, of part) part {
 	f := functions[name]
 	if f == nil {
-		return nil, fmt.Errorf("there is no function %s; there are %s", name, functionNames())
+		panic(wrong("there is no function %s; there are %s", name, functionNames()))
 	}
-	var list []expression
+	var list []part
 	if of != nil {
 		list = append(list, of)
 	}
 	for first := true; ; first = false {
-		if err := p.next(); err != nil {
-			return nil, err
-		}
-		if first && p.token == ")" {
+		if p.next(); first && p.token == ")" {
 			break
 		}
 		if p.token == "axis" && strings.HasPrefix(strings.TrimLeft(p.text[p.at:], " "), "=") {
 			p.at += strings.IndexByte(p.text[p.at:], '=') + 1
-			if err := p.next(); err != nil {
-				return nil, err
-			}
+			p.next()
 		}
-		x, err := p.binary(0)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, x)
-		if p.token != "," {
+		if list = append(list, p.binary(0)); p.token != "," {
 			break
 		}
 	}
-	if err := p.want(")"); err != nil {
-		return nil, err
+	if p.want(")"); len(list) == 0 || len(list) > 2 {
+		panic(wrong("%s has a tensor and at most an axis, and %d arguments are given", name, len(list)))
 	}
-	if len(list) == 0 || len(list) > 2 {
-		return nil, fmt.Errorf("%s has a tensor and at most an axis, and %d arguments are given", name, len(list))
-	}
-	return func(e *environment) (value, error) {
+	return func(e *environment) value {
 		var values []value
 		for _, x := range list {
-			v, err := x(e)
-			if err != nil {
-				return v, err
-			}
-			values = append(values, v)
+			values = append(values, x(e))
 		}
-		if err := e.spend(values[0].len()); err != nil {
-			return value{}, err
-		}
+		e.spend(values[0].len())
 		return apply(name, f, values)
-	}, nil
+	}
 }

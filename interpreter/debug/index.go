@@ -3,12 +3,12 @@ package debug
 import "fmt"
 
 // index cuts a part out of a tensor or a tuple, or reads memory behind a pointer.
-func (e *environment) index(v *value, list []subscript) (value, error) {
+func (e *environment) index(v *value, list []subscript) value {
 	switch {
 	case v.kind == tuple:
 		return e.item(v, list)
 	case v.kind == text:
-		return value{}, fmt.Errorf("a text has no elements")
+		panic(wrong("a text has no elements"))
 	case v.kind == pointer && len(v.shape) == 0:
 		return e.memory(v, list)
 	}
@@ -20,9 +20,9 @@ func (e *environment) index(v *value, list []subscript) (value, error) {
 	}
 	if used > len(v.shape) {
 		if len(v.shape) == 0 {
-			return value{}, fmt.Errorf("%s is a scalar and has no elements", v.typeText())
+			panic(wrong("%s is a scalar and has no elements", v.typeText()))
 		}
-		return value{}, fmt.Errorf("%s has %d dimensions, and %d indices are given", v.typeText(), len(v.shape), used)
+		panic(wrong("%s has %d dimensions, and %d indices are given", v.typeText(), len(v.shape), used))
 	}
 	var cut []axis  // of the dimensions of v
 	var shape []int // of the result
@@ -34,10 +34,7 @@ func (e *environment) index(v *value, list []subscript) (value, error) {
 			continue
 		}
 		d := len(cut)
-		a, n, err := e.span(&s, v.shape[d])
-		if err != nil {
-			return value{}, err
-		}
+		a, n := e.span(&s, v.shape[d])
 		cut = append(cut, a)
 		if s.isRange {
 			shape, from, axes = append(shape, n), append(from, d), append(axes, v.axis(d).within(a))
@@ -50,9 +47,7 @@ func (e *environment) index(v *value, list []subscript) (value, error) {
 	if w.axes = axes; len(shape) == 0 {
 		w.shape, w.axes = nil, nil
 	}
-	if err := e.spend(w.len()); err != nil {
-		return value{}, err
-	}
+	e.spend(w.len())
 	all, start, n := strides(v.shape), 0, 0
 	for d, a := range cut {
 		start += a.from * all[d]
@@ -67,7 +62,7 @@ func (e *environment) index(v *value, list []subscript) (value, error) {
 		w.copyElement(n, v, place)
 		n++
 	})
-	return w, nil
+	return w
 }
 
 func (v *value) axis(d int) axis {
@@ -81,159 +76,119 @@ func (v *value) axis(d int) axis {
 func (a axis) within(part axis) axis { return axis{a.from + part.from*a.step, part.step * a.step} }
 
 // span is where a subscript begins and how many elements it has.
-func (e *environment) span(s *subscript, length int) (axis, int, error) {
+func (e *environment) span(s *subscript, length int) (axis, int) {
+	n := int64(length)
 	if !s.isRange {
-		i, err := e.whole(s.from)
-		if err != nil {
-			return axis{}, 0, err
-		}
+		i := e.whole(s.from, 0)
 		if i < 0 {
-			i += int64(length)
+			i += n
 		}
-		if i < 0 || i >= int64(length) {
-			return axis{}, 0, fmt.Errorf("the index %d is outside of a dimension of %d", i, length)
+		if i < 0 || i >= n {
+			panic(wrong("the index %d is outside of a dimension of %d", i, length))
 		}
-		return axis{int(i), 1}, 1, nil
+		return axis{int(i), 1}, 1
 	}
-	bounds, step := [2]int64{0, int64(length)}, int64(1)
-	if s.step != nil {
-		n, err := e.whole(s.step)
-		if err != nil {
-			return axis{}, 0, err
-		}
-		if step = n; step < 1 || step > int64(max(length, 1)) {
-			return axis{}, 0, fmt.Errorf("the step of a slice is a number from 1 to %d, and %d is given", max(length, 1), step)
-		}
+	step := e.whole(s.step, 1)
+	if step < 1 || step > max(n, 1) {
+		panic(wrong("the step of a slice is a number from 1 to %d, and %d is given", max(n, 1), step))
 	}
-	for i, x := range []expression{s.from, s.to} {
-		if x == nil {
-			continue
+	bound := func(x part, otherwise int64) int64 {
+		i := e.whole(x, otherwise)
+		if i < 0 {
+			i += n
 		}
-		n, err := e.whole(x)
-		if err != nil {
-			return axis{}, 0, err
-		}
-		if n < 0 {
-			n += int64(length)
-		}
-		bounds[i] = min(max(n, 0), int64(length))
+		return min(max(i, 0), n)
 	}
-	return axis{int(bounds[0]), int(step)}, int(max(0, (bounds[1]-bounds[0]+step-1)/step)), nil
+	from := bound(s.from, 0)
+	to := bound(s.to, n)
+	return axis{int(from), int(step)}, int(max(0, (to-from+step-1)/step))
 }
 
-func (e *environment) whole(x expression) (int64, error) {
-	v, err := x(e)
-	if err != nil {
-		return 0, err
+// whole is a whole number, or otherwise where there is none.
+func (e *environment) whole(x part, otherwise int64) int64 {
+	if x == nil {
+		return otherwise
 	}
+	v := x(e)
 	if v.kind > boolean || v.len() != 1 {
-		return 0, fmt.Errorf("an index is a whole number, and %s is given", v.typeText())
+		panic(wrong("an index is a whole number, and %s is given", v.typeText()))
 	}
-	return v.ints[0], nil
+	return v.ints[0]
 }
 
-func (e *environment) item(v *value, list []subscript) (value, error) {
+func (e *environment) item(v *value, list []subscript) value {
 	if len(list) != 1 || list[0].isNone {
-		return value{}, fmt.Errorf("a tuple has one index")
+		panic(wrong("a tuple has one index"))
 	}
-	a, n, err := e.span(&list[0], len(v.items))
-	if err != nil {
-		return value{}, err
-	}
+	a, n := e.span(&list[0], len(v.items))
 	if !list[0].isRange {
-		return v.items[a.from], nil
+		return v.items[a.from]
 	}
 	w := value{kind: tuple}
 	for i := range n {
 		w.items = append(w.items, v.items[a.from+i*a.step])
 	}
-	return w, nil
+	return w
 }
 
 // memory reads elements that a scalar pointer leads to: x_ptr[5], x_ptr[0:8].
-func (e *environment) memory(v *value, list []subscript) (value, error) {
+func (e *environment) memory(v *value, list []subscript) value {
 	if len(list) != 1 || list[0].isNone {
-		return value{}, fmt.Errorf("a pointer has one index: x_ptr[5], or x_ptr[0:8]")
+		panic(wrong("a pointer has one index: x_ptr[5], or x_ptr[0:8]"))
 	}
 	s := &list[0]
 	if s.isRange && (s.from == nil || s.to == nil) {
-		return value{}, fmt.Errorf("memory has no end of its own: write both bounds, as in x_ptr[0:8]")
+		panic(wrong("memory has no end of its own: write both bounds, as in x_ptr[0:8]"))
 	}
-	bounds := [2]int64{}
-	for i, x := range []expression{s.from, s.to} {
-		if x == nil {
-			continue
-		}
-		n, err := e.whole(x)
-		if err != nil {
-			return value{}, err
-		}
-		bounds[i] = n
-	}
-	step := int64(1)
-	if s.step != nil {
-		n, err := e.whole(s.step)
-		if err != nil {
-			return value{}, err
-		}
-		if step = n; step < 1 {
-			return value{}, fmt.Errorf("the step of a slice is at least 1, and %d is given", n)
-		}
+	from, to, step := e.whole(s.from, 0), e.whole(s.to, 0), e.whole(s.step, 1)
+	if step < 1 {
+		panic(wrong("the step of a slice is at least 1, and %d is given", step))
 	}
 	p := value{kind: pointer, bits: 64, dtype: v.dtype, to: v.to}
 	if !s.isRange {
-		p.ints = []int64{v.ints[0] + bounds[0]*elementBytes(v)}
+		p.ints = []int64{v.ints[0] + from*elementBytes(v)}
 		return e.load(&p)
 	}
-	n := (bounds[1] - bounds[0] + step - 1) / step
-	if n < 0 || bounds[1] < bounds[0] {
+	n := (to - from + step - 1) / step
+	if n < 0 || to < from {
 		n = 0
 	}
 	if n > maxComputed {
-		return value{}, fmt.Errorf("the result has more than %d elements", maxComputed)
+		panic(wrong("the result has more than %d elements", maxComputed))
 	}
-	if err := e.spend(int(n)); err != nil {
-		return value{}, err
-	}
+	e.spend(int(n))
 	p.shape = []int{int(n)}
 	for i := range n {
-		p.ints = append(p.ints, v.ints[0]+(bounds[0]+i*step)*elementBytes(v))
+		p.ints = append(p.ints, v.ints[0]+(from+i*step)*elementBytes(v))
 	}
-	w, err := e.load(&p)
-	w.axes = []axis{{int(bounds[0]), int(step)}}
-	return w, err
+	w := e.load(&p)
+	w.axes = []axis{{int(from), int(step)}}
+	return w
 }
 
 // load reads what pointers lead to.
-func (e *environment) load(p *value) (value, error) {
+func (e *environment) load(p *value) value {
 	if p.kind != pointer || p.to == nil {
-		return value{}, fmt.Errorf("%s is not a pointer", p.typeText())
+		panic(wrong("%s is not a pointer", p.typeText()))
 	}
 	if e.instance == nil {
-		return value{}, fmt.Errorf("there is no memory to read")
+		panic(wrong("there is no memory to read"))
 	}
-	if err := e.spend(len(p.ints)); err != nil {
-		return value{}, err
-	}
+	e.spend(len(p.ints))
 	if e.addresses != nil {
 		e.addresses.ints = append(e.addresses.ints, p.ints...)
 	}
 	w := typed(p.to.Scalar())
 	w.shape = p.shape
 	list, bad := e.instance.Load(p.to, p.ints)
+	if bad >= 0 && bad < len(p.ints) {
+		panic(wrong("%s is not in a buffer", e.address(p.ints[bad], elementBytes(p))))
+	}
 	if bad >= 0 {
-		if bad < len(p.ints) {
-			return value{}, fmt.Errorf("%s is not in a buffer", e.address(p.ints[bad], elementBytes(p)))
-		}
-		return value{}, fmt.Errorf("what %s leads to cannot be read", p.typeText())
+		panic(wrong("what %s leads to cannot be read", p.typeText()))
 	}
-	switch list := list.(type) {
-	case []int64:
-		w.ints = list
-	case []float64:
-		w.floats = list
-	}
-	return w, nil
+	w.take(list)
+	return w
 }
 
 // address names an address by its buffer.

@@ -1,7 +1,6 @@
 package debug
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -19,25 +18,28 @@ type environment struct {
 }
 
 // spend counts the elements that are computed, so that no expression takes long.
-func (e *environment) spend(n int) error {
+func (e *environment) spend(n int) {
 	if e.computed += n; e.computed > maxComputed*4 {
-		return fmt.Errorf("the expression computes more than %d elements", maxComputed*4)
+		panic(wrong("the expression computes more than %d elements", maxComputed*4))
 	}
-	return nil
 }
 
-func (e *environment) name(name string) (value, error) {
+func (e *environment) name(name string) value {
 	if e.names == nil {
-		return value{}, fmt.Errorf("there is no variable %s here", name)
+		panic(wrong("there is no variable %s here", name))
 	}
-	return e.names(name)
+	v, err := e.names(name)
+	if err != nil {
+		panic(problem{err})
+	}
+	return v
 }
 
 // maxComputed bounds the elements of what an expression computes.
 const maxComputed = 1 << 20
 
 // broadcast is the shape of two values together.
-func broadcast(a, b []int) ([]int, error) {
+func broadcast(a, b []int) []int {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
@@ -46,15 +48,15 @@ func broadcast(a, b []int) ([]int, error) {
 	for i := range shape {
 		if k := i - (len(a) - len(b)); k >= 0 && b[k] != shape[i] {
 			if b[k] != 1 && shape[i] != 1 {
-				return nil, fmt.Errorf("the shapes %s and %s do not fit", shapeText(a), shapeText(b))
+				panic(wrong("the shapes %s and %s do not fit", shapeText(a), shapeText(b)))
 			}
 			shape[i] = b[k] * shape[i] // one of them is 1
 		}
 		if n *= shape[i]; n > maxComputed {
-			return nil, fmt.Errorf("the result has more than %d elements", maxComputed)
+			panic(wrong("the result has more than %d elements", maxComputed))
 		}
 	}
-	return shape, nil
+	return shape
 }
 
 // pairs calls visit for the elements of two values that belong together.
@@ -76,25 +78,26 @@ func pairs(shape []int, a, b *value, visit func(at, i, j int)) {
 	})
 }
 
-func operate(operator string, a, b *value) (value, error) {
+func operate(operator string, a, b *value) value {
 	if a.kind >= text || b.kind >= text {
 		if (operator == "==" || operator == "!=") && a.kind == b.kind {
-			return truth(sameTuple(a, b) == (operator == "==")), nil
+			return truth(sameTuple(a, b) == (operator == "=="))
 		}
-		return value{}, fmt.Errorf("%s %s %s is not defined", a.typeText(), operator, b.typeText())
+		panic(undefined(operator, a, b))
 	}
-	shape, err := broadcast(a.shape, b.shape)
-	if err != nil {
-		return value{}, err
-	}
+	shape := broadcast(a.shape, b.shape)
 	switch operator {
 	case "==", "!=", "<", "<=", ">", ">=":
-		return compared(operator, shape, a, b), nil
+		return compared(operator, shape, a, b)
 	}
 	if a.kind == float || b.kind == float || operator == "/" {
 		return floats(operator, shape, a, b)
 	}
 	return integers(operator, shape, a, b)
+}
+
+func undefined(operator string, a, b *value) problem {
+	return wrong("%s %s %s is not defined", a.typeText(), operator, b.typeText())
 }
 
 // sameTuple compares tuples and texts, numbers by their values.
@@ -154,7 +157,7 @@ func wider(a, b *value) *value {
 	return b
 }
 
-func floats(operator string, shape []int, a, b *value) (value, error) {
+func floats(operator string, shape []int, a, b *value) value {
 	as := wider(a, b)
 	v := value{kind: float, bits: as.bits, dtype: as.dtype}
 	if as.kind != float || as.bits < 32 {
@@ -179,7 +182,7 @@ func floats(operator string, shape []int, a, b *value) (value, error) {
 	case "%":
 		f = func(x, y float64) float64 { return x - y*math.Floor(x/y) }
 	default:
-		return v, fmt.Errorf("%s %s %s is not defined", a.typeText(), operator, b.typeText())
+		panic(undefined(operator, a, b))
 	}
 	pairs(shape, a, b, func(at, i, j int) {
 		x := f(a.at(i), b.at(j))
@@ -188,10 +191,10 @@ func floats(operator string, shape []int, a, b *value) (value, error) {
 		}
 		v.floats[at] = x
 	})
-	return v, nil
+	return v
 }
 
-func integers(operator string, shape []int, a, b *value) (value, error) {
+func integers(operator string, shape []int, a, b *value) value {
 	as := wider(a, b)
 	v := value{kind: as.kind, bits: as.bits, dtype: as.dtype, to: as.to}
 	logic := strings.Contains("&|^", operator)
@@ -210,7 +213,6 @@ func integers(operator string, shape []int, a, b *value) (value, error) {
 		}
 	}
 	v = v.like(shape)
-	var zero bool
 	pairs(shape, a, b, func(at, i, j int) {
 		x, y := a.ints[i]*scale[0], b.ints[j]*scale[1]
 		var z int64
@@ -223,8 +225,7 @@ func integers(operator string, shape []int, a, b *value) (value, error) {
 			z = x * y
 		case "//", "%":
 			if y == 0 {
-				zero = true
-				return
+				panic(wrong("%s %s %s divides by 0", a.typeText(), operator, b.typeText()))
 			}
 			if z = x / y; x%y != 0 && (x < 0) != (y < 0) {
 				z--
@@ -245,10 +246,7 @@ func integers(operator string, shape []int, a, b *value) (value, error) {
 		}
 		v.ints[at] = wrapped(z, v.bits)
 	})
-	if zero {
-		return v, fmt.Errorf("%s %s %s divides by 0", a.typeText(), operator, b.typeText())
-	}
-	return v, nil
+	return v
 }
 
 // wrapped is a number as a signed one of so many bits.
@@ -269,9 +267,9 @@ func elementBytes(p *value) int64 {
 	return int64(max(1, p.to.Scalar().Bits/8))
 }
 
-func negate(operator string, v *value) (value, error) {
+func negate(operator string, v *value) value {
 	if v.kind >= text || operator == "~" && v.kind == float {
-		return value{}, fmt.Errorf("%s%s is not defined", operator, v.typeText())
+		panic(wrong("%s%s is not defined", operator, v.typeText()))
 	}
 	w := v.like(v.shape)
 	for i := range w.len() {
@@ -286,25 +284,21 @@ func negate(operator string, v *value) (value, error) {
 			w.ints[i] = wrapped(^v.ints[i], v.bits)
 		}
 	}
-	return w, nil
+	return w
 }
 
-func attribute(v *value, name string) (value, error) {
+func attribute(v *value, name string) value {
 	switch name {
 	case "shape":
-		return tupleOf(v.shape...), nil
+		return tupleOf(v.shape...)
 	case "dtype":
-		return value{kind: text, text: v.typeTextWithoutShape()}, nil
+		element := *v
+		element.shape = nil
+		return value{kind: text, text: element.typeText()}
 	case "numel":
-		return integer(int64(v.len())), nil
+		return integer(int64(v.len()))
 	}
-	return value{}, fmt.Errorf("a value has .shape, .dtype, .numel and functions such as .max(), and no .%s", name)
-}
-
-func (v *value) typeTextWithoutShape() string {
-	w := *v
-	w.shape = nil
-	return w.typeText()
+	panic(wrong("a value has .shape, .dtype, .numel and functions such as .max(), and no .%s", name))
 }
 
 // folding is a function of the elements of a line.
@@ -367,20 +361,20 @@ func chosen(v *value, line []int, sign float64) int {
 	return best
 }
 
-func apply(name string, f *folding, list []value) (value, error) {
+func apply(name string, f *folding, list []value) value {
 	v := &list[0]
 	if name == "len" && v.kind == tuple {
-		return integer(int64(len(v.items))), nil
+		return integer(int64(len(v.items)))
 	}
 	if v.kind >= text {
-		return value{}, fmt.Errorf("%s needs a tensor or a number, and this is a %s", name, v.typeText())
+		panic(wrong("%s needs a tensor or a number, and this is a %s", name, v.typeText()))
 	}
 	switch {
 	case name == "len":
 		if len(v.shape) == 0 {
-			return value{}, fmt.Errorf("len needs a tensor, and this is a number")
+			panic(wrong("len needs a tensor, and this is a number"))
 		}
-		return integer(int64(v.shape[0])), nil
+		return integer(int64(v.shape[0]))
 	case name == "abs":
 		w := v.like(v.shape)
 		for i := range w.len() {
@@ -390,29 +384,29 @@ func apply(name string, f *folding, list []value) (value, error) {
 				w.ints[i] = max(v.ints[i], -v.ints[i])
 			}
 		}
-		return w, nil
+		return w
 	case f.plain != nil:
 		w := value{kind: boolean, bits: 1, dtype: "int1"}
 		w = w.like(v.shape)
 		for i := range w.ints {
 			w.ints[i] = int64(yes(f.plain(v, i)))
 		}
-		return w, nil
+		return w
 	}
 	return folded(name, f, list)
 }
 
 // folded applies a function to all elements, or to the lines along an axis.
-func folded(name string, f *folding, list []value) (value, error) {
+func folded(name string, f *folding, list []value) value {
 	v := &list[0]
 	if v.len() == 0 {
-		return value{}, fmt.Errorf("%s of no elements is not defined", name)
+		panic(wrong("%s of no elements is not defined", name))
 	}
 	shape, length, inner := []int(nil), v.len(), 1
 	if len(list) == 2 {
 		axis := &list[1]
 		if axis.kind != number || axis.len() != 1 || axis.ints[0] < int64(-len(v.shape)) || axis.ints[0] >= int64(len(v.shape)) {
-			return value{}, fmt.Errorf("the axis of a tensor with %d dimensions is a number from 0 to %d", len(v.shape), len(v.shape)-1)
+			panic(wrong("the axis of a tensor with %d dimensions is a number from 0 to %d", len(v.shape), len(v.shape)-1))
 		}
 		a := int(axis.ints[0])
 		if a < 0 {
@@ -453,5 +447,5 @@ func folded(name string, f *folding, list []value) (value, error) {
 			w.ints[i] = int64(x)
 		}
 	}
-	return w, nil
+	return w
 }

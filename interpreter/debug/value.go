@@ -65,12 +65,7 @@ func read(from interpreter.Value) (value, error) {
 	}
 	t := from.Type()
 	v := typed(t.Scalar())
-	switch list := from.Elements().(type) {
-	case []int64:
-		v.ints = list
-	case []float64:
-		v.floats = list
-	default:
+	if !v.take(from.Elements()) {
 		base, shape, strides, offsets, _ := from.Window()
 		return value{kind: text, text: fmt.Sprintf("%s at %#x, shape %v, strides %v, offsets %v", t.Text, uint64(base), shape, strides, offsets)}, nil
 	}
@@ -83,6 +78,13 @@ func read(from interpreter.Value) (value, error) {
 		}
 	}
 	return v, nil
+}
+
+// take gives a value its elements as the interpreter has them, and is false if it has none.
+func (v *value) take(elements any) bool {
+	v.ints, _ = elements.([]int64)
+	v.floats, _ = elements.([]float64)
+	return elements != nil
 }
 
 // typed is a value of a scalar type without its elements.
@@ -172,16 +174,22 @@ func (v *value) at(i int) float64 {
 }
 
 // true says whether a value counts as true: a scalar other than 0.
-func (v *value) true() (bool, error) {
+func (v *value) true() bool {
 	switch {
 	case v.kind == text:
-		return v.text != "", nil
+		return v.text != ""
 	case v.kind == tuple:
-		return len(v.items) > 0, nil
+		return len(v.items) > 0
 	case v.len() != 1:
-		return false, fmt.Errorf("%s has many elements and is neither true nor false: write any(…) or all(…)", v.typeText())
+		panic(wrong("%s has many elements and is neither true nor false: write any(…) or all(…)", v.typeText()))
 	}
-	return v.at(0) != 0, nil
+	return v.at(0) != 0
+}
+
+// holds is true for those who do not compute an expression.
+func (v *value) holds() (is bool, err error) {
+	defer catch(&err)
+	return v.true(), nil
 }
 
 // equal says whether two values are the same, bit by bit of what is shown of them.

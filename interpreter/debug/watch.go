@@ -75,12 +75,7 @@ func (w *Watch) now(r *run) *value {
 		if len(w.at) == 1 {
 			v.shape = nil
 		}
-		switch list, _ := r.instance.Load(w.element, w.at); list := list.(type) {
-		case []int64:
-			v.ints = list
-		case []float64:
-			v.floats = list
-		default:
+		if list, _ := r.instance.Load(w.element, w.at); !v.take(list) {
 			return nil
 		}
 		return &v

@@ -6,6 +6,8 @@ import (
 	"math/cmplx"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 var little = binary.LittleEndian
@@ -32,17 +34,17 @@ var elements = map[string]element{
 			to[i] = float64(math.Float32frombits(little.Uint32(from[4*i:])))
 		}
 	}},
-	"float16": each(2, func(b []byte) float64 { return half(little.Uint16(b)) }),
+	"float16": each(2, func(b []byte) float64 { return ttir.F16.Value(uint64(little.Uint16(b))) }),
 	"bfloat16": {size: 2, numbers: func(to []float64, from []byte) {
 		for i := range to {
 			to[i] = float64(math.Float32frombits(uint32(little.Uint16(from[2*i:])) << 16))
 		}
 	}},
-	"float8_e4m3fn":   byTable(func(b byte) float64 { return eighth(b, 4, 7, finite) }),
-	"float8_e5m2":     byTable(func(b byte) float64 { return eighth(b, 5, 15, likeIEEE) }),
-	"float8_e4m3fnuz": byTable(func(b byte) float64 { return eighth(b, 4, 8, oneZero) }),
-	"float8_e5m2fnuz": byTable(func(b byte) float64 { return eighth(b, 5, 16, oneZero) }),
-	"float8_e8m0fnu":  byTable(powerOfTwo),
+	"float8_e4m3fn":   byTable(eighth(ttir.F8E4M3FN)),
+	"float8_e5m2":     byTable(eighth(ttir.F8E5M2)),
+	"float8_e4m3fnuz": byTable(eighth(ttir.F8E4M3FNUZ)),
+	"float8_e5m2fnuz": byTable(eighth(ttir.F8E5M2FNUZ)),
+	"float8_e8m0fnu":  byTable(eighth(ttir.F8E8M0FNU)),
 	"float4_e2m1fn_x2": byTable(func(b byte) float64 {
 		low, high := quarters(b)
 		return max(math.Abs(low), math.Abs(high))
@@ -104,58 +106,13 @@ func byTable(value func(byte) float64) element {
 	}}
 }
 
-// eights is what the largest exponent of an 8-bit number means.
-type eights int
-
-const (
-	likeIEEE eights = iota // infinities and NaN
-	finite                 // numbers; NaN is all ones
-	oneZero                // numbers; NaN is what would be -0
-)
-
-func eighth(b byte, exponentBits, bias int, form eights) float64 {
-	mantissaBits := 7 - exponentBits
-	exponent, mantissa := int(b&0x7f)>>mantissaBits, int(b)&(1<<mantissaBits-1)
-	switch {
-	case form == oneZero && b == 0x80, form == finite && b&0x7f == 0x7f, form == likeIEEE && b&0x7f > 0x7c:
-		return math.NaN()
-	case form == likeIEEE && b&0x7f == 0x7c:
-		return math.Inf(1 - 2*int(b>>7))
-	}
-	v := math.Ldexp(float64(mantissa), 1-bias-mantissaBits)
-	if exponent > 0 {
-		v = math.Ldexp(float64(mantissa|1<<mantissaBits), exponent-bias-mantissaBits)
-	}
-	return math.Copysign(v, float64(1-2*int(b>>7)))
-}
-
-// powerOfTwo is a scale: an exponent and nothing else.
-func powerOfTwo(b byte) float64 {
-	if b == 0xff {
-		return math.NaN()
-	}
-	return math.Ldexp(1, int(b)-127)
+func eighth(format ttir.Float) func(b byte) float64 {
+	return func(b byte) float64 { return format.Value(uint64(b)) }
 }
 
 // quarters are the two 4-bit numbers in a byte.
 func quarters(b byte) (low, high float64) {
-	values := [8]float64{0, 0.5, 1, 1.5, 2, 3, 4, 6}
-	one := func(bits byte) float64 { return math.Copysign(values[bits&7], float64(1-2*int(bits>>3))) }
-	return one(b & 0xf), one(b >> 4)
-}
-
-func half(h uint16) float64 {
-	exponent, mantissa := int(h>>10)&0x1f, float64(h&0x3ff)
-	v := math.Ldexp(mantissa, -24)
-	switch {
-	case exponent == 0x1f && mantissa != 0:
-		return math.NaN()
-	case exponent == 0x1f:
-		v = math.Inf(1)
-	case exponent > 0:
-		v = math.Ldexp(mantissa+1024, exponent-25)
-	}
-	return math.Copysign(v, float64(1-2*int(h>>15)))
+	return ttir.F4E2M1FN.Value(uint64(b & 0xf)), ttir.F4E2M1FN.Value(uint64(b >> 4))
 }
 
 func complexOf(b []byte) complex128 {

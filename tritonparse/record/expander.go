@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"sync/atomic"
+
+	"github.com/goproton/goproton/tritonparse/internal/store"
 )
 
 // expander turns what is in ring files into records and writes them; the living process and Recover do the same.
@@ -98,9 +100,9 @@ func (x *expander) expand(l launch) (err error) {
 
 // changeRank ends the file: TritonParse has a file for each rank that a process has had.
 func (x *expander) changeRank(body []byte) {
-	c := cursor{b: body}
-	rank := c.int()
-	if c.bad || rank == x.out.rank {
+	c := store.Cursor{In: body}
+	rank := c.Varint()
+	if c.Damaged || rank == x.out.rank {
 		return
 	}
 	if err := x.out.flush(); err != nil {

@@ -1,10 +1,11 @@
 package record
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/goproton/goproton/tritonparse/internal/store"
 )
 
 // Kinds of records in the ring. hooks/trace.c writes them.
@@ -50,82 +51,14 @@ type element struct {
 	Size int64  `json:"size"`
 }
 
-// cursor reads the binary fields of a record. After the first error everything is zero.
-type cursor struct {
-	b   []byte
-	bad bool
-}
-
-func (c *cursor) byte() byte {
-	if len(c.b) < 1 {
-		c.bad = true
-		return 0
-	}
-	v := c.b[0]
-	c.b = c.b[1:]
-	return v
-}
-
-func (c *cursor) uint() uint64 {
-	v, n := binary.Uvarint(c.b)
-	if n <= 0 {
-		c.bad, c.b = true, nil
-		return 0
-	}
-	c.b = c.b[n:]
-	return v
-}
-
-func (c *cursor) int() int64 {
-	v := c.uint()
-	return int64(v>>1) ^ -int64(v&1)
-}
-
-func (c *cursor) fixed() uint64 {
-	if len(c.b) < 8 {
-		c.bad, c.b = true, nil
-		return 0
-	}
-	v := binary.LittleEndian.Uint64(c.b)
-	c.b = c.b[8:]
-	return v
-}
-
-func (c *cursor) bytes() []byte {
-	n := c.uint()
-	if n > uint64(len(c.b)) {
-		c.bad, c.b = true, nil
-		return nil
-	}
-	v := c.b[:n]
-	c.b = c.b[n:]
-	return v
-}
-
-// maxDimensions bounds what a damaged count can make us read.
-const maxDimensions = 256
-
-func (c *cursor) ints() []int64 {
-	n := c.uint()
-	if n > maxDimensions {
-		c.bad, c.b = true, nil
-		return nil
-	}
-	list := make([]int64, n)
-	for i := range list {
-		list[i] = c.int()
-	}
-	return list
-}
-
 func readLaunch(payload []byte) (launch, error) {
-	c := cursor{b: payload}
-	l := launch{nanos: int64(c.fixed()), function: c.fixed(), flags: c.byte()}
-	l.stack, l.template, l.sequence = c.uint(), c.uint(), c.uint()
-	l.stream, l.device = c.int(), c.int()
-	l.kind = c.bytes()
-	l.tensors = c.b
-	if c.bad {
+	c := store.Cursor{In: payload}
+	l := launch{nanos: int64(c.Fixed()), function: c.Fixed(), flags: c.Byte()}
+	l.stack, l.template, l.sequence = uint64(c.Uvarint()), uint64(c.Uvarint()), uint64(c.Uvarint())
+	l.stream, l.device = c.Varint(), c.Varint()
+	l.kind = c.Text()
+	l.tensors = c.In
+	if c.Damaged {
 		return l, fmt.Errorf("%w: a launch of %d bytes", errDamaged, len(payload))
 	}
 	return l, nil
@@ -136,14 +69,14 @@ type arguments struct{ grid, args []byte }
 
 // argumentWriter makes them from the two parts of a record.
 type argumentWriter struct {
-	kind, tensors cursor
+	kind, tensors store.Cursor
 	d             *dictionary
 	out           []byte
 	err           error
 }
 
 func (d *dictionary) arguments(l launch, names []string) (arguments, error) {
-	w := argumentWriter{kind: cursor{b: l.kind}, tensors: cursor{b: l.tensors}, d: d}
+	w := argumentWriter{kind: store.Cursor{In: l.kind}, tensors: store.Cursor{In: l.tensors}, d: d}
 	w.grid()
 	grid := w.out
 	w.out = make([]byte, 0, 256*len(names)+2)
@@ -161,7 +94,7 @@ func (d *dictionary) arguments(l launch, names []string) (arguments, error) {
 		}
 		w.out = append(w.out, '}')
 	}
-	if w.kind.bad || w.tensors.bad {
+	if w.kind.Damaged || w.tensors.Damaged {
 		w.fail("its arguments are cut")
 	}
 	return arguments{grid, w.out}, w.err
@@ -174,13 +107,13 @@ func (w *argumentWriter) fail(what string) {
 }
 
 func (w *argumentWriter) grid() {
-	switch tag := w.kind.byte(); tag {
+	switch tag := w.kind.Byte(); tag {
 	case 'G':
-		w.list(w.kind.ints())
+		w.list(w.kind.Numbers())
 	case 'J':
-		w.definition(w.kind.uint())
+		w.definition(w.kind.Uvarint())
 	case 'j':
-		w.json(w.kind.bytes())
+		w.json(w.kind.Text())
 	default:
 		w.fail(fmt.Sprintf("a grid of kind %q", tag))
 	}
@@ -188,14 +121,14 @@ func (w *argumentWriter) grid() {
 
 // argument writes the description of one argument.
 func (w *argumentWriter) argument() {
-	switch tag := w.kind.byte(); tag {
+	switch tag := w.kind.Byte(); tag {
 	case 'i':
 		w.out = append(w.out, `{"type":"int","value":`...)
-		w.out = appendInt(w.out, w.kind.int())
+		w.out = appendInt(w.out, w.kind.Varint())
 		w.out = append(w.out, '}')
 	case 'f':
 		w.out = append(w.out, `{"type":"float","value":`...)
-		w.out = appendFloat(w.out, math.Float64frombits(w.kind.fixed()))
+		w.out = appendFloat(w.out, math.Float64frombits(w.kind.Fixed()))
 		w.out = append(w.out, '}')
 	case 't':
 		w.out = append(w.out, `{"type":"bool","value":true}`...)
@@ -204,27 +137,27 @@ func (w *argumentWriter) argument() {
 	case 'n':
 		w.out = append(w.out, `{"type":"NoneType","repr":"None"}`...)
 	case 'J': // defined, as the text of equal objects is
-		w.definition(w.kind.uint())
+		w.definition(w.kind.Uvarint())
 	case 'j': // here, as it may be another the next time
-		w.json(w.kind.bytes())
+		w.json(w.kind.Text())
 	case 'x':
 		w.tensor()
 	case 'd':
 		w.descriptor()
 	case 'c':
-		w.parts(w.kind.uint())
+		w.parts(w.kind.Uvarint())
 	default:
 		w.fail(fmt.Sprintf("an argument of kind %q", tag))
 	}
 }
 
 // parts writes a description with n tensors, which stand between the parts of its JSON.
-func (w *argumentWriter) parts(n uint64) {
+func (w *argumentWriter) parts(n int) {
 	begin := len(w.out)
-	w.out = append(w.out, w.kind.bytes()...)
-	for ; n > 0 && !w.kind.bad && w.err == nil; n-- {
+	w.out = append(w.out, w.kind.Text()...)
+	for ; n > 0 && !w.kind.Damaged && w.err == nil; n-- {
 		w.argument()
-		w.out = append(w.out, w.kind.bytes()...)
+		w.out = append(w.out, w.kind.Text()...)
 	}
 	if !json.Valid(w.out[begin:]) {
 		w.fail("a value that is not JSON")
@@ -240,8 +173,8 @@ func (w *argumentWriter) json(text []byte) {
 	w.out = append(w.out, text...)
 }
 
-func (w *argumentWriter) definition(id uint64) {
-	text := w.d.text(id)
+func (w *argumentWriter) definition(id int) {
+	text := w.d.text(uint64(id))
 	if text == nil {
 		w.fail(fmt.Sprintf("definition %d is missing", id))
 		text = []byte("null")
@@ -250,7 +183,7 @@ func (w *argumentWriter) definition(id uint64) {
 }
 
 // text writes a definition that is plain text and not JSON.
-func (w *argumentWriter) text(id uint64) { w.out = appendText(w.out, string(w.d.text(id))) }
+func (w *argumentWriter) text(id int) { w.out = appendText(w.out, string(w.d.text(uint64(id)))) }
 
 func (w *argumentWriter) list(values []int64) {
 	w.out = append(w.out, '[')
@@ -277,14 +210,14 @@ func (w *argumentWriter) number(name string, v int64) {
 
 // tensor writes what torch says of a tensor, and what follows from it.
 func (w *argumentWriter) tensor() {
-	dtype, device := w.kind.uint(), w.kind.uint()
-	offset := w.kind.int()
-	shape, stride := w.kind.ints(), w.kind.ints()
+	dtype, device := w.kind.Uvarint(), w.kind.Uvarint()
+	offset := w.kind.Varint()
+	shape, stride := w.kind.Numbers(), w.kind.Numbers()
 	if len(shape) != len(stride) {
 		w.fail("a tensor whose strides do not fit its shape")
 		return
 	}
-	kind := w.d.element(dtype)
+	kind := w.d.element(uint64(dtype))
 	numel := int64(1)
 	for _, n := range shape {
 		numel *= n
@@ -308,9 +241,9 @@ func (w *argumentWriter) tensor() {
 	w.number("memory_usage", numel*kind.Size)
 	w.key("data_ptr")
 	w.out = append(w.out, '"')
-	w.out = appendHex(w.out, w.tensors.fixed())
+	w.out = appendHex(w.out, w.tensors.Fixed())
 	w.out = append(w.out, '"')
-	if more := w.tensors.bytes(); len(more) > 0 { // members: statistics, where its data are stored
+	if more := w.tensors.Text(); len(more) > 0 { // members: statistics, where its data are stored
 		w.out = append(append(w.out, ','), more...)
 	}
 	w.out = append(w.out, '}')
@@ -344,9 +277,9 @@ func (w *argumentWriter) descriptor() {
 	w.tensor()
 	for _, name := range []string{"shape", "strides", "block_shape"} {
 		w.key(name)
-		w.list(w.kind.ints())
+		w.list(w.kind.Numbers())
 	}
 	w.key("padding")
-	w.text(w.kind.uint())
+	w.text(w.kind.Uvarint())
 	w.out = append(w.out, '}')
 }

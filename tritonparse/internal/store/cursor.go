@@ -59,16 +59,32 @@ func AppendCounted[T string | []byte](out []byte, text T) []byte {
 // Text reads a text, which is part of In.
 func (c *Cursor) Text() []byte { return c.Skip(c.Uvarint()) }
 
+func (c *Cursor) Byte() byte {
+	if b := c.Skip(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
 // Flag reads a byte that is 0 or 1.
-func (c *Cursor) Flag() bool {
-	b := c.Skip(1)
-	return len(b) > 0 && b[0] != 0
+func (c *Cursor) Flag() bool { return c.Byte() != 0 }
+
+// Fixed reads a number of eight bytes, the lowest first.
+func (c *Cursor) Fixed() uint64 {
+	if b := c.Skip(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
 }
 
 // Numbers reads a list of numbers with its length before it.
 func (c *Cursor) Numbers() []int64 {
-	var all []int64
-	for n := c.Uvarint(); n > 0 && !c.Damaged; n-- {
+	n := c.Uvarint()
+	if n <= 0 {
+		return nil
+	}
+	all := make([]int64, 0, min(n, len(c.In))) // each has a byte or more
+	for ; n > 0 && !c.Damaged; n-- {
 		all = append(all, c.Varint())
 	}
 	return all

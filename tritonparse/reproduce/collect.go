@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"bytes"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,9 +11,6 @@ import (
 	"slices"
 	"strings"
 )
-
-//go:embed python/collect.py
-var collectScript string
 
 // surroundings are the imports, constants and functions that a kernel's source uses.
 type surroundings struct {
@@ -51,7 +47,7 @@ func (w *work) collect() (*surroundings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoPython, err)
 	}
-	cmd := exec.Command(path, "-I", "-c", collectScript)
+	cmd := exec.Command(path, "-I", "-c", embedded("python/collect.py"))
 	cmd.Stdin = bytes.NewReader(input)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

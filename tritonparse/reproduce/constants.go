@@ -101,42 +101,62 @@ func numericValue(raw []byte) (string, bool) {
 	return strconv.FormatFloat(f, 'g', -1, 64), true
 }
 
-// filled makes an object as it was, without calling its class.
-const filled = `def _filled(kind, fields):
-    made = object.__new__(kind)
-    for name, value in fields.items():
-        object.__setattr__(made, name, value)
-    return made
-`
+// filled is Python that makes an object as it was, without calling its class.
+var filled = embedded("python/filled.py")
 
 // deepestValue is how deep values lie in each other. Each takes several of the brackets that Python reads, which are 200.
 const deepestValue = 40
 
+// unwritable is the panic of what writes Python, where a trace does not say all of a value.
+type unwritable struct{}
+
+// asPython is what write returns, and false if it has met something unwritable.
+func asPython(write func() string) (text string, ok bool) {
+	defer func() {
+		if r := recover(); r == (unwritable{}) {
+			text, ok = "", false
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	return write(), true
+}
+
+// written is the text of a value, unless it is unwritable.
+func written(text string, ok bool) string {
+	if !ok {
+		panic(unwritable{})
+	}
+	return text
+}
+
 // expression is Python for a value that is described as arguments are; false if the description does not say all.
 func (c *recordedCode) expression(raw []byte) (string, bool) {
+	c.depth = 0
+	return asPython(func() string { return c.write(raw) })
+}
+
+func (c *recordedCode) write(raw []byte) string {
 	d := map[string][]byte{}
 	members, err := jsontext.Members(raw)
 	if err != nil || c.depth == deepestValue {
-		return "", false
+		panic(unwritable{})
 	}
 	c.depth++
-	defer func() { c.depth-- }()
 	for _, m := range members {
 		d[m.Name] = m.Value
 	}
-	text, ok := c.unwrapped(d)
-	if ok && string(d["constexpr"]) == "true" {
-		text = "tl.constexpr(" + text + ")"
+	text := c.unwrapped(d)
+	if c.depth--; string(d["constexpr"]) == "true" {
+		return "tl.constexpr(" + text + ")"
 	}
-	return text, ok
+	return text
 }
 
-func (c *recordedCode) unwrapped(d map[string][]byte) (text string, ok bool) {
+func (c *recordedCode) unwrapped(d map[string][]byte) string {
 	kind, class := jsontext.Text(d["type"]), ""
 	if d["class"] != nil {
-		if class, ok = c.named(jsontext.Text(d["class"])); !ok {
-			return "", false
-		}
+		class = c.named(jsontext.Text(d["class"]))
 	}
 	switch {
 	case d["object"] != nil:
@@ -148,112 +168,96 @@ func (c *recordedCode) unwrapped(d map[string][]byte) (text string, ok bool) {
 	case d["entries"] != nil:
 		return c.dictionary(d["entries"])
 	case d["fields"] != nil:
-		fields, ok := c.fields(d["fields"])
 		c.Constants = append(c.Constants, filled)
-		return "_filled(" + class + ", " + fields + ")", ok
+		return "_filled(" + class + ", " + c.fields(d["fields"]) + ")"
 	case kind == "str":
-		return pythonQuote(jsontext.Text(d["value"])), true
+		return pythonQuote(jsontext.Text(d["value"]))
 	case d["value"] != nil:
-		return numericOrLiteral(d["value"])
+		if text, ok := numericValue(d["value"]); ok {
+			return text
+		}
+		return written(pythonLiteral(d["value"]))
 	case kind == "NoneType":
-		return "None", true
+		return "None"
 	case kind == "dtype":
-		return elementType(jsontext.Text(d["repr"]))
+		return written(elementType(jsontext.Text(d["repr"])))
 	}
-	return "", false
-}
-
-func numericOrLiteral(raw []byte) (string, bool) {
-	if text, ok := numericValue(raw); ok {
-		return text, true
-	}
-	return pythonLiteral(raw)
+	panic(unwritable{})
 }
 
 // named is Python for a function or class of the program, or of an installed module, by its path such as pkg.kernels:Outer.relu.
-func (c *recordedCode) named(path string) (string, bool) {
+func (c *recordedCode) named(path string) string {
 	module, name, _ := strings.Cut(path, ":")
 	for _, d := range c.dependencies {
 		if d.Module == module && d.Qualname == name {
-			return d.Name, isIdentifier(d.Name)
+			return written(d.Name, isIdentifier(d.Name))
 		}
 	}
-	if !isDotted(module) || !isDotted(name) || !preinstalled(module) {
-		return "", false
-	}
 	root, _, _ := strings.Cut(name, ".")
-	if !c.means(root, path) {
-		return "", false
+	if !isDotted(module) || !isDotted(name) || !preinstalled(module) || !c.means(root, path) {
+		panic(unwritable{})
 	}
 	c.Imports = append(c.Imports, importFrom(module, root, root))
-	return name, true
+	return name
 }
 
 // enumerated is Python for a member of an enumeration, or for several flags of one.
-func enumerated(class, member string) (string, bool) {
-	var parts []string
-	for _, name := range strings.Split(member, "|") {
-		if !isIdentifier(name) {
-			return class + "(0)", name == ""
-		}
-		parts = append(parts, class+"."+name)
+func enumerated(class, member string) string {
+	if member == "" {
+		return class + "(0)"
 	}
-	return strings.Join(parts, " | "), true
+	parts := strings.Split(member, "|")
+	for i, name := range parts {
+		parts[i] = class + "." + written(name, isIdentifier(name))
+	}
+	return strings.Join(parts, " | ")
 }
 
 // collected is Python for a list, set or tuple.
-func (c *recordedCode) collected(kind, class string, items []byte) (string, bool) {
-	parts, ok := c.expressions(items)
+func (c *recordedCode) collected(kind, class string, items []byte) string {
+	parts := c.all(items)
 	list := strings.Join(parts, ", ")
 	switch {
 	case kind == "list":
-		return "[" + list + "]", ok
+		return "[" + list + "]"
 	case kind == "set" || kind == "frozenset":
-		return kind + "([" + list + "])", ok
+		return kind + "([" + list + "])"
 	}
 	if len(parts) == 1 {
 		list += ","
 	}
 	if class == "" {
-		return "(" + list + ")", ok
+		return "(" + list + ")"
 	}
-	return "tuple.__new__(" + class + ", (" + list + "))", ok
+	return "tuple.__new__(" + class + ", (" + list + "))"
 }
 
-func (c *recordedCode) expressions(list []byte) (parts []string, ok bool) {
+func (c *recordedCode) all(list []byte) (parts []string) {
 	for _, each := range jsontext.Elements(list) {
-		part, ok := c.expression(each)
-		if !ok {
-			return nil, false
-		}
-		parts = append(parts, part)
+		parts = append(parts, c.write(each))
 	}
-	return parts, true
+	return parts
 }
 
-func (c *recordedCode) dictionary(entries []byte) (string, bool) {
+func (c *recordedCode) dictionary(entries []byte) string {
 	var parts []string
 	for _, pair := range jsontext.Elements(entries) {
-		both, ok := c.expressions(pair)
-		if !ok || len(both) != 2 {
-			return "", false
+		both := c.all(pair)
+		if len(both) != 2 {
+			panic(unwritable{})
 		}
 		parts = append(parts, both[0]+": "+both[1])
 	}
-	return "{" + strings.Join(parts, ", ") + "}", true
+	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-func (c *recordedCode) fields(raw []byte) (string, bool) {
+func (c *recordedCode) fields(raw []byte) string {
 	members, err := jsontext.Members(raw)
 	var parts []string
 	for _, m := range members {
-		value, ok := c.expression(m.Value)
-		if !ok {
-			return "", false
-		}
-		parts = append(parts, pythonQuote(m.Name)+": "+value)
+		parts = append(parts, pythonQuote(m.Name)+": "+c.write(m.Value))
 	}
-	return "{" + strings.Join(parts, ", ") + "}", err == nil
+	return written("{"+strings.Join(parts, ", ")+"}", err == nil)
 }
 
 // rawText writes a JSON object as a Python text over several lines. Valid JSON has no three quotes in a row, ends in a brace,

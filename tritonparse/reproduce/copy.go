@@ -52,10 +52,10 @@ func (w *work) copyKernel(asked bool) error {
 // of it, as those of tritonparse and GoProton's older ones do.
 func (w *work) findSurroundings() (s *surroundings, why string, err error) {
 	if w.traceHasAll() {
-		s, err = w.recordedSurroundings()
+		s = w.recordedSurroundings()
 		inText := slices.ContainsFunc(w.given(), func(g givenObject) bool { return g.inText })
-		if why = "the trace has its source and that of all it uses"; err != nil || len(s.Missing)+len(s.Packages) == 0 && !inText || !w.importable() {
-			return s, why, err
+		if why = "the trace has its source and that of all it uses"; len(s.Missing)+len(s.Packages) == 0 && !inText || !w.importable() {
+			return s, why, nil
 		}
 	}
 	collected, err := w.collect()

@@ -82,75 +82,58 @@ func (w *work) compileAgain() error {
 // compilerCall is Python that compiles imported_kernel_function as it was compiled.
 func (w *work) compilerCall(c *recordedCode) (string, error) {
 	in := w.built.Extra.Inputs
-	signature, ok := pairs(in.Signature, func(name, kind []byte) (string, bool) {
-		text, ok := nestedTuple(kind)
-		return pythonQuote(jsontext.Text(name)) + ": " + text, ok
-	})
-	constants, ok2 := pairs(in.Constants, func(at, value []byte) (string, bool) {
-		place, ok := nestedTuple(at)
-		text, made := c.expression(value)
-		if !made {
-			a := readArgument("", value)
-			w.note("a constant is None in place of %s, of which the trace has only the text", a.Brief())
-			text = "None"
+	call, ok := asPython(func() string {
+		signature := pairs(in.Signature, func(name, kind []byte) string { return pythonQuote(jsontext.Text(name)) + ": " + nestedTuple(kind) })
+		constants := pairs(in.Constants, func(at, value []byte) string {
+			text, made := c.expression(value)
+			if !made {
+				a := readArgument("", value)
+				w.note("a constant is None in place of %s, of which the trace has only the text", a.Brief())
+				text = "None"
+			}
+			return nestedTuple(at) + ": " + text
+		})
+		attrs := pairs(in.Attrs, func(at, value []byte) string { return nestedTuple(at) + ": " + written(pythonLiteral(value)) })
+		target := func(name string) string {
+			return written(pythonLiteral(jsontext.Get(w.built.Metadata, "target", name)))
 		}
-		return place + ": " + text, ok
-	})
-	attrs, ok3 := pairs(in.Attrs, func(at, value []byte) (string, bool) {
-		place, ok := nestedTuple(at)
-		text, valid := pythonLiteral(value)
-		return place + ": " + text, ok && valid
-	})
-	options, ok4 := pythonLiteral(in.Options)
-	target := jsontext.Get(w.built.Metadata, "target")
-	backend, ok5 := pythonLiteral(jsontext.Get(target, "backend"))
-	arch, ok6 := pythonLiteral(jsontext.Get(target, "arch"))
-	width, ok7 := pythonLiteral(jsontext.Get(target, "warp_size"))
-	if !(ok && ok2 && ok3 && ok4 && ok5 && ok6 && ok7) {
-		return "", fmt.Errorf("record %d of %s: what the compiler was called with cannot be written as Python", w.built.Line, w.built.File)
-	}
-	return fmt.Sprintf(`source = ASTSource(
+		return fmt.Sprintf(`source = ASTSource(
     fn=imported_kernel_function,
     signature={%s},
     constexprs={%s},
     attrs={%s},
 )
 compiled = triton.compile(source, target=GPUTarget(%s, %s, %s), options=%s)
-`, signature, constants, attrs, backend, arch, width, options), nil
+`, signature, constants, attrs, target("backend"), target("arch"), target("warp_size"), written(pythonLiteral(in.Options)))
+	})
+	if !ok {
+		return "", fmt.Errorf("record %d of %s: what the compiler was called with cannot be written as Python", w.built.Line, w.built.File)
+	}
+	return call, nil
 }
 
 // pairs writes pairs as the entries of a Python dict.
-func pairs(raw []byte, entry func(key, value []byte) (string, bool)) (string, bool) {
+func pairs(raw []byte, entry func(key, value []byte) string) string {
 	var entries []string
 	for _, pair := range jsontext.Elements(raw) {
 		both := jsontext.Elements(pair)
 		if len(both) != 2 {
-			return "", false
+			panic(unwritable{})
 		}
-		text, ok := entry(both[0], both[1])
-		if !ok {
-			return "", false
-		}
-		entries = append(entries, text)
+		entries = append(entries, entry(both[0], both[1]))
 	}
-	return strings.Join(entries, ", "), true
+	return strings.Join(entries, ", ")
 }
 
 // nestedTuple is a literal with tuples in place of lists.
-func nestedTuple(raw []byte) (string, bool) {
+func nestedTuple(raw []byte) string {
+	text := written(pythonLiteral(raw)) // which is not too deep
 	if len(raw) == 0 || raw[0] != '[' {
-		return pythonLiteral(raw)
-	}
-	if _, ok := pythonLiteral(raw); !ok { // too deep
-		return "", false
+		return text
 	}
 	var parts []string
 	for _, each := range jsontext.Elements(raw) {
-		part, ok := nestedTuple(each)
-		if !ok {
-			return "", false
-		}
-		parts = append(parts, part+",")
+		parts = append(parts, nestedTuple(each)+",")
 	}
-	return "(" + strings.TrimSuffix(strings.Join(parts, " "), ",") + map[bool]string{true: ",)", false: ")"}[len(parts) == 1], true
+	return "(" + strings.TrimSuffix(strings.Join(parts, " "), ",") + map[bool]string{true: ",)", false: ")"}[len(parts) == 1]
 }

@@ -67,7 +67,7 @@ func (w *work) scriptNames() map[string]bool {
 
 // scriptCode is all code that a script may have around its kernel. Which parts the arguments need is not known yet.
 func (w *work) scriptCode() string {
-	parts := []string{w.loader(), overrideSetup}
+	parts := []string{w.loader(), embedded("python/override.py")}
 	for _, name := range []string{"arguments", "autotune", "blobs", "descriptors", "original", "tritonkernels"} {
 		parts = append(parts, embedded("python/"+name+".py"))
 	}

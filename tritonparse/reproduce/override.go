@@ -35,7 +35,7 @@ func (w *work) overrideKernel() error {
 		decorator = strings.Replace(decorator, "@triton.", "@gluon.", 1)
 	}
 	fmt.Fprintf(&b, "\n%s\ndef %s(%s):\n    # The compiler reads IR_OVERRIDE in place of this.\n    pass\n\n\n", decorator, w.functionName(), w.literalSignature())
-	b.WriteString(overrideSetup)
+	b.WriteString(embedded("python/override.py") + "\n\n")
 	if w.Embed {
 		fmt.Fprintf(&b, "IR_OVERRIDE = _ir_override(%s, json.loads(COMPILATION_JSON)[\"file_content\"][%s])\n", pythonQuote(foreign.FileName(name)), pythonQuote(name))
 	} else {
@@ -126,20 +126,3 @@ func (w *work) literalDecorator() string {
 
 // literalOption is True, False, or a list of numbers and names in quotes.
 var literalOption = regexp.MustCompile(`^(True|False|\[((0|[1-9]\d{0,3}|"\w*"|'\w*')(, *(0|[1-9]\d{0,3}|"\w*"|'\w*'))*,? *)?\]|\((0|[1-9]\d{0,3}|"\w*"|'\w*')(, *(0|[1-9]\d{0,3}|"\w*"|'\w*'))*,? *\))$`)
-
-const overrideSetup = `def _ir_override(name, text):
-    """Puts the IR into a file of its own: Triton's cache goes by the path, not by the contents."""
-    if os.environ.get("TRITON_INTERPRET") == "1":
-        raise RuntimeError("Triton's interpreter runs Python, and this script has only compiled code, for a GPU: unset TRITON_INTERPRET, "
-                           "or make the script with --kernel-import copy")
-    if "ir_override" not in inspect.signature(triton.Config.__init__).parameters:
-        raise RuntimeError(f"Triton {triton.__version__} cannot compile recorded IR; 3.4 or newer can")
-    folder = tempfile.mkdtemp(prefix="reproduce-")  # only this user may read it, and each text gets a new name
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
-
-
-`

@@ -12,7 +12,7 @@ import (
 )
 
 // recordedSurroundings reads the functions, classes and constants that a kernel uses from a trace that GoProton wrote.
-func (w *work) recordedSurroundings() (*surroundings, error) {
+func (w *work) recordedSurroundings() *surroundings {
 	c := &recordedCode{dependencies: w.built.Extra.Dependencies, globals: w.built.Extra.Globals, kernel: w.source.name, exact: w.failed,
 		meanings: map[string]string{w.source.name: w.built.Extra.Module}, surroundings: &surroundings{Aliases: map[string][]string{}}}
 	if t := w.tuning(); t != nil && w.PreserveAutotune {
@@ -33,7 +33,7 @@ func (w *work) recordedSurroundings() (*surroundings, error) {
 		c.Aliases[module] = append([]string{}, c.Aliases[module]...) // also of one that has nothing but modules
 	}
 	maps.DeleteFunc(c.Aliases, func(module string, _ []string) bool { return !c.spreadOut(module) })
-	return c.surroundings, nil
+	return c.surroundings
 }
 
 // tuning returns what the kernel's autotuner and heuristics use, which one of its compilations has.

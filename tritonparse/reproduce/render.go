@@ -17,7 +17,7 @@ import (
 	"github.com/goproton/goproton/tritonparse/internal/ndjson"
 )
 
-//go:embed templates python/arguments.py python/autotune.py python/blobs.py python/descriptors.py python/tritonkernels.py python/benchmark.py python/original.py python/warm.py
+//go:embed templates python/*.py
 var files embed.FS
 
 // Templates are the built-in ones, by name.

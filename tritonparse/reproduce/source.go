@@ -162,7 +162,7 @@ func (f *function) readDef(code string, line logicalLine) {
 	text := code[line.start:line.end]
 	open := strings.IndexByte(text, '(')
 	if open >= 0 {
-		inner, _ := bracketed(text, open)
+		inner := bracketed(text, open)
 		way := anyway
 		for _, p := range splitTop(inner, ',') {
 			way = f.addParam(p, way)
@@ -199,8 +199,8 @@ func (f *function) addParam(text string, way passing) passing {
 	return way
 }
 
-// bracketed returns the text between the bracket at open and the one that closes it, and the place of that.
-func bracketed(text string, open int) (inner string, end int) {
+// bracketed returns the text between the bracket at open and the one that closes it.
+func bracketed(text string, open int) string {
 	depth := 0
 	for i := open; i < len(text); i = skip(text, i) {
 		switch text[i] {
@@ -208,11 +208,11 @@ func bracketed(text string, open int) (inner string, end int) {
 			depth++
 		case ')', ']', '}':
 			if depth--; depth == 0 {
-				return text[open+1 : i], i
+				return text[open+1 : i]
 			}
 		}
 	}
-	return text[open+1:], len(text)
+	return text[open+1:]
 }
 
 // splitTop splits a text at each sep outside of brackets, texts and comments.
@@ -323,7 +323,7 @@ func (f *function) jitDecorator(keep func(option string) bool) string {
 	if open < 0 {
 		return text
 	}
-	inner, _ := bracketed(text, open)
+	inner := bracketed(text, open)
 	var kept []string
 	for _, option := range options(inner) {
 		name, _, _ := strings.Cut(option, "=")

@@ -224,42 +224,25 @@ func recast(c *compiler) step {
 	a, b := classOf(from.t), classOf(to)
 	of, as := from.t.Scalar().Float, to.Scalar().Float
 	switch wide := from.t.Scalar().Wide || to.Scalar().Wide; {
-	case wide && a == b && of != as:
-		return each1(c, with(func(x float64) float64 { return as.Value(wideBits(of, x)) }))
-	case wide && a == f64 && b == i32:
-		return each1(c, with(func(x float64) int32 { return int32(wideBits(of, x)) }))
-	case wide && a == f64 && b == i16:
-		return each1(c, with(func(x float64) int16 { return int16(wideBits(of, x)) }))
-	case wide && a == f64 && b == i8:
-		return each1(c, with(func(x float64) int8 { return int8(wideBits(of, x)) }))
-	case wide && a == i32 && b == f64:
-		return each1(c, with(func(x int32) float64 { return as.Value(uint64(uint32(x))) }))
-	case wide && a == i16 && b == f64:
-		return each1(c, with(func(x int16) float64 { return as.Value(uint64(uint16(x))) }))
-	case wide && a == i8 && b == f64:
-		return each1(c, with(func(x int8) float64 { return as.Value(uint64(uint8(x))) }))
-	case a == b && (a != f32 || of == as):
+	case a == b && of == as || a == b && a != f32 && !wide:
 		return c.alias(from, from.shape)
-	case a == f32 && b == f32:
-		return c.bits(from, with(func(x float32) float32 { return valueOf(as, patternOf(of, x)) }))
-	case a == f32 && b == i32:
+	case a == f32 && b == i32 && !wide:
 		return each1(c, with(func(x float32) int32 { return int32(patternOf(of, x)) }))
-	case a == f32 && b == i16:
+	case a == f32 && b == i16 && !wide:
 		return each1(c, with(func(x float32) int16 { return int16(patternOf(of, x)) }))
-	case a == f32 && b == i8:
-		return each1(c, with(func(x float32) int8 { return int8(patternOf(of, x)) }))
-	case a == i32 && b == f32:
+	case a == i32 && b == f32 && !wide:
 		return fromBits(c, from, func(x int32) float32 { return valueOf(as, uint32(x)) })
-	case a == i16 && b == f32:
+	case a == i16 && b == f32 && !wide:
 		return fromBits(c, from, func(x int16) float32 { return valueOf(as, uint32(uint16(x))) })
-	case a == i8 && b == f32:
-		return fromBits(c, from, func(x int8) float32 { return valueOf(as, uint32(uint8(x))) })
-	case a == f64 && b == i64:
-		return each1(c, with(func(x float64) int64 { return int64(math.Float64bits(x)) }))
-	case a == i64 && b == f64:
-		return each1(c, with(func(x int64) float64 { return math.Float64frombits(uint64(x)) }))
 	}
-	panic(failure("%s does not turn into %s", from.t.Text, to.Text))
+	out := c.define(0, from.shape)
+	get, _ := c.bitsOf(from, from.shape)
+	put := bitsInto(out)
+	return c.pure(out, func() {
+		for i := range out.len() {
+			put(i, get(i))
+		}
+	}, from)
 }
 
 // fromBits makes numbers of their bits, without rounding, which would change NaN.
@@ -271,10 +254,4 @@ func fromBits[T any](c *compiler, from *slot, f func(x T) float32) step {
 			o[i] = f(x[i])
 		}
 	}, from)
-}
-
-func (c *compiler) bits(from *slot, loop func(o, a []float32)) step {
-	out := c.define(0, from.shape)
-	x, o := dataOf[float32](from), dataOf[float32](out)
-	return c.pure(out, func() { loop(o, x) }, from)
 }

@@ -447,37 +447,18 @@ func (i *instruction) float(t ptxType) func(r []uint64) {
 	mode := i.direction()
 	single := ptxFormat(t) == ttir.F32
 	arithmetic := func(name string, count int) func(r []uint64) {
-		f := directedFunctions[name].f
+		f, list := directedFunctions[name].f, make([]scalar, count)
 		if mode != toNearest && ptxFormat(t) != ttir.F32 && ptxFormat(t) != ttir.F64 {
 			panic(i.fail())
 		}
 		return i.lanesOf(t, count, func(x []float64) float64 {
-			if mode == toNearest && name != "fma" {
-				switch name {
-				case "add":
-					return x[0] + x[1]
-				case "sub":
-					return x[0] - x[1]
-				case "mul":
-					return x[0] * x[1]
-				case "div":
-					return x[0] / x[1]
-				case "rcp":
-					return 1 / x[0]
-				}
-				return math.Sqrt(x[0])
-			}
-			if mode == toNearest && ptxFormat(t) != ttir.F64 {
-				if single {
-					return float64(fma32(float32(x[0]), float32(x[1]), float32(x[2])))
-				}
+			if name == "fma" && mode == toNearest && !single && ptxFormat(t) != ttir.F64 { // f64 has not all of its bits
 				return float64(oddSum(x[0]*x[1], x[2]))
 			}
-			list := make([]scalar, len(x))
 			for k, v := range x {
 				list[k].f = v
 			}
-			return f(list, mode, single)
+			return f(list, mode, single && (mode != toNearest || name == "fma")) // others are rounded where they are written
 		})
 	}
 	one := func(f func(x float64) float64) func(r []uint64) {

@@ -123,6 +123,14 @@ func (c *compiler) yielded(r *ttir.Region) []*slot {
 	return nil
 }
 
+// defineAll makes the slots of all results.
+func (c *compiler) defineAll() (results []*slot) {
+	for i := range c.op.Results {
+		results = append(results, c.define(i, c.full(c.resultType(i))))
+	}
+	return results
+}
+
 // after adds a step to the end of a region's only block.
 func after(blocks []*block, s step) {
 	if s != nil {
@@ -196,10 +204,7 @@ func (integralOf[T, U]) turns(m *machine, op *ttir.Op, counter, low, high, by *s
 func branch(c *compiler) step {
 	op := c.op
 	condition := c.condition()
-	var results []*slot
-	for i := range op.Results {
-		results = append(results, c.define(i, c.full(c.resultType(i))))
-	}
+	results := c.defineAll()
 	sides := [2][]*block{}
 	for i := range op.Regions {
 		sides[i] = c.region(&op.Regions[i], nil)
@@ -253,10 +258,7 @@ func while(c *compiler) step {
 // execute runs a region once, which may have several blocks.
 func execute(c *compiler) step {
 	op := c.op
-	var results []*slot
-	for i := range op.Results {
-		results = append(results, c.define(i, c.full(c.resultType(i))))
-	}
+	results := c.defineAll()
 	region := &op.Regions[0]
 	blocks := c.region(region, nil)
 	for i := range region.Blocks {
@@ -281,10 +283,7 @@ func call(c *compiler) step {
 	f := c.function(callee)
 	enter := c.transfer(f.arguments, operands)
 	m := c.m
-	var results []*slot
-	for i := range c.op.Results {
-		results = append(results, c.define(i, c.full(c.resultType(i))))
-	}
+	results := c.defineAll()
 	before, run, later := c.calling(callee, func() { m.run(f.body) })
 	return chain(enter, before, run, c.transfer(results, f.results), later)
 }

@@ -168,14 +168,8 @@ var directedFunctions = map[string]struct {
 	arguments int
 	f         func(x []scalar, mode rounding, single bool) float64
 }{
-	"add": {2, func(x []scalar, mode rounding, single bool) float64 {
-		a, b := x[0].f, x[1].f
-		return directed(a+b, mode, single, func(y float64) int { return exact(a).Add(exact(a), exact(b)).Cmp(exact(y)) }, a, b)
-	}},
-	"sub": {2, func(x []scalar, mode rounding, single bool) float64 {
-		a, b := x[0].f, -x[1].f
-		return directed(a+b, mode, single, func(y float64) int { return exact(a).Add(exact(a), exact(b)).Cmp(exact(y)) }, a, b)
-	}},
+	"add": {2, func(x []scalar, mode rounding, single bool) float64 { return directedSum(x[0].f, x[1].f, mode, single) }},
+	"sub": {2, func(x []scalar, mode rounding, single bool) float64 { return directedSum(x[0].f, -x[1].f, mode, single) }},
 	"mul": {2, func(x []scalar, mode rounding, single bool) float64 {
 		a, b := x[0].f, x[1].f
 		return directed(a*b, mode, single, func(y float64) int { return exact(a).Mul(exact(a), exact(b)).Cmp(exact(y)) }, a, b)
@@ -199,6 +193,10 @@ var directedFunctions = map[string]struct {
 			return p.Add(p, exact(d)).Cmp(exact(y))
 		}, a, b, d)
 	}},
+}
+
+func directedSum(a, b float64, mode rounding, single bool) float64 {
+	return directed(a+b, mode, single, func(y float64) int { return exact(a).Add(exact(a), exact(b)).Cmp(exact(y)) }, a, b)
 }
 
 func directedQuotient(a, b float64, mode rounding, single bool) float64 {

@@ -198,19 +198,12 @@ func (i *instruction) integer(t ptxType) func(r []uint64) {
 			}
 			return uint64(a) % uint64(b)
 		})
-	case "min":
+	case "min", "max":
 		return two(func(a, b int64) uint64 {
-			if less(a, b) {
+			if less(a, b) == (i.name == "min") {
 				return uint64(a)
 			}
 			return uint64(b)
-		})
-	case "max":
-		return two(func(a, b int64) uint64 {
-			if less(a, b) {
-				return uint64(b)
-			}
-			return uint64(a)
 		})
 	case "abs":
 		return one(func(a uint64) uint64 {
@@ -442,6 +435,12 @@ func (i *instruction) direction() rounding {
 	return toNearest
 }
 
+// ptxFunctions are the instructions that compute a function of one number, which GPUs approximate.
+var ptxFunctions = map[string]func(x float64) float64{
+	"ex2": math.Exp2, "lg2": math.Log2, "sin": math.Sin, "cos": math.Cos, "tanh": math.Tanh, "rsqrt": functions["rsqrt"], "abs": math.Abs,
+	"neg": func(x float64) float64 { return math.Copysign(x, -1*math.Copysign(1, x)) },
+}
+
 // float is an instruction on floating-point numbers; nil if there is none of the name.
 func (i *instruction) float(t ptxType) func(r []uint64) {
 	mode := i.direction()
@@ -461,7 +460,7 @@ func (i *instruction) float(t ptxType) func(r []uint64) {
 			return f(list, mode, single && (mode != toNearest || name == "fma")) // others are rounded where they are written
 		})
 	}
-	one := func(f func(x float64) float64) func(r []uint64) {
+	if f := ptxFunctions[i.name]; f != nil {
 		return i.lanesOf(t, 1, func(x []float64) float64 { return f(x[0]) })
 	}
 	switch i.name {
@@ -469,26 +468,8 @@ func (i *instruction) float(t ptxType) func(r []uint64) {
 		return arithmetic(i.name, 2)
 	case "fma", "mad":
 		return arithmetic("fma", 3)
-	case "rcp":
-		return arithmetic("rcp", 1)
-	case "sqrt":
-		return arithmetic("sqrt", 1)
-	case "ex2":
-		return one(math.Exp2)
-	case "lg2":
-		return one(math.Log2)
-	case "sin":
-		return one(math.Sin)
-	case "cos":
-		return one(math.Cos)
-	case "tanh":
-		return one(math.Tanh)
-	case "rsqrt":
-		return one(func(x float64) float64 { return 1 / math.Sqrt(x) })
-	case "abs":
-		return one(math.Abs)
-	case "neg":
-		return one(func(x float64) float64 { return math.Copysign(x, -1*math.Copysign(1, x)) })
+	case "rcp", "sqrt":
+		return arithmetic(i.name, 1)
 	case "copysign":
 		return i.lanesOf(t, 2, func(x []float64) float64 { return math.Copysign(x[1], x[0]) })
 	case "min", "max":

@@ -98,6 +98,3 @@ func Parse(text string) *File {
 	}
 	return f
 }
-
-// InName reports whether a byte may be part of the name of a value, an operation, a block or an alias.
-func InName(c byte) bool { return wordByte[c] }

@@ -62,30 +62,36 @@ func (s *scanner) space() {
 }
 
 // blank skips spaces within a line.
-func (s *scanner) blank() {
-	for s.at < len(s.text) && (s.text[s.at] == ' ' || s.text[s.at] == '\t' || s.text[s.at] == '\r') {
-		s.at++
+func (s *scanner) blank() { s.at = s.behindBlanks(s.at) }
+
+func (s *scanner) behindBlanks(at int) int {
+	for at < len(s.text) && (s.text[at] == ' ' || s.text[at] == '\t' || s.text[at] == '\r') {
+		at++
 	}
+	return at
 }
 
-// restOfLine skips up to the end of the line and returns what it skipped.
-func (s *scanner) restOfLine() string {
-	from := s.at
-	if end := strings.IndexByte(s.text[from:], '\n'); end >= 0 {
+// restOfLine skips up to the end of the line.
+func (s *scanner) restOfLine() {
+	if end := strings.IndexByte(s.text[s.at:], '\n'); end >= 0 {
 		s.at += end
 	} else {
 		s.at = len(s.text)
 	}
-	return s.text[from:s.at]
 }
 
 // word skips a name of wordBytes.
 func (s *scanner) word() string {
 	from := s.at
-	for s.at < len(s.text) && wordByte[s.text[s.at]] {
-		s.at++
-	}
+	s.at = s.behindWord(from)
 	return s.text[from:s.at]
+}
+
+func (s *scanner) behindWord(at int) int {
+	for at < len(s.text) && wordByte[s.text[at]] {
+		at++
+	}
+	return at
 }
 
 // quoted skips a string, at whose quotation mark the scanner stands. A string ends with its line at the latest.
@@ -401,10 +407,7 @@ func (s *scanner) goesOn() bool {
 		}
 		at++
 	}
-	end := at
-	for end < len(s.text) && wordByte[s.text[end]] {
-		end++
-	}
+	end := s.behindWord(at)
 	switch word := s.text[at:end]; word {
 	case "default", "case", "else", "do":
 	default:
@@ -418,9 +421,7 @@ func (s *scanner) goesOn() bool {
 
 // statement says whether a line begins with an operation that has results, a label, or a name of a dialect.
 func (s *scanner) statement(at int) bool {
-	for at < len(s.text) && (s.text[at] == ' ' || s.text[at] == '\t') {
-		at++
-	}
+	at = s.behindBlanks(at)
 	from := at
 	switch c := s.peek(at); {
 	case c == '%':
@@ -431,9 +432,7 @@ func (s *scanner) statement(at int) bool {
 	case c == '^':
 		return true
 	case c >= 'a' && c <= 'z':
-		for at < len(s.text) && wordByte[s.text[at]] {
-			at++
-		}
+		at = s.behindWord(at)
 		word := s.text[from:at]
 		dot := strings.IndexByte(word, '.')
 		return dot > 0 && dot+1 < len(word) && s.peek(at) == ' ' && !strings.HasPrefix(s.text[at:], " =")
@@ -444,10 +443,7 @@ func (s *scanner) statement(at int) bool {
 // regionHere says whether the brace at which the scanner stands opens a region, and not a dictionary: what follows it is the end of the line
 // or an operation, and not a name with or without a value.
 func (s *scanner) regionHere() bool {
-	at := s.at + 1
-	for at < len(s.text) && (s.text[at] == ' ' || s.text[at] == '\t' || s.text[at] == '\r') {
-		at++
-	}
+	at := s.behindBlanks(s.at + 1)
 	switch c := s.peek(at); {
 	case c == '\n' || c == '%' || c == '^' || c == '/':
 		return true
@@ -458,13 +454,7 @@ func (s *scanner) regionHere() bool {
 		inside.quoted()
 		return inside.peek(inside.at) == '('
 	case wordByte[c]:
-		for at < len(s.text) && wordByte[s.text[at]] {
-			at++
-		}
-		for at < len(s.text) && s.text[at] == ' ' {
-			at++
-		}
-		end := s.peek(at)
+		end := s.peek(s.behindBlanks(s.behindWord(at)))
 		return end != '=' && end != ',' && end != '}'
 	}
 	return false

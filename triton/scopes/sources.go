@@ -238,36 +238,10 @@ type reference struct {
 
 // references are all values in a text, outside of strings.
 func references(text string) (list []reference) {
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case '%':
-			end := i + 1
-			for end < len(text) && mlir.InName(text[end]) {
-				end++
-			}
-			r := reference{name: text[i+1 : end]}
-			if rest := text[end:]; strings.HasPrefix(rest, "#") {
-				digits := 1
-				for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
-					digits++
-				}
-				if digits > 1 {
-					end += digits
-				}
-			}
-			r.text = text[i:end]
-			r.indexed = strings.HasPrefix(text[end:], "[")
-			r.defined = strings.HasPrefix(text[end:], ":")
-			if r.name != "" {
-				list = append(list, r)
-			}
-			i = end - 1
+	l := mlir.NewLexer(text)
+	for t := l.Next(); t.Kind != mlir.TokenEnd; t = l.Next() {
+		if name, _, _ := strings.Cut(t.Text, "#"); t.Kind == mlir.TokenValue && len(name) > 1 {
+			list = append(list, reference{t.Text, name[1:], strings.HasPrefix(l.Rest(), "["), strings.HasPrefix(l.Rest(), ":")})
 		}
 	}
 	return list

@@ -272,12 +272,7 @@ func (p *printer) arrow(f *Function, op *Op) {
 // assigned writes (%a = %x, %b = %y).
 func (p *printer) assigned(f *Function, names, values []Value) {
 	p.raw("(")
-	for i, v := range values {
-		if i > 0 {
-			p.raw(",")
-		}
-		p.word(p.name(f, names[i]) + " = " + p.name(f, v))
-	}
+	p.list(len(values), func(i int) { p.word(p.name(f, names[i]) + " = " + p.name(f, values[i])) })
 	p.raw(")")
 }
 

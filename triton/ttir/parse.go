@@ -383,7 +383,7 @@ func (b *builder) operation(from *mlir.Op, op *Op, labels map[string]int) {
 		if f != nil || customs[op.Name] != nil {
 			b.m.problem(op.Line, "%s: %v", op.Name, r.err)
 		}
-		types = b.opaque(from, op, labels, values)
+		types = b.opaque(from, op, values)
 	}
 	for i, name := range names {
 		var t *Type
@@ -417,7 +417,7 @@ func resultNames(text string) (names []string) {
 }
 
 // opaque keeps the text of an operation, and reads what MLIR's forms have in common: operands, regions, and types at the end.
-func (b *builder) opaque(from *mlir.Op, op *Op, labels map[string]int, values int) []*Type {
+func (b *builder) opaque(from *mlir.Op, op *Op, values int) []*Type {
 	read := op.Regions // what is not understood stands behind them: they are not read twice
 	*op = Op{Name: from.Name, Line: from.Line, Location: from.Location, Text: from.Head, Regions: read, tail: from.Tail, opaque: true, generic: from.Generic}
 	l := mlir.NewLexer(from.Head)

@@ -1,6 +1,7 @@
 package ttir
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,6 +66,16 @@ func (p *printer) word(s string) {
 	p.raw(s)
 }
 
+// list writes n elements with commas between them.
+func (p *printer) list(n int, element func(i int)) {
+	for i := range n {
+		if i > 0 {
+			p.raw(",")
+		}
+		element(i)
+	}
+}
+
 func (p *printer) line() {
 	p.b.WriteByte('\n')
 	p.last = 0
@@ -122,28 +133,22 @@ func (p *printer) function(f *Function, depth int) {
 	p.word(f.visibility)
 	p.word(symbol(f.Name))
 	p.raw("(")
-	for i, a := range f.Arguments {
-		if i > 0 {
-			p.raw(",")
-		}
-		p.argument(f, a.Value, a.Attributes, len(f.Body.Blocks) > 0)
-	}
+	p.list(len(f.Arguments), func(i int) {
+		p.argument(f, f.Arguments[i].Value, f.Arguments[i].Attributes, len(f.Body.Blocks) > 0)
+	})
 	p.raw(")")
 	if len(f.Results) > 0 {
 		p.word("->")
-		many := len(f.Results) > 1 || i0(f.ResultAttributes) > 0
+		many := len(f.Results) > 1 || len(f.ResultAttributes) > 0 && len(f.ResultAttributes[0]) > 0
 		if many {
 			p.word("(")
 		}
-		for i, t := range f.Results {
-			if i > 0 {
-				p.raw(",")
-			}
-			p.word(t.Text)
+		p.list(len(f.Results), func(i int) {
+			p.word(f.Results[i].Text)
 			if i < len(f.ResultAttributes) && len(f.ResultAttributes[i]) > 0 {
 				p.dictionary(f.ResultAttributes[i])
 			}
-		}
+		})
 		if many {
 			p.raw(")")
 		}
@@ -157,13 +162,6 @@ func (p *printer) function(f *Function, depth int) {
 	}
 	p.location(f.Location)
 	p.line()
-}
-
-func i0(lists [][]NamedAttribute) int {
-	if len(lists) == 0 {
-		return 0
-	}
-	return len(lists[0])
 }
 
 func symbol(name string) string {
@@ -210,12 +208,7 @@ func (p *printer) region(f *Function, r *Region, depth int) {
 			p.raw("^" + b.Label)
 			if len(b.Arguments) > 0 {
 				p.raw("(")
-				for k, v := range b.Arguments {
-					if k > 0 {
-						p.raw(",")
-					}
-					p.argument(f, v, nil, true)
-				}
+				p.list(len(b.Arguments), func(k int) { p.argument(f, b.Arguments[k], nil, true) })
 				p.raw(")")
 			}
 			p.raw(":")
@@ -298,39 +291,22 @@ func (p *printer) opaque(f *Function, op *Op, depth int) {
 }
 
 func (p *printer) operands(f *Function, list []Value) {
-	for i, v := range list {
-		if i > 0 {
-			p.raw(",")
-		}
-		p.word(p.name(f, v))
-	}
+	p.list(len(list), func(i int) { p.word(p.name(f, list[i])) })
 }
 
 func (p *printer) types(f *Function, list []Value) {
-	for i, v := range list {
-		if i > 0 {
-			p.raw(",")
+	p.list(len(list), func(i int) {
+		if t := f.Type(list[i]); t != nil {
+			p.word(t.Text)
+		} else {
+			p.word("none")
 		}
-		p.typ(f, v)
-	}
-}
-
-func (p *printer) typ(f *Function, v Value) {
-	if t := f.Type(v); t != nil {
-		p.word(t.Text)
-	} else {
-		p.word("none")
-	}
+	})
 }
 
 // given are the operands that are not left out.
-func given(list []Value) (some []Value) {
-	for _, v := range list {
-		if v != NoValue {
-			some = append(some, v)
-		}
-	}
-	return some
+func given(list []Value) []Value {
+	return slices.DeleteFunc(slices.Clone(list), func(v Value) bool { return v == NoValue })
 }
 
 // functional writes (T, U) -> R.
@@ -453,18 +429,9 @@ func (p *printer) part(f *Function, form *format, part *part, op *Op, done []str
 
 // otherAttributes writes the attributes that have no names of their own in the form.
 func (p *printer) otherAttributes(op *Op, done ...string) {
-	var list []NamedAttribute
-next:
-	for _, a := range op.Attributes {
-		for _, name := range done {
-			if a.Name == name {
-				continue next
-			}
-		}
-		list = append(list, a)
-	}
-	if len(list) > 0 {
-		p.dictionary(list)
+	others := slices.DeleteFunc(slices.Clone(op.Attributes), func(a NamedAttribute) bool { return slices.Contains(done, a.Name) })
+	if len(others) > 0 {
+		p.dictionary(others)
 	}
 }
 
@@ -533,10 +500,8 @@ func (p *printer) generic(f *Function, op *Op, depth int) {
 }
 
 func (p *printer) successors(f *Function, op *Op) {
-	for i, s := range op.Successors {
-		if i > 0 {
-			p.raw(",")
-		}
+	p.list(len(op.Successors), func(i int) {
+		s := &op.Successors[i]
 		p.word("^" + s.label)
 		if len(s.Arguments) > 0 {
 			p.raw("(")
@@ -545,5 +510,5 @@ func (p *printer) successors(f *Function, op *Op) {
 			p.types(f, s.Arguments)
 			p.raw(")")
 		}
-	}
+	})
 }

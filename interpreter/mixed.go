@@ -169,7 +169,9 @@ var directedFunctions = map[string]struct {
 	f         func(x []scalar, mode rounding, single bool) float64
 }{
 	"add": {2, func(x []scalar, mode rounding, single bool) float64 { return directedSum(x[0].f, x[1].f, mode, single) }},
-	"sub": {2, func(x []scalar, mode rounding, single bool) float64 { return directedSum(x[0].f, -x[1].f, mode, single) }},
+	"sub": {2, func(x []scalar, mode rounding, single bool) float64 {
+		return directedSum(x[0].f, -x[1].f, mode, single)
+	}},
 	"mul": {2, func(x []scalar, mode rounding, single bool) float64 {
 		a, b := x[0].f, x[1].f
 		return directed(a*b, mode, single, func(y float64) int { return exact(a).Mul(exact(a), exact(b)).Cmp(exact(y)) }, a, b)

@@ -5,7 +5,9 @@ import (
 	"github.com/goproton/goproton/profiler"
 )
 
-// init registers the backend: programs import this package for it.
+// init registers the backend: programs import this package for it. From 13.4 on CUPTI runs WaitNs before and after each launch that it measures.
 func init() {
-	profiler.Register(profiler.VendorBackend(vendors.NVIDIA, 0, func(o profiler.SourceOptions) profiler.Source { return New(o) }))
+	b := profiler.VendorBackend(vendors.NVIDIA, 0, func(o profiler.SourceOptions) profiler.Source { return New(o) })
+	b.Own = []string{"WaitNs"}
+	profiler.Register(b)
 }

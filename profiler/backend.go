@@ -18,7 +18,8 @@ type Backend struct {
 	Class      string   // upstream's name of the collector, which begins messages that scripts match
 	DeviceType string   // what profiles call its GPUs
 
-	WholeGraphs bool // it can time a launch of a graph as one unit
+	WholeGraphs bool     // it can time a launch of a graph as one unit
+	Own         []string // kernels that the vendor's library runs for itself, which do not count unless the program is known to have launched them
 	// Modes read the options of the backend's own modes, by name. A backend that samples instructions has "pcsampling".
 	Modes map[string]func(options string) (record.SamplingRequest, error)
 	// Detect reports whether this machine has such a GPU and its driver, and the library, if there are several to choose from.

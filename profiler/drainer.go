@@ -215,7 +215,7 @@ func (d *drainer) activity(k *record.Activity) {
 	d.spending.count(k, at.Launch.Set)
 	d.onOurClock(k)
 	if !ok {
-		if set := d.sets.of(k); set != 0 {
+		if set := d.sets.of(k); set != 0 && !slices.Contains(d.backend.Own, k.Name) {
 			d.agg.AddUnattributed(k, set)
 		}
 		return

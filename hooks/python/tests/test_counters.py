@@ -225,7 +225,7 @@ def test_metrics_of_instructions(run, tmp_path, version, code):  # noqa: F811
     ran = counts(tmp_path / "out.hatchet")
     assert {name: n for name, n in ran.items() if name in measured and n < measured[name][0]} == {}
     if code == SCOPES:
-        assert {name: n for name, n in ran.items() if "WaitNs" not in name} == {"even/k0": 4, "even/k7": 8, "odd/k1": 4, "odd/k7": 4, "even/k2": 4}
+        assert ran == {"even/k0": 4, "even/k7": 8, "odd/k1": 4, "odd/k7": 4, "even/k2": 4}
     else:
         assert ran["k9"] == measured["k9"][0] == 5
 
@@ -243,14 +243,13 @@ def test_what_is_wrong_with_a_command(run, flags, says):  # noqa: F811
 
 @pytest.mark.parametrize("version", [130000, 130500])
 def test_record_and_replay(run, tmp_path, version):  # noqa: F811
-    """A replay has the values that were recorded; nothing is made up for a recording without them. From 13.5 on CUPTI itself runs a kernel for
-    each, and calls that launch nothing have no symbol that could be read."""
+    """A replay has the values that were recorded; nothing is made up for a recording without them. From 13.5 on CUPTI itself runs kernels for
+    each, which do not count, and calls that launch nothing have no symbol that could be read."""
     run(SCOPES + "fake_gpu.cuda.cuMemsetD8Async(0, 0, 8, None)\n", "-m", "counters:set=memory", "--activities", "memset",
         PROTON_RECORD=str(tmp_path / "capture"), PROTON_STUB_VERSION=str(version))
     recorded = counted(tmp_path / "out.hatchet")
     assert len(recorded) == 5
-    waits = [n for name, n in counts(tmp_path / "out.hatchet").items() if "WaitNs" in name]
-    assert waits == ([10] if version == 130500 else []), counts(tmp_path / "out.hatchet")
+    assert not [name for name in counts(tmp_path / "out.hatchet") if "WaitNs" in name]
 
     def replay(*flags):
         done = subprocess.run([PROTON, "run", "-b", "replay", "-n", "again", *flags, "capture"], cwd=tmp_path, env=environment(tmp_path),

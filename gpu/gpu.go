@@ -6,6 +6,7 @@ package gpu
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -48,6 +49,24 @@ type Occupancy struct {
 	Warps    int      `json:"warps"`     // per multiprocessor
 	MaxWarps int      `json:"max_warps"` // that it can hold of any kernel
 	Limits   []string `json:"limits"`    // the resources that one more block would exceed: registers, shared memory, warps, blocks
+}
+
+// Room is how many blocks one resource of a multiprocessor has room for.
+type Room struct {
+	Resource string
+	Blocks   int
+}
+
+// Fitting is the occupancy of blocks of some warps on a multiprocessor that can hold maxWarps: as many as each resource has room for.
+func Fitting(rooms []Room, warps, maxWarps int) (o Occupancy) {
+	o.Blocks = slices.MinFunc(rooms, func(a, b Room) int { return a.Blocks - b.Blocks }).Blocks
+	for _, r := range rooms {
+		if r.Blocks == o.Blocks {
+			o.Limits = append(o.Limits, r.Resource)
+		}
+	}
+	o.Warps, o.MaxWarps = o.Blocks*warps, maxWarps
+	return o
 }
 
 // Share is the part of the warps that a multiprocessor can hold, from 0 to 1.

@@ -158,7 +158,7 @@ func (s *summary) add(slice int32) {
 			return // the kernels of a captured scope say where they belong, and its time is theirs
 		}
 		n := s.node(s.paths.Of(slice))
-		if !hasMetric(sl.Metrics, CPUTimeMetric) {
+		if !slices.ContainsFunc(sl.Metrics, func(m Metric) bool { return m.Name == CPUTimeMetric }) {
 			s.sum(n, CPUTimeMetric, IntValue(sl.Duration), Exclusive)
 		}
 		s.metrics(n, sl.Metrics)
@@ -204,10 +204,6 @@ func (s *summary) launch(n *Node, sl *Slice) {
 	l.Count++
 	l.Nanos += nanos
 	l.Times.Add(nanos)
-}
-
-func hasMetric(list []Metric, name string) bool {
-	return slices.ContainsFunc(list, func(m Metric) bool { return m.Name == name })
 }
 
 // metrics adds the metrics of a slice. Numbers whose kind is not known are inclusive, as metrics of scopes are.

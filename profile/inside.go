@@ -183,18 +183,19 @@ func (s *InsideScope) Count() uint64 {
 
 // Merge adds what another node of the same call path has.
 func (i *Inside) Merge(o *Inside) {
-	switch {
-	case o == nil:
+	if o == nil {
 		return
-	case o.Kernel != nil && i.Kernel == nil:
-		i.Kernel = o.Kernel.clone()
-	case o.Kernel != nil:
+	}
+	if o.Kernel != nil {
+		if i.Kernel == nil {
+			i.Kernel = &InsideKernel{}
+		}
 		i.Kernel.merge(o.Kernel)
 	}
-	switch {
-	case o.Scope != nil && i.Scope == nil:
-		i.Scope = o.Scope.clone()
-	case o.Scope != nil:
+	if o.Scope != nil {
+		if i.Scope == nil {
+			i.Scope = &InsideScope{}
+		}
 		i.Scope.merge(o.Scope)
 	}
 }
@@ -226,18 +227,6 @@ func (s *InsideScope) merge(o *InsideScope) {
 	s.ByWarp = mergeShares(s.ByWarp, o.ByWarp)
 	s.BySM = mergeShares(s.BySM, o.BySM)
 	s.Lines = union(s.Lines, o.Lines, InsideLine.compare)
-}
-
-func (k *InsideKernel) clone() *InsideKernel {
-	c := *k
-	c.Times, c.BySM, c.Builds = k.Times.Clone(), slices.Clone(k.BySM), slices.Clone(k.Builds)
-	return &c
-}
-
-func (s *InsideScope) clone() *InsideScope {
-	c := *s
-	c.Each, c.Sums, c.ByWarp, c.BySM, c.Lines = s.Each.Clone(), s.Sums.Clone(), slices.Clone(s.ByWarp), slices.Clone(s.BySM), slices.Clone(s.Lines)
-	return &c
 }
 
 func mergedSketch(a, b *Sketch) *Sketch {

@@ -68,11 +68,7 @@ func (d *Durations) Add(o *Durations) {
 		d.Least, d.Most = min(d.Least, o.Least), max(d.Most, o.Most)
 	}
 	d.Count, d.Nanos = plus(d.Count, o.Count), plus(d.Nanos, o.Nanos)
-	if d.Times == nil {
-		d.Times = o.Times.Clone()
-	} else {
-		d.Times.Merge(o.Times)
-	}
+	d.Times = mergedSketch(d.Times, o.Times)
 }
 
 // plus adds two counts, of which those that were made of a file's metrics can be anything. A sum that 63 bits do not hold is the most that they do.

@@ -143,10 +143,8 @@ func (l lineFrames) compare(a, b *Node) int {
 		return -1
 	case !other:
 		return 1
-	case x.File != y.File:
-		return cmp.Compare(x.File, y.File)
 	}
-	return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Func, y.Func))
+	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Func, y.Func))
 }
 
 // String is the name of the line's frame in a tree.

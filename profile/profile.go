@@ -143,16 +143,16 @@ func ParseKind(word string) (k Kind, ok bool) {
 // Kinds holds the kind of every metric name in a profile. A name that is missing is Exclusive.
 type Kinds map[string]Kind
 
-// Device is one GPU that produced records. Clocks are in kHz, the bus width in bits.
+// Device is one GPU that produced records. Clocks are in kHz, the bus width in bits. In JSON it is its facts, by the names below.
 type Device struct {
-	Type            string // "CUDA", "HIP"
-	ID              string // ordinal within the process
-	Arch            string // "90", "gfx942"
-	BusWidth        int64
-	ClockRate       int64
-	MemoryClockRate int64
-	NumSMs          int64
-	Name            string // the board's product name, "NVIDIA H200"; "" where it was not recorded
+	Type            string `json:"-"`    // "CUDA", "HIP"
+	ID              string `json:"-"`    // ordinal within the process
+	Arch            string `json:"arch"` // "90", "gfx942"
+	BusWidth        int64  `json:"bus_width"`
+	ClockRate       int64  `json:"clock_rate"`
+	MemoryClockRate int64  `json:"memory_clock_rate"`
+	NumSMs          int64  `json:"num_sms"`
+	Name            string `json:"name,omitempty"` // the board's product name, "NVIDIA H200"; "" where it was not recorded
 }
 
 // Facts of a device, as files call them. DeviceArch and DeviceName are texts, the others numbers.

@@ -1,6 +1,10 @@
 package profile
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Sampling is what instruction sampling recorded in addition to the tree: the tables that nodes' Samples refer to, and how
 // many samples were lost.
@@ -103,16 +107,9 @@ func (s *Sampling) In(f *FunctionSamples) (n uint64) {
 
 // At returns the frames of an instruction; nil if there is no line information.
 func (f *SampledFunction) At(offset uint64) []SourceFrame {
-	for low, high := 0, len(f.Places); low < high; {
-		mid := int(uint(low+high) >> 1)
-		switch p := &f.Places[mid]; {
-		case p.Offset == offset:
-			return p.Frames
-		case p.Offset < offset:
-			low = mid + 1
-		default:
-			high = mid
-		}
+	i, found := slices.BinarySearchFunc(f.Places, offset, func(p Place, offset uint64) int { return cmp.Compare(p.Offset, offset) })
+	if !found {
+		return nil
 	}
-	return nil
+	return f.Places[i].Frames
 }

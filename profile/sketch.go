@@ -79,17 +79,22 @@ func (s *Sketch) Merge(o *Sketch) {
 	if o == nil || o.Count == 0 {
 		return
 	}
-	if s.Count == 0 || o.Min < s.Min {
-		s.Min = o.Min
-	}
-	s.Max = max(s.Max, o.Max)
 	n, m := float64(s.Count), float64(o.Count)
 	d := o.Mean - s.Mean
 	s.Mean += d * m / (n + m)
 	s.M2 += o.M2 + d*d*n*m/(n+m)
+	s.Sums = nil
+	s.join(o)
+}
+
+// join adds what does not depend on the order of additions.
+func (s *Sketch) join(o *Sketch) {
+	if s.Count == 0 || o.Min < s.Min {
+		s.Min = o.Min
+	}
+	s.Max = max(s.Max, o.Max)
 	s.Count += o.Count
 	s.Buckets = mergeBuckets(s.Buckets, o.Buckets)
-	s.Sums = nil
 }
 
 func mergeBuckets(a, b []Bucket) []Bucket {

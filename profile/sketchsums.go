@@ -27,15 +27,9 @@ func (s *Sketch) MergeExactly(o *Sketch) {
 	if !fits || !bothFit || over+more > 0 || values>>63+high>>63 > 0 { // files hold 63 bits
 		s.Finish()
 		s.Merge(o)
-		s.Sums = nil
 		return
 	}
-	if s.Count == 0 || o.Min < s.Min {
-		s.Min = o.Min
-	}
-	s.Max = max(s.Max, o.Max)
-	s.Count += o.Count
-	s.Buckets = mergeBuckets(s.Buckets, o.Buckets)
+	s.join(o)
 	if s.Sums == nil {
 		s.Sums = &Sums{}
 	}

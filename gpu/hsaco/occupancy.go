@@ -88,32 +88,18 @@ func occupancy(m gpu.Module, f *gpu.Function, threads, shared int) (o gpu.Occupa
 	}
 	waves := roundUp(threads, int(k.threads)) / int(k.threads)
 	vector, scalar := u.wavesOf(k, of.arch)
-	type fit struct {
-		limit  string
-		blocks int
-	}
-	fits := []fit{
-		{"registers", vector * u.simds / waves},
-		{"shared memory", u.shared / roundUp(max(shared, 1), u.sharedBy)},
-		{"warps", u.waves * u.simds / waves},
+	rooms := []gpu.Room{
+		{Resource: "registers", Blocks: vector * u.simds / waves},
+		{Resource: "shared memory", Blocks: u.shared / roundUp(max(shared, 1), u.sharedBy)},
+		{Resource: "warps", Blocks: u.waves * u.simds / waves},
 	}
 	if scalar < u.waves {
-		fits = append(fits, fit{"scalar registers", scalar * u.simds / waves})
+		rooms = append(rooms, gpu.Room{Resource: "scalar registers", Blocks: scalar * u.simds / waves})
 	}
 	if waves > 1 {
-		fits = append(fits, fit{"blocks", u.workgroup})
+		rooms = append(rooms, gpu.Room{Resource: "blocks", Blocks: u.workgroup})
 	}
-	o.Blocks = fits[0].blocks
-	for _, f := range fits {
-		o.Blocks = min(o.Blocks, f.blocks)
-	}
-	for _, f := range fits {
-		if f.blocks == o.Blocks {
-			o.Limits = append(o.Limits, f.limit)
-		}
-	}
-	o.Warps, o.MaxWarps = o.Blocks*waves, u.waves*u.simds
-	return o, true
+	return gpu.Fitting(rooms, waves, u.waves*u.simds), true
 }
 
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }

@@ -118,8 +118,8 @@ func amdNames() (names []string) {
 func amdComplete(d *profile.Device) {
 	if p := amdPartOf(*d); p != nil && strings.Contains(d.Name, p.name) {
 		d.Arch = cmp.Or(d.Arch, p.arch)
-		fill(&d.NumSMs, p.units)
-		fill(&d.ClockRate, p.clock)
+		d.NumSMs = cmp.Or(d.NumSMs, p.units)
+		d.ClockRate = cmp.Or(d.ClockRate, p.clock)
 	}
 }
 

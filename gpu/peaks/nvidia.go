@@ -170,10 +170,10 @@ var knownBoards = map[string]board{
 func nvidiaComplete(d *profile.Device) {
 	if b, known := knownBoards[d.Name]; known {
 		d.Arch = cmp.Or(d.Arch, b.arch)
-		fill(&d.NumSMs, b.units)
-		fill(&d.ClockRate, b.clock)
-		fill(&d.MemoryClockRate, b.memory)
-		fill(&d.BusWidth, b.bus)
+		d.NumSMs = cmp.Or(d.NumSMs, b.units)
+		d.ClockRate = cmp.Or(d.ClockRate, b.clock)
+		d.MemoryClockRate = cmp.Or(d.MemoryClockRate, b.memory)
+		d.BusWidth = cmp.Or(d.BusWidth, b.bus)
 	}
 }
 

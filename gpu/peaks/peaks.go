@@ -50,13 +50,6 @@ func Architecture(d profile.Device) string {
 	return name
 }
 
-// fill sets a fact that is missing.
-func fill(fact *int64, value int64) {
-	if *fact == 0 {
-		*fact = value
-	}
-}
-
 // Board is the device that has a name, or the only one whose name has all words of it: H200, "A100 SXM4 80GB".
 func Board(name string) (profile.Device, error) {
 	var all, found []profile.Device

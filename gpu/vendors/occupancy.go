@@ -54,31 +54,15 @@ func occupancyOf(k launchNeeds) (o gpu.Occupancy, ok bool) {
 	warps := roundUp(k.Threads, WarpSize) / WarpSize
 	shared := roundUp(k.Shared+m.reserved, sharedUnit(k.SM))
 	perWarp := roundUp(k.Registers*WarpSize, registerUnit)
-	fits := []struct {
-		blocks int
-		limit  string
-	}{
-		{registers / parts / perWarp * parts / warps, "registers"},
-		{m.warps / warps, "warps"},
-		{m.blocks, "blocks"},
+	rooms := []gpu.Room{
+		{Resource: "registers", Blocks: registers / parts / perWarp * parts / warps},
+		{Resource: "warps", Blocks: m.warps / warps},
+		{Resource: "blocks", Blocks: m.blocks},
 	}
 	if k.Shared > 0 {
-		fits = append(fits, struct {
-			blocks int
-			limit  string
-		}{m.shared / shared, "shared memory"})
+		rooms = append(rooms, gpu.Room{Resource: "shared memory", Blocks: m.shared / shared})
 	}
-	o = gpu.Occupancy{Blocks: m.blocks, MaxWarps: m.warps}
-	for _, f := range fits {
-		o.Blocks = min(o.Blocks, f.blocks)
-	}
-	for _, f := range fits {
-		if f.blocks == o.Blocks {
-			o.Limits = append(o.Limits, f.limit)
-		}
-	}
-	o.Warps = o.Blocks * warps
-	return o, true
+	return gpu.Fitting(rooms, warps, m.warps), true
 }
 
 // sharedUnit is the granularity, in bytes, in which a block gets shared memory.

@@ -18,16 +18,16 @@ const commentPrefix = "#goproton "
 
 // facts is everything about a profile that its samples do not say.
 type facts struct {
-	Version int                           `json:"version"`
-	Root    string                        `json:"root"`
-	Kinds   map[string]string             `json:"kinds,omitempty"`
-	Samples map[string]sampleFacts        `json:"samples,omitempty"` // by sample type
-	Labels  map[string]labelFacts         `json:"labels,omitempty"`
-	Origins bool                          `json:"origins,omitempty"` // whether labels rank and source stand for parts of a merged profile
-	Own     bool                          `json:"own,omitempty"`     // whether cycles of scopes inside of kernels are without those of inner scopes
-	Spans   bool                          `json:"spans,omitempty"`   // whether the CPU time of scopes is without that of inner scopes
-	Devices map[string]map[string]devInfo `json:"devices,omitempty"` // by type and ordinal
-	Info    map[string]string             `json:"info,omitempty"`
+	Version int                                  `json:"version"`
+	Root    string                               `json:"root"`
+	Kinds   map[string]string                    `json:"kinds,omitempty"`
+	Samples map[string]sampleFacts               `json:"samples,omitempty"` // by sample type
+	Labels  map[string]labelFacts                `json:"labels,omitempty"`
+	Origins bool                                 `json:"origins,omitempty"` // whether labels rank and source stand for parts of a merged profile
+	Own     bool                                 `json:"own,omitempty"`     // whether cycles of scopes inside of kernels are without those of inner scopes
+	Spans   bool                                 `json:"spans,omitempty"`   // whether the CPU time of scopes is without that of inner scopes
+	Devices map[string]map[string]profile.Device `json:"devices,omitempty"` // by type and ordinal
+	Info    map[string]string                    `json:"info,omitempty"`
 }
 
 type sampleFacts struct {
@@ -67,30 +67,21 @@ type labelFacts struct {
 	Kind   labelKind `json:"type"`
 }
 
-type devInfo struct {
-	Arch            string `json:"arch"`
-	BusWidth        int64  `json:"bus_width"`
-	ClockRate       int64  `json:"clock_rate"`
-	MemoryClockRate int64  `json:"memory_clock_rate"`
-	NumSMs          int64  `json:"num_sms"`
-	Name            string `json:"name,omitempty"`
-}
-
 const factsVersion = 1
 
 func newFacts(p *profile.Profile) *facts {
 	f := &facts{
 		Version: factsVersion, Root: p.Root.Name, Info: p.Info,
-		Kinds: map[string]string{}, Samples: map[string]sampleFacts{}, Labels: map[string]labelFacts{}, Devices: map[string]map[string]devInfo{},
+		Kinds: map[string]string{}, Samples: map[string]sampleFacts{}, Labels: map[string]labelFacts{}, Devices: map[string]map[string]profile.Device{},
 	}
 	for name, kind := range p.Kinds {
 		f.Kinds[name] = kind.String()
 	}
 	for _, d := range p.Devices {
 		if f.Devices[d.Type] == nil {
-			f.Devices[d.Type] = map[string]devInfo{}
+			f.Devices[d.Type] = map[string]profile.Device{}
 		}
-		f.Devices[d.Type][d.ID] = devInfo{d.Arch, d.BusWidth, d.ClockRate, d.MemoryClockRate, d.NumSMs, d.Name}
+		f.Devices[d.Type][d.ID] = d
 	}
 	return f
 }
@@ -145,7 +136,7 @@ func (f *facts) merge(o *facts) {
 	f.Labels = joined(f.Labels, o.Labels)
 	for typ, devices := range o.Devices {
 		if f.Devices == nil {
-			f.Devices = map[string]map[string]devInfo{}
+			f.Devices = map[string]map[string]profile.Device{}
 		}
 		f.Devices[typ] = joined(f.Devices[typ], devices)
 	}
@@ -176,9 +167,8 @@ func (f *facts) devices() []profile.Device {
 	for _, typ := range slices.Sorted(maps.Keys(f.Devices)) {
 		for _, id := range slices.Sorted(maps.Keys(f.Devices[typ])) {
 			d := f.Devices[typ][id]
-			list = append(list, profile.Device{
-				Type: typ, ID: id, Arch: d.Arch, BusWidth: d.BusWidth, ClockRate: d.ClockRate, MemoryClockRate: d.MemoryClockRate, NumSMs: d.NumSMs, Name: d.Name,
-			})
+			d.Type, d.ID = typ, id
+			list = append(list, d)
 		}
 	}
 	return list

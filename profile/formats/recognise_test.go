@@ -46,6 +46,24 @@ func TestJSONIsKnownByItsKeys(t *testing.T) {
 	}
 }
 
+// TestPerfettoBeginsWithAnyPacket: also with one that is as long as the number of a bracket or a brace, behind a line feed.
+func TestPerfettoBeginsWithAnyPacket(t *testing.T) {
+	for _, field := range []byte{5, 6, 8, 33, 43, 44, 45, 51, 52, 53, 69, 82} {
+		for _, size := range []byte{'[', '{'} {
+			packet := append([]byte{field<<3 | 2, size - 2}, make([]byte, size-2)...)
+			if field > 15 {
+				packet = append([]byte{field<<3 | 0x82, field >> 4, size - 3}, make([]byte, size-3)...)
+			} else if field == 8 {
+				packet = append([]byte{field << 3, 0}, make([]byte, size-2)...)
+			}
+			head := append([]byte{'\n', size}, packet...)
+			if f, _, err := recognise(bytes.NewReader(head), head); err != nil || f.Name != "perfetto" {
+				t.Errorf("field %d, %d bytes: %v, error %v", field, size, f, err)
+			}
+		}
+	}
+}
+
 // TestReadBehindAMark: a byte order mark changes nothing but the places of errors.
 func TestReadBehindAMark(t *testing.T) {
 	for name, text := range map[string]string{

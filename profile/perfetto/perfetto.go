@@ -68,6 +68,8 @@ const (
 	eventEndsOld     = 42
 	eventFlows       = 47
 	eventEnds        = 48
+	eventSubmits     = 3000 // GpuTrackEvent's
+	eventGPUAPI      = 3001
 
 	legacyPhase    = 2
 	legacyDuration = 3
@@ -83,13 +85,19 @@ const (
 	annotationArray     = 12
 	annotationStringIID = 17
 
-	stageDuration       = 2 // of GpuRenderStageEvent
+	submittedStage = 1 // of GpuCorrelation
+
+	stageEvent          = 1 // of GpuRenderStageEvent
+	stageDuration       = 2
 	stageQueue          = 3
 	stageID             = 4
 	stageSpecifications = 7
 	stageGPU            = 11
 	stageQueueIID       = 13
 	stageIID            = 14
+	stageName           = 17
+	stageKernelIID      = 19
+	stageNameIID        = 20
 	specificationQueue  = 2
 	specificationStage  = 3
 	specificationName   = 1
@@ -99,6 +107,7 @@ const (
 	internedKeys       = 3
 	internedStages     = 24
 	internedStrings    = 29
+	internedKernels    = 1000 // GpuInternedData's
 	internedIID        = 1
 	internedText       = 2
 )
@@ -136,6 +145,9 @@ var firstFields = map[protowire.Number]protowire.Type{
 	packetTrackDescriptor: protowire.BytesType, packetRenderStage: protowire.BytesType,
 	// What other writers begin with: their configuration, a marker, who they are, the first packet's flag, the trace's id.
 	33: protowire.BytesType, 36: protowire.BytesType, 3: protowire.VarintType, 79: protowire.VarintType, 87: protowire.VarintType, 89: protowire.BytesType,
+	// Chrome's events and facts, processes and threads as older writers describe them, the system, counters of GPUs, a service's event, renamed events.
+	5: protowire.BytesType, 51: protowire.BytesType, 43: protowire.BytesType, 44: protowire.BytesType, 45: protowire.BytesType, 52: protowire.BytesType,
+	69: protowire.BytesType, 82: protowire.BytesType,
 }
 
 // Sniff says by the first bytes of a file whether it is a Perfetto trace. A pprof profile starts with the same byte, but

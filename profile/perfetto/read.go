@@ -36,7 +36,8 @@ func Read(r io.Reader) (*profile.Profile, error) {
 		l.In.ID = d.tracks.ownerless()
 	}
 	d.tracks.finishCounters()
-	d.joinFlows()
+	d.joinFlows(d.flows)
+	d.joinFlows(d.submissions)
 	d.b.EndDocument(0)
 	return d.b.Finish(cutOff), nil
 }
@@ -53,10 +54,12 @@ type reader struct {
 	tracks    trackTable
 	strings   map[string]string // one copy of each text
 	flows     []flowPoint
-	e         event
-	clocks    clockTable
-	queues    map[queue]*lanes.Lane
-	stages    stageTables
+	// Calls that submit work of a GPU, and the render stages that this work is, by the stage's event.
+	submissions []flowPoint
+	e           event
+	clocks      clockTable
+	queues      map[queue]*lanes.Lane
+	stages      stageTables
 }
 
 func newReader(r io.Reader) *reader {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/lanes"
@@ -16,13 +18,15 @@ type event struct {
 	kind        uint64
 	track       uint64
 	flows, ends []uint64
-	value       int64 // of a counter
-	async       bool  // it has a phase of Chrome's format that lies on no thread
-	duration    int64 // of a slice that one event tells whole
+	submits     []uint64 // events of render stages
+	value       int64    // of a counter
+	async       bool     // it has a phase of Chrome's format that lies on no thread
+	duration    int64    // of a slice that one event tells whole
 }
 
 func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault, message []byte) error {
-	d.e = event{Event: lanes.Event{Start: at, StartFault: fault, Metrics: d.e.Metrics[:0]}, track: state.track, flows: d.e.flows[:0], ends: d.e.ends[:0]}
+	d.e = event{Event: lanes.Event{Start: at, StartFault: fault, Metrics: d.e.Metrics[:0]}, track: state.track, flows: d.e.flows[:0], ends: d.e.ends[:0],
+		submits: d.e.submits[:0]}
 	e := &d.e
 	err := fields(message, func(f field) error {
 		switch f.number {
@@ -44,6 +48,10 @@ func (d *reader) readEvent(state *sequenceState, at int64, fault lanes.TimeFault
 			e.flows = append(e.flows, f.v)
 		case eventEnds, eventEndsOld:
 			e.ends = append(e.ends, f.v)
+		case eventSubmits:
+			return e.submit(f.b)
+		case eventGPUAPI:
+			e.Call = true
 		case eventAnnotations:
 			return d.annotation(state, e, f.b)
 		case eventLegacy:
@@ -105,7 +113,20 @@ func (d *reader) begin(e *event) *lanes.Lane {
 	for _, id := range e.ends {
 		d.flows = append(d.flows, flowPoint{id: id, lane: l.ID, at: e.Start, ends: true})
 	}
+	for _, id := range e.submits {
+		d.submissions = append(d.submissions, flowPoint{id: id, lane: l.ID, at: e.Start})
+	}
 	return l
+}
+
+// submit reads which render stages a call submitted.
+func (e *event) submit(message []byte) error {
+	return fields(message, func(f field) error {
+		if f.number == submittedStage && f.kind == protowire.VarintType {
+			e.submits = append(e.submits, f.v)
+		}
+		return nil
+	})
 }
 
 // flowPoint is a slice that an arrow touches.
@@ -123,14 +144,14 @@ func endsLater(a, b flowPoint) int {
 
 // joinFlows makes arrows between the points with one id: from each to the next in time. Of two points, one of which ends the
 // arrow, that one is the end even if the clocks of CPU and GPU disagree.
-func (d *reader) joinFlows() {
-	slices.SortStableFunc(d.flows, func(a, b flowPoint) int { return cmp.Compare(a.id, b.id) })
-	for start := 0; start < len(d.flows); {
+func (d *reader) joinFlows(all []flowPoint) {
+	slices.SortStableFunc(all, func(a, b flowPoint) int { return cmp.Compare(a.id, b.id) })
+	for start := 0; start < len(all); {
 		end := start
-		for end < len(d.flows) && d.flows[end].id == d.flows[start].id {
+		for end < len(all) && all[end].id == all[start].id {
 			end++
 		}
-		points := d.flows[start:end]
+		points := all[start:end]
 		slices.SortStableFunc(points, func(a, b flowPoint) int {
 			if len(points) == 2 && a.ends != b.ends {
 				return endsLater(a, b)

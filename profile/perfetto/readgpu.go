@@ -24,8 +24,10 @@ type stageTables struct{ queues, stages []string }
 // around them are shown without being counted.
 func (d *reader) readStage(state *sequenceState, at int64, fault lanes.TimeFault, message []byte) error {
 	e := lanes.Event{Start: at, StartFault: fault, Category: lanes.Categories[profile.KernelSlice]}
-	var duration uint64
+	var duration, id uint64
 	var q queue
+	var stage, kernel string
+	work := false
 	number := func(list []string, n uint64, what string) string {
 		if n < uint64(len(list)) {
 			return list[n]
@@ -36,6 +38,8 @@ func (d *reader) readStage(state *sequenceState, at int64, fault lanes.TimeFault
 		switch f.number {
 		case stageSpecifications:
 			return d.readStageNames(f.b)
+		case stageEvent:
+			id, work = f.v, true
 		case stageDuration:
 			duration = f.v
 		case stageGPU:
@@ -43,23 +47,31 @@ func (d *reader) readStage(state *sequenceState, at int64, fault lanes.TimeFault
 		case stageQueueIID:
 			q.name = cmp.Or(state.stages[f.v], fmt.Sprintf("queue %d", f.v))
 		case stageIID:
-			e.Name = cmp.Or(state.stages[f.v], fmt.Sprintf("stage %d", f.v))
+			stage = cmp.Or(state.stages[f.v], fmt.Sprintf("stage %d", f.v))
+		case stageName:
+			e.Name = d.text(f.b)
+		case stageNameIID:
+			e.Name = cmp.Or(state.names[f.v], e.Name)
+		case stageKernelIID:
+			kernel = state.kernels[f.v]
 		case stageQueue:
 			q.name = cmp.Or(q.name, number(d.stages.queues, f.v, "queue"))
 		case stageID:
-			e.Name = cmp.Or(e.Name, number(d.stages.stages, f.v, "stage"))
+			stage = cmp.Or(stage, number(d.stages.stages, f.v, "stage"))
 		}
 		return nil
 	})
-	if err != nil || e.Name == "" { // the packet has names only
+	if err != nil || !work && stage == "" { // the packet has names only
 		return err
 	}
+	e.Name = cmp.Or(e.Name, kernel, stage, "stage")
 	l := d.queues[q]
 	if l == nil {
 		l = d.b.NewLane()
 		l.Name, l.Kind, l.Device, l.Nests = q.name, profile.StreamLane, strconv.FormatInt(q.gpu, 10), true
 		d.queues[q] = l
 	}
+	d.submissions = append(d.submissions, flowPoint{id: id, lane: l.ID, at: at, ends: true})
 	d.b.Slice(l, &e, int64(min(duration, lanes.FarAway)))
 	return nil
 }

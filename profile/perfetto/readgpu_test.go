@@ -94,6 +94,46 @@ func TestRenderStages(t *testing.T) {
 	}
 }
 
+// TestComputeWork reads what Perfetto's recorders of CUDA and HIP write: stages have names of their own or those of kernels, and events of threads
+// say which stages they submitted. Upstream's tests have such traces (gpu_compute_kernel, gpu_compute_launch, gpu_render_stages_flow).
+func TestComputeWork(t *testing.T) {
+	named := func(id int, name string) []byte { return message(1, id, 2, name) }
+	packet := func(sequence, flags, at int, of ...any) []byte {
+		return message(1, message(append(of, packetSequenceID, sequence, packetSequenceFlags, flags, packetTimestamp, at)...))
+	}
+	work := func(at, duration, event int, of ...any) []byte {
+		return packet(1, needsState, at, packetRenderStage, message(append(of, stageEvent, event, stageDuration, duration, stageQueueIID, 1)...))
+	}
+	call := func(at int, of ...any) []byte {
+		return packet(2, 0, at, packetTrackEvent, message(append(of, eventTrack, 7)...))
+	}
+	submits := func(events ...any) []any { return []any{eventSubmits, message(events...)} }
+	p := read(t, slices.Concat(
+		packet(1, stateCleared, 0, packetInternedData, message(internedStages, named(1, "queue"), internedStages, named(2, "Kernel"), internedNames, named(3, "by id"),
+			internedKernels, named(1, "_Z4gemmPf"), internedKernels, message(1, 2, 2, "softmax", 3, "softmax()"))),
+		packet(2, stateCleared, 0, packetTrackDescriptor, message(trackUUID, 7, trackThread, message(threadPID, 5, threadTID, 6))),
+		work(100, 1, 1, stageIID, 2, stageKernelIID, 1), work(110, 2, 2, stageIID, 2, stageKernelIID, 2),
+		work(120, 4, 3, stageKernelIID, 1, stageIID, 2, stageName, "by name"), work(130, 8, 4, stageNameIID, 3), work(140, 16, 5), work(150, 32, 6, stageIID, 2),
+		call(10, eventType, sliceBegin, eventName, "step"), call(11, append(submits(submittedStage, 1), eventType, sliceBegin, eventName, "submit")...), call(12, eventType, sliceEnd),
+		call(13, append(submits(submittedStage, 2, submittedStage, 3, 2, 6), eventType, sliceBegin, eventName, "cuGraphLaunch", eventGPUAPI, 4)...), call(14, eventType, sliceEnd),
+		call(99, eventType, sliceEnd)))
+	got := map[string]int64{}
+	var add func(path string, n *profile.Node)
+	add = func(path string, n *profile.Node) {
+		for _, c := range n.Children {
+			if v, ok := c.Metric(profile.TimeMetric); ok {
+				got[path+c.Name] = v.Int()
+			}
+			add(path+c.Name+" > ", c)
+		}
+	}
+	add("", p.Root)
+	want := map[string]int64{"step > submit > _Z4gemmPf": 1, "step > softmax": 2, "step > by name": 4, "by id": 8, "stage": 16, "Kernel": 32}
+	if !maps.Equal(got, want) {
+		t.Errorf("times are %v, want %v", got, want)
+	}
+}
+
 // TestAsynchronousEventsAreCounted: Chrome writes them in its own protobuf traces as events with a phase and without a type.
 func TestAsynchronousEventsAreCounted(t *testing.T) {
 	event := func(at int, of ...any) []byte {

@@ -9,16 +9,16 @@ import (
 
 // sequenceState is what the packets of one writer refer to.
 type sequenceState struct {
-	names, categories, keys, texts, stages map[uint64]string
-	stacks                                 map[string]int32 // call paths by the bytes of their annotation
-	track                                  uint64           // of events without a track
-	clock                                  uint64           // of packets without a clock; 0: the trace's clock
+	names, categories, keys, texts, stages, kernels map[uint64]string
+	stacks                                          map[string]int32 // call paths by the bytes of their annotation
+	track                                           uint64           // of events without a track
+	clock                                           uint64           // of packets without a clock; 0: the trace's clock
 }
 
 func newSequenceState() *sequenceState {
 	return &sequenceState{
 		names: map[uint64]string{}, categories: map[uint64]string{}, keys: map[uint64]string{}, texts: map[uint64]string{},
-		stages: map[uint64]string{},
+		stages: map[uint64]string{}, kernels: map[uint64]string{},
 		stacks: map[string]int32{},
 	}
 }
@@ -183,6 +183,8 @@ func (d *reader) readInterned(state *sequenceState, message []byte) error {
 			table = state.texts
 		case internedStages:
 			table = state.stages
+		case internedKernels:
+			table = state.kernels
 		default:
 			return nil
 		}

@@ -64,6 +64,7 @@ type Event struct {
 	DurationFault  TimeFault
 	Path           int32 // number of the call path in Builder.Paths
 	ID             uint64
+	Call           bool               // the file says that it is a call of a vendor's library
 	Launch         profile.LaunchKind // without the kernel
 	Metrics        []profile.Metric   // copied
 	Bytes          profile.Value      // of a copy or memset
@@ -107,7 +108,7 @@ func (b *Builder) Slice(l *Lane, e *Event, duration int64) profile.SliceKind {
 
 func (b *Builder) slice(l *Lane, e *Event, cat *category, duration int64) profile.SliceKind {
 	s := profile.Slice{
-		Lane: l.ID, Kind: cat.kindOf(e.Name, e.ID), Name: e.Name, Start: e.Start, Duration: duration, Path: b.Paths.Of(e.Path), ID: e.ID,
+		Lane: l.ID, Kind: cat.kindOf(e), Name: e.Name, Start: e.Start, Duration: duration, Path: b.Paths.Of(e.Path), ID: e.ID,
 	}
 	if b.faults.faulty(e, &s) {
 		return s.Kind

@@ -75,12 +75,12 @@ func newCategory(name string) category {
 }
 
 // kindOf says what a slice of a category is. Intel's device queues have copies and fills among their kernels, MTIA's have waits.
-func (c *category) kindOf(name string, id uint64) profile.SliceKind {
+func (c *category) kindOf(e *Event) profile.SliceKind {
 	switch {
-	case c.calls, c.kind == profile.ScopeSlice && id != 0 && (c.unknown || c.name == "") && isCall(name):
-		return kindOfCall(name)
-	case c.kind == profile.KernelSlice && (strings.HasPrefix(name, "zeCommandListAppend") || c.name == "mtia_ccp_events"):
-		return kindOfWork(name)
+	case e.Call, c.calls, c.kind == profile.ScopeSlice && e.ID != 0 && (c.unknown || c.name == "") && isCall(e.Name):
+		return kindOfCall(e.Name)
+	case c.kind == profile.KernelSlice && (strings.HasPrefix(e.Name, "zeCommandListAppend") || c.name == "mtia_ccp_events"):
+		return kindOfWork(e.Name)
 	}
 	return c.kind
 }

@@ -3,6 +3,7 @@ package chrometrace
 import (
 	"errors"
 	"io"
+	"math"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/jsonscan"
@@ -75,7 +76,7 @@ func (d *reader) document() {
 	d.base = 0
 	switch d.Peek() {
 	case '[':
-		d.eventList()
+		d.eventList(false)
 	case '{':
 		d.Object("at the start of a trace", d.member)
 	default:
@@ -89,9 +90,9 @@ func (d *reader) document() {
 func (d *reader) member(key string) {
 	switch key {
 	case "traceEvents":
-		d.eventList()
+		d.eventList(true)
 	case "baseTimeNanoseconds":
-		d.base = d.Scalar().Int()
+		d.base = int64(min(d.whole(), math.MaxInt64))
 	case "otherData":
 		d.facts()
 	case "devices":
@@ -105,14 +106,11 @@ func (d *reader) member(key string) {
 	}
 }
 
-func (d *reader) eventList() {
+// eventList reads the events. A list that is the document needs no end: programs write to it until they stop.
+func (d *reader) eventList(ends bool) {
 	d.events = true
 	d.Expect('[', "at the start of the events")
-	for more := d.Begin(']'); more; more = d.More(']') {
-		if d.Peek() == ']' { // many writers leave a comma behind the last event
-			d.Begin(']')
-			return
-		}
+	for more := d.Begin(']'); more; more = d.moreEvents(ends) {
 		if d.Peek() != '{' {
 			d.Skip(0)
 			continue
@@ -121,4 +119,16 @@ func (d *reader) eventList() {
 			d.take()
 		}
 	}
+}
+
+// moreEvents consumes what is between two events, or the end of the list. DFTracer writes no commas, and many writers one behind the last event.
+func (d *reader) moreEvents(ends bool) bool {
+	comma := d.Peek() == ',' && d.More(']')
+	switch c := d.Peek(); {
+	case d.Err != nil || c == 0 && d.Ended() && !ends:
+		return false
+	case c == ']':
+		return d.Begin(']')
+	}
+	return comma || d.Peek() == '{' || d.More(']')
 }

@@ -218,6 +218,33 @@ func TestIDsOfThreads(t *testing.T) {
 	}
 }
 
+// TestEndsOfLists: a list that is the document needs no end, and DFTracer writes one without commas. Within an object, a list without its end is cut off.
+func TestEndsOfLists(t *testing.T) {
+	const a, b = `{"ph":"X","name":"a","ts":1,"dur":2}`, `{"ph":"X","name":"b","ts":4,"dur":2}`
+	for text, incomplete := range map[string]bool{
+		"[" + a + "," + b + "]": false, "[" + a + ",\n" + b + ",]": false, "[" + a + "," + b: false, "[\n" + a + ",\n" + b + ",\n": false, "[\n" + a + "\n" + b + "\n]": false,
+		"[" + a + "," + b + `,{"ph":`: true, "[" + a + b + `,{"ph":"X"`: true, `{"traceEvents":[` + a + "," + b: true, `{"traceEvents":[` + a + "," + b + ",": true,
+		"[" + a + "][" + b + "]": false, "[" + a + "\n][" + b + ",": false,
+	} {
+		if p := read(t, text); len(p.Timeline.Slices) != 2 || (p.Info[profile.InfoIncomplete] != "") != incomplete {
+			t.Errorf("%q: %d slices, incomplete %q, want 2 and %v", text, len(p.Timeline.Slices), p.Info[profile.InfoIncomplete], incomplete)
+		}
+	}
+	if _, err := Read(strings.NewReader("[" + a + " 5," + b + "]")); err == nil || !strings.Contains(err.Error(), "expected ',' or ']'") {
+		t.Errorf("a number behind an event: %v", err)
+	}
+}
+
+// TestBaseTime is a number or, of writers whose numbers have no 64 bits, a text.
+func TestBaseTime(t *testing.T) {
+	for _, base := range []string{`1743521598000000001`, `"1743521598000000001"`} {
+		p := read(t, `{"traceEvents":[{"ph":"X","name":"a","ts":1,"dur":2}],"baseTimeNanoseconds":`+base+`}`)
+		if at := p.Timeline.Slices[0].Start; at != 1743521598000001001 {
+			t.Errorf("%s: the slice begins at %d", base, at)
+		}
+	}
+}
+
 // Upstream traces warps inside a kernel in the same form: blocks are processes, warps are threads, and a call path leaves out the
 // scope itself. Such times are not CPU time, and a sum over warps is not the time of a kernel.
 func TestTraceOfWarps(t *testing.T) {

@@ -53,14 +53,7 @@ func appendArguments(out, raw []byte) []byte {
 		return appendCanonical(out, raw)
 	}
 	slices.SortFunc(members, func(a, b jsontext.Member) int { return strings.Compare(a.Name, b.Name) })
-	out = append(out, '{')
-	for i, m := range members {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = kindForm.AppendText(out, m.Name)
-		out = append(out, ':')
-		out = kindForm.Append(out, m.Value)
-	}
-	return append(out, '}')
+	return jsontext.AppendObject(out, members, func(out []byte, m jsontext.Member) []byte {
+		return kindForm.Append(append(kindForm.AppendText(out, m.Name), ':'), m.Value)
+	})
 }

@@ -122,15 +122,9 @@ func (r *recordReader) arguments(raw []byte) (args []Argument, canonical []byte)
 		args[len(args)-1].Name = m.Name
 	}
 	slices.SortFunc(sorted, func(a, b named) int { return strings.Compare(a.name, b.name) })
-	canonical = append(make([]byte, 0, len(raw)), '{')
-	for i, a := range sorted {
-		if i > 0 {
-			canonical = append(canonical, ',')
-		}
-		canonical = append(kindForm.AppendText(canonical, a.name), ':')
-		canonical = append(canonical, a.canonical...)
-	}
-	return args, append(canonical, '}')
+	return args, jsontext.AppendObject(make([]byte, 0, len(raw)), sorted, func(out []byte, a named) []byte {
+		return append(append(kindForm.AppendText(out, a.name), ':'), a.canonical...)
+	})
 }
 
 // read takes a launch apart; the launch keeps parts of the record's memory. ID is for the caller to set.

@@ -20,6 +20,26 @@ func AppendString(out []byte, s string) []byte {
 	return Form{}.AppendText(out, s)
 }
 
+// AppendList writes a list, each element by a function.
+func AppendList[T any](out []byte, list []T, write func(out []byte, element T) []byte) []byte {
+	return append(appendEach(append(out, '['), list, write), ']')
+}
+
+// AppendObject writes an object, each member with its name by a function.
+func AppendObject[T any](out []byte, members []T, write func(out []byte, member T) []byte) []byte {
+	return append(appendEach(append(out, '{'), members, write), '}')
+}
+
+func appendEach[T any](out []byte, list []T, write func(out []byte, element T) []byte) []byte {
+	for i, e := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = write(out, e)
+	}
+	return out
+}
+
 const hexDigits = "0123456789abcdef"
 
 // AppendText appends a string in this form.

@@ -138,17 +138,9 @@ func init() {
 
 // AppendStages writes payload.ir_stages.
 func (b Backend) AppendStages(out []byte) []byte {
-	out = append(out, '[')
-	for i, s := range b.Stages {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		display := s.Display
-		if display == "" {
-			display = strings.ToUpper(s.Name)
-		}
-		out = fmt.Appendf(out, `{"name":%s,"extension":%s,"display_name":%s,"display_order":%d,"is_text":%t,"supports_source_mapping":%t,"syntax_id":%s}`,
+	return jsontext.AppendList(out, b.Stages, func(out []byte, s Stage) []byte {
+		display := cmp.Or(s.Display, strings.ToUpper(s.Name))
+		return fmt.Appendf(out, `{"name":%s,"extension":%s,"display_name":%s,"display_order":%d,"is_text":%t,"supports_source_mapping":%t,"syntax_id":%s}`,
 			jsontext.Quote(s.Name), jsontext.Quote("."+s.Name), jsontext.Quote(display), s.Order, s.Text, s.Parser != "", jsontext.Quote(s.Syntax))
-	}
-	return append(out, ']')
+	})
 }

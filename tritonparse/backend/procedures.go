@@ -81,12 +81,11 @@ func ParseProcedures(text []byte) ([]Procedure, error) {
 			return nil, fmt.Errorf("procedure %d needs a name and pattern_checks", i)
 		}
 		c := Procedure{Name: p.Name, Message: p.Message, Patterns: p.Patterns, display: p.Display}
-		if len(p.Display) > 0 {
-			if err := json.Unmarshal(p.Display, &c.Attributes); err != nil {
-				return nil, fmt.Errorf("procedure %s: display_attributes: %w", p.Name, err)
-			}
-		} else {
+		if len(p.Display) == 0 || string(p.Display) == "null" {
 			c.display = json.RawMessage("[]")
+		}
+		if err := json.Unmarshal(c.display, &c.Attributes); err != nil {
+			return nil, fmt.Errorf("procedure %s: display_attributes: %w", p.Name, err)
 		}
 		for k := range c.Attributes {
 			if err := c.Attributes[k].compile(); err != nil {
@@ -157,7 +156,6 @@ func (p *Procedure) check(ttgir string, o *Settings) procedureResult {
 	directives := p.Directives()
 	program := o.FileCheck
 	if o.Quirks.Has(quirks.FileCheckOnly) && program == "" {
-		r.details = []string{}
 		r.err = "FileCheck binary not available. Set FILECHECK_PATH env var or install Triton."
 		return r
 	}
@@ -199,19 +197,8 @@ func (r procedureResult) appendJSON(out []byte) []byte {
 	out = ndjson.AppendMember(out, "message", jsontext.Quote(r.check.Message))
 	out = ndjson.AppendMember(out, "module_attributes", r.module)
 	out = ndjson.AppendMember(out, "attributes", r.attributes.AppendJSON(nil))
-	out = ndjson.AppendMember(out, "display_attributes", compact(r.check.display))
+	out = ndjson.AppendMember(out, "display_attributes", jsontext.Form{}.Append(nil, r.check.display))
 	return append(ndjson.AppendMember(out, "detection_method", jsontext.Quote(r.method)), '}')
-}
-
-func compact(raw json.RawMessage) []byte {
-	var out []byte
-	for i, e := range jsontext.Elements(raw) {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = jsontext.Form{}.Append(out, e)
-	}
-	return append(append([]byte{'['}, out...), ']')
 }
 
 var moduleAttributes = regexp.MustCompile(`module\s+attributes\s*\{([^}]+)\}`)

@@ -67,10 +67,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 		}
 		out = ndjson.AppendMember(out, m.name, value)
 	}
-	if out == nil {
-		return []byte("{}"), nil
-	}
-	return append(out, '}'), nil
+	return ndjson.EndObject(out), nil
 }
 
 // identity is a UUID (version 8) that is the same whenever the same is compared.

@@ -197,7 +197,7 @@ func (o *ExcerptOptions) form(kind string, text []byte, members []jsontext.Membe
 // withoutTexts is a compilation without what makes it large. file_content stays, as an empty object: TritonParse's website
 // leaves out compilations that do not have it.
 func withoutTexts(members []jsontext.Member) []byte {
-	return object(members, func(m jsontext.Member) []byte {
+	return ndjson.Object(members, func(m jsontext.Member) []byte {
 		if m.Name != "payload" {
 			return m.Value
 		}
@@ -205,7 +205,7 @@ func withoutTexts(members []jsontext.Member) []byte {
 		if err != nil {
 			return m.Value
 		}
-		return object(payload, func(m jsontext.Member) []byte {
+		return ndjson.Object(payload, func(m jsontext.Member) []byte {
 			switch m.Name {
 			case "file_content":
 				return []byte("{}")
@@ -215,20 +215,6 @@ func withoutTexts(members []jsontext.Member) []byte {
 			return m.Value
 		})
 	})
-}
-
-// object is an object with other values of its members. A member without a value is left out.
-func object(members []jsontext.Member, value func(jsontext.Member) []byte) []byte {
-	var out []byte
-	for _, m := range members {
-		if v := value(m); v != nil {
-			out = ndjson.AppendMember(out, m.Name, v)
-		}
-	}
-	if out == nil {
-		return []byte("{}")
-	}
-	return append(out, '}')
 }
 
 type Lines []span

@@ -217,14 +217,11 @@ func (w *writer) launches(t *tritonparse.Trace) error {
 }
 
 func rawArguments(l *tritonparse.LaunchRecord) json.RawMessage {
-	if len(l.Args) == 0 {
-		return json.RawMessage("{}")
-	}
 	var raw []byte
 	for _, a := range l.Args {
 		raw = ndjson.AppendMember(raw, a.Name, a.Raw)
 	}
-	return append(raw, '}')
+	return ndjson.EndObject(raw)
 }
 
 // blobs copies the tensors of a launch, each once. In the trace's own folder they are in their places already.

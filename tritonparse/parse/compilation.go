@@ -114,10 +114,7 @@ func tunedParameters(get func(string) []byte) []byte {
 			out = ndjson.AppendMember(out, name, v)
 		}
 	}
-	if out == nil {
-		out = []byte{'{'}
-	}
-	return append(out, '}')
+	return ndjson.EndObject(out)
 }
 
 // inductorFile names the output of a compilation that torch.compile asked for; "" for any other.
@@ -169,11 +166,8 @@ func withBaseWarps(metadata []byte, ttgir string) []byte {
 	if err != nil {
 		return metadata
 	}
-	var out []byte
-	for _, p := range members {
-		out = ndjson.AppendMember(out, p.Name, p.Value)
-	}
-	return append(ndjson.AppendMember(out, "num_warps_base", strconv.AppendInt(nil, int64(base), 10)), '}')
+	members = append(members, jsontext.Member{Name: "num_warps_base", Value: strconv.AppendInt(nil, int64(base), 10)})
+	return ndjson.Object(members, func(m jsontext.Member) []byte { return m.Value })
 }
 
 // Mapped is a compilation record as Parse writes it, with source maps and stages and without occurrence id.

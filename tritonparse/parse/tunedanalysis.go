@@ -303,17 +303,11 @@ func (u *session) writeLaunches(s *store.Spill, w store.Writer, diffs, sames *st
 // possibleGroups are the sets of configurations that the winner was chosen from: the session's own, or if it only launched an earlier
 // choice, the sets of the sessions that have this kernel among their configurations.
 func (p *parser) possibleGroups(u *session) []byte {
-	out := []byte{'['}
+	sets := p.sites.sets[u.selected.hash]
 	if own := u.configurations(p.options.quirks); len(own) > 0 {
-		return append(ndjson.AppendTexts(out, own), ']')
+		sets = [][]string{own}
 	}
-	for i, group := range p.sites.sets[u.selected.hash] {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = ndjson.AppendTexts(out, group)
-	}
-	return append(out, ']')
+	return jsontext.AppendList(nil, sets, ndjson.AppendTexts)
 }
 
 // findSets finds the different sets of configurations that each hash is one of.
@@ -338,13 +332,9 @@ func (p *parser) compilationAnalysis(u *session, hashes []string, m *analysisMem
 	if len(hashes) == 0 {
 		return ndjson.Null
 	}
-	configs := []byte{'['}
-	for i, hash := range hashes {
-		if i > 0 {
-			configs = append(configs, ',')
-		}
-		configs = fmt.Appendf(configs, `{"compilation_config_params":%s,"compilation_hash":%s}`, p.kernels[hash].parameters, jsontext.Quote(hash))
-	}
+	configs := jsontext.AppendList(nil, hashes, func(out []byte, hash string) []byte {
+		return fmt.Appendf(out, `{"compilation_config_params":%s,"compilation_hash":%s}`, p.kernels[hash].parameters, jsontext.Quote(hash))
+	})
 	k := p.kernels[hashes[0]]
 	from := k.common
 	if k.compiled != nil && u.site.common != nil {
@@ -361,7 +351,7 @@ func (p *parser) compilationAnalysis(u *session, hashes []string, m *analysisMem
 			m.commons[from] = common
 		}
 	}
-	out := ndjson.AppendMember(nil, "configs", append(configs, ']'))
+	out := ndjson.AppendMember(nil, "configs", configs)
 	out = ndjson.AppendMember(out, "compilation_hashes", ndjson.AppendTexts(nil, hashes))
 	return append(ndjson.AppendMember(out, "common_info", common), '}')
 }

@@ -64,16 +64,11 @@ func (v *argumentValues) merge() {
 func (v *argumentValues) appendJSON(out []byte) []byte {
 	out = append(out, `{"unique_count":`...)
 	out = strconv.AppendInt(out, int64(len(v.values)), 10)
-	out = append(out, `,"values":[`...)
-	for i, u := range v.values {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(out, `{"value":`...), u.shown...)
-		out = append(out, `,"count":`...)
-		out = append(strconv.AppendInt(out, int64(u.count), 10), '}')
-	}
-	return append(out, "]}"...)
+	out = jsontext.AppendList(append(out, `,"values":`...), v.values, func(out []byte, u *argumentValue) []byte {
+		out = append(append(append(out, `{"value":`...), u.shown...), `,"count":`...)
+		return append(strconv.AppendInt(out, int64(u.count), 10), '}')
+	})
+	return append(out, '}')
 }
 
 // configArguments are the arguments that one configuration was launched with.

@@ -96,18 +96,13 @@ func (d *dictionary) stack(id uint64) []byte {
 	if s := d.stacks[id]; s != nil {
 		return s
 	}
-	out := []byte{'['}
-	for _, text := range bytes.Split(d.text(id), []byte{0}) {
-		file, line, function, ok := splitFrame(string(text))
-		if !ok {
-			continue
+	var frames []frame
+	for text := range bytes.SplitSeq(d.text(id), []byte{0}) {
+		if f, ok := splitFrame(string(text)); ok {
+			frames = append(frames, f)
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = d.sources.appendFrame(out, file, line, function)
 	}
-	out = append(out, ']')
+	out := jsontext.AppendList(nil, frames, d.sources.appendFrame)
 	if d.stacks == nil {
 		d.stacks = map[uint64][]byte{}
 	}
@@ -116,17 +111,14 @@ func (d *dictionary) stack(id uint64) []byte {
 }
 
 // splitFrame takes a text of hooks/pyframes.c apart. A function's name has no @, a file's may.
-func splitFrame(text string) (file string, line int, function string, ok bool) {
-	at := strings.LastIndexByte(text, '@')
-	if at < 0 {
-		return "", 0, "", false
-	}
+func splitFrame(text string) (f frame, ok bool) {
+	at := max(strings.LastIndexByte(text, '@'), 0)
 	colon := strings.LastIndexByte(text[:at], ':')
 	if colon < 0 {
-		return "", 0, "", false
+		return f, false
 	}
 	line, err := strconv.Atoi(text[colon+1 : at])
-	return text[:colon], line, text[at+1:], err == nil
+	return frame{text[:colon], line, text[at+1:]}, err == nil
 }
 
 // sourceLines are the lines of Python files, read once.
@@ -139,16 +131,11 @@ type sourceLines struct {
 const maxSources = 64 << 20
 
 // appendFrame writes a frame as TritonParse has it; "loc" is the line's text.
-func (s *sourceLines) appendFrame(out []byte, file string, line int, function string) []byte {
-	out = append(out, `{"line":`...)
-	out = appendInt(out, int64(line))
-	out = append(out, `,"name":`...)
-	out = appendText(out, function)
-	out = append(out, `,"filename":`...)
-	out = appendText(out, file)
-	out = append(out, `,"loc":`...)
-	out = appendText(out, s.line(file, line))
-	return append(out, '}')
+func (s *sourceLines) appendFrame(out []byte, f frame) []byte {
+	out = append(appendInt(append(out, `{"line":`...), int64(f.Line)), `,"name":`...)
+	out = append(appendText(out, f.Function), `,"filename":`...)
+	out = append(appendText(out, f.File), `,"loc":`...)
+	return append(appendText(out, s.line(f.File, f.Line)), '}')
 }
 
 func (s *sourceLines) line(file string, line int) string {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/internal/version"
 )
 
@@ -71,14 +72,8 @@ func (h header) complete(text []byte, sources *sourceLines) (c completed) {
 	if members := bytes.TrimSpace(e.Members); len(members) > 2 {
 		out = append(append(out, ','), members[1:len(members)-1]...)
 	}
-	out = append(out, `,"stack":[`...)
-	for i, f := range e.Stack {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = sources.appendFrame(out, f.File, f.Line, f.Function)
-	}
-	out = append(out, `],"timestamp":"`...)
+	out = jsontext.AppendList(append(out, `,"stack":`...), e.Stack, sources.appendFrame)
+	out = append(out, `,"timestamp":"`...)
 	out = append(time.Unix(0, e.Nanos).UTC().AppendFormat(out, timestampForm), '"')
 	if e.Type == "autotune" {
 		c.counts.Autotunes = 1
@@ -95,15 +90,10 @@ func (h header) appendPayload(out []byte, e event) ([]byte, error) {
 	if len(e.PTInfo) > 2 {
 		out = append(append(out, `,"pt_info":`...), e.PTInfo...)
 	}
-	out = append(out, `,"file_path":{`...)
-	for i, a := range e.Files {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(appendText(out, a.Name), ':')
-		out = appendText(out, a.Path)
-	}
-	out = append(out, `},"file_content":{`...)
+	out = jsontext.AppendObject(append(out, `,"file_path":`...), e.Files, func(out []byte, a artifact) []byte {
+		return appendText(append(appendText(out, a.Name), ':'), a.Path)
+	})
+	out = append(out, `,"file_content":{`...)
 	first := true
 	content := func(name, text string) {
 		if !first {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse/internal/store"
 )
 
@@ -83,16 +84,11 @@ func (d *dictionary) arguments(l launch, names []string) (arguments, error) {
 	if l.flags&capturing != 0 {
 		w.out = append(w.out, `{"_note":"argument extraction skipped during CUDA graph capture"}`...)
 	} else {
-		w.out = append(w.out, '{')
-		for i, name := range names {
-			if i > 0 {
-				w.out = append(w.out, ',')
-			}
-			w.out = appendText(w.out, name)
-			w.out = append(w.out, ':')
+		w.out = jsontext.AppendObject(w.out, names, func(out []byte, name string) []byte {
+			w.out = append(appendText(out, name), ':')
 			w.argument()
-		}
-		w.out = append(w.out, '}')
+			return w.out
+		})
 	}
 	if w.kind.Damaged || w.tensors.Damaged {
 		w.fail("its arguments are cut")
@@ -186,14 +182,7 @@ func (w *argumentWriter) definition(id int) {
 func (w *argumentWriter) text(id int) { w.out = appendText(w.out, string(w.d.text(uint64(id)))) }
 
 func (w *argumentWriter) list(values []int64) {
-	w.out = append(w.out, '[')
-	for i, v := range values {
-		if i > 0 {
-			w.out = append(w.out, ',')
-		}
-		w.out = appendInt(w.out, v)
-	}
-	w.out = append(w.out, ']')
+	w.out = jsontext.AppendList(w.out, values, appendInt)
 }
 
 func (w *argumentWriter) key(name string) {

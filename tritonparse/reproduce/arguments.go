@@ -1,7 +1,6 @@
 package reproduce
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"regexp"
@@ -107,21 +106,15 @@ func withoutFunctions(raw []byte) []byte {
 	if err != nil {
 		return raw
 	}
-	out := []byte{}
-	for _, m := range members {
-		switch m.Name {
-		case "object":
-			return []byte(`{"type":"NoneType","repr":"None"}`)
-		case "items":
-			var parts [][]byte
-			for _, each := range jsontext.Elements(m.Value) {
-				parts = append(parts, withoutFunctions(each))
-			}
-			m.Value = slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
-		}
-		out = ndjson.AppendMember(out, m.Name, m.Value)
+	if ndjson.Get(members, "object") != nil {
+		return []byte(`{"type":"NoneType","repr":"None"}`)
 	}
-	return append(out, '}')
+	return ndjson.Object(members, func(m jsontext.Member) []byte {
+		if m.Name != "items" {
+			return m.Value
+		}
+		return jsontext.AppendList(nil, jsontext.Elements(m.Value), func(out, each []byte) []byte { return append(out, withoutFunctions(each)...) })
+	})
 }
 
 // readArgument parses the recorded JSON of an argument.

@@ -1,7 +1,6 @@
 package reproduce
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -34,41 +33,32 @@ func (w *work) withBlobs(name string, raw []byte) []byte {
 	if err != nil {
 		return raw
 	}
-	var out []byte
-	for _, m := range members {
-		value := m.Value
+	return ndjson.Object(members, func(m jsontext.Member) []byte {
 		switch {
 		case m.Name == "blob_path":
 			b, ok := w.findBlob(jsontext.Text(m.Value))
 			if !ok {
 				w.noteGone(name, jsontext.Text(m.Value))
-				continue
+				return nil
 			}
-			value = jsontext.Quote(b.name)
-		case len(value) > 0 && value[0] == '{':
-			value = w.withBlobs(name, value)
+			return jsontext.Quote(b.name)
+		case len(m.Value) > 0 && m.Value[0] == '{':
+			return w.withBlobs(name, m.Value)
 		case m.Name == "items" || m.Name == "entries":
-			value = w.listWithBlobs(name, value)
+			return w.listWithBlobs(name, m.Value)
 		}
-		out = ndjson.AppendMember(out, m.Name, value)
-	}
-	if out == nil {
-		return []byte("{}")
-	}
-	return append(out, '}')
+		return m.Value
+	})
 }
 
 // listWithBlobs does the same with the parts of an argument.
 func (w *work) listWithBlobs(name string, raw []byte) []byte {
-	var parts [][]byte
-	for _, each := range jsontext.Elements(raw) {
+	return jsontext.AppendList(nil, jsontext.Elements(raw), func(out, each []byte) []byte {
 		if len(each) > 0 && each[0] == '[' {
-			parts = append(parts, w.listWithBlobs(name, each))
-		} else {
-			parts = append(parts, w.withBlobs(name, each))
+			return append(out, w.listWithBlobs(name, each)...)
 		}
-	}
-	return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
+		return append(out, w.withBlobs(name, each)...)
+	})
 }
 
 // findBlob looks for contents where the program wrote them, and next to the trace, which may have been moved.

@@ -66,14 +66,11 @@ func (w *work) planMembers() []jsontext.Member {
 			compile = ndjson.AppendMember(compile, name, v)
 		}
 	}
-	if compile == nil {
-		compile = []byte("{")
-	}
 	members := []jsontext.Member{
 		{Name: "kernel", Value: jsontext.Quote(w.launch.Name)},
 		{Name: "seed", Value: encode(w.plan.seed)},
 		{Name: "int_range", Value: encode(w.plan.intRange)},
-		{Name: "compile", Value: append(compile, '}')},
+		{Name: "compile", Value: ndjson.EndObject(compile)},
 	}
 	work := w.built.Work(w.launch)
 	flops := float64(work.Flops)

@@ -21,14 +21,8 @@ func (m *Map) AppendJSON(out []byte) []byte {
 		}
 		w.out = append(w.out, "},"...)
 	}
-	w.out = append(w.out, `"python":{`...)
-	for k, p := range m.python {
-		if k > 0 {
-			w.out = append(w.out, ',')
-		}
-		w.out = p.appendJSON(w.out)
-	}
-	return append(w.out, "}}"...)
+	w.out = jsontext.AppendObject(append(w.out, `"python":`...), m.python, appendPython)
+	return append(w.out, '}')
 }
 
 // Room estimates how many bytes AppendJSON writes; it is rather too high.
@@ -134,27 +128,14 @@ func (w *writer) lines(o *others) {
 	w.written[o] = span{start, len(w.out)}
 }
 
-// appendJSON writes line numbers as text: readers of tritonparse's files expect them so here, and only here.
-func (p pythonLine) appendJSON(out []byte) []byte {
-	out = append(out, '"')
-	out = strconv.AppendInt(out, int64(p.line), 10)
-	out = append(out, `":{`...)
-	for i, s := range p.stages {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, '"')
-		out = append(out, s.stage...)
-		out = append(out, `_lines":[`...)
-		for k, l := range s.lines {
-			if k > 0 {
-				out = append(out, ',')
-			}
-			out = append(out, '"')
-			out = strconv.AppendInt(out, int64(l), 10)
-			out = append(out, '"')
-		}
-		out = append(out, ']')
-	}
-	return append(out, '}')
+// appendPython writes line numbers as text: readers of tritonparse's files expect them so here, and only here.
+func appendPython(out []byte, p pythonLine) []byte {
+	return jsontext.AppendObject(append(appendQuoted(out, p.line), ':'), p.stages, func(out []byte, s others) []byte {
+		out = append(append(append(out, '"'), s.stage...), `_lines":`...)
+		return jsontext.AppendList(out, s.lines, appendQuoted)
+	})
+}
+
+func appendQuoted(out []byte, line int) []byte {
+	return append(strconv.AppendInt(append(out, '"'), int64(line), 10), '"')
 }

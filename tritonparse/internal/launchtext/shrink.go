@@ -45,24 +45,10 @@ func shrink(out, raw []byte) []byte {
 			return append(out, fmt.Sprintf(`"<%d chars omitted>"`, n)...)
 		}
 	case '[':
-		out = append(out, '[')
-		for i, e := range jsontext.Elements(raw) {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = shrink(out, e)
-		}
-		return append(out, ']')
+		return jsontext.AppendList(out, jsontext.Elements(raw), shrink)
 	case '{':
 		members, _ := jsontext.Members(raw)
-		object := []byte{}
-		for _, m := range members {
-			object = ndjson.AppendMember(object, m.Name, shrink(nil, m.Value))
-		}
-		if len(object) == 0 {
-			object = append(object, '{')
-		}
-		return append(append(out, object...), '}')
+		return append(out, ndjson.Object(members, func(m jsontext.Member) []byte { return shrink(nil, m.Value) })...)
 	}
 	return append(out, raw...)
 }

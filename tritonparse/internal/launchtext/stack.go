@@ -182,12 +182,5 @@ func JoinFrames(frames []*Frame, text func(*Frame) string) []byte {
 	for _, f := range frames {
 		size += len(text(f)) + 1
 	}
-	out := append(make([]byte, 0, size), '[')
-	for i, f := range frames {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, text(f)...)
-	}
-	return append(out, ']')
+	return jsontext.AppendList(make([]byte, 0, size), frames, func(out []byte, f *Frame) []byte { return append(out, text(f)...) })
 }

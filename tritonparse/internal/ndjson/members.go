@@ -80,6 +80,25 @@ func AppendName(out []byte, start int, name string) []byte {
 	return append(jsontext.Form{}.AppendText(out, name), ':')
 }
 
+// EndObject ends an object that AppendMember writes; one without members, too.
+func EndObject(out []byte) []byte {
+	if out == nil {
+		return []byte("{}")
+	}
+	return append(out, '}')
+}
+
+// Object writes an object with other values of its members. A member without a value is left out.
+func Object(members []jsontext.Member, value func(m jsontext.Member) []byte) []byte {
+	var out []byte
+	for _, m := range members {
+		if v := value(m); v != nil {
+			out = AppendMember(out, m.Name, v)
+		}
+	}
+	return EndObject(out)
+}
+
 // AppendWith writes an object with another value for one member, without the brace at its end and the occurrence id.
 func AppendWith(out []byte, members []jsontext.Member, name string, value func([]byte) []byte) []byte {
 	start := len(out)
@@ -109,14 +128,7 @@ func TextOrNull(s string) []byte {
 
 // AppendTexts writes a list of texts.
 func AppendTexts(out []byte, texts []string) []byte {
-	out = append(out, '[')
-	for i, t := range texts {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = jsontext.AppendString(out, t)
-	}
-	return append(out, ']')
+	return jsontext.AppendList(out, texts, jsontext.AppendString)
 }
 
 // Encode writes JSON that is not meant for HTML.

@@ -83,16 +83,9 @@ func (o *Object) AppendJSON(out []byte) []byte {
 	if o.Text != nil {
 		return append(out, o.Text...)
 	}
-	out = append(out, '{')
-	for i, m := range o.Members {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = jsontext.Form{}.AppendText(out, m.Name)
-		out = append(out, ':')
-		out = m.AppendJSON(out)
-	}
-	return append(out, '}')
+	return jsontext.AppendObject(out, o.Members, func(out []byte, m *Object) []byte {
+		return m.AppendJSON(append(jsontext.Form{}.AppendText(out, m.Name), ':'))
+	})
 }
 
 // Number is the whole number of a member.

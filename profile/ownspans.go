@@ -19,12 +19,7 @@ func IsCPUTime(name string) bool {
 // than those within has 0: short is the number of these.
 func (p *Profile) WithOwnSpans() (own *Profile, short int) {
 	s := spans{known: map[string]bool{}}
-	some := false
-	p.Root.Walk(func(n *Node, _ int) bool {
-		some = some || slices.ContainsFunc(n.Metrics, func(m Metric) bool { return s.is(m.Name) })
-		return !some
-	})
-	if !some {
+	if !p.Root.Any(func(n *Node) bool { return slices.ContainsFunc(n.Metrics, func(m Metric) bool { return s.is(m.Name) }) }) {
 		return p, 0
 	}
 	c := *p

@@ -265,6 +265,15 @@ func (n *Node) Walk(visit func(n *Node, depth int) bool) {
 	}
 }
 
+// Any reports whether something holds for n or a node below it.
+func (n *Node) Any(holds func(n *Node) bool) (found bool) {
+	n.Walk(func(n *Node, _ int) bool {
+		found = found || holds(n)
+		return !found
+	})
+	return found
+}
+
 // Device returns the device with that type and ordinal, or nil.
 func (p *Profile) Device(typ, id string) *Device {
 	for i := range p.Devices {

@@ -118,14 +118,14 @@ func (t *Table) hideTail(r *Row) {
 	if len(r.Children) > elideBeyond {
 		shares := make([]float64, len(r.Children))
 		for i, c := range r.Children {
-			shares[i] = orZero(c.Share)
+			shares[i] = figures.OrZero(c.Share)
 		}
 		slices.Sort(shares)
 		least = max(least, shares[len(shares)-elideBeyond])
 	}
 	room := elideBeyond // among equals the first stay
 	kept, hidden := divide(slices.Clone(r.Children), func(c *Row) bool {
-		if t.ShareOf != "" && orZero(c.Share) < least || room == 0 {
+		if t.ShareOf != "" && figures.OrZero(c.Share) < least || room == 0 {
 			return false
 		}
 		room--
@@ -153,13 +153,6 @@ func (t *Table) top(n int) {
 	}
 	t.Root.Hidden = append(t.Root.Hidden, largest[min(n, len(largest)):]...)
 	t.Root.Children, _ = divide(all, func(r *Row) bool { return chosen[r] })
-}
-
-func orZero(v float64) float64 {
-	if v != v {
-		return 0
-	}
-	return v
 }
 
 // divide splits a list in two, each in the old order.

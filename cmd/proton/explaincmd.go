@@ -103,7 +103,11 @@ func (f *explainFlags) explain(files []string, stdin io.Reader) (*explain.Docume
 		if p.Timeline == nil {
 			return nil, fmt.Errorf("%s has no timeline; several files are explained together if each is the timeline of a rank (proton run --data timeline)", file)
 		}
-		in.Ranks = append(in.Ranks, collectives.Rank{Label: rankLabel(p, file), Host: p.Info[profile.InfoHost], Run: p.Info[profile.InfoJob] + " " + p.Info.Attempt(), Timeline: p.Timeline})
+		label := file
+		if rank := p.Info[profile.InfoRank]; rank != "" {
+			label = "rank" + rank
+		}
+		in.Ranks = append(in.Ranks, collectives.Rank{Label: label, Host: p.Info[profile.InfoHost], Run: p.Info[profile.InfoJob] + " " + p.Info.Attempt(), Timeline: p.Timeline})
 	}
 	if err := f.samples.files("", nil).CheckMoves(); err != nil {
 		return nil, err
@@ -123,11 +127,4 @@ func (f *explainFlags) explain(files []string, stdin io.Reader) (*explain.Docume
 		}
 	}
 	return explain.Of(in)
-}
-
-func rankLabel(p *profile.Profile, file string) string {
-	if rank := p.Info[profile.InfoRank]; rank != "" {
-		return "rank" + rank
-	}
-	return file
 }

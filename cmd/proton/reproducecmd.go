@@ -389,11 +389,9 @@ const filesFromUsage = "also read files in `DIR` that the trace names: sources, 
 
 // shellWords writes a command line so that it can be typed again.
 func shellWords(args []string) string {
-	words := slices.Clone(args)
-	for i, w := range words {
-		if w == "" || strings.ContainsAny(w, " \t\n'\"$&|<>;()*?[]#~`\\") {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
+	var words []string
+	for _, arg := range args {
+		words = append(words, term.ShellWord(arg))
 	}
 	return strings.Join(words, " ")
 }

@@ -201,6 +201,14 @@ func Quantile(values []float64, q float64) float64 {
 	return sorted[low] + (sorted[high]-sorted[low])*(at-float64(low))
 }
 
+// OrZero is a number, and 0 for NaN.
+func OrZero(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return v
+}
+
 // Rounded is a number with so many significant digits.
 func Rounded(v float64, digits int) float64 {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
@@ -208,7 +216,7 @@ func Rounded(v float64, digits int) float64 {
 }
 
 // OneIf is 1 if a condition holds, and else 0: for sums, orders and C.
-func OneIf[T ~int | ~int32 | ~int64 | ~uint8 | ~uint64](condition bool) T {
+func OneIf[T ~int | ~int32 | ~int64 | ~uint8 | ~uint64 | ~float64](condition bool) T {
 	if condition {
 		return 1
 	}

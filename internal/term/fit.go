@@ -96,5 +96,13 @@ func Legend(column, width int, words ...[2]string) string {
 	return b.String()
 }
 
+// ShellWord writes a text as one word of a shell's command line.
+func ShellWord(text string) string {
+	if text == "" || strings.ContainsAny(text, " \t\n'\"$&|<>;()*?[]#~`\\{}^!") {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
+
 // Cut is what a line has in so many columns, with dots where it is cut.
 func Cut(line string, width int) string { return runewidth.Truncate(line, width, "…") }

@@ -53,13 +53,7 @@ func Write(w io.Writer, p *profile.Profile) error {
 
 // drawable says whether some stack has a size.
 func drawable(root *profile.Node, metric string) bool {
-	found := false
-	root.Walk(func(n *profile.Node, _ int) bool {
-		_, ok := union.Size(n, metric)
-		found = found || ok
-		return !found
-	})
-	return found
+	return root.Any(func(n *profile.Node) bool { _, ok := union.Size(n, metric); return ok })
 }
 
 type encoder struct {

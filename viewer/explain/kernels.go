@@ -13,6 +13,7 @@ import (
 	"github.com/goproton/goproton/gpu/counters"
 	"github.com/goproton/goproton/gpu/peaks"
 	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/lookup"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/tritonparse"
@@ -313,9 +314,9 @@ func (s *survey) kernel(k *kernelSum, run *kernels.Run) *subject {
 	}
 	if k.known > k.nanos/2 {
 		set["roof_share"] = k.least / k.known
-		set["memory_bound"] = truth(k.compute < k.known/2)
+		set["memory_bound"] = figures.OneIf[float64](k.compute < k.known/2)
 	}
-	set["library_kernel"] = truth(vendors.IsLibrary(k.name))
+	set["library_kernel"] = figures.OneIf[float64](vendors.IsLibrary(k.name))
 	if fullPrecision.MatchString(k.name) {
 		on.multipliesIn32(s.device())
 	}
@@ -370,7 +371,7 @@ func (on *subject) sampledAt(k *kernelSum, run *kernels.Run, files *kernels.File
 	if special, global, known := queueShares(run, waits, queue); known {
 		set["special_functions_share"], set["global_memory_queue_share"], set["shared_memory_share"] = special, global, 1-special-global
 	} else if l := lineOf(queue); l != nil && l.Text != "" {
-		set["special_functions_share"] = truth(specialFunctions.MatchString(l.Text))
+		set["special_functions_share"] = figures.OneIf[float64](specialFunctions.MatchString(l.Text))
 	}
 }
 
@@ -446,7 +447,7 @@ func hottest(f *kernels.Function, samples *kernels.Samples, files *kernels.Files
 func (on *subject) traced(of *kernels.Specialisation, device *profile.Device, blocks, shared float64) (float64, float64) {
 	set := on.numbers
 	if of.Roof > 0 {
-		set["roof_share"], set["memory_bound"] = of.Roof, truth(of.Bound == "memory")
+		set["roof_share"], set["memory_bound"] = of.Roof, figures.OneIf[float64](of.Bound == "memory")
 	}
 	if len(of.Groups) > 0 {
 		g := of.Groups[0]
@@ -546,13 +547,6 @@ var (
 	elementwise      = regexp.MustCompile(`elementwise_kernel`)
 	collective       = regexp.MustCompile(`nccl\w*Kernel`)
 )
-
-func truth(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
-}
 
 func atoi(text string) float64 {
 	v, err := strconv.ParseFloat(text, 64)

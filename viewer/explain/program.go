@@ -51,7 +51,7 @@ func (s *survey) program() error {
 		case profile.WorkOf(r.name) == profile.LinkedCopy:
 			set["link_copies_time_share"] += share
 			set["link_copies"] += r.count
-			set["pageable_copies"] += r.count * truth(strings.Contains(r.name, "Pageable"))
+			set["pageable_copies"] += r.count * figures.OneIf[float64](strings.Contains(r.name, "Pageable"))
 			continue
 		default:
 			continue
@@ -107,7 +107,7 @@ func (s *survey) readRows() error {
 	column := func(name string) int { return slices.Index(names, name) }
 	own := func(r *viewer.Row, name string) float64 {
 		if i := column(name); i >= 0 {
-			return r.Own[i] * nanosPer(t.Columns[i].Unit)
+			return r.Own[i] * cmp.Or(figures.Nanos(t.Columns[i].Unit), 1)
 		}
 		return math.NaN()
 	}
@@ -116,7 +116,7 @@ func (s *survey) readRows() error {
 		if !(nanos > 0) {
 			continue
 		}
-		one := &row{node: r.Node, name: r.Name, kernel: profile.WorkOf(r.Name) == profile.KernelWork, nanos: nanos, count: zeroIfNaN(own(r, "count")), least: own(r, "roof_time"), beyond: own(r, beyondDeclared)}
+		one := &row{node: r.Node, name: r.Name, kernel: profile.WorkOf(r.Name) == profile.KernelWork, nanos: nanos, count: figures.OrZero(own(r, "count")), least: own(r, "roof_time"), beyond: own(r, beyondDeclared)}
 		if profile.WorkOf(r.Name) == profile.HostWaiting {
 			continue
 		}
@@ -141,20 +141,6 @@ func (s *survey) readRows() error {
 
 // beyondDeclared is the viewer's name of row.beyond.
 const beyondDeclared = "traffic_ratio"
-
-func nanosPer(unit string) float64 {
-	if ns := figures.Nanos(unit); ns > 0 {
-		return ns
-	}
-	return 1
-}
-
-func zeroIfNaN(v float64) float64 {
-	if math.IsNaN(v) {
-		return 0
-	}
-	return v
-}
 
 // device is the GPU that worked; the first of several, nil if none is described.
 func (s *survey) device() *profile.Device {

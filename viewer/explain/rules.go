@@ -1,11 +1,14 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/internal/term"
 )
 
 // rule says what holds where some numbers are as they are. The numbers of its conditions are the evidence of what it finds.
@@ -373,17 +376,5 @@ func (s *survey) command(r *rule, on *subject, line *Line) string {
 	if text == seeLines && line == nil {
 		text = sampleIt
 	}
-	kernel := on.pattern
-	if kernel == "" {
-		kernel = "*"
-	}
-	return strings.NewReplacer("{kernel}", quoted(kernel), "{profile}", quoted(s.File), "{trace}", quoted(s.TraceName)).Replace(text)
-}
-
-// quoted is a word for a shell.
-func quoted(word string) string {
-	if word == "" || strings.ContainsAny(word, " \t\n'\"$&|<>;()*?[]#~`\\{}^!") {
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	return word
+	return strings.NewReplacer("{kernel}", term.ShellWord(cmp.Or(on.pattern, "*")), "{profile}", term.ShellWord(s.File), "{trace}", term.ShellWord(s.TraceName)).Replace(text)
 }

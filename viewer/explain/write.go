@@ -96,7 +96,7 @@ func (f *Finding) write(b *strings.Builder, number, width int) {
 	}
 	lines := []string{fmt.Sprintf("%s (%s)", term.Printable(f.Says), sure)}
 	if f.Line != nil && f.Line.Text != "" {
-		lines = append(lines, fmt.Sprintf("%d | %s", f.Line.Number, cutTo(term.Printable(f.Line.Text), width-10)))
+		lines = append(lines, fmt.Sprintf("%d | %s", f.Line.Number, term.Cut(term.Printable(f.Line.Text), width-10)))
 	}
 	lines = append(lines, f.evidenceText(), "try: "+f.Try, "next: "+term.Printable(f.Next))
 	for _, line := range lines {
@@ -108,10 +108,7 @@ func (f *Finding) write(b *strings.Builder, number, width int) {
 func (f *Finding) evidenceText() string {
 	const most = 4
 	var parts []string
-	for i, e := range f.Evidence {
-		if i == most {
-			break
-		}
+	for _, e := range f.Evidence[:min(most, len(f.Evidence))] {
 		parts = append(parts, e.text())
 	}
 	return strings.Join(parts, ", ")
@@ -155,11 +152,4 @@ func (e *Evidence) text() string {
 		name = figure.Name
 	}
 	return name + " " + value
-}
-
-func cutTo(text string, most int) string {
-	if letters := []rune(text); len(letters) > most {
-		return string(letters[:most-1]) + "…"
-	}
-	return text
 }

@@ -197,13 +197,8 @@ func (g *gate) compare(inputs []compare.Input) error {
 }
 
 // HasTime reports whether a profile has GPU time.
-func HasTime(in compare.Input) (found bool) {
-	in.Profile.Root.Walk(func(n *profile.Node, _ int) bool {
-		_, ok := n.Metric(profile.TimeMetric)
-		found = found || ok
-		return !found
-	})
-	return found
+func HasTime(in compare.Input) bool {
+	return in.Profile.Root.Any(func(n *profile.Node) bool { _, has := n.Metric(profile.TimeMetric); return has })
 }
 
 // caveats adds notes on the comparison, and one that there were too few runs for a test.

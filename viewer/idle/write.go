@@ -273,7 +273,7 @@ func ofTree(p *profile.Profile) (*Report, error) {
 			return true
 		}
 		found = true
-		busy, gaps := orZero(n.Number(profile.BusyMetric)), orZero(n.Number(profile.IdleGapsMetric))
+		busy, gaps := figures.OrZero(n.Number(profile.BusyMetric)), figures.OrZero(n.Number(profile.IdleGapsMetric))
 		idles, busies, allGaps, lowest = idles+idle, busies+busy, allGaps+gaps, min(lowest, idle, busy, gaps)
 		if idle > 0 {
 			r.Causes = append(r.Causes, Cause{Doing: Before, Path: Path{paths, path[depth]}, Nanos: int64(idle), Gaps: int(gaps)})
@@ -289,11 +289,4 @@ func ofTree(p *profile.Profile) (*Report, error) {
 	r.Devices[0] = Device{Idle: int64(idles), Busy: int64(busies), Wall: int64(idles) + int64(busies), Gaps: int(allGaps)}
 	slices.SortStableFunc(r.Causes, func(a, b Cause) int { return cmp.Compare(b.Nanos, a.Nanos) })
 	return r, nil
-}
-
-func orZero(v float64) float64 {
-	if math.IsNaN(v) {
-		return 0
-	}
-	return v
 }

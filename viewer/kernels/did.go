@@ -47,12 +47,6 @@ func (d *Did) of(counter string) *uint64 {
 	return nil
 }
 
-func (d *Did) count(counter string, n uint64) {
-	if to := d.of(counter); to != nil {
-		*to += n
-	}
-}
-
 func (d *Did) add(o Did) {
 	d.Instructions, d.Threads, d.Requests, d.Local = d.Instructions+o.Instructions, d.Threads+o.Threads, d.Requests+o.Requests, d.Local+o.Local
 	d.Sectors, d.IdealSectors = d.Sectors+o.Sectors, d.IdealSectors+o.IdealSectors
@@ -115,10 +109,8 @@ func (d Did) Wasted() (sectors, passes uint64) {
 }
 
 // hasSamples reports whether a profile has samples, and not only counts.
-func hasSamples(p *profile.Profile) (has bool) {
-	p.Root.Walk(func(n *profile.Node, _ int) bool {
-		has = has || slices.ContainsFunc(n.Samples, func(f profile.FunctionSamples) bool { return p.Sampling.In(&f) > 0 })
-		return !has
+func hasSamples(p *profile.Profile) bool {
+	return p.Root.Any(func(n *profile.Node) bool {
+		return slices.ContainsFunc(n.Samples, func(f profile.FunctionSamples) bool { return p.Sampling.In(&f) > 0 })
 	})
-	return has
 }

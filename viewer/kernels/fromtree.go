@@ -56,24 +56,19 @@ func fromTree(p *profile.Profile) *profile.Profile {
 }
 
 // countsSamples reports whether any frame counts samples.
-func countsSamples(root *profile.Node) (found bool) {
-	root.Walk(func(n *profile.Node, _ int) bool {
-		found = found || slices.ContainsFunc(n.Metrics, func(m profile.Metric) bool { return m.Name == anySum || m.Name == stalledSum })
-		return !found
+func countsSamples(root *profile.Node) bool {
+	return root.Any(func(n *profile.Node) bool {
+		return slices.ContainsFunc(n.Metrics, func(m profile.Metric) bool { return m.Name == anySum || m.Name == stalledSum })
 	})
-	return found
 }
 
 // countsTwice reports whether num_samples counts as Triton does. Triton adds the samples in which nothing was issued to the
 // number of all samples, which already includes them. The number of samples is then num_stalled_samples.
 func countsTwice(root *profile.Node) bool {
-	twice := false
-	root.Walk(func(n *profile.Node, _ int) bool {
+	return root.Any(func(n *profile.Node) bool {
 		all, stalled := tritonparse.Amount(n, anySum), tritonparse.Amount(n, stalledSum)
-		twice = twice || stalled > 0 && sumOfReasons(n) == stalled && all > stalled
-		return !twice
+		return stalled > 0 && sumOfReasons(n) == stalled && all > stalled
 	})
-	return twice
 }
 
 func sumOfReasons(n *profile.Node) (sum uint64) {
@@ -198,10 +193,8 @@ func (b *lineReader) offset(at linePlace, chain []profile.SourceFrame) uint64 {
 	offset = uint64(len(b.places))
 	b.places[at] = offset
 	if len(chain) > 0 {
-		var frames []profile.SourceFrame
-		for i := len(chain) - 1; i >= 0; i-- {
-			frames = append(frames, chain[i])
-		}
+		frames := slices.Clone(chain)
+		slices.Reverse(frames)
 		f.Places = append(f.Places, profile.Place{Offset: offset, Frames: frames})
 	}
 	return offset

@@ -162,15 +162,8 @@ func (s *Samples) total(p *profile.Profile) (sum uint64) {
 }
 
 // hasInstructions reports whether a profile has samples of single instructions.
-func hasInstructions(p *profile.Profile) (has bool) {
-	if p.Sampling == nil || len(p.Sampling.Functions) == 0 {
-		return false
-	}
-	p.Root.Walk(func(n *profile.Node, _ int) bool {
-		has = has || len(n.Samples) > 0
-		return !has
-	})
-	return has
+func hasInstructions(p *profile.Profile) bool {
+	return p.Sampling != nil && len(p.Sampling.Functions) > 0 && p.Root.Any(func(n *profile.Node) bool { return len(n.Samples) > 0 })
 }
 
 // AllFunctions are the requested functions and then the others.
@@ -290,7 +283,9 @@ func (s *Samples) counts(pc *profile.PCSamples) (c Counts) {
 			r = s.numbers[stall.Reason]
 		}
 		if r < 0 {
-			c.Did.count(s.Facts.Reasons[stall.Reason], stall.Samples)
+			if to := c.Did.of(s.Facts.Reasons[stall.Reason]); to != nil {
+				*to += stall.Samples
+			}
 			continue
 		}
 		c.Reasons[r] += stall.Samples

@@ -148,14 +148,7 @@ func kindOf(n *profile.Node, noDevices bool) kind {
 
 // namesNoDevice reports whether no frame of a profile names the device that it ran on.
 func namesNoDevice(p *profile.Profile) bool {
-	found := false
-	p.Root.Walk(func(n *profile.Node, _ int) bool {
-		if !found {
-			_, found = n.Metric("device_id")
-		}
-		return !found
-	})
-	return !found
+	return !p.Root.Any(func(n *profile.Node) bool { _, names := n.Metric("device_id"); return names })
 }
 
 // kernelNames are the names that kernels of the profiles have. A scope may have the same.

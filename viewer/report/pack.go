@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/klauspost/compress/flate"
 )
@@ -81,12 +82,7 @@ func (p *packer) derived(values []float64) section {
 const exact = 1 << 51
 
 func allWhole(values []float64) bool {
-	for _, v := range values {
-		if v == v && (v != math.Trunc(v) || math.Abs(v) >= exact) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(values, func(v float64) bool { return v == v && (v != math.Trunc(v) || math.Abs(v) >= exact) })
 }
 
 func optionalBits(v float64) uint64 {

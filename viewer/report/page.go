@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -75,10 +76,5 @@ func fill(w io.Writer, page string, fields map[string]string) error {
 
 // column finds a column by name, -1 for none.
 func (b *builder) column(name string) int {
-	for i := range b.Columns {
-		if b.Columns[i].Name == name && b.Columns[i].Role == "" {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(b.Columns, func(c column) bool { return c.Name == name && c.Role == "" })
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/gpu/vendors"
@@ -33,23 +34,13 @@ func (b *builder) addRoofline(t *viewer.Table) {
 			continue
 		}
 		next := roof{clean(deviceName(r.Device)), r.Bytes, r.Ceilings}
-		if !h.has(next) {
+		if !slices.ContainsFunc(h.Roofs, func(o roof) bool { return o.Device == next.Device && o.Bytes == next.Bytes }) { // the eight GPUs of a machine share one
 			h.Roofs = append(h.Roofs, next)
 		}
 	}
 	if len(h.Roofs) > 0 {
 		b.Roofline = h
 	}
-}
-
-// has reports whether an equal device is in the list already: the eight GPUs of a machine share one roof.
-func (h *rooflineHead) has(r roof) bool {
-	for _, o := range h.Roofs {
-		if o.Device == r.Device && o.Bytes == r.Bytes {
-			return true
-		}
-	}
-	return false
 }
 
 // deviceName describes a kind of device.

@@ -95,10 +95,8 @@ func short(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }
 
-// widthOf is the most that a text takes.
-func widthOf(text string, size float64) float64 {
-	return float64(utf8.RuneCountInString(text)) * letterWidth * size
-}
+// widthOf is the most that a text of the usual size takes.
+func widthOf(text string) float64 { return float64(utf8.RuneCountInString(text)) * letterWidth * 12 }
 
 // fit cuts a text to what fits a width; "" if that would be less than two letters.
 func fit(text string, width, size float64) string {

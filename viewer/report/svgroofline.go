@@ -24,9 +24,9 @@ const (
 
 // Roofline writes a roofline plot: a dot for each kernel below the ceilings of its device.
 func Roofline(w io.Writer, s Source, o Options) error {
-	t, err := rooflineTable(s, o)
+	t, err := viewer.NewTable(s.Profile, viewer.Options{Metrics: []string{"time", "intensity", "flop/s", "bound"}, BaseUnits: true, Group: viewer.ByName, Peaks: o.Peaks})
 	if err != nil {
-		return err
+		return fmt.Errorf("draw a roofline: %w", err)
 	}
 	p := &plot{}
 	if err := p.roof(t); err != nil {
@@ -60,14 +60,6 @@ const (
 	rateColumn
 	boundColumn
 )
-
-func rooflineTable(s Source, o Options) (*viewer.Table, error) {
-	t, err := viewer.NewTable(s.Profile, viewer.Options{Metrics: []string{"time", "intensity", "flop/s", "bound"}, BaseUnits: true, Group: viewer.ByName, Peaks: o.Peaks})
-	if err != nil {
-		return nil, fmt.Errorf("draw a roofline: %w", err)
-	}
-	return t, nil
-}
 
 // plot is a roofline in the making.
 type plot struct {
@@ -233,7 +225,7 @@ func (p *plot) ceilings() {
 			continue
 		}
 		p.svg.element("path", "class", "other", "d", fmt.Sprintf("M%s %sH%s", short(p.atX(ridge)), short(p.atY(c.Rate)), short(p.atX(p.x1))))
-		p.label(roofWidth-roofRight-4-widthOf(c.DType+" "+figures.Amount(c.Rate, "flop/s"), 12), p.atY(c.Rate)-6, c.DType+" "+figures.Amount(c.Rate, "flop/s"), "quiet halo")
+		p.label(roofWidth-roofRight-4-widthOf(c.DType+" "+figures.Amount(c.Rate, "flop/s")), p.atY(c.Rate)-6, c.DType+" "+figures.Amount(c.Rate, "flop/s"), "quiet halo")
 	}
 	start, ridge := max(p.x0, p.y0/bytes), min(p.main.Rate/bytes, p.x1)
 	p.svg.element("path", "class", "ceiling", "d", fmt.Sprintf("M%s %sL%s %sH%s", short(p.atX(start)), short(p.atY(start*bytes)),
@@ -241,7 +233,7 @@ func (p *plot) ceilings() {
 	p.svg.out.WriteString("\n")
 	p.slope(start, ridge)
 	top := p.main.DType + " " + figures.Amount(p.main.Rate, "flop/s")
-	p.label(roofWidth-roofRight-4-widthOf(top, 12), p.atY(p.main.Rate)-8, top, "halo")
+	p.label(roofWidth-roofRight-4-widthOf(top), p.atY(p.main.Rate)-8, top, "halo")
 	p.taken = append(p.taken, area{p.atX(ridge), p.atY(p.main.Rate) - 2, roofWidth, p.atY(p.main.Rate) + 2})
 }
 
@@ -253,7 +245,7 @@ func (p *plot) slope(start, ridge float64) {
 		p.taken = append(p.taken, area{x - 3, y - 5, x + (x1-x0)/60 + 3, y + 5})
 	}
 	text := "memory " + figures.Amount(p.device.Bytes, "B/s")
-	if length := math.Hypot(x1-x0, y1-y0); length > widthOf(text, 12)+20 {
+	if length := math.Hypot(x1-x0, y1-y0); length > widthOf(text)+20 {
 		angle := math.Atan2(y1-y0, x1-x0) * 180 / math.Pi
 		x, y := (x0+x1)/2, (y0+y1)/2
 		p.svg.text(x, y-8, text, "class", "halo", "text-anchor", "middle", "transform", fmt.Sprintf("rotate(%s %s %s)", short(angle), short(x), short(y)))
@@ -267,7 +259,7 @@ func (p *plot) label(x, y float64, text, class string) {
 }
 
 func labelArea(x, y float64, text string) area {
-	return area{x - 2, y - 11, x + widthOf(text, 12) + 2, y + 4}
+	return area{x - 2, y - 11, x + widthOf(text) + 2, y + 4}
 }
 
 // names labels the largest dots where there is room: right of the dot, left of it, above, below.
@@ -279,7 +271,7 @@ func (p *plot) names() {
 			return
 		}
 		text := fitMiddle(d.name, roofNameLetters)
-		w, r := widthOf(text, 12), d.r+5
+		w, r := widthOf(text), d.r+5
 		for _, at := range [][2]float64{{d.x + r, d.y + 4}, {d.x - r - w, d.y + 4}, {d.x - w/2, d.y - r - 1}, {d.x - w/2, d.y + r + 10}} {
 			a := labelArea(at[0], at[1], text)
 			inside := a.left > page.left && a.right < page.right && a.top > page.top && a.bottom < page.bottom

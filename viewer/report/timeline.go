@@ -93,7 +93,7 @@ func (b *builder) packTimeline(t *profile.Timeline) *timelineHead {
 		parents = append(parents, uint64(paths.Above(path))+min(uint64(path), 1))
 	}
 	h.PathName, h.PathParent = b.whole(names), b.whole(parents)
-	h.Flows = b.packFlows(t.Flows, rowsOf, first)
+	h.Flows = b.packFlows(t.Flows, rowsOf)
 	for _, c := range t.Counters {
 		h.Counters = append(h.Counters, b.packCounter(c, first))
 	}
@@ -196,7 +196,7 @@ func bytesOf(s *profile.Slice) float64 {
 }
 
 // packFlows finds the slices at both ends of each arrow; an arrow without one of them is left out.
-func (b *builder) packFlows(flows []profile.Flow, rowsOf map[int][]*laneRow, first int64) flowHead {
+func (b *builder) packFlows(flows []profile.Flow, rowsOf map[int][]*laneRow) flowHead {
 	var fromRow, from, toRow, to []uint64
 	for _, f := range flows {
 		r, at, ok := sliceAt(rowsOf[f.From], f.Start)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/json"
 	"errors"
@@ -47,7 +48,7 @@ func Attach(options Options, layout Layout, root string, pid int, seconds float6
 	config := options.Config
 	stats := !options.NoStats
 	config.Name, config.Stats, config.Status, config.Duration, config.SitePackages = filepath.Join(folder, attachName), &stats, folder, seconds, layout.sitePackages()
-	if err := writeAttached(pid, folder, library, config, layout); err != nil {
+	if err := writeAttached(folder, library, config, layout); err != nil {
 		return 0, err
 	}
 	process, err := Watch(pid)
@@ -99,6 +100,7 @@ func checkProgram(pid int, maps, library string) error {
 		return fmt.Errorf("read the program of process %d: %w: run proton attach as its user, or as root", pid, err)
 	}
 	defer theirs.Close()
+	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) //nolint:errcheck // empty
 	has := func(name string) bool { return strings.Contains(maps, "/"+name) }
 	switch {
 	case theirs.Class != ours.Class || theirs.Machine != ours.Machine:
@@ -107,7 +109,7 @@ func checkProgram(pid int, maps, library string) error {
 		return fmt.Errorf("process %d uses the C library musl, and the profiler needs glibc", pid)
 	case !has("libc.so.6") && !has("libc-2."):
 		return fmt.Errorf("process %d is linked statically: no library can be loaded into it", pid)
-	case has("libproton-preload") || strings.Contains(environOf(pid), "PROTON_RUN_CONFIG="):
+	case has("libproton-preload") || bytes.Contains(environment, []byte("PROTON_RUN_CONFIG=")):
 		return fmt.Errorf("process %d is profiled by proton run already; proton ctl starts and stops that (proton run --ctl)", pid)
 	}
 	var early, libraries []string
@@ -124,11 +126,6 @@ func checkProgram(pid int, maps, library string) error {
 		return fmt.Errorf("process %d uses %s, whose profiling has to begin before the program uses its GPU: start it with proton run", pid, early[0])
 	}
 	return fmt.Errorf("process %d has not loaded %s: it uses no GPU yet, or a child process does: give the process id of that one", pid, strings.Join(libraries, " or "))
-}
-
-func environOf(pid int) string {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) //nolint:errcheck // empty
-	return string(text)
 }
 
 // shared gives the folder to the user of the process, and makes sure that the process finds it and the library by the same names.
@@ -154,7 +151,7 @@ func shared(pid int, folder, library string) error {
 }
 
 // writeAttached leaves for the process what it is to do.
-func writeAttached(pid int, folder, library string, config runinfo.Config, layout Layout) error {
+func writeAttached(folder, library string, config runinfo.Config, layout Layout) error {
 	text, err := json.Marshal(config)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/term"
 )
 
 const maxProblems = 5 // more than that scrolls the closing line away
@@ -40,7 +41,7 @@ func (s summary) report(w io.Writer, options Options, root, status string, signa
 		if p.Replaced {
 			how = "executed another program"
 		}
-		fmt.Fprintf(w, "proton: warning: process %d (%s) %s without finishing its profile: its file has what was recorded up to the last checkpoint\n", p.PID, shorten(p.Command, 60), how)
+		fmt.Fprintf(w, "proton: warning: process %d (%s) %s without finishing its profile: its file has what was recorded up to the last checkpoint\n", p.PID, term.Cut(p.Command, 60), how)
 	}
 	if empty {
 		fmt.Fprintf(w, "proton: nothing was recorded: %s\n", s.whyEmpty(root, status, options.isReplay(), signal))
@@ -98,7 +99,7 @@ func (s summary) withoutScopes(patterns string) (sentences []string) {
 			slices.Sort(ran)
 			seen = "the program launched " + someNames(ran)
 		}
-		sentences = append(sentences, fmt.Sprintf("--inside: no kernel is named %s; %s", quoted(pattern), seen))
+		sentences = append(sentences, fmt.Sprintf("--inside: no kernel is named %s; %s", term.ShellWord(pattern), seen))
 	}
 	return sentences
 }
@@ -164,9 +165,9 @@ func nextCommand(files []string) string {
 	case name == "":
 		return "view the first: " + viewCommand(files[0])
 	case strings.HasSuffix(files[0], ".chrome_trace"):
-		return fmt.Sprintf("on one clock: proton merge --timeline %s -o %s", quoted(shown(name)), quoted(shown(name+".chrome_trace")))
+		return fmt.Sprintf("on one clock: proton merge --timeline %s -o %s", term.ShellWord(shown(name)), term.ShellWord(shown(name+".chrome_trace")))
 	}
-	return fmt.Sprintf("add them up: proton merge %s -o %s", quoted(shown(name)), quoted(shown(name+".hatchet")))
+	return fmt.Sprintf("add them up: proton merge %s -o %s", term.ShellWord(shown(name)), term.ShellWord(shown(name+".hatchet")))
 }
 
 var rankInName = regexp.MustCompile(`^(.+)\.rank[0-9]+\.[^/]*$`)
@@ -213,9 +214,9 @@ func samplesClause(s runinfo.Sampling) string {
 
 func viewCommand(file string) string {
 	if strings.HasSuffix(file, ".chrome_trace") {
-		return "ui.perfetto.dev, or proton viewer " + quoted(shown(file))
+		return "ui.perfetto.dev, or proton viewer " + term.ShellWord(shown(file))
 	}
-	return "proton viewer " + quoted(shown(file))
+	return "proton viewer " + term.ShellWord(shown(file))
 }
 
 // whyEmpty says why no kernel was recorded, and what to do. It names a cause only if a process reported it, or if it is certain
@@ -247,9 +248,9 @@ func (s summary) whyEmpty(root, status string, replay bool, signal int) string {
 	old, _ := os.ReadFile(filepath.Join(status, "old-python")) //nolint:errcheck // written by the bootstrap of such a Python only
 	switch n := s.processes(); {
 	case len(silent) > 0:
-		return fmt.Sprintf("process %d (%s) reported its beginning and nothing after it. It may have executed another program, changed its root or its user, used up its descriptors, or ended without its exit handlers. Its standard error may say more", silent[0].PID, shorten(silent[0].Command, 60))
+		return fmt.Sprintf("process %d (%s) reported its beginning and nothing after it. It may have executed another program, changed its root or its user, used up its descriptors, or ended without its exit handlers. Its standard error may say more", silent[0].PID, term.Cut(silent[0].Command, 60))
 	case n == 0 && len(old) > 0:
-		return fmt.Sprintf("the target ran in Python %s, and GoProton needs Python 3.9 or newer", shorten(string(old), 10))
+		return fmt.Sprintf("the target ran in Python %s, and GoProton needs Python 3.9 or newer", term.Cut(string(old), 10))
 	case n == 0 && noDriver != "":
 		return "no process of the target loaded the profiler, and this machine shows " + noDriver + ": run proton doctor for details"
 	case n == 0:
@@ -282,8 +283,8 @@ func (s summary) missing() string {
 	var names []string
 	for _, p := range s.silent() {
 		outside := p.Windows != nil && p.Windows.Opened == 0
-		if p.UsedGPU && !p.Replaced && !outside && len(p.Files) == 0 && !lives(p.PID) {
-			names = append(names, fmt.Sprintf("%d (%s)", p.PID, shorten(p.Command, 60)))
+		if p.UsedGPU && !p.Replaced && !outside && len(p.Files) == 0 && !Lives(p.PID) {
+			names = append(names, fmt.Sprintf("%d (%s)", p.PID, term.Cut(p.Command, 60)))
 		}
 	}
 	who, what := "processes", "they"
@@ -347,19 +348,4 @@ func shown(path string) string {
 		return path
 	}
 	return relative
-}
-
-// quoted returns a path as one word of a shell.
-func quoted(path string) string {
-	if strings.ContainsAny(path, " \t\n'\"\\$&|;<>()*?[]#~`!{}") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
-}
-
-func shorten(text string, width int) string {
-	if runes := []rune(text); len(runes) > width {
-		return string(runes[:width-1]) + "…"
-	}
-	return text
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/goproton/goproton/internal/runinfo"
+	"github.com/goproton/goproton/internal/term"
 )
 
 func TestLine(t *testing.T) {
@@ -51,7 +52,7 @@ func TestLine(t *testing.T) {
 }
 
 func TestQuoted(t *testing.T) {
-	if got, want := quoted("it's"), `'it'\''s'`; got != want {
+	if got, want := term.ShellWord("it's"), `'it'\''s'`; got != want {
 		t.Errorf("quoted: got %s, want %s", got, want)
 	}
 }

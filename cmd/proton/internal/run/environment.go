@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/gpu/vendors"
@@ -85,14 +86,14 @@ func wheels(bin string) []string {
 // Environment adds to a list of variables what Python needs to import goproton. Nothing is recorded there unless the program
 // asks for it.
 func (l Layout) Environment(base []string) []string {
-	vars := variables{list: append([]string(nil), base...)}
+	vars := variables(slices.Clone(base))
 	if l.Python != "" {
 		vars.prepend("PYTHONPATH", l.Python)
 	}
 	if l.Library != "" {
 		vars.set(settings.Library.Name, l.Library)
 	}
-	return vars.list
+	return vars
 }
 
 // environment adds to a list of variables those that have the library loaded: Python processes find GoProton's sitecustomize
@@ -103,7 +104,7 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 	if err != nil {
 		return nil, nil, fmt.Errorf("write PROTON_RUN_CONFIG: %w", err)
 	}
-	vars, err := layout.bootstrapped(base, settings.RunConfig, string(text))
+	vars, err := layout.Bootstrapped(base, settings.RunConfig, string(text))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -125,30 +126,25 @@ func environment(base []string, config runinfo.Config, layout Layout) (list, war
 			warnings = append(warnings, fmt.Sprintf("find %s: it is not next to the proton command, so programs other than Python are not profiled: %s", v.Preload, runinfo.Install))
 		}
 	}
-	return vars.list, warnings, nil
+	return vars, warnings, nil
 }
 
 // Bootstrapped adds to a list of variables those that have GoProton begin in Python processes: the setting says with what.
-func (l Layout) Bootstrapped(base []string, setting *settings.Setting, value string) ([]string, error) {
-	vars, err := l.bootstrapped(base, setting, value)
-	return vars.list, err
-}
-
-func (l Layout) bootstrapped(base []string, setting *settings.Setting, value string) (variables, error) {
+func (l Layout) Bootstrapped(base []string, setting *settings.Setting, value string) (vars variables, err error) {
 	switch {
 	case l.Library == "":
-		return variables{}, fmt.Errorf("find libproton.so: it is not next to the proton command: %s, or set PROTON_LIB to its path", runinfo.Install)
+		return nil, fmt.Errorf("find libproton.so: it is not next to the proton command: %s, or set PROTON_LIB to its path", runinfo.Install)
 	case l.Bootstrap == "":
-		return variables{}, fmt.Errorf("find the goproton package: there is no python folder next to the proton command: %s, or set PROTON_HOME to the folder that contains it", runinfo.Install)
+		return nil, fmt.Errorf("find the goproton package: there is no python folder next to the proton command: %s, or set PROTON_HOME to the folder that contains it", runinfo.Install)
 	}
 	library, err := filepath.Abs(l.Library)
 	if err != nil {
-		return variables{}, fmt.Errorf("make %s absolute: %w", l.Library, err)
+		return nil, fmt.Errorf("make %s absolute: %w", l.Library, err)
 	}
 	if _, err := os.Stat(library); err != nil {
-		return variables{}, fmt.Errorf("find libproton.so: %w: %s, or set PROTON_LIB to its path", err, runinfo.Install)
+		return nil, fmt.Errorf("find libproton.so: %w: %s, or set PROTON_LIB to its path", err, runinfo.Install)
 	}
-	vars := variables{list: append([]string(nil), base...)}
+	vars = slices.Clone(base)
 	vars.set(setting.Name, value)
 	vars.set(settings.Library.Name, library)
 	if l.Python != "" {
@@ -159,10 +155,10 @@ func (l Layout) bootstrapped(base []string, setting *settings.Setting, value str
 }
 
 // variables is a list as execve takes it.
-type variables struct{ list []string }
+type variables []string
 
 func (v *variables) get(name string) string {
-	for _, entry := range v.list {
+	for _, entry := range *v {
 		if value, found := strings.CutPrefix(entry, name+"="); found {
 			return value
 		}
@@ -171,13 +167,8 @@ func (v *variables) get(name string) string {
 }
 
 func (v *variables) set(name, value string) {
-	kept := v.list[:0]
-	for _, entry := range v.list {
-		if !strings.HasPrefix(entry, name+"=") {
-			kept = append(kept, entry)
-		}
-	}
-	v.list = append(kept, name+"="+value)
+	kept := slices.DeleteFunc(*v, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+	*v = append(kept, name+"="+value)
 }
 
 // prepend puts folders in front of a search path. An empty old value adds nothing: an empty element would

@@ -33,12 +33,12 @@ func resolveTarget(options Options, layout Layout) (Command, *replay.Replay, err
 
 // withReplay has the profiler find the recorded GPU instead of this machine's.
 func withReplay(environment []string, play *replay.Replay) []string {
-	vars := variables{list: environment}
+	vars := variables(environment)
 	for _, entry := range play.Env {
 		name, value, _ := strings.Cut(entry, "=")
 		vars.set(name, value)
 	}
-	return vars.list
+	return vars
 }
 
 // asRecorded has a replay show what was recorded: it names the set of counters, takes a mode back that the recording has nothing for, and

@@ -101,7 +101,7 @@ func Run(options Options, layout Layout, root string, stderr io.Writer) (Result,
 	if play != nil {
 		environment = withReplay(environment, play)
 	}
-	result, err := supervise(command, environment, forCheckpoints(status))
+	result, err := Supervise(command, environment, forCheckpoints(status))
 	if err != nil {
 		return Result{}, err
 	}
@@ -128,15 +128,6 @@ func (o Options) insideCost() string {
 	return "the chosen kernels will be slower, by 14 to 21 % if they take 3 to 12 µs (seen on an H200): the closing lines say by how much; fewer names in --inside slow down fewer kernels"
 }
 
-// Supervise runs a command whose processes write no profiles, as if it had been started without this one. ask is called before a signal is
-// passed on that may end the command, and waits says whether to wait longer before that.
-func Supervise(command Command, environment []string, ask func() (waits func() bool)) (Result, error) {
-	return supervise(command, environment, ask)
-}
-
-// Lives says whether a process is there.
-func Lives(pid int) bool { return lives(pid) }
-
 // statusFolder makes the folder for the status files of processes: in TMPDIR, or if that is full in shared memory.
 func statusFolder() (string, error) {
 	var first error
@@ -162,7 +153,7 @@ func removeLeft(name, status string) {
 		return // finish says so
 	}
 	for _, p := range list {
-		if p.Finished || lives(p.PID) { // a running process may complete its own
+		if p.Finished || Lives(p.PID) { // a running process may complete its own
 			continue
 		}
 		folders := map[string]bool{filepath.Dir(name): true}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/goproton/goproton/internal/runinfo"
@@ -78,14 +79,10 @@ func (s *summary) add(p runinfo.Status) {
 
 // appendNew appends what a short list does not have yet: ranks of one job share their problems.
 func appendNew(list, more []string) []string {
-next:
 	for _, text := range more {
-		for _, have := range list {
-			if have == text {
-				continue next
-			}
+		if !slices.Contains(list, text) {
+			list = append(list, text)
 		}
-		list = append(list, text)
 	}
 	return list
 }

@@ -27,11 +27,11 @@ var forOne = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, sysca
 // ending are those of them that end a target which does not handle them, as launchers and schedulers send them.
 var ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 
-// supervise runs a command with the terminal, files, folder and process group of this process, and waits for its end. The target
+// Supervise runs a command with the terminal, files, folder and process group of this process, and waits for its end. The target
 // behaves as it would alone: it gets the signals that are meant for it, this process stops when the target stops, and the target
 // is killed if this process is. Before a signal that may end the target is passed on, ask has its processes write what they have; it returns
 // whether one of them has not done so yet, and nil if there is nothing to wait for.
-func supervise(command Command, environment []string, ask func() (waits func() bool)) (Result, error) {
+func Supervise(command Command, environment []string, ask func() (waits func() bool)) (Result, error) {
 	// The kernel ties Pdeathsig to the thread that forked, not to the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -39,7 +39,7 @@ func supervise(command Command, environment []string, ask func() (waits func() b
 	// Handlers first: a signal between the start of the target and ours would end us and not the target.
 	// Ignored signals stay ignored, for us and through exec for the target (nohup, background jobs).
 	signals := make(chan os.Signal, 16)
-	for _, s := range append(append([]os.Signal(nil), fromTerminal...), forOne...) {
+	for _, s := range slices.Concat(fromTerminal, forOne) {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
@@ -93,7 +93,7 @@ func forward(job *job, ask func() (waits func() bool), signals <-chan os.Signal,
 }
 
 // hasAlready reports whether the target has got a signal from the terminal as this process has.
-func hasAlready(s os.Signal) bool { return isFromTerminal(s) && inForeground() }
+func hasAlready(s os.Signal) bool { return slices.Contains(fromTerminal, s) && inForeground() }
 
 // forCheckpoints has the processes of a run write what they have recorded, because the signal that is passed on then ends those that do
 // not handle it, and nothing of ours runs in them.
@@ -165,11 +165,9 @@ func waitsForAnswer(status string, asked map[int]bool, number int64) bool {
 		return false
 	}
 	return slices.ContainsFunc(list, func(p runinfo.Status) bool {
-		return asked[p.PID] && !p.Finished && !p.Replaced && p.Answered < number && lives(p.PID)
+		return asked[p.PID] && !p.Finished && !p.Replaced && p.Answered < number && Lives(p.PID)
 	})
 }
-
-func isFromTerminal(s os.Signal) bool { return slices.Contains(fromTerminal, s) }
 
 // inForeground reports whether this process is in the foreground process group of a terminal.
 func inForeground() bool {
@@ -194,5 +192,5 @@ func DieBy(number int) {
 	_ = syscall.Kill(os.Getpid(), syscall.Signal(number))
 }
 
-// lives reports whether there is a process of that number that this one may send signals to.
-func lives(pid int) bool { return syscall.Kill(pid, 0) == nil }
+// Lives reports whether there is a process of that number that this one may send signals to.
+func Lives(pid int) bool { return syscall.Kill(pid, 0) == nil }

@@ -30,7 +30,7 @@ func TestRole(t *testing.T) {
 		showSignals()
 	default:
 		command := Command{Path: os.Args[0], Args: []string{os.Args[0], "-test.run=TestRole$"}}
-		if _, err := supervise(command, []string{role + "=target"}, forCheckpoints(status)); err != nil {
+		if _, err := Supervise(command, []string{role + "=target"}, forCheckpoints(status)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 // write headers in capitals.
 func printTable(out *bufio.Writer, t *Table, p *Terminal) error {
 	l := newLines(out, t, p)
-	l.addColumns(func(r *Row) []float64 { return r.Values })
 	l.measure()
 	header := []string{"name"}
 	align := []tw.Align{tw.AlignLeft}

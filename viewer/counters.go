@@ -3,6 +3,7 @@ package viewer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/goproton/goproton/gpu/counters"
@@ -46,11 +47,7 @@ func (b *builder) counterColumn(name string) (column, bool, error) {
 		if f.Unit == counters.Bytes {
 			q = &figures.Bytes
 		}
-		u, known := q.Unit(wanted)
-		if fixed && !known {
-			return column{}, true, unknownUnit(name, q)
-		}
-		c.in(q, u, fixed)
+		return c.shownIn(q, name, wanted, fixed)
 	case counters.Share:
 		if fixed && wanted != "%" {
 			return column{}, true, unknownUnit(name, &figures.Quantity{Units: []figures.Unit{figures.Percent}})
@@ -63,6 +60,16 @@ func (b *builder) counterColumn(name string) (column, bool, error) {
 			return column{}, true, fmt.Errorf("%s: %s has no unit", name, base)
 		}
 	}
+	return c, true, nil
+}
+
+// shownIn is the column in a unit of a quantity, or in one that is still to be chosen.
+func (c column) shownIn(q *figures.Quantity, name, unit string, fixed bool) (column, bool, error) {
+	u, known := q.Unit(unit)
+	if fixed && !known {
+		return column{}, true, unknownUnit(name, q)
+	}
+	c.in(q, u, fixed)
 	return c, true, nil
 }
 
@@ -85,15 +92,7 @@ func (b *builder) figureColumn(f *counters.Figure) column {
 
 // measuredAnywhere says whether some launch was measured with all metrics of a figure.
 func (b *builder) measuredAnywhere(f *counters.Figure) bool {
-	if !b.counted() && !f.ByLine() {
-		return false
-	}
-	for i := range b.frames {
-		if above, _ := f.At(b.frames[i].node); !math.IsNaN(above) {
-			return true
-		}
-	}
-	return false
+	return (b.counted() || f.ByLine()) && slices.ContainsFunc(b.frames, func(at frame) bool { above, _ := f.At(at.node); return !math.IsNaN(above) })
 }
 
 func (b *builder) notMeasured(f *counters.Figure) error {
@@ -158,10 +157,8 @@ func (b *builder) measuredColumn(name string, percent bool) (column, bool, error
 	moved := part("bytes measured where some were declared", func(f *frame) float64 { return f.did.Number("bytes") })
 	said := part("bytes declared where some were measured", func(f *frame) float64 { return f.said })
 	c.value = func(a []float64) float64 { return a[moved] / a[said] }
-	for i := range b.frames {
-		if b.frames[i].said > 0 {
-			return c, true, nil
-		}
+	if slices.ContainsFunc(b.frames, func(f frame) bool { return f.said > 0 }) {
+		return c, true, nil
 	}
 	if b.trying {
 		return column{}, true, errNotHere
@@ -177,7 +174,7 @@ func (b *builder) declaredUtil() (func(a []float64) float64, error) {
 	r := b.roof
 	own := func(f *frame) float64 {
 		var work peaks.Roof
-		r.addWorkAt(&work, f, f.done())
+		r.addWork(&work, f, f.done())
 		return work.Least()
 	}
 	known := make(map[*frame]bool, len(b.frames))

@@ -3,6 +3,7 @@ package viewer
 import (
 	"fmt"
 	"regexp"
+	"slices"
 )
 
 // filter gives every frame its row. It finds the frames that match first. One loop from the root down then decides for each frame,
@@ -20,12 +21,7 @@ func (b *builder) filter(o *Options) error {
 	}
 	include, exclude, focus, trim, hide := patterns[0], patterns[1], patterns[2], patterns[3], patterns[4]
 	b.assign(include, exclude, focus, trim, hide)
-	if include.given() || exclude.given() || focus.given() {
-		for i := range b.frames {
-			if b.frames[i].counts {
-				return nil
-			}
-		}
+	if (include.given() || exclude.given() || focus.given()) && !slices.ContainsFunc(b.frames, func(f frame) bool { return f.counts }) {
 		return fmt.Errorf("no frame is left after%s%s%s; use a wider filter, or none to see what there is", include, exclude, focus)
 	}
 	return nil

@@ -44,7 +44,6 @@ func printFlat(out *bufio.Writer, t *Table, p *Terminal) error {
 	if t.ShareOf != "" {
 		l.share = t.ownShare
 	}
-	l.addColumns(func(r *Row) []float64 { return r.Values })
 	for i := range l.columns {
 		l.columns[i].sum = false // what frames have with all below them overlaps
 	}

@@ -1,6 +1,10 @@
 package viewer
 
-import "github.com/goproton/goproton/profile"
+import (
+	"slices"
+
+	"github.com/goproton/goproton/profile"
+)
 
 // Grouping says what a row is.
 type Grouping uint8
@@ -107,12 +111,7 @@ func (s *sums) hasOwn(row int) bool {
 		v := s.weight.value(own)
 		return v == v && v != 0
 	}
-	for _, v := range own {
-		if v == v {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(own, func(v float64) bool { return v == v })
 }
 
 // addTo adds amounts to others.

@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
@@ -71,12 +72,7 @@ func (b *builder) lendWork() {
 }
 
 func hasAny(n *profile.Node, metrics []string) bool {
-	for _, m := range metrics {
-		if n.Number(m) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(metrics, func(m string) bool { return n.Number(m) > 0 })
 }
 
 // markLent marks the rows whose flops and bytes, or those of some of their frames, are a scope's.

@@ -51,28 +51,24 @@ func newLines(out *bufio.Writer, t *Table, p *Terminal) *lines {
 	if t.ShareOf != "" {
 		l.share = func(r *Row) float64 { return r.Share }
 	}
-	return l
-}
-
-// addColumns adds the columns of the table. values returns the values of a row that are printed.
-func (l *lines) addColumns(values func(r *Row) []float64) {
 	shares := false
-	for i := range l.table.Columns {
-		c := &l.table.Columns[i]
-		shown := printed{label: c.Label, unit: c.Unit, ratio: c.Ratio, percentile: c.Percentile, shared: c.Label == l.table.ShareOf && !shares}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		shown := printed{label: c.Label, unit: c.Unit, ratio: c.Ratio, percentile: c.Percentile, shared: c.Label == t.ShareOf && !shares}
 		shares = shares || shown.shared
-		if l.terminal.Human && c.quantity != nil {
+		if p.Human && c.quantity != nil {
 			own := figures.InOwnUnits(c.quantity, c.factor)
 			shown.unit, shown.own = "", &own
 		}
 		if c.Text {
-			shown.word = func(r *Row) string { return l.table.Text(r, i) }
+			shown.word = func(r *Row) string { return t.Text(r, i) }
 		} else {
 			shown.sum = c.Additive && c.Inclusive
-			shown.value = func(r *Row) float64 { return values(r)[i] }
+			shown.value = func(r *Row) float64 { return r.Values[i] }
 		}
 		l.columns = append(l.columns, shown)
 	}
+	return l
 }
 
 // measure finds out how wide the columns are.

@@ -11,7 +11,6 @@ import (
 // printMarkdown prints a table of Markdown, as GitHub renders it: numbers as in the tree, names indented by depth.
 func printMarkdown(out *bufio.Writer, t *Table, p *Terminal) error {
 	l := newLines(out, t, p)
-	l.addColumns(func(r *Row) []float64 { return r.Values })
 	l.measure()
 	table := term.Markdown{}
 	head := func(name string, left bool) {

@@ -429,14 +429,9 @@ func (b *builder) amountColumn(name string) (column, bool, error) {
 	if scaledBytes(base) {
 		q = &figures.Bytes
 	}
-	u, known := q.Unit(wanted)
-	if fixed && !known {
-		return column{}, true, unknownUnit(name, q)
-	}
 	c := b.plain(r)
 	c.Exact = ""
-	c.in(q, u, fixed)
-	return c, true, nil
+	return c.shownIn(q, name, wanted, fixed)
 }
 
 // scaledColumn reads a recorded number whose name has a unit, in another unit of the same quantity: idle/ms of "idle (ns)".
@@ -453,15 +448,10 @@ func (b *builder) scaledColumn(name string) (column, bool, error) {
 	if !ok {
 		return column{}, false, nil
 	}
-	u, known := q.Unit(name[at+1:])
-	if !known {
-		return column{}, true, unknownUnit(name, q)
-	}
 	c := b.plain(r)
 	amount := c.value
 	c.Exact, c.value = "", func(a []float64) float64 { return amount(a) * from.Factor }
-	c.in(q, u, true)
-	return c, true, nil
+	return c.shownIn(q, name, name[at+1:], true)
 }
 
 // shareColumn is a percentage of the whole program's value.
@@ -511,7 +501,10 @@ func (b *builder) derive(t *Table, baseUnits bool) {
 			if !baseUnits {
 				c.unit = c.open.Fit(s.largest(c))
 			}
-			c.Unit, c.Exact = c.unit.Label, b.exact(c)
+			c.Unit, c.Exact = c.unit.Label, c.Name+"/"+c.unit.Name
+			if strings.HasSuffix(c.Name, "/s") {
+				c.Exact = c.unit.Name
+			}
 			c.quantity, c.factor = c.open, c.unit.Factor
 		}
 		if c.Exact == "" {
@@ -528,12 +521,4 @@ func (b *builder) derive(t *Table, baseUnits bool) {
 		t.Columns = append(t.Columns, c.Column)
 	}
 	t.ShareOf = s.weight.label
-}
-
-// exact is the name of a column with its unit.
-func (b *builder) exact(c *column) string {
-	if strings.HasSuffix(c.Name, "/s") {
-		return c.unit.Name
-	}
-	return c.Name + "/" + c.unit.Name
 }

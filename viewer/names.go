@@ -101,7 +101,9 @@ const maxDemangled = 14
 
 // demangled is a C++ or Rust name in the clear; other names stay as they are.
 func demangled(name string) string {
-	name = sourceName(name)
+	if m := copied.FindStringSubmatch(name); m != nil {
+		name = m[1]
+	}
 	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") {
 		return name
 	}
@@ -110,13 +112,6 @@ func demangled(name string) string {
 
 // copied is the name of a function that the compiler copied for one kernel: $kernel$function.
 var copied = regexp.MustCompile(`^\$[A-Za-z_]\w*\$([A-Za-z_][\w$.]*)$`)
-
-func sourceName(name string) string {
-	if m := copied.FindStringSubmatch(name); m != nil {
-		return m[1]
-	}
-	return name
-}
 
 // looksLikeCxx reports whether a name is a C++ function that is already demangled. The name of a scope such as aten::add
 // is not a function.

@@ -86,58 +86,36 @@ func (b *builder) roofColumn(name string) (column, bool, error) {
 	if err := b.needRoofline(base); err != nil {
 		return column{}, true, err
 	}
-	c, err := b.roofValue(base)
-	if err != nil {
-		return column{}, true, err
-	}
-	c.Label, c.Inclusive = base, true
-	var units figures.Quantity
+	c, r := column{Column: Column{Label: base, Inclusive: true}, unit: figures.Unit{Factor: 1}}, b.roof
+	var units *figures.Quantity
 	switch base {
-	case "attainable":
-		units = figures.FlopRate("")
-	case "roof_time":
-		units = figures.Times
 	case "util", "coverage":
-		units = figures.Quantity{Units: []figures.Unit{figures.Percent}}
+		c.Ratio, c.value = true, map[string]func([]float64) float64{"util": r.util, "coverage": r.coverage}[base]
 		if !fixed {
 			return c, true, nil
 		}
-	default:
-		if fixed {
-			return column{}, true, fmt.Errorf("%s: %s has no unit", name, base)
-		}
-		return c, true, nil
-	}
-	u, known := units.Unit(wanted)
-	if fixed && !known {
-		return column{}, true, unknownUnit(name, &units)
-	}
-	c.in(&units, u, fixed)
-	return c, true, nil
-}
-
-func (b *builder) roofValue(name string) (column, error) {
-	r := b.roof
-	switch name {
-	case "util":
-		return column{Column: Column{Ratio: true}, value: r.util, unit: figures.Unit{Factor: 1}}, nil
-	case "coverage":
-		return column{Column: Column{Ratio: true}, value: r.coverage, unit: figures.Unit{Factor: 1}}, nil
+		units = &figures.Quantity{Units: []figures.Unit{figures.Percent}}
 	case "attainable":
-		flops := b.allFlops()
-		return column{value: func(a []float64) float64 { return flops(a) / r.leastOf(a) }}, nil
+		flops, rate := b.allFlops(), figures.FlopRate("")
+		c.value, units = func(a []float64) float64 { return flops(a) / r.leastOf(a) }, &rate
+	case "roof_time":
+		c.Additive, c.value, units = true, r.leastOf, &figures.Times
 	case "intensity":
 		if r.bytes == nil || len(r.flops) == 0 {
-			return column{}, errors.New("intensity: needs both flops and bytes, and the profile has only one of them; let launch_metadata return both")
+			return column{}, true, errors.New("intensity: needs both flops and bytes, and the profile has only one of them; let launch_metadata return both")
 		}
 		flops := b.allFlops()
-		c := column{value: func(a []float64) float64 { return flops(a) / a[r.traffic] }, unit: figures.Unit{Factor: 1}}
-		c.Unit = "flop/B"
-		return c, nil
-	case "roof_time":
-		return column{Column: Column{Additive: true}, value: r.leastOf}, nil
+		c.Unit, c.value = "flop/B", func(a []float64) float64 { return flops(a) / a[r.traffic] }
+	case "bound":
+		c.Text, c.word = true, r.bound
 	}
-	return column{Column: Column{Text: true}, word: r.bound}, nil
+	if units == nil && fixed {
+		return column{}, true, fmt.Errorf("%s: %s has no unit", name, base)
+	}
+	if units == nil {
+		return c, true, nil
+	}
+	return c.shownIn(units, name, wanted, fixed)
 }
 
 // leastOf is the least time of a row. That of a line below a kernel is not among those that add up.
@@ -373,7 +351,7 @@ func (b *builder) findLines() {
 			b.roof.lined[kernel] = &work
 		}
 		b.roof.lined[f] = nil
-		b.roof.addWork(b.roof.lined[kernel], f)
+		b.roof.addWork(b.roof.lined[kernel], f, f.does())
 	}
 }
 
@@ -385,14 +363,12 @@ func (r *roofline) has(f *frame) bool {
 // work is that of a frame itself, by its metrics. The metric without a type of operands counts only if none with a type does.
 func (r *roofline) work(f *frame) peaks.Roof {
 	var work peaks.Roof
-	r.addWork(&work, f)
+	r.addWork(&work, f, f.does())
 	return work
 }
 
-func (r *roofline) addWork(work *peaks.Roof, f *frame) { r.addWorkAt(work, f, f.does()) }
-
-// addWorkAt adds the work of a frame that stands at a node: what was measured, or what was said.
-func (r *roofline) addWorkAt(work *peaks.Roof, f *frame, at *profile.Node) {
+// addWork adds the work of a frame that stands at a node: what was measured, or what was said.
+func (r *roofline) addWork(work *peaks.Roof, f *frame, at *profile.Node) {
 	peaks := &r.devices[f.device]
 	typed := slices.ContainsFunc(r.flops, func(of flopsOf) bool { return !of.plain() && at.Number(of.metric.name) > 0 })
 	for i := range r.flops {
@@ -520,16 +496,7 @@ func (b *builder) peakFlops(d *profile.Device, key deviceKey, f flopsOf) float64
 		}
 		return missing
 	}
-	if d == nil {
-		b.noDevice(key)
-		return missing
-	}
-	peak, err := peaks.Peak(*d, dtype)
-	if err != nil {
-		b.unknownPeak(key, err)
-		return missing
-	}
-	return peak
+	return b.peakOf(d, key, func(d profile.Device) (float64, error) { return peaks.Peak(d, dtype) })
 }
 
 // counts reports whether any frame has a positive value of a metric: a profile of copies alone may name flops and have none.
@@ -541,26 +508,21 @@ func (b *builder) peakBytes(d *profile.Device, key deviceKey) float64 {
 	if given, ok := b.overrides["bytes"]; ok {
 		return given.value
 	}
-	if d == nil {
-		b.noDevice(key)
-		return missing
-	}
-	peak, err := peaks.Bandwidth(*d)
-	if err != nil {
-		b.unknownPeak(key, err)
-		return missing
-	}
-	return peak
+	return b.peakOf(d, key, peaks.Bandwidth)
 }
 
-func (b *builder) noDevice(key deviceKey) {
-	b.noRoofline(key, "the profile does not describe it; give its peaks")
-}
-
-func (b *builder) unknownPeak(key deviceKey, err error) { b.noRoofline(key, err.Error()+"; give them") }
-
-func (b *builder) noRoofline(key deviceKey, why string) {
+// peakOf is a peak of the GPU; NaN with a note where it is not known.
+func (b *builder) peakOf(d *profile.Device, key deviceKey, of func(profile.Device) (float64, error)) float64 {
+	why := "the profile does not describe it; give its peaks"
+	if d != nil {
+		peak, err := of(*d)
+		if err == nil {
+			return peak
+		}
+		why = err.Error() + "; give them"
+	}
 	b.note(fmt.Sprintf("no roofline for device %s: %s with --peak flops16=990T,bytes=4.8T", cmp.Or(term.Printable(key.id), "(unnamed)"), why))
+	return missing
 }
 
 // note adds a note for the reader, once.

@@ -32,11 +32,6 @@ func statistic(name string) (func(s *profile.Sketch) float64, bool) {
 	return func(s *profile.Sketch) float64 { return s.Quantile(percent / 100) }, true
 }
 
-// percentile says whether a statistic is one: of the buckets of a distribution, so that not all digits are known.
-func percentile(name string) bool {
-	return name == "median" || strings.HasPrefix(name, "p")
-}
-
 // statColumn reads min_time, p95_time and so on, with or without a unit.
 func (b *builder) statColumn(name string) (column, bool, error) {
 	base, wanted, fixed := strings.Cut(name, "/")
@@ -50,7 +45,8 @@ func (b *builder) statColumn(name string) (column, bool, error) {
 		return column{}, true, fmt.Errorf("%s: the profile holds sums of kernel times and not their distribution; %s", base, howToGetTimes)
 	}
 	b.sums.wantTimes = true
-	c := column{Column: Column{Label: base, Inclusive: true, Percentile: percentile(which)}}
+	ofBuckets := which == "median" || which[0] == 'p' // not all digits are known
+	c := column{Column: Column{Label: base, Inclusive: true, Percentile: ofBuckets}}
 	c.stat = func(s *profile.Sketch) float64 { return of(s) * 1e-9 }
 	c.in(&figures.Times, u, fixed)
 	return c, true, nil

@@ -5,7 +5,6 @@ import "bufio"
 // printTree prints call paths from the top down, a line each.
 func printTree(out *bufio.Writer, t *Table, p *Terminal) error {
 	l := newLines(out, t, p)
-	l.addColumns(func(r *Row) []float64 { return r.Values })
 	l.branched = true
 	l.measure()
 	l.header()

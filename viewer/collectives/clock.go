@@ -59,11 +59,7 @@ func fit(pairs []pair, within bounds) (c clock, left float64) {
 		return c, left
 	}
 	slope := figures.Median(slopes)
-	rest := make([]float64, len(y))
-	for i := range y {
-		rest[i] = y[i] - slope*x[i]
-	}
-	level = figures.Median(rest)
+	level = figures.Median(without(slope, x, y))
 	sloped := spread(x, y, level, slope)
 	noise := 5 * sloped * math.Sqrt(12/float64(len(x))) // that a slope through noise alone seldom exceeds, from the first pair to the last
 	if over := slices.Max(x) - slices.Min(x); math.Abs(slope)*over > noise && math.Abs(slope) < within.drift {
@@ -91,12 +87,17 @@ func guess(pairs []pair, within bounds) (c clock, left float64) {
 			c.drift = max(-within.drift, min(within.drift, slope))
 		}
 	}
+	c.offset = figures.Median(without(c.drift, x, y))
+	return c, spread(x, y, c.offset, c.drift)
+}
+
+// without is what is left of y without a slope.
+func without(slope float64, x, y []float64) []float64 {
 	rest := make([]float64, len(y))
 	for i := range y {
-		rest[i] = y[i] - c.drift*x[i]
+		rest[i] = y[i] - slope*x[i]
 	}
-	c.offset = figures.Median(rest)
-	return c, spread(x, y, c.offset, c.drift)
+	return rest
 }
 
 // spread is the median distance from a line.

@@ -61,7 +61,7 @@ func Render(w io.Writer, p *profile.Profile, o Options) error {
 		if err != nil {
 			return err
 		}
-		t.subtract(other)
+		subtract(t.root, other.root)
 	}
 	if err := t.formatNames(o.Format); err != nil {
 		return err

@@ -226,11 +226,9 @@ const (
 	onlyRight
 )
 
-// subtract takes another table's cells from t's, frame by frame along equal paths. A frame that only one
+// subtract takes the cells of another tree from those of one, frame by frame along equal paths. A frame that only one
 // profile has keeps what it has and is marked: values on the left, nothing (nan) on the right.
-func (t *table) subtract(other *table) { subtractRow(t.root, other.root) }
-
-func subtractRow(left, right *row) {
+func subtract(left, right *row) {
 	for i, v := range right.cells {
 		if d := left.cells[i] - v; !math.IsNaN(d) {
 			left.cells[i] = d
@@ -256,7 +254,7 @@ func subtractChildren(left, right []*row) []*row {
 			})
 			all, right = append(all, right[0]), right[1:]
 		default:
-			subtractRow(left[0], right[0])
+			subtract(left[0], right[0])
 			all, left, right = append(all, left[0]), left[1:], right[1:]
 		}
 	}

@@ -189,10 +189,7 @@ func newFinder(t *profile.Timeline) *finder {
 			f.threads[s.Lane].add(i)
 		}
 	}
-	for g := range f.work {
-		f.devices = append(f.devices, g)
-	}
-	slices.SortFunc(f.devices, func(a, b gpu) int {
+	f.devices = slices.SortedFunc(maps.Keys(f.work), func(a, b gpu) int {
 		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(len(a.id), len(b.id)), cmp.Compare(a.id, b.id))
 	})
 	for _, th := range f.threads {

@@ -128,10 +128,8 @@ func divide(scopes []*Scope) (covered profile.WarpCycles) {
 }
 
 // Cycles are those that warps were in any scope.
-func (k *Kernel) Cycles() (sum uint64) { return covered(k.Scopes) }
-
-func covered(scopes []*Scope) (sum uint64) {
-	for _, s := range scopes {
+func (k *Kernel) Cycles() (sum uint64) {
+	for _, s := range k.Scopes {
 		sum += s.covered.Sum()
 	}
 	return sum

@@ -60,7 +60,7 @@ func (s *Scope) spans(files *kernels.Files) (all []span) {
 
 // lineInName is the number at the end of the name of a scope that was made by machine: 15 of "load x_ptr:15"; 0 if there is none.
 func lineInName(name string) int {
-	_, number, _ := cutLast(name)
+	_, number := cutLast(name)
 	line, err := strconv.Atoi(number)
 	if err != nil {
 		return 0
@@ -68,12 +68,12 @@ func lineInName(name string) int {
 	return line
 }
 
-func cutLast(name string) (before, after string, found bool) {
+func cutLast(name string) (before, after string) {
 	at := strings.LastIndexByte(name, ':')
 	if at < 0 {
-		return name, "", false
+		return name, ""
 	}
-	return name[:at], name[at+1:], true
+	return name[:at], name[at+1:]
 }
 
 var (

@@ -3,6 +3,7 @@ package inside
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -67,7 +68,7 @@ func (t *texts) marks(k *Kernel) (marks []mark, without []mark) {
 		text, _ := t.files().Text(m.file).Line(m.first)
 		m.inText = strings.Contains(text, strconv.Quote(s.Name))
 		if lineInName(s.Name) == m.first {
-			m.name, _, _ = cutLast(m.name)
+			m.name, _ = cutLast(m.name)
 			m.inText = text != ""
 		}
 		if i := slices.IndexFunc(marks, func(o mark) bool { return o.span == m.span && o.name == m.name }); i >= 0 {
@@ -165,11 +166,7 @@ func (l *lister) shownLines() (lines []int) {
 			wanted[n] = true
 		}
 	}
-	var sorted []int
-	for n := range wanted {
-		sorted = append(sorted, n)
-	}
-	slices.Sort(sorted)
+	sorted := slices.Sorted(maps.Keys(wanted))
 	for i, n := range sorted {
 		for between := n - 1; i > 0 && l.text.Err == nil && n-sorted[i-1] <= 3 && between > sorted[i-1]; between-- {
 			lines = append(lines, between)

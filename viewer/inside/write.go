@@ -30,10 +30,11 @@ func Write(w io.Writer, p *profile.Profile, pattern string, o Options) (notes []
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTexts(o)
+	label, err := viewer.Labels(o.Names)
 	if err != nil {
 		return nil, err
 	}
+	t := &texts{Options: o, label: label, glyphs: grid.For(o.ASCII)}
 	for i, k := range chosen {
 		if i > 0 {
 			t.b.WriteString("\n")
@@ -62,11 +63,6 @@ type texts struct {
 	glyphs  *grid.Glyphs
 	dropped []string // columns that there was no room for
 	notes   []string
-}
-
-func newTexts(o Options) (*texts, error) {
-	label, err := viewer.Labels(o.Names)
-	return &texts{Options: o, label: label, glyphs: grid.For(o.ASCII)}, err
 }
 
 // drop notes a column that there was no room for.
@@ -204,7 +200,7 @@ func (t *table) write() {
 	}
 	lines, names := []grid.Line{head}, 0
 	for _, r := range t.rows {
-		line := grid.Line{Indent: r.indent, Name: t.name(r.Scope), Mark: t.at(r.Scope)}
+		line := grid.Line{Indent: r.indent, Name: term.Printable(t.label(r.Name)), Mark: t.at(r.Scope)}
 		names = max(names, grid.Columns(line.Indent+line.Name+line.Mark))
 		for _, c := range shown {
 			line.Cells = append(line.Cells, grid.Cell{Text: c.cell(r.Scope)})
@@ -217,8 +213,6 @@ func (t *table) write() {
 	}
 	layout.Write(&t.b, lines, bar) //nolint:errcheck // a strings.Builder
 }
-
-func (t *table) name(s *Scope) string { return term.Printable(t.label(s.Name)) }
 
 // at says where a scope begins, unless its name does.
 func (t *table) at(s *Scope) string {

@@ -1,7 +1,6 @@
 package kernels
 
 import (
-	"errors"
 	"strconv"
 
 	"github.com/goproton/goproton/gpu/peaks"
@@ -55,12 +54,4 @@ func (w *worker) ran(g *Group, d *profile.Device) {
 	case !samePeaks(work.on, d):
 		work.mixed = true
 	}
-}
-
-// noDevice explains why there is no roof that a rate can be compared with.
-func noDevice(mixed bool) error {
-	if mixed {
-		return errors.New("launches of the same arguments ran on GPUs of different kinds")
-	}
-	return errors.New("the profile does not describe the GPU that they ran on")
 }

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 
@@ -165,7 +166,11 @@ func (w *worker) finish(g *Group) {
 		return
 	}
 	if work.on == nil || work.mixed {
-		w.unknown = cmp.Or(w.unknown, noDevice(work.mixed))
+		why := errors.New("the profile does not describe the GPU that they ran on")
+		if work.mixed {
+			why = errors.New("launches of the same arguments ran on GPUs of different kinds")
+		}
+		w.unknown = cmp.Or(w.unknown, why)
 		return
 	}
 	roof := w.roof(work, work.on)

@@ -66,13 +66,11 @@ func (r *run) load(files []string) error {
 	var wait sync.WaitGroup
 	room := make(chan struct{}, 4) // at once, to bound the memory of a thousand ranks' trees
 	for i, file := range all {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
+		wait.Go(func() {
 			room <- struct{}{}
 			profiles[i], untimed[i], errs[i] = readFile(file, r.stdin, from)
 			<-room
-		}()
+		})
 	}
 	wait.Wait()
 	if err := errors.Join(errs...); err != nil {

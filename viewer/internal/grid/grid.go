@@ -125,17 +125,12 @@ func (p Layout) line(l Line, widths, left []int, room int) string {
 		if l.Brief != "" && Columns(l.Indent+l.Name+l.Mark) > room && room-Columns(l.Mark) < leastRoom {
 			l.Mark = l.Brief
 		}
-		l.Indent, l.Name = p.cut(l.Indent, l.Name, room-Columns(l.Mark))
+		l.Indent, l.Name = Cut(l.Indent, l.Name, max(room-Columns(l.Mark), leastRoom), leastName, cmp.Or(p.Dots, Lines.Dots))
 	}
 	b.WriteString(l.Indent)
 	b.WriteString(l.Name)
 	b.WriteString(l.Mark)
 	return b.String()
-}
-
-func (p Layout) cut(indent, name string, room int) (string, string) {
-	dots := cmp.Or(p.Dots, Lines.Dots)
-	return Cut(indent, name, max(room, leastRoom), leastName, dots)
 }
 
 // Plain makes cells without colour.

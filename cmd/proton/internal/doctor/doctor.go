@@ -5,7 +5,6 @@
 package doctor
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -138,8 +137,6 @@ func (m Machine) writable(path string) bool {
 	if err != nil {
 		return false
 	}
-	closeQuietly(f)
+	_ = f.Close()
 	return true
 }
-
-func closeQuietly(c io.Closer) { _ = c.Close() }

@@ -111,12 +111,7 @@ type lineFrame struct {
 }
 
 func (l lineFrames) below(n *Node, f SourceFrame) *Node {
-	name := f.String()
-	c := n.Child(name)
-	if c == nil {
-		c = &Node{Name: name}
-		n.Children = append(n.Children, c)
-	}
+	c := n.Made(f.String())
 	l[c] = lineFrame{f, n}
 	return c
 }

@@ -55,9 +55,7 @@ func (m *Manager) leaveWhenIdle() {
 		return
 	}
 	defer m.control.Unlock()
-	idle := false
-	m.drainer.do(func(d *drainer) { idle = !d.records() && d.mayLeave(m) && hotpath.BuffersInUse() == 0 })
-	if !idle {
+	if !ask(m.drainer, func(d *drainer) bool { return !d.records() && d.mayLeave(m) && hotpath.BuffersInUse() == 0 }) {
 		m.ending.inLibrary(func() { m.drainer.source.Flush(false) }) // the next round looks again
 		return
 	}

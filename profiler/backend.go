@@ -14,14 +14,9 @@ import (
 // Backend is a way to collect, described before a session asks for it: nothing in the description loads the vendor's
 // library.
 type Backend struct {
-	Names      []string // in start(backend=…) and --backend; messages use the first
-	Class      string   // upstream's name of the collector, which begins messages that scripts match
+	vendors.Backend
 	DeviceType string   // what profiles call its GPUs
-
-	WholeGraphs bool     // it can time a launch of a graph as one unit
-	Own         []string // kernels that the vendor's library runs for itself, which do not count unless the program is known to have launched them
-	// Modes read the options of the backend's own modes, by name. A backend that samples instructions has "pcsampling".
-	Modes map[string]func(options string) (record.SamplingRequest, error)
+	Own        []string // kernels that the vendor's library runs for itself, which do not count unless the program is known to have launched them
 	// Detect reports whether this machine has such a GPU and its driver, and the library, if there are several to choose from.
 	Detect func(SourceOptions) bool
 	// New returns the source that collects for one session, and those that come while it goes on.
@@ -41,11 +36,7 @@ type SourceOptions struct {
 
 // VendorBackend is a backend, by number, of a vendor that package vendors describes.
 func VendorBackend(v *vendors.Vendor, number int, make func(SourceOptions) Source) Backend {
-	b := &v.Backends[number]
-	return Backend{
-		Names: b.Names, Class: b.Class, DeviceType: v.DeviceType, WholeGraphs: b.WholeGraphs, Modes: b.Modes, New: make,
-		Detect: func(SourceOptions) bool { return v.Present("/") },
-	}
+	return Backend{Backend: v.Backends[number], DeviceType: v.DeviceType, New: make, Detect: func(SourceOptions) bool { return v.Present("/") }}
 }
 
 var backends struct {

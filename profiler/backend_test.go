@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/gpu/vendors"
 )
 
 // A second session with another backend is refused by name, also where it would only activate a living one.
@@ -38,12 +40,14 @@ func TestWhichBackend(t *testing.T) {
 	before := backends.list
 	t.Cleanup(func() { backends.list = before })
 	never, always := func(SourceOptions) bool { return false }, func(SourceOptions) bool { return true }
-	a := func(detect func(SourceOptions) bool) Backend { return Backend{Names: []string{"a"}, Detect: detect} }
+	a := func(detect func(SourceOptions) bool) Backend {
+		return Backend{Backend: vendors.Backend{Names: []string{"a"}}, Detect: detect}
+	}
 	b := func(detect func(SourceOptions) bool) Backend {
-		return Backend{Names: []string{"b", "bee"}, Detect: detect}
+		return Backend{Backend: vendors.Backend{Names: []string{"b", "bee"}}, Detect: detect}
 	}
 	hip := func(name string, detect func(SourceOptions) bool) Backend {
-		return Backend{Names: []string{name}, DeviceType: "HIP", Detect: detect}
+		return Backend{Backend: vendors.Backend{Names: []string{name}}, DeviceType: "HIP", Detect: detect}
 	}
 	for _, c := range []struct {
 		there []Backend
@@ -55,7 +59,7 @@ func TestWhichBackend(t *testing.T) {
 		{nil, "roctracer", `backend "roctracer" is not built into this program; import github.com/goproton/goproton/roctracer`},
 		{[]Backend{a(never), b(always)}, "", "b"},
 		{[]Backend{a(never), b(never)}, "", "a"},
-		{[]Backend{b(always), {Names: []string{"cupti"}, Detect: always}}, "", "cupti"}, // a vendor's, wherever it was registered
+		{[]Backend{b(always), {Backend: vendors.Backend{Names: []string{"cupti"}}, Detect: always}}, "", "cupti"}, // a vendor's, wherever it was registered
 		{[]Backend{a(always), b(always)}, "B", "b"},
 		{[]Backend{a(always), b(always)}, "bee", "b"},
 		{[]Backend{a(always)}, "xpupti", "Intel GPUs are not supported yet"},

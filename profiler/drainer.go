@@ -134,6 +134,12 @@ func (d *drainer) do(f func(*drainer)) {
 	f(d)
 }
 
+// ask is do for a question.
+func ask[T any](d *drainer, question func(*drainer) T) (answer T) {
+	d.do(func(d *drainer) { answer = question(d) })
+	return answer
+}
+
 // drain empties rings and the buffers that are full when it begins. The rings are read after that moment: the launches of all kernels in the
 // buffers were recorded before these came back full, and a metric is recorded before a graph stores a value of it. Buffers that
 // come back meanwhile are left to the next round: a program that launches faster than this reads would keep commands waiting.
@@ -141,11 +147,7 @@ func (d *drainer) drain() {
 	began, before, used, bytes := time.Now(), d.work, hotpath.BuffersInUse(), 0
 	returned := hotpath.BuffersReturned()
 	d.readRings()
-	for {
-		buffer, ok := hotpath.TakeBuffer(returned)
-		if !ok {
-			break
-		}
+	for buffer, ok := hotpath.TakeBuffer(returned); ok; buffer, ok = hotpath.TakeBuffer(returned) {
 		bytes += buffer.Size()
 		d.decoder.decode(buffer, d.activity)
 		buffer.Recycle()
@@ -186,11 +188,7 @@ func (d *drainer) readRings() {
 // discard empties rings and buffers of what belongs to no session: its call paths are about to be forgotten, or
 // were, and the strings that records point to may be gone.
 func (d *drainer) discard() {
-	for {
-		buffer, ok := hotpath.TakeBuffer(hotpath.BuffersReturned())
-		if !ok {
-			break
-		}
+	for buffer, ok := hotpath.TakeBuffer(hotpath.BuffersReturned()); ok; buffer, ok = hotpath.TakeBuffer(hotpath.BuffersReturned()) {
 		buffer.Recycle()
 	}
 	hotpath.Drain(func(_ uintptr, records []hotpath.Record) {

@@ -179,11 +179,7 @@ func (d *drainer) addLoss(p *profile.Profile) {
 	if l.Records+l.Buffers == 0 {
 		return
 	}
-	n := p.Root.Child(aggregate.UnattributedFrame)
-	if n == nil {
-		n = &profile.Node{Name: aggregate.UnattributedFrame}
-		p.Root.Children = append(p.Root.Children, n)
-	}
+	n := p.Root.Made(aggregate.UnattributedFrame)
 	n.Set(profile.LostRecordsMetric, profile.IntValue(int64(l.Records)))
 	n.Set(profile.DroppedActivitiesMetric, profile.IntValue(int64(l.Buffers)))
 	p.Kinds[profile.LostRecordsMetric], p.Kinds[profile.DroppedActivitiesMetric] = profile.Exclusive, profile.Exclusive

@@ -90,13 +90,12 @@ func (r *rounds) watchHang() {
 }
 
 // moved reports whether there was a sign of life, or nothing is to be watched.
-func (m *Manager) moved(w *hangWatch) (moved bool) {
-	m.drainer.do(func(d *drainer) {
-		moves := d.resolver.Watch.Moves
-		moved = moves != w.moves || !d.attached || d.recording == 0 || moves == w.idle || m.ending.begun.Load()
-		w.moves = moves
+func (m *Manager) moved(w *hangWatch) bool {
+	return ask(m.drainer, func(d *drainer) bool {
+		before := w.moves
+		w.moves = d.resolver.Watch.Moves
+		return w.moves != before || !d.attached || d.recording == 0 || w.moves == w.idle || m.ending.begun.Load()
 	})
-	return moved
 }
 
 // completed reports whether the library has completed a record in a buffer that it holds, since the last look.
@@ -163,9 +162,8 @@ func (m *Manager) finishRecords(w *hangWatch) {
 	w.buffers = 0             // the library has given its buffers back
 }
 
-func (m *Manager) onlyNewGraphs() (only bool) {
-	m.drainer.do(func(d *drainer) { only = d.resolver.Watch.OnlyNewGraphs() })
-	return only
+func (m *Manager) onlyNewGraphs() bool {
+	return ask(m.drainer, func(d *drainer) bool { return d.resolver.Watch.OnlyNewGraphs() })
 }
 
 // nothingToDo is called when a wait for the GPU has ended: what was launched before it has ended, or failed.

@@ -17,8 +17,8 @@ func TestTracedLaunchesReachTheFile(t *testing.T) {
 	m, f := stage(t)
 	m.TraceFolder("traces")
 	start(t, m, "traced", StartOptions{NoStats: true})
-	small := aggregate.RegisterLaunchKind(aggregate.LaunchKind{ID: "small", Kernel: "add", Hash: "ab", Function: 9})
-	large := aggregate.RegisterLaunchKind(aggregate.LaunchKind{ID: "large", Kernel: "add", Hash: "ab", Function: 9})
+	small := aggregate.RegisterLaunchKind(profile.LaunchKind{ID: "small", Kernel: "add", Hash: "ab", Function: 9})
+	large := aggregate.RegisterLaunchKind(profile.LaunchKind{ID: "large", Kernel: "add", Hash: "ab", Function: 9})
 	for corr, tag := range []uint32{small, large, large, 0} {
 		hotpathtest.Tag(tag, 9)
 		hotpathtest.Launch(uint64(corr+1), 9)

@@ -41,9 +41,7 @@ func (m *Manager) GPUStarts(begin func()) {
 	m.drainer.turn.Unlock()
 	defer m.drainer.do(func(d *drainer) { d.gpuStarting = false })
 	begin()
-	waiting := false
-	m.drainer.do(func(d *drainer) { waiting = d.waiting })
-	if waiting {
+	if ask(m.drainer, func(d *drainer) bool { return d.waiting }) {
 		m.attach(true)
 		m.published()
 		hotpath.Kick() // the round reports it
@@ -97,11 +95,10 @@ func (d *drainer) flushed(mark uint32, waited bool, dropped uint64) {
 // collect has the vendor library hand over its buffers, and returns how many launches then still wait for their kernels.
 func (m *Manager) collect(forced bool) (launches int) {
 	m.ending.inLibrary(func() { m.drainer.source.Flush(forced) })
-	m.drainer.do(func(d *drainer) {
+	return ask(m.drainer, func(d *drainer) int {
 		d.ending.completed()
-		launches = d.resolver.Waiting()
+		return d.resolver.Waiting()
 	})
-	return launches
 }
 
 // Collect takes in what the vendor library has ready, without waiting for the GPU.
@@ -111,9 +108,7 @@ func (m *Manager) Collect() { m.collectIfAttached(false) }
 func (m *Manager) collectUnfinished() { m.collectIfAttached(true) }
 
 func (m *Manager) collectIfAttached(forced bool) {
-	attached := false
-	m.drainer.do(func(d *drainer) { attached = d.attached })
-	if attached {
+	if ask(m.drainer, func(d *drainer) bool { return d.attached }) {
 		m.collect(forced)
 	}
 }

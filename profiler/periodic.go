@@ -20,8 +20,7 @@ func (r *rounds) writePhases() {
 		return
 	}
 	r.phases = time.Now()
-	var waiting []phaseOf
-	r.m.drainer.do(func(d *drainer) { waiting = d.phasesToWrite() })
+	waiting := ask(r.m.drainer, (*drainer).phasesToWrite)
 	if waiting == nil {
 		return
 	}

@@ -103,8 +103,7 @@ func (m *Manager) describe(s *session, p *profile.Profile, w Window) error {
 	if p.Sampling == nil {
 		return nil
 	}
-	var images *images
-	m.drainer.do(func(d *drainer) { images = d.images })
+	images := ask(m.drainer, func(d *drainer) *images { return d.images })
 	images.describe(p)
 	if !s.sampling.Some && p.Sampling.Period > 0 { // the sampler has begun, and it leaves no kernel out
 		p.AddZeros(p.Sampling.Mode == record.Continuous.String())

@@ -9,6 +9,7 @@ import (
 	"github.com/goproton/goproton/gpu"
 	"github.com/goproton/goproton/gpu/cubin"
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/hotpath/hotpathtest"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/testkit"
@@ -303,10 +304,10 @@ func samplesOfLaunches(t *testing.T, mode record.SamplingMode) {
 	options := ":collection=serialized"
 	if mode == record.Continuous {
 		options = ""
-		Register(Backend{Names: []string{"fake"}, New: func(o SourceOptions) Source { f.asked = o.Sampling; return f },
+		Register(Backend{New: func(o SourceOptions) Source { f.asked = o.Sampling; return f }, Backend: vendors.Backend{Names: []string{"fake"},
 			Modes: map[string]func(string) (record.SamplingRequest, error){"pcsampling": func(string) (record.SamplingRequest, error) {
 				return record.SamplingRequest{Mode: record.Continuous, OfLaunches: true}, nil
-			}}})
+			}}}})
 	}
 	id := startSampling(t, m, "p", options)
 	if f.asked.Mode != mode {
@@ -533,7 +534,7 @@ func TestCubinsCanBeLeftOut(t *testing.T) {
 
 func TestSamplingRefusals(t *testing.T) {
 	m, _ := samplingStage(t)
-	Register(Backend{Names: []string{"timer"}, Class: "Timer", New: func(SourceOptions) Source { return &fakeSource{} }})
+	Register(Backend{Backend: vendors.Backend{Names: []string{"timer"}, Class: "Timer"}, New: func(SourceOptions) Source { return &fakeSource{} }})
 	for _, c := range []struct{ mode, data, backend, want string }{
 		{":interval=3", "", "fake", "[PROTON] CuptiProfiler: interval=3: want a number of cycles from 32 to 2147483648"},
 		{":speed=3", "", "fake", "[PROTON] CuptiProfiler: unsupported option key: speed; interval, collection, buffer, scratch, cubins, sources and kernels are known"},

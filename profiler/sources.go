@@ -3,9 +3,9 @@ package profiler
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -27,16 +27,17 @@ const (
 // written after the session began are left out: what they say is not what was compiled.
 func keepSources(p *profile.Profile, began int64) {
 	left := mostKept
-	for _, file := range sampledLines(p.Sampling) {
+	lines := sampledLines(p.Sampling)
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
 		if len(p.Sampling.Sources) == mostKeptFiles || left <= 0 {
 			return
 		}
-		text, err := readSource(file.name, began)
+		text, err := readSource(name, began)
 		if err != nil {
 			continue
 		}
-		kept := profile.SourceText{File: file.name, SHA256: text.sha256}
-		for _, n := range around(file.lines, len(text.lines)) {
+		kept := profile.SourceText{File: name, SHA256: text.sha256}
+		for _, n := range around(lines[name], len(text.lines)) {
 			line := text.lines[n-1]
 			if len(line) > longestKept || len(line) > left {
 				continue
@@ -50,14 +51,8 @@ func keepSources(p *profile.Profile, began int64) {
 	}
 }
 
-// sampledFile is a file with the numbers of its sampled lines, in order.
-type sampledFile struct {
-	name  string
-	lines []int
-}
-
-// sampledLines lists the lines of all sampled instructions, with those that they were inlined into, by file in order of name.
-func sampledLines(s *profile.Sampling) []sampledFile {
+// sampledLines has the lines of all sampled instructions, with those that they were inlined into, by file.
+func sampledLines(s *profile.Sampling) map[string][]int {
 	lines := map[string][]int{}
 	for i := range s.Functions {
 		for _, place := range s.Functions[i].Places {
@@ -66,18 +61,13 @@ func sampledLines(s *profile.Sampling) []sampledFile {
 			}
 		}
 	}
-	var files []sampledFile
-	for name, numbers := range lines {
-		slices.Sort(numbers)
-		files = append(files, sampledFile{name, slices.Compact(numbers)})
-	}
-	slices.SortFunc(files, func(a, b sampledFile) int { return strings.Compare(a.name, b.name) })
-	return files
+	return lines
 }
 
 // around adds the lines before and behind to some lines, as far as a file of so many lines has them.
 func around(lines []int, count int) (all []int) {
-	for _, n := range lines {
+	slices.Sort(lines)
+	for _, n := range slices.Compact(lines) {
 		for m := max(n-keptAround, 1); m <= min(n+keptAround, count); m++ {
 			all = append(all, m)
 		}
@@ -111,8 +101,7 @@ func readSource(name string, began int64) (text sourceText, err error) {
 	if err != nil {
 		return text, err
 	}
-	sum := sha256.Sum256(b)
-	text.sha256 = hex.EncodeToString(sum[:])
+	text.sha256 = fmt.Sprintf("%x", sha256.Sum256(b))
 	for line := range bytes.Lines(b) {
 		text.lines = append(text.lines, strings.ToValidUTF8(string(bytes.TrimRight(line, "\r\n")), "\uFFFD"))
 	}

@@ -201,9 +201,8 @@ func (d *drainer) add(s *session) {
 }
 
 // Problems returns, as sentences, why sessions may record less than was asked for, and what they have lost.
-func (m *Manager) Problems() (sentences []string) {
-	m.drainer.do(func(d *drainer) { sentences = append(d.allProblems(), d.lossNow().sentences()...) })
-	return sentences
+func (m *Manager) Problems() []string {
+	return ask(m.drainer, func(d *drainer) []string { return append(d.allProblems(), d.lossNow().sentences()...) })
 }
 
 // session checks the options and makes a session of them, which has no number and no phase yet.

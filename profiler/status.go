@@ -26,10 +26,7 @@ type Status struct {
 }
 
 // Status returns totals over all sessions since the first of them started.
-func (m *Manager) Status() (s Status) {
-	m.drainer.do(func(d *drainer) { s = d.status() })
-	return s
-}
+func (m *Manager) Status() Status { return ask(m.drainer, (*drainer).status) }
 
 func (d *drainer) status() Status {
 	s := Status{
@@ -85,10 +82,7 @@ func (m *Manager) Lives(id int) bool {
 }
 
 // Begun is how many sessions began so far. Those that ended count: numbers of sessions are below it.
-func (m *Manager) Begun() (n int) {
-	m.drainer.do(func(d *drainer) { n = d.nextID })
-	return n
-}
+func (m *Manager) Begun() int { return ask(m.drainer, func(d *drainer) int { return d.nextID }) }
 
 // Named returns the living session of a name.
 func (m *Manager) Named(name string) (id int, lives bool) {

@@ -167,8 +167,7 @@ func (t *timing) compare() (launched budget.Span) {
 
 // timeInWindows begins to time kernels in windows, once it is known that the source numbers launches.
 func (g *governor) timeInWindows() {
-	numbered := false
-	g.m.drainer.do(func(d *drainer) { t := d.spending.timed(); numbered = t != nil && len(t.edges) > 0 })
+	numbered := ask(g.m.drainer, func(d *drainer) bool { t := d.spending.timed(); return t != nil && len(t.edges) > 0 })
 	if numbered && !g.windowed {
 		g.windowed = true
 		g.windows.Add(1)
@@ -180,8 +179,7 @@ func (g *governor) timeInWindows() {
 func (g *governor) runWindows() {
 	defer g.windows.Done()
 	for {
-		var window time.Duration
-		g.m.drainer.do(func(d *drainer) { window = d.spending.timing.plan.Window() })
+		window := ask(g.m.drainer, func(d *drainer) time.Duration { return d.spending.timing.plan.Window() })
 		if !g.pause(window) {
 			return
 		}
@@ -277,9 +275,7 @@ func (g *governor) goOn() bool {
 		return false
 	}
 	defer g.m.control.Unlock()
-	records := false
-	g.m.drainer.do(func(d *drainer) { records = d.records() })
-	if !records {
+	if !ask(g.m.drainer, func(d *drainer) bool { return d.records() }) {
 		return false // while sessions are not active, nothing is to be attached
 	}
 	var stalled time.Duration

@@ -33,6 +33,7 @@ import (
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/interpreter/run"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler/aggregate"
 	"github.com/goproton/goproton/profiler/control"
 	_ "github.com/goproton/goproton/roctracer"
@@ -153,7 +154,7 @@ func register(k record.LaunchKind) uint32 {
 		text, _ := json.Marshal(map[string]any{"id": k.ID, "kernel": k.Kernel, "hash": k.Hash, "function": k.Function})
 		recording.Control("launch_kind", string(text))
 	}
-	return aggregate.RegisterLaunchKind(aggregate.LaunchKind(k))
+	return aggregate.RegisterLaunchKind(profile.LaunchKind{ID: k.ID, Kernel: k.Kernel, Hash: k.Hash, Function: k.Function})
 }
 
 // traceCall answers the control calls of traces. They are not recorded, because some have the data of a launch.

@@ -107,25 +107,18 @@ func Loses(p *profile.Profile, metric string) []string {
 
 // escape writes a frame so that it stays one frame of one line.
 func escape(frame string) string {
-	plain := true
+	var b []byte // as far as it differs
+	from := 0
 	for i := range len(frame) {
-		if mustEscape(frame[i]) || frame[i] == '%' && escaped(frame[i:]) {
-			plain = false
-			break
+		if c := frame[i]; mustEscape(c) || escaped(frame[i:]) {
+			b = fmt.Appendf(append(b, frame[from:i]...), "%%%02X", c)
+			from = i + 1
 		}
 	}
-	if plain {
+	if from == 0 {
 		return frame
 	}
-	var b strings.Builder
-	for i := range len(frame) {
-		if c := frame[i]; mustEscape(c) || c == '%' && escaped(frame[i:]) {
-			fmt.Fprintf(&b, "%%%02X", c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
+	return string(append(b, frame[from:]...))
 }
 
 func mustEscape(c byte) bool { return c == ';' || c < ' ' || c == 0x7f }

@@ -31,7 +31,7 @@ func launches(p *profile.Profile) string {
 // kind registers one and returns its tag.
 func kind(t *testing.T, id string) uint16 {
 	t.Helper()
-	return uint16(RegisterLaunchKind(LaunchKind{ID: id, Kernel: "matmul", Hash: "ab", Function: 1}))
+	return uint16(RegisterLaunchKind(profile.LaunchKind{ID: id, Kernel: "matmul", Hash: "ab", Function: 1}))
 }
 
 func tagged(set uint32, corr uint64, tag uint16) *callpath.Attribution {

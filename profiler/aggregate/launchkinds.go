@@ -8,24 +8,11 @@ import (
 	"github.com/goproton/goproton/profile"
 )
 
-// LaunchKind is what the launches of one number have in common. ID, Hash and Function tell kinds apart.
-type LaunchKind struct {
-	ID       string // as tritonparse.LaunchKind makes it
-	Kernel   string // the kernel's name, as compiled
-	Hash     string // Triton's compile hash
-	Function uint64 // the CUfunction handle
-}
-
-type launchKindIdentity struct {
-	id, hash string
-	function uint64
-}
-
 var (
-	launchKindsLock   sync.RWMutex // guards what follows
-	launchKinds       []LaunchKind // by number - 1
-	launchKindNumbers = map[launchKindIdentity]uint32{}
-	launchKindsOf     = map[launchKindIdentity]int{} // kinds of each kernel, without their IDs
+	launchKindsLock   sync.RWMutex                      // guards what follows
+	launchKinds       []profile.LaunchKind              // by number - 1
+	launchKindNumbers = map[profile.LaunchKind]uint32{} // by what tells kinds apart: ID, Hash and Function
+	launchKindsOf     = map[profile.LaunchKind]int{}    // kinds of each kernel, without their IDs
 )
 
 // LaunchKindsPerKernel is how many kinds of one compiled kernel have numbers of their own. A seed or a step among the arguments makes
@@ -37,8 +24,8 @@ const RestOfLaunches = 1 << 16
 
 // RegisterLaunchKind returns the number of a kind, the same for the same kind as long as the process lives. Kinds of a kernel beyond
 // LaunchKindsPerKernel share one. When there is no number left, after 65534 kinds, it is hotpath.Others, which all share.
-func RegisterLaunchKind(k LaunchKind) uint32 {
-	key := launchKindIdentity{k.ID, k.Hash, k.Function}
+func RegisterLaunchKind(k profile.LaunchKind) uint32 {
+	key := profile.LaunchKind{ID: k.ID, Hash: k.Hash, Function: k.Function}
 	launchKindsLock.RLock()
 	n, known := launchKindNumbers[key]
 	launchKindsLock.RUnlock()
@@ -50,7 +37,7 @@ func RegisterLaunchKind(k LaunchKind) uint32 {
 	if n, known := launchKindNumbers[key]; known {
 		return n
 	}
-	kernel := launchKindIdentity{"", k.Hash, k.Function}
+	kernel := profile.LaunchKind{Hash: k.Hash, Function: k.Function}
 	rest := launchKindsOf[kernel] == LaunchKindsPerKernel
 	if n, known := launchKindNumbers[kernel]; rest && known {
 		return n
@@ -72,14 +59,14 @@ func RegisterLaunchKind(k LaunchKind) uint32 {
 
 // LaunchKindOf describes the launches that carry a tag, as profiles do. Those that share a number, and those whose number was never
 // registered, have no ID.
-func LaunchKindOf(tag uint16) profile.LaunchKind {
+func LaunchKindOf(tag uint16) (k profile.LaunchKind) {
 	launchKindsLock.RLock()
 	defer launchKindsLock.RUnlock()
-	if tag == 0 || int(tag) > len(launchKinds) {
-		return profile.LaunchKind{PID: os.Getpid()}
+	if tag != 0 && int(tag) <= len(launchKinds) {
+		k = launchKinds[tag-1]
 	}
-	k := launchKinds[tag-1]
-	return profile.LaunchKind{ID: k.ID, Kernel: k.Kernel, Hash: k.Hash, PID: os.Getpid(), Function: k.Function}
+	k.PID = os.Getpid()
+	return k
 }
 
 // ForgetLaunchKinds drops every kind. Only tests may: launches may be tagged with their numbers.

@@ -13,8 +13,8 @@ import (
 func TestAKindHasOneNumber(t *testing.T) {
 	ForgetLaunchKinds()
 	defer ForgetLaunchKinds()
-	a := LaunchKind{ID: "1", Kernel: "k", Hash: "h", Function: 7}
-	others := []LaunchKind{{ID: "2", Kernel: "k", Hash: "h", Function: 7}, {ID: "1", Kernel: "k", Hash: "g", Function: 7}, {ID: "1", Kernel: "k", Hash: "h", Function: 8}}
+	a := profile.LaunchKind{ID: "1", Kernel: "k", Hash: "h", Function: 7}
+	others := []profile.LaunchKind{{ID: "2", Kernel: "k", Hash: "h", Function: 7}, {ID: "1", Kernel: "k", Hash: "g", Function: 7}, {ID: "1", Kernel: "k", Hash: "h", Function: 8}}
 	if n, again := RegisterLaunchKind(a), RegisterLaunchKind(a); n != 1 || again != 1 {
 		t.Errorf("the first kind is %d and then %d", n, again)
 	}
@@ -41,7 +41,7 @@ func TestKindsWithoutANumberShareTheLast(t *testing.T) {
 	for range 4 { // all register the same, at once
 		all.Go(func() {
 			for i := range hotpath.Others + 10 {
-				RegisterLaunchKind(LaunchKind{ID: fmt.Sprint(i), Hash: fmt.Sprint(i / LaunchKindsPerKernel)})
+				RegisterLaunchKind(profile.LaunchKind{ID: fmt.Sprint(i), Hash: fmt.Sprint(i / LaunchKindsPerKernel)})
 			}
 		})
 	}
@@ -49,7 +49,7 @@ func TestKindsWithoutANumberShareTheLast(t *testing.T) {
 	if n := len(launchKinds); n != hotpath.Others-1 {
 		t.Errorf("%d kinds have a number, want %d", n, hotpath.Others-1)
 	}
-	if n := RegisterLaunchKind(LaunchKind{ID: "one more"}); n != hotpath.Others {
+	if n := RegisterLaunchKind(profile.LaunchKind{ID: "one more"}); n != hotpath.Others {
 		t.Errorf("one more is %d", n)
 	}
 	if n := RegisterLaunchKind(launchKinds[41]); n != 42 {
@@ -61,7 +61,7 @@ func TestKindsWithoutANumberShareTheLast(t *testing.T) {
 func TestKindsOfOneKernelAreLimited(t *testing.T) {
 	ForgetLaunchKinds()
 	defer ForgetLaunchKinds()
-	seeded, other := LaunchKind{Kernel: "k", Hash: "h", Function: 7}, LaunchKind{ID: "1", Kernel: "other", Hash: "g", Function: 8}
+	seeded, other := profile.LaunchKind{Kernel: "k", Hash: "h", Function: 7}, profile.LaunchKind{ID: "1", Kernel: "other", Hash: "g", Function: 8}
 	for i := range 3 * LaunchKindsPerKernel {
 		seeded.ID = fmt.Sprint(i)
 		want := uint32(min(i, LaunchKindsPerKernel) + 1)

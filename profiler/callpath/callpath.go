@@ -63,7 +63,7 @@ type Attribution struct {
 	Graph    bool      // a graph launched it
 	Order    uint64    // correlation id of the launch: its place in time
 	Function uint32    // see Resolver.Function; 0 if it is not known
-	Tag      uint16    // what kind of launch it was, see aggregate.LaunchKind; 0 if unknown
+	Tag      uint16    // what kind of launch it was, see aggregate.LaunchKindOf; 0 if unknown
 
 	Counters *record.Counters // what was measured of the launch; nil: it was not
 

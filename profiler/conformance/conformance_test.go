@@ -47,7 +47,7 @@ const noCounters = "cannot measure hardware counters, as cupti does"
 func synthetic(*testing.T) GPU {
 	for _, name := range []string{"synthetic", "graphless"} {
 		profiler.Register(profiler.Backend{
-			Names: []string{name}, Class: "SyntheticProfiler", DeviceType: "SYNTHETIC",
+			Backend: vendors.Backend{Names: []string{name}, Class: "SyntheticProfiler"}, DeviceType: "SYNTHETIC",
 			New: func(profiler.SourceOptions) profiler.Source { return &Source{NoGraphs: name == "graphless"} },
 		})
 	}

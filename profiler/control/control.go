@@ -15,6 +15,7 @@ import (
 	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
+	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profiler"
 	"github.com/goproton/goproton/profiler/aggregate"
 )
@@ -282,7 +283,7 @@ func (s *Service) neverBegan(id *int) string {
 
 // launchKind answers with the number that launches of a kind are tagged with.
 func (*Service) launchKind(p kindOfLaunch) (any, error) {
-	n := aggregate.RegisterLaunchKind(aggregate.LaunchKind{ID: p.Kind, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})
+	n := aggregate.RegisterLaunchKind(profile.LaunchKind{ID: p.Kind, Kernel: p.Kernel, Hash: p.Hash, Function: p.Function})
 	return map[string]uint32{"tag": n &^ aggregate.RestOfLaunches}, nil
 }
 

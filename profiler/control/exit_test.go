@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/gpu/record"
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/procstat"
 	"github.com/goproton/goproton/internal/settings"
@@ -81,7 +82,7 @@ func TestExitOfAProcessWhoseGPULibraryHangs(t *testing.T) {
 		t.Run(in, func(t *testing.T) {
 			h := &hanging{in: in, hangs: make(chan struct{}, unanswered), ever: make(chan struct{})}
 			h.untilItHangs(t)
-			profiler.Register(profiler.Backend{Names: []string{"hanging"}, New: func(profiler.SourceOptions) profiler.Source { return h }})
+			profiler.Register(profiler.Backend{Backend: vendors.Backend{Names: []string{"hanging"}}, New: func(profiler.SourceOptions) profiler.Source { return h }})
 			s := New()
 			name := filepath.Join(t.TempDir(), "p")
 			if _, err := s.Manager.Start(profiler.StartOptions{Name: name, Backend: "hanging"}); err != nil {
@@ -128,7 +129,7 @@ func TestExitAsksWhetherTheGPUGetsOn(t *testing.T) {
 	receive = func(from <-chan error, _ time.Duration, moved func() bool) (error, bool) {
 		return procstat.ReceiveWhile(from, 50*time.Millisecond, func() bool { moved(); return true }) // for as long as it takes
 	}
-	profiler.Register(profiler.Backend{Names: []string{"busy"}, New: func(profiler.SourceOptions) profiler.Source { return &busy{looks: make(chan struct{})} }})
+	profiler.Register(profiler.Backend{Backend: vendors.Backend{Names: []string{"busy"}}, New: func(profiler.SourceOptions) profiler.Source { return &busy{looks: make(chan struct{})} }})
 	s := New()
 	if _, err := s.Manager.Start(profiler.StartOptions{Name: filepath.Join(t.TempDir(), "p"), Backend: "busy"}); err != nil {
 		t.Fatal(err)
@@ -194,7 +195,7 @@ func TestExitWhileAFileIsWritten(t *testing.T) {
 
 // A profile that cannot be written at exit is worth a sentence, and takes no other with it.
 func TestExitWithAProfileThatCannotBeWritten(t *testing.T) {
-	profiler.Register(profiler.Backend{Names: []string{"hanging"}, New: func(profiler.SourceOptions) profiler.Source { return &hanging{} }})
+	profiler.Register(profiler.Backend{Backend: vendors.Backend{Names: []string{"hanging"}}, New: func(profiler.SourceOptions) profiler.Source { return &hanging{} }})
 	s := New()
 	name := filepath.Join(t.TempDir(), "p")
 	folder := filepath.Join(t.TempDir(), "folder")

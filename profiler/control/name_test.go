@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/profiler"
 )
 
 // A session that the program starts itself has files of its own. They say nothing about the name of the run's profile.
 func TestFilesOfTheProgramsOwnSessions(t *testing.T) {
-	profiler.Register(profiler.Backend{Names: []string{"hanging"}, New: func(profiler.SourceOptions) profiler.Source { return &hanging{} }})
+	profiler.Register(profiler.Backend{Backend: vendors.Backend{Names: []string{"hanging"}}, New: func(profiler.SourceOptions) profiler.Source { return &hanging{} }})
 	s := New()
 	name, own := filepath.Join(t.TempDir(), "p"), filepath.Join(t.TempDir(), "own")
 	start := func(name string) int {

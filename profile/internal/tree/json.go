@@ -3,6 +3,7 @@ package tree
 import (
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/goproton/goproton/internal/jsontext"
 )
@@ -28,14 +29,7 @@ const bufferSize = 64 << 10
 const mostIndented = 64
 
 // lineBreak is a line break and the deepest indentation.
-var lineBreak = func() string {
-	spaces := make([]byte, 1+4*mostIndented)
-	for i := range spaces {
-		spaces[i] = ' '
-	}
-	spaces[0] = '\n'
-	return string(spaces)
-}()
+var lineBreak = "\n" + strings.Repeat(" ", 4*mostIndented)
 
 // Flush writes the buffer.
 func (j *JSON) Flush() error {

@@ -66,12 +66,10 @@ func Write(w io.Writer, sources []Source, o Options) error {
 
 // build computes and packs what a page shows.
 func build(sources []Source, o Options) (*builder, error) {
-	n, err := newNames()
+	b, err := newBuilder()
 	if err != nil {
 		return nil, err
 	}
-	// What the page reads as a list is one, also when it is empty.
-	b := &builder{head: head{Notes: []string{}, Metrics: []metric{}}, names: n, words: map[string]*words{}}
 	switch len(sources) {
 	case 1:
 		err = b.single(sources[0], o)
@@ -129,6 +127,12 @@ type builder struct {
 	packer
 	names *names
 	words map[string]*words // of columns that hold text
+}
+
+// newBuilder starts a page. What the page reads as a list is one, also when it is empty.
+func newBuilder() (*builder, error) {
+	n, err := newNames()
+	return &builder{head: head{Notes: []string{}, Metrics: []metric{}}, names: n, words: map[string]*words{}}, err
 }
 
 func (b *builder) note(notes ...string) {

@@ -277,8 +277,7 @@ func (c *compiler) scales(n, rows, k int) (func(row, k int) float32, step) {
 		panic(failure("scales of %s do not fit %d rows of %d", s.t.Text, rows, k))
 	}
 	group := k / per
-	fast := c.op.Attribute("fastMath")
-	ignore := fast != nil && (fast.Kind == ttir.Unit || fast.Int != 0)
+	ignore := c.op.Flag("fastMath")
 	switch classOf(s.t) {
 	case i8:
 		list, fill := operand[int8](c, s, full)

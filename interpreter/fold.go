@@ -35,8 +35,9 @@ type combine struct {
 	arguments, results []*slot
 }
 
-// combiner compiles the region of the operation for n elements at once; 1 for one after another.
-func (c *compiler) combiner(n int) *combine {
+// combiner compiles the region of the operation for n elements at once; 1 for one after another. For each result of the operation, the
+// region returns as many values as a pack has.
+func (c *compiler) combiner(n, pack int) *combine {
 	op, lanes, quiet := c.op, c.lanes, c.quiet
 	defer func() { c.op, c.lanes, c.quiet = op, lanes, quiet }()
 	if c.lanes, c.quiet = n, true; n == 1 {
@@ -49,20 +50,11 @@ func (c *compiler) combiner(n int) *combine {
 	}
 	k.blocks = c.region(region, k.arguments)
 	for _, v := range op.Results {
-		t := c.f.Type(v).Scalar()
-		k.results = append(k.results, c.make(t, c.full(t)))
+		for range pack {
+			t := c.f.Type(v).Scalar()
+			k.results = append(k.results, c.make(t, c.full(t)))
+		}
 	}
-	return k
-}
-
-// returns copies what the region returns to the results.
-func (c *compiler) returns(k *combine, n int) {
-	lanes := c.lanes
-	defer func() { c.lanes = lanes }()
-	if c.lanes = n; n == 1 {
-		c.lanes = 0
-	}
-	region := &c.op.Regions[0]
 	for i := range region.Blocks {
 		ops := region.Blocks[i].Ops
 		if len(ops) == 0 || len(ops[len(ops)-1].Successors) > 0 || k.blocks[i].cost == 0 {
@@ -72,6 +64,44 @@ func (c *compiler) returns(k *combine, n int) {
 			k.blocks[i].steps = append(k.blocks[i].steps, s)
 		}
 	}
+	return k
+}
+
+// alongAxis is the order in which elements are combined: the places of the first ones along an axis, then those of the second ones.
+func alongAxis(outer, n, inner int, backwards bool) []int32 {
+	order := make([]int32, 0, outer*n*inner)
+	for k := range n {
+		if backwards {
+			k = n - 1 - k
+		}
+		for o := range outer {
+			for i := range inner {
+				order = append(order, int32((o*n+k)*inner+i))
+			}
+		}
+	}
+	return order
+}
+
+// ordered are the elements of an operand in an order, and what puts them there.
+func (c *compiler) ordered(s *slot, order []int32) (*slot, step) {
+	all, list := places(s), make([]int32, len(order))
+	for i, at := range order {
+		list[i] = all[at]
+	}
+	to := c.make(s.t, dims(s.t))
+	return to, reorder(to, s, list)
+}
+
+// inOrder makes the result i of elements in an order.
+func (c *compiler) inOrder(i int, from *slot, order []int32) step {
+	back := make([]int32, len(order))
+	for k, at := range order {
+		back[at] = int32(k)
+	}
+	out := c.make(c.resultType(i), dims(c.resultType(i)))
+	c.slots[c.op.Results[i]] = out
+	return reorder(out, from, back)
 }
 
 // lines is how an axis lies in a tensor: outer · length · inner elements.
@@ -90,28 +120,12 @@ func reduce(c *compiler) step {
 		return s
 	}
 	rest := outer * inner
-	var results []*slot
-	for i := range op.Results {
-		t := c.resultType(i)
-		results = append(results, c.make(t, dims(t)))
-	}
-	// Elements lie as [along the axis][rest] while they are combined.
 	var steps []step
 	var now []*slot
+	order := alongAxis(outer, n, inner, false)
 	for i := range op.Operands {
-		s := c.use(i)
-		list := make([]int32, 0, n*rest)
-		all := places(s)
-		for k := range n {
-			for o := range outer {
-				for in := range inner {
-					list = append(list, all[(o*n+k)*inner+in])
-				}
-			}
-		}
-		to := c.make(s.t, full)
-		steps = append(steps, reorder(to, s, list))
-		now = append(now, to)
+		to, put := c.ordered(c.use(i), order)
+		now, steps = append(now, to), append(steps, put)
 	}
 	many := vectorized(&op.Regions[0])
 	for n > 1 {
@@ -121,20 +135,19 @@ func reduce(c *compiler) step {
 		if !many {
 			lanes = 1
 		}
-		k := c.combiner(lanes)
-		c.returns(k, lanes)
+		k := c.combiner(lanes, 1)
 		for i, s := range now {
 			next[i] = c.make(s.t, []int{(n + 1) / 2 * rest})
 		}
 		steps = append(steps, c.level(k, now, next, n, rest, many))
 		now, n = next, (n+1)/2
 	}
-	for i, s := range results {
-		s.root = s
-		flat := *now[i]
+	for i, v := range op.Results {
+		t := c.resultType(i)
+		s, flat := c.make(t, dims(t)), *now[i]
 		flat.shape = s.shape
 		steps = append(steps, c.mover(s, &flat))
-		c.slots[op.Results[i]] = s
+		c.slots[v] = s
 	}
 	return chain(steps...)
 }
@@ -161,6 +174,7 @@ func (c *compiler) level(k *combine, now, next []*slot, n, rest int, many bool) 
 			}
 			later = append(later, copyPart(next[i], 0, k.results[i], 0, half*rest))
 		}
+		before = append(before, func() { m.run(k.blocks) })
 	} else {
 		if half*rest > maxOneByOne {
 			panic(failure("a region with control flow combines more than %d elements", maxOneByOne))
@@ -176,9 +190,6 @@ func (c *compiler) level(k *combine, now, next []*slot, n, rest int, many bool) 
 				}
 			}
 		}
-	}
-	if many {
-		before = append(before, func() { m.run(k.blocks) })
 	}
 	if n%2 == 1 {
 		for i := range now {
@@ -345,39 +356,18 @@ func scan(c *compiler) step {
 	axis := c.axis(len(full))
 	outer, n, inner := lines(full, axis)
 	rest := outer * inner
-	reverse := op.Attribute("reverse")
-	backwards := reverse != nil && reverse.Int != 0
+	backwards := op.Flag("reverse")
 	lanes := rest
 	if !vectorized(&op.Regions[0]) {
 		lanes = 1
 	}
-	k := c.combiner(lanes)
-	c.returns(k, lanes)
+	k := c.combiner(lanes, 1)
 	var before, later []step
 	var sorted []*slot
+	order := alongAxis(outer, n, inner, backwards)
 	for i := range op.Operands {
-		s := c.use(i)
-		all := places(s)
-		list, back := make([]int32, 0, n*rest), make([]int32, n*rest)
-		for a := range n {
-			at := a
-			if backwards {
-				at = n - 1 - a
-			}
-			for o := range outer {
-				for in := range inner {
-					place := (o*n+at)*inner + in
-					back[place] = int32(len(list))
-					list = append(list, all[place])
-				}
-			}
-		}
-		to := c.make(s.t, full)
-		before = append(before, reorder(to, s, list))
-		sorted = append(sorted, to)
-		out := c.make(c.resultType(i), full)
-		later = append(later, reorder(out, to, back))
-		c.slots[op.Results[i]] = out
+		to, put := c.ordered(c.use(i), order)
+		sorted, before, later = append(sorted, to), append(before, put), append(later, c.inOrder(i, to, order))
 	}
 	m := c.m
 	var turns []step
@@ -418,53 +408,24 @@ func mapElements(c *compiler) step {
 	if n%pack != 0 {
 		panic(failure("%d elements are not packs of %d", n, pack))
 	}
-	lanes := n / pack
+	groups := n / pack
+	lanes := groups
 	if !vectorized(&op.Regions[0]) {
 		lanes = 1
 	}
-	k := c.combiner(lanes)
-	k.results = nil
-	for i := range op.Results {
-		t := c.resultType(i).Scalar()
-		for range pack {
-			shape := []int(nil)
-			if lanes > 1 {
-				shape = []int{lanes}
-			}
-			k.results = append(k.results, c.make(t, shape))
-		}
-	}
-	c.returns(k, lanes)
-	var steps []step
+	k := c.combiner(lanes, pack)
+	var steps, later []step
 	m := c.m
 	var inputs, outputs []*slot
+	order := alongAxis(groups, pack, 1, false)
 	for i := range op.Operands {
-		s := c.use(i)
-		to := c.make(s.t, dims(s.t))
-		list, all := make([]int32, 0, n), places(s)
-		for p := range pack {
-			for l := range n / pack {
-				list = append(list, all[l*pack+p])
-			}
-		}
-		steps = append(steps, reorder(to, s, list))
-		inputs = append(inputs, to)
+		to, put := c.ordered(c.use(i), order)
+		inputs, steps = append(inputs, to), append(steps, put)
 	}
-	var later []step
 	for i := range op.Results {
-		t := c.resultType(i)
-		sorted, out := c.make(t, dims(t)), c.make(t, dims(t))
-		list := make([]int32, n)
-		for p := range pack {
-			for l := range n / pack {
-				list[l*pack+p] = int32(p*(n/pack) + l)
-			}
-		}
-		outputs = append(outputs, sorted)
-		later = append(later, reorder(out, sorted, list))
-		c.slots[op.Results[i]] = out
+		sorted := c.make(c.resultType(i), dims(c.resultType(i)))
+		outputs, later = append(outputs, sorted), append(later, c.inOrder(i, sorted, order))
 	}
-	groups := n / pack
 	if groups/lanes > maxOneByOne {
 		panic(failure("a region with control flow is executed for more than %d elements", maxOneByOne))
 	}

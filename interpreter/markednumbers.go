@@ -10,34 +10,30 @@ import (
 // followIntegers marks results that wrapped around. Marks end where a program wants only some of the bits: at a remainder, a shift to the
 // right, a bit operation, and where integers are taken as unsigned.
 func (c *compiler) followIntegers(op *ttir.Op, out []*slot, drop func() step) step {
+	chooses := -1 // the operand that only chooses among elements
 	switch op.Name {
-	case "arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.trunci", "arith.extsi", "arith.index_cast", "arith.maxsi", "arith.minsi", "arith.select", "tt.addptr", "tt.trans", "tt.reshape", "tt.split",
-		"tt.join", "tt.cat", "tt.gather", "tt.reduce", "tt.scan":
+	case "arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.trunci", "arith.extsi", "arith.index_cast", "arith.maxsi", "arith.minsi", "tt.addptr", "tt.trans", "tt.reshape", "tt.split",
+		"tt.join", "tt.cat", "tt.reduce", "tt.scan":
+	case "arith.select":
+		chooses = 0
+	case "tt.gather":
+		chooses = 1
 	default:
 		return drop()
 	}
-	in := make([]*slot, len(op.Operands))
-	some := false
-	for i, v := range op.Operands {
-		if v != ttir.NoValue && !(op.Name == "arith.select" && i == 0 || op.Name == "tt.gather" && i == 1) {
-			in[i] = marksOf(c.slots[v], wrapped)
-			some = some || in[i] != nil
-		}
-	}
+	in, some := c.marksOfOperands(op, wrapped, chooses)
 	over := c.overflow(op, out[0])
-	if over == nil && !some {
+	switch {
+	case !some && over == nil:
+		return drop()
+	case !some:
+		return chain(out[0].clearMarks, over)
+	}
+	run := c.combineMarks(op, out, in)
+	if run == nil {
 		return drop()
 	}
-	var run step
-	if some {
-		if run = c.combineMarks(op, out, in); run == nil {
-			return drop()
-		}
-		run = ifMarked(out, present(in), run)
-	} else {
-		run = out[0].clearMarks
-	}
-	return chain(run, over)
+	return chain(ifMarked(out, present(in), run), over)
 }
 
 // overflow marks the elements of a sum, a difference, a product or a shift that are not what they are in wider integers, and those of a

@@ -232,14 +232,7 @@ func (c *compiler) followIn(op *ttir.Op, l layer) step {
 	case l == born:
 		return c.followFloats(op, out, drop)
 	}
-	in := make([]*slot, len(op.Operands))
-	some := false
-	for i, v := range op.Operands {
-		if v != ttir.NoValue {
-			in[i] = marksOf(c.slots[v], l)
-			some = some || in[i] != nil
-		}
-	}
+	in, some := c.marksOfOperands(op, l, -1)
 	divided := c.divided(op, out[0])
 	switch {
 	case !some && divided == nil:
@@ -252,6 +245,18 @@ func (c *compiler) followIn(op *ttir.Op, l layer) step {
 		return drop()
 	}
 	return chain(ifMarked(out, present(in), chain(run, c.decided(op, out[0], in))), divided)
+}
+
+// marksOfOperands are the marks that operands may have, but for one operand, and whether there are any.
+func (c *compiler) marksOfOperands(op *ttir.Op, l layer, without int) (in []*slot, some bool) {
+	in = make([]*slot, len(op.Operands))
+	for i, v := range op.Operands {
+		if v != ttir.NoValue && i != without {
+			in[i] = marksOf(c.slots[v], l)
+			some = some || in[i] != nil
+		}
+	}
+	return in, some
 }
 
 func present(list []*slot) []*slot {
@@ -390,8 +395,7 @@ func (c *compiler) foldMarks(op *ttir.Op, out, in []*slot) step {
 	axis := c.axis(len(full))
 	outer, n, inner := lines(full, axis)
 	all, fill := c.together(in, full, 1)
-	reverse := op.Attribute("reverse")
-	backwards := reverse != nil && reverse.Int != 0
+	backwards := op.Flag("reverse")
 	line := make([]bit, outer*inner)
 	steps := []step{fill, func() {
 		clear(line)

@@ -78,8 +78,7 @@ func printed(c *compiler) step {
 	if strings.HasPrefix(prefix, marked) {
 		return c.marker(prefix[len(marked):])
 	}
-	hex, signs := c.op.Attribute("hex"), c.op.Attribute("isSigned")
-	isHex := hex != nil && hex.Int != 0
+	signs, isHex := c.op.Attribute("isSigned"), c.op.Flag("hex")
 	var operands []*slot
 	for i := range c.op.Operands {
 		operands = append(operands, c.use(i))

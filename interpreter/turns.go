@@ -27,8 +27,7 @@ const mostPolls = 1 << 20
 // polls says whether an operation may be one that waits for another instance: an atomic one, a volatile load, and a load that decides
 // whether a loop goes on.
 func (c *compiler) polls() bool {
-	a := c.op.Attribute("isVolatile")
-	return c.deciding || a != nil && a.Int != 0
+	return c.deciding || c.op.Flag("isVolatile")
 }
 
 // polled ends an operation on the elements at some addresses that may wait. It changed memory, or not.

@@ -68,10 +68,8 @@ func (c *compiler) watch(s *site, a *accessOf) *watcher {
 		w.releases = (order == "release" || order == "acq_rel") && s.kind != loading && c.op.Name != "tt.descriptor_reduce"
 	case s.kind == storing:
 		w.use = check.Write
-	default:
-		if a := c.op.Attribute("isVolatile"); a != nil && a.Int != 0 {
-			w.use = check.AtomicRead
-		}
+	case c.op.Flag("isVolatile"):
+		w.use = check.AtomicRead
 	}
 	w.exchanges = c.op.Name == "tt.atomic_store" || c.op.Keyword("atomic_rmw_op", "") == "exch"
 	w.sinks(c)

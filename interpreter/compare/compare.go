@@ -245,44 +245,44 @@ func (k *keeper) keep(e *event) {
 // worst is how far values are apart: the largest difference by the largest number, and where the first difference is that is not allowed.
 func worst(a, b any, o *Options) (off float64, first int, count int) {
 	first = -1
+	differs := func(i int) {
+		if count++; first < 0 {
+			first = i
+		}
+	}
+	longer, shorter := 0, 0
 	switch x := a.(type) {
 	case []int64:
 		y, _ := b.([]int64)
-		for i := range min(len(x), len(y)) {
+		longer, shorter = max(len(x), len(y)), min(len(x), len(y))
+		for i := range shorter {
 			if x[i] != y[i] {
-				if count++; first < 0 {
-					first = i
-				}
+				differs(i)
 			}
-		}
-		if len(x) != len(y) {
-			first = max(first, min(len(x), len(y)))
-			count++
 		}
 	case []float64:
 		y, _ := b.([]float64)
+		longer, shorter = max(len(x), len(y)), min(len(x), len(y))
 		var most, distance float64
-		for i := range min(len(x), len(y)) {
+		for i := range shorter {
 			d := math.Abs(x[i] - y[i])
 			if x[i] == y[i] || x[i] != x[i] && y[i] != y[i] {
 				d = 0
 			}
 			if d != 0 && !(d <= o.Absolute+o.Relative*math.Abs(y[i])) {
-				if count++; first < 0 {
-					first = i
-				}
+				differs(i)
 			}
 			if !math.IsInf(y[i], 0) && d == d && !math.IsInf(d, 0) {
 				most, distance = max(most, math.Abs(y[i])), max(distance, d)
 			}
 		}
-		if len(x) != len(y) {
-			first = max(first, min(len(x), len(y)))
-			count++
-		}
 		if most > 0 {
 			off = distance / most
 		}
+	}
+	if longer > shorter {
+		first = max(first, shorter)
+		count++
 	}
 	return off, first, count
 }

@@ -47,17 +47,19 @@ func (s *Server) leave(end bool, answer dap.Message) {
 }
 
 func (s *Server) answer(m dap.RequestMessage) error {
+	switch m.(type) {
+	case *dap.StackTraceRequest, *dap.ScopesRequest, *dap.VariablesRequest, *dap.EvaluateRequest, *dap.DataBreakpointInfoRequest:
+		if s.at() == nil {
+			return errMoves
+		}
+	}
 	switch m := m.(type) {
 	case *dap.InitializeRequest:
 		return s.initialize(m)
 	case *dap.LaunchRequest:
-		s.entry(m.Arguments)
-		s.send(&dap.LaunchResponse{Response: response(&m.Request)})
-		s.send(&dap.InitializedEvent{Event: Event("initialized")})
+		s.start(m.Arguments, &dap.LaunchResponse{Response: response(&m.Request)})
 	case *dap.AttachRequest:
-		s.entry(m.Arguments)
-		s.send(&dap.AttachResponse{Response: response(&m.Request)})
-		s.send(&dap.InitializedEvent{Event: Event("initialized")})
+		s.start(m.Arguments, &dap.AttachResponse{Response: response(&m.Request)})
 	case *dap.ConfigurationDoneRequest:
 		s.send(&dap.ConfigurationDoneResponse{Response: response(&m.Request)})
 		s.begin()
@@ -92,14 +94,16 @@ func (s *Server) answer(m dap.RequestMessage) error {
 	return nil
 }
 
-// entry stops the next launch at its first line, if the configuration says so.
-func (s *Server) entry(raw json.RawMessage) {
+// start stops the next launch at its first line, if the configuration says so, and asks the editor for its breakpoints.
+func (s *Server) start(raw json.RawMessage, answer dap.Message) {
 	var configuration struct {
 		StopOnEntry bool `json:"stopOnEntry"`
 	}
 	if json.Unmarshal(raw, &configuration) == nil {
 		s.d.StopOnEntry(configuration.StopOnEntry)
 	}
+	s.send(answer)
+	s.send(&dap.InitializedEvent{Event: Event("initialized")})
 }
 
 func (s *Server) initialize(m *dap.InitializeRequest) error {
@@ -171,7 +175,8 @@ func stepped(g dap.SteppingGranularity, line debug.Kind) debug.Kind {
 	return line
 }
 
-func (s *Server) goOn(to debug.Resume) {
+// goOn has the launch go on that has stopped, and says whether there was one.
+func (s *Server) goOn(to debug.Resume) bool {
 	s.mu.Lock()
 	waiting := s.resume
 	s.resume, s.stop = nil, nil
@@ -179,6 +184,7 @@ func (s *Server) goOn(to debug.Resume) {
 	if waiting != nil {
 		waiting <- to
 	}
+	return waiting != nil
 }
 
 func (s *Server) setBreakpoints(m *dap.SetBreakpointsRequest) error {
@@ -264,9 +270,6 @@ func (s *Server) setFunctions(m *dap.SetFunctionBreakpointsRequest) error {
 }
 
 func (s *Server) dataInfo(m *dap.DataBreakpointInfoRequest) error {
-	if s.at() == nil {
-		return errMoves
-	}
 	text := m.Arguments.Name
 	if of, ok := s.handleOf(m.Arguments.VariablesReference).(*node); ok && of.expression != "" {
 		text = of.expression + text
@@ -337,9 +340,6 @@ func (s *Server) threadName(at [3]int32) string {
 }
 
 func (s *Server) stackTrace(m *dap.StackTraceRequest) error {
-	if s.at() == nil {
-		return errMoves
-	}
 	body := dap.StackTraceResponseBody{StackFrames: []dap.StackFrame{}}
 	if at, ok := s.instanceOf(m.Arguments.ThreadId); ok && at != s.at().Program {
 		name := "not begun: continue or step goes to it"

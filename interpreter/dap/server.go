@@ -99,14 +99,12 @@ func (s *Server) gone() bool {
 func (s *Server) left(how debug.Kind) {
 	s.mu.Lock()
 	s.client = nil
-	s.leaving = &debug.Resume{Kind: how}
-	waiting := s.resume
-	s.resume = nil
+	to := debug.Resume{Kind: how}
+	s.leaving = &to
 	s.mu.Unlock()
 	s.begin()
 	switch {
-	case waiting != nil:
-		waiting <- debug.Resume{Kind: how}
+	case s.goOn(to):
 	case how == debug.Quit:
 		s.d.Pause()
 	default:
@@ -116,14 +114,8 @@ func (s *Server) left(how debug.Kind) {
 
 // Abort ends the wait for an editor, and the launch that an editor has stopped.
 func (s *Server) Abort() {
-	s.mu.Lock()
-	waiting := s.resume
-	s.resume = nil
-	s.mu.Unlock()
+	s.goOn(debug.Resume{Kind: debug.Quit})
 	s.begin()
-	if waiting != nil {
-		waiting <- debug.Resume{Kind: debug.Quit}
-	}
 }
 
 // begin lets the first launch begin.

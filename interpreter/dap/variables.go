@@ -64,9 +64,6 @@ func (s *Server) level(f *debug.Frame) int {
 }
 
 func (s *Server) scopes(m *dap.ScopesRequest) error {
-	if s.at() == nil {
-		return errMoves
-	}
 	f, ok := s.handleOf(m.Arguments.FrameId).(*debug.Frame)
 	body := dap.ScopesResponseBody{Scopes: []dap.Scope{}}
 	if ok {
@@ -83,9 +80,6 @@ func (s *Server) scopes(m *dap.ScopesRequest) error {
 const maxChildren = 10000
 
 func (s *Server) variables(m *dap.VariablesRequest) error {
-	if s.at() == nil {
-		return errMoves
-	}
 	list := []dap.Variable{}
 	switch of := s.handleOf(m.Arguments.VariablesReference).(type) {
 	case scope:
@@ -134,9 +128,6 @@ func (s *Server) variable(item *debug.Item, expression string) dap.Variable {
 
 // evaluate computes an expression for a hover or a watch. In the console every command of the terminal works.
 func (s *Server) evaluate(m *dap.EvaluateRequest) error {
-	if s.at() == nil {
-		return errMoves
-	}
 	f := s.frame(m.Arguments.FrameId)
 	item, err := s.d.Evaluate(f, m.Arguments.Expression)
 	if m.Arguments.Context == "repl" {

@@ -332,13 +332,20 @@ func (w *running) launch(ctx context.Context, r *Run, l *Launch) {
 	}
 }
 
+func (s *Service) launch(n int) (*running, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.launches[n]; w != nil {
+		return w, nil
+	}
+	return nil, fmt.Errorf("there is no launch %d", n)
+}
+
 // wait waits for a launch, until its end if it is to stop.
 func (s *Service) wait(n int, stop bool) (any, error) {
-	s.mu.Lock()
-	w := s.launches[n]
-	s.mu.Unlock()
-	if w == nil {
-		return nil, fmt.Errorf("there is no launch %d", n)
+	w, err := s.launch(n)
+	if err != nil {
+		return nil, err
 	}
 	after := time.After(slice)
 	if stop {
@@ -360,13 +367,11 @@ func (s *Service) wait(n int, stop bool) (any, error) {
 
 // command passes a line on to a launch that a debugger has stopped, and waits for what follows.
 func (s *Service) command(n int, l line) (any, error) {
-	s.mu.Lock()
-	w := s.launches[n]
-	s.mu.Unlock()
-	if w == nil {
-		return nil, fmt.Errorf("there is no launch %d", n)
+	w, err := s.launch(n)
+	if err == nil {
+		err = w.answerTo(l)
 	}
-	if err := w.answerTo(l); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return s.wait(n, false)

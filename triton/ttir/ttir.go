@@ -105,6 +105,12 @@ func (op *Op) Known() bool { return !op.opaque }
 // Attribute returns an attribute by its name; nil if the operation does not have it.
 func (op *Op) Attribute(name string) *Attribute { return find(op.Attributes, name) }
 
+// Flag says whether an attribute is true.
+func (op *Op) Flag(name string) bool {
+	a := op.Attribute(name)
+	return a != nil && (a.Kind == Unit || a.Int != 0)
+}
+
 // Keyword is the value of an enumerated attribute as Triton writes it, whether the text has the word or its number; otherwise that is
 // used if the operation does not have the attribute.
 func (op *Op) Keyword(name, otherwise string) string {

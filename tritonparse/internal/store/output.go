@@ -193,21 +193,14 @@ func (s *Spill) compress(text []byte, pack func(*packer) ([]byte, error)) *Chunk
 	return c
 }
 
-type sink []byte
-
-func (s *sink) Write(p []byte) (int, error) {
-	*s = append(*s, p...)
-	return len(p), nil
-}
-
 func deflate(w *flate.Writer, text []byte) ([]byte, error) {
-	out := make(sink, 0, len(text)/8)
-	w.Reset(&out)
+	out := bytes.NewBuffer(make([]byte, 0, len(text)/8))
+	w.Reset(out)
 	if _, err := w.Write(text); err != nil {
 		return nil, err
 	}
 	err := w.Flush()
-	return out, err
+	return out.Bytes(), err
 }
 
 // Part is a part of a GzipFile: chunks, and text until there is enough of it for a chunk.

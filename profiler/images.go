@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -98,7 +99,7 @@ func (m *images) keep(session string, p *profile.Profile) error {
 		if err := os.MkdirAll(folder, 0o777); err != nil {
 			return fmt.Errorf("make a folder for the sampled modules: %w; %ss=drop in the mode does without", err, suffix)
 		}
-		if err := os.WriteFile(path, image, 0o666); err != nil {
+		if err := ownfile.WriteFile(path, image, 0o666); err != nil {
 			return fmt.Errorf("keep a sampled module: %w; %ss=drop in the mode does without", err, suffix)
 		}
 	}

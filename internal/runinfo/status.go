@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+
+	"github.com/goproton/goproton/internal/ownfile"
 )
 
 // Status is what a process leaves when its profile begins, at every checkpoint, and at its end.
@@ -81,7 +83,7 @@ func (s Status) Write(folder string) error {
 		return err
 	}
 	path := filepath.Join(folder, fmt.Sprintf("%d.json", s.PID))
-	if err := os.WriteFile(path+".part", out, 0o666); err != nil {
+	if err := ownfile.WriteFile(path+".part", out, 0o666); err != nil {
 		os.Remove(path + ".part")
 		return err
 	}

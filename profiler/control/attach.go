@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/runinfo"
 )
 
@@ -33,7 +34,7 @@ func (s *Service) runAttach(p attached) (any, error) {
 	if s.run != nil && !s.run.done {
 		return nil, errors.New("it is profiled by proton run, or by another proton attach, already")
 	}
-	text, err := os.ReadFile(p.Config)
+	text, err := ownfile.ReadFile(p.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goproton/goproton/internal/ownfile"
 )
 
 // claimName makes sure that a path belongs to one program of a run: the first one that asks gets it as it is, a later one
@@ -59,7 +61,7 @@ func nameHolder(statusDir, path string) (pid int, since time.Time) {
 	if statusDir == "" || err != nil {
 		return 0, since
 	}
-	text, err := os.ReadFile(claim)
+	text, err := ownfile.ReadFile(claim)
 	if err != nil {
 		return 0, since
 	}
@@ -91,7 +93,7 @@ func claimOne(statusDir, path string, pid int, image string) (holder int, err er
 	own := fmt.Sprintf("%s.%d", claim, pid)
 	identity := fmt.Sprintf("%d %s", pid, image)
 	defer os.Remove(own)
-	if err := os.WriteFile(own, []byte(identity), 0o600); err != nil {
+	if err := ownfile.WriteFile(own, []byte(identity), 0o600); err != nil {
 		return 0, err
 	}
 	err = os.Link(own, claim)
@@ -101,7 +103,7 @@ func claimOne(statusDir, path string, pid int, image string) (holder int, err er
 	if !errors.Is(err, fs.ErrExist) {
 		return 0, err
 	}
-	text, err := os.ReadFile(claim)
+	text, err := ownfile.ReadFile(claim)
 	if err != nil || string(text) == identity {
 		return 0, err
 	}

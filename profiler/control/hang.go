@@ -202,7 +202,7 @@ func (h *hangs) others() (list []rankState) {
 			continue
 		}
 		var one rankState
-		text, err := os.ReadFile(filepath.Join(filepath.Dir(stem), file.Name()))
+		text, err := ownfile.ReadFile(filepath.Join(filepath.Dir(stem), file.Name()))
 		if err == nil && json.Unmarshal(text, &one) == nil && one.Rank != h.s.run.process().Rank && (one.Hung || h.hung) {
 			list = append(list, one)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/goproton/goproton/internal/ctl"
+	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/runinfo"
 	"github.com/goproton/goproton/internal/settings"
 	"github.com/goproton/goproton/profiler"
@@ -333,10 +334,10 @@ func (s *Service) writeStatus(st profiler.Status, err error, finished bool) erro
 }
 
 // command is the process's command line, for messages.
-func command() string {
-	raw, err := os.ReadFile("/proc/self/cmdline")
+var command = sync.OnceValue(func() string {
+	raw, err := ownfile.ReadFile("/proc/self/cmdline")
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(strings.ReplaceAll(string(raw), "\x00", " "))
-}
+})

@@ -152,6 +152,26 @@ def test_all_descriptors_closed(run, phase, kind, misdeed):
         assert "300 kernels" in again.said[-1], again.stderr
 
 
+AGAIN = """
+for again in range(40):
+    os.closerange(3, 65536)
+    for number in range(50):
+        os.open(f"mine-{number}", os.O_RDWR | os.O_CREAT)
+    time.sleep(0.02)
+"""
+
+
+def test_descriptors_reused_while_a_thread_of_ours_is_slow(run):
+    """What is written at a descriptor is written only where it still leads to our file, however long the thread slept since it was opened."""
+    slow = ["strace", "-f", "--seccomp-bpf", "-o", "calls", "-e", "trace=write,fcntl", "-e", "inject=fcntl:delay_enter=10000", "-e", "inject=write:delay_enter=200000"]
+    if not shutil.which("strace") or subprocess.run([*slow[:4], os.devnull, "true"], capture_output=True).returncode:
+        pytest.skip("needs strace 5.3 or newer, and the permission to trace")
+    done = run(program(AGAIN), "before a launch", "out", wrap=slow)
+    done.unharmed()
+    assert [path.name for path in done.folder.glob("mine-*") if path.stat().st_size] == []
+    assert "300 kernels" in done.said[-1], done.stderr
+
+
 @pytest.mark.parametrize("compression", ["zstd", "gzip", "none"])
 def test_all_descriptors_reused_while_launches_are_traced(library, tmp_path, compression):
     done = run_python(HOOK + f"""

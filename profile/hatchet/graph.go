@@ -1,9 +1,11 @@
 package hatchet
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/internal/tree"
@@ -18,6 +20,7 @@ type graph struct {
 	indices []string     // columns of the table that say of what a row is
 	summed  []string     // metrics that have the sums of subtrees
 	added   []string     // metrics of nodes alone
+	members int          // profiles of which the table has rows, if it is a Thicket
 }
 
 type graphNode struct {
@@ -48,6 +51,8 @@ func (d *decoder) graph() (*profile.Profile, error) {
 			names(&g.summed)
 		case "exclusive_metrics":
 			names(&g.added)
+		case "profile":
+			d.Array("at the start of a list", func() { d.Scanner.Skip(0); g.members++ })
 		default:
 			d.Scanner.Skip(0)
 		}
@@ -68,7 +73,24 @@ func (d *decoder) graph() (*profile.Profile, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
+	for name, kind := range p.Kinds {
+		if kind == profile.Inclusive && !g.addsUp(name) {
+			p.Kinds[name] = profile.Exclusive
+		}
+	}
+	if g.members > 1 {
+		p.Note(fmt.Sprintf("the values of %d profiles of a Thicket are added up", g.members))
+	}
 	return p, nil
+}
+
+// addsUp says whether a metric adds up along call paths. A file that names those which do has others, such as averages and minima.
+func (g *graph) addsUp(metric string) bool {
+	base := strings.TrimSuffix(metric, tree.InclusiveMark)
+	named := func(list []string) bool {
+		return slices.Contains(list, base) || slices.Contains(list, base+tree.InclusiveMark)
+	}
+	return len(g.added)+len(g.summed) == 0 || named(g.added) || named(g.summed)
 }
 
 // at returns the node of a number. Its frame and its rows come in any order.
@@ -170,6 +192,9 @@ func (g *graph) build() *profile.Node {
 		return nil
 	}
 	root := tree.JoinRoots(roots)
+	if len(roots) > 1 { // its zeros say what adds up
+		root.Metrics = slices.DeleteFunc(root.Metrics, func(m profile.Metric) bool { return !g.addsUp(m.Name) })
+	}
 	for _, m := range g.added { // a zero: it adds up
 		if !slices.ContainsFunc(root.Metrics, func(own profile.Metric) bool { return own.Name == m }) {
 			root.Set(m, profile.IntValue(0))
@@ -178,12 +203,15 @@ func (g *graph) build() *profile.Node {
 	return root
 }
 
-// attributes drops indices, and makes texts of numbers that are not metrics, such as lines.
+// attributes drops indices, makes texts of numbers that are not metrics, such as lines, and marks sums of subtrees by their names.
 func (g *graph) attributes(n *profile.Node) {
 	n.Metrics = slices.DeleteFunc(n.Metrics, func(m profile.Metric) bool { return slices.Contains(g.indices, m.Name) })
 	for i := range n.Metrics {
 		if m := &n.Metrics[i]; m.Value.Type() == profile.Int && !slices.Contains(g.added, m.Name) && !slices.Contains(g.summed, m.Name) {
 			m.Value = profile.StringValue(strconv.FormatInt(m.Value.Int(), 10))
+		}
+		if m := &n.Metrics[i]; slices.Contains(g.summed, m.Name) && !strings.HasSuffix(m.Name, tree.InclusiveMark) { // Caliper's have other names
+			m.Name += tree.InclusiveMark
 		}
 	}
 }

@@ -69,6 +69,27 @@ kind "time" 1
 kind "type" 2
 []
 `,
+		// Caliper's names of sums, and a metric that no list has: it does not add up. The table is a Thicket's, with two profiles.
+		`{"graph":[{"0":{"data":{"name":"main"},"children":[1]},"1":{"data":{"name":"work"},"children":[]},"2":{"data":{"name":"init"},"children":[]}}],"profile":[7,-8],
+			"dataframe":[{"node":0,"profile":7,"sum#inclusive#t":9.5,"min#t":1.5},{"node":0,"profile":-8,"sum#inclusive#t":1.5,"min#t":1.5},{"node":1,"profile":7,"sum#inclusive#t":4.0,"min#t":0.5},
+				{"node":2,"profile":7,"sum#inclusive#t":2.0,"min#t":2.0}],
+			"dataframe_indices":["node","profile"],"inclusive_metrics":["sum#inclusive#t"],"exclusive_metrics":[]}`: `"ROOT"
+  "main" "min#t"=3. "sum#inclusive#t"=7.
+    "work" "min#t"=0.5. "sum#inclusive#t"=4.
+  "init" "min#t"=2. "sum#inclusive#t"=2.
+kind "min#t" 0
+kind "sum#inclusive#t" 1
+[]
+info "note"="the values of 2 profiles of a Thicket are added up"
+`,
+		// Two roots with nothing but sums of subtrees.
+		`[{"frame":{"name":"a"},"metrics":{"time (inc)":5,"_hatchet_nid":0},"children":[{"frame":{"name":"b"},"metrics":{"time (inc)":2,"_hatchet_nid":1}}]},{"frame":{"name":"c"},"metrics":{"time (inc)":7,"_hatchet_nid":2}}]`: `"ROOT"
+  "a" "time"=3
+    "b" "time"=2
+  "c" "time"=7
+kind "time" 1
+[]
+`,
 		// A circle below a root is broken where it closes.
 		`{"graph":[{"0":{"data":{"name":"a"},"children":[1]},"1":{"data":{"name":"b"},"children":[2]},"2":{"data":{"name":"c"},"children":[1]}}],"dataframe":[],"exclusive_metrics":["time"]}`: `"a"
   "b"

@@ -66,7 +66,7 @@ UNITS = {"nanoseconds": 1, "microseconds": 1000, "milliseconds": 10**6, "seconds
 
 def speedscope(document):
     """Sums of all profiles: samples by weight, events by the time for which a frame was the innermost one."""
-    frames = [f["name"] for f in document["shared"]["frames"]]
+    frames = [f"{f['file']}:{f['line']}@{f['name']}" if f.get("file") and f.get("line", 0) > 0 else f["name"] for f in document["shared"]["frames"]]
     sums, profiles = defaultdict(Counter), document["profiles"]
     for p in profiles:
         scale = UNITS.get(p["unit"])
@@ -99,7 +99,7 @@ def pprof(path):
     head, _, rest = out.stdout.partition("\nSamples:\n")
     samples, _, locations = rest.partition("\nLocations\n")
     lines = samples.splitlines()
-    types = [t.split("[")[0].split("/")[0] for t in lines[0].split()]
+    types = re.findall(r"(\S.*?)/\S+(?: |$)", lines[0])  # the default one ends in [dflt]
     sums = {t: Counter() for t in types}
     for line in lines[1:]:
         m = re.match(r"((?:\s*-?\d+)+): ([\d ]*)$", line)

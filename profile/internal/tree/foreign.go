@@ -1,7 +1,9 @@
 package tree
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +33,7 @@ func JoinRoots(roots []*profile.Node) *profile.Node {
 	all := &profile.Node{Name: "ROOT", Children: roots}
 	for _, r := range roots {
 		for _, m := range r.Metrics {
-			if _, number := m.Value.Float(); number && m.Name != nodeID {
+			if _, number := m.Value.Float(); number && m.Name != nodeID && !strings.HasSuffix(m.Name, InclusiveMark) {
 				all.Set(m.Name, profile.IntValue(0))
 			}
 		}
@@ -45,15 +47,17 @@ const nodeID, noID = "_hatchet_nid", -1
 // Untangle drops hatchet's numbering of nodes and undoes the sums that hatchet adds. "time (inc)" is dropped where the node also has
 // "time", since readers add up themselves. Where "time (inc)" is alone, "time" is the part of it that the children do not account for.
 func Untangle(root *profile.Node) {
-	own, sums := map[string]bool{}, false
+	own, sums := map[string]bool{}, map[string]bool{}
 	root.Walk(func(n *profile.Node, _ int) bool {
 		for _, m := range n.Metrics {
 			own[m.Name] = true
-			sums = sums || strings.HasSuffix(m.Name, InclusiveMark)
+			if base, sum := strings.CutSuffix(m.Name, InclusiveMark); sum {
+				sums[base] = true
+			}
 		}
 		return true
 	})
-	if !sums && !own[nodeID] {
+	if len(sums) == 0 && !own[nodeID] {
 		return
 	}
 	// Parents come before children, so a parent still sees its children's sums.
@@ -68,13 +72,16 @@ func Untangle(root *profile.Node) {
 				kept = append(kept, m)
 			case !own[base]:
 				kept = append(kept, profile.Metric{Name: base, Value: minus(m, n.Children)})
-			case n == root && !has(n, base):
-				kept = append(kept, profile.Metric{Name: base}) // a zero: it is inclusive
 			}
 		}
 		n.Metrics = kept
 		return true
 	})
+	for _, base := range slices.Sorted(maps.Keys(sums)) {
+		if !has(root, base) {
+			root.Metrics = append(root.Metrics, profile.Metric{Name: base}) // a zero: it is inclusive
+		}
+	}
 }
 
 // IsTangled says whether a tree is llnl-hatchet's by its metrics: a number of hatchet's, or a metric of the root with the sum of it.

@@ -21,6 +21,7 @@ type Spending struct {
 	Switched bool          // sampling can rest
 	Python   bool          // some session has Python call paths
 
+	Now     bool          // kernels are timed now
 	Timing  budget.Loss   // the share of its pace that the program loses while kernels are timed, where they are timed in windows
 	Timed   time.Duration // how long kernels were timed
 	All     time.Duration // of that time; 0: kernels were timed all the time
@@ -36,7 +37,7 @@ func (d *drainer) spent() *Spending {
 		return nil
 	}
 	out := &Spending{Totals: s.Totals, Budget: s.Share, Waited: s.waited, Drainer: s.rounds + s.governor, Sampler: s.thread, Samples: s.samples, Switched: s.switchable,
-		KernelsSampled: s.Compared.Sampled, KernelsOther: s.Compared.Others}
+		KernelsSampled: s.Compared.Sampled, KernelsOther: s.Compared.Others, Now: d.records() && !s.resting()}
 	if t := s.timing; t != nil && t.weights.Windows() > 1 {
 		s.until(hotpath.Now())
 		all, timed := t.weights.Time()

@@ -36,6 +36,7 @@ type Budget struct {
 	Drainer    float64 `json:"drainer"`  // CPU time of GoProton's threads that drain and write, on other cores; not in achieved
 	Sampler    float64 `json:"sampler"`  // the same of the thread that reads samples
 
+	Timing  bool    `json:"timing"`            // kernels are timed now
 	Timed   float64 `json:"timed,omitempty"`   // the share of the time in which kernels were timed, where that was in windows; achieved is then by comparison, if there was one
 	Pace    float64 `json:"pace,omitempty"`    // the share of its pace that the program lost in windows
 	Error   float64 `json:"error,omitempty"`   // the standard error of achieved

@@ -79,8 +79,9 @@ func (s *Spending) Share() float64 {
 	return s.Totals.Share()
 }
 
+// paced has the hooks too: they cost as much between windows, so no comparison has them.
 func (s *Spending) paced() float64 {
-	return max(s.Timing.Share, 0)*float64(s.Timed)/float64(s.All) + s.Switching/float64(s.All)
+	return (max(s.Timing.Share, 0)*float64(s.Timed) + s.Switching + s.Hooks) / float64(s.All)
 }
 
 func (s *Spending) byPace() bool {
@@ -94,9 +95,9 @@ func (s *Spending) String() string {
 		if !s.Timing.Known {
 			lost = "in which programs that launch as often lose some %s of their pace"
 		}
-		return fmt.Sprintf("GoProton took %s ± %s of the program's time, of a budget of %s: kernels were timed for %s of it, "+lost+", and the changes took %s",
+		return fmt.Sprintf("GoProton took %s ± %s of the program's time, of a budget of %s: kernels were timed for %s of it, "+lost+", the changes took %s, and hooks %s",
 			percent(s.Share()), percent(s.Timing.Error*float64(s.Timed)/float64(s.All)), percent(s.Budget), figures.Share(float64(s.Timed)/float64(s.All)),
-			percent(max(s.Timing.Share, 0)), percent(s.Switching/float64(s.All)))
+			percent(max(s.Timing.Share, 0)), percent(s.Switching/float64(s.All)), percent(s.Hooks/float64(s.All)))
 	}
 	return fmt.Sprintf("GoProton took %s of the program's time, of a budget of %s: callbacks %s, hooks %s, Python call paths %s, sampling %s",
 		percent(s.Share()), percent(s.Budget), s.part(s.Callbacks), s.part(s.Hooks), s.part(s.Paths), s.part(s.Sampling+s.Switching))

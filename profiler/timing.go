@@ -121,10 +121,10 @@ func (s *spending) count(k *record.Activity, set uint32) {
 	}
 }
 
-// spent is what timing kernels took so far: nothing is earned while no session records.
-func (t *timing) spent() budget.Spent {
-	all, timed := t.weights.Time()
-	return budget.Spent{All: all, Timed: timed, Switching: t.changes}
+// soFar is what timing kernels took, and hooks: nothing is earned while no session records.
+func (s *spending) soFar() budget.Spent {
+	all, timed := s.timing.weights.Time()
+	return budget.Spent{All: all, Timed: timed, Switching: s.timing.changes, Hooks: s.Totals.Hooks}
 }
 
 func (t *timing) stall(d time.Duration) {
@@ -264,7 +264,7 @@ func (g *governor) rest() (rest time.Duration, rests bool) {
 		}
 		window := t.compare()
 		t.stall(stalled)
-		rest = t.plan.Rest(t.spent(), window, switching)
+		rest = t.plan.Rest(d.spending.soFar(), window, switching)
 	})
 	return rest, true
 }

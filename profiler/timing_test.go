@@ -88,7 +88,8 @@ func timingStage(t *testing.T) (*Manager, *bound) {
 func TestKernelsAreTimedInWindows(t *testing.T) {
 	m, program := timingStage(t)
 	id := start(t, m, "p", StartOptions{Budget: 0.05})
-	testkit.Await(t, "twelve windows", func() bool {
+	timing := map[bool]bool{}
+	testkit.Await(t, "twenty windows and a comparison", func() bool {
 		for range 100 {
 			s := hotpathtest.Enter("step")
 			hotpathtest.Int("flops", 7)
@@ -98,10 +99,15 @@ func TestKernelsAreTimedInWindows(t *testing.T) {
 			hotpathtest.Leave(s)
 			program.launch("rarely")
 		}
-		return m.Status().Budget.Windows >= 12
+		b := m.Status().Budget
+		timing[b.Now] = true
+		return b.Windows >= 20 && b.Timing.Known
 	})
 	if program.f.left.Load() < 10 {
 		t.Errorf("the library was left %d times", program.f.left.Load())
+	}
+	if len(timing) != 2 {
+		t.Errorf("kernels are timed now: %v", timing)
 	}
 	b := m.Status().Budget
 	if b.All <= b.Timed || !b.Timing.Known || !strings.Contains(b.String(), "in which the program lost") {
@@ -114,7 +120,7 @@ func TestKernelsAreTimedInWindows(t *testing.T) {
 			n = n.Child(name)
 		}
 		off := float64(count(n))/float64(program.launched[kernel]) - 1
-		if math.Abs(off) > 0.25 { // other programs use the machine
+		if math.Abs(off) > 0.3 { // other programs use the machine
 			t.Errorf("%d of %d launches of %s", count(n), program.launched[kernel], kernel)
 		}
 		nanos, _ := n.Metric(profile.TimeMetric)
@@ -123,7 +129,7 @@ func TestKernelsAreTimedInWindows(t *testing.T) {
 		}
 	}
 	steps := program.launched["rarely"]
-	if flops, _ := p.Root.Child("step").Metric("flops"); math.Abs(float64(flops.Int())/float64(7*steps)-1) > 0.25 {
+	if flops, _ := p.Root.Child("step").Metric("flops"); math.Abs(float64(flops.Int())/float64(7*steps)-1) > 0.3 {
 		t.Errorf("%d flops of %d steps", flops.Int(), steps)
 	}
 	if text := p.Info[profile.InfoEstimated]; !strings.Contains(text, "times, counts and metrics are estimates") {

@@ -75,9 +75,9 @@ func (t *Timing) Window() time.Duration {
 	}
 }
 
-// Spent is what became of a run so far, in ns: the time in which sessions recorded, how much of it kernels were timed, and what the program
-// waited for changes.
-type Spent struct{ All, Timed, Switching float64 }
+// Spent is what became of a run so far, in ns: the time in which sessions recorded, how much of it kernels were timed, what the program
+// waited for changes, and what hooks took, which cost as much between windows as in them: no comparison of paces has that.
+type Spent struct{ All, Timed, Switching, Hooks float64 }
 
 // Rest is called when a window ended: what was spent up to then, what was launched in the window, and what the changes before and after it
 // took of the program's time. It returns how long nothing is attached.
@@ -95,7 +95,7 @@ func (t *Timing) Rest(spent Spent, window Span, switching float64) time.Duration
 	account := t.account(spent)
 	// While a window lasts it is paid for, too. The account is at 0 in its middle.
 	next := max(t.loss()-t.paid(), 0)*float64(t.Window()) + t.switches.value
-	rest := (next/2 - account) / t.paid()
+	rest := (next/2 - account) * spent.All / (t.paid()*spent.All - t.hooks(spent))
 	rest = math.Min(math.Max(rest, float64(shortestRest)), float64(longestRest))
 	return time.Duration(rest * (0.5 + t.random.Float64()))
 }
@@ -103,12 +103,18 @@ func (t *Timing) Rest(spent Spent, window Span, switching float64) time.Duration
 // paid is what the account gets in a ns.
 func (t *Timing) paid() float64 { return t.Share * margin }
 
+// hooks is what is paid for hooks: windows have at least half of the budget, because without them nothing is known.
+func (t *Timing) hooks(s Spent) float64 { return min(s.Hooks, t.paid()*s.All/2) }
+
+// others is what is paid in addition to timing.
+func (t *Timing) others(s Spent) float64 { return s.Switching + t.hooks(s) }
+
 // account returns how many ns may be lost now.
 func (t *Timing) account(now Spent) float64 {
-	t.spent += t.loss()*(now.Timed-t.counted.Timed) + now.Switching - t.counted.Switching
+	t.spent += t.loss()*(now.Timed-t.counted.Timed) + t.others(now) - t.others(t.counted)
 	t.counted = now
 	if all, _ := t.Loss(); all.Known && !t.known {
-		t.spent, t.known = all.planned()*now.Timed+now.Switching, true
+		t.spent, t.known = all.planned()*now.Timed+t.others(now), true
 	}
 	free := t.paid()*now.All - t.spent
 	most := t.Share * float64(longestRest)

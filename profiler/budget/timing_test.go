@@ -21,6 +21,7 @@ type program struct {
 	phases []phase
 	loss   float64       // of its pace, while kernels are timed
 	stall  time.Duration // of each change
+	hooks  float64       // share of its time that hooks take, in windows and between them
 	noise  float64       // of its pace, in each tenth of a second
 	drift  float64       // by which all kernels are slower at the end
 	begins time.Duration // how long kernels are timed before the first window is planned
@@ -48,7 +49,7 @@ func (p *program) run(share float64, long time.Duration, seed uint64) *ran {
 	out := &ran{truth: map[string]float64{}, estimate: map[string]float64{}, errors: map[string]float64{}}
 	at, place, pace := time.Duration(0), time.Duration(random.Float64()*float64(p.cycle())), 1.0
 	var span Span
-	var switching, lost, changes, away float64
+	var switching, hooked, lost, changes, away float64
 	inactive := func() bool {
 		return p.active > 0 && at >= p.paused && (at-p.paused)%(p.active*3/2) >= p.active
 	}
@@ -74,7 +75,8 @@ func (p *program) run(share float64, long time.Duration, seed uint64) *ran {
 		span.Launches += x.launches * moved.Seconds()
 		span.Nanos += float64(tick)
 		place, at = place+moved, at+tick
-		lost += (1 - speed) * float64(tick)
+		hooked += p.hooks * speed * float64(tick) // its launches are those of a program with hooks
+		lost += (1 - (1-p.hooks)*speed) * float64(tick)
 	}
 	stall := func() {
 		for end := at + p.stall; at < end && at < long; {
@@ -129,7 +131,7 @@ func (p *program) run(share float64, long time.Duration, seed uint64) *ran {
 		end()
 		stall()
 		all, timed := w.Time()
-		for until := at + t.Rest(Spent{all, timed, switching}, window, changes); at < until && at < long; {
+		for until := at + t.Rest(Spent{all, timed, switching, hooked}, window, changes); at < until && at < long; {
 			if inactive() {
 				before := at
 				pause()
@@ -155,7 +157,7 @@ func (p *program) run(share float64, long time.Duration, seed uint64) *ran {
 	}
 	all, timed := w.Time()
 	out.lost = lost / all
-	out.reported = (max(loss.Share, 0)*timed + switching) / all
+	out.reported = (max(loss.Share, 0)*timed + switching + hooked) / all
 	out.wrong = loss.Error * timed / all
 	out.windows, out.timed = w.Windows(), timed/all
 	return out
@@ -186,6 +188,7 @@ var programs = []program{
 	{name: "launch-bound", phases: one(100_000), loss: 0.066, noise: 0.01, likely: 0.9},
 	{name: "launch-bound on a noisy machine", phases: one(100_000), loss: 0.066, noise: 0.05, likely: 0.9},
 	{name: "launch-bound, changes are dear", phases: one(100_000), loss: 0.066, stall: 10 * time.Millisecond, noise: 0.01, likely: 0.9},
+	{name: "launch-bound, with hooks", phases: one(100_000), loss: 0.16, stall: 5 * time.Millisecond, hooks: 0.007, noise: 0.01, likely: 0.9},
 	{name: "GPU-bound", phases: one(200), loss: 0.002, noise: 0.002, likely: 0.9},
 	{name: "GPU-bound, short blocks", phases: one(3000), loss: 0.07, stall: 3 * time.Millisecond, noise: 0.002, likely: 0.9},
 	{name: "steps of 170 ms", phases: []phase{

@@ -35,7 +35,6 @@ type roofline struct {
 	bytes   *recorded // nil when none was recorded
 	devices []ceilings
 	of      map[deviceKey]int32
-	noted   map[string]bool
 	lined   map[*frame]*peaks.Roof // kernels with lines below them that have work, with the work of all; nil of such lines
 
 	compute, memory, least int // amounts, in seconds
@@ -174,7 +173,7 @@ func (b *builder) needRoofline(asked string) error {
 	if b.roof != nil {
 		return nil
 	}
-	r := &roofline{flops: b.flops(), of: map[deviceKey]int32{}, noted: map[string]bool{}}
+	r := &roofline{flops: b.flops(), of: map[deviceKey]int32{}}
 	for _, metric := range b.workMetrics() {
 		if baseName(metric.name) == profile.BytesMetric && r.bytes == nil {
 			r.bytes = &metric

@@ -17,7 +17,6 @@ import (
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/internal/version"
-	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/profile/formats"
 	"github.com/goproton/goproton/viewer/compare"
 	"github.com/goproton/goproton/viewer/kernels"
@@ -130,10 +129,11 @@ func (f *reportFlags) run(files []string, stdin io.Reader, stdout, stderr io.Wri
 	return nil
 }
 
-// allTexts returns the source texts of each profile.
+// allTexts finds the source texts of each profile, which the Source tab shows with samples.
 func (f *reportFlags) allTexts(files []string, sources []report.Source, stderr io.Writer) (all []*report.Texts, err error) {
 	for i, file := range files {
-		texts := f.texts(file, sources[i].Profile)
+		paths := sourceFlags{paths: f.paths}
+		texts := &report.Texts{Files: paths.files(file, sources[i].Profile), Modules: &kernels.Modules{Profile: file, Env: os.LookupEnv}}
 		if i < len(f.traces) {
 			if texts.Trace, err = openTrace(f.traces[i]); err != nil {
 				return nil, err
@@ -145,12 +145,6 @@ func (f *reportFlags) allTexts(files []string, sources []report.Source, stderr i
 		all = append(all, texts)
 	}
 	return all, nil
-}
-
-// texts finds the source texts that the Source tab shows with samples.
-func (f *reportFlags) texts(file string, p *profile.Profile) *report.Texts {
-	sources := sourceFlags{paths: f.paths}
-	return &report.Texts{Files: sources.files(file, p), Modules: &kernels.Modules{Profile: file, Env: os.LookupEnv}}
 }
 
 // check checks the flags before anything is read.

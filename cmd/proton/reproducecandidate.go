@@ -264,17 +264,11 @@ func (d *candidateDocument) print(w io.Writer) error {
 	if d.Recorded != nil {
 		t := term.NewTable(w, "SIDE", "MEDIAN us", "GB/s", "Tflop/s", "REGISTERS", "SPILLED", "SHARED")
 		for i, s := range []*candidateSide{d.Recorded, d.New} {
-			known := func(v *int) string {
-				if v == nil {
-					return "-"
-				}
-				return fmt.Sprint(*v)
-			}
 			rate := "-"
 			if s.TFlops > 0 {
 				rate = fmt.Sprintf("%.1f", s.TFlops)
 			}
-			t.Row([]string{"recorded", "candidate"}[i], fmt.Sprintf("%.2f", s.Median), fmt.Sprintf("%.1f", s.GBs), rate, known(s.Registers), known(s.Spills), known(s.Shared))
+			t.Row([]string{"recorded", "candidate"}[i], fmt.Sprintf("%.2f", s.Median), fmt.Sprintf("%.1f", s.GBs), rate, number(s.Registers), number(s.Spills), number(s.Shared))
 		}
 		if err := t.Flush(); err != nil {
 			return err

@@ -270,15 +270,12 @@ func printComparison(w io.Writer, c *reproduce.Comparison) error {
 	for _, s := range []*reproduce.Side{c.A, c.B} {
 		least, most := s.Spread()
 		m := s.Runs[0]
-		registers, rate := "-", "-"
-		if m.Compiled.Registers != nil {
-			registers = fmt.Sprint(*m.Compiled.Registers)
-		}
+		rate := "-"
 		if m.Flops > 0 {
 			rate = fmt.Sprintf("%.1f", m.Flops/s.Median()/1e9)
 		}
 		t.Row(s.Name, fmt.Sprintf("%.2f", s.Median()*1e3), fmt.Sprintf("%.2f-%.2f (%d)", least*1e3, most*1e3, len(s.Runs)),
-			fmt.Sprintf("%.1f", m.Bytes/s.Median()/1e6), rate, registers, m.Triton, s.Script)
+			fmt.Sprintf("%.1f", m.Bytes/s.Median()/1e6), rate, number(m.Compiled.Registers), m.Triton, s.Script)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goproton/goproton/internal/figures"
-	"github.com/goproton/goproton/internal/ownfile"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/tritonparse"
 	"github.com/goproton/goproton/tritonparse/extract"
@@ -169,9 +168,8 @@ func countRecords(records map[string]int) string {
 
 // writeTrace writes a file, compressed according to its name. An existing file is replaced when all is written.
 func writeTrace(path string, write func(w io.Writer) error) error {
-	defer whenInterrupted(ownfile.Abandon)()
 	var inside error
-	err := ownfile.Replace(path, func(w io.Writer) error {
+	err := writeFile(path, func(w io.Writer) error {
 		inside = packed(path, w, write)
 		return inside
 	})

@@ -85,6 +85,7 @@ func (f *traceInfoFlags) listCompilations(t *tritonparse.Trace, stdout, stderr i
 	return w.Flush()
 }
 
+// number is a number that may not be known.
 func number(n *int) string {
 	if n == nil {
 		return "-"

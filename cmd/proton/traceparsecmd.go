@@ -223,9 +223,6 @@ func (f *traceParseFlags) run(source string, stdout, stderr io.Writer) error {
 	if err := os.Rename(part, f.out); err != nil {
 		return err
 	}
-	if f.json {
-		return f.printJSON(stdout, result)
-	}
 	return f.print(stdout, result)
 }
 
@@ -278,25 +275,20 @@ func (f *traceParseFlags) written(result *parse.Result) ([]writtenFile, error) {
 	return all, nil
 }
 
-func (f *traceParseFlags) printJSON(w io.Writer, result *parse.Result) error {
-	files, err := f.written(result)
-	if err != nil {
-		return err
-	}
-	return printJSON(w, struct {
-		Folder       string        `json:"folder"`
-		Files        []writtenFile `json:"files"`
-		Compilations int           `json:"compilations"`
-		Launches     int           `json:"launches"`
-		Dropped      int           `json:"dropped"` // launches that do not name their compilation
-		Damaged      int           `json:"damaged"`
-	}{f.out, files, result.Compilations, result.Launches, result.Dropped, result.Damaged})
-}
-
 func (f *traceParseFlags) print(w io.Writer, result *parse.Result) error {
 	files, err := f.written(result)
 	if err != nil {
 		return err
+	}
+	if f.json {
+		return printJSON(w, struct {
+			Folder       string        `json:"folder"`
+			Files        []writtenFile `json:"files"`
+			Compilations int           `json:"compilations"`
+			Launches     int           `json:"launches"`
+			Dropped      int           `json:"dropped"` // launches that do not name their compilation
+			Damaged      int           `json:"damaged"`
+		}{f.out, files, result.Compilations, result.Launches, result.Dropped, result.Damaged})
 	}
 	t := term.NewTable(w)
 	for _, one := range files {

@@ -93,7 +93,7 @@ func (t *texts) kernel(k *Kernel) (notes []string, err error) {
 		t.source(k, s)
 	} else {
 		t.b.WriteString("\n")
-		table := table{texts: t, kernel: k, file: file}
+		table := table{texts: t, file: file}
 		table.add("", k.Scopes, true)
 		table.write()
 	}
@@ -113,9 +113,8 @@ func (t *texts) wrapped(text string) {
 // table is the tree of a kernel's scopes with their figures.
 type table struct {
 	*texts
-	kernel *Kernel
-	file   string // that all scopes are in
-	rows   []tableRow
+	file string // that all scopes are in
+	rows []tableRow
 }
 
 type tableRow struct {

@@ -66,8 +66,7 @@ func (r *Report) examineKFDGPUs(m Machine) {
 	if !m.exists("/dev/kfd") {
 		return
 	}
-	kinds := []string{}
-	counts := map[string]int{}
+	var kinds []string
 	for _, node := range m.glob("/sys/class/kfd/kfd/topology/nodes/*/properties") {
 		text, _ := m.read(node)
 		facts := numbers(text)
@@ -77,19 +76,13 @@ func (r *Report) examineKFDGPUs(m Machine) {
 		gpu := GPU{Index: len(r.GPUs), Arch: gfxName(facts["gfx_target_version"]), SMs: facts["simd_count"] / max(facts["simd_per_cu"], 1)}
 		gpu.Name = "AMD " + gpu.Arch
 		r.GPUs = append(r.GPUs, gpu)
-		kind := fmt.Sprintf("%s (%d CUs)", gpu.Arch, gpu.SMs)
-		if counts[kind]++; counts[kind] == 1 {
-			kinds = append(kinds, kind)
-		}
-	}
-	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%d × %s", counts[kind], kind)
+		kinds = append(kinds, fmt.Sprintf("%s (%d CUs)", gpu.Arch, gpu.SMs))
 	}
 	if len(kinds) == 0 {
 		r.found("AMD GPUs", Problem, "the driver shows no GPU (/sys/class/kfd/kfd/topology/nodes)", "look at rocminfo and dmesg")
 		return
 	}
-	r.found("AMD GPUs", OK, strings.Join(kinds, ", "), "")
+	r.found("AMD GPUs", OK, counted(kinds), "")
 }
 
 // numbers reads lines of a name and a number.

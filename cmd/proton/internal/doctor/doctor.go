@@ -7,6 +7,7 @@ package doctor
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,12 +91,7 @@ func Examine(m Machine) Report {
 
 // Healthy says whether kernels can be timed on this machine.
 func (r Report) Healthy() bool {
-	for _, f := range r.Findings {
-		if f.State == Problem {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.State == Problem })
 }
 
 func (r *Report) found(name string, state State, text, fix string) {
@@ -104,15 +100,13 @@ func (r *Report) found(name string, state State, text, fix string) {
 
 // examineRuntime looks at our own parts and switches.
 func (r *Report) examineRuntime(m Machine) {
-	switch {
+	switch _, err := os.Stat(m.Library); {
 	case m.Library == "":
 		r.found("runtime", Problem, "libproton.so is not next to the proton command", runinfo.Install+", or set PROTON_LIB to its path")
+	case err != nil:
+		r.found("runtime", Problem, "libproton.so: "+err.Error(), runinfo.Install+", or set PROTON_LIB to its path")
 	default:
-		if _, err := os.Stat(m.Library); err != nil {
-			r.found("runtime", Problem, "libproton.so: "+err.Error(), runinfo.Install+", or set PROTON_LIB to its path")
-		} else {
-			r.found("runtime", OK, "proton "+version.Text()+", "+m.Library, "")
-		}
+		r.found("runtime", OK, "proton "+version.Text()+", "+m.Library, "")
 	}
 	if off := settings.Disable; off.On(m.Env) {
 		r.found("runtime", Problem, off.Name+"="+strings.ToLower(off.Get(m.Env))+" makes every start of a session do nothing", "unset "+off.Name)

@@ -1,12 +1,11 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -99,18 +98,13 @@ func (r *Report) examineGPUs(m Machine) {
 
 // gpusOfKernel reads what the kernel module says, for machines whose libcuda could not be asked.
 func gpusOfKernel(m Machine) []GPU {
-	paths, err := filepath.Glob(m.path("/proc/driver/nvidia/gpus/*/information"))
-	if err != nil {
-		return []GPU{} // a root with a bracket in its name
-	}
-	sort.Strings(paths)
 	gpus := []GPU{}
-	for i := range paths {
-		text, err := m.read(strings.TrimPrefix(paths[i], filepath.Join("/", m.Root)))
+	for i, path := range m.glob("/proc/driver/nvidia/gpus/*/information") {
+		text, err := m.read(path)
 		if err != nil {
 			continue
 		}
-		for _, line := range strings.Split(text, "\n") {
+		for line := range strings.Lines(text) {
 			if name, found := strings.CutPrefix(line, "Model:"); found {
 				gpus = append(gpus, GPU{Index: i, Name: strings.TrimSpace(name)})
 			}
@@ -121,17 +115,25 @@ func gpusOfKernel(m Machine) []GPU {
 
 // gpuText lists devices, those of one kind together: "8 × NVIDIA H200 (sm_90, 132 SMs)".
 func gpuText(gpus []GPU) string {
-	var kinds []string
-	counts := map[string]int{}
+	var texts []string
 	for _, g := range gpus {
 		text := g.Name
 		if g.Arch != "" {
 			text += fmt.Sprintf(" (sm_%s, %d SMs)", g.Arch, g.SMs)
 		}
-		if counts[text] == 0 {
+		texts = append(texts, text)
+	}
+	return counted(texts)
+}
+
+// counted lists each text once, with how often it is there.
+func counted(texts []string) string {
+	var kinds []string
+	counts := map[string]int{}
+	for _, text := range texts {
+		if counts[text]++; counts[text] == 1 {
 			kinds = append(kinds, text)
 		}
-		counts[text]++
 	}
 	for i, text := range kinds {
 		kinds[i] = fmt.Sprintf("%d × %s", counts[text], text)
@@ -160,12 +162,7 @@ func cudaName(version int) string {
 	return fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 }
 
-func orUnknown(version string) string {
-	if version == "" {
-		return "of unknown version"
-	}
-	return version
-}
+func orUnknown(version string) string { return cmp.Or(version, "of unknown version") }
 
 // probeAnswer is what proton-probe prints.
 type probeAnswer struct {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -78,14 +79,7 @@ func packages() []string {
 }
 
 func (r *Report) examineTriton() {
-	triton := r.Python.Packages["triton"]
-	if triton == "" {
-		triton = r.Python.Packages["pytorch-triton"]
-	}
-	torch := r.Python.Packages["torch"]
-	if torch == "" {
-		torch = "none"
-	}
+	triton, torch := cmp.Or(r.Python.Packages["triton"], r.Python.Packages["pytorch-triton"]), cmp.Or(r.Python.Packages["torch"], "none")
 	switch major, _ := majorMinor(triton); {
 	case triton == "":
 		r.found("Triton", Note, fmt.Sprintf("this Python has no Triton; torch: %s; %s kernels of any origin can be profiled", torch, vendors.APIs()), "")

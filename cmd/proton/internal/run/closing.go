@@ -298,13 +298,8 @@ func (s summary) missing() string {
 }
 
 // silent are the processes that did not report their end.
-func (s summary) silent() (list []runinfo.Status) {
-	for _, p := range s.Processes {
-		if !p.Finished {
-			list = append(list, p)
-		}
-	}
-	return list
+func (s summary) silent() []runinfo.Status {
+	return slices.DeleteFunc(slices.Clone(s.Processes), func(p runinfo.Status) bool { return p.Finished })
 }
 
 // processes counts them; one that executed other programs has several statuses.

@@ -59,17 +59,12 @@ func (l *legacy) attach(bool) error {
 }
 
 // candidates are the files to try, best first; the last are for the loader to find.
-func (l *legacy) candidates() (paths []string) {
+func (l *legacy) candidates() []string {
 	if path := loadedLibrary("libroctracer64.so"); path != "" {
 		return []string{path} // a second copy would not hear HIP
 	}
 	search := vendors.ROCmSearch{Env: hotpath.Getenv, SitePackages: l.opts.SitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}
-	for _, place := range search.Places(vendors.ROCtracer) {
-		for _, name := range vendors.ROCtracer.Names {
-			paths = append(paths, filepath.Join(place.Folder, name))
-		}
-	}
-	return append(paths, vendors.ROCtracer.Names...)
+	return append(search.Files(vendors.ROCtracer), vendors.ROCtracer.Names...)
 }
 
 func (l *legacy) load() error {

@@ -7,7 +7,7 @@ package roctracer
 import "C"
 
 import (
-	"os"
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -115,15 +115,8 @@ func (r *reader) begin() {
 
 // smiFile is AMD SMI in the folders of ROCm, otherwise its name.
 func smiFile(sitePackages []string) string {
-	names := []string{"libamd_smi.so", "libamd_smi.so.26", "libamd_smi.so.25", "libamd_smi.so.24"}
-	for _, place := range (vendors.ROCmSearch{Env: hotpath.Getenv, SitePackages: sitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}).Places(vendors.SDK) {
-		for _, name := range names {
-			if _, err := os.Stat(filepath.Join(place.Folder, name)); err == nil {
-				return filepath.Join(place.Folder, name)
-			}
-		}
-	}
-	return names[0]
+	search := vendors.ROCmSearch{Env: hotpath.Getenv, SitePackages: sitePackages, HIP: filepath.Dir(C.GoString(C.hip_path()))}
+	return cmp.Or(search.File(vendors.SMI), vendors.SMI.Names[0])
 }
 
 func (r *reader) beginCounting() {

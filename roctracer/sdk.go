@@ -8,8 +8,6 @@ import "C"
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"unsafe"
 
 	"github.com/goproton/goproton/gpu/record"
@@ -75,15 +73,7 @@ func SDKFound(sitePackages []string) bool {
 
 // sdkFile is the library in the folders of settings, of Python's packages and of ROCm, "" for none.
 func sdkFile(sitePackages []string) string {
-	for _, place := range (vendors.ROCmSearch{Env: hotpath.Getenv, SitePackages: sitePackages}).Places(vendors.SDK) {
-		for _, name := range vendors.SDK.Names {
-			path := filepath.Join(place.Folder, name)
-			if _, err := os.Stat(path); err == nil {
-				return path
-			}
-		}
-	}
-	return ""
+	return vendors.ROCmSearch{Env: hotpath.Getenv, SitePackages: sitePackages}.File(vendors.SDK)
 }
 
 // load opens the library. One that the process has loaded comes first, then the one in a folder, then what the loader finds.

@@ -1,6 +1,7 @@
 package vendors
 
 import (
+	"os"
 	"path/filepath"
 	"runtime"
 
@@ -17,6 +18,7 @@ type ROCmLibrary struct {
 var (
 	SDK       = ROCmLibrary{settings.TritonROCSDK, []string{"librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0", "librocprofiler-sdk.so"}}
 	ROCtracer = ROCmLibrary{settings.TritonROCtracer, []string{"libroctracer64.so.4", "libroctracer64.so"}}
+	SMI       = ROCmLibrary{settings.TritonROCSDK, []string{"libamd_smi.so", "libamd_smi.so.26", "libamd_smi.so.25", "libamd_smi.so.24"}}
 )
 
 // ROCmPlace is a folder, and how it was found.
@@ -53,4 +55,24 @@ func (s ROCmSearch) Places(l ROCmLibrary) (places []ROCmPlace) {
 	}
 	add("system", "/usr/lib64")
 	return places
+}
+
+// Files are the paths that a library may have, best first.
+func (s ROCmSearch) Files(l ROCmLibrary) (paths []string) {
+	for _, place := range s.Places(l) {
+		for _, name := range l.Names {
+			paths = append(paths, filepath.Join(place.Folder, name))
+		}
+	}
+	return paths
+}
+
+// File is the first of Files that is there, "" for none.
+func (s ROCmSearch) File(l ROCmLibrary) string {
+	for _, path := range s.Files(l) {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return ""
 }

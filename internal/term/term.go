@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/term"
+
 	"github.com/goproton/goproton/internal/foreign"
 )
 
@@ -34,7 +36,20 @@ func Color(mode string, out any, getenv func(string) string) (bool, error) {
 // IsTerminal says whether out is a file that is a terminal.
 func IsTerminal(out any) bool {
 	f, ok := file(out)
-	return ok && isTerminal(f)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Width returns how many columns a terminal has, 0 for what is none.
+func Width(out any) int {
+	f, ok := file(out)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 // file is the file that a writer or reader is, perhaps behind an Output.

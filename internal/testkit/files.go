@@ -1,8 +1,6 @@
 package testkit
 
 import (
-	"compress/gzip"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -69,16 +67,7 @@ func Linked(t testing.TB, files map[string]string) string {
 // Gunzip is what a gzip file holds.
 func Gunzip(t testing.TB, path string) []byte {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(unpacked)
+	data, err := Unpacked(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,6 +59,7 @@ type Work struct {
 	Loaded, Stored int64
 	Dots           int64 // by tt.dot: a multiplication and an addition are two
 	Flops          int64 // by all else
+	Guessed        bool  // a loop or branch depends on what is not known
 }
 
 // Parse reads a text of TTIR. It never fails: what it cannot read does no work.

@@ -43,9 +43,8 @@ func (m *Module) Count(l Launch) Total {
 		return t
 	}
 	r := &run{module: m, launch: l}
-	work, exact := r.program(nil)
-	if exact || !r.asked {
-		t.Work, t.Exact, t.Notes = work.Times(programs), exact, r.notes
+	if one := r.program(nil); !one.Guessed || !r.asked {
+		t.Work, t.Exact, t.Notes = one.Times(programs), !one.Guessed, r.notes
 		return t
 	}
 	// What a program does depends on which it is.
@@ -54,11 +53,9 @@ func (m *Module) Count(l Launch) Total {
 	var sum Work
 	for i := range counted {
 		n := i * (programs / counted)
-		w, ok := each.program(&[3]int64{n % l.Grid[0], n / l.Grid[0] % l.Grid[1], n / l.Grid[0] / l.Grid[1]})
-		t.Exact = t.Exact && ok
-		sum.Add(w)
+		sum.Add(each.program(&[3]int64{n % l.Grid[0], n / l.Grid[0] % l.Grid[1], n / l.Grid[0] / l.Grid[1]}))
 	}
-	t.Notes = each.notes
+	t.Exact, t.Notes = !sum.Guessed, each.notes
 	if counted == programs {
 		t.Work = sum
 		return t
@@ -77,7 +74,7 @@ func (w Work) scaled(by, of int64) Work {
 		}
 		return int64(v)
 	}
-	return Work{f(w.Loaded), f(w.Stored), f(w.Dots), f(w.Flops)}
+	return Work{f(w.Loaded), f(w.Stored), f(w.Dots), f(w.Flops), w.Guessed}
 }
 
 // run counts the work of one program after another.
@@ -110,7 +107,7 @@ func (v values) forget(list []ttir.Value) {
 	}
 }
 
-func (r *run) program(id *[3]int64) (Work, bool) {
+func (r *run) program(id *[3]int64) Work {
 	r.id = id
 	known := values{}
 	for _, p := range r.module.kernel.parameters {
@@ -128,36 +125,28 @@ func (r *run) note(format string, args ...any) {
 	}
 }
 
-// block counts the operations of a region once. It is exact if no loop or branch in it depends on what is not known.
-func (r *run) block(b *block, known values) (Work, bool) {
+// block counts the operations of a region once.
+func (r *run) block(b *block, known values) (total Work) {
 	if b.parts != nil {
 		return r.graph(b, known)
 	}
-	var total Work
-	exact := true
 	for _, op := range b.ops {
 		r.steps++
-		w, ok := r.operation(op, known)
-		total.Add(w)
-		exact = exact && ok
+		total.Add(r.operation(op, known))
 	}
 	r.ends = b.ends
-	return total, exact
+	return total
 }
 
 // graph counts the blocks of a region that are reached. Behind a branch of which it is not known where it leads, all other blocks count once.
-func (r *run) graph(b *block, known values) (Work, bool) {
-	var total Work
-	exact := true
+func (r *run) graph(b *block, known values) (total Work) {
 	counted := map[*block]bool{}
 	at := b.parts[0]
 	for {
-		w, ok := r.block(at, known)
-		total.Add(w)
-		exact = exact && ok
+		total.Add(r.block(at, known))
 		counted[at] = true
 		if at.jump == nil {
-			return total, exact
+			return total
 		}
 		to := taken(at.jump, known)
 		if to == nil || r.steps > 2*maxSteps {
@@ -172,19 +161,18 @@ func (r *run) graph(b *block, known values) (Work, bool) {
 	var rest Work
 	for _, p := range b.parts {
 		if !counted[p] {
-			w, _ := r.block(p, known)
-			rest.Add(w)
+			rest.Add(r.block(p, known))
 		}
 	}
 	r.ends = nil
-	if rest != (Work{}) || r.steps > 2*maxSteps {
-		exact = false
+	rest.Guessed = !rest.none() || r.steps > 2*maxSteps
+	if rest.Guessed {
 		if r.id != nil || !r.asked {
 			r.note("line %d: it is not known where the branch leads; both sides are counted", at.jump.Line)
 		}
 	}
 	total.Add(rest)
-	return total, exact
+	return total
 }
 
 // taken is where a jump leads; nil if that is not known.
@@ -199,7 +187,7 @@ func taken(jump *ttir.Op, known values) *ttir.Successor {
 	return &jump.Successors[figures.OneIf[int](v == 0)]
 }
 
-func (r *run) operation(op *operation, known values) (Work, bool) {
+func (r *run) operation(op *operation, known values) Work {
 	if op.unsized != "" {
 		r.note("line %d: the size of %s is not known, so it is not counted", op.Line, op.unsized)
 	}
@@ -213,21 +201,16 @@ func (r *run) operation(op *operation, known values) (Work, bool) {
 	case op.Name == "tt.call":
 		return r.call(op, known)
 	case len(op.regions) > 0:
-		w, exact := op.cost, true
+		w := op.cost
 		for _, b := range op.regions {
-			inner, ok := r.block(b, known)
-			if op.times > 0 {
-				inner = inner.Times(op.times)
-			}
-			w.Add(inner)
-			exact = exact && ok
+			w.Add(r.block(b, known).Times(max(op.times, 1)))
 		}
-		return w, exact
+		return w
 	}
 	if len(op.Results) == 1 {
 		r.evaluate(op, known)
 	}
-	return op.cost, true
+	return op.cost
 }
 
 // maxDepthCalls bounds recursion of functions, which Triton does not have.
@@ -241,11 +224,11 @@ func (m *Module) callee(op *operation) *function {
 	return m.functions[op.Keyword("callee", "")]
 }
 
-func (r *run) call(op *operation, known values) (Work, bool) {
+func (r *run) call(op *operation, known values) Work {
 	f := r.module.callee(op)
 	if f == nil || r.depth >= maxDepthCalls || r.steps > 2*maxSteps { // functions that each call the next one twice take exponential time
 		r.note("line %d: the called function %s is not known", op.Line, op.Keyword("callee", ""))
-		return op.cost, false
+		return Work{Guessed: true}
 	}
 	inner := values{}
 	for i, p := range f.parameters {
@@ -254,10 +237,10 @@ func (r *run) call(op *operation, known values) (Work, bool) {
 		}
 	}
 	r.depth++
-	w, exact := r.block(f.body, inner)
+	w := r.block(f.body, inner)
 	r.depth--
 	r.pass(op.Results, r.ends, inner, known)
-	return w, exact
+	return w
 }
 
 // pass gives the results of an operation the values that its region ends with.
@@ -269,7 +252,7 @@ func (r *run) pass(results, ends []ttir.Value, inner, known values) {
 }
 
 // branch counts the arm that is taken, or the larger of both if that is not known.
-func (r *run) branch(op *operation, known values) (Work, bool) {
+func (r *run) branch(op *operation, known values) (most Work) {
 	taken := -1
 	if len(op.Operands) > 0 {
 		if v, ok := known[op.Operands[0]]; ok {
@@ -278,47 +261,40 @@ func (r *run) branch(op *operation, known values) (Work, bool) {
 	}
 	if taken >= 0 {
 		if taken >= len(op.regions) {
-			return op.cost, true
+			return Work{}
 		}
-		w, exact := r.block(op.regions[taken], known)
+		w := r.block(op.regions[taken], known)
 		r.pass(op.Results, r.ends, known, known)
-		return w, exact
+		return w
 	}
-	var most Work
-	exact := true
 	for _, b := range op.regions {
-		w, ok := r.block(b, known)
-		exact = exact && ok
-		most = most.most(w)
+		most = most.most(r.block(b, known))
 	}
 	known.forget(op.Results)
-	if most != (Work{}) {
-		exact = false
+	if !most.none() {
+		most.Guessed = true
 		if r.id != nil || !r.asked {
 			r.note("line %d: it is not known which branch is taken; the larger is counted", op.Line)
 		}
 	}
-	return most, exact
+	return most
 }
 
-func (r *run) while(op *operation, known values) (Work, bool) {
-	var total Work
+func (r *run) while(op *operation, known values) (total Work) {
 	for _, b := range op.regions {
-		w, _ := r.block(b, known)
-		total.Add(w)
+		total.Add(r.block(b, known))
 	}
 	known.forget(op.Results)
-	if total == (Work{}) {
-		return total, true
+	if total.Guessed = !total.none(); total.Guessed {
+		r.note("line %d: how often the while loop runs is not known; it is counted once", op.Line)
 	}
-	r.note("line %d: how often the while loop runs is not known; it is counted once", op.Line)
-	return total, false
+	return total
 }
 
 // loop multiplies what the body does by how often it runs. If the turns differ, as in the inner loop over a triangle, it counts each.
-func (r *run) loop(op *operation, known values) (Work, bool) {
+func (r *run) loop(op *operation, known values) Work {
 	if len(op.regions) == 0 {
-		return Work{}, true
+		return Work{}
 	}
 	body := op.regions[0]
 	from, okFrom := known[op.Operands[0]]
@@ -334,41 +310,38 @@ func (r *run) loop(op *operation, known values) (Work, bool) {
 	outside := maps.Clone(known)
 	outside.forget(body.arguments)
 	before := len(r.notes)
-	once, exact := r.block(body, outside)
+	once := r.block(body, outside)
 	known.forget(op.Results)
 	switch {
-	case once == (Work{}) && exact:
+	case once == Work{}:
 		r.notes = r.notes[:before]
-		return once, true
+		return once
 	case turns < 0:
 		if r.id != nil || !r.asked {
 			r.note("line %d: how often the loop runs is not known before the launch; it is counted once", op.Line)
 		}
-		return once, false
-	case exact || r.steps+int(min(turns, maxSteps))*len(body.ops) > maxSteps:
-		return once.Times(turns), exact
+		once.Guessed = true
+		return once
+	case !once.Guessed || r.steps+int(min(turns, maxSteps))*len(body.ops) > maxSteps:
+		return once.Times(turns)
 	}
 	r.notes = r.notes[:before]
 	return r.turns(op, body, known, from, step, turns)
 }
 
-func (r *run) turns(op *operation, body *block, known values, from, step, turns int64) (Work, bool) {
+func (r *run) turns(op *operation, body *block, known values, from, step, turns int64) (total Work) {
 	inner := maps.Clone(known)
 	carried := body.arguments[min(1, len(body.arguments)):]
 	r.pass(carried, op.carried(), known, inner)
-	var total Work
-	exact := true
 	for i := range turns {
 		if len(body.arguments) > 0 {
 			inner[body.arguments[0]] = from + i*step
 		}
-		w, ok := r.block(body, inner)
-		total.Add(w)
-		exact = exact && ok
+		total.Add(r.block(body, inner))
 		next := values{}
 		r.pass(carried, r.ends, inner, next)
 		r.pass(carried, carried, next, inner)
 	}
 	r.pass(op.Results, carried, inner, known)
-	return total, exact
+	return total
 }

@@ -55,19 +55,23 @@ func plus(a, b int64) int64 {
 func (w *Work) Add(o Work) {
 	w.Loaded, w.Stored = plus(w.Loaded, o.Loaded), plus(w.Stored, o.Stored)
 	w.Dots, w.Flops = plus(w.Dots, o.Dots), plus(w.Flops, o.Flops)
+	w.Guessed = w.Guessed || o.Guessed
 }
+
+// none says whether nothing is done.
+func (w Work) none() bool { return w == Work{Guessed: w.Guessed} }
 
 // Bytes is all that is moved.
 func (w Work) Bytes() int64 { return plus(w.Loaded, w.Stored) }
 
 // Times is work that is done n times.
 func (w Work) Times(n int64) Work {
-	return Work{times(w.Loaded, n), times(w.Stored, n), times(w.Dots, n), times(w.Flops, n)}
+	return Work{times(w.Loaded, n), times(w.Stored, n), times(w.Dots, n), times(w.Flops, n), w.Guessed}
 }
 
 // most is the larger of each.
 func (w Work) most(o Work) Work {
-	return Work{max(w.Loaded, o.Loaded), max(w.Stored, o.Stored), max(w.Dots, o.Dots), max(w.Flops, o.Flops)}
+	return Work{max(w.Loaded, o.Loaded), max(w.Stored, o.Stored), max(w.Dots, o.Dots), max(w.Flops, o.Flops), w.Guessed || o.Guessed}
 }
 
 // measure sets the cost of one execution of an operation, by its types.

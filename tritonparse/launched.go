@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse/internal/launchtext"
@@ -50,10 +49,8 @@ func (l *LaunchRecord) Arg(name string) *Argument {
 // recordReader takes launches apart. Nearly all of a launch is like the launch before it, so stacks and arguments that were
 // seen are not taken apart again. Workers share one.
 type recordReader struct {
-	mu     sync.RWMutex
-	stacks map[string][]Frame
-	args   map[string]*seenArgument
-	size   int // bytes of what the maps are keyed by
+	stacks launchtext.Shared[[]Frame]
+	args   launchtext.Shared[*seenArgument]
 }
 
 // seenArgument is what an argument says, and how LaunchKind has it.
@@ -65,35 +62,21 @@ type seenArgument struct {
 // seenBudget bounds the bytes of what was seen; a trace of one program has a few hundred kilobytes.
 const seenBudget = 8 << 20
 
-// remember puts something into one of the maps, after emptying both when they are too large.
-func (r *recordReader) remember(raw []byte, put func(key string)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.size += len(raw); r.stacks == nil || r.size > seenBudget {
-		r.stacks, r.args, r.size = map[string][]Frame{}, map[string]*seenArgument{}, len(raw)
-	}
-	put(string(raw))
-}
-
 func (r *recordReader) stack(raw []byte) []Frame {
-	r.mu.RLock()
-	frames, seen := r.stacks[string(raw)]
-	r.mu.RUnlock()
-	if !seen {
+	frames := r.stacks.Get(raw)
+	if frames == nil {
 		frames = readStack(raw)
-		r.remember(raw, func(key string) { r.stacks[key] = frames })
+		r.stacks.Put(string(raw), frames, len(raw), seenBudget/2)
 	}
 	return frames
 }
 
 func (r *recordReader) argument(raw []byte) *seenArgument {
-	r.mu.RLock()
-	a := r.args[string(raw)]
-	r.mu.RUnlock()
+	a := r.args.Get(raw)
 	if a == nil {
 		raw = bytes.Clone(raw)
 		a = &seenArgument{readArgument("", raw, 0), kindForm.Append(nil, raw)}
-		r.remember(raw, func(key string) { r.args[key] = a })
+		r.args.Put(string(raw), a, len(raw), seenBudget/2)
 	}
 	return a
 }

@@ -13,13 +13,13 @@ import (
 // patterns has a launch of each program, the last that was unlike the one before, to compare others with. Workers share it.
 type patterns struct {
 	records recordReader
-	lists   knownLists
-	room    sync.Pool // of *[]difference
-
-	mu   sync.RWMutex
-	of   map[string]*pattern // by TemplateKey
-	size int                 // bytes of their records
+	lists   validLists
+	room    sync.Pool                   // of *[]difference
+	of      launchtext.Shared[*pattern] // by TemplateKey
 }
+
+// validLists are long lists that are known to be valid, stacks above all, so that they are not checked again.
+type validLists = launchtext.Shared[bool]
 
 // pattern is a launch that others are compared with, so that few launches are taken apart.
 type pattern struct {
@@ -27,10 +27,7 @@ type pattern struct {
 	leaves []patternLeaf
 	traits *traits
 	marks  marks
-
-	mu   sync.RWMutex
-	seen map[string]*traits // of launches with other values, by those that decide
-	size int
+	seen   launchtext.Shared[*traits] // of launches with other values, by those that decide
 }
 
 // patternLeaf says what another value of a leaf means.
@@ -44,9 +41,7 @@ type difference struct{ leaf, start, end int32 }
 
 // match finds the launch that a record is like and calls f with it and what differs; false if there is none.
 func (k *patterns) match(text []byte, f func(p *pattern, differences []difference)) bool {
-	k.mu.RLock()
-	p := k.of[string(launchtext.TemplateKey(text))]
-	k.mu.RUnlock()
+	p := k.of.Get(launchtext.TemplateKey(text))
 	if p == nil {
 		return false
 	}
@@ -77,15 +72,9 @@ func (k *patterns) add(rec ndjson.Record, members []jsontext.Member) *pattern {
 	p.Take(rec.Text, members, func(place launchtext.LeafPath, _ []byte) {
 		p.leaves = append(p.leaves, patternLeaf{place.DecidesKind(), len(place.Path) > 0 && place.Path[len(place.Path)-1] == "tensor_hash"})
 	})
-	if !p.Reusable {
-		return p
+	if p.Reusable {
+		k.of.Put(string(launchtext.TemplateKey(p.Raw)), p, 2*len(p.Raw), launchtext.InternBudget)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.size += 2 * len(p.Raw); k.of == nil || k.size > launchtext.InternBudget {
-		k.of, k.size = map[string]*pattern{}, 2*len(p.Raw)
-	}
-	k.of[string(launchtext.TemplateKey(p.Raw))] = p
 	return p
 }
 
@@ -102,11 +91,11 @@ func (k *patterns) launched(rec ndjson.Record) (kernel string, ok bool) {
 }
 
 // end is where the value that begins at at, in place of the i-th leaf, ends, and whether it is valid.
-func (p *pattern) end(lists *knownLists, text []byte, at, i int) (int, bool) {
+func (p *pattern) end(lists *validLists, text []byte, at, i int) (int, bool) {
 	s := &p.Spans[i]
 	long := text[at] == '[' && s.End-s.Start > launchtext.InternFrom
 	if long {
-		if end := p.ListEnd(text, at, i); end > 0 && lists.knows(text[at:end]) {
+		if end := p.ListEnd(text, at, i); end > 0 && lists.Get(text[at:end]) {
 			return end, true
 		}
 	}
@@ -115,31 +104,9 @@ func (p *pattern) end(lists *knownLists, text []byte, at, i int) (int, bool) {
 		return 0, false
 	}
 	if long {
-		lists.add(text[at:end])
+		lists.Put(string(text[at:end]), true, end-at+launchtext.ValueBytes, launchtext.InternBudget)
 	}
 	return end, true
-}
-
-// knownLists are long lists that are known to be valid, stacks above all, so that they are not checked again.
-type knownLists struct {
-	mu   sync.RWMutex
-	seen map[string]bool
-	size int
-}
-
-func (k *knownLists) knows(list []byte) bool {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	return k.seen[string(list)]
-}
-
-func (k *knownLists) add(list []byte) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.size += len(list) + launchtext.ValueBytes; k.seen == nil || k.size > launchtext.InternBudget {
-		k.seen, k.size = map[string]bool{}, len(list)+launchtext.ValueBytes
-	}
-	k.seen[string(list)] = true
 }
 
 // traits are what launches of a kind have in common.
@@ -168,23 +135,15 @@ func (p *pattern) traitsOf(r *recordReader, rec ndjson.Record, differences []dif
 	if len(key) == 0 {
 		return p.traits, nil
 	}
-	p.mu.RLock()
-	f := p.seen[string(key)]
-	p.mu.RUnlock()
-	if f != nil {
+	if f := p.seen.Get(key); f != nil {
 		return f, nil
 	}
 	members, err := jsontext.Members(rec.Text)
 	if err != nil {
 		return nil, err
 	}
-	f = r.traits(rec, members)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.size += len(key); p.seen == nil || p.size > seenBudget/8 {
-		p.seen, p.size = map[string]*traits{}, len(key)
-	}
-	p.seen[string(key)] = f
+	f := r.traits(rec, members)
+	p.seen.Put(string(key), f, len(key), seenBudget/8)
 	return f, nil
 }
 

@@ -81,9 +81,7 @@ func AnalysisNames() []string {
 	for _, a := range commonAnalyses {
 		names = append(names, a.Name)
 	}
-	backends.RLock()
-	defer backends.RUnlock()
-	for _, b := range backends.byName {
+	for _, b := range backends {
 		for _, a := range b.Analyses {
 			names = append(names, a.Name)
 		}

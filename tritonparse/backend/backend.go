@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/tritonparse/sourcemap"
@@ -34,29 +33,22 @@ type Backend struct {
 	Analyses []Analysis // in addition to those of every backend
 }
 
-var backends = struct {
-	sync.RWMutex
-	byName map[string]Backend
-}{byName: map[string]Backend{}}
+var backends = map[string]Backend{} // by their names in small letters
 
 // Register adds a backend. A package outside of this module calls it from an init function; a representation
 // that needs a parser of its own registers it with sourcemap.Register.
 func Register(b Backend) {
-	backends.Lock()
-	defer backends.Unlock()
 	name := strings.ToLower(b.Name)
-	if _, ok := backends.byName[name]; ok || name == "" {
+	if _, ok := backends[name]; ok || name == "" {
 		panic(fmt.Sprintf("tritonparse: backend %q is registered already, or has no name", b.Name))
 	}
-	backends.byName[name] = b
+	backends[name] = b
 }
 
 // For returns the backend of a name. known is false for one that is not registered; b then has the stages that many
 // backends share.
 func For(name string) (b Backend, known bool) {
-	backends.RLock()
-	defer backends.RUnlock()
-	if b, known = backends.byName[strings.ToLower(name)]; !known {
+	if b, known = backends[strings.ToLower(name)]; !known {
 		b = Unknown
 	}
 	return b, known
@@ -64,9 +56,7 @@ func For(name string) (b Backend, known bool) {
 
 // Binaries are the ends of the names of binaries' files, of all backends, in alphabetical order.
 func Binaries() (ends []string) {
-	backends.RLock()
-	defer backends.RUnlock()
-	for _, b := range backends.byName {
+	for _, b := range backends {
 		if b.Binary != "" && !slices.Contains(ends, b.Binary) {
 			ends = append(ends, b.Binary)
 		}
@@ -88,11 +78,9 @@ func (b Backend) Mapped(texts map[string]string) []sourcemap.Stage {
 
 // MappedStages are the stages of all backends whose lines can be mapped, each name once, in the order of the compilers.
 func MappedStages() []Stage {
-	backends.RLock()
-	defer backends.RUnlock()
 	var stages []Stage
-	for _, name := range slices.Sorted(maps.Keys(backends.byName)) {
-		for _, s := range backends.byName[name].Stages {
+	for _, name := range slices.Sorted(maps.Keys(backends)) {
+		for _, s := range backends[name].Stages {
 			if s.Parser != "" && !slices.ContainsFunc(stages, func(t Stage) bool { return t.Name == s.Name }) {
 				stages = append(stages, s)
 			}

@@ -20,16 +20,16 @@ func Lasts(text []byte) bool { return len(text) > InternFrom }
 type Interner struct {
 	sync.RWMutex
 	Quirks   quirks.Set
-	programs map[string]*program      // by TemplateKey
+	programs Shared[*program]         // by TemplateKey
 	similar  map[likeness][]*Template // one of each skeleton
-	values   map[string]*Value
-	frames   map[string]*Frame
-	stacks   map[string]*Value // by the numbers of their frames
+	values   Shared[*Value]
+	frames   Shared[*Frame]
+	stacks   Shared[*Value] // by the numbers of their frames
 	places   map[string]*LeafPath
 	shapes   map[string]*Shape
-	size     struct{ programs, templates, values, frames, stacks, shapes int }
-	framed   uint32       // frames that were numbered
-	borrowed atomic.Int64 // launches that were compared with templates of other kernels
+	size     struct{ templates, shapes int }
+	framed   atomic.Uint32 // frames that were numbered
+	borrowed atomic.Int64  // launches that were compared with templates of other kernels
 }
 
 // program is what is known of launches whose records begin with the same bytes (TemplateKey): mostly those of one kernel in one
@@ -44,13 +44,6 @@ type program struct {
 // A program whose launches often come less than nearby apart gets its own template, from which they differ less. Making one takes
 // as long as it saves in about fifty launches, so a great number of programs that launch in turns share a few templates.
 const nearby, often = 64, 50
-
-// program returns what is known of launches whose records begin with key, or nil.
-func (in *Interner) program(key []byte) *program {
-	in.RLock()
-	defer in.RUnlock()
-	return in.programs[string(key)]
-}
 
 // wantsOwn counts a launch and says whether its program should get its own template.
 func (in *Interner) wantsOwn(p *program) bool {
@@ -72,7 +65,7 @@ func (in *Interner) keep(key []byte, t *Template) {
 	in.Lock()
 	defer in.Unlock()
 	if in.size.templates += 4 * len(t.Raw); in.size.templates > InternBudget || in.similar == nil {
-		in.programs, in.size.programs = map[string]*program{}, 0
+		in.programs.clear()
 		in.similar, in.size.templates = map[likeness][]*Template{}, 4*len(t.Raw)
 	}
 	in.learn(key, &program{template: t, own: true})
@@ -87,19 +80,11 @@ func (in *Interner) keep(key []byte, t *Template) {
 
 // borrow notes that launches whose records begin with key have the skeleton of another program's template.
 func (in *Interner) borrow(key []byte, t *Template) {
-	in.Lock()
-	defer in.Unlock()
-	if in.similar == nil {
-		return
-	}
 	in.learn(key, &program{template: t})
 }
 
 func (in *Interner) learn(key []byte, p *program) {
-	if in.size.programs += len(key) + programBytes; in.size.programs > InternBudget {
-		in.programs, in.size.programs = map[string]*program{}, len(key)+programBytes
-	}
-	in.programs[string(key)] = p
+	in.programs.Put(string(key), p, len(key)+programBytes, InternBudget)
 }
 
 // programBytes is what a program takes in addition to its key.
@@ -112,25 +97,13 @@ func (in *Interner) like(l likeness) []*Template {
 	return in.similar[l]
 }
 
-// known returns a shared value, or nil.
-func (in *Interner) known(raw []byte) *Value {
-	in.RLock()
-	defer in.RUnlock()
-	return in.values[string(raw)]
-}
-
 // get shares a value that is not a stack.
 func (in *Interner) get(raw []byte) *Value {
-	if v := in.known(raw); v != nil {
+	if v := in.values.Get(raw); v != nil {
 		return v
 	}
 	v := newValue(bytes.Clone(raw))
-	in.Lock()
-	defer in.Unlock()
-	if in.size.values += 3*len(raw) + ValueBytes; in.size.values > InternBudget/2 || in.values == nil {
-		in.values, in.size.values = map[string]*Value{}, 3*len(raw)+ValueBytes
-	}
-	in.values[string(raw)] = v
+	in.values.Put(string(raw), v, 3*len(raw)+ValueBytes, InternBudget/2)
 	return v
 }
 

@@ -34,7 +34,7 @@ type LaunchReader struct {
 func (r *LaunchReader) Reread(text []byte, changes []Change) (Launch, bool) {
 	key := TemplateKey(text)
 	changes = changes[:0]
-	if p := r.In.program(key); p != nil {
+	if p := r.In.programs.Get(key); p != nil {
 		if r.In.wantsOwn(p) {
 			return Launch{}, false
 		}

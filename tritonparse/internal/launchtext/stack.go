@@ -45,10 +45,7 @@ func readFrame(raw []byte, members []jsontext.Member) *Frame {
 
 // frame returns a frame that is shared.
 func (in *Interner) frame(raw []byte) *Frame {
-	in.RLock()
-	f := in.frames[string(raw)]
-	in.RUnlock()
-	if f != nil {
+	if f := in.frames.Get(raw); f != nil {
 		return f
 	}
 	var room [8]jsontext.Member
@@ -56,16 +53,10 @@ func (in *Interner) frame(raw []byte) *Frame {
 	if err != nil {
 		members = nil // a frame that is not an object
 	}
-	f = readFrame(raw, members)
+	f := readFrame(raw, members)
 	f.write(raw, members)
-	in.Lock()
-	defer in.Unlock()
-	in.framed++
-	f.number = in.framed
-	if in.size.frames += 4*len(raw) + ValueBytes; in.size.frames > InternBudget || in.frames == nil {
-		in.frames, in.size.frames = map[string]*Frame{}, 4*len(raw)+ValueBytes
-	}
-	in.frames[f.Raw] = f
+	f.number = in.framed.Add(1)
+	in.frames.Put(f.Raw, f, 4*len(raw)+ValueBytes, InternBudget)
 	return f
 }
 
@@ -147,19 +138,11 @@ func (in *Interner) stackOf(frames []*Frame) *Value {
 	for _, f := range frames {
 		key = binary.LittleEndian.AppendUint32(key, f.number)
 	}
-	in.RLock()
-	v := in.stacks[string(key)]
-	in.RUnlock()
-	if v != nil {
+	if v := in.stacks.Get(key); v != nil {
 		return v
 	}
-	v = newStack(slices.Clone(frames))
-	in.Lock()
-	defer in.Unlock()
-	if in.size.stacks += 2*len(v.Text) + len(key) + ValueBytes; in.size.stacks > InternBudget/2 || in.stacks == nil {
-		in.stacks, in.size.stacks = map[string]*Value{}, 0
-	}
-	in.stacks[string(key)] = v
+	v := newStack(slices.Clone(frames))
+	in.stacks.Put(string(key), v, 2*len(v.Text)+len(key)+ValueBytes, InternBudget/2)
 	return v
 }
 

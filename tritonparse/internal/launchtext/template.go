@@ -165,7 +165,7 @@ func (t *Template) read(in *Interner, text []byte, at, i int) (v Value, end int,
 		}
 		if s.End-s.Start > InternFrom {
 			if end := t.ListEnd(text, at, i); end > 0 {
-				if v := in.known(text[at:end]); v != nil {
+				if v := in.values.Get(text[at:end]); v != nil {
 					return *v, end, true
 				}
 			}

@@ -51,6 +51,10 @@ type Profile struct {
 	// Rounded counts the integers of the file that the profile was read from which a Value does not hold, most of them
 	// beyond 63 bits. Each is the nearest float.
 	Rounded int
+
+	// Shown is the metric that the program which wrote the file shows if none is asked for; "" if the file does not say. Writers do not
+	// keep it.
+	Shown string
 }
 
 // Info are facts of the run that made a profile: which process of which machine, when. Keys are lower case.

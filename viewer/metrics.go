@@ -232,6 +232,7 @@ func (b *builder) defaultMetric() string {
 		}
 	}
 	for _, keep := range []func(r recorded) bool{
+		func(r recorded) bool { return r.name == b.profile.Shown },
 		func(r recorded) bool { return r.inclusive && !r.text },
 		func(r recorded) bool { return !r.text },
 	} {

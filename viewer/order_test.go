@@ -24,6 +24,17 @@ func TestMetricsAreListedAsTheFileHasThem(t *testing.T) {
 	root.Children = []*profile.Node{first, node("second", "berry", "lemon", "mango", "zebra")}
 	p := &profile.Profile{Root: root, Kinds: profile.Kinds{"zebra": profile.Inclusive, "apple": profile.Inclusive}}
 
+	for _, shown := range []string{"", "lemon", "gone"} {
+		p.Shown = shown
+		tree, err := viewer.NewTable(p, viewer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[string]string{"": "zebra", "gone": "zebra", "lemon": "lemon"}[shown]; tree.Columns[0].Label != want {
+			t.Errorf("with %q, the first column is %q, want %q", shown, tree.Columns[0].Label, want)
+		}
+	}
+
 	var listed []string
 	for _, m := range viewer.Metrics(p) {
 		if !m.Derived {

@@ -97,7 +97,7 @@ func newWriter(p *profile.Profile) *writer {
 	first := 0
 	for i, c := range w.columns.list {
 		w.facts.Samples[w.out.SampleType[i].Type] = c.facts()
-		if union.Rank(p.Kinds, c.metric, w.columns.list[first].metric) < 0 {
+		if union.Rank(p, c.metric, w.columns.list[first].metric) < 0 {
 			first = i
 		}
 	}

@@ -430,6 +430,33 @@ func TestDefaultSampleType(t *testing.T) {
 	}
 }
 
+// TestShownMetric: of a file of another program the metric is shown that go tool pprof shows, and a file made of it says the same.
+func TestShownMetric(t *testing.T) {
+	for byDefault, want := range map[string]string{"": "cpu (ns)", "gone": "cpu (ns)", "samples": "samples", "alloc_space": "alloc_space (bytes)"} {
+		f := &pprof.Function{ID: 1, Name: "main.run"}
+		l := &pprof.Location{ID: 1, Line: []pprof.Line{{Function: f}}}
+		pp := &pprof.Profile{
+			SampleType: []*pprof.ValueType{{Type: "samples", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"}, {Type: "cpu", Unit: "nanoseconds"}}, DefaultSampleType: byDefault,
+			Function: []*pprof.Function{f}, Location: []*pprof.Location{l}, Sample: []*pprof.Sample{{Location: []*pprof.Location{l}, Value: []int64{3, 0, 7}}, {Location: []*pprof.Location{l}, Value: []int64{1, 5, 7}}},
+		}
+		var file bytes.Buffer
+		if err := pp.WriteUncompressed(&file); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Read(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := New(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept, _, _ := strings.Cut(want, " "); p.Shown != want || again.DefaultSampleType != kept {
+			t.Errorf("default %q: shown is %q, and written as %q; want %q", byDefault, p.Shown, again.DefaultSampleType, want)
+		}
+	}
+}
+
 // A day of training has more flops than an int64: the unit grows, and the sums stay right.
 func TestLargeSums(t *testing.T) {
 	root := &profile.Node{Name: "ROOT"}

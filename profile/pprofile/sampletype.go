@@ -119,7 +119,7 @@ func newColumns(p *profile.Profile) *columns {
 		}
 		return true
 	})
-	c := sortedColumns(seen, labels, p.Kinds)
+	c := sortedColumns(p, seen, labels)
 	for name, set := range types {
 		if c.index[name] >= 0 { // its numbers are values of samples
 			set = set.without(profile.Int).without(profile.Float)
@@ -129,7 +129,7 @@ func newColumns(p *profile.Profile) *columns {
 	return c
 }
 
-func sortedColumns(seen map[string]*column, labels map[string]bool, kinds profile.Kinds) *columns {
+func sortedColumns(p *profile.Profile, seen map[string]*column, labels map[string]bool) *columns {
 	c := &columns{index: make(map[string]int, len(seen)), parts: map[string]*part{}, kinds: map[string]labelKind{}}
 	for _, col := range seen {
 		col.fit()
@@ -148,7 +148,7 @@ func sortedColumns(seen map[string]*column, labels map[string]bool, kinds profil
 		}
 		return 0
 	}
-	slices.SortFunc(c.list, func(a, b column) int { return cmp.Or(count(b)-count(a), union.Rank(kinds, a.metric, b.metric)) })
+	slices.SortFunc(c.list, func(a, b column) int { return cmp.Or(count(b)-count(a), union.Rank(p, a.metric, b.metric)) })
 	for i := range c.list {
 		c.index[c.list[i].metric] = i
 	}

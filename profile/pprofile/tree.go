@@ -123,6 +123,13 @@ func newReader(pp *pprof.Profile, f *facts) *reader {
 	for _, st := range pp.SampleType {
 		r.metrics = append(r.metrics, r.metric(st))
 	}
+	if n := len(r.metrics); n > 0 && !r.ours {
+		at := slices.IndexFunc(pp.SampleType, func(st *pprof.ValueType) bool { return st.Type == pp.DefaultSampleType })
+		if at < 0 {
+			at = n - 1 // as go tool pprof does
+		}
+		r.out.Shown = r.metrics[at].Metric
+	}
 	return r
 }
 

@@ -64,21 +64,24 @@ func Additive(p *profile.Profile) []string {
 		}
 		return true
 	})
-	return slices.SortedFunc(maps.Keys(numbers), func(a, b string) int { return Rank(p.Kinds, a, b) })
+	return slices.SortedFunc(maps.Keys(numbers), func(a, b string) int { return Rank(p, a, b) })
 }
 
 // Rank orders metrics by what a person wants to see first, as the viewer's default does: the times of kernels and scopes, the number of kernels,
-// what frames have with all below, the rest; then by name.
-func Rank(kinds profile.Kinds, a, b string) int {
+// what the file shows, what frames have with all below, the rest; then by name.
+func Rank(p *profile.Profile, a, b string) int {
 	place := func(name string) int {
 		first := []string{profile.TimeMetric, profile.CyclesMetric, profile.CPUTimeMetric, profile.CountMetric}
 		if at := slices.Index(first, name); at >= 0 {
 			return at
 		}
-		if kinds[name] == profile.Inclusive {
+		switch {
+		case name == p.Shown:
 			return len(first)
+		case p.Kinds[name] == profile.Inclusive:
+			return len(first) + 1
 		}
-		return len(first) + 1
+		return len(first) + 2
 	}
 	return cmp.Or(place(a)-place(b), strings.Compare(a, b))
 }

@@ -1,6 +1,8 @@
 package testkit
 
 import (
+	"compress/gzip"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,10 +66,19 @@ func Linked(t testing.TB, files map[string]string) string {
 	return folder
 }
 
-// Gunzip is what a gzip file holds.
+// Gunzip is what a gzip file holds, of any number of members: a recorder begins one at each flush.
 func Gunzip(t testing.TB, path string) []byte {
 	t.Helper()
-	data, err := Unpacked(path)
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(unpacked)
 	if err != nil {
 		t.Fatal(err)
 	}

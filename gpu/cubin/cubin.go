@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/goproton/goproton/gpu"
 )
 
 // File is one module.
@@ -27,18 +29,9 @@ type File struct {
 
 // Function is a kernel or a device function that was not inlined.
 type Function struct {
-	Name  string
-	Index int    // in the symbol table: the functionIndex of PC samples
-	Size  uint64 // of the code in bytes
-	Code  []byte // instructions
-	Entry bool   // a kernel, as opposed to a device function
-
-	Registers   int    // per thread
-	Shared      uint64 // bytes of static shared memory per block
-	Frame       uint64 // bytes of local memory per thread: arrays that are indexed, and spills
-	LocalLoads  int    // instructions that read local memory; spills are the usual cause
-	LocalStores int    // instructions that write it
-	MaxThreads  int    // per block, as the source declares it; 0 if it does not
+	gpu.Function
+	Entry      bool // a kernel, as opposed to a device function
+	MaxThreads int  // per block, as the source declares it; 0 if it does not
 
 	Lines    Lines // by source line; empty when compiled without line information
 	PTXLines Lines // by line of File.PTX
@@ -119,8 +112,8 @@ func (r *reader) functions() error {
 		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || int(s.Section) >= len(r.elf.Sections) {
 			continue
 		}
-		f := Function{Name: s.Name, Index: i + 1, Size: s.Size, Entry: s.Other&entryBit != 0, section: int(s.Section), offset: s.Value}
-		f.Code = r.code(s)
+		f := Function{Entry: s.Other&entryBit != 0, section: int(s.Section), offset: s.Value}
+		f.Name, f.Index, f.Size, f.Code = s.Name, i+1, s.Size, r.code(s)
 		f.LocalLoads, f.LocalStores = r.localAccesses(s)
 		r.file.Functions = append(r.file.Functions, f)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goproton/goproton/gpu"
 )
 
 func open(t testing.TB, file string) *File {
@@ -186,7 +188,7 @@ func FuzzLines(f *testing.F) {
 		if err := m.run(); err != nil {
 			return
 		}
-		fn := Function{Name: "f", Size: 1 << 62}
+		fn := Function{Function: gpu.Function{Name: "f", Size: 1 << 62}}
 		for _, s := range m.sequences {
 			fn.Lines = Lines{rows: s.rows}
 			fn.Frames(16)

@@ -55,11 +55,9 @@ func (m *module) Function(index uint32, name string) (gpu.Function, bool) {
 	if f == nil {
 		return gpu.Function{}, false
 	}
-	return gpu.Function{
-		Name: f.Name, Index: f.Index, Size: f.Size, Code: f.Code,
-		Registers: f.Registers, Shared: f.Shared, Frame: f.Frame, LocalLoads: f.LocalLoads, LocalStores: f.LocalStores,
-		Offsets: f.offsets, Frames: f.Frames, Assembly: m.read().PTX, AssemblyLine: f.PTXLine,
-	}, true
+	out := f.Function
+	out.Offsets, out.Frames, out.Assembly, out.AssemblyLine = f.offsets, f.Frames, m.read().PTX, f.PTXLine
+	return out, true
 }
 
 func (m *module) find(index int, name string) *Function {

@@ -102,6 +102,10 @@ func TestWorkOfOtherWriters(t *testing.T) {
 		"Kineto for others": {traceOf("X 1 2 90 50 cpu_op mm", "X 1 2 92 5 xpu_runtime urEnqueueKernelLaunch {\"correlation\":1}", "X 0 7 100 30 kernel gemm {\"correlation\":1,\"device\":0,\"stream\":7}",
 			"X 1 2 100 5 mtia_runtime runtimeLaunch {\"correlation\":2}", "X 0 7 140 3 mtia_ccp_events k {\"correlation\":2}", "X 0 7 120 9 mtia_ccp_events event~wait", "X 0 0 90 50 cuda_profiler_range gemm", "X 1 2 110 2 privateuse1_driver dLaunch {\"correlation\":3}", "X 0 7 150 1 hpu_op h {\"correlation\":3}"),
 			"mm>gemm 30, mm>k 3, mm>h 1; cpu: mm 50", "0/7 GPU Stream 7"},
+		"Cambricon": {traceOf("X 1 2 90 50 cpu_op mm", "X 1 2 92 5 mlu_runtime cnInvokeKernel {\"correlation\":1}", "X 1 2 98 2 mlu_runtime cnrtMemcpyAsync {\"correlation\":2}", "X 1 2 120 9 mlu_runtime cnrtQueueSync",
+			"X 0 1 100 30 kernel gemm {\"correlation\":1,\"device\":0,\"stream\":1}", "X 0 1 135 4 mlu_memcpy Memcpy_HtoD {\"correlation\":2,\"device\":0,\"stream\":1}", "X 0 1 140 2 mlu_memset Memset {\"device\":0,\"stream\":1}",
+			"X 0 1 100 42 mlu_user_annotation step", "X 0 1 131 1 mlu_notifier wait"),
+			"mm>gemm 30, mm>Memcpy HtoD 4, Memset 2; cpu: mm 50", "0/1 GPU Stream 1"},
 		"Paddle": {traceOf("X 1 2 90 50 Operator mm", "X 1 2 92 5 CudaRuntime cudaLaunchKernel {\"correlation_id\":1}", "X 0 7 100 30 Kernel gemm {\"correlation_id\":1}"), "mm>gemm 30; cpu: mm 50", "/7 GPU Stream 7"},
 	} {
 		p := read(t, test.text)
@@ -122,6 +126,9 @@ func TestNamesLikeAGPU(t *testing.T) {
 	for text, want := range map[string]string{
 		traceOf("process 1 GPU_engine_(simulated)", "X 1 2 90 50 - gemm"):                                           `nothing in the file is known as work of a GPU, though "GPU engine (simulated)" is called like one`,
 		traceOf("thread 1 2 CUDA_stream_4", "X 1 2 90 50 - gemm"):                                                   `"CUDA stream 4" is called like one`,
+		traceOf("X 1 7 90 50 - [MEMCPY]_HtoD {\"correlationId\":1}"):                                                `"[MEMCPY] HtoD" is called like one`,
+		traceOf("X 1 7 90 50 - void_at::native::elementwise~kernel<4>(int)"):                                        `"void at::native::elementwise_kernel<4>(int)" is called like one`,
+		traceOf("X 1 7 90 50 - memcpy", "X 1 7 190 50 - kernel~init", "X 1 7 90 50 - void_f<int>()"):                "",
 		traceOf("process 1 python", "X 1 2 90 50 - gemm"):                                                           "",
 		traceOf("process 1 python", "thread 1 2 GPU_worker", "X 1 2 90 50 cpu_op gemm", "X 0 7 100 30 kernel gemm"): "",
 	} {

@@ -130,21 +130,28 @@ func (b *Builder) unnest() {
 // processOf is what the file calls the process of a lane.
 func (b *Builder) processOf(l *Lane) string { return cmp.Or(b.processes[l.In.ID], l.In.ID) }
 
-// likeDevice names a process or thread that is called like a GPU in a file in which nothing is known as work of one; "" if there is none.
+// likeDevice names a process, thread or slice that is called like a GPU or its work in a file in which nothing is known as work of one; "" if there
+// is none.
 func (b *Builder) likeDevice() string {
 	like, seen := "", map[string]bool{}
+	look := func(name string, pattern *regexp.Regexp) {
+		if like == "" && !seen[name] && hasLetter(name) {
+			if seen[name] = true; pattern.MatchString(name) {
+				like = name
+			}
+		}
+	}
 	for _, l := range b.lanes {
 		if l.GPU || l.Described || l.Kind != profile.ThreadLane {
 			return ""
 		}
-		for _, name := range []string{b.processOf(l), l.Name} {
-			if !l.Used || like != "" || seen[name] || !hasLetter(name) {
-				continue
-			}
-			if seen[name] = true; likeDevice.MatchString(name) {
-				like = name
-			}
+		if l.Used {
+			look(b.processOf(l), likeDevice)
+			look(l.Name, likeDevice)
 		}
+	}
+	for i := range b.Profile.Timeline.Slices {
+		look(b.Profile.Timeline.Slices[i].Name, likeWork)
 	}
 	if like == "" {
 		return ""

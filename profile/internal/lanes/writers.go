@@ -15,13 +15,13 @@ import (
 var kindsByCategory = func() map[string]profile.SliceKind {
 	kinds := map[string]profile.SliceKind{}
 	for kind, categories := range map[profile.SliceKind][]string{
-		profile.ScopeSlice: {"", ScopeWithMetrics, "operator", "cpu_op", "user_annotation", "gpu_user_annotation", "python_function", "cpu_instant_event", "async",
+		profile.ScopeSlice: {"", ScopeWithMetrics, "operator", "cpu_op", "user_annotation", "gpu_user_annotation", "mlu_user_annotation", "python_function", "cpu_instant_event", "async",
 			"nvtx", "nvtx-kernel", "marker_api", "rocm_marker_api", "op", "cuda"}, // those of the last two are known by their lanes
 		profile.KernelSlice: {"concurrent_kernel", "kernel_dispatch", "rocm_kernel_dispatch", "cuda_kernel", "gpu_kernel", "gpu_op", "hpu_op", "mtia_ccp_events"},
-		profile.CopySlice:   {"gpu_memcpy", "memory_copy", "rocm_memory_copy", "cuda_memcpy"},
-		profile.FillSlice:   {"gpu_memset", "cuda_memset"},
+		profile.CopySlice:   {"gpu_memcpy", "memory_copy", "rocm_memory_copy", "cuda_memcpy", "mlu_memcpy"},
+		profile.FillSlice:   {"gpu_memset", "cuda_memset", "mlu_memset"},
 		// What the GPU saw of a wait that the call shows, and what is not part of the program.
-		profile.OtherSlice: {"cuda_sync", "xpu_sync", "cuda_event", "cuda_profiler_range", "overhead", "trace"},
+		profile.OtherSlice: {"cuda_sync", "xpu_sync", "cuda_event", "cuda_profiler_range", "musa_profiler_range", "mlu_profiler_range", "mlu_notifier", "overhead", "trace"},
 	} {
 		for _, cat := range categories {
 			kinds[cat] = kind
@@ -36,7 +36,7 @@ var kindsByCategory = func() map[string]profile.SliceKind {
 // vendorCalls are the categories of the calls of a vendor's library, whose names say what they do.
 var vendorCalls = []string{
 	"runtime", "driver", "cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "xpu_runtime", "xpu_driver", "mtia_runtime", "privateuse1_runtime",
-	"privateuse1_driver", "glow_runtime", "cudaruntime", "cuda_api", "hip_api", "hsa_api", "rocm_hip_api", "rocm_hsa_api",
+	"privateuse1_driver", "mlu_runtime", "glow_runtime", "cudaruntime", "cuda_api", "hip_api", "hsa_api", "rocm_hip_api", "rocm_hsa_api",
 }
 
 func hasAny(name string, words ...string) bool {
@@ -46,9 +46,9 @@ func hasAny(name string, words ...string) bool {
 // kindOfCall says by its name what a call of a vendor's library does.
 func kindOfCall(name string) profile.SliceKind {
 	switch {
-	case hasAny(name, "Synchronize", "EventWait", "QueueFinish"):
+	case hasAny(name, "Synchronize", "EventWait", "QueueFinish", "QueueSync"):
 		return profile.SyncSlice
-	case hasAny(name, "Launch", "Memcpy", "Memset", "MemoryCopy", "MemoryFill", "USMFill"):
+	case hasAny(name, "Launch", "InvokeKernel", "Memcpy", "Memset", "MemoryCopy", "MemoryFill", "USMFill"):
 		return profile.LaunchSlice
 	}
 	return profile.OtherSlice
@@ -96,6 +96,7 @@ var (
 	deviceNumber = regexp.MustCompile(`(?i)\b(?:agent|gpu|device)[^0-9a-z]{0,3}([0-9]+)`)
 	streamNumber = regexp.MustCompile(`(?i)\b(?:stream|queue)[^0-9a-z]{0,3}([0-9]+)`)
 	likeDevice   = regexp.MustCompile(`(?i)\b(?:gpu|cuda|npu|xpu|device|stream)`)
+	likeWork     = regexp.MustCompile(`(?i)^\[?(?:cuda )?memcpy\]? ?\(?(?:htod|dtoh|dtod|[hd]2[hd])|[a-z0-9]_kernel[<(]`)
 
 	ascend   = regexp.MustCompile(`^Ascend Hardware\b`)
 	rocprof  = regexp.MustCompile(`^(?:[0-9]+ )?GPU([0-9]+)(?: |$)`)

@@ -46,6 +46,7 @@ type integral interface {
 	compare(c *compiler, predicate string) step
 	cast(c *compiler, isUnsigned bool) step
 	float(c *compiler, isUnsigned bool) step
+	reduce(c *compiler, kind string, outer, n, inner int) step
 	atomic(c *compiler, kind string) step
 	offset(c *compiler, size int64) step
 	widen(o []int64, s *slot, at []int32) step
@@ -54,13 +55,57 @@ type integral interface {
 }
 
 // integralOf is that of integers that are kept as T; as U they have no sign.
-type integralOf[T signed, U unsigned] struct{}
+type integralOf[T signed, U unsigned] struct {
+	loops       loops[T]
+	comparisons comparisons[T]
+}
 
 var integrals map[class]integral
 
+// floating is what it does with floating-point numbers alone.
+type floating interface {
+	zip(c *compiler, kind string) step
+	compare(c *compiler, predicate string) step
+	clamp(c *compiler, propagate bool) step
+}
+
+type floatOf[T float] struct {
+	loops       loops[T]
+	comparisons comparisons[T]
+}
+
+var (
+	singles = floatOf[float32]{floatLoops[float32](), floatComparisons[float32]()}
+	doubles = floatOf[float64]{floatLoops[float64](), floatComparisons[float64]()}
+)
+
+// loops are operations on the elements of two operands, by their names in arith.
+type loops[T any] map[string]func(o, a, b []T)
+
+func (l loops[T]) of(kind string) func(o, a, b []T) {
+	if l[kind] == nil {
+		panic(failure("it is not supported"))
+	}
+	return l[kind]
+}
+
+// comparisons are those of the elements of two operands, by their predicates.
+type comparisons[T any] map[string]func(o []bit, a, b []T)
+
+func (l comparisons[T]) of(predicate string) func(o []bit, a, b []T) {
+	if l[predicate] == nil {
+		panic(failure("there is no comparison %q", predicate))
+	}
+	return l[predicate]
+}
+
 func init() { // the methods lead to both
 	classes = map[class]typed{bits1: typedOf[bit]{}, i8: typedOf[int8]{}, i16: typedOf[int16]{}, i32: typedOf[int32]{}, i64: typedOf[int64]{}, f32: typedOf[float32]{}, f64: typedOf[float64]{}}
-	integrals = map[class]integral{i8: integralOf[int8, uint8]{}, i16: integralOf[int16, uint16]{}, i32: integralOf[int32, uint32]{}, i64: integralOf[int64, uint64]{}}
+	integrals = map[class]integral{i8: newIntegral[int8, uint8](), i16: newIntegral[int16, uint16](), i32: newIntegral[int32, uint32](), i64: newIntegral[int64, uint64]()}
+}
+
+func newIntegral[T signed, U unsigned]() integral {
+	return integralOf[T, U]{integerLoops[T, U](), integerComparisons[T, U]()}
 }
 
 // What is said of a type that an operation refuses.

@@ -35,39 +35,30 @@ func isDouble(c *compiler) bool {
 	panic(failure("it does not take %s", c.use(0).t.Text))
 }
 
+func floatingOf(c *compiler) floating {
+	if isDouble(c) {
+		return doubles
+	}
+	return singles
+}
+
 func float2(c *compiler) step {
 	kind := c.kind()
 	if c.op.Name == "tt.precise_divf" || c.op.Name == "tt.approx_divf" {
 		kind = "divf"
 	}
-	if isDouble(c) {
-		return zip(c, floatLoop[float64](kind))
-	}
-	return zip(c, floatLoop[float32](kind))
+	return floatingOf(c).zip(c, kind)
 }
 
-func floatLoop[T float](kind string) func(o, a, b []T) {
-	switch kind {
-	case "addf":
-		return addAll[T]
-	case "subf":
-		return subtractAll[T]
-	case "mulf":
-		return multiplyAll[T]
-	case "divf":
-		return divideAll[T]
-	case "remf":
-		return by(func(a, b T) T { return T(math.Mod(float64(a), float64(b))) })
-	case "maxnumf":
-		return maxAll[T]
-	case "minnumf":
-		return by(func(a, b T) T { return smaller(a, b) })
-	case "maximumf":
-		return by(func(a, b T) T { return max(a, b) })
-	case "minimumf":
-		return by(func(a, b T) T { return min(a, b) })
+func (k floatOf[T]) zip(c *compiler, kind string) step { return zip(c, k.loops.of(kind)) }
+
+func floatLoops[T float]() loops[T] {
+	return loops[T]{
+		"addf": addAll[T], "subf": subtractAll[T], "mulf": multiplyAll[T], "divf": divideAll[T], "maxnumf": maxAll[T], "minnumf": by(smaller[T]),
+		"remf":     by(func(a, b T) T { return T(math.Mod(float64(a), float64(b))) }),
+		"maximumf": by(func(a, b T) T { return max(a, b) }),
+		"minimumf": by(func(a, b T) T { return min(a, b) }),
 	}
-	panic(failure("it is not supported"))
 }
 
 // larger is the larger number, and the other one if one is NaN.
@@ -103,48 +94,27 @@ func maxAll[T float](o, a, b []T) {
 }
 
 func compareFloats(c *compiler) step {
-	if isDouble(c) {
-		return zip(c, floatComparison[float64](c.op.Keyword("predicate", "")))
-	}
-	return zip(c, floatComparison[float32](c.op.Keyword("predicate", "")))
+	return floatingOf(c).compare(c, c.op.Keyword("predicate", ""))
 }
 
-func floatComparison[T float](predicate string) func(o []bit, a, b []T) {
-	switch predicate {
-	case "false":
-		return func(o []bit, _, _ []T) { clear(o) }
-	case "true":
-		return func(o []bit, _, _ []T) { fillOf(o, 1) }
-	case "oeq":
-		return equalAll[T]
-	case "une":
-		return differAll[T]
-	case "olt":
-		return lessAll[T]
-	case "ole":
-		return mostAll[T]
-	case "ogt":
-		return swapped(lessAll[T])
-	case "oge":
-		return swapped(mostAll[T])
-	case "one":
-		return by(func(a, b T) bit { return truth(a < b || a > b) })
-	case "ord":
-		return by(func(a, b T) bit { return truth(a == a && b == b) })
-	case "uno":
-		return by(func(a, b T) bit { return truth(a != a || b != b) })
-	case "ueq":
-		return by(func(a, b T) bit { return truth(!(a < b || a > b)) })
-	case "ult":
-		return by(func(a, b T) bit { return truth(!(a >= b)) })
-	case "ule":
-		return by(func(a, b T) bit { return truth(!(a > b)) })
-	case "ugt":
-		return by(func(a, b T) bit { return truth(!(a <= b)) })
-	case "uge":
-		return by(func(a, b T) bit { return truth(!(a < b)) })
+func (k floatOf[T]) compare(c *compiler, predicate string) step {
+	return zip(c, k.comparisons.of(predicate))
+}
+
+func floatComparisons[T float]() comparisons[T] {
+	return comparisons[T]{
+		"oeq": equalAll[T], "une": differAll[T], "olt": lessAll[T], "ole": mostAll[T], "ogt": swapped(lessAll[T]), "oge": swapped(mostAll[T]),
+		"false": func(o []bit, _, _ []T) { clear(o) },
+		"true":  func(o []bit, _, _ []T) { fillOf(o, 1) },
+		"one":   by(func(a, b T) bit { return truth(a < b || a > b) }),
+		"ord":   by(func(a, b T) bit { return truth(a == a && b == b) }),
+		"uno":   by(func(a, b T) bit { return truth(a != a || b != b) }),
+		"ueq":   by(func(a, b T) bit { return truth(!(a < b || a > b)) }),
+		"ult":   by(func(a, b T) bit { return truth(!(a >= b)) }),
+		"ule":   by(func(a, b T) bit { return truth(!(a > b)) }),
+		"ugt":   by(func(a, b T) bit { return truth(!(a <= b)) }),
+		"uge":   by(func(a, b T) bit { return truth(!(a < b)) }),
 	}
-	panic(failure("there is no comparison %q", predicate))
 }
 
 // The sign is a bit: of NaN too.
@@ -222,19 +192,16 @@ func towards(s, e float64) float64 {
 
 func clamp(c *compiler) step {
 	propagate := c.op.Keyword("propagateNan", "none") == "all" || c.op.Name == "math.clampf"
-	if isDouble(c) {
-		return zip3(c, clampOf[float64](propagate))
-	}
-	return zip3(c, clampOf[float32](propagate))
+	return floatingOf(c).clamp(c, propagate)
 }
 
-func clampOf[T float](propagate bool) func(x, low, high T) T {
-	return func(x, low, high T) T {
+func (floatOf[T]) clamp(c *compiler, propagate bool) step {
+	return zip3(c, func(x, low, high T) T {
 		if propagate && x != x {
 			return x
 		}
 		return smaller(larger(x, low), high)
-	}
+	})
 }
 
 func powerOfInteger(c *compiler) step {

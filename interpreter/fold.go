@@ -231,29 +231,38 @@ func known(r *ttir.Region) string {
 	return op.Name
 }
 
+// combining are the operations of known reductions.
+var combining = map[string]bool{
+	"arith.addf": true, "arith.mulf": true, "arith.maxnumf": true, "arith.minnumf": true, "arith.maximumf": true, "arith.minimumf": true,
+	"arith.addi": true, "arith.muli": true, "arith.andi": true, "arith.ori": true, "arith.xori": true,
+	"arith.maxsi": true, "arith.minsi": true, "arith.maxui": true, "arith.minui": true,
+}
+
 // withoutKnown is set by tests, which compare with the regions.
 var withoutKnown = false
 
 // knownReduction is a reduction with one usual operation; nil for others.
 func (c *compiler) knownReduction(outer, n, inner int) step {
 	name := known(&c.op.Regions[0])
-	if withoutKnown || name == "" {
+	if withoutKnown || !combining[name] {
 		return nil
 	}
 	var s step
-	switch classOf(c.use(0).t) {
+	switch kind, t := name[6:], c.use(0).t; classOf(t) {
 	case f32:
-		round := func(x float32) float32 { return x }
-		if k := narrows[c.use(0).t.Scalar().Float]; k != nil {
-			round = k.nearest
+		loop := singles.loops[kind]
+		if round := rounded(t); round != nil && (kind == "addf" || kind == "mulf") { // others have a result that is an operand
+			exact := loop
+			loop = func(o, a, b []float32) {
+				exact(o, a, b)
+				round(o)
+			}
 		}
-		s = reductionOf(c, floatCombiner(name, round), outer, n, inner)
+		s = reductionOf(c, loop, outer, n, inner)
 	case f64:
-		s = reductionOf(c, floatCombiner(name, func(x float64) float64 { return x }), outer, n, inner)
-	case i32:
-		s = reductionOf(c, integerCombiner[int32, uint32](name), outer, n, inner)
-	case i64:
-		s = reductionOf(c, integerCombiner[int64, uint64](name), outer, n, inner)
+		s = reductionOf(c, doubles.loops[kind], outer, n, inner)
+	case i32, i64:
+		s = integrals[classOf(t)].reduce(c, kind, outer, n, inner)
 	}
 	if s != nil {
 		c.block.costs = append(c.block.costs, c.foldFlops((n-1)*outer*inner))
@@ -271,29 +280,8 @@ func (c *compiler) foldFlops(n int) cost {
 	return k
 }
 
-func floatCombiner[T float](name string, round func(T) T) func(o, a, b []T) {
-	loop := map[string]func(o, a, b []T){"arith.addf": addAll[T], "arith.mulf": multiplyAll[T], "arith.maxnumf": maxAll[T],
-		"arith.minnumf": by(smaller[T]), "arith.maximumf": by(func(a, b T) T { return max(a, b) }), "arith.minimumf": by(func(a, b T) T { return min(a, b) })}[name]
-	if loop == nil || round(0) != 0 {
-		return nil
-	}
-	if one := T(1); round(one+one/4096) == one+one/4096 || name[6] == 'm' && name != "arith.mulf" { // f32, f64, or exact
-		return loop
-	}
-	return func(o, a, b []T) {
-		loop(o, a, b)
-		for i, x := range o {
-			o[i] = round(x)
-		}
-	}
-}
-
-func integerCombiner[T signed, U unsigned](name string) func(o, a, b []T) {
-	switch name {
-	case "arith.addi", "arith.muli", "arith.andi", "arith.ori", "arith.xori", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui":
-		return integerLoop[T, U](name[6:])
-	}
-	return nil
+func (k integralOf[T, U]) reduce(c *compiler, kind string, outer, n, inner int) step {
+	return reductionOf(c, k.loops[kind], outer, n, inner)
 }
 
 func reductionOf[T any](c *compiler, loop func(o, a, b []T), outer, n, inner int) step {

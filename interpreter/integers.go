@@ -24,142 +24,91 @@ func (c *compiler) kind() string { return c.op.Name[6:] } // behind "arith."
 
 func integer2(c *compiler) step {
 	t := c.peek(0).t
-	if classOf(t) == bits1 {
-		return zip(c, bitLoop(c.kind()))
+	if classOf(t) != bits1 {
+		return integralAs(t, notTaken).zip(c, c.kind())
 	}
-	return integralAs(t, notTaken).zip(c, c.kind())
+	loop := bitLoops[c.kind()]
+	if loop == nil {
+		panic(failure("it does not take i1"))
+	}
+	return zip(c, loop)
 }
 
-func (integralOf[T, U]) zip(c *compiler, kind string) step { return zip(c, integerLoop[T, U](kind)) }
+func (k integralOf[T, U]) zip(c *compiler, kind string) step { return zip(c, k.loops.of(kind)) }
 
-// bitLoop is an operation of i1: true is -1 where its sign counts.
-func bitLoop(kind string) func(o, a, b []bit) {
-	switch kind {
-	case "addi", "subi", "xori":
-		return xorAll[bit]
-	case "muli", "andi", "maxsi", "minui":
-		return andAll[bit]
-	case "ori", "minsi", "maxui":
-		return orAll[bit]
-	case "divui", "divsi":
-		return andAll[bit]
-	case "remui", "remsi":
-		return func(o, a, b []bit) { clear(o) }
-	case "shli", "shrui":
-		return by(func(a, b bit) bit { return a &^ b })
-	case "shrsi":
-		return by(func(a, _ bit) bit { return a })
-	}
-	panic(failure("it does not take i1"))
+// bitLoops are the operations of i1: true is -1 where its sign counts.
+var bitLoops = loops[bit]{
+	"addi": xorAll[bit], "subi": xorAll[bit], "xori": xorAll[bit],
+	"muli": andAll[bit], "andi": andAll[bit], "maxsi": andAll[bit], "minui": andAll[bit], "divui": andAll[bit], "divsi": andAll[bit],
+	"ori": orAll[bit], "minsi": orAll[bit], "maxui": orAll[bit],
+	"remui": func(o, a, b []bit) { clear(o) },
+	"remsi": func(o, a, b []bit) { clear(o) },
+	"shli":  by(func(a, b bit) bit { return a &^ b }),
+	"shrui": by(func(a, b bit) bit { return a &^ b }),
+	"shrsi": by(func(a, _ bit) bit { return a }),
 }
 
-func integerLoop[T signed, U unsigned](kind string) func(o, a, b []T) {
+func integerLoops[T signed, U unsigned]() loops[T] {
 	size := int(unsafe.Sizeof(T(0))) * 8
-	switch kind {
-	case "addi":
-		return addAll[T]
-	case "subi":
-		return subtractAll[T]
-	case "muli":
-		return multiplyAll[T]
-	case "andi":
-		return andAll[T]
-	case "ori":
-		return orAll[T]
-	case "xori":
-		return xorAll[T]
-	case "divsi":
-		return by(func(a, b T) T {
-			if b == 0 {
-				return 0
-			}
-			return a / b
-		})
-	case "remsi":
-		return by(func(a, b T) T {
-			if b == 0 {
-				return 0
-			}
-			return a % b
-		})
-	case "divui":
-		return by(func(a, b T) T {
-			if b == 0 {
-				return 0
-			}
-			return T(U(a) / U(b))
-		})
-	case "remui":
-		return by(func(a, b T) T {
-			if b == 0 {
-				return 0
-			}
-			return T(U(a) % U(b))
-		})
-	case "ceildivsi":
-		return by(func(a, b T) T {
-			if b == 0 {
-				return 0
-			}
+	return loops[T]{
+		"addi": addAll[T], "subi": subtractAll[T], "muli": multiplyAll[T], "andi": andAll[T], "ori": orAll[T], "xori": xorAll[T],
+		"divsi": divided(func(a, b T) T { return a / b }),
+		"remsi": divided(func(a, b T) T { return a % b }),
+		"divui": divided(func(a, b T) T { return T(U(a) / U(b)) }),
+		"remui": divided(func(a, b T) T { return T(U(a) % U(b)) }),
+		"ceildivsi": divided(func(a, b T) T {
 			q := a / b
 			if a%b != 0 && (a < 0) == (b < 0) {
 				q++
 			}
 			return q
-		})
-	case "floordivsi":
-		return by(func(a, b T) T {
-			if b == 0 {
-				return 0
-			}
+		}),
+		"floordivsi": divided(func(a, b T) T {
 			q := a / b
 			if a%b != 0 && (a < 0) != (b < 0) {
 				q--
 			}
 			return q
-		})
-	case "ceildivui":
-		return by(func(a, b T) T {
-			if b == 0 {
-				return 0
-			}
+		}),
+		"ceildivui": divided(func(a, b T) T {
 			q := U(a) / U(b)
 			if U(a)%U(b) != 0 {
 				q++
 			}
 			return T(q)
-		})
-	case "shli":
-		return by(func(a, b T) T { return a << U(b) })
-	case "shrsi":
-		return by(func(a, b T) T { return a >> U(b) })
-	case "shrui":
-		return by(func(a, b T) T { return T(U(a) >> U(b)) })
-	case "maxsi":
-		return by(func(a, b T) T { return max(a, b) })
-	case "minsi":
-		return by(func(a, b T) T { return min(a, b) })
-	case "maxui":
-		return by(func(a, b T) T { return T(max(U(a), U(b))) })
-	case "minui":
-		return by(func(a, b T) T { return T(min(U(a), U(b))) })
-	case "mulhiui":
-		return by(func(a, b T) T {
+		}),
+		"shli":  by(func(a, b T) T { return a << U(b) }),
+		"shrsi": by(func(a, b T) T { return a >> U(b) }),
+		"shrui": by(func(a, b T) T { return T(U(a) >> U(b)) }),
+		"maxsi": by(func(a, b T) T { return max(a, b) }),
+		"minsi": by(func(a, b T) T { return min(a, b) }),
+		"maxui": by(func(a, b T) T { return T(max(U(a), U(b))) }),
+		"minui": by(func(a, b T) T { return T(min(U(a), U(b))) }),
+		"mulhiui": by(func(a, b T) T {
 			h, l := bits.Mul64(uint64(U(a)), uint64(U(b)))
 			if size == 64 {
 				return T(h)
 			}
 			return T(l >> size)
-		})
-	case "mulhisi":
-		return by(func(a, b T) T {
+		}),
+		"mulhisi": by(func(a, b T) T {
 			if size == 64 {
 				return T(signedHigh(int64(a), int64(b)))
 			}
 			return T(int64(a) * int64(b) >> size)
-		})
+		}),
 	}
-	panic(failure("it is not supported"))
+}
+
+// divided makes a loop of a division, which is 0 where the divisor is.
+func divided[T signed](f func(a, b T) T) func(o, a, b []T) {
+	return func(o, a, b []T) {
+		for i := range o {
+			if o[i] = 0; b[i] != 0 {
+				o[i] = f(a[i], b[i])
+			}
+		}
+	}
 }
 
 func compareIntegers(c *compiler) step {
@@ -171,37 +120,23 @@ func compareIntegers(c *compiler) step {
 		flip := map[byte]string{'l': "ug", 'g': "ul"}
 		predicate = flip[predicate[1]] + predicate[2:]
 	}
-	return zip(c, comparison[bit, bit](predicate))
+	return zip(c, bitComparisons.of(predicate))
 }
 
-func (integralOf[T, U]) compare(c *compiler, predicate string) step {
-	return zip(c, comparison[T, U](predicate))
+func (k integralOf[T, U]) compare(c *compiler, predicate string) step {
+	return zip(c, k.comparisons.of(predicate))
 }
 
-func comparison[T signed | bit, U unsigned | bit](predicate string) func(o []bit, a, b []T) {
-	switch predicate {
-	case "eq":
-		return equalAll[T]
-	case "ne":
-		return differAll[T]
-	case "slt":
-		return lessAll[T]
-	case "sle":
-		return mostAll[T]
-	case "sgt":
-		return swapped(lessAll[T])
-	case "sge":
-		return swapped(mostAll[T])
-	case "ult":
-		return by(func(a, b T) bit { return truth(U(a) < U(b)) })
-	case "ule":
-		return by(func(a, b T) bit { return truth(U(a) <= U(b)) })
-	case "ugt":
-		return by(func(a, b T) bit { return truth(U(a) > U(b)) })
-	case "uge":
-		return by(func(a, b T) bit { return truth(U(a) >= U(b)) })
+var bitComparisons = integerComparisons[bit, bit]()
+
+func integerComparisons[T signed | bit, U unsigned | bit]() comparisons[T] {
+	return comparisons[T]{
+		"eq": equalAll[T], "ne": differAll[T], "slt": lessAll[T], "sle": mostAll[T], "sgt": swapped(lessAll[T]), "sge": swapped(mostAll[T]),
+		"ult": by(func(a, b T) bit { return truth(U(a) < U(b)) }),
+		"ule": by(func(a, b T) bit { return truth(U(a) <= U(b)) }),
+		"ugt": by(func(a, b T) bit { return truth(U(a) > U(b)) }),
+		"uge": by(func(a, b T) bit { return truth(U(a) >= U(b)) }),
 	}
-	panic(failure("there is no comparison %q", predicate))
 }
 
 // high is the upper half of a product.
@@ -218,8 +153,8 @@ func halves(c *compiler, kind string, n int) step {
 	return integralAs(c.use(0).t, notTaken).half(c, kind, n)
 }
 
-func (integralOf[T, U]) half(c *compiler, kind string, n int) step {
-	return zipTo(c, n, integerLoop[T, U](kind))
+func (k integralOf[T, U]) half(c *compiler, kind string, n int) step {
+	return zipTo(c, n, k.loops.of(kind))
 }
 
 func zipTo[T, R any](c *compiler, n int, loop func(o []R, a, b []T)) step {

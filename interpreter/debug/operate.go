@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/interpreter"
 )
 
@@ -116,32 +117,31 @@ func compared(operator string, shape []int, a, b *value) value {
 	v = v.like(shape)
 	asInts := a.kind != float && b.kind != float
 	pairs(shape, a, b, func(at, i, j int) {
-		var less, equal bool
-		if asInts {
-			less, equal = a.ints[i] < b.ints[j], a.ints[i] == b.ints[j]
-		} else {
-			less, equal = a.at(i) < b.at(j), a.at(i) == b.at(j)
-		}
 		is := false
-		switch operator {
-		case "==":
-			is = equal
-		case "!=":
-			is = !equal
-		case "<":
-			is = less
-		case "<=":
-			is = less || equal
-		case ">":
-			is = !less && !equal && (asInts || a.at(i) > b.at(j))
-		case ">=":
-			is = equal || asInts && !less || !asInts && a.at(i) > b.at(j)
+		if asInts {
+			is = holds(operator, a.ints[i], b.ints[j])
+		} else {
+			is = holds(operator, a.at(i), b.at(j))
 		}
-		if is {
-			v.ints[at] = 1
-		}
+		v.ints[at] = figures.OneIf[int64](is)
 	})
 	return v
+}
+
+func holds[T int64 | float64](operator string, x, y T) bool {
+	switch operator {
+	case "==":
+		return x == y
+	case "!=":
+		return x != y
+	case "<":
+		return x < y
+	case "<=":
+		return x <= y
+	case ">":
+		return x > y
+	}
+	return x >= y
 }
 
 // wider is the value whose type the result of two has: a number takes the type of the tensor that it is combined with.
@@ -157,6 +157,16 @@ func wider(a, b *value) *value {
 	return b
 }
 
+// ofFloats are the operations of floating-point numbers.
+var ofFloats = map[string]func(x, y float64) float64{
+	"+":  func(x, y float64) float64 { return x + y },
+	"-":  func(x, y float64) float64 { return x - y },
+	"*":  func(x, y float64) float64 { return x * y },
+	"/":  func(x, y float64) float64 { return x / y },
+	"//": func(x, y float64) float64 { return math.Floor(x / y) },
+	"%":  func(x, y float64) float64 { return x - y*math.Floor(x/y) },
+}
+
 func floats(operator string, shape []int, a, b *value) value {
 	as := wider(a, b)
 	v := value{kind: float, bits: as.bits, dtype: as.dtype}
@@ -167,21 +177,8 @@ func floats(operator string, shape []int, a, b *value) value {
 		}
 	}
 	v = v.like(shape)
-	var f func(x, y float64) float64
-	switch operator {
-	case "+":
-		f = func(x, y float64) float64 { return x + y }
-	case "-":
-		f = func(x, y float64) float64 { return x - y }
-	case "*":
-		f = func(x, y float64) float64 { return x * y }
-	case "/":
-		f = func(x, y float64) float64 { return x / y }
-	case "//":
-		f = func(x, y float64) float64 { return math.Floor(x / y) }
-	case "%":
-		f = func(x, y float64) float64 { return x - y*math.Floor(x/y) }
-	default:
+	f := ofFloats[operator]
+	if f == nil {
 		panic(undefined(operator, a, b))
 	}
 	pairs(shape, a, b, func(at, i, j int) {
@@ -309,29 +306,17 @@ type folding struct {
 }
 
 var functions = map[string]*folding{
-	"min": {exact: true, fold: func(v *value, line []int) float64 { return float64(line[chosen(v, line, -1)]) }},
-	"max": {exact: true, fold: func(v *value, line []int) float64 { return float64(line[chosen(v, line, 1)]) }},
-	"sum": {fold: func(v *value, line []int) float64 {
-		s := 0.0
-		for _, i := range line {
-			s += v.at(i)
-		}
-		return s
-	}},
-	"mean": {fold: func(v *value, line []int) float64 {
-		s := 0.0
-		for _, i := range line {
-			s += v.at(i)
-		}
-		return s / float64(len(line))
-	}},
+	"min":    {exact: true, fold: func(v *value, line []int) float64 { return float64(line[chosen(v, line, -1)]) }},
+	"max":    {exact: true, fold: func(v *value, line []int) float64 { return float64(line[chosen(v, line, 1)]) }},
+	"sum":    {fold: sum},
+	"mean":   {fold: func(v *value, line []int) float64 { return sum(v, line) / float64(len(line)) }},
 	"argmin": {fold: func(v *value, line []int) float64 { return float64(chosen(v, line, -1)) }},
 	"argmax": {fold: func(v *value, line []int) float64 { return float64(chosen(v, line, 1)) }},
 	"any": {fold: func(v *value, line []int) float64 {
-		return yes(slices.ContainsFunc(line, func(i int) bool { return v.at(i) != 0 }))
+		return figures.OneIf[float64](slices.ContainsFunc(line, func(i int) bool { return v.at(i) != 0 }))
 	}},
 	"all": {fold: func(v *value, line []int) float64 {
-		return yes(!slices.ContainsFunc(line, func(i int) bool { return v.at(i) == 0 }))
+		return figures.OneIf[float64](!slices.ContainsFunc(line, func(i int) bool { return v.at(i) == 0 }))
 	}},
 	"isnan": {plain: func(v *value, i int) bool { return math.IsNaN(v.at(i)) }},
 	"isinf": {plain: func(v *value, i int) bool { return math.IsInf(v.at(i), 0) }},
@@ -341,11 +326,11 @@ var functions = map[string]*folding{
 
 func functionNames() string { return strings.Join(slices.Sorted(maps.Keys(functions)), ", ") }
 
-func yes(b bool) float64 {
-	if b {
-		return 1
+func sum(v *value, line []int) (s float64) {
+	for _, i := range line {
+		s += v.at(i)
 	}
-	return 0
+	return s
 }
 
 // chosen is the place in a line of its largest or smallest element; a NaN is both.
@@ -389,7 +374,7 @@ func apply(name string, f *folding, list []value) value {
 		w := value{kind: boolean, bits: 1, dtype: "int1"}
 		w = w.like(v.shape)
 		for i := range w.ints {
-			w.ints[i] = int64(yes(f.plain(v, i)))
+			w.ints[i] = figures.OneIf[int64](f.plain(v, i))
 		}
 		return w
 	}

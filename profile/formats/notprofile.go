@@ -2,7 +2,9 @@ package formats
 
 import (
 	"bytes"
+	"encoding/binary"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -56,6 +58,9 @@ const (
 
 // notProfile says what a file is whose first bytes are in notProfiles, and what to do instead; "" for all others.
 func notProfile(head []byte) string {
+	if isGPUCode(head) {
+		return "code for a GPU, as a compiler made it (ELF); give the profile of the run that launched it"
+	}
 	text := bytes.TrimLeft(head, space)
 	for _, s := range notProfiles {
 		if bytes.HasPrefix(head, []byte(s.magic)) || s.magic == "<" && bytes.HasPrefix(text, []byte(s.magic)) {
@@ -63,6 +68,10 @@ func notProfile(head []byte) string {
 		}
 	}
 	switch {
+	case perfScript.Match(head):
+		return "what perf script prints; fold it: stackcollapse-perf.pl < FILE > out.folded"
+	case isTable(head):
+		return "a table (CSV), such as nsys stats and rocprofv3 write of kernels, which has no call paths; rocprofv3 writes a trace with --output-format pftrace"
 	case len(head) > 262 && string(head[257:262]) == "ustar":
 		return "a tar archive; unpack it, and give the profile that is inside: tar xf FILE"
 	case pythonTree.Match(text):
@@ -75,6 +84,24 @@ func notProfile(head []byte) string {
 
 // pythonTree matches the beginning of a hatchet literal, a tree that Python's ast.literal_eval reads and JSON's readers do not.
 var pythonTree = regexp.MustCompile(`^\[\s*\{\s*'(frame|metrics|children)'`)
+
+// perfScript matches the beginning of a sample: program, process, perhaps its thread and CPU, time, and a count or the event.
+var perfScript = regexp.MustCompile(`^\S.* +[0-9]+(?:/[0-9]+)? +(?:\[[0-9]+\] +)?[0-9]+\.[0-9]+: +\S.*\n\s+[0-9a-f]+ `)
+
+// isTable says whether a file begins with the names of three columns or more, of times or of kernels, and a line of such a table.
+func isTable(head []byte) bool {
+	names, rows, _ := bytes.Cut(head, []byte("\n"))
+	row, _, _ := bytes.Cut(rows, []byte("\n"))
+	comma := []byte(",")
+	return bytes.Count(names, comma) >= 2 && bytes.Count(row, comma) >= 2 && !bytes.ContainsAny(names, ";{[") && columnNames.Match(names)
+}
+
+var columnNames = regexp.MustCompile(`Time|Duration|Kernel`)
+
+// isGPUCode says whether a file is an ELF file for one of the machines that are GPUs.
+func isGPUCode(head []byte) bool {
+	return len(head) >= 20 && string(head[:4]) == "\x7fELF" && slices.Contains([]uint16{190, 224}, binary.LittleEndian.Uint16(head[18:]))
+}
 
 // isXSpace says whether a file is a protobuf whose first field is a plane of a profile of XLA: with an id or without, and a name that begins
 // with a slash.

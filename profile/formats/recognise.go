@@ -121,6 +121,10 @@ func (d *document) memberOfDocument(key string) {
 		if d.Peek() == '"' && bytes.Contains(d.Str(""), []byte("speedscope")) {
 			d.name = "speedscope"
 		}
+	case "schema":
+		if d.Peek() == '"' && bytes.Contains(d.Str(""), []byte("chakra")) {
+			d.is = "an execution trace of PyTorch (Chakra), which has no times of a GPU; give the trace that torch.profiler writes"
+		}
 	default:
 		d.is = otherDocuments[key]
 	}
@@ -154,7 +158,12 @@ var otherDocuments = map[string]string{
 	"resourceProfiles":     "an OpenTelemetry export",
 	"resourceSpans":        "an OpenTelemetry export of spans, which hold no call paths",
 	"nbformat":             "a Jupyter notebook",
+	"libs":                 "a profile of Firefox or samply; profiler.firefox.com opens it",
+	"frame_tree":           pyinstrument,
+	"root_frame":           pyinstrument,
 }
+
+const pyinstrument = "a profile of pyinstrument; have it write speedscope's form: pyinstrument -r speedscope -o FILE.speedscope.json"
 
 // unknown says what was found instead of a profile.
 func (d *document) unknown() error {

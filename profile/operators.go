@@ -1,6 +1,9 @@
 package profile
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The flops and bytes that the profiler finds from the shapes of an operator are added to the metrics of these names, "flops16" for
 // example, and to a second metric with this prefix, which distinguishes them from those that the program gives. The third prefix is
@@ -123,12 +126,7 @@ func onlyKernel(n *Node) *Node {
 }
 
 func hasOperators(n *Node) bool {
-	for i := range n.Metrics {
-		if strings.HasPrefix(n.Metrics[i].Name, OperatorPrefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Metrics, func(m Metric) bool { return strings.HasPrefix(m.Name, OperatorPrefix) })
 }
 
 // moveOperators moves what comes from operators from one frame to another.

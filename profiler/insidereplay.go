@@ -1,6 +1,8 @@
 package profiler
 
 import (
+	"cmp"
+
 	"github.com/goproton/goproton/gpu/record"
 	"github.com/goproton/goproton/hotpath/inside"
 	"github.com/goproton/goproton/profiler/callpath"
@@ -31,10 +33,7 @@ func (m *Manager) ReplayInside(l *inside.Launch) {
 			launched, _ := d.resolver.Launched(l.Correlation)
 			at = launched.Launch
 		}
-		if at.Set == 0 {
-			at.Set = d.sets.newest
-		}
-		l.Set, l.Node, l.PyNode, l.IsOp = at.Set, at.Node, at.PyNode, at.Op
+		l.Set, l.Node, l.PyNode, l.IsOp = cmp.Or(at.Set, d.sets.newest), at.Node, at.PyNode, at.Op
 		d.addInside(l)
 	})
 }

@@ -1,6 +1,7 @@
 package profiler
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -258,10 +259,7 @@ func (g *governor) rest() (rest time.Duration, rests bool) {
 	})
 	g.m.drainer.do(func(d *drainer) {
 		t := d.spending.timing
-		switching := t.waits
-		if switching == 0 {
-			switching = 2 * float64(stalled)
-		}
+		switching := cmp.Or(t.waits, 2*float64(stalled))
 		window := t.compare()
 		t.stall(stalled)
 		rest = t.plan.Rest(d.spending.soFar(), window, switching)
@@ -312,12 +310,8 @@ func (g *governor) awaitBuffers() {
 
 // mayRest reports whether sums stand for all of the time if kernels are timed in windows, and nothing else needs each launch.
 func (d *drainer) mayRest(m *Manager) bool {
-	for _, s := range d.list {
-		if s.timeline || s.idle || s.inside != nil || s.readings.Any() {
-			return false
-		}
-	}
-	return d.mayLeave(m) && d.records()
+	each := slices.ContainsFunc(d.list, func(s *session) bool { return s.timeline || s.idle || s.inside != nil || s.readings.Any() })
+	return !each && d.mayLeave(m) && d.records()
 }
 
 // mayLeave reports whether nothing needs what the source says while no session records.

@@ -1,6 +1,7 @@
 package prometheus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,10 +48,7 @@ func split(address string) (host string, port int, err error) {
 	if err != nil || port < 0 || port > 65535 {
 		return "", 0, fmt.Errorf("%q is not an address to listen at: give HOST:PORT, as in 127.0.0.1:9464", address)
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	return host, port, nil
+	return cmp.Or(host, "127.0.0.1"), port, nil
 }
 
 // Listen begins to serve what a collector has. Of the ranks of one machine that listen, each has a port of its own: local is the

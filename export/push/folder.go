@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,15 +135,12 @@ const (
 func FileName(name string, info profile.Info) string {
 	begin, _ := strconv.ParseInt(info[profile.InfoStart], 10, 64) //nolint:errcheck // 0: the window is in the first hour of 1970
 	begin = max(begin, 0)
-	host := strings.Map(func(r rune) rune {
+	host := cmp.Or(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
 			return r
 		}
 		return '_'
-	}, info[profile.InfoHost])
-	if host == "" {
-		host = "unknown"
-	}
+	}, info[profile.InfoHost]), "unknown")
 	rank := ""
 	if n, err := strconv.ParseUint(info[profile.InfoRank], 10, 31); err == nil {
 		rank = fmt.Sprint(".r", n)

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"encoding/hex"
 	"strings"
 
@@ -151,10 +152,7 @@ func refusedOTLP(body []byte) string {
 	if rejected == 0 {
 		return ""
 	}
-	if reason == "" {
-		reason = "the server does not say why"
-	}
-	return reason
+	return cmp.Or(reason, "the server does not say why")
 }
 
 // each calls f for the fields of a message that are numbers or bytes, and stops at what cannot be read.

@@ -2,6 +2,7 @@ package push
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,10 +109,7 @@ const mostReason = 200
 func reasonOf(said []byte, h http.Header) string {
 	var of struct{ Message, Error string }
 	if json.Unmarshal(said, &of) == nil {
-		if of.Message == "" {
-			of.Message = of.Error
-		}
-		return of.Message
+		return cmp.Or(of.Message, of.Error)
 	}
 	if kind := h.Get("Content-Type"); !strings.HasPrefix(kind, "text/plain") {
 		return ""

@@ -2,6 +2,7 @@ package push
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -239,10 +240,7 @@ func (w *writer) location(name string) *pprof.Location {
 		return l
 	}
 	function, system, file, line := pprofile.Frame(foreign.Plain(name, mostNameBytes))
-	if function == "" {
-		function = "(no name)"
-	}
-	key := functionKey{foreign.Plain(function, mostNameBytes), system, file}
+	key := functionKey{foreign.Plain(cmp.Or(function, "(no name)"), mostNameBytes), system, file}
 	fn := w.functions[key]
 	if fn == nil {
 		fn = &pprof.Function{ID: uint64(len(w.p.Function) + 1), Name: key.name, SystemName: key.system, Filename: key.file}

@@ -1,6 +1,10 @@
 package hsaco
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+)
 
 // generation is how the instructions of an architecture are encoded; 0 if that is not known.
 type generation int
@@ -8,7 +12,7 @@ type generation int
 // generationOf an architecture: gfx8 has the encodings of gfx9. Those of gfx1250 differ from gfx12's and are not known here.
 func generationOf(arch string) generation {
 	for prefix, g := range map[string]generation{"gfx8": 9, "gfx9": 9, "gfx10": 10, "gfx11": 11, "gfx120": 12, "gfx12-": 12} {
-		if len(arch) >= len(prefix) && arch[:len(prefix)] == prefix {
+		if strings.HasPrefix(arch, prefix) {
 			return g
 		}
 	}
@@ -72,10 +76,8 @@ func (g generation) vectorShort(w uint32) uint64 {
 	case 10:
 		constant = []uint32{0x20, 0x21, 0x2c, 0x2d, 0x37, 0x38}
 	}
-	for _, c := range constant {
-		if operation == c {
-			return 8
-		}
+	if slices.Contains(constant, operation) {
+		return 8
 	}
 	return 4
 }

@@ -188,10 +188,8 @@ func ArchName(deviceType, arch string) string {
 
 // Present reports whether the machine whose files are below root has a driver of the vendor.
 func (v *Vendor) Present(root string) bool {
-	for _, path := range v.Driver {
-		if _, err := os.Stat(filepath.Join("/", root, path)); err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Driver, func(path string) bool {
+		_, err := os.Stat(filepath.Join("/", root, path))
+		return err == nil
+	})
 }

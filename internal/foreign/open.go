@@ -41,12 +41,10 @@ func open(path string, patience time.Duration) (io.ReadCloser, error) {
 
 // isAny reports whether a file is one of those at some paths.
 func isAny(info os.FileInfo, paths ...string) bool {
-	for _, path := range paths {
-		if other, err := os.Stat(path); err == nil && os.SameFile(info, other) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(paths, func(path string) bool {
+		other, err := os.Stat(path)
+		return err == nil && os.SameFile(info, other)
+	})
 }
 
 // pipe waits for its first writer, without which a read has nothing and does not wait.

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"os/exec"
@@ -28,10 +29,7 @@ func Piped(t testing.TB, program *exec.Cmd) (in io.WriteCloser, out io.ReadClose
 // CompileC compiles testdata/source, without warnings, and returns the program.
 func CompileC(t testing.TB, source string, flags ...string) string {
 	t.Helper()
-	cc := os.Getenv("CC")
-	if cc == "" {
-		cc = "cc"
-	}
+	cc := cmp.Or(os.Getenv("CC"), "cc")
 	if _, err := exec.LookPath(cc); err != nil {
 		t.Skipf("needs a C compiler: %v", err)
 	}

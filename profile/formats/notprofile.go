@@ -115,13 +115,10 @@ func isXSpace(head []byte) bool {
 		return false
 	}
 	plane := head[n+m:]
-	if field, kind, n = protowire.ConsumeTag(plane); n > 0 && field == 1 && kind == protowire.VarintType {
-		if _, m = protowire.ConsumeVarint(plane[n:]); m < 0 {
-			return false
-		}
-		plane = plane[n+m:]
-		field, kind, n = protowire.ConsumeTag(plane)
+	if field, kind, n := protowire.ConsumeField(plane); n > 0 && field == 1 && kind == protowire.VarintType {
+		plane = plane[n:]
 	}
+	field, kind, n = protowire.ConsumeTag(plane)
 	if n < 0 || field != 2 || kind != protowire.BytesType {
 		return false
 	}

@@ -1,6 +1,7 @@
 package hatchet
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -153,9 +154,7 @@ func (g *graph) row() {
 		g.Fail(g.Offset(), "a row without the number of a node")
 		return
 	}
-	if n.Name == "" {
-		n.Name = name
-	}
+	n.Name = cmp.Or(n.Name, name)
 	for _, m := range list {
 		if f, number := m.Value.Float(); number && math.IsNaN(f) {
 			continue // no value

@@ -1,6 +1,10 @@
 package perfetto
 
-import "github.com/goproton/goproton/profile/internal/lanes"
+import (
+	"cmp"
+
+	"github.com/goproton/goproton/profile/internal/lanes"
+)
 
 // clockTable converts the times of packets into wall-clock times. A snapshot says what several clocks showed at one moment. A
 // clock that belongs to one writer may count from the previous packet.
@@ -101,10 +105,7 @@ func (t *clockTable) at(sequence, clock, time uint64) (int64, lanes.TimeFault) {
 			return near(int64(time) + c.offset)
 		}
 	}
-	if clock == 0 {
-		clock = boottime
-	}
-	return near(int64(time) + t.offsets[clock])
+	return near(int64(time) + t.offsets[cmp.Or(clock, boottime)])
 }
 
 func near(time int64) (int64, lanes.TimeFault) {

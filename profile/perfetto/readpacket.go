@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -141,11 +142,7 @@ func (d *reader) take(p *packetParts) error {
 	if !p.hasEvent && p.stage == nil {
 		return nil
 	}
-	clock := p.clock
-	if clock == 0 {
-		clock = state.clock
-	}
-	at, fault := d.clocks.at(p.sequence, clock, p.timestamp)
+	at, fault := d.clocks.at(p.sequence, cmp.Or(p.clock, state.clock), p.timestamp)
 	if p.stage != nil {
 		return d.readStage(state, at, fault, p.stage)
 	}

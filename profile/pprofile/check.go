@@ -164,13 +164,8 @@ func belongs(number protowire.Number, wire protowire.Type) bool {
 // isValueType knows a sample type by its two small numbers, places of words in the string table.
 func isValueType(content []byte) bool {
 	for len(content) > 0 {
-		number, wire, n := protowire.ConsumeTag(content)
+		number, wire, n := protowire.ConsumeField(content)
 		if n < 0 || number > 2 || wire != protowire.VarintType {
-			return false
-		}
-		content = content[n:]
-		_, n = protowire.ConsumeVarint(content)
-		if n < 0 {
 			return false
 		}
 		content = content[n:]

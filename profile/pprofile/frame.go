@@ -1,6 +1,7 @@
 package pprofile
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -119,10 +120,7 @@ func lineName(l *pprof.Location, line *pprof.Line) string {
 	if fn == nil {
 		return addressName(l)
 	}
-	name := fn.SystemName
-	if name == "" {
-		name = fn.Name
-	}
+	name := cmp.Or(fn.SystemName, fn.Name)
 	if fn.Filename == "" {
 		return name
 	}

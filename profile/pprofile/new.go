@@ -1,6 +1,7 @@
 package pprofile
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -115,10 +116,7 @@ func newWriter(p *profile.Profile) *writer {
 // nameMapping is the first mapping, whose file pprof shows as the profile's name. Nothing lies in it: -focus would
 // otherwise find every frame by the profile's name.
 func nameMapping(p *profile.Profile) *pprof.Mapping {
-	name := p.Info[profile.InfoName]
-	if name == "" {
-		name = "proton"
-	}
+	name := cmp.Or(p.Info[profile.InfoName], "proton")
 	return &pprof.Mapping{ID: 1, File: name, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
 }
 
@@ -136,9 +134,7 @@ func (w *writer) times() {
 		s := &w.p.Timeline.Slices[i]
 		first, last = min(first, s.Start), max(last, s.Start+s.Duration)
 	}
-	if w.out.TimeNanos == 0 {
-		w.out.TimeNanos = first
-	}
+	w.out.TimeNanos = cmp.Or(w.out.TimeNanos, first)
 	w.out.DurationNanos = last - first
 }
 

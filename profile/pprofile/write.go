@@ -34,18 +34,17 @@ func Write(w io.Writer, p *profile.Profile) error {
 	var stack, head []byte
 	sample := 0
 	for rest := encoded.Bytes(); len(rest) > 0; {
-		number, kind, size := protowire.ConsumeTag(rest)
-		length := protowire.ConsumeFieldValue(number, kind, rest[max(size, 0):])
-		if size < 0 || length < 0 {
-			return fmt.Errorf("encode pprof profile: %w", protowire.ParseError(min(size, length)))
+		number, _, size := protowire.ConsumeField(rest)
+		if size < 0 {
+			return fmt.Errorf("encode pprof profile: %w", protowire.ParseError(size))
 		}
-		field := rest[:size+length]
-		rest = rest[size+length:]
+		field := rest[:size]
+		rest = rest[size:]
 		if number != fieldSample {
 			out.Write(field)
 			continue
 		}
-		content, _ := protowire.ConsumeBytes(field[size:])
+		content, _ := protowire.ConsumeBytes(field[protowire.SizeTag(number):])
 		stack = of.appendStack(stack[:0], of.stacks[sample])
 		sample++
 		head = protowire.AppendVarint(protowire.AppendTag(head[:0], fieldSample, protowire.BytesType), uint64(len(stack)+len(content)))

@@ -105,10 +105,7 @@ func (t *Timeline) arrow(s *streamLane, k *record.Activity, at *callpath.Attribu
 }
 
 func (t *Timeline) stream(k *record.Activity, at *callpath.Attribution) *streamLane {
-	key := streamKey{k.Device, k.Context, k.Stream}
-	if key.stream == 0 {
-		key.stream = at.Stream
-	}
+	key := streamKey{k.Device, k.Context, cmp.Or(k.Stream, at.Stream)}
 	s := t.streams[key]
 	if s == nil {
 		s = &streamLane{key: key, graph: -1}

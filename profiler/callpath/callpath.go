@@ -67,12 +67,7 @@ type Attribution struct {
 
 	Counters *record.Counters // what was measured of the launch; nil: it was not
 
-	// Only while some session wants a timeline:
-	Thread   uintptr    // which thread's ring the launch was in
-	ThreadID int64      // whose that was
-	Called   uint64     // when the call began, in ns since 1970; 0 when that is not known
-	Stream   uint32     // of the launch, for a record without one
-	Metrics  []OpMetric // of the op that the launch was the first of
+	Timed // only while some session wants a timeline
 
 	Read []uint64 // the bits of Captured.Tensor's values at this replay; nil if they are lost
 }
@@ -86,14 +81,14 @@ type launch struct {
 	seen  uint32 // drain cycle of the last kernel
 }
 
-// timed is the part of a launch that only timelines need. The map of launches can hold a million of them; without this
+// Timed is the part of a launch that only timelines need. The map of launches can hold a million of them; without this
 // part it has no pointer for the garbage collector to follow.
-type timed struct {
-	thread  uintptr
-	tid     int64
-	called  uint64
-	stream  uint32
-	metrics []OpMetric
+type Timed struct {
+	Thread   uintptr    // which thread's ring the launch was in
+	ThreadID int64      // whose that was
+	Called   uint64     // when the call began, in ns since 1970; 0 when that is not known
+	Stream   uint32     // of the launch, for a record without one
+	Metrics  []OpMetric // of the op that the launch was the first of
 }
 
 // thread is what the resolver remembers of one application thread between records.
@@ -112,7 +107,7 @@ type thread struct {
 type Resolver struct {
 	launches  map[uint64]launch
 	functions map[uint64]uint32 // of those launches, where instructions are sampled
-	timed     map[uint64]timed  // of those launches, where a timeline wants it
+	timed     map[uint64]Timed  // of those launches, where a timeline wants it
 	graphs    graphs
 	threads   map[uintptr]*thread
 	staying   []uint64 // launches that stay, oldest first
@@ -142,7 +137,7 @@ type Resolver struct {
 
 // New returns an empty resolver.
 func New() *Resolver {
-	return &Resolver{launches: make(map[uint64]launch), functions: make(map[uint64]uint32), timed: make(map[uint64]timed), threads: make(map[uintptr]*thread), graphs: newGraphs()}
+	return &Resolver{launches: make(map[uint64]launch), functions: make(map[uint64]uint32), timed: make(map[uint64]Timed), threads: make(map[uintptr]*thread), graphs: newGraphs()}
 }
 
 // Add takes the records of one thread in the order in which they were made.
@@ -168,7 +163,7 @@ func (r *Resolver) add(id uintptr, t *thread, rec *hotpath.Record) {
 		graph, corr := rec.Type == hotpath.GraphLaunch, rec.Correlation()
 		stays := graph || rec.Flags&hotpath.FlagSeveral != 0
 		if rec.Flags&hotpath.FlagTimed != 0 {
-			r.timed[corr] = timed{thread: id, tid: t.tid, called: rec.Time(), stream: rec.Stream, metrics: t.shownTo(rec)}
+			r.timed[corr] = Timed{id, t.tid, rec.Time(), rec.Stream, t.shownTo(rec)}
 			r.Event(id, rec)
 		}
 		r.launches[corr] = launch{Place: place(rec), graph: graph, stays: stays, tag: rec.Tag, seen: r.cycle}
@@ -307,8 +302,7 @@ func (r *Resolver) Resolve(k *record.Activity) (Attribution, bool) {
 		a.Function = r.functions[k.Correlation]
 	}
 	if len(r.timed) > 0 {
-		t := r.timed[k.Correlation]
-		a.Thread, a.ThreadID, a.Called, a.Stream, a.Metrics = t.thread, t.tid, t.called, t.stream, t.metrics
+		a.Timed = r.timed[k.Correlation]
 	}
 	if !l.stays {
 		r.drop(k.Correlation)
@@ -422,10 +416,7 @@ func (r *Resolver) Newest() (newest uint64) {
 
 // Nodes hands every call path that the resolver still needs to f.
 func (r *Resolver) Nodes(f func(node uint32)) {
-	pass := func(p Place) {
-		f(p.Node)
-		f(p.PyNode)
-	}
+	pass := func(p Place) { p.paths(f) }
 	for _, l := range r.launches {
 		pass(l.Place)
 	}
@@ -436,6 +427,12 @@ func (r *Resolver) Nodes(f func(node uint32)) {
 		captured(&Captured{Scoped: t.scoped, Tensor: t.tensor})
 	}
 	r.graphs.each(captured)
+}
+
+// paths hands both call paths of a place to f.
+func (p Place) paths(f func(node uint32)) {
+	f(p.Node)
+	f(p.PyNode)
 }
 
 // nodes hands the call paths of a captured node to f.
@@ -451,10 +448,7 @@ func (c *Captured) nodes(pass func(Place)) {
 
 // Nodes hands every call path of an attribution to f.
 func (a *Attribution) Nodes(f func(node uint32)) {
-	pass := func(p Place) {
-		f(p.Node)
-		f(p.PyNode)
-	}
+	pass := func(p Place) { p.paths(f) }
 	pass(a.Launch)
 	if a.Captured != nil {
 		a.Captured.nodes(pass)

@@ -1,6 +1,7 @@
 package callpath
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -49,10 +50,7 @@ func (w *Watch) launched(thread uintptr, rec *hotpath.Record) {
 	if w == nil {
 		return
 	}
-	key := rec.Stream
-	if key == 0 {
-		key = w.current[thread]
-	}
+	key := cmp.Or(rec.Stream, w.current[thread])
 	u := Unended{Place: place(rec), Order: rec.Correlation(), Function: rec.Function(), Graph: rec.Type == hotpath.GraphLaunch, Key: key, Seen: time.Now()}
 	if len(w.open) > maxWaiting {
 		clear(w.open)

@@ -71,11 +71,8 @@ func (e Expect) slices(t *profile.Timeline) (list []string) {
 	lanes, first := laneMap(t), firstSlice(t)
 	for i := range t.Slices {
 		s := &t.Slices[i]
-		process := lanes[s.Lane].Process
-		if process == "" {
-			process = e.Process
-		}
-		list = append(list, line(s.Name, e.Category(s), s.Start-first, s.Duration, lanes[s.Lane].Name, process))
+		on := lanes[s.Lane]
+		list = append(list, line(s.Name, e.Category(s), s.Start-first, s.Duration, on.Name, cmp.Or(on.Process, e.Process)))
 	}
 	return list
 }

@@ -233,6 +233,9 @@ func (r *Reader) tooLong(size int64) string {
 // finish ends the line that was put together.
 func (r *Reader) finish() (Record, bool) {
 	text := bytes.TrimSpace(r.line)
+	if r.number == 0 {
+		text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // a mark that Windows' editors put before UTF-8
+	}
 	r.line = r.line[:0]
 	r.number++
 	if r.skip {

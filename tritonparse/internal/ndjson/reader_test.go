@@ -96,6 +96,8 @@ func TestForms(t *testing.T) {
 		forms["mixed"] = append(forms["mixed"], packZstd(t, line[7:])...)
 	}
 	forms["whole gzip"] = packGzip(t, string(forms["plain"]))
+	forms["behind a mark"] = append([]byte("\xef\xbb\xbf"), forms["plain"]...)
+	forms["behind a mark, packed"] = packGzip(t, string(forms["behind a mark"]))
 	forms["whole zstd, no end of line"] = packZstd(t, strings.TrimSuffix(string(forms["plain"]), "\n"))
 	forms["zstd and a table behind"] = append(packZstd(t, string(forms["plain"])), "\x5e\x2a\x4d\x18\x03\x00\x00\x00abc"...)
 	for name, file := range forms {

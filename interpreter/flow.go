@@ -274,12 +274,11 @@ func execute(c *compiler) step {
 }
 
 func call(c *compiler) step {
-	name := c.op.Attribute("callee")
-	if name == nil || c.m.module.Function(name.String) == nil {
+	callee := c.m.module.Function(c.op.Keyword("callee", ""))
+	if callee == nil {
 		panic(failure("the function that it calls is not in the module"))
 	}
 	operands := c.values(c.op.Operands)
-	callee := c.m.module.Function(name.String)
 	f := c.function(callee)
 	enter := c.transfer(f.arguments, operands)
 	m := c.m

@@ -250,16 +250,16 @@ func (l *line) copied(a *line, places []int) {
 
 const farthest = 1 << 61
 
-// bounds returns the line as numbers of a signed type, and the least and largest of them; false if an element is not in the type's range,
+// least returns the least number of the line as numbers of a signed type; false if an element is not in the type's range,
 // so that the elements are others than the sums.
-func (l *line) bounds(shape []int, bits int) (low, high int64, ok bool) {
+func (l *line) least(shape []int, bits int) (low int64, ok bool) {
 	if bits == 32 {
 		l.base = int64(int32(l.base))
 	}
 	if l.base > farthest || l.base < -farthest {
-		return 0, 0, false
+		return 0, false
 	}
-	low, high = l.base, l.base
+	low, high := l.base, l.base
 	for d, n := range shape {
 		p := &l.parts[d]
 		switch {
@@ -273,7 +273,7 @@ func (l *line) bounds(shape []int, bits int) (low, high int64, ok bool) {
 				least, most = min(least, v), max(most, v)
 			}
 			if least < -farthest || most > farthest {
-				return 0, 0, false
+				return 0, false
 			}
 			low, high = low+least, high+most
 		case n > 1:
@@ -281,7 +281,7 @@ func (l *line) bounds(shape []int, bits int) (low, high int64, ok bool) {
 				p.step = int64(int32(p.step))
 			}
 			if p.step > farthest/maxElements || p.step < -farthest/maxElements {
-				return 0, 0, false
+				return 0, false
 			}
 			if end := p.step * int64(n-1); end > 0 {
 				high += end
@@ -291,9 +291,9 @@ func (l *line) bounds(shape []int, bits int) (low, high int64, ok bool) {
 		}
 	}
 	if bits == 32 {
-		return low, high, low >= math.MinInt32 && high <= math.MaxInt32
+		return low, low >= math.MinInt32 && high <= math.MaxInt32
 	}
-	return low, high, low >= -farthest && high <= farthest
+	return low, low >= -farthest && high <= farthest
 }
 
 // exact says whether no element has wrapped around, if none of the operands' has.
@@ -370,7 +370,7 @@ func (c *compiler) displaced(run step, out, a, b *slot, size int64) step {
 	if bits == 32 {
 		set = func() {
 			wide.take(y)
-			_, _, fits := wide.bounds(b.shape, 32)
+			_, fits := wide.least(b.shape, 32)
 			l.sum(x, wide, size)
 			l.ok = l.ok && fits
 		}
@@ -397,7 +397,7 @@ func (c *compiler) extended(run step, out, a *slot, isUnsigned bool) step {
 	out.line = l
 	return c.later(out, func() {
 		l.take(x)
-		low, _, fits := l.bounds(out.shape, 32)
+		low, fits := l.least(out.shape, 32)
 		l.ok = l.ok && fits && (!isUnsigned || low >= 0)
 	}, run, a)
 }
@@ -535,9 +535,9 @@ func (c *compiler) compared(run step, out, a, b *slot, predicate string) step {
 	return c.later(out, func() {
 		p.take(x)
 		q.take(y)
-		low, _, fits := p.bounds(a.shape, bits)
-		least, _, fit := q.bounds(b.shape, bits)
-		k.ok = p.ok && q.ok && fits && fit && (predicate[0] == 's' || low >= 0 && least >= 0)
+		low, fits := p.least(a.shape, bits)
+		other, fit := q.least(b.shape, bits)
+		k.ok = p.ok && q.ok && fits && fit && (predicate[0] == 's' || low >= 0 && other >= 0)
 		k.from[at], k.to[at] = negative(sign*(p.base-q.base)-more, sign*(p.parts[at].step-q.parts[at].step), n)
 	}, run, a, b)
 }

@@ -173,8 +173,8 @@ func (p *Program) Points(kernel string) []*Point {
 		seen[f] = true
 		f.Walk(func(op *ttir.Op) {
 			list = append(list, &Point{Function: f, Op: op, Frames: p.module.Frames(op)})
-			if callee := op.Attribute("callee"); callee != nil && op.Name == "tt.call" {
-				add(p.module.Function(callee.String))
+			if op.Name == "tt.call" {
+				add(p.module.Function(op.Keyword("callee", "")))
 			}
 		})
 	}

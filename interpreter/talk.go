@@ -21,10 +21,9 @@ func init() {
 
 // dimension is the axis of the grid.
 func (c *compiler) dimension() int {
-	if a := c.op.Attribute("axis"); a != nil {
-		if n := strings.Index("xyz", c.op.Keyword("axis", "")); n >= 0 && c.op.Keyword("axis", "") != "" {
-			return n
-		}
+	axis := c.op.Keyword("axis", "")
+	if n := strings.Index("xyz", axis); n >= 0 && axis != "" {
+		return n
 	}
 	panic(failure("there is no such axis"))
 }
@@ -40,11 +39,7 @@ func programs(c *compiler) step {
 }
 
 func assert(c *compiler) step {
-	text := "an assertion does not hold"
-	if a := c.op.Attribute("message"); a != nil {
-		text = a.String
-	}
-	return c.holds(check.Assertion, text)
+	return c.holds(check.Assertion, c.op.Keyword("message", "an assertion does not hold"))
 }
 
 func assume(c *compiler) step {
@@ -71,10 +66,7 @@ func (c *compiler) holds(kind, text string) step {
 
 // printed writes what Triton's GPU code writes: a line for each element, with the instance, the element's index, the text and the number.
 func printed(c *compiler) step {
-	prefix := ""
-	if a := c.op.Attribute("prefix"); a != nil {
-		prefix = a.String
-	}
+	prefix := c.op.Keyword("prefix", "")
 	if strings.HasPrefix(prefix, marked) {
 		return c.marker(prefix[len(marked):])
 	}

@@ -170,11 +170,8 @@ type fact struct {
 
 func (r *run) fact(p *interpreter.Point) *fact {
 	k := &fact{}
-	text := ""
-	if a := p.Op.Attribute("prefix"); a != nil && p.Op.Name == "tt.print" {
-		text = a.String
-	}
 	if p.Op.Name == "tt.print" {
+		text := p.Op.Keyword("prefix", "")
 		k.isBreak = text == interpreter.MarkBreak
 		if name, ok := strings.CutPrefix(text, interpreter.MarkVariable); ok {
 			k.variable = name

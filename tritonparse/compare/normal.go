@@ -147,14 +147,14 @@ func (g *language) line(own int, l, trimmed string) line {
 	if head := g.define.FindString(trimmed); strings.Contains(head, "=") {
 		n.defs = len(g.value.FindAllString(head, -1))
 	} else if head != "" && len(n.names) > 0 {
-		n.defs = g.destinations(trimmed, n.names)
+		n.defs = g.destinations(trimmed)
 	}
 	return n
 }
 
 // destinations of an assembly instruction come first: one, or those in braces. A predicate before it is none, and is
 // counted among the names, so that only its place distinguishes it.
-func (g *language) destinations(trimmed string, names []string) int {
+func (g *language) destinations(trimmed string) int {
 	if strings.HasPrefix(trimmed, "@") {
 		return 0
 	}

@@ -12,7 +12,9 @@ import (
 var nothing = &profile.Node{}
 
 // countsWork says whether a metric counts flops or bytes, whatever its unit and the profile that it comes from.
-func countsWork(metric string) bool { return profile.CountsWork(withoutOrigin(baseName(metric))) }
+func countsWork(metric string) bool {
+	return profile.CountsWork(withoutOrigin(figures.MetricName(metric)))
+}
 
 // done is where the flops and bytes of a frame are recorded.
 func (f *frame) done() *profile.Node {

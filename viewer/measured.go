@@ -135,7 +135,9 @@ func (b *builder) substitute(f *frame, t *target, declaring []string) {
 }
 
 // isBytes tells the metrics of bytes from those of flops.
-func isBytes(metric string) bool { return withoutOrigin(baseName(metric)) == profile.BytesMetric }
+func isBytes(metric string) bool {
+	return withoutOrigin(figures.MetricName(metric)) == profile.BytesMetric
+}
 
 // measures adds a metric of measured work to those that rooflines and rates are made of.
 func (b *builder) measures(metric string) {
@@ -149,7 +151,7 @@ func (b *builder) workMetrics() []recorded {
 	b.lend()
 	var all []recorded
 	for _, r := range b.recorded {
-		if !r.text && profile.CountsWork(baseName(r.name)) {
+		if !r.text && profile.CountsWork(figures.MetricName(r.name)) {
 			all = append(all, r)
 		}
 	}

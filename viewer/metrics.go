@@ -77,7 +77,7 @@ func (b *builder) survey() {
 // alwaysInclusive names the amounts of GPU work. Some versions of Triton's Proton forget to mark bytes and flops so,
 // and a scope then has no rate.
 func alwaysInclusive(name string) bool {
-	base := baseName(name)
+	base := figures.MetricName(name)
 	_, flops := profile.Flops(base)
 	return flops || Spans(name) || slices.Contains([]string{"time", timeError, "count", "bytes"}, base)
 }
@@ -85,25 +85,12 @@ func alwaysInclusive(name string) bool {
 // Spans reports whether a metric is the time from a scope's begin to its end, which has that of the scopes within it: that of the
 // program's scopes, or that of scopes inside of kernels.
 func Spans(name string) bool {
-	base, _, _ := strings.Cut(baseName(name), "@") // cycles@rank3: of one source of a merged profile
+	base, _, _ := strings.Cut(figures.MetricName(name), "@") // cycles@rank3: of one source of a merged profile
 	return profile.IsCPUTime(name) || base == "cycles" || base == "normalized_cycles"
 }
 
 // widths of operands in bits, as they stand in the names of metrics.
 var widths = []string{"8", "16", "32", "64"}
-
-// baseName is a metric's name without its unit, in lower case: what users type.
-func baseName(name string) string {
-	base, _, _ := strings.Cut(name, "(")
-	return strings.ToLower(strings.TrimSpace(base))
-}
-
-// recordedUnit is what stands in the parentheses of a name: "ns" of "time (ns)".
-func recordedUnit(name string) string {
-	_, rest, _ := strings.Cut(name, "(")
-	inside, _, _ := strings.Cut(rest, ")")
-	return inside
-}
 
 // find looks a recorded metric up by its name with or without the unit, in any case. Inclusive metrics win.
 func (b *builder) find(wanted string) (recorded, bool) {
@@ -120,7 +107,7 @@ func (b *builder) find(wanted string) (recorded, bool) {
 // IsCalled reports whether a recorded metric is called by its name with or without the unit, in any case.
 func IsCalled(recorded, wanted string) bool {
 	wanted = strings.ToLower(wanted)
-	return strings.ToLower(recorded) == wanted || baseName(recorded) == wanted
+	return strings.ToLower(recorded) == wanted || figures.MetricName(recorded) == wanted
 }
 
 // amount returns the position of a recorded metric among the amounts.
@@ -250,13 +237,13 @@ func (b *builder) recordedColumn(name string) (column, bool, error) {
 		return column{}, false, nil
 	}
 	c := b.plain(r)
-	c.Label = baseName(r.name)
+	c.Label = figures.MetricName(r.name)
 	return c, true, nil
 }
 
 // plain is a recorded metric as it is.
 func (b *builder) plain(r recorded) column {
-	c := column{Column: Column{Label: baseName(r.name), Exact: r.name, Unit: recordedUnit(r.name), Inclusive: r.inclusive, Additive: true}, unit: figures.Unit{Factor: 1}}
+	c := column{Column: Column{Label: figures.MetricName(r.name), Exact: r.name, Unit: figures.MetricUnit(r.name), Inclusive: r.inclusive, Additive: true}, unit: figures.Unit{Factor: 1}}
 	if r.text {
 		c.Text, c.Additive, c.recorded = true, false, r.name
 		return c
@@ -332,7 +319,7 @@ func (b *builder) seconds(name string) (span, error) {
 	if !ok {
 		return span{}, b.unknown(name)
 	}
-	u, known := figures.Times.Unit(recordedUnit(r.name))
+	u, known := figures.Times.Unit(figures.MetricUnit(r.name))
 	if !known {
 		return span{}, fmt.Errorf("read %q as a time: its name has no unit; record it as \"%s (ns)\"", r.name, name)
 	}
@@ -346,7 +333,7 @@ func (b *builder) rateColumn(name string) (column, bool, error) {
 		return column{}, false, nil
 	}
 	u, _ := q.Unit(name)
-	found := slices.DeleteFunc(b.workMetrics(), func(r recorded) bool { return !of(baseName(r.name)) })
+	found := slices.DeleteFunc(b.workMetrics(), func(r recorded) bool { return !of(figures.MetricName(r.name)) })
 	if len(found) == 0 {
 		return column{}, true, b.noAmount(name, label)
 	}
@@ -445,7 +432,7 @@ func (b *builder) scaledColumn(name string) (column, bool, error) {
 	if !ok || r.text {
 		return column{}, false, nil
 	}
-	q, from, ok := figures.QuantityOf(recordedUnit(r.name))
+	q, from, ok := figures.QuantityOf(figures.MetricUnit(r.name))
 	if !ok {
 		return column{}, false, nil
 	}
@@ -472,7 +459,7 @@ func (b *builder) shareColumn(of string) (column, error) {
 // textOf prints a value that is not a number.
 func textOf(n *profile.Node, name string) string {
 	for i := range n.Metrics {
-		if m := &n.Metrics[i]; strings.ToLower(m.Name) == name || baseName(m.Name) == name {
+		if m := &n.Metrics[i]; strings.ToLower(m.Name) == name || figures.MetricName(m.Name) == name {
 			return valueText(m.Value)
 		}
 	}

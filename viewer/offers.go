@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/gpu/counters"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/internal/grid"
@@ -33,7 +34,7 @@ func (b *builder) metrics() []Metric {
 	defer func() { b.trying = false }()
 	var all []Metric
 	for _, r := range b.recorded {
-		name := baseName(r.name)
+		name := figures.MetricName(r.name)
 		if counters.IsMetric(r.name) {
 			name = r.name // in the vendor's spelling
 		}
@@ -60,7 +61,7 @@ func aboutRecorded(r recorded) string {
 	case r.inclusive:
 		about = "with all below"
 	}
-	if unit := recordedUnit(r.name); unit != "" {
+	if unit := figures.MetricUnit(r.name); unit != "" {
 		about += ", in " + unit
 	}
 	return about

@@ -39,7 +39,7 @@ func (b *builder) overTimeColumn(name string) (column, bool, error) {
 		}
 		c := column{Column: Column{Label: name, Inclusive: true}, unit: figures.Unit{Factor: 1}}
 		factor := 1.0
-		if u, share := figures.Times.Unit(recordedUnit(r.name)); share {
+		if u, share := figures.Times.Unit(figures.MetricUnit(r.name)); share {
 			factor, c.Ratio = u.Factor, true
 		} else {
 			c.Unit = "W"

@@ -175,7 +175,7 @@ func (b *builder) needRoofline(asked string) error {
 	}
 	r := &roofline{flops: b.flops(), of: map[deviceKey]int32{}}
 	for _, metric := range b.workMetrics() {
-		if baseName(metric.name) == profile.BytesMetric && r.bytes == nil {
+		if figures.MetricName(metric.name) == profile.BytesMetric && r.bytes == nil {
 			r.bytes = &metric
 		}
 	}
@@ -346,8 +346,7 @@ func (b *builder) findLines() {
 		}
 		kernel := &b.frames[kernels[i]]
 		if b.roof.lined[kernel] == nil {
-			work := b.roof.work(kernel)
-			b.roof.lined[kernel] = &work
+			b.roof.lined[kernel] = new(b.roof.work(kernel))
 		}
 		b.roof.lined[f] = nil
 		b.roof.addWork(b.roof.lined[kernel], f, f.does())

@@ -78,7 +78,7 @@ func (b *builder) noAmount(name, label string) error {
 	of := strings.TrimSuffix(label, "/s")
 	var have []string
 	for _, f := range b.flops() {
-		have = append(have, baseName(f.metric.name))
+		have = append(have, figures.MetricName(f.metric.name))
 	}
 	switch {
 	case of == "byte":

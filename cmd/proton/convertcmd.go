@@ -110,8 +110,7 @@ func tellNoTimes(stderr io.Writer, name string, p *profile.Profile) {
 
 // explain adds the name of the file to an error that does not have it.
 func (f *convertFlags) explain(err error) error {
-	var file *fs.PathError
-	if err == nil || f.out != "-" || errors.As(err, &file) {
+	if _, named := errors.AsType[*fs.PathError](err); named || err == nil || f.out != "-" {
 		return err
 	}
 	return fmt.Errorf("write to standard output: %w", err)

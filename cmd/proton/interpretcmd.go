@@ -122,8 +122,7 @@ func newInterpretCommand() *cobra.Command {
 	flags := flagsOf(cmd)
 	flags.SetInterspersed(false)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var unknown *pflag.NotExistError
-		if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "m" {
+		if unknown, is := errors.AsType[*pflag.NotExistError](err); is && unknown.GetSpecifiedName() == "m" {
 			return usagef("read -m: to run a Python module, write: proton interpret -- -m MODULE")
 		}
 		return cmd.Root().FlagErrorFunc()(cmd, err)
@@ -217,11 +216,10 @@ func interpretProgram(stdout io.Writer, o interpret.Options) error {
 		return err
 	}
 	result, err := interpret.Program(o, layout, stdout, toUser())
-	var notStarted *from.NotStartedError
-	switch {
-	case errors.As(err, &notStarted):
+	if notStarted, is := errors.AsType[*from.NotStartedError](err); is {
 		return &exitError{code: notStarted.Code, err: err}
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	return endAs(result)
@@ -268,8 +266,7 @@ func untilSignal() (ctx context.Context, stop func()) {
 
 // endedBy is the error of a command whose context a signal has ended.
 func endedBy(ctx context.Context, err error) error {
-	var by signalled
-	errors.As(context.Cause(ctx), &by)
+	by, _ := errors.AsType[signalled](context.Cause(ctx))
 	return &exitError{code: 128 + int(by), err: err}
 }
 

@@ -198,16 +198,14 @@ func execute(argv []string, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if exit, is := errors.AsType[*exitError](err); is {
 		if exit.err != nil {
 			tell(stderr, "%v", exit.err)
 		}
 		return exit.code
 	}
 	tell(stderr, "%v", err)
-	var option *viewer.OptionError
-	if errors.As(err, &option) {
+	if errors.As(err, new(*viewer.OptionError)) {
 		return 2
 	}
 	return 1
@@ -215,8 +213,8 @@ func execute(argv []string, stderr io.Writer) int {
 
 // flagError names the kind of value that a flag takes if it was given another.
 func flagError(err error) error {
-	var invalid *pflag.InvalidValueError
-	if !errors.As(err, &invalid) {
+	invalid, is := errors.AsType[*pflag.InvalidValueError](err)
+	if !is {
 		return err
 	}
 	kinds := map[string]string{"int": "a whole number", "int64": "a whole number", "uint": "a whole number, 0 or more", "uint64": "a whole number, 0 or more", "float64": "a number", "least": "a share such as 5%, a time such as 1ms, or a number in the unit of the first metric", "intSlice": "whole numbers, with commas between them", "bool": "true or false", "boolfunc": "true or false"}
@@ -239,8 +237,8 @@ func hasFlag(cmd *cobra.Command, word string) bool {
 
 // unknownFlag adds to the error for an unknown flag which one was perhaps meant.
 func unknownFlag(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
+	unknown, is := errors.AsType[*pflag.NotExistError](err)
+	if !is {
 		return err
 	}
 	flags := &cobra.Command{SuggestionsMinimumDistance: 2}

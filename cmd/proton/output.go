@@ -123,8 +123,7 @@ func tellEach(stderr io.Writer, texts []string) {
 
 // cannotWrite is the error for an output that cannot be created, without the name of its temporary file.
 func cannotWrite(path string, err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, is := errors.AsType[*fs.PathError](err); is {
 		err = at.Err
 	}
 	return fmt.Errorf("write %s: %w; give another place with -o", path, err)

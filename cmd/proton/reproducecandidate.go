@@ -89,8 +89,7 @@ func endsWithScripts(run func() error) error {
 	defer stop()
 	go func() {
 		<-ctx.Done()
-		var by signalled
-		if errors.As(context.Cause(ctx), &by) {
+		if by, is := errors.AsType[signalled](context.Cause(ctx)); is {
 			reproduce.EndAll()
 			time.Sleep(5 * reproduce.KillAfter) // busy machines
 			os.Exit(128 + int(by))

@@ -69,8 +69,7 @@ func withSchema[T any](cmd *cobra.Command, layout string) {
 
 // reason is what an error says, nil if it is an exit code alone: of a gate that failed, for example, whose report has been printed.
 func reason(err error) error {
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if exit, is := errors.AsType[*exitError](err); is {
 		return exit.err
 	}
 	return err

@@ -107,15 +107,13 @@ func (f *traceParseFlags) options(stderr io.Writer) (parse.Options, error) {
 	switch f.rank {
 	case "":
 	case "none":
-		none := -1
-		o.Rank = &none
+		o.Rank = new(-1)
 	default:
 		n, err := strconv.ParseUint(f.rank, 10, 31)
 		if err != nil {
 			return o, fmt.Errorf("--rank %q: give a number, or none", f.rank)
 		}
-		rank := int(n)
-		o.Rank = &rank
+		o.Rank = new(int(n))
 	}
 	return o, nil
 }

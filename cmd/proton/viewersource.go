@@ -190,9 +190,8 @@ func (f *viewerFlags) printKernels(file string, p *profile.Profile, out io.Write
 		}
 	}
 	r, err := kernels.Collect(o)
-	var untraced *kernels.TraceError
 	switch {
-	case errors.As(err, &untraced):
+	case errors.As(err, new(*kernels.TraceError)):
 		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("show the samples of %s: %w", file, err)

@@ -9,6 +9,7 @@ package figures
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -165,6 +166,15 @@ func Plural[N whole](n N, one, many string) string {
 		return "1 " + one
 	}
 	return Grouped(n) + " " + many
+}
+
+// First lists the first of some names, and how many more there are.
+func First(names []string, most int) string {
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text
 }
 
 // Grouped writes a whole number with commas between thousands.

@@ -141,6 +141,19 @@ var (
 	flopRate = FlopRate("")
 )
 
+// MetricName is a metric's name without its unit, in lower case: what users type.
+func MetricName(metric string) string {
+	base, _, _ := strings.Cut(metric, "(")
+	return strings.ToLower(strings.TrimSpace(base))
+}
+
+// MetricUnit is what stands in the parentheses of a metric's name: "ns" of "time (ns)".
+func MetricUnit(metric string) string {
+	_, rest, _ := strings.Cut(metric, "(")
+	unit, _, _ := strings.Cut(rest, ")")
+	return unit
+}
+
 // QuantityOf is what is measured in the unit that stands in a metric's name, and that unit: "ns" of "idle (ns)", "bytes" of "inuse (bytes)".
 func QuantityOf(unit string) (*Quantity, Unit, bool) {
 	if unit == "bytes" {

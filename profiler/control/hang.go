@@ -321,13 +321,8 @@ func whoIsMissing(all []rankState) string {
 }
 
 func someRanks(ranks []string) string {
-	const shown = 16
-	text := "ranks "
 	if len(ranks) == 1 {
-		text = "rank "
+		return "rank " + ranks[0]
 	}
-	if len(ranks) > shown {
-		return text + strings.Join(ranks[:shown], ", ") + fmt.Sprintf(" and %d more", len(ranks)-shown)
-	}
-	return text + strings.Join(ranks, ", ")
+	return "ranks " + figures.First(ranks, 16)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 )
@@ -140,7 +141,7 @@ func (t *table) inSeconds(recorded string) (func(r *row) float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	unit, ok := seconds[src.unit()]
+	unit, ok := seconds[figures.MetricUnit(src.name)]
 	if !ok {
 		return nil, fmt.Errorf("read %q as a time: its name has no unit; record it as \"%s (ns)\"", src.name, recorded)
 	}

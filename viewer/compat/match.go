@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 )
 
@@ -29,26 +30,13 @@ func (s source) label() string {
 	return s.name
 }
 
-// unit is what stands in the parentheses of the name.
-func (s source) unit() string {
-	_, rest, _ := strings.Cut(s.name, "(")
-	unit, _, _ := strings.Cut(rest, ")")
-	return unit
-}
-
-// baseName is a metric's name without its unit, in lower case: what users type.
-func baseName(name string) string {
-	base, _, _ := strings.Cut(name, "(")
-	return strings.ToLower(strings.TrimSpace(base))
-}
-
 // find looks a recorded metric up by its name with or without the unit. Inclusive metrics win.
 func (t *table) find(wanted string) (source, error) {
 	lower := strings.ToLower(wanted)
 	for _, inclusive := range []bool{true, false} {
 		for i := range t.columns {
 			c := &t.columns[i]
-			if c.inclusive() == inclusive && (strings.ToLower(c.name) == lower || baseName(c.name) == lower) {
+			if c.inclusive() == inclusive && (strings.ToLower(c.name) == lower || figures.MetricName(c.name) == lower) {
 				return source{i, inclusive, c.name}, nil
 			}
 		}

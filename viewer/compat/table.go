@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/internal/term"
 	"github.com/goproton/goproton/profile"
 )
@@ -153,13 +154,13 @@ func List(w io.Writer, p *profile.Profile) error {
 	b.WriteString("Available inclusive metrics:\n")
 	for i := range t.columns {
 		if t.columns[i].inclusive() {
-			fmt.Fprintf(&b, "- %s\n", term.Printable(baseName(t.columns[i].name)))
+			fmt.Fprintf(&b, "- %s\n", term.Printable(figures.MetricName(t.columns[i].name)))
 		}
 	}
 	b.WriteString("Available exclusive metrics:\n- name\n")
 	for i := range t.columns {
 		if !t.columns[i].inclusive() {
-			fmt.Fprintf(&b, "- %s\n", term.Printable(baseName(t.columns[i].name)))
+			fmt.Fprintf(&b, "- %s\n", term.Printable(figures.MetricName(t.columns[i].name)))
 		}
 	}
 	_, err = io.WriteString(w, b.String())

@@ -86,9 +86,8 @@ func (s *survey) collect() (*kernels.Run, error) {
 		o.Kernel = "*" // names in the profile may be others
 		run, err = kernels.Collect(o)
 	}
-	var untraced *kernels.TraceError
 	switch {
-	case errors.As(err, &untraced):
+	case errors.As(err, new(*kernels.TraceError)):
 		return nil, err
 	case err != nil:
 		return nil, nil //nolint:nilerr // a profile without samples and without a trace has facts too
@@ -333,7 +332,7 @@ func (s *survey) kernel(k *kernelSum, run *kernels.Run) *subject {
 	if k.function != nil {
 		on.sampledAt(k, run, s.Files)
 	}
-	on.occupancy(k.function, s.device(), shared)
+	on.occupancy(k.function, shared)
 	on.grid(blocks, s.device())
 	on.counted(k, s.device())
 	return on
@@ -505,7 +504,7 @@ func (on *subject) multipliesIn32(device *profile.Device) {
 }
 
 // occupancy sets how many warps are resident, if the settings of the launch are known and the trace does not say.
-func (on *subject) occupancy(f *kernels.Function, device *profile.Device, shared float64) {
+func (on *subject) occupancy(f *kernels.Function, shared float64) {
 	warps, known := on.numbers["warps_per_block"]
 	if _, done := on.numbers["occupancy_share"]; done || !known || f == nil {
 		return

@@ -91,9 +91,8 @@ func (s *survey) readRows() error {
 		if t, err = viewer.NewTable(p, viewer.Options{Metrics: names, BaseUnits: true, Peaks: s.Peaks}); err == nil {
 			break
 		}
-		var wrong *viewer.OptionError
 		switch {
-		case errors.As(err, &wrong):
+		case errors.As(err, new(*viewer.OptionError)):
 			return err
 		case len(names) == 1:
 			return noTime(p)

@@ -231,14 +231,11 @@ func (c *Comparison) choose(all []*ComparedFunction, pattern string) (err error)
 }
 
 // fileNames returns the files of a kernel's lines on one side, including those of inlined functions.
-func (k *ComparedFunction) fileNames(side int) []string {
-	seen := map[string]bool{}
-	var names []string
+func (k *ComparedFunction) fileNames(side int) (names []string) {
 	var walk func([]*Line)
 	walk = func(lines []*Line) {
 		for _, l := range lines {
-			if !seen[l.File] {
-				seen[l.File] = true
+			if !slices.Contains(names, l.File) {
 				names = append(names, l.File)
 			}
 			walk(l.Inlined)

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/goproton/goproton/gpu/peaks"
@@ -27,13 +28,8 @@ func (w *worker) deviceOf(n *profile.Node, l *profile.LaunchTimes) *profile.Devi
 // anyDevice is one of the devices if all have the same peaks.
 func (w *worker) anyDevice() *profile.Device {
 	devices := w.profile.Devices
-	if len(devices) == 0 {
+	if len(devices) == 0 || slices.ContainsFunc(devices, func(d profile.Device) bool { return !samePeaks(&d, &devices[0]) }) {
 		return nil
-	}
-	for i := range devices {
-		if !samePeaks(&devices[i], &devices[0]) {
-			return nil
-		}
 	}
 	return &devices[0]
 }

@@ -287,10 +287,8 @@ func isBelow(folder, file string) bool {
 
 func splitLines(b []byte) []string {
 	var lines []string
-	for len(b) > 0 {
-		line, rest, _ := bytes.Cut(b, []byte{'\n'})
-		lines = append(lines, string(bytes.TrimSuffix(line, []byte{'\r'})))
-		b = rest
+	for line := range bytes.Lines(b) {
+		lines = append(lines, string(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte{'\r'})))
 	}
 	return lines
 }

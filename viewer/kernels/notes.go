@@ -121,7 +121,7 @@ func (j *joiner) noteWork() {
 			}
 		}
 		if len(uncounted) > 0 {
-			j.note("rates of %s are less sure: in its TTIR, %s", k.Name, FirstNames(uncounted, 3, func(n string) string { return n }))
+			j.note("rates of %s are less sure: in its TTIR, %s", k.Name, figures.First(uncounted, 3))
 		}
 	}
 	if estimated {

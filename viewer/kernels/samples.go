@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/goproton/goproton/gpu/vendors"
 	"github.com/goproton/goproton/internal/figures"
@@ -206,15 +205,11 @@ func split[T any](all []T, pattern string, names func(T) []string) (chosen, othe
 
 // FirstNames lists the first names, and how many more there are.
 func FirstNames[T any](all []T, most int, name func(T) string) string {
-	var names []string
-	for _, one := range all[:min(most, len(all))] {
-		names = append(names, name(one))
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = name(one)
 	}
-	text := strings.Join(names, ", ")
-	if len(all) > most {
-		text += fmt.Sprintf(" and %d more", len(all)-most)
-	}
-	return text
+	return figures.First(names, most)
 }
 
 // show makes f the only requested function.

@@ -196,8 +196,7 @@ func (v *view) jsonIR(f *kernels.Function, lines []kernels.IRLine) (all []jsonIR
 			j.Shared = i.Shared
 		}
 		if i.Samples > 0 {
-			counts := v.jsonCounts(i.Counts, f.Samples)
-			j.jsonCounts = &counts
+			j.jsonCounts = new(v.jsonCounts(i.Counts, f.Samples))
 		}
 		all = append(all, j)
 	}

@@ -196,8 +196,7 @@ func (p *pager) oldCounts(c kernels.Counts) *PageCounts {
 	if p.old == nil {
 		return nil
 	}
-	j := pageCounts(c)
-	return &j
+	return new(pageCounts(c))
 }
 
 // lines are the lines of a file from a few before the first with samples to a few after the last. Lines that only A has are

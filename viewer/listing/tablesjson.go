@@ -89,15 +89,13 @@ func unattributedJSON(left profile.Durations) *jsonTimes {
 	if left.Count == 0 {
 		return nil
 	}
-	out := timesJSON(&left, 0)
-	return &out
+	return new(timesJSON(&left, 0))
 }
 
 func timesJSON(t *profile.Durations, traced int) jsonTimes {
 	out := jsonTimes{Launches: t.Count, Traced: traced, Total: t.Nanos, Average: t.Average(), Least: t.Least, Most: t.Most}
 	if t.Times != nil && t.Times.Count > 0 && t.Times.Count == t.Count {
-		median := t.Times.Quantile(0.5)
-		out.Median = &median
+		out.Median = new(t.Times.Quantile(0.5))
 	}
 	return out
 }

@@ -4,19 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer/kernels"
 )
 
 // comparedTab is the Launches tab of two profiles that both have a trace: launches of the same arguments side by side.
 func comparedTab(all []*kernels.ComparedKernel) *launchTab {
-	tab := &launchTab{Kernels: []launchKernel{}}
-	for i, k := range all {
-		if i == mostLaunchKernels {
-			tab.More = len(all) - i
-			break
-		}
-		of := launchKernel{Name: clean(k.Name), Rows: []launchRow{}, times: timesOf(&k.Times[1], k.Traced[1]), Old: oldTimes(&k.Times[0], k.Traced[0])}
+	tab := &launchTab{Kernels: []launchKernel{}, More: max(0, len(all)-mostLaunchKernels)}
+	for _, k := range all[:len(all)-tab.More] {
+		of := launchKernel{Name: clean(k.Name), Rows: []launchRow{}, times: timesOf(&k.Times[1], k.Traced[1]), Old: new(timesOf(&k.Times[0], k.Traced[0]))}
 		for at, kind := range k.Kinds {
 			if at == mostLaunchKinds && len(k.Kinds) > mostLaunchKinds+1 {
 				of.Rows = append(of.Rows, otherPairs(k.Kinds[at:]))
@@ -28,20 +23,15 @@ func comparedTab(all []*kernels.ComparedKernel) *launchTab {
 		}
 		a, z := k.Unattributed(0), k.Unattributed(1)
 		if (a.Count > 0 || z.Count > 0) && (a.Count < k.Times[0].Count || z.Count < k.Times[1].Count) {
-			of.Rows = append(of.Rows, launchRow{Kind: true, Name: kernels.UnattributedName, times: timesOf(&z, 0), Old: oldTimes(&a, 0)})
+			of.Rows = append(of.Rows, launchRow{Kind: true, Name: kernels.UnattributedName, times: timesOf(&z, 0), Old: new(timesOf(&a, 0))})
 		}
 		tab.Kernels = append(tab.Kernels, of)
 	}
 	return tab
 }
 
-func oldTimes(d *profile.Durations, traced int) *times {
-	t := timesOf(d, traced)
-	return &t
-}
-
 func pairRow(name string, a, z *kernels.ComparedSide) launchRow {
-	return launchRow{Kind: true, Name: clean(name), times: timesOf(&z.Times, z.Traced), Old: oldTimes(&a.Times, a.Traced)}
+	return launchRow{Kind: true, Name: clean(name), times: timesOf(&z.Times, z.Traced), Old: new(timesOf(&a.Times, a.Traced))}
 }
 
 // otherPairs sums up the kinds of launches that are not on the page.

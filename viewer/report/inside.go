@@ -51,15 +51,7 @@ func (b *builder) insideOf(p *profile.Profile) (tab []insideKernel) {
 		return nil
 	}
 	for _, k := range append(chosen, others...)[:min(1+len(others), maxInsideKernels)] {
-		of := insideKernel{Name: b.names.of(k.Name), Facts: []string{}, Notes: []string{}, Rows: []insideScope{}}
-		for _, fact := range k.Facts() {
-			of.Facts = append(of.Facts, clean(fact))
-		}
-		for _, note := range k.Notes() {
-			of.Notes = append(of.Notes, clean(note))
-		}
-		of.Rows = b.insideRows(of.Rows, k.Scopes, 0)
-		tab = append(tab, of)
+		tab = append(tab, insideKernel{b.names.of(k.Name), cleaned(k.Facts()), cleaned(k.Notes()), b.insideRows([]insideScope{}, k.Scopes, 0)})
 	}
 	return tab
 }

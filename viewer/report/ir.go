@@ -192,10 +192,7 @@ func (k *irKernel) compare(ofA, ofB *tritonparse.Trace, a, b int) {
 		return
 	}
 	d := compare.New(compare.Compilation(ofA, x.event), compare.Compilation(ofB, y.event))
-	pair := irPair{A: a, B: b, Changes: []string{}, Stages: map[string]irChange{}}
-	for _, text := range d.Highlights() {
-		pair.Changes = append(pair.Changes, clean(text))
-	}
+	pair := irPair{A: a, B: b, Changes: cleaned(d.Highlights()), Stages: map[string]irChange{}}
 	all := d.Stages
 	if d.Python != nil {
 		all = append(slices.Clone(all), *d.Python)

@@ -63,12 +63,8 @@ const (
 
 // launchesOf is the Launches tab's data.
 func launchesOf(r *kernels.Run) *launchTab {
-	tab := &launchTab{Kernels: []launchKernel{}}
-	for i, k := range r.Kernels {
-		if i == mostLaunchKernels {
-			tab.More = len(r.Kernels) - i
-			break
-		}
+	tab := &launchTab{Kernels: []launchKernel{}, More: max(0, len(r.Kernels)-mostLaunchKernels)}
+	for _, k := range r.Kernels[:len(r.Kernels)-tab.More] {
 		of := launchKernel{Name: clean(k.Name), Rows: []launchRow{}, times: timesOf(&k.Times, k.Traced)}
 		for _, row := range k.Rows(math.MaxInt-1, mostLaunchKinds) {
 			of.Rows = append(of.Rows, rowOf(&row))

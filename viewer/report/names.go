@@ -101,6 +101,15 @@ func clean(name string) string {
 	return b.String()
 }
 
+// cleaned are texts that are safe to display; none is an empty list.
+func cleaned(texts []string) []string {
+	safe := make([]string, len(texts))
+	for i, text := range texts {
+		safe[i] = clean(text)
+	}
+	return safe
+}
+
 // unseen reports whether a character has no shape of its own but changes how others look.
 func unseen(r rune) bool {
 	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'

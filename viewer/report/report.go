@@ -171,8 +171,8 @@ func (b *builder) addTree(all []row, noDevices bool) {
 		name[i], depth[i] = b.names.of(r.name), uint64(r.depth)
 		kinds[i] = uint64(kindOf(r.node(), noDevices))
 	}
-	depthAt, kindAt := b.whole(depth), b.whole(kinds)
-	b.Tree = rows{Count: len(all), Name: b.whole(name), Depth: &depthAt, Kind: &kindAt, Side: b.sides(all), Values: b.values(b.Columns, all)}
+	depthAt, kindAt := new(b.whole(depth)), new(b.whole(kinds))
+	b.Tree = rows{Count: len(all), Name: b.whole(name), Depth: depthAt, Kind: kindAt, Side: b.sides(all), Values: b.values(b.Columns, all)}
 }
 
 // sides packs which profile has a row, if there are two.
@@ -184,8 +184,7 @@ func (b *builder) sides(all []row) *section {
 	for i := range all {
 		sides[i] = uint64(all[i].side)
 	}
-	s := b.whole(sides)
-	return &s
+	return new(b.whole(sides))
 }
 
 // values packs columns.

@@ -88,16 +88,9 @@ func weigh(t *viewer.Table) map[*viewer.Row]float64 {
 		for _, c := range r.Children {
 			below += widths[c]
 		}
-		widths[r] = max(below, positive(r.Values[0]))
+		widths[r] = max(below, figures.OrZero(r.Values[0]))
 	}
 	return widths
-}
-
-func positive(v float64) float64 {
-	if v > 0 {
-		return v
-	}
-	return 0
 }
 
 // place finds the boxes, parents first.

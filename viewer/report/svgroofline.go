@@ -119,10 +119,10 @@ func (p *plot) dots(t *viewer.Table, names map[string]bool) {
 		share := v[timeColumn] / t.Total[timeColumn]
 		if !placeable(v[intensityColumn]) || !placeable(v[rateColumn]) {
 			p.left++
-			p.leftShare += positive(share)
+			p.leftShare += max(0, figures.OrZero(share))
 			continue
 		}
-		d := point{name: clean(t.Label(r.new)), bound: t.Text(r.new, boundColumn), intensity: v[intensityColumn], rate: v[rateColumn], share: positive(share)}
+		d := point{name: clean(t.Label(r.new)), bound: t.Text(r.new, boundColumn), intensity: v[intensityColumn], rate: v[rateColumn], share: max(0, figures.OrZero(share))}
 		if r.new.Measured > 0 {
 			d.measured = " measured"
 			p.measured = true

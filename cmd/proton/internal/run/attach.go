@@ -46,8 +46,7 @@ func Attach(options Options, layout Layout, root string, pid int, seconds float6
 		return 0, err
 	}
 	config := options.Config
-	stats := !options.NoStats
-	config.Name, config.Stats, config.Status, config.Duration, config.SitePackages = filepath.Join(folder, attachName), &stats, folder, seconds, layout.sitePackages()
+	config.Name, config.Stats, config.Status, config.Duration, config.SitePackages = filepath.Join(folder, attachName), new(!options.NoStats), folder, seconds, layout.sitePackages()
 	if err := writeAttached(folder, library, config, layout); err != nil {
 		return 0, err
 	}
@@ -61,7 +60,7 @@ func Attach(options Options, layout Layout, root string, pid int, seconds float6
 	if err := awaitBegin(process, folder); err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(stderr, "proton: process %d is profiled for %v; Ctrl-C ends that\n", pid, time.Duration(seconds*float64(time.Second)))
+	fmt.Fprintf(stderr, "proton: process %d is profiled for %v; Ctrl-C ends that\n", pid, Seconds(seconds))
 	awaitEnd(process, folder, interrupted)
 	return finishAttached(options, folder, root, stderr)
 }

@@ -18,7 +18,10 @@ import (
 	"github.com/goproton/goproton/internal/term"
 )
 
-const maxProblems = 5 // more than that scrolls the closing line away
+const (
+	maxProblems = 5 // more than that scrolls the closing line away
+	mostNames   = 8 // in a sentence
+)
 
 // report writes the problems that processes reported, and then the closing line. It reports whether nothing was recorded, or
 // nothing of it written.
@@ -97,20 +100,11 @@ func (s summary) withoutScopes(patterns string) (sentences []string) {
 		seen := "the program launched no Triton kernel"
 		if len(ran) > 0 {
 			slices.Sort(ran)
-			seen = "the program launched " + someNames(ran)
+			seen = "the program launched " + figures.First(ran, mostNames)
 		}
 		sentences = append(sentences, fmt.Sprintf("--inside: no kernel is named %s; %s", term.ShellWord(pattern), seen))
 	}
 	return sentences
-}
-
-// someNames lists the first names of many.
-func someNames(names []string) string {
-	const shown = 8
-	if len(names) <= shown {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
 // recordsCopies reports whether the profile has more GPU time than that of kernels.
@@ -294,7 +288,7 @@ func (s summary) missing() string {
 	case 1:
 		who, what = "process", "it"
 	}
-	return fmt.Sprintf("%s %s used the GPU and ended early, without exit handlers: what %s launched is missing; let workers end by themselves (close and join a pool instead of terminating it)", who, someNames(names), what)
+	return fmt.Sprintf("%s %s used the GPU and ended early, without exit handlers: what %s launched is missing; let workers end by themselves (close and join a pool instead of terminating it)", who, figures.First(names, mostNames), what)
 }
 
 // silent are the processes that did not report their end.
@@ -321,13 +315,12 @@ func canWrite(folder string) error {
 
 func someFiles(files []string) string {
 	const enough = 4
-	names := make([]string, 0, enough+1)
-	for i, file := range files {
-		if i == enough {
-			names = append(names, "…")
-			break
-		}
+	var names []string
+	for _, file := range files[:min(enough, len(files))] {
 		names = append(names, shown(file))
+	}
+	if len(files) > enough {
+		names = append(names, "…")
 	}
 	return strings.Join(names, ", ")
 }

@@ -44,11 +44,7 @@ func FindLayout(executable string, env func(string) string) Layout {
 	}
 	part := func(name string) string {
 		for _, folder := range folders {
-			full, err := filepath.Abs(filepath.Join(folder, name))
-			if err != nil {
-				continue
-			}
-			if _, err := os.Stat(full); err == nil {
+			if full, err := filepath.Abs(filepath.Join(folder, name)); err == nil && exists(full) {
 				return full
 			}
 		}

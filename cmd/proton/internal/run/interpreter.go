@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -146,6 +147,6 @@ func byAge(folders []string) []string {
 		return info.ModTime().UnixNano()
 	}
 	return slices.SortedStableFunc(slices.Values(folders), func(a, b string) int {
-		return int(min(1, max(-1, changed(a)-changed(b))))
+		return cmp.Compare(changed(a), changed(b))
 	})
 }

@@ -189,8 +189,7 @@ func (l Layout) newConfig(options Options, command Command, play *replay.Replay,
 	if err != nil {
 		return config, err
 	}
-	stats := !options.NoStats
-	config.Name, config.Stats, config.Status, config.SitePackages = name, &stats, status, l.sitePackages()
+	config.Name, config.Stats, config.Status, config.SitePackages = name, new(!options.NoStats), status, l.sitePackages()
 	if play != nil {
 		config.Replay = filepath.Base(options.Target[0])
 		config.Backend = play.Machine.Backend

@@ -1,8 +1,8 @@
 package run
 
 import (
+	"cmp"
 	"slices"
-	"sort"
 
 	"github.com/goproton/goproton/internal/runinfo"
 )
@@ -36,7 +36,7 @@ func readSummary(folder string) (summary, error) {
 	for _, p := range list {
 		s.add(p)
 	}
-	sort.Strings(s.Files) // the plain name before those with a process id
+	slices.Sort(s.Files) // the plain name before those with a process id
 	return s, nil
 }
 
@@ -55,9 +55,7 @@ func (s *summary) add(p runinfo.Status) {
 	if p.Budget != nil && p.Kernels > 0 {
 		s.Budgets = append(s.Budgets, *p.Budget)
 	}
-	if s.GPU == "" {
-		s.GPU = p.GPU
-	}
+	s.GPU = cmp.Or(s.GPU, p.GPU)
 	s.Files = appendNew(s.Files, p.Files)
 	s.Problems = appendNew(s.Problems, p.Problems)
 	s.Harmless = appendNew(s.Harmless, p.Harmless)

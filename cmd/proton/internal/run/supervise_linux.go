@@ -62,8 +62,7 @@ func Supervise(command Command, environment []string, ask func() (waits func() b
 }
 
 func startError(command Command, err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) && errors.Is(path.Err, syscall.ENOEXEC) {
+	if path, is := errors.AsType[*os.PathError](err); is && errors.Is(path.Err, syscall.ENOEXEC) {
 		return &NotStartedError{ExitNotExecutable, fmt.Errorf("start %s: it is neither a binary for this machine nor a script with a #! line: give the interpreter before it", command.Path)}
 	}
 	return notStarted("program", command.Path, err)

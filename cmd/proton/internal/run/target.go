@@ -57,8 +57,8 @@ func (l Layout) Resolve(target []string, python string) (Command, error) {
 		}
 		return l.pythonCommand(python, target, strings.TrimSuffix(filepath.Base(first), ".py"))
 	case first == "pytest":
-		if python == "" && settings.Python.Get(os.Getenv) == "" && l.has(first) {
-			return Command{Path: l.nextToInterpreter(first), Args: target, Name: first}, nil
+		if next := l.nextToInterpreter(first); next != "" && python == "" && settings.Python.Get(os.Getenv) == "" {
+			return Command{Path: next, Args: target, Name: first}, nil
 		}
 		if _, err := exec.LookPath(first); python != "" || err != nil {
 			return l.pythonCommand(python, append([]string{"-m"}, target...), "pytest")
@@ -105,28 +105,23 @@ func (l Layout) pythonCommand(python string, args []string, name string) (Comman
 // not active.
 func (l Layout) lookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
-	if err != nil && l.has(name) {
-		return l.nextToInterpreter(name), nil
+	if next := l.nextToInterpreter(name); err != nil && next != "" {
+		return next, nil
 	}
 	return path, err
 }
 
-// has says whether a program is next to the interpreter of this command.
-func (l Layout) has(name string) bool {
-	if l.Interpreter == "" || strings.Contains(name, "/") {
-		return false
-	}
-	_, err := exec.LookPath(l.nextToInterpreter(name))
-	return err == nil
-}
-
+// nextToInterpreter is a program next to the interpreter of this command, "" if there is none.
 func (l Layout) nextToInterpreter(name string) string {
-	return filepath.Join(filepath.Dir(l.Interpreter), name)
+	path := filepath.Join(filepath.Dir(l.Interpreter), name)
+	if _, err := exec.LookPath(path); err != nil || l.Interpreter == "" || strings.Contains(name, "/") {
+		return ""
+	}
+	return path
 }
 
 func notStarted(kind, name string, err error) error {
-	var lookup *exec.Error
-	if errors.As(err, &lookup) {
+	if lookup, is := errors.AsType[*exec.Error](err); is {
 		err = lookup.Err
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 // faults counts slices with times that cannot be: recorders lose the times of records, and have none for operations that have not ended.
 type faults struct {
 	left    int // without a time, and work without a duration: left out, since one of them would stretch the timeline over decades
+	far     int // of these, with a time that is out of range
 	endless int // other slices, whose duration is read as 0
 }
 
@@ -26,6 +27,7 @@ func (f *faults) faulty(e *Event, s *profile.Slice) bool {
 	switch {
 	case e.StartFault != NoFault, e.DurationFault != NoFault && s.IsWork():
 		f.left++
+		f.far += figures.OneIf[int](e.StartFault == OutOfRange)
 		return true
 	case e.DurationFault != NoFault:
 		f.endless++
@@ -95,7 +97,9 @@ func middleOf(list []profile.Slice) int64 {
 
 // say notes what was left out or changed.
 func (f *faults) say(p *profile.Profile) {
-	if f.left > 0 {
+	if f.far > 0 && len(p.Timeline.Slices) == 0 {
+		p.Note("all slices are left out, since their times are more than 73 years from 1970: times are in us in Chrome's format and in ns in Perfetto's; convert these if they are in another unit")
+	} else if f.left > 0 {
 		p.Note(fmt.Sprintf("%s left out, whose times cannot be: none, 0 or more than a year from those of the others, or without an end", figures.Plural(f.left, "slice is", "slices are")))
 	}
 	if f.endless > 0 {

@@ -40,6 +40,7 @@ func TestTimesThatCannotBe(t *testing.T) {
 		"days between":                       {append(kernels(at), kernels(at+300*day)...), 10, ""},
 		"a time that is none":                {append(kernels(at), event{cat: "cpu_op", fault: NoTime}), 5, "1 slice is left out"},
 		"a time that is too large":           {append(kernels(at), event{cat: "kernel", start: FarAway, fault: OutOfRange}), 5, "1 slice is left out"},
+		"all times are too large":            {[]event{{cat: "kernel", start: FarAway, fault: OutOfRange}, {cat: "cpu_op", start: FarAway, fault: OutOfRange}}, 0, "all slices are left out, since their times are more than 73 years"},
 		"a kernel that never ends":           {append(kernels(at), event{cat: "kernel", start: at, duration: FarAway, length: OutOfRange}), 5, "1 slice is left out"},
 		"a kernel of a negative time":        {append(kernels(at), event{cat: "kernel", start: at, length: Negative}), 5, "1 slice is left out"},
 		"a kernel of decades":                {append(kernels(at), event{cat: "kernel", start: at, duration: 56 * year}), 5, "1 slice is left out"},

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goproton/goproton/profile"
 )
 
 // Format is a file format of binaries, with the vendor's tools for it.
@@ -106,7 +108,7 @@ type Function struct {
 
 	Offsets iter.Seq[uint64] // of the instructions
 	// Frames returns the places in the source of the instruction at an offset, innermost first; nil if they are not known.
-	Frames func(offset uint64) []Frame
+	Frames func(offset uint64) []profile.SourceFrame
 
 	Assembly     []string                // text that the module was assembled from, by line; nil if the module does not have it
 	AssemblyLine func(offset uint64) int // of an instruction, counted from 1; 0 if it is not known
@@ -120,13 +122,6 @@ func (f *Function) AssembledFrom(text string, format *Format) {
 	if lines := format.Assembled(text, f); lines != nil {
 		f.Assembly, f.AssemblyLine = strings.Split(text, "\n"), func(offset uint64) int { return lines[offset] }
 	}
-}
-
-// Frame is a place in the source.
-type Frame struct {
-	File string
-	Line int
-	Func string // the function that the place is in; "" if the compiler did not say
 }
 
 // Code is the text of a function's instructions, by offset in bytes within the function.

@@ -3,6 +3,7 @@ package profiler
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -139,9 +140,7 @@ func (m *Manager) frozen(s *session, phase int, format string, last bool) (w Win
 
 func (m *Manager) phases(s *session) (phases []int) {
 	m.drainer.do(func(*drainer) {
-		for n := range s.trees {
-			phases = append(phases, n)
-		}
+		phases = slices.Collect(maps.Keys(s.trees))
 		s.written.each(func(n int, _ string) { phases = append(phases, n) })
 	})
 	slices.Sort(phases)

@@ -68,11 +68,7 @@ func (m *images) describeFunction(f *profile.SampledFunction, offsets []uint64) 
 	f.Arch, f.Size, f.Registers, f.Shared = module.Arch(), from.Size, from.Registers, from.Shared
 	f.Frame, f.LocalLoads, f.LocalStores = from.Frame, from.LocalLoads, from.LocalStores
 	for _, offset := range offsets {
-		var frames []profile.SourceFrame
-		for _, frame := range from.Frames(offset) {
-			frames = append(frames, profile.SourceFrame(frame))
-		}
-		if frames != nil {
+		if frames := from.Frames(offset); len(frames) > 0 {
 			f.Places = append(f.Places, profile.Place{Offset: offset, Frames: frames})
 		}
 	}

@@ -180,11 +180,7 @@ func (s *counter) known(agent C.uint64_t) map[string]C.uint64_t {
 }
 
 func (s *counter) unknown(name, chip string, known map[string]C.uint64_t) {
-	var names []string
-	for n := range known {
-		names = append(names, n)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(known))
 	text := fmt.Sprintf("counters: this library knows no %s of a %s, and counts the others", name, chip)
 	if similar := lookup.Nearest(name, names, 3); len(similar) > 0 {
 		text += "; did you mean " + lookup.Or(similar) + "?"

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/profile"
 )
 
 // Row says that from an address on, up to the next row's, instructions come from a place in the source.
@@ -33,19 +33,16 @@ type Lines struct {
 // Known reports whether there are any.
 func (l Lines) Known() bool { return len(l.rows) > 0 }
 
-// Frame is one place of a chain of inlined calls.
-type Frame = gpu.Frame
-
 // Frames returns where the instruction at an address comes from: the innermost place first, then the calls that it
 // was inlined through, the function's own line last. It is empty where there is no line information.
-func (f *Function) Frames(pc uint64) []Frame {
-	var chain []Frame
+func (f *Function) Frames(pc uint64) []profile.SourceFrame {
+	var chain []profile.SourceFrame
 	for r := f.find(f.Lines, pc); r != nil; r = r.Call {
 		name := r.Callee
 		if r.Call == nil {
 			name = f.nameAt(pc)
 		}
-		chain = append(chain, Frame{File: r.File, Line: r.Line, Func: name})
+		chain = append(chain, profile.SourceFrame{File: r.File, Line: r.Line, Func: name})
 		if len(chain) == mostInlined {
 			break
 		}

@@ -1,6 +1,7 @@
 package hsaco
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,10 +28,7 @@ func label(statement string) string {
 func assembled(text string, f *gpu.Function) map[uint64]int {
 	next := uint64(0)
 	offsets := map[uint64]uint64{} // of the instruction behind one
-	var order []uint64
-	for at := range f.Offsets {
-		order = append(order, at)
-	}
+	order := slices.Collect(f.Offsets)
 	for i, at := range order {
 		offsets[at] = f.Size
 		if i+1 < len(order) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/profile"
 )
 
 // table is where the instructions of a module come from. It is empty where the line tables are missing or damaged.
@@ -44,7 +44,7 @@ const (
 var errTooLarge = errors.New("its line tables are too large")
 
 // frames are the places of an instruction, innermost first. Line 0 stands for no line: the place is then that of the inlined call.
-func (m *module) frames(f *function, offset uint64) (all []gpu.Frame) {
+func (m *module) frames(f *function, offset uint64) (all []profile.SourceFrame) {
 	m.lines.Do(func() {
 		if read, err := m.places(); err == nil {
 			m.table = read
@@ -58,7 +58,7 @@ func (m *module) frames(f *function, offset uint64) (all []gpu.Frame) {
 	name := f.name
 	add := func(file string, line int) {
 		if line > 0 {
-			all = append(all, gpu.Frame{File: file, Line: line, Func: name})
+			all = append(all, profile.SourceFrame{File: file, Line: line, Func: name})
 		}
 	}
 	for i := range t.inline {

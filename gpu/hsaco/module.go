@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/goproton/goproton/gpu"
+	"github.com/goproton/goproton/profile"
 )
 
 // module is a code object.
@@ -102,7 +103,7 @@ func (m *module) Function(index uint32, name string) (gpu.Function, bool) {
 		Offsets: func(yield func(uint64) bool) {
 			m.generation.each(f.code, func(at uint64, _ []byte) bool { return yield(at) })
 		},
-		Frames:       func(offset uint64) []gpu.Frame { return m.frames(f, offset) },
+		Frames:       func(offset uint64) []profile.SourceFrame { return m.frames(f, offset) },
 		AssemblyLine: func(uint64) int { return 0 },
 	}, true
 }

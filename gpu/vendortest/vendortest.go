@@ -12,6 +12,7 @@ import (
 
 	"github.com/goproton/goproton/gpu"
 	"github.com/goproton/goproton/gpu/vendors"
+	"github.com/goproton/goproton/profile"
 )
 
 // Synthetic is a second vendor: its architectures are words, its instructions differ in size, it has no disassembler, and a
@@ -48,7 +49,7 @@ const (
 // module is a binary with one kernel, syn.add.
 type module struct {
 	offsets []uint64
-	frames  map[uint64][]gpu.Frame
+	frames  map[uint64][]profile.SourceFrame
 	size    uint64
 }
 
@@ -57,17 +58,17 @@ func open(image []byte) (gpu.Module, error) {
 	if !is {
 		return nil, errors.New("not a synthetic binary")
 	}
-	m := &module{frames: map[uint64][]gpu.Frame{}}
+	m := &module{frames: map[uint64][]profile.SourceFrame{}}
 	for line := range strings.Lines(text) {
 		var size uint64
 		var own, caller int
 		if _, err := fmt.Sscanf(line, "%d %d %d", &size, &own, &caller); err != nil {
 			return nil, err
 		}
-		frames := []gpu.Frame{{File: Source, Line: own, Func: "add"}}
+		frames := []profile.SourceFrame{{File: Source, Line: own, Func: "add"}}
 		if caller > 0 {
 			frames[0].Func = "helper"
-			frames = append(frames, gpu.Frame{File: Source, Line: caller, Func: "add"})
+			frames = append(frames, profile.SourceFrame{File: Source, Line: caller, Func: "add"})
 		}
 		m.offsets, m.frames[m.size] = append(m.offsets, m.size), frames
 		m.size += size
@@ -81,7 +82,7 @@ func (m *module) Callers() map[string][]string { return nil }
 func (m *module) Function(_ uint32, name string) (gpu.Function, bool) {
 	return gpu.Function{
 		Name: name, Index: 1, Size: m.size, Registers: 12, Scalars: 5, Offsets: slices.Values(m.offsets),
-		Frames:       func(offset uint64) []gpu.Frame { return m.frames[offset] },
+		Frames:       func(offset uint64) []profile.SourceFrame { return m.frames[offset] },
 		AssemblyLine: func(uint64) int { return 0 },
 	}, name == "syn.add"
 }

@@ -72,9 +72,7 @@ func (i *Instructions) Offsets() []uint64 {
 func (i *Instructions) Frames(offset uint64) []profile.SourceFrame {
 	frames, traced := i.of.Symbol.At(offset), i.made[offset].frames
 	if frames == nil && i.function != nil {
-		for _, f := range i.function.Frames(offset) {
-			frames = append(frames, profile.SourceFrame(f))
-		}
+		frames = slices.Clone(i.function.Frames(offset))
 		if len(frames) > 0 && len(traced) == len(frames) {
 			frames[0].Line = traced[0].Line // binaries have some lines wrong, see correctLines
 		}

@@ -73,7 +73,7 @@ func inlineAssembly(c *compiler) step {
 	if err != nil {
 		panic(failure("%v", err))
 	}
-	n, results, r := count(shape), len(op.Results), code.registers()
+	n, results, r := ttir.Count(shape), len(op.Results), code.registers()
 	c.block.cost += int64(n/pack*len(code.run)) / 64
 	return chain(append(fills, func() {
 		for from := 0; from < n; from += pack {

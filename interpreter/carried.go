@@ -103,7 +103,7 @@ func (c *compiler) passedOn(carried []*slot, from []ttir.Value, moving []bool) s
 
 // moverIn copies elements between slots that are stored in the same shape.
 func (c *compiler) moverIn(to, from *slot) step {
-	if count(to.shape) != count(from.shape) {
+	if ttir.Count(to.shape) != ttir.Count(from.shape) {
 		panic(failure("a value of the loop changes its shape"))
 	}
 	if to == from {

@@ -136,7 +136,7 @@ func (c *compiler) make(t *ttir.Type, shape []int) *slot {
 	if t.Elements() > maxElements {
 		panic(failure("%s has more than %d elements", t.Text, maxElements))
 	}
-	n := count(shape)
+	n := ttir.Count(shape)
 	c.room(n * sizeOf(k))
 	s := &slot{t: t, shape: shape, data: makeData(k, n)}
 	s.root = s
@@ -231,7 +231,7 @@ func (c *compiler) alias(of *slot, shape []int) step {
 	if classOf(t) != classOf(of.t) {
 		panic(failure("%s is used as %s", of.t.Text, t.Text))
 	}
-	if count(shape) != of.len() {
+	if ttir.Count(shape) != of.len() {
 		panic(failure("%s does not turn into %s", of.t.Text, t.Text))
 	}
 	c.slots[c.op.Results[0]] = &slot{t: t, shape: shape, data: of.data, root: of.root, constant: of.constant, late: of.late, some: of.some}

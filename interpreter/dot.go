@@ -196,7 +196,7 @@ func (c *compiler) unpacker(n, scale int, format, along string, isRight bool, ro
 		panic(failure("the format %s is not supported", name))
 	}
 	full := dims(s.t)
-	total := count(full)
+	total := ttir.Count(full)
 	packed := name == "e2m1"
 	pairs := 1
 	if packed {
@@ -272,8 +272,8 @@ func (c *compiler) scales(n, rows, k int) (func(row, k int) float32, step) {
 		return func(int, int) float32 { return 1 }, nil
 	}
 	full := dims(s.t)
-	per := count(full) / max(rows, 1)
-	if per == 0 || k%per != 0 || count(full) != rows*per {
+	per := ttir.Count(full) / max(rows, 1)
+	if per == 0 || k%per != 0 || ttir.Count(full) != rows*per {
 		panic(failure("scales of %s do not fit %d rows of %d", s.t.Text, rows, k))
 	}
 	group := k / per

@@ -106,7 +106,7 @@ func (c *compiler) inOrder(i int, from *slot, order []int32) step {
 
 // lines is how an axis lies in a tensor: outer · length · inner elements.
 func lines(shape []int, axis int) (outer, length, inner int) {
-	return count(shape[:axis]), shape[axis], count(shape[axis+1:])
+	return ttir.Count(shape[:axis]), shape[axis], ttir.Count(shape[axis+1:])
 }
 
 // reduce combines the elements along an axis: neighbours first, then their results, as a balanced tree; the odd one at the end of a level

@@ -79,7 +79,7 @@ func (h *hint) broken(memory *memory, list []int64, full []int, unit int64) (lan
 		}
 		return 0, ""
 	}
-	strides := stridesOf(full)
+	strides := ttir.Strides(full)
 	for at, v := range list {
 		begins := true
 		for d, n := range full {

@@ -73,7 +73,7 @@ func (c *compiler) markType(t *ttir.Type) *ttir.Type {
 }
 
 func (c *compiler) newMarks(t *ttir.Type, shape []int) *slot {
-	n := count(shape)
+	n := ttir.Count(shape)
 	c.room(n)
 	s := &slot{t: c.markType(t), shape: shape, data: make([]bit, n), some: new(bool)}
 	s.root = s
@@ -376,7 +376,7 @@ func (c *compiler) restructured(op *ttir.Op, out, in []*slot, n int) step {
 
 // together is the marks that operands have for each element of a shape; those of a pack are at its first element.
 func (c *compiler) together(in []*slot, shape []int, pack int) ([]bit, step) {
-	all := make([]bit, count(shape))
+	all := make([]bit, ttir.Count(shape))
 	steps := []step{func() { clear(all) }}
 	for _, s := range present(in) {
 		x, fill := operand[bit](c, s, shape)

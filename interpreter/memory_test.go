@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 // TestDimensions: each element of a tensor is named by its indices, whatever its strides; a row too many is named too, and what is between the
@@ -30,7 +32,7 @@ func TestDimensions(t *testing.T) {
 		for i, n := range shape {
 			full[i] = int(n)
 		}
-		each(full, func(index []int) {
+		ttir.Each(full, func(index []int) {
 			place, list := int64(at), make([]int64, len(index))
 			for d, i := range index {
 				place += size * int64(i) * strides[d]

@@ -101,7 +101,7 @@ func (typedOf[T]) all(s *slot) any {
 		return shownAs(data[:1])
 	}
 	list := make([]T, 0, s.t.Elements())
-	each(dims(s.t), func(at []int) { list = append(list, data[storedAt(s, at)]) })
+	ttir.Each(dims(s.t), func(at []int) { list = append(list, data[storedAt(s, at)]) })
 	return shownAs(list)
 }
 

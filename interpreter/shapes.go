@@ -52,7 +52,7 @@ func constant(c *compiler) step {
 	if len(patterns) > 1 {
 		shape = dims(t)
 	}
-	if len(patterns) != count(shape) {
+	if len(patterns) != ttir.Count(shape) {
 		panic(failure("it has %d elements", len(patterns)))
 	}
 	s := c.define(0, shape)
@@ -165,7 +165,7 @@ func storedAt(s *slot, at []int) int32 {
 // places are where a slot has all elements of its type, in row-major order.
 func places(s *slot) []int32 {
 	list := make([]int32, 0, s.t.Elements())
-	each(dims(s.t), func(at []int) { list = append(list, storedAt(s, at)) })
+	ttir.Each(dims(s.t), func(at []int) { list = append(list, storedAt(s, at)) })
 	return list
 }
 
@@ -186,7 +186,7 @@ func transpose(c *compiler) step {
 		panic(failure("the order of dimensions is missing"))
 	}
 	shape := make([]int, len(s.shape))
-	strides, wide := stridesOf(s.shape), 0
+	strides, wide := ttir.Strides(s.shape), 0
 	for i, k := range order.Ints {
 		if shape[i] = s.shape[k]; shape[i] > 1 {
 			wide++
@@ -196,7 +196,7 @@ func transpose(c *compiler) step {
 		return c.alias(s, shape)
 	}
 	list := make([]int32, 0, s.len())
-	each(shape, func(at []int) {
+	ttir.Each(shape, func(at []int) {
 		place := 0
 		for i, k := range order.Ints {
 			place += at[i] * strides[k]
@@ -359,7 +359,7 @@ func gather(c *compiler) step {
 	s, by := c.use(0), c.use(1)
 	axis := c.axis(len(s.shape))
 	list, fill := c.indices(by)
-	shape, strides := dims(s.t), stridesOf(s.shape)
+	shape, strides := dims(s.t), ttir.Strides(s.shape)
 	stride := strides[axis]
 	for i, n := range s.shape {
 		if n == 1 {
@@ -370,7 +370,7 @@ func gather(c *compiler) step {
 		stride = 0
 	}
 	starts := make([]int32, 0, len(list))
-	each(dims(by.t), func(at []int) {
+	ttir.Each(dims(by.t), func(at []int) {
 		place := 0
 		for i, k := range at {
 			if i != axis {

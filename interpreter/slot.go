@@ -101,15 +101,7 @@ func dims(t *ttir.Type) []int {
 	return list
 }
 
-func count(shape []int) int {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	return n
-}
-
-func (s *slot) len() int { return count(s.shape) }
+func (s *slot) len() int { return ttir.Count(s.shape) }
 
 // join is the shape that holds the elements of several stored shapes. A shape with one element fits all.
 func join(shapes ...[]int) []int {
@@ -122,7 +114,7 @@ func join(shapes ...[]int) []int {
 			for i, d := range s {
 				to[i] = max(to[i], d)
 			}
-		case count(s) > 1:
+		case ttir.Count(s) > 1:
 			panic(failure("values of the shapes %v and %v are combined", s, to))
 		}
 	}
@@ -147,7 +139,7 @@ func operand[T any](c *compiler, s *slot, shape []int) ([]T, step) {
 	if !ok {
 		panic(failure("an operand is %s", s.t.Text))
 	}
-	n := count(shape)
+	n := ttir.Count(shape)
 	if len(from) == n {
 		return from, nil
 	}
@@ -185,13 +177,13 @@ func spread[T any](to, from []T, shape, stored []int) step {
 	last := len(shape) - 1
 	row := shape[last]
 	starts := make([]int32, 0, len(to)/max(row, 1))
-	strides := stridesOf(stored)
+	strides := ttir.Strides(stored)
 	for i, d := range stored {
 		if d == 1 {
 			strides[i] = 0
 		}
 	}
-	each(shape[:last], func(at []int) {
+	ttir.Each(shape[:last], func(at []int) {
 		start := 0
 		for i, k := range at {
 			start += k * strides[i]
@@ -208,30 +200,6 @@ func spread[T any](to, from []T, shape, stored []int) step {
 	return func() {
 		for i, start := range starts {
 			fillOf(to[i*row:(i+1)*row], from[start])
-		}
-	}
-}
-
-func stridesOf(shape []int) []int {
-	strides := make([]int, len(shape))
-	n := 1
-	for i := len(shape) - 1; i >= 0; i-- {
-		strides[i] = n
-		n *= shape[i]
-	}
-	return strides
-}
-
-// each calls visit for all indices of a shape, in row-major order.
-func each(shape []int, visit func(at []int)) {
-	at := make([]int, len(shape))
-	for range count(shape) {
-		visit(at)
-		for i := len(at) - 1; i >= 0; i-- {
-			if at[i]++; at[i] < shape[i] {
-				break
-			}
-			at[i] = 0
 		}
 	}
 }
@@ -254,7 +222,7 @@ func (typedOf[T]) mover(to, from *slot, shape []int) step { return moverOf[T](to
 
 // shapeFor is the shape in which a value has n elements: that of its type, or of the lanes of a region.
 func (c *compiler) shapeFor(from *slot, n int) []int {
-	if shape := dims(from.t); shape != nil && count(shape) == n {
+	if shape := dims(from.t); shape != nil && ttir.Count(shape) == n {
 		return shape
 	}
 	if n == 1 {

@@ -92,7 +92,7 @@ func printed(c *compiler) step {
 			}
 			signed := signs == nil || n >= len(signs.Ints) || signs.Ints[n] != 0
 			full := dims(s.t)
-			each(full, func(at []int) {
+			ttir.Each(full, func(at []int) {
 				b.WriteString(head)
 				for d, i := range at {
 					if d > 0 {

@@ -98,7 +98,7 @@ func (c *compiler) blockOf(t *ttir.Type, checked func(dim int) bool) *blockOf {
 		b.checked = append(b.checked, checked(len(b.shape)))
 		b.shape = append(b.shape, int(n))
 	}
-	n := count(b.shape)
+	n := ttir.Count(b.shape)
 	c.room(n * 9)
 	b.addresses, b.inside = make([]int64, n), make([]bit, n)
 	return b

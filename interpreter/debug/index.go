@@ -1,6 +1,10 @@
 package debug
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/goproton/goproton/triton/ttir"
+)
 
 // index cuts a part out of a tensor or a tuple, or reads memory behind a pointer.
 func (e *environment) index(v *value, list []subscript) value {
@@ -48,11 +52,11 @@ func (e *environment) index(v *value, list []subscript) value {
 		w.shape, w.axes = nil, nil
 	}
 	e.spend(w.len())
-	all, start, n := strides(v.shape), 0, 0
+	all, start, n := ttir.Strides(v.shape), 0, 0
 	for d, a := range cut {
 		start += a.from * all[d]
 	}
-	each(shape, func(at []int) {
+	ttir.Each(shape, func(at []int) {
 		place := start
 		for i, d := range from {
 			if d >= 0 {

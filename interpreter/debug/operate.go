@@ -8,6 +8,7 @@ import (
 
 	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/interpreter"
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 // environment is where an expression is computed: the names of a frame, and the memory of the launch.
@@ -62,7 +63,7 @@ func broadcast(a, b []int) []int {
 
 // pairs calls visit for the elements of two values that belong together.
 func pairs(shape []int, a, b *value, visit func(at, i, j int)) {
-	sa, sb := strides(a.shape), strides(b.shape)
+	sa, sb := ttir.Strides(a.shape), ttir.Strides(b.shape)
 	at := 0
 	place := func(shape, strides, index []int) int {
 		n, k := 0, len(index)-len(shape)
@@ -73,7 +74,7 @@ func pairs(shape []int, a, b *value, visit func(at, i, j int)) {
 		}
 		return n
 	}
-	each(shape, func(index []int) {
+	ttir.Each(shape, func(index []int) {
 		visit(at, place(a.shape, sa, index), place(b.shape, sb, index))
 		at++
 	})
@@ -397,10 +398,7 @@ func folded(name string, f *folding, list []value) value {
 		if a < 0 {
 			a += len(v.shape)
 		}
-		length = v.shape[a]
-		for _, d := range v.shape[a+1:] {
-			inner *= d
-		}
+		length, inner = v.shape[a], ttir.Count(v.shape[a+1:])
 		shape = append(slices.Clone(v.shape[:a]), v.shape[a+1:]...)
 	}
 	w := value{kind: number, bits: 64, dtype: "int64"}

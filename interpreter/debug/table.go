@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goproton/goproton/triton/ttir"
 )
 
 // style is how values are written.
@@ -75,7 +77,7 @@ func (s *style) nested(b *strings.Builder, v *value, dimension, at int) {
 		b.WriteString(s.cell(v, at))
 		return
 	}
-	stride := strides(v.shape)[dimension]
+	stride := ttir.Strides(v.shape)[dimension]
 	b.WriteByte('[')
 	for i, k := range shownOf(v.shape[dimension], 6) {
 		if i > 0 {
@@ -220,7 +222,7 @@ func (s *style) table(b *strings.Builder, v *value) {
 		for _, k := range outer {
 			n *= k
 		}
-		matrices, most := strides(outer), s.rows/3
+		matrices, most := ttir.Strides(outer), s.rows/3
 		if s.rows == 0 {
 			most = 0
 		}

@@ -201,10 +201,7 @@ func (v *value) equal(w *value) bool {
 
 // like is a value of a shape with the type of another, with room for its elements.
 func (v *value) like(shape []int) value {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
+	n := ttir.Count(shape)
 	w := value{kind: v.kind, shape: shape, bits: v.bits, dtype: v.dtype, to: v.to}
 	if v.kind == float {
 		w.floats = make([]float64, n)
@@ -219,32 +216,5 @@ func (v *value) copyElement(at int, from *value, i int) {
 		v.floats[at] = from.floats[i]
 	} else {
 		v.ints[at] = from.ints[i]
-	}
-}
-
-func strides(shape []int) []int {
-	list, n := make([]int, len(shape)), 1
-	for i := len(shape) - 1; i >= 0; i-- {
-		list[i] = n
-		n *= shape[i]
-	}
-	return list
-}
-
-// each calls visit with all indices of a shape, in row-major order.
-func each(shape []int, visit func(at []int)) {
-	at := make([]int, len(shape))
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	for range n {
-		visit(at)
-		for i := len(at) - 1; i >= 0; i-- {
-			if at[i]++; at[i] < shape[i] {
-				break
-			}
-			at[i] = 0
-		}
 	}
 }

@@ -100,7 +100,7 @@ const mostMadeUp = 1<<20 - 3
 // madeUp are values for the elements of a tensor: some like the recorded, if their statistics are known, else random ones, as in a script.
 func (in *inputs) madeUp(t *tritonparse.Argument, stream uint64) []byte {
 	r := rand.New(rand.NewPCG(uint64(in.plan.seed), stream))
-	n, size := count(t.Shape), int(t.ElementSize)
+	n, size := ttir.Count(t.Shape), int(t.ElementSize)
 	values := make([]byte, n*int64(size))
 	dtype := strings.TrimPrefix(t.Dtype, "torch.")
 	element := in.maker(t, dtype, r)
@@ -162,14 +162,6 @@ func (in *inputs) maker(t *tritonparse.Argument, dtype string, r *rand.Rand) fun
 	}
 	least, limit := in.plan.intRange[0], in.plan.intRange[1]
 	return func() uint64 { return uint64(least + r.Int64N(max(limit-least, 1))) }
-}
-
-func count(shape []int64) int64 {
-	n := int64(1)
-	for _, d := range shape {
-		n *= d
-	}
-	return n
 }
 
 // scatter puts elements, which are in the order of their indices, where the strides of a tensor have them.

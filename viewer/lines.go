@@ -355,7 +355,13 @@ func (l *lines) finish(indent, name, ending, color string) {
 }
 
 // room is how many columns branches and names have.
-func (l *lines) room() int { return max(l.terminal.Width-l.before(), leastName+leastBranches) }
+func (l *lines) room() int {
+	least := leastName
+	if l.branched {
+		least += leastBranches
+	}
+	return max(l.terminal.Width-l.before(), least)
+}
 
 // before is how many columns stand before the names.
 func (l *lines) before() int {

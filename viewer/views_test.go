@@ -175,6 +175,24 @@ func TestNoteOnNumbersThatAreTooWide(t *testing.T) {
 	}
 }
 
+// A view without branches needs no room for them: names give way until the least that they keep.
+func TestFlatViewFitsTheWidth(t *testing.T) {
+	p := &profile.Profile{Root: &profile.Node{Name: "ROOT", Children: []*profile.Node{{Name: strings.Repeat("n", 40)}}}, Kinds: profile.Kinds{"time (ns)": profile.Inclusive}}
+	p.Root.Children[0].Set("time (ns)", profile.IntValue(1000))
+	for width := 52; width < 60; width++ { // of which the numbers take 36, and a name at least 16
+		var out strings.Builder
+		notes, err := Render(&out, p, "flat", Options{Metrics: []string{"time/ns"}}, Terminal{Width: width})
+		if err != nil || strings.Contains(strings.Join(notes, "\n"), "never cut") {
+			t.Errorf("--width %d: %v %q", width, err, notes)
+		}
+		for line := range strings.Lines(out.String()) {
+			if got := grid.Columns(strings.TrimSuffix(line, "\n")); got > width {
+				t.Errorf("--width %d: %d columns: %s", width, got, line)
+			}
+		}
+	}
+}
+
 // A profile of a rank says so to people; output for programs is as it was.
 func TestRankIsNamed(t *testing.T) {
 	p := &profile.Profile{

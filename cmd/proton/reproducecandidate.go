@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -107,7 +108,9 @@ func (f *reproduceFlags) tryCandidate(doc *candidateDocument, source string, sel
 	if i := strings.LastIndexByte(path, ':'); i >= 0 && !isScript(path) {
 		path = path[:i]
 	}
-	if _, err := os.Stat(path); err != nil || !isScript(path) {
+	if _, err := os.Stat(path); isScript(path) && errors.Is(err, fs.ErrNotExist) {
+		return usagef("read --candidate %s: there is no such file: check the spelling", f.candidate)
+	} else if err != nil || !isScript(path) {
 		return usagef("read --candidate %s: give a Python file, or FILE.py:NAME of a function in it", f.candidate)
 	}
 	a, script, err := f.candidateScript(doc, source, selection, stderr)

@@ -100,7 +100,7 @@ func Read(path string) (*Launch, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the launch: %w", err)
+		return nil, fmt.Errorf("read the launch: %w; give a folder that proton interpret --save wrote", err)
 	}
 	l := &Launch{}
 	if err := json.Unmarshal(text, l); err != nil {

@@ -127,7 +127,7 @@ func TestBombs(t *testing.T) {
 
 func TestUnknownFiles(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                 "the file is cut off or empty",
+		"":                 "the file is empty",
 		"PK\x03\x04":       "a zip archive",
 		"not a profile":    "none of the formats that proton reads",
 		"\x1f\x8b":         "unpack gzip",

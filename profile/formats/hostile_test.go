@@ -16,7 +16,7 @@ import (
 // TestNotProfiles reads files that users open by mistake. The error says what each is and what to do instead.
 func TestNotProfiles(t *testing.T) {
 	for name, test := range map[string]struct{ in, want string }{
-		"nothing":             {"", "byte 0: the file is cut off or empty"},
+		"nothing":             {"", "byte 0: the file is empty"},
 		"a library":           {"\x7fELF\x02\x01\x01\x00", "run it under proton run"},
 		"a cubin":             {"\x7fELF\x02\x01\x01\x33\x07" + strings.Repeat("\x00", 7) + "\x02\x00\xbe\x00", "code for a GPU, as a compiler made it (ELF); give the profile"},
 		"an hsaco":            {"\x7fELF\x02\x01\x01\x40\x03" + strings.Repeat("\x00", 7) + "\x03\x00\xe0\x00", "code for a GPU"},

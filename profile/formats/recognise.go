@@ -187,7 +187,7 @@ func (d *document) unknown() error {
 // unknown says what was found instead of a profile.
 func unknown(head []byte) error {
 	if len(head) == 0 {
-		return errors.New("byte 0: the file is cut off or empty")
+		return errors.New("byte 0: the file is empty: what wrote it was ended before its first byte, or has not begun")
 	}
 	if is := notProfile(head); is != "" {
 		return errors.New("byte 0: it is " + is)

@@ -203,11 +203,14 @@ func split[T any](all []T, pattern string, names func(T) []string) (chosen, othe
 	return chosen, others, nil
 }
 
-// FirstNames lists the first names, and how many more there are.
+// FirstNames lists the first names, each once, and how many more there are.
 func FirstNames[T any](all []T, most int, name func(T) string) string {
-	names := make([]string, len(all))
-	for i, one := range all {
-		names[i] = name(one)
+	var names []string
+	seen := map[string]bool{}
+	for _, one := range all {
+		if n := name(one); !seen[n] {
+			seen[n], names = true, append(names, n)
+		}
 	}
 	return figures.First(names, most)
 }

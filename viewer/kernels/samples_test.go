@@ -77,7 +77,7 @@ func TestWhatIsNotThere(t *testing.T) {
 		t.Errorf("no samples: %v", err)
 	}
 	for want, o := range map[string]Options{
-		`no kernel with samples matches "softmax"; those with most are matmul, second, inlined, inlined, first`: {Kernel: "softmax"},
+		`no kernel with samples matches "softmax"; those with most are matmul, second, inlined, first`: {Kernel: "softmax"},
 		"read the pattern": {Kernel: "("},
 		"no instruction samples are left by the filters": {Include: "no such"},
 		"read exclude": {Exclude: "["},

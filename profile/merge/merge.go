@@ -17,6 +17,7 @@
 package merge
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,6 +55,7 @@ type Source struct {
 type Merger struct {
 	options  Options
 	root     *node
+	shown    string // as profile.Profile.Shown, of the first that has one
 	metrics  map[string]*metric
 	columns  []string // names by columnID
 	devices  deviceTable
@@ -116,6 +118,7 @@ func (m *Merger) Add(p *profile.Profile, s Source) error {
 	} else {
 		m.labels[s.Label] = s.File
 	}
+	m.shown = cmp.Or(m.shown, p.Shown)
 	if m.root == nil {
 		m.root = &node{out: &profile.Node{Name: strings.Clone(p.Root.Name)}}
 	}
@@ -218,7 +221,7 @@ func (m *Merger) Profile() *profile.Profile {
 	if m.root == nil {
 		return nil
 	}
-	p := &profile.Profile{Kinds: profile.Kinds{}, Info: m.info.result()}
+	p := &profile.Profile{Kinds: profile.Kinds{}, Info: m.info.result(), Shown: m.shown}
 	for name, known := range m.metrics {
 		p.Kinds[name] = known.kind
 		for _, id := range known.columns {

@@ -56,7 +56,7 @@ func common(a, z *profile.Profile) []viewer.Metric {
 		}
 	}
 	all = slices.DeleteFunc(all, func(m viewer.Metric) bool { return m.Text || m.Derived && !has(ofA, m.Name) })
-	sortByImportance(all)
+	sortByImportance(all, a)
 	return all
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goproton/goproton/gpu/counters"
+	"github.com/goproton/goproton/internal/figures"
 	"github.com/goproton/goproton/profile"
 	"github.com/goproton/goproton/viewer"
 	"github.com/goproton/goproton/viewer/compare"
@@ -215,7 +216,7 @@ func wanted(p *profile.Profile) []viewer.Metric {
 	all = slices.DeleteFunc(all, func(m viewer.Metric) bool {
 		return m.Name == "device_id" || m.Name == "device_type" || m.Name == "roof_time" || m.Name == "coverage" || m.Name == counters.Launches || counters.IsMetric(m.Name) || rates == 1 && isWidthRate(m.Name)
 	})
-	sortByImportance(all)
+	sortByImportance(all, p)
 	return all
 }
 
@@ -223,8 +224,12 @@ func isWidthRate(name string) bool {
 	return strings.HasPrefix(name, "flop") && strings.HasSuffix(name, "/s") && name != "flop/s"
 }
 
-func sortByImportance(all []viewer.Metric) {
-	slices.SortStableFunc(all, func(a, b viewer.Metric) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
+// sortByImportance puts the metrics first that are known, then the one that the profile's file shows.
+func sortByImportance(all []viewer.Metric, p *profile.Profile) {
+	shown, _, _ := strings.Cut(p.Shown, " (")
+	slices.SortStableFunc(all, func(a, b viewer.Metric) int {
+		return cmp.Or(cmp.Compare(rank(a.Name), rank(b.Name)), figures.OneIf[int](b.Name == shown)-figures.OneIf[int](a.Name == shown))
+	})
 }
 
 // node is the frame of the profile, the new one's if both have it.

@@ -129,7 +129,7 @@ func interpretPrecision(w io.Writer, o interpret.Options) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "errors are the largest difference from f64 without rounding, by the largest number, of %d program instances\n", p.Programs)
+	fmt.Fprintf(w, "errors are the largest difference from f64 without rounding, by the largest\nnumber, of %d program instances\n", p.Programs)
 	for _, n := range p.Notes {
 		fmt.Fprintln(w, n)
 	}

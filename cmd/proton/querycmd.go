@@ -258,16 +258,14 @@ func (a *answering) nothing(files, skipped int) error {
 func (a *answering) answer(files []string) *fleet.Report {
 	outliers, median := a.all.Outliers()
 	again := slices.DeleteFunc(slices.Clone(files), func(file string) bool { return !outliers[a.ranks[file]] })
-	readQueried(again, a.from, a.addAgain)
+	readQueried(again, a.from, func(file string, p *profile.Profile, err error) {
+		if err == nil {
+			a.all.AddAgain(p, a.ranks[file])
+		}
+	})
 	report := a.all.Report(median)
 	report.Broken = a.broken
 	return report
-}
-
-func (a *answering) addAgain(file string, p *profile.Profile, err error) {
-	if err == nil {
-		a.all.AddAgain(p, a.ranks[file])
-	}
 }
 
 // note says what the answer is not about.

@@ -132,7 +132,7 @@ func since(before, now map[int]ctl.Answer) topView {
 	v := topView{Kernels: []topKernel{}}
 	sums := map[string]*topKernel{}
 	states := map[string]int{}
-	nanos := int64(0)
+	nanos, all := int64(0), int64(0)
 	for _, pid := range slices.Sorted(maps.Keys(now)) {
 		a := now[pid]
 		b, watched := before[pid]
@@ -161,11 +161,8 @@ func since(before, now map[int]ctl.Answer) topView {
 			}
 			sums[k.Name].Count += count
 			sums[k.Name].Nanos += time
+			all += time
 		}
-	}
-	all := int64(0)
-	for _, k := range sums {
-		all += k.Nanos
 	}
 	for _, k := range sums {
 		k.Share = float64(k.Nanos) / float64(max(all, 1))

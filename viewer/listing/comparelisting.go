@@ -53,16 +53,14 @@ func (l *comparedListing) kernel(k *kernels.ComparedFunction) {
 		}
 	}
 	if len(k.Lines) == 0 {
-		l.line("")
-		l.line("  no line information: it was compiled without (nvcc -lineinfo adds it), or the module is unknown")
+		l.paragraph("  no line information: it was compiled without (nvcc -lineinfo adds it), or the module is unknown")
 		return
 	}
 	for _, lines := range k.Files() {
 		l.file(k, lines)
 	}
 	if a, b := k.Shares(k.OldUnplaced, k.Unplaced); a+b > 0 {
-		l.line("")
-		l.line(fmt.Sprintf("%s %s %s of the samples are of instructions without line information", figures.Share(a), l.glyphs.Arrow, figures.Share(b)))
+		l.paragraph(fmt.Sprintf("%s %s %s of the samples are of instructions without line information", figures.Share(a), l.glyphs.Arrow, figures.Share(b)))
 	}
 }
 
@@ -106,8 +104,7 @@ func (l *comparedListing) file(k *kernels.ComparedFunction, lines []*kernels.Lin
 			shown = append(shown, one)
 		}
 	}
-	l.line("")
-	l.line(l.Faint(name))
+	l.paragraph(l.Faint(name))
 	number := len("line")
 	for _, one := range shown {
 		number = max(number, len(lineNumber(one)))

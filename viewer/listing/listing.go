@@ -112,8 +112,7 @@ func (p *printer) unsampled() {
 		shown := 0
 		for i, s := range k.Specialisations {
 			if shown > 0 && !p.All {
-				p.line("")
-				p.line(fmt.Sprintf("%s more; --all shows the %s of each", figures.Count(len(k.Specialisations)-i, "specialisation"), what))
+				p.paragraph(fmt.Sprintf("%s more; --all shows the %s of each", figures.Count(len(k.Specialisations)-i, "specialisation"), what))
 				break
 			}
 			f := p.bare(k, s)
@@ -122,8 +121,7 @@ func (p *printer) unsampled() {
 			}
 			shown++
 			if len(k.Specialisations) > 1 {
-				p.line("")
-				p.line(term.Printable(k.Name) + " [" + term.Printable(s.Label) + "]")
+				p.paragraph(term.Printable(k.Name) + " [" + term.Printable(s.Label) + "]")
 			}
 			p.body(f)
 		}
@@ -136,8 +134,7 @@ func (p *printer) unsampled() {
 // otherKernels names the kernels of the trace that are not shown.
 func (p *printer) otherKernels() {
 	if len(p.run.Others) > 0 {
-		p.line("")
-		p.line("not shown: " + term.Printable(kernels.FirstNames(p.run.Others, 5, func(k *kernels.Kernel) string { return k.Name })))
+		p.paragraph("not shown: " + term.Printable(kernels.FirstNames(p.run.Others, 5, func(k *kernels.Kernel) string { return k.Name })))
 	}
 }
 
@@ -206,6 +203,12 @@ func (p *printer) notShown(parts []string) {
 func (p *printer) line(text string) {
 	p.out.WriteString(strings.TrimRight(text, " "))
 	p.out.WriteByte('\n')
+}
+
+// paragraph prints a line with an empty one before it.
+func (p *printer) paragraph(text string) {
+	p.line("")
+	p.line(text)
 }
 
 // fit cuts a text to the width of the terminal, less the columns before it.

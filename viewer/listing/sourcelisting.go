@@ -25,8 +25,7 @@ type row struct {
 // source prints the lines of a kernel.
 func (p *printer) source(f *kernels.Function) {
 	if len(f.Lines) == 0 {
-		p.line("")
-		p.line("  no line information: it was compiled without (nvcc -lineinfo adds it), or the module is unknown; --sass shows its instructions")
+		p.paragraph("  no line information: it was compiled without (nvcc -lineinfo adds it), or the module is unknown; --sass shows its instructions")
 		return
 	}
 	for _, lines := range f.Files() {
@@ -35,15 +34,13 @@ func (p *printer) source(f *kernels.Function) {
 			sum.Add(l.Counts)
 		}
 		if !p.All && f.Samples > 0 && sum.Share(f.Samples) < cold {
-			p.line("")
-			p.line(samplesOf(p.s, sum, f) + term.Printable(lines[0].File))
+			p.paragraph(samplesOf(p.s, sum, f) + term.Printable(lines[0].File))
 			continue
 		}
 		p.file(f, lines)
 	}
 	if f.Unplaced.Samples > 0 {
-		p.line("")
-		p.line(samplesOf(p.s, f.Unplaced, f) + "instructions without line information")
+		p.paragraph(samplesOf(p.s, f.Unplaced, f) + "instructions without line information")
 	}
 }
 
@@ -55,8 +52,7 @@ func samplesOf(s *kernels.Samples, c kernels.Counts, f *kernels.Function) string
 
 // file prints the lines of a kernel that are in one file.
 func (p *printer) file(f *kernels.Function, lines []*kernels.Line) {
-	p.line("")
-	p.line(p.Faint(p.found(lines[0].File, lastNumber(lines))))
+	p.paragraph(p.Faint(p.found(lines[0].File, lastNumber(lines))))
 	p.rows(f.Samples, "line", p.sourceRows(f, p.run.Files.Text(lines[0].File), lines))
 }
 

@@ -35,8 +35,7 @@ func (p *printer) variants(variants []*kernels.Function) {
 	if len(variants) == 0 {
 		return
 	}
-	p.line("")
-	p.line("compiled for different arguments; --all shows the lines of each, -i and -e choose by call path:")
+	p.paragraph("compiled for different arguments; --all shows the lines of each, -i and -e choose by call path:")
 	for i, f := range variants {
 		if i == mostVariants && len(variants) > mostVariants+1 {
 			rest := kernels.Counts{}

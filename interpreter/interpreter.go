@@ -253,7 +253,7 @@ type launch struct {
 
 	workers  int
 	first    *machine
-	events   chan event // of machines in the co-operative order
+	stopped  chan bool  // in the co-operative order, by the machine that ran: whether it waits, or its instance has ended
 	failed   flags.Bool // err is set: other instances end, which may wait for the one that failed
 	findings check.List
 	shadow   *check.Shadow // of the search for races

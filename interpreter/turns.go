@@ -36,7 +36,7 @@ func (m *machine) polled(s *site, addresses []int64, masks []bit, changed bool) 
 		m.progress++
 		return
 	}
-	if m.launch.events == nil && m.launch.workers != 1 {
+	if m.launch.stopped == nil && m.launch.workers != 1 {
 		return // others run, and may write there at this moment
 	}
 	seen, first := m.memory.seen(addresses, masks, s.size)
@@ -51,7 +51,7 @@ func (m *machine) polled(s *site, addresses []int64, masks []bit, changed bool) 
 	}
 	s.sight.turns++
 	switch {
-	case m.launch.events != nil:
+	case m.launch.stopped != nil:
 		m.park(s, addresses, masks, now.address)
 	case s.sight.turns > mostPolls:
 		panic(m.finding(s.op, check.Deadlock, fmt.Sprintf("%s was looked at %d times, and nothing changes it: the program instance waits for another one, which does not run before this one ends. run in the co-operative order, with --order cooperative",
@@ -82,18 +82,12 @@ type waiting struct {
 	kind      sight // what it saw there, which it compares with what it waited for the time before
 }
 
-// event is that a machine has stopped: it waits, or its instance has ended.
-type event struct {
-	m     *machine
-	waits bool
-}
-
 var errAbandoned = errors.New("the launch has ended")
 
 // park lets other instances run. first is the first of the addresses that the mask does not leave out.
 func (m *machine) park(s *site, addresses []int64, masks []bit, first int64) {
 	m.waits = waiting{site: s, addresses: addresses, masks: masks, kind: sight{instance: m.instances, address: first, seen: s.sight.seen}}
-	m.launch.events <- event{m, true}
+	m.launch.stopped <- true
 	if !<-m.resume {
 		panic(errAbandoned)
 	}
@@ -126,7 +120,7 @@ type turns struct {
 
 // cooperate runs all instances. more makes another machine.
 func (l *launch) cooperate(first *machine, more func() (*machine, error)) error {
-	l.events = make(chan event)
+	l.stopped = make(chan bool)
 	t := &turns{l: l, more: more}
 	t.add(first)
 	defer t.close()
@@ -137,16 +131,14 @@ func (l *launch) cooperate(first *machine, more func() (*machine, error)) error 
 		}
 		before := m.waits.kind
 		m.resume <- true
-		e := <-l.events
-		switch {
-		case !e.waits:
-			t.idle = append(t.idle, m)
-			t.stalled = 0
-		default:
+		waits := <-l.stopped
+		if waits {
 			t.parked = append(t.parked, m)
-			if before != m.waits.kind {
-				t.stalled = 0
-			}
+		} else {
+			t.idle = append(t.idle, m)
+		}
+		if !waits || before != m.waits.kind {
+			t.stalled = 0
 		}
 		if l.err != nil {
 			return l.err
@@ -166,7 +158,7 @@ func (t *turns) add(m *machine) {
 func (m *machine) serve() {
 	for <-m.resume {
 		m.guard(m.instance)
-		m.launch.events <- event{m, false}
+		m.launch.stopped <- false
 	}
 }
 
@@ -260,7 +252,7 @@ func (s *site) first(m *machine) *site { return m.launch.first.sites[s.number] }
 func (t *turns) close() {
 	for _, m := range t.parked {
 		m.resume <- false // the instance ends
-		<-t.l.events
+		<-t.l.stopped
 		close(m.resume)
 	}
 	for _, m := range t.idle {

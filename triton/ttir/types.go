@@ -32,7 +32,6 @@ type Type struct {
 	Layout   string  // of a tensor: what stands behind the comma; "" in TTIR
 	Text     string  // as Triton writes it
 	Wide     bool    // see Widen
-	wrapped  bool    // !tt.tensordesc<tensor<…>>, as up to Triton 3.7
 }
 
 // maxTypeDepth bounds how deep types may be nested.
@@ -132,10 +131,8 @@ func (m *Module) readType(text string, depth int) *Type {
 		return t
 	}
 	if s, ok := inside("!tt.tensordesc<"); ok {
-		if w, ok := strings.CutPrefix(s, "tensor<"); ok && strings.HasSuffix(w, ">") {
-			t := m.shaped(DescriptorType, w[:len(w)-1], depth)
-			t.wrapped = true
-			return t
+		if w, ok := strings.CutPrefix(s, "tensor<"); ok && strings.HasSuffix(w, ">") { // as up to Triton 3.7
+			s = w[:len(w)-1]
 		}
 		return m.shaped(DescriptorType, s, depth)
 	}

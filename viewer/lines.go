@@ -186,7 +186,7 @@ func (l *lines) noteWidth() {
 	}
 	l.branchWidth()
 	if columns := l.before() + l.widestName(); columns > l.terminal.Width {
-		l.table.Notes = append(l.table.Notes, fmt.Sprintf("lines have %d columns, more than the %d of the width: numbers are never cut; choose fewer metrics with -m", columns, l.terminal.Width))
+		l.table.Notes = append(l.table.Notes, fmt.Sprintf("lines have %d columns, more than the %d of the width: numbers are never cut; choose fewer metrics, with -m of proton viewer", columns, l.terminal.Width))
 	}
 }
 

@@ -168,9 +168,11 @@ var directedFunctions = map[string]struct {
 	arguments int
 	f         func(x []scalar, mode rounding, single bool) float64
 }{
-	"add": {2, func(x []scalar, mode rounding, single bool) float64 { return directedSum(x[0].f, x[1].f, mode, single) }},
-	"sub": {2, func(x []scalar, mode rounding, single bool) float64 {
-		return directedSum(x[0].f, -x[1].f, mode, single)
+	"add": {2, func(x []scalar, mode rounding, single bool) float64 {
+		return directedSum(x[0].f+x[1].f, x[0].f, x[1].f, mode, single)
+	}},
+	"sub": {2, func(x []scalar, mode rounding, single bool) float64 { // x - NaN has the sign of NaN, as x + -NaN has not
+		return directedSum(x[0].f-x[1].f, x[0].f, -x[1].f, mode, single)
 	}},
 	"mul": {2, func(x []scalar, mode rounding, single bool) float64 {
 		a, b := x[0].f, x[1].f
@@ -197,8 +199,8 @@ var directedFunctions = map[string]struct {
 	}},
 }
 
-func directedSum(a, b float64, mode rounding, single bool) float64 {
-	return directed(a+b, mode, single, func(y float64) int { return exact(a).Add(exact(a), exact(b)).Cmp(exact(y)) }, a, b)
+func directedSum(y, a, b float64, mode rounding, single bool) float64 {
+	return directed(y, mode, single, func(y float64) int { return exact(a).Add(exact(a), exact(b)).Cmp(exact(y)) }, a, b)
 }
 
 func directedQuotient(a, b float64, mode rounding, single bool) float64 {

@@ -78,7 +78,7 @@ func (t *idleTimes) frozen() map[*node]idleSum {
 	sums := maps.Clone(t.sums)
 	for _, d := range t.devices {
 		until := d.until
-		for _, s := range d.pending {
+		for _, s := range d.pending.sorted() {
 			until = account(sums, s, until)
 		}
 	}
@@ -96,25 +96,36 @@ func (f *freezer) idle(out *profile.Node, n *node) {
 	f.set(out, profile.IdleGapsMetric, profile.IntValue(int64(s.gaps)), profile.Inclusive)
 }
 
-// spells are pending work, the earliest start first.
+// spells are pending work, a heap with the earliest start first: what is in order costs next to nothing, and what comes late not much more.
 type spells []spell
 
 func (s spell) compare(o spell) int {
 	return cmp.Or(cmp.Compare(s.start, o.start), cmp.Compare(o.end, s.end))
 }
 
-// add puts a spell into its place, which is near the end: records come nearly in order.
 func (s *spells) add(one spell) {
-	at := len(*s)
-	for at > 0 && one.compare((*s)[at-1]) < 0 {
-		at--
+	*s = append(*s, one)
+	list := *s
+	for at := len(list) - 1; at > 0 && list[at].compare(list[(at-1)/2]) < 0; at = (at - 1) / 2 {
+		list[at], list[(at-1)/2] = list[(at-1)/2], list[at]
 	}
-	*s = slices.Insert(*s, at, one)
 }
 
 // next takes the first spell off.
 func (s *spells) next() spell {
-	first := (*s)[0]
-	*s = (*s)[1:]
-	return first
+	list, last := *s, len(*s)-1
+	list[0], list[last] = list[last], list[0]
+	for at, below := 0, 1; below < last; at, below = below, 2*below+1 {
+		if below+1 < last && list[below+1].compare(list[below]) < 0 {
+			below++
+		}
+		if list[at].compare(list[below]) <= 0 {
+			break
+		}
+		list[at], list[below] = list[below], list[at]
+	}
+	*s = list[:last]
+	return list[last]
 }
+
+func (s spells) sorted() []spell { return slices.SortedFunc(slices.Values(s), spell.compare) }

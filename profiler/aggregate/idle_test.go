@@ -3,6 +3,7 @@ package aggregate
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/goproton/goproton/gpu/record"
 )
@@ -90,5 +91,33 @@ func TestIdleTimesAreBounded(t *testing.T) {
 	}
 	if got, want := times.frozen()[n], (idleSum{idle: 6 * (work - 1), busy: 4 * work, gaps: work - 1}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestSpells: work is taken off in the order of its starts, also where buffers of the vendor's library come in another order than they were
+// filled, which takes no longer than work in order by much.
+func TestSpells(t *testing.T) {
+	for name, start := range map[string]func(i int) int{
+		"in order":        func(i int) int { return i },
+		"backwards":       func(i int) int { return maxPending - i },
+		"buffers changed": func(i int) int { return i ^ 1<<13 },
+		"two streams":     func(i int) int { return i/8192*8192 + i%4096*2 },
+	} {
+		var list spells
+		begin, last := time.Now(), uint64(0)
+		for i := range maxPending {
+			list.add(spell{start: uint64(start(i)), end: uint64(start(i) + i%3)})
+		}
+		want := list.sorted()
+		for i := range maxPending {
+			s := list.next()
+			if s.compare(want[i]) != 0 || s.start < last {
+				t.Fatalf("%s: spell %d is %v and not %v", name, i, s, want[i])
+			}
+			last = s.start
+		}
+		if d := time.Since(begin); len(list) > 0 || d > 2*time.Second {
+			t.Errorf("%s: it took %v, and %d are left", name, d, len(list))
+		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // IdleFrame has what a GPU took while it had nothing to do, such as energy.
 const IdleFrame = "<idle>"
 
-// Work and readings come late and in any order. Work waits until much newer work is known; then a sweep over the time of
+// Work and readings come late and in any order. Work waits in a heap until much newer work is known; then a sweep over the time of
 // each GPU goes on to its beginning. A reading that comes behind the sweep belongs to <idle>.
 type readings struct {
 	gauges  []record.Gauge // those of all kinds of readings
@@ -176,7 +176,7 @@ func (r *readings) frozen() map[*node][]float64 {
 	}
 	for _, d := range r.devices {
 		d = d.clone()
-		for _, s := range d.pending {
+		for _, s := range d.pending.sorted() {
 			d.begin(&c, s)
 		}
 		end := d.at

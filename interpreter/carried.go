@@ -80,12 +80,12 @@ func (c *compiler) passedOn(carried []*slot, from []ttir.Value, moving []bool) s
 	var lines []step
 	all = make([]*slot, len(carried))
 	for i, s := range carried {
-		if !moving[i] {
+		v := c.slots[from[i]]
+		if !moving[i] || v != nil && v.data == nil { // of an operation that is not supported, which ends the launch before
 			to, values = append(to, s), append(values, c.passed(from[i]))
 			all[i] = s // see transfer
 			continue
 		}
-		v := c.slots[from[i]]
 		all[i] = v
 		if v == nil || c.lineOf(v) == nil {
 			panic(fmt.Errorf("a value of the loop has no line"))

@@ -127,6 +127,7 @@ func TestNotSupported(t *testing.T) {
 		"width":   {`%r = arith.extsi %n : i32 to i128 loc("k.py":3:1)` + "\n" + `%q = arith.addi %r, %r : i128`, "it does not give i128 by program (0, 0, 0), lane 0, at k.py:3:1 in k (arith.extsi)"},
 		"itself":  {"tt.call @k(%f, %n) : (f32, i32) -> ()", "k calls itself"},
 		"large":   {`%a = ub.poison : tensor<1048576x1048576xf32>`, "has more than 4194304 elements"},
+		"moved":   {`%a = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>` + "\n" + `%r = scf.for %i = %zero to %n step %n iter_args(%b = %a) -> (tensor<8xi32>) : i32 {` + "\n" + `%l = "tt.later"() : () -> i32` + "\n" + `%s = tt.splat %l : i32 -> tensor<8xi32>` + "\n" + `%q = arith.addi %b, %s : tensor<8xi32>` + "\n" + `scf.yield %q : tensor<8xi32>` + "\n}", "the operation is not supported"},
 		"carried": {`%a = scf.for %i = %n to %n step %n iter_args(%b = %n) -> (i32) : i32 {` + "\n" + `%l = "tt.later"() : () -> i32` + "\n" + `scf.yield %l : i32` + "\n}", ""},
 	} {
 		for reached := range int64(2) {

@@ -333,11 +333,11 @@ func (s *Service) writeStatus(st profiler.Status, err error, finished bool) erro
 	return s.statusOf(st, err, finished).Write(s.run.config.Status)
 }
 
-// command is the process's command line, for messages.
-var command = sync.OnceValue(func() string {
+// command is the process's command line as it is now, for messages: workers of Ray and vLLM name themselves there.
+func command() string {
 	raw, err := ownfile.ReadFile("/proc/self/cmdline")
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(strings.ReplaceAll(string(raw), "\x00", " "))
-})
+}

@@ -558,3 +558,21 @@ def test_memory_of_scopes_with_new_names(library, tmp_path):
     """A million call paths with their names take 200 MB. The program makes them as fast as it can while others are reclaimed."""
     done = run_python(FRESH_SCOPES, env={"PROTON_LIB": library}, cwd=tmp_path)
     assert int(done.stdout) < 100, f"{done.stdout.strip()} MB are in use"
+
+
+RENAMED = """
+import ctypes
+import goproton as proton
+from goproton import _library
+
+proton.start("out")
+before = _library.call("status")["command"]
+argument = ctypes.c_void_p.in_dll(ctypes.CDLL(None), "program_invocation_name")  # the memory that /proc/self/cmdline shows
+ctypes.memmove(argument.value, b"ray::t ", 7)
+print(before.startswith("ray"), _library.call("status")["command"][:7])
+"""
+
+
+def test_status_has_the_command_line_of_now(library, tmp_path):
+    done = run_python(RENAMED, env={"PROTON_LIB": library}, cwd=tmp_path)
+    assert done.stdout == "False ray::t \n", "workers of Ray and vLLM name themselves there when they have begun"

@@ -206,7 +206,7 @@ func TestOtherTraces(t *testing.T) {
 func TestIDsOfThreads(t *testing.T) {
 	for ids, want := range map[string]int{
 		`15514734831341844875 15514734831341844874`: 2, `9223372036854775808 9223372036854775807`: 2, `-1 4294967295`: 2, `1.5 1`: 2, `"a" "b"`: 2,
-		`7 "7"`: 1, `7 7.0`: 1, `7 0.7e1`: 1, `null 0`: 1, `15514734831341844875 "15514734831341844875"`: 1,
+		`7 "7"`: 1, `7 7.0`: 1, `7 0.7e1`: 1, `null 0`: 1, `NaN 0`: 1, `15514734831341844875 "15514734831341844875"`: 1,
 	} {
 		first, second, _ := strings.Cut(ids, " ")
 		for _, key := range []string{"pid", "tid"} {
@@ -275,14 +275,16 @@ func TestTextsThatAreNotJSON(t *testing.T) {
 
 func TestBadTraces(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                            "there are no trace events",
-		`{}`:                          "there are no trace events",
-		`{"traceEvents":3}`:           "byte 15: expected '[' at the start of the events, found '3'",
-		`[{"name":"f("a", 1)"}]`:      "byte 13: expected ',' or '}', found 'a': a quote within the text before it seems to lack its backslash",
-		`7`:                           "byte 0: expected '{' or '[' at the start of a trace, found '7'",
-		`{"traceEvents":[{"ph":1 2}]`: "byte 24: expected ',' or '}', found '2'",
-		`[{"ph":"X","ts":{}}]`:        "byte 16: expected a time in microseconds",
-		`[{"ph":"X","ts":}]`:          "byte 16: expected a time in microseconds",
+		``:                             "there are no trace events",
+		`{}`:                           "there are no trace events",
+		`{"traceEvents":3}`:            "byte 15: expected '[' at the start of the events, found '3'",
+		`[{"name":"f("a", 1)"}]`:       "byte 13: expected ',' or '}', found 'a': a quote within the text before it seems to lack its backslash",
+		`7`:                            "byte 0: expected '{' or '[' at the start of a trace, found '7'",
+		`{"traceEvents":[{"ph":1 2}]`:  "byte 24: expected ',' or '}', found '2'",
+		`[{"ph":"X","ts":{}}]`:         "byte 16: expected a time in microseconds",
+		`[{"ph":"X","ts":}]`:           "byte 16: expected a time in microseconds",
+		`[{"ph":"X","tid":}]`:          "byte 17: expected an id",
+		`[{"ph":"X","pid":1x,"ts":1}]`: `byte 17: expected a value, found "1x"`,
 		`[{"ph":"X","args":{"call_stack":["` + strings.Repeat(`a","`, profile.MaxDepth) + `"]}}]`: "a call path of more than 10000 frames",
 		`[{"x":` + strings.Repeat(`[`, 20_000):                                                    "nested more than 10000 levels deep",
 	} {

@@ -2,9 +2,12 @@ package chrometrace
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
+	"github.com/goproton/goproton/internal/jsontext"
 	"github.com/goproton/goproton/profile"
+	"github.com/goproton/goproton/profile/internal/jsonscan"
 	"github.com/goproton/goproton/profile/internal/lanes"
 )
 
@@ -147,8 +150,12 @@ func (d *reader) ident() ident {
 		if n, ok := d.ShortInt(); ok {
 			return ident{number: n}
 		}
-		if token = d.Token(); len(token) == 0 {
+		start := d.Offset()
+		token = d.Token()
+		if len(token) == 0 {
 			d.Unexpected("an id")
+		} else if length, _ := jsontext.Number(token); length < len(token) && !slices.Contains(idWords, string(token)) {
+			d.Fail(start, "expected a value, found %q", jsonscan.Clip(token))
 		}
 	}
 	text := string(token)
@@ -158,11 +165,14 @@ func (d *reader) ident() ident {
 	if f, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(f) < 1<<53 && f == math.Trunc(f) {
 		return ident{number: int64(f)} // tables of Python write 7.0
 	}
-	if text == "null" {
+	if text == "null" || text == "NaN" {
 		return ident{}
 	}
 	return ident{text: d.Intern(token)}
 }
+
+// idWords may stand where a number is missing: JSON's and Python's.
+var idWords = []string{"null", "NaN", "true", "false", "Infinity", "-Infinity"}
 
 // whole reads a number that is not negative; 0 for anything else.
 func (d *reader) whole() uint64 {
